@@ -276,7 +276,9 @@ def encode(kind: Any, value: Any) -> Any:
         return content
     if isinstance(value, Enum):
         return value.value
-    return np.asarray(value, dtype=float).tolist() if kind is float or origin else value
+    if kind is float or origin:
+        return np.asarray(value, dtype=float).tolist()
+    return value
 
 
 def _is_default(part: Field[Any], value: Any) -> bool:

@@ -11,15 +11,15 @@ import numpy as np
 from .description import ArmDescription
 from .fields import JointLimits
 from ..errors import DescriptionError, listed
+from ..names import GRAVITY
 from ..spatial import JointKind
 
 MAX_EFFORT_NM = 1e5  # [N m or N] largest accepted limit, five times an industrial arm's
 # Largest accepted effort limit of a revolute joint, relative to the weight torque of the arm
 # stretched out. The FER's limits, 87 and 12 N m, are 0.74 and 0.10 times that torque; in N mm 740
 # and 100 times.
-_MAX_WEIGHT_RATIO = 30.0
+_MAX_EFFORT_TO_WEIGHT_RATIO = 30.0
 _MIN_DOUBTED_EFFORT_NM = 1e3  # many URDFs of small arms state 100 or 1000 for unknown limits
-_GRAVITY = 9.81  # [m/s^2]
 # Larger positions and velocities, up to _UNLIMITED, are doubted: joints turn at most twice to each
 # side, and rails have no 20 m. A velocity that is a power of ten says that there is no limit.
 _LARGEST_BY_KIND = {
@@ -118,7 +118,7 @@ def _effort_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
     for kind, unit in ((JointKind.REVOLUTE, 'N m'), (JointKind.PRISMATIC, 'N')):
         most, why = MAX_EFFORT_NM, f'no joint of an arm has more than {MAX_EFFORT_NM:g}'
         if weight is not None and kind is JointKind.REVOLUTE:
-            most = max(_MIN_DOUBTED_EFFORT_NM, _MAX_WEIGHT_RATIO * weight)
+            most = max(_MIN_DOUBTED_EFFORT_NM, _MAX_EFFORT_TO_WEIGHT_RATIO * weight)
             why = f'the weight of the whole arm, stretched out, makes at most {weight:.3g} N m'
         efforts = {one.name: one.limits.effort for one in arm.joints if one.kind is kind}
         doubted = {name: one for name, one in efforts.items() if most < one < math.inf}
@@ -142,4 +142,4 @@ def _weight_torque(description: ArmDescription) -> float | None:
     steps = description.joint_transforms(np.zeros(description.n))
     reach = np.cumsum([np.linalg.norm(step[:3, 3]) for step in steps] + travel)
     levers = reach + [np.linalg.norm(link.center_of_mass) for link in description.links]
-    return _GRAVITY * float(masses @ levers)
+    return -GRAVITY[2] * float(masses @ levers)

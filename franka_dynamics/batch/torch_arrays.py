@@ -110,7 +110,7 @@ class _Quantity(torch.autograd.Function):
 
     @staticmethod
     def forward(model: Any, key: Any, *tensors: Any) -> Any:
-        """Return the quantity at the tensors."""
+        """Return the quantity `key` of `model` at the tensors."""
         return _computed(model, key, tensors)
 
     @staticmethod
@@ -141,7 +141,7 @@ class _Quantity(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], model: Any, key: Any, *tensors: Any) -> Any:
-        """Return the quantity at tensors with one more axis, that of vmap."""
+        """Return the quantity at batched tensors, and 0, the place of the batch axis."""
         # The axis of vmap comes first; tensors without this axis are repeated along it.
         stacked = [
             tensor.expand(info.batch_size, *tensor.shape)

@@ -77,7 +77,7 @@ def _published(arm: ArmChoice, start: ArmDescription) -> list[ArmDescription]:
 def _motions_of(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[str, Motion]]:
     """Yield name and motion of the bags that were used."""
     scale = result.options.effort_scales(result.estimate.model.n)
-    for name, one in zip(labels_of(bags), bags):
+    for name, one in zip(labels_of(bags), bags, strict=True):
         if name in result.recordings.names:
             yield name, one.motion(scale)
 

@@ -77,7 +77,7 @@ def write_program(graph: Graph, outputs: Sequence[Output], arrays: Sequence[str]
     `arrays` names the input arrays in the order of the function's arguments, whether the equations
     read them or not.
     """
-    writer = _Writer(graph, outputs)
+    writer = _StatementWriter(graph, outputs)
     statements: list[str] = []
     preparation: list[str] = []
     inputs: dict[str, list[int]] = {array: [] for array in arrays}
@@ -90,13 +90,13 @@ def write_program(graph: Graph, outputs: Sequence[Output], arrays: Sequence[str]
     return Program(
         {array: tuple(sorted(found)) for array, found in inputs.items()},
         tuple(statements),
-        tuple((one.places, writer.signed(one.value)) for one in outputs),
+        tuple((one.places, writer.signed_text(one.value)) for one in outputs),
         tuple(preparation),
         tuple(writer.held[number] for number in writer.crossing),
     )
 
 
-class _Writer:
+class _StatementWriter:
     """Writes nodes as text; `held` are the names of variables, by the node's number."""
 
     def __init__(self, graph: Graph, outputs: Sequence[Output]) -> None:
@@ -166,7 +166,7 @@ class _Writer:
         inline = node.number not in self.held and node.kind in kinds
         return f'({self._render(node)})' if inline else self._render(node)
 
-    def signed(self, value: Expression) -> str:
+    def signed_text(self, value: Expression) -> str:
         """Return the text of an expression with its sign."""
         if value.sign > 0 or value.is_zero:
             return self._render(value.node)

@@ -80,7 +80,7 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
     """
     # Without the attributes in `#0`, LLVM uses vectors of 256 bits on many x86 processors that
     # have 512.
-    writer = _Writer(equations, lanes, single)
+    writer = _FunctionWriter(equations, lanes, single)
     bits = lanes * writer.bits
     return '\n'.join(
         [
@@ -94,7 +94,7 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
     )
 
 
-class _Writer:
+class _FunctionWriter:
     """Writes the function `run` of one quantity, statement by statement."""
 
     def __init__(self, equations: Equations, lanes: int, single: bool) -> None:

@@ -143,7 +143,7 @@ def estimate_wrenches(estimator: WrenchEstimator, q: Array, torque: Array) -> tu
 
     `q` are positions [rad], `torque` external torques signed as FCI's [N m], (N, n) each.
     """
-    estimates = [estimator.estimate(*rows) for rows in zip(q, torque)]
+    estimates = [estimator.estimate(*rows) for rows in zip(q, torque, strict=True)]
     deviations = [np.sqrt(np.diagonal(one.covariance)) for one in estimates]
     return np.array([one.wrench for one in estimates]), np.array(deviations)
 

@@ -185,7 +185,7 @@ _MIN_ALONG = 0.3  # least share of the way to the flange that lies along the las
 
 
 class Flange(NamedTuple):
-    """A URDF's flange: its link, doubts about it, and whether no link has a known name."""
+    """The link chosen as flange, doubts about it, and whether it is a guess."""
 
     name: str
     notes: tuple[str, ...] = ()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from threading import Lock
 import xml.etree.ElementTree as ElementTree
 
 from .document import UrdfDocument
@@ -93,6 +94,7 @@ def parse_urdf(text: str, source: str = '', path: Path | None = None) -> UrdfDoc
     return parse_urdf_text(text, source or 'the URDF')
 
 
+_EXPANDING = Lock()  # xacro's search for packages is one for the process
 # Where a folder above the file may have packages: itself, and two levels of a workspace.
 _PACKAGE_FILES = ('package.xml', '*/package.xml', '*/*/package.xml')
 
@@ -140,7 +142,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
         raise FileNotFoundError(2, 'No such file or directory')
     values = _Arguments(arguments)
     try:
-        with _packages_beside(path):
+        with _EXPANDING, _packages_beside(path):
             text = str(xacro.process_file(str(path), mappings=values).toxml())
     except Exception as error:
         found = error.__context__ if type(error.__context__) is LookupError else error
@@ -161,7 +163,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
 
 @contextmanager
 def _packages_beside(file: Path) -> Iterator[None]:
-    """Make xacro look for packages near a file before ROS, whom alone its $(find ...) asks."""
+    """Make xacro search the folders near a file for packages of $(find ...), then ask ROS."""
     from xacro import substitution_args
 
     in_ros = substitution_args._eval_find

@@ -108,23 +108,10 @@ def read_chain(
     arm = _require_chain(document, tuple(joint_names), held or {})
     names = [joint.name for joint in arm]
     positions = _held_positions(document, names, held or {})
-    root, last = document.root, arm[-1].child
-    poses, carrier, tools = {root: np.eye(4)}, {root: root}, [last]
-    # What the arm stands on counts as fixed, whatever its joints are.
-    still = {*positions, *document.moving_joints_to(names[0])}
-    for joint in document.from_root():
-        poses[joint.child] = poses[joint.parent] @ joint.pose(positions.get(joint.name, 0.0))
-        # The link of an arm's joint that carries each link, or the root; '' on other branches.
-        carrier[joint.child] = carrier[joint.parent]
-        if joint.name in names:
-            carrier[joint.child] = joint.child
-        elif joint.kind != 'fixed' and joint.name not in still:
-            carrier[joint.child] = ''
-        elif joint.kind == 'fixed' and joint.parent in tools:
-            tools.append(joint.child)
+    poses, carrier, tools = _place_links(document, names, positions)
     fixed = {
         link: tuple(name for name in document.links if carrier[name] == link)
-        for link in (root, *(joint.child for joint in arm))
+        for link in (document.root, *(joint.child for joint in arm))
     }
     notes, torque_notes = list(document.notes), list(document.torque_notes)
     moved = (name for joint in arm for name in fixed[joint.child])
@@ -145,8 +132,34 @@ def read_chain(
         notes.append(
             f'{listed(others)}: on another branch of the {document.words.file}, left out.'
         )
-    chain = SerialChain(document, tuple(arm), poses, fixed, tuple(tools), positions, tuple(notes))
+    chain = SerialChain(document, tuple(arm), poses, fixed, tools, positions, tuple(notes))
     return replace(chain, torque_notes=(*torque_notes, *_mass_notes(chain)))
+
+
+def _place_links(
+    document: UrdfDocument, names: Sequence[str], positions: Mapping[str, float]
+) -> tuple[dict[str, Array], dict[str, str], tuple[str, ...]]:
+    """
+    Return each link's pose in the root at joint positions zero, its carrier, and the tool links.
+
+    The carrier is the link of an arm's joint that carries the link, or the root; '' on other
+    branches. `names` are the arm's joints, `positions` those of the held joints. Tool links are
+    the last joint's link and those fixed to it.
+    """
+    root = document.root
+    poses, carrier, tools = {root: np.eye(4)}, {root: root}, [document.joints[names[-1]].child]
+    # What the arm stands on counts as fixed, whatever its joints are.
+    still = {*positions, *document.moving_joints_to(names[0])}
+    for joint in document.from_root():
+        poses[joint.child] = poses[joint.parent] @ joint.pose(positions.get(joint.name, 0.0))
+        carrier[joint.child] = carrier[joint.parent]
+        if joint.name in names:
+            carrier[joint.child] = joint.child
+        elif joint.kind != 'fixed' and joint.name not in still:
+            carrier[joint.child] = ''
+        elif joint.kind == 'fixed' and joint.parent in tools:
+            tools.append(joint.child)
+    return poses, carrier, tuple(tools)
 
 
 def _mass_notes(chain: SerialChain) -> list[str]:

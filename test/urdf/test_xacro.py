@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shipped xacro files against the described arms, and xacro files of a workspace."""
 
+from concurrent.futures import ThreadPoolExecutor
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
@@ -125,6 +126,13 @@ def write(tmp_path, monkeypatch):
 def test_packages_are_found_beside_the_files_and_arguments_are_used(write, parts, given, mass):
     (link,) = load_arm(write(parts), xacro=given).links
     assert link.mass == mass
+
+
+def test_threads_may_load_xacro_files_at_once(write):
+    path, masses = write('src/parts'), [1.0 + k for k in range(60)]
+    with ThreadPoolExecutor(6) as pool:
+        found = pool.map(lambda mass: load_arm(path, xacro={'mass': mass}).links[0].mass, masses)
+        assert [*found] == masses
 
 
 @pytest.mark.parametrize(
