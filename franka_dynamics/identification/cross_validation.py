@@ -13,6 +13,7 @@ another arm.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
@@ -47,13 +48,13 @@ class CrossValidation:
     The arm's weights are those with which it is identified: one noise level for all joints. All
     fits have the columns of the faults `given`, which do no harm: those like masses, offsets,
     later perhaps others, with which `questions` are put to the user. `plain` is the fit with no
-    other fault. Of the c columns (`sums.names`, the last is the effort) the first `p` are the
-    model's, with the prior of `precision`; the others are faults'.
+    other fault. Of the c columns (`sums.names`, the last is the effort) the first
+    `parameter_count` are the model's, with the prior of `precision`; the others are faults'.
 
     `products` (folds, n, c, c) and `samples` (folds,) are the Gram matrices and the number of
     samples of each fold. `equations` (folds + 2, c, c) are the weighted normal equations, with the
     prior, of each fit; the last column is the right-hand side. `per_joint` (n,) converts efforts
-    to the unit of E; `least` (n,) is the smallest residual that counts [N m].
+    to the unit of E; `min_residual` (n,) is the smallest residual that counts [N m].
     """
 
     def __init__(
@@ -63,9 +64,9 @@ class CrossValidation:
         precision: float = DEFAULT_PRIOR_PRECISION,
         given: tuple[Fault, ...] | None = None,
     ) -> None:
-        self.sums, self.prior, self.p = sums, prior, len(prior.std)
+        self.sums, self.prior, self.parameter_count = sums, prior, len(prior.std)
         self.per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
-        self.least = least_noise(sums)
+        self.min_residual = least_noise(sums)
         used = np.flatnonzero(sums.samples)  # folds with samples
         self.products, self.samples = sums.products[used], sums.samples[used]
         common = noise = common_noise(sums, prior, precision, self.per_joint)
@@ -75,13 +76,13 @@ class CrossValidation:
         self._whole = whole = sums.weighted(weights)
         without_fold = whole - np.einsum('j,kjab->kab', weights, self.products)
         arm = sums.weighted(residual_weights(common))
-        own = slice(self.p)
+        own = slice(self.parameter_count)
         of_prior = _WEAK_PRECISION * np.eye(len(whole))
         of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
         self.equations = of_prior + np.stack([*without_fold, whole, arm])
         offsets = Offset.for_joint_count(prior.model.n)
         self.given = (Gain(), Load(), *offsets) if given is None else given
-        self.questions: list[Diagnosis] = []
+        self.questions: tuple[Diagnosis, ...] = ()
         self.plain = FoldFits(self)
 
     @cached_property
@@ -97,11 +98,13 @@ class CrossValidation:
         offsets = tuple(Offset.for_joint_count(self.prior.model.n))
         return CrossValidation(self.sums, self.prior, _FIXED_INERTIAS_PRECISION, offsets)
 
-    def include_harmless(self, fit: FoldFits) -> None:
-        """Add the columns of a fault that is only a question to all fits."""
-        self.given += (fit.fault,)
-        self.questions.append(fit.question())
-        self.plain = FoldFits(self)
+    def with_harmless(self, fit: FoldFits) -> CrossValidation:
+        """Return the cross-validation whose fits all have the columns of a harmless fault, too."""
+        extended = copy(self)
+        extended.given = (*self.given, fit.fault)
+        extended.questions = (*self.questions, fit.question())
+        extended.plain = FoldFits(extended)
+        return extended
 
     def share_of_efforts(self, error: float) -> float:
         """Return a torque error E divided by the rms of efforts."""
@@ -115,10 +118,11 @@ class CrossValidation:
         The precision of the starting set is in each case the likeliest one, of masses from `least`
         on: a fault counts that makes the recordings agree with published masses.
         """
-        free = [k for k in self.free_columns(fault) if k >= self.p]
-        columns, units = [*range(self.p), *free], np.append(self.prior.std, np.ones(len(free)))
+        free = [k for k in self.free_columns(fault) if k >= self.parameter_count]
+        columns = [*range(self.parameter_count), *free]
+        units = np.append(self.prior.std, np.ones(len(free)))
         triangle, right = square_root(self._whole, columns, units)
-        known, unknown = np.split(triangle, [self.p], axis=1)
+        known, unknown = np.split(triangle, [self.parameter_count], axis=1)
         given = np.isin(free, self.free_columns())
         more, less = (
             log_evidence((known, right), self.prior, one)[COARSE_PRECISIONS >= least].max()
@@ -127,7 +131,7 @@ class CrossValidation:
         return float(more - less)
 
     def free_columns(self, fault: Fault | None = None) -> list[int]:
-        """Return the numbers of the columns that fits with one more fault, or none, have free."""
+        """Return the numbers of the columns without a prior in fits with one more fault or none."""
         names = [name for one in self.given for name in one.names]
         names += fault.names if fault else ()
         return self.sums.places([*dict.fromkeys(names)])  # a gain's column is also a drift's
@@ -149,10 +153,12 @@ class FoldFits:
 
     def __init__(self, fits: CrossValidation, fault: Fault | None = None) -> None:
         self.fits, self._fault = fits, fault
-        own = [*range(fits.p)]
+        own = [*range(fits.parameter_count)]
         rows = fits.equations.copy()
         for k in fits.free_columns(fault):
-            if k < fits.p:  # a column of the model, such as an offset's, loses its prior
+            if (
+                k < fits.parameter_count
+            ):  # a column of the model, such as an offset's, loses its prior
                 rows[:, k, k] -= fits.prior.std[k] ** -2.0 - _WEAK_PRECISION
             else:
                 own.append(k)
@@ -164,7 +170,7 @@ class FoldFits:
         residual = self.folds.copy()
         residual[:, TORQUE_COLUMN] = -1.0
         squares = (residual[:, None, None] @ fits.products @ residual[:, None, :, None])[..., 0, 0]
-        self.squares = np.maximum(squares / fits.samples[:, None], fits.least**2)
+        self.squares = np.maximum(squares / fits.samples[:, None], fits.min_residual**2)
 
     @property
     def fault(self) -> Fault:
@@ -182,7 +188,7 @@ class FoldFits:
 
     def _rigid_torque_coefficients(self, names: tuple[str, ...]) -> dict[str, float]:
         """
-        Return the coefficients of columns, by name, that fit best all fitted torques but friction.
+        Return the coefficients of named columns that fit the fitted rigid-body torques best.
 
         Inertias explain a part of what such a fault adds; the sum of both shows the whole of it.
         """
@@ -202,7 +208,7 @@ class FoldFits:
         return Diagnosis(self.fault.kind, self.fault.joints, self.values)
 
     def diagnosis(self, other: FoldFits | None = None) -> Diagnosis:
-        """Return the fault with E without it, with it, and with the next best, or with none."""
+        """Return the fault with E of the fits without it, with it, and with the next best one."""
         before = self.fits.plain.error()
         second = before if other is None else other.error()
         return replace(self.question(), before=before, after=self.error(), second=second)
@@ -213,7 +219,7 @@ class FoldFits:
 
     def log_likelihood_ratios(self, than: FoldFits | None = None) -> Array:
         """
-        Return of each left-out fold the log-likelihood ratio per sample to another fit, (folds,).
+        Return the log-likelihood ratio per sample to another fit on each left-out fold, (folds,).
 
         With Gaussian residuals of each fit's own variance it is the sum over joints of
         ln(rms residual of `than`, or of the plain fit / rms residual).
@@ -249,7 +255,10 @@ class FoldFits:
             own = fits.sums.places(self.fault.names)
             change[own] = self.arm[own]
         else:
-            moved = [*range(fits.p), *(k for k in fits.free_columns() if k >= fits.p)]
+            moved = [
+                *range(fits.parameter_count),
+                *(k for k in fits.free_columns() if k >= fits.parameter_count),
+            ]
             change[moved] = fits.plain.arm[moved] - self._without_fault()[moved]
         rest = self.arm.copy()
         rest[TORQUE_COLUMN] = -1.0
@@ -259,11 +268,11 @@ class FoldFits:
         )
         if self.fault.is_in_part:
             left = float(np.min(self.squares @ fits.per_joint**2))
-        return float(np.sqrt(1.0 + taken / max(left, fits.least**2 @ fits.per_joint**2)))
+        return float(np.sqrt(1.0 + taken / max(left, fits.min_residual**2 @ fits.per_joint**2)))
 
     def _without_fault(self) -> Array:
         """
-        Return the coefficients of the fit with the arm's weights, with friction undone, too, (c,).
+        Return the coefficients `arm` with friction parameters corrected for the fault, (c,).
 
         A fault's columns have no friction, of which the fault would change parameters: such a fit
         has the friction that is recorded, not the real one.

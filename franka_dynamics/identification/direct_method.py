@@ -275,11 +275,11 @@ def _changes(arm: ArmDescription, rows: Sequence[ModifiedRow], gravity: Array) -
         for j, (row, joint) in enumerate(zip(rows, arm.joints)):
             revolute = joint.kind is JointKind.REVOLUTE
             motions = [(0.0, 0.0), *rng.uniform(-_MAX_STATE, _MAX_STATE, (_MOTION_COUNT, 2))]
-            steps = [energy_transform(_at(row, q, revolute)) for q, _ in motions]
+            steps = [energy_transform(_row_at(row, q, revolute)) for q, _ in motions]
             DEs = [
                 np.append(
                     step @ DE
-                    + energy_increment(_at(row, q, revolute), omega, velocity, dq, revolute),
+                    + energy_increment(_row_at(row, q, revolute), omega, velocity, dq, revolute),
                     0.5 * dq * dq,
                 )
                 for step, (q, dq) in zip(steps, motions)
@@ -297,7 +297,7 @@ def _changes(arm: ArmDescription, rows: Sequence[ModifiedRow], gravity: Array) -
     return [np.array(each) for each in found]
 
 
-def _at(row: ModifiedRow, q: float, revolute: bool) -> ModifiedRow:
+def _row_at(row: ModifiedRow, q: float, revolute: bool) -> ModifiedRow:
     """Return a joint's row with its position q [rad or m] added to theta or r."""
     if not revolute:
         return row._replace(r=row.r + q)

@@ -243,12 +243,12 @@ def choose_repetitions(
     """
 
     def recorded(repetitions: int) -> Excitation:
-        """Return the predictions for so many repetitions."""
+        """Return the trajectory and predictions for a number of repetitions."""
         lasting = replace(problem, duration=repetitions * excitation.trajectory.period)
         return _predicted(lasting, excitation.trajectory)
 
     def enough(repetitions: int) -> bool:
-        """Return whether so many repetitions identify all essential base parameters."""
+        """Return whether a number of repetitions identifies all essential base parameters."""
         return not problem.unidentified_essential(recorded(repetitions).std).any()
 
     # More repetitions of the motion never increase a predicted standard deviation.

@@ -60,12 +60,12 @@ class Parts:
     @classmethod
     def from_sums(cls, each: Sequence[GramSums], unseen: int) -> Parts:
         """Return the parts of recordings, the last `unseen` of which are the test."""
-        learnt, tested = each[: len(each) - unseen], each[len(each) - unseen :]
-        if len(learnt) >= _RUNS_AS_FOLDS:
-            learnt = [one.as_fold(k % FOLDS) for k, one in enumerate(learnt)]
-        every = reduce(add, [*learnt, *tested])
+        fitted, tested = each[: len(each) - unseen], each[len(each) - unseen :]
+        if len(fitted) >= _RUNS_AS_FOLDS:
+            fitted = [one.as_fold(k % FOLDS) for k, one in enumerate(fitted)]
+        every = reduce(add, [*fitted, *tested])
         # One prior for all: of joints without a torque limit by the largest torque.
-        whole = replace(reduce(add, learnt), max_torque=every.max_torque)
+        whole = replace(reduce(add, fitted), max_torque=every.max_torque)
         if tested:
             return cls(tuple(each), every, (whole,), tuple(tested))
         folds = np.flatnonzero(whole.samples).tolist()
@@ -89,7 +89,7 @@ class Fit:
 
 
 def fit(problem: Problem, priors: Sequence[Prior], links: PhysicalLinks, sums: GramSums) -> Fit:
-    """Fit all sets of parameters to sums; it can run in another process."""
+    """Return all sets of parameters fitted to sums; other processes can run it."""
     (prior, *others), precision = priors, problem.options.regularization
     noise = solve.common_noise(sums, prior, precision, np.array(problem.unit.per_joint))
     base = solve.estimate(sums, prior, precision, noise)
@@ -112,7 +112,7 @@ def test_on_left_out(
     unseen = list(zip(parts.left_out, fits))
 
     def errors(k: int, tested: list[tuple[GramSums, Fit]], last: int | None = None) -> ResidualRms:
-        """Return the errors of the k-th parameters, or of the first `last` of these alone."""
+        """Return the errors of the k-th parameter set, or of its first `last` parameters."""
         squares = [sums.squared_residuals(own.thetas[k][:last]) for sums, own in tested]
         count = sum(sums.count for sums, _ in tested)
         return ResidualRms.from_squares(np.sum(squares, axis=0), count, problem.unit)

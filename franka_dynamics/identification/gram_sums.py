@@ -62,8 +62,8 @@ def period_of(motion: Motion) -> float:
     return float(near[np.argmin(relative[near])]) / rate
 
 
-def folds(motion: Motion, period: float) -> NDArray[np.intp]:
-    """Return the fold of every sample, (N,): by phase where the motion repeats, else by time."""
+def fold_numbers(motion: Motion, period: float) -> NDArray[np.intp]:
+    """Return each sample's fold number, (N,): by phase where the motion repeats, else by time."""
     if np.isfinite(period):
         part = motion.time % period / period
     else:
@@ -102,7 +102,7 @@ class GramSums:
 
         `arm` is the starting set. Without a `period` the motion itself is searched for one.
         """
-        part = folds(motion, period_of(motion) if period is None else period)
+        part = fold_numbers(motion, period_of(motion) if period is None else period)
         friction = model.friction_columns(motion)
         samples = Samples.along(model, arm, motion, friction)
         faults = faults_of(model.n) if with_faults else []
@@ -125,7 +125,7 @@ class GramSums:
         )
 
     def places(self, names: Sequence[str]) -> list[int]:
-        """Return the numbers of columns."""
+        """Return the positions of the named columns among all columns."""
         return [self.names.index(name) for name in names]
 
     def __add__(self, other: GramSums) -> GramSums:

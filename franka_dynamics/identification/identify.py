@@ -45,10 +45,10 @@ from ..typing import Array
 
 Progress = Callable[[int, int], None]
 T = TypeVar('T')
-# A recording contradicts the others if its residual under the fit to all is above _TOGETHER times
-# that under a fit to it alone: up to 1.14 for parts of recordings of two FER, 1.54 to 3.5 with
+# A recording contradicts the others if its residual under the fit to all is above this ratio
+# times that under a fit to it alone: up to 1.14 for parts of recordings of two FER, 1.54 to 3.5 with
 # 0.2 kg added to one part, 1.0 to 1.47 for simulated arms with drifting torque sensors.
-_TOGETHER = 1.5
+_MAX_JOINT_FIT_RATIO = 1.5
 
 
 def identify(
@@ -110,13 +110,13 @@ def identify(
 
     """
     start = as_description(start)
-    learnt, unseen_too = as_sources(recordings, start), as_sources(tests, start)
-    problem = _problem(learnt, start, published, options)
+    fitted, tested = as_sources(recordings, start), as_sources(tests, start)
+    problem = _problem(fitted, start, published, options)
     mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
-    sources = [*learnt, *unseen_too]
+    sources = [*fitted, *tested]
     reading = partial(summarise, problem.model, problem.start, problem.options)
     read = _counted(mapped(reading, sources, labels_of(sources)), len(sources), progress)
-    used, unseen, failures = _usable(read, len(learnt), skip_failures)
+    used, unseen, failures = _usable(read, len(fitted), skip_failures)
     parts = Parts.from_sums([one.sums for one in used if one.sums is not None], unseen)
     asked = [*parts.fitted, parts.every]
     prior, *sets = priors = problem.priors(parts.every)
@@ -160,13 +160,12 @@ def identify(
 
 def _problem(
     recordings: Sequence[Source],
-    start: ArmDescription | str | Path,
+    arm: ArmDescription,
     published: Sequence[ArmDescription | str | Path],
     options: IdentificationOptions | None,
 ) -> Problem:
-    """Return what is asked; errors are raised before anything is read."""
+    """Return the setup of an identification; raise errors in it before any recording is read."""
     asked = IdentificationOptions() if options is None else options
-    arm = as_description(start)
     if not recordings:
         raise IdentificationError('There is no recording to identify from.')
     asked.effort_scales(arm.n)
@@ -183,17 +182,17 @@ def _counted(results: Iterable[T], count: int, progress: Progress | None) -> Ite
 
 
 def _error(sums: GramSums, theta: Array, unit: TorqueErrorUnit) -> ResidualRms:
-    """Return the errors of parameters; of none they are the efforts."""
+    """Return the rms torque errors of parameters; without parameters they are the rms efforts."""
     return ResidualRms.from_squares(sums.squared_residuals(theta), sums.count, unit)
 
 
 def _usable(
-    results: Iterator[Summary], learnt: int, skip_failures: bool
+    results: Iterator[Summary], fitted: int, skip_failures: bool
 ) -> tuple[list[Summary], int, list[str]]:
     """
     Return usable summaries, the number of tests among them, and unusable bags' errors.
 
-    The first `learnt` are not tests. Raises the error of the first unusable bag unless
+    The first `fitted` are not tests. Raises the error of the first unusable bag unless
     `skip_failures`; RecordingError if no bag to fit, or no test bag, can be used;
     IdentificationError if two hold the same recording, or were not prepared alike; ClusterError
     if workers die repeatedly on the same bag.
@@ -201,14 +200,14 @@ def _usable(
     used, failures, unseen, tests = [], [], 0, 0
     try:
         for k, one in enumerate(results):
-            tests += k >= learnt
+            tests += k >= fitted
             if one.failure is not None:
                 if not skip_failures:
                     raise one.failure
                 failures.append(str(one.failure))
             else:
                 used.append(one)
-                unseen += k >= learnt
+                unseen += k >= fitted
     except Exception as error:
         if type(error).__name__ != 'KilledWorker':  # dask's error; dask may not be installed
             raise
@@ -234,7 +233,7 @@ def _usable(
 def _contradictions(
     used: Sequence[Summary], prior: Prior, options: IdentificationOptions, every: GramSums
 ) -> Iterator[str]:
-    """Yield a sentence for each of several recordings that does not fit the others."""
+    """Yield a sentence for each recording that one fit to all recordings explains badly."""
     if len(used) < 2:
         return
     precision = options.regularization
@@ -246,7 +245,7 @@ def _contradictions(
             np.linalg.norm(rms_residuals(one.sums, theta) / prior.expected_residual)
             for theta in (together, alone)
         )
-        if both > _TOGETHER * own:
+        if both > _MAX_JOINT_FIT_RATIO * own:
             yield (
                 f'{one.note.name} contradicts the other recordings: fitted with them its residual '
                 f'is {both / own:.1f} times that of a fit to it alone. Is it of another arm or '

@@ -112,7 +112,7 @@ class Estimate:
 
     @property
     def std(self) -> Array:
-        """The standard deviations of `base`, (p,)."""
+        """The standard deviations of the unconstrained parameters `base`, (p,)."""
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
     @property

@@ -64,7 +64,7 @@ class StateFaultFit(NamedTuple):
     after: float
 
     def diagnosis(self, other: StateFaultFit | None = None) -> Diagnosis:
-        """Return the fault with E without it, with it, and with the next best, or with none."""
+        """Return the fault with E of the fits without it, with it, and with the next best one."""
         second = other.after if other else self.before
         fault = self.fault
         return Diagnosis(
@@ -83,7 +83,7 @@ def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFi
     before, known = _error(plain, theta, count), _evidence(own, prior)
 
     def fits(matter: bool) -> Iterator[StateFaultFit]:
-        """Yield the fits whose effect is clear, or those whose is not."""
+        """Yield the fits with a clear effect, or the others."""
         for fault, weighted, common in zip(state_faults_of(prior.model.n), others, rest):
             after = _error(common, _fitted(weighted, prior), count)
             effect = _error(common, theta, count) / after
@@ -105,7 +105,7 @@ def _fitted(gram: Array, prior: Prior) -> Array:
 
 
 def _error(gram: Array, theta: Array, count: int) -> float:
-    """Return E of parameters."""
+    """Return the torque error E of parameters on all samples."""
     residual = np.append(-theta, 1.0)
     return float(np.sqrt(max(residual @ gram @ residual, 0.0) / count))
 

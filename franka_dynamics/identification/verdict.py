@@ -77,12 +77,14 @@ class RecordingVerdict:
         return bool(self.questions) or (ambiguity is not None and ambiguity.has_questions)
 
 
-def diagnose(fits: CrossValidation, corrected: Sequence[StateFaultFit]) -> RecordingVerdict:
+def _with_harmless_faults(
+    fits: CrossValidation,
+) -> tuple[CrossValidation, list[FoldFits], list[FoldFits], FoldFits | None]:
     """
-    Return the one fault that explains the residuals, or else the joints of several such faults.
+    Return fits with harmless faults given, the fits of each other fault, and which of them count.
 
-    A fault that does no harm, and explains more than any that would, is given to all fits, and the
-    others are tried again. `corrected` are fits at corrected states, the largest evidence first.
+    A harmless fault that explains more than any that matters is given to all fits, and the others
+    are tried again. Last are the fits that matter, and the best harmless one or None.
     """
     every = faults_of(fits.prior.model.n)
     while True:
@@ -90,8 +92,20 @@ def diagnose(fits: CrossValidation, corrected: Sequence[StateFaultFit]) -> Recor
         doubtful = [fit for fit in tried if fit.matters()]
         harmless = next((fit for fit in tried if fit.is_harmless() and fit.is_significant()), None)
         if not doubtful or harmless is None or not harmless.is_better(doubtful[0]):
-            break
-        fits.include_harmless(harmless)
+            return fits, tried, doubtful, harmless
+        fits = fits.with_harmless(harmless)
+
+
+def diagnose(
+    fits: CrossValidation, corrected: Sequence[StateFaultFit]
+) -> tuple[RecordingVerdict, CrossValidation]:
+    """
+    Return the one fault that explains the residuals, or else the joints of several such faults.
+
+    The second value are the fits with harmless faults given. `corrected` are fits at corrected
+    states, the largest evidence first.
+    """
+    fits, tried, doubtful, harmless = _with_harmless_faults(fits)
     first = corrected[0] if corrected else None
     likely = [fit.fault for fit in doubtful[:1]]
     # A harmless fault of another joint is a rival as well. One of the same joint is how a fault of
@@ -106,8 +120,9 @@ def diagnose(fits: CrossValidation, corrected: Sequence[StateFaultFit]) -> Recor
         hangs = bool(doubtful) and doubtful[0].fault.kind == Gravity.kind
         gains = (one for one in doubtful if one.fault == Gain(first.fault.joints))
         ambiguous = hangs or any(one.values[0] < 0.0 for one in gains)
-        return _state_fault_or_joints(corrected, evidence, ambiguous)
-    return _fault_or_joints(fits, tried, doubtful) if doubtful else RecordingVerdict()
+        return _state_fault_or_joints(corrected, evidence, ambiguous), fits
+    found = _fault_or_joints(fits, tried, doubtful) if doubtful else RecordingVerdict()
+    return found, fits
 
 
 def _state_fault_or_joints(
@@ -211,10 +226,9 @@ def judge_recordings(
     recordings' summaries, `sums` all their sums, `masses` (n,) the ratios of an identified arm's
     masses to those of the starting set.
     """
-    fits = CrossValidation(sums, prior)
     grams, counts = zip(*(one.corrected for one in each))
     corrected = state_fault_fits(np.sum(grams, axis=0), sum(counts), prior)
-    diagnosed = diagnose(fits, corrected)
+    diagnosed, fits = diagnose(CrossValidation(sums, prior), corrected)
     named, suspected = diagnosed.causes, diagnosed.suspected
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(sums, one) for one in sets]

@@ -207,13 +207,13 @@ def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     """Yield an HDF5 file's one- and two-dimensional datasets, named by their paths in the file."""
     h5py, found = import_library('h5py', file), []
 
-    def keep(name: str, node: Any) -> None:
+    def collect_dataset(name: str, node: Any) -> None:
         """Keep a dataset of one or two dimensions; h5py calls this for each node."""
         if isinstance(node, h5py.Dataset) and node.ndim in (1, 2):
             found.append((name, node[()]))
 
     with h5py.File(file, 'r') as opened:
-        opened.visititems(keep)
+        opened.visititems(collect_dataset)
     yield from found
 
 

@@ -240,7 +240,7 @@ def _stamp_column(log: LogTable, columns: ColumnMap) -> Array:
 def _incomplete(
     parts: Mapping[str, Array], source: str, joint_names: Sequence[str], columns: ColumnMap
 ) -> NDArray[np.bool_]:
-    """Return which rows lack a value; raise RecordingError unless they are to be left out."""
+    """Return which rows lack a value; raise RecordingError unless `columns` says to skip them."""
     lacking: dict[str, NDArray[np.bool_]] = {
         k: np.any(np.isnan(part.reshape(len(part), -1)), axis=1) for k, part in parts.items()
     }

@@ -150,7 +150,7 @@ class LogTable:
 
 
 def episode_hint(numbers: Sequence[float] | Array) -> str:
-    """Return a sentence that lists episodes and names the option that chooses one."""
+    """Return a sentence that lists the episodes of a log and names the option that chooses one."""
     first, last = int(min(numbers)), int(max(numbers))
     several = f' to {last} ({len(numbers)} in all)' if last > first else ''
     return f'the episodes are {first}{several}; they are not joined: choose one by --episode N.'

@@ -314,7 +314,7 @@ def require_valid_rows(recording: Recording, where: str, rows: Sequence[str], ad
 
 
 def _first_of(names: Sequence[str], rows: NDArray[np.intp] | Sequence[int]) -> str:
-    """Return the name of the first of some rows; of several also their number and the last."""
+    """Return the words for the first of some rows; of several also their number and the last."""
     first, last = (names[row] if names else f'row {row + 1}' for row in (rows[0], rows[-1]))
     return first if len(rows) == 1 else f'{first} (of {len(rows)} such, the last is {last})'
 
@@ -329,7 +329,7 @@ def require_effort(recording: Recording) -> None:
 
 
 def _missing_field(field: str, count: int) -> str:
-    """Return what to do about a field of `count` values, which are not one per joint."""
+    """Return advice on a field whose `count` values are not one per joint."""
     if count:
         return 'the message is malformed, fix its publisher.'
     if field == 'effort':

@@ -41,7 +41,7 @@ class TorqueErrorUnit:
     @classmethod
     def for_arm(cls, arm: ArmDescription) -> TorqueErrorUnit:
         """
-        Return the unit of E.
+        Return the unit of the torque error E of an arm.
 
         E is in % of the effort limits if the arm has a prismatic joint. Raises RecordingError if
         an arm with a prismatic joint has a joint without a finite effort limit above zero.
@@ -149,8 +149,9 @@ def equally_good(fits: Sequence[ReplayFit], motion: Motion) -> list[ReplayFit]:
     mean squared errors is below two standard errors of this difference, with stretches of one
     second as independent samples.
     """
-    block = np.floor((motion.time - motion.time[0]) / _BLOCK_S).astype(int) + 10**6 * motion.piece
-    _, block = np.unique(block, return_inverse=True)
+    second = np.floor((motion.time - motion.time[0]) / _BLOCK_S).astype(int)
+    blocks = np.stack([motion.piece, second])  # a block ends where a piece ends
+    block = np.unique(blocks, axis=1, return_inverse=True)[1].ravel()
     count = np.bincount(block)
     best, found = fits[0], []
     for one in fits[1:]:

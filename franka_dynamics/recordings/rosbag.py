@@ -102,7 +102,7 @@ def _joint_states(reader: Any, types: Any, bag: Path) -> Callable[[bytes, str], 
     definition = {one.msgtype: one.msgdef.data for one in reader.connections}.get(ROBOT_STATE_TYPE)
 
     def joint_state(data: bytes, kind: str) -> Any:
-        """Return the JointState that serialized `data` of the message type `kind` have."""
+        """Return the JointState in serialized `data` of a message of type `kind`."""
         if kind != ROBOT_STATE_TYPE:
             return types.deserialize_cdr(data, kind)
         if not definition:

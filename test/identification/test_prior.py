@@ -11,7 +11,7 @@ import pytest
 from franka_dynamics.arm import available_sets, LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.demo.controller_comparison import draw_plant
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification.gram_sums import FOLDS, folds, GramSums, period_of
+from franka_dynamics.identification.gram_sums import fold_numbers, FOLDS, GramSums, period_of
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import (
     Prior,
@@ -235,12 +235,12 @@ def test_a_motion_that_repeats_is_left_out_with_all_its_repeats(simulate):
     once = simulate(FER, duration=10.0)  # its lowest harmonic has this period
     motion = prepare(simulate(FER, duration=24.0))
     assert period_of(motion) == pytest.approx(once.duration, abs=0.05)
-    fold = folds(motion, 10.0)
+    fold = fold_numbers(motion, 10.0)
     assert set(fold) == set(range(FOLDS))
     early, late = (np.flatnonzero(np.isclose(motion.time, t, atol=0.01))[0] for t in (3.0, 13.0))
     assert fold[early] == fold[late]
     # By time they are in different folds.
-    by_time = folds(motion, np.inf)
+    by_time = fold_numbers(motion, np.inf)
     assert by_time[early] != by_time[late]
 
 

@@ -175,7 +175,7 @@ def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, mo
         sums, Prior.centered_at(FER, OPTIONS.torque_model(FER), sums.max_torque)
     )
     monkeypatch.setattr(verdict, 'faults_of', lambda n: [Gain((1,))])
-    found = verdict.diagnose(fits, [])
+    found, _ = verdict.diagnose(fits, [])
     (cause,) = found.causes
     assert (cause.kind, cause.joints, found.suspected) == ('gain', (1,), ())
     assert cause.after < cause.before == cause.second

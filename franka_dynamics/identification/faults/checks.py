@@ -43,7 +43,7 @@ class Contact(Fault):
 
 
 class Driven(Fault):
-    """Joints whose fitted friction would drive them; its values are their friction [N m]."""
+    """Joints whose fitted friction would accelerate them; values: friction torques [N m]."""
 
     kind, of_all = 'driven', False
     text = (
@@ -162,5 +162,5 @@ def not_measured(factor: tuple[float, float], doubted: bool) -> Sequence[Diagnos
 
 
 def unexplained(share: float) -> Sequence[Diagnosis]:
-    """Return the fault if this share of the efforts is too much."""
+    """Return the fault if E is too large a share of the rms effort."""
     return [Diagnosis(Unexplained.kind, (), (share,))] if share > _MAX_UNEXPLAINED else ()

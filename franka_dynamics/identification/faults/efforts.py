@@ -20,7 +20,7 @@ _SIGN = (
 
 
 def _divided(friction: Array, joints: tuple[int, ...], ratio: float) -> Array:
-    """Return friction parameters (n, k) with those of some joints divided by a ratio."""
+    """Return friction parameters (n, k), those of some joints divided by a ratio."""
     there = np.isin(np.arange(len(friction)), joints)[:, None]
     return np.asarray(friction / np.where(there, ratio or 1.0, 1.0))
 
@@ -40,12 +40,12 @@ class Gain(Fault):
         return [1.0 + found[self.names[0]]]
 
     def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
-        """Return friction divided by the ratio, which it has as well."""
+        """Return the friction parameters divided by the ratio, by which efforts are wrong."""
         return _divided(fitted, self.joints, values[0])
 
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
-        """Return the ratio, or that the sign is wrong, and the scale that corrects it."""
+        """Return a sentence on the ratio or wrong sign, and the scale that corrects it."""
         ratio = found.values[0]
         unit = 'unit (currents: --torque-constant)'
         what = f' is {ratio:.3g} times its torque. Check its column, sign, {unit} and gear'
@@ -89,7 +89,7 @@ class VaryingGain(Fault, ABC):
         return [1.0 + constant + end * change for end in self.ends]
 
     def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
-        """Return friction divided by the mean ratio, which it has as well."""
+        """Return the friction parameters divided by the mean ratio, by which efforts are wrong."""
         return _divided(fitted, self.joints, 0.5 * (values[0] + values[1]))
 
 
@@ -182,7 +182,7 @@ class Exchanged(Fault):
         return [(at.rigid[:, [j]] - at.rigid[:, [i]]) * (each[i] - each[j])]
 
     def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
-        """Return friction with that of the two joints exchanged back."""
+        """Return the friction parameters with those of the two joints exchanged back."""
         found = fitted.copy()
         found[[*self.joints]] = fitted[[*self.joints[::-1]]]
         return found

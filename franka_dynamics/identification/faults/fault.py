@@ -29,7 +29,7 @@ _FIRST_DERIVATIVE_RANGE = 0.2
 @dataclass(frozen=True)
 class Diagnosis:
     """
-    A diagnosed fault of the recordings, or a question about one.
+    A fault found in recordings, with its joints, values and errors E; or a question about one.
 
     `kind` and `joints` (indices from 0) are those of a `Fault`, `values` are in the user's terms,
     as the kind says. `before` and `after` are E on left-out parts without and with the fault in
@@ -104,7 +104,7 @@ class Samples:
         return self.model.base.regressor(motion.q, motion.dq, motion.ddq)
 
     def only_joints(self, torque: Array, joints: tuple[int, ...]) -> Array:
-        """Return torques (N, n), zero but at some joints; without a joint all of them."""
+        """Return torques (N, n), set to zero except at `joints`; unchanged if that is empty."""
         return torque * np.isin(np.arange(self.model.n), joints) if joints else torque
 
 

@@ -65,7 +65,7 @@ class Gravity(Fault):
 
 
 def is_left_out(values: Sequence[float]) -> bool:
-    """Return whether efforts leave gravity out, by a diagnosed vector [m/s^2]."""
+    """Return whether a diagnosed gravity vector is zero: the efforts then lack gravity."""
     return not any(values)
 
 

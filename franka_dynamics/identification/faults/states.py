@@ -31,7 +31,7 @@ class EncoderZero(Fault):
 
     @classmethod
     def for_joint_count(cls, n: int) -> list[Fault]:
-        """Return that of each joint but the first and the last."""
+        """Return the encoder fault of each joint but the first and the last."""
         return [cls((joint,)) for joint in range(1, n - 1)]
 
     def columns(self, at: Samples) -> list[Array]:
@@ -51,7 +51,7 @@ class StateFault(Fault, ABC):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """No columns."""
+        """No names, as the fault has no columns."""
         return ()
 
     @property
@@ -81,7 +81,7 @@ class ReversedAxis(StateFault):
 
     @classmethod
     def for_joint_count(cls, n: int) -> list[Fault]:
-        """Return both faults of each joint."""
+        """Return two faults of each joint: its effort reversed as well, or not."""
         return [cls((joint,), effort) for joint in range(n) for effort in (True, False)]
 
     def _signs(self, n: int) -> Array:
@@ -126,7 +126,7 @@ class QuarterTurn(StateFault):
 
     @classmethod
     def for_joint_count(cls, n: int) -> list[Fault]:
-        """Return those of each joint but the first and the last (see `EncoderZero`)."""
+        """Return the faults of each joint but the first and the last (see `EncoderZero`)."""
         return [cls((joint,), turns) for joint in range(1, n - 1) for turns in (-1, 1, 2)]
 
     @property

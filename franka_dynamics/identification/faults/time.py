@@ -63,10 +63,10 @@ class TimeScale(Fault):
         return [at.rigid - at.dynamics.gravity(at.motion.q)]
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
-        """Return the ratio of times; a common factor of all efforts is no part of it."""
+        """Return the ratio of recorded to real time, without a common factor of all efforts."""
         weight = 1.0 + found[Gain().kind]
         return [float(np.sqrt(max(1.0 + found[self.kind] / weight, 0.0)))]
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether times are so little off that gravity is not missing instead."""
+        """Return whether the ratio of times is so near 1 that gravity is not missing instead."""
         return 1.0 / _MAX_TIME_RATIO < values[0] < _MAX_TIME_RATIO
