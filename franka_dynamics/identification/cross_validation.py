@@ -131,7 +131,7 @@ class CrossValidation:
         return float(more - less)
 
     def free_columns(self, fault: Fault | None = None) -> list[int]:
-        """Return the numbers of the columns without a prior in fits with one more fault or none."""
+        """Return the numbers of the columns without a prior in fits with one more fault."""
         names = [name for one in self.given for name in one.names]
         names += fault.names if fault else ()
         return self.sums.places([*dict.fromkeys(names)])  # a gain's column is also a drift's

@@ -46,8 +46,8 @@ from ..typing import Array
 Progress = Callable[[int, int], None]
 T = TypeVar('T')
 # A recording contradicts the others if its residual under the fit to all is above this ratio
-# times that under a fit to it alone: up to 1.14 for parts of recordings of two FER, 1.54 to 3.5 with
-# 0.2 kg added to one part, 1.0 to 1.47 for simulated arms with drifting torque sensors.
+# times that under a fit to it alone: up to 1.14 for parts of recordings of two FER, 1.54 to 3.5
+# with 0.2 kg added to one part, 1.0 to 1.47 for simulated arms with drifting torque sensors.
 _MAX_JOINT_FIT_RATIO = 1.5
 
 
