@@ -104,7 +104,7 @@ class GeneratedModel(ABC):
         return Key(quantity, **options) if options else _KEYS[quantity]
 
     def _frame(self, frame: Frame) -> Frame:
-        """Return a frame that may be looked up among kernels; FrameError for anything else."""
+        """Return `frame` if it is a frame's number or name; raise FrameError for anything else."""
         if type(frame) not in (int, str, type(None)):
             tree_and_frame(self.description, frame)  # also for True, which equals 1
         return frame

@@ -151,7 +151,7 @@ def _vector_bits() -> int:
 
 
 def _linked(text: str) -> tuple[Any, int]:
-    """Return what keeps the machine code of LLVM assembly in memory, and `run`'s address."""
+    """Link LLVM assembly; return the owner of the machine code and the address of `run`."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features().flatten()

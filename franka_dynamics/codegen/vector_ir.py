@@ -286,7 +286,7 @@ class _FunctionWriter:
                     self.lines.append(f'  store {piece} {part}, ptr {at}, align {self.bits // 8}')
 
     def _place(self, row: str, column: int) -> str:
-        """Append the address of a value in a row, and return its name."""
+        """Write a statement for the address of a value in a row, and return its name."""
         return self._let(f'getelementptr {self.number}, ptr {row}, i64 {column}')
 
     def _shuffled(self, a: str, b: str, places: Sequence[int], size: int = 0) -> str:

@@ -296,7 +296,7 @@ class NewtonEulerModel(DynamicsFormulation):
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return link i - 1's wrenches on link i about frame i's origin, {S} axes, (..., n, 6)."""
         states = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
-        return self._in_space(states[0], self._carried(*states, gravity=True)[1])
+        return self._in_space(states[0], self._transmitted_loads(*states, gravity=True)[1])
 
     def _motions(self, q: Array, dq: Array) -> list[LinkMotion]:
         """Return the links' motions at q and dq, with ddq = 0 and without gravity."""
@@ -312,7 +312,7 @@ class NewtonEulerModel(DynamicsFormulation):
         ]
         return np.stack(rows, axis=-2)
 
-    def _carried(
+    def _transmitted_loads(
         self, q: Array, dq: Array, ddq: Array, wrench: Array | None = None, *, gravity: bool
     ) -> tuple[list[JointPlacement], list[tuple[Array, Array]]]:
         """Return the joints, and the force and moment that each transmits to its link."""
@@ -328,7 +328,7 @@ class NewtonEulerModel(DynamicsFormulation):
     ) -> Array:
         """Return the torques at states of shape (..., n), by the outward and inward recursions."""
         q, dq, ddq = np.broadcast_arrays(q, dq, ddq)
-        joints, carried = self._carried(q, dq, ddq, wrench, gravity=gravity)
+        joints, carried = self._transmitted_loads(q, dq, ddq, wrench, gravity=gravity)
         torque = np.empty_like(ddq)
         for i, (joint, (force, moment)) in enumerate(zip(joints, carried)):
             if joint.origin_turns:
