@@ -68,7 +68,7 @@ def options_as(name: str, cls: type, *options: Callable[[Any], Any]) -> Callable
 
 
 def _with_remark(_context: Any, _parameter: Any, gravity: tuple[float, ...]) -> tuple[float, ...]:
-    """Return gravity; print a note if it points up or has not the strength of the Earth's."""
+    """Return gravity; print a note if it points up or differs in strength from the Earth's."""
     note, strength = '', math.hypot(*gravity)
     if gravity[2] > 0.0:
         note = 'points up, as for an arm that hangs; for an upright arm it is 0,0,-9.81'

@@ -65,7 +65,7 @@ def _age(age: float) -> str:
 
 
 def _number(value: float, digits: int = 0) -> str:
-    """Return a number with so many digits after the point, or - if it is not finite."""
+    """Return a number as text with `digits` decimals, or - if it is not finite."""
     return f'{value:.{digits}f}' if math.isfinite(value) else '-'
 
 

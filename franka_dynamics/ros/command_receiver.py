@@ -69,7 +69,7 @@ class CommandReceiver:
         self.publish_changes()
 
     def _on_request(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        """Answer what the receiver does; the service's name tells nodes what it takes."""
+        """Answer with the receiver's state; the service's name declares the torques it takes."""
         answer.success = self.receiver.state is not ReceiverState.FAULT
         answer.message = self.receiver.state_text
         return answer

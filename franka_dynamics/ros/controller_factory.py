@@ -123,7 +123,7 @@ def make_controller(
     if rubs := controller.asked.unused_friction():
         node.get_logger().info(rubs)
     if is_base_tilted(description):
-        node.get_logger().warning(_who_compensates_the_mount(controller))
+        node.get_logger().warning(_mount_compensation_sentence(controller))
     report = crosscheck(terms.loaded, gravity=terms.space_gravity)
     report.require()
     node.get_logger().info(
@@ -135,7 +135,7 @@ def make_controller(
     return controller, report.largest
 
 
-def _who_compensates_the_mount(controller: Feedforward) -> str:
+def _mount_compensation_sentence(controller: Feedforward) -> str:
     """Return a sentence on what the node commands for the tilted mount of a URDF."""
     settings = controller.settings
     if not settings.profile.receiver_adds_gravity:

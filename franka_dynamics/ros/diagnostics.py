@@ -34,7 +34,7 @@ class DurationWindow(deque[float]):
         super().__init__(maxlen=4096)
 
     def percentiles_us(self, key: str) -> dict[str, float]:
-        """Return PERCENTILES [us] by `key.format(name)`; NaN without durations."""
+        """Return percentiles of the durations [us] by `key.format(name)`; NaN without any."""
         found = 1e6 * np.percentile(list(self) or [np.nan], [*PERCENTILES.values()])
         return dict(zip(map(key.format, PERCENTILES), found.tolist()))
 
@@ -50,7 +50,7 @@ class StatusPublisher:
         self.due = time.monotonic() + DIAGNOSTIC_PERIOD_S  # when to publish next [s]
 
     def array(self, stamp: Time, *rows: Row) -> DiagnosticArray:
-        """Return statuses as a message."""
+        """Return statuses as a stamped diagnostic_msgs/DiagnosticArray."""
         statuses = [NodeStatus(self._name, *row).to_message(self._arm) for row in rows]
         message = DiagnosticArray(status=statuses)
         message.header.stamp = stamp
@@ -232,7 +232,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         }
 
     def _by_joint(self, key: str, numbers: Any) -> dict[str, float]:
-        """Return numbers by keys that `key` makes of the joints' names."""
+        """Return one number per joint, by `key` with the joint's name in place of {}."""
         return {key.format(name): float(one) for name, one in zip(self._controller.names, numbers)}
 
     def _wrench_row(self) -> Row:

@@ -79,7 +79,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         # While a sender is followed, torques are applied when they arrive, not at a state.
         if not self._receiver.is_following(reading.stamp):
             self._apply()
-            self._count_held()
+            self._count_holding_steps()
         # If Gazebo sends zeros, `reading.effort` is None, and the applied torque is the effort.
         effort = self._receiver.applied if reading.effort is None else reading.effort
         self._states.publish(
@@ -93,8 +93,8 @@ class GazeboDirectNode(CheckedParameters, Node):
             publisher.publish(Float64(data=value))
         self._commands.publish_changes()
 
-    def _count_held(self) -> None:
-        """Say in the status once the arm counts as held: the launch file then starts Gazebo."""
+    def _count_holding_steps(self) -> None:
+        """Count steps with listening force topics; after enough, publish that the arm is held."""
         if all(publisher.get_subscription_count() > 0 for publisher in self._forces):
             self._held += 1
             if self._held == _MIN_HOLDING_COUNT:

@@ -58,7 +58,7 @@ class MotionRequests:
             request, arm = parse(), controller.description
             arguments = request.follow_arguments(arm, allow_setpoint=allow_setpoint)
             if others := request.extra_joints(arm):
-                self._say_once(
+                self._log_once(
                     f"references also name {', '.join(others)}, which are not the arm's and hold "
                     'still: they are ignored'
                 )
@@ -78,9 +78,9 @@ class MotionRequests:
     def note_efforts(self, message: JointTrajectory) -> None:
         """Log once that efforts in references are ignored."""
         if any(point.effort for point in message.points[:1]):
-            self._say_once('references have efforts, which are ignored: this node computes them')
+            self._log_once('references have efforts, which are ignored: this node computes them')
 
-    def _say_once(self, sentence: str) -> None:
+    def _log_once(self, sentence: str) -> None:
         """Log a sentence unless it was logged before."""
         if sentence not in self._logged:
             self._logged.add(sentence)

@@ -104,7 +104,7 @@ class NodeClient(TopicListener):
         kind = DescribeParameters
         found = self.call_service(kind, 'describe_parameters', names=[parameter]).descriptors
         if len(found) != 1:
-            raise self._without(parameter)
+            raise self._no_such_parameter_error(parameter)
         if found[0].read_only:
             raise SettingsError(
                 f'{parameter} is read when {self.name} starts, and then fixed: end the node, and '
@@ -130,11 +130,11 @@ class NodeClient(TopicListener):
         unset = ParameterType.PARAMETER_NOT_SET
         # rclpy returns no values at all if one of the parameters does not exist.
         if len(answer.values) != len(parameters) or any(v.type == unset for v in answer.values):
-            raise self._without(', '.join(parameters))
+            raise self._no_such_parameter_error(', '.join(parameters))
         found = map(parameter_value_to_python, answer.values)
         return [getattr(value, 'tolist', lambda value=value: value)() for value in found]
 
-    def _without(self, parameter: str) -> SettingsError:
+    def _no_such_parameter_error(self, parameter: str) -> SettingsError:
         """Return the error that the node has no such parameter."""
         return SettingsError(f'{self.name}: {no_such_parameter([parameter])}')
 

@@ -148,7 +148,7 @@ class ReceiverCheck:
 
     @property
     def is_first_of_another(self) -> bool:
-        """Whether the latest joint state is the first of another, or a restarted, publisher."""
+        """Whether the latest joint state is the first of another or of a restarted publisher."""
         return self._detector.fell
 
     def poll(self) -> None:
@@ -212,7 +212,7 @@ class ReceiverCheck:
         return ', '.join(f'{name} ({one})' for name, one in self.found.items()) or 'none'
 
     def _find_delivery_problem(self, found: Mapping[str, Receiver]) -> str:
-        """Return who commands, too, or gets or applies no torque; '' if nothing is wrong."""
+        """Return which node also sends torques, or gets or applies none; '' if all is well."""
         rivals = publisher_names(self._node, self.topic)
         if rivals:
             return (

@@ -37,7 +37,7 @@ class Receiver(NamedTuple):
     idle: str = ''
 
     def __str__(self) -> str:
-        """Return what it is."""
+        """Return what is known of the receiver, by default its kind, in words."""
         return self.words or self.kind.value
 
 
@@ -62,7 +62,7 @@ EXPECTED_RECEIVERS = {
 
 
 def declared_kind(name: str, services: Mapping[str, Sequence[str]]) -> ReceiverKind:
-    """Return what a node declares itself to be by its services, of types by name."""
+    """Return the kind that a node declares by its services, whose types are given by name."""
     for kind, service in DECLARATION_SERVICES.items():
         if TRIGGER_TYPE in services.get(service.replace('~', name), ()):
             return kind

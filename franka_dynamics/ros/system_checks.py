@@ -58,7 +58,7 @@ class _StateTimes:
         return statistics.median(map(sub, self.arrivals, self.stamps)) if self.stamps else 0.0
 
     @property
-    def off_the_clock(self) -> bool:
+    def stamps_off_clock(self) -> bool:
         """Whether the median stamp is over 0.1 s behind or ahead of this machine's clock."""
         return abs(self.age) > _MAX_STAMP_AGE_S
 
@@ -96,10 +96,10 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
             return sorted(one.name for one in listener.heard_nodes().values() if one.is_simulator)
 
         def settled() -> bool:
-            """Return whether nothing more is to be expected."""
+            """Return whether no joint state or simulated arm is still expected to be heard."""
             # Stamps off the clock may be those of a simulated arm, whose diagnostics are late on a
             # busy machine. The first joint state of a listed publisher may still come.
-            comes = states.off_the_clock or (not states.stamps and node.count_publishers(topic))
+            comes = states.stamps_off_clock or (not states.stamps and node.count_publishers(topic))
             return bool(simulators()) or not comes
 
         listener.until(settled, _DISCOVERY_TIMEOUT_S)
@@ -184,7 +184,7 @@ def _clock_checks(node: Any, states: _StateTimes, simulator: list[str]) -> Itera
         text = f'stamps are simulated time of {", ".join(simulator)}, which runs at '
         text += f'{speed:.2f} of real time: {age:.2f} s behind the clock by now'
         yield Check('clock', GOOD, text)
-    elif states.off_the_clock:
+    elif states.stamps_off_clock:
         fix = 'or set max_state_age to 0 for a simulation that counts from zero'
         text = f"stamps are {age:.3g} s off this machine's clock; synchronise the clocks (chrony)"
         yield Check('clock', TO_DO, f'{text}, {fix}')

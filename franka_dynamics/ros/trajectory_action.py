@@ -83,7 +83,7 @@ class Tolerances(NamedTuple):
         return found
 
     def violation(self, q: Array, dq: Array, desired: ReferencePoint, names: Sequence[str]) -> str:
-        """Return which joint is how far from a desired state, or ''."""
+        """Return which joint is outside the tolerances of a desired state, and how far, or ''."""
         errors = np.abs(q - desired.q), np.abs(dq - desired.dq)
         for error, bound, unit in zip(errors, self, ('rad', 'rad/s')):
             joint = int((error - bound).argmax())

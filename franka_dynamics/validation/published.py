@@ -89,7 +89,7 @@ def nearest_set(found: Sequence[LinkInertia], known: Sequence[ArmDescription]) -
     """
 
     def compared(candidate: ArmDescription) -> NearestSet:
-        """Return how near the links of a candidate are to those found."""
+        """Return the distances between a candidate's links and the links `found`."""
         pairs = list(zip(found, candidate.links))
         return NearestSet(
             candidate,
@@ -98,7 +98,7 @@ def nearest_set(found: Sequence[LinkInertia], known: Sequence[ArmDescription]) -
         )
 
     def rank(one: NearestSet) -> tuple[int, float, float]:
-        """Return what decides which candidate is nearest, smallest first."""
+        """Return the sort key of a candidate; the smallest key is that of the nearest one."""
         apart = sum(distance for distance, same in zip(one.distances, one.matches) if same)
         return one.matches.count(False), apart, sum(one.distances)
 
