@@ -42,7 +42,7 @@ _MIN_FRICTION_RATIO = 1e-6
 @dataclass(frozen=True, eq=False)
 class PhysicalLinks:
     """
-    What makes parameters physical, in numbers that all fits about a starting set share.
+    The data of physical constraints that all fits about a starting set share.
 
     The unknowns x (p,) are differences of the standard parameters from their prior mean `center`
     in units of its standard deviations: the parameters are `center` + `root` x. The pseudo-inertia
@@ -64,7 +64,7 @@ class PhysicalLinks:
         root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
         basis, relative = pseudo_inertia_basis(), []
         inertias = [link.pseudo_inertia() for link in prior.reference.links]
-        for block, inertia in zip(_blocks(start.n), inertias):
+        for block, inertia in zip(_link_slices(start.n), inertias):
             # The pseudo-inertia P is divided by the reference's P0 = L L^T: L^-1 P L^-T.
             whitener = np.linalg.inv(np.linalg.cholesky(inertia))
             scaled = np.einsum('ka,kij->ija', root[block, block], whitener @ basis @ whitener.T)
@@ -81,8 +81,8 @@ class PhysicalLinks:
         return cls(center, root, np.array(relative), masses, without_hand)
 
 
-def _blocks(n: int) -> list[slice]:
-    """Return the places of each link's parameters."""
+def _link_slices(n: int) -> list[slice]:
+    """Return the slice of each link's parameters among the standard parameters."""
     return [slice(LINK_PARAMETERS * i, LINK_PARAMETERS * (i + 1)) for i in range(n)]
 
 
@@ -118,14 +118,14 @@ def fit_consistent(
     quadratic[friction] = quadratic[residual] = 2.0
     quadratic[LINK_PARAMETERS * n : m] = 2.0 * applied  # rotors
     for block, by, own in zip(
-        _blocks(n), links.relative, np.reshape(range(log_det.start, count), (n, -1))
+        _link_slices(n), links.relative, np.reshape(range(log_det.start, count), (n, -1))
     ):
         linear[block] += 2.0 * applied * by.reshape(4, 4, -1).trace()
         linear[own[-4:]] = -2.0 * applied
     cones = [
         zero(triangle[:, :b] @ prior.center[:b] - effort, fitted),
         nonnegative(0.0, np.eye(count)[friction][braking]),
-        *_physical(links, count, log_det.start),
+        *_physical_constraints(links, count, log_det.start),
     ]
     # With many samples the squared residuals are so large that the divergence is below the
     # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|).
@@ -171,7 +171,7 @@ def _minimiser(quadratic: Array, linear: Array, cones: list[Cone], unit: float) 
     )
 
 
-def _physical(links: PhysicalLinks, count: int, log_det: int) -> Iterator[Cone]:
+def _physical_constraints(links: PhysicalLinks, count: int, log_det: int) -> Iterator[Cone]:
     """
     Yield the constraints on links and rotor inertias, as cones of `count` unknowns.
 
@@ -183,7 +183,7 @@ def _physical(links: PhysicalLinks, count: int, log_det: int) -> Iterator[Cone]:
     """
     n = len(links.masses)
     corner = list(combinations_with_replacement(range(4), 2))
-    for k, (block, by) in enumerate(zip(_blocks(n), links.relative)):
+    for k, (block, by) in enumerate(zip(_link_slices(n), links.relative)):
         first = log_det + 14 * k
         slope, one = np.zeros((8, 8, count)), np.zeros((8, 8))
         one[:4, :4] = np.eye(4)
@@ -201,7 +201,7 @@ def _physical(links: PhysicalLinks, count: int, log_det: int) -> Iterator[Cone]:
     if links.without_hand is not None:
         before, by = links.without_hand
         slope = np.zeros((4, 4, count))
-        slope[:, :, _blocks(n)[-1]] = by.reshape(4, 4, -1)
+        slope[:, :, _link_slices(n)[-1]] = by.reshape(4, 4, -1)
         yield definite(before, slope)
     rotors = slice(LINK_PARAMETERS * n, len(links.root))
     yield nonnegative(links.center[rotors] / np.diag(links.root)[rotors], np.eye(count)[rotors])

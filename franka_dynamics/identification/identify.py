@@ -115,14 +115,14 @@ def identify(
     mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
     sources = [*fitted, *tested]
     reading = partial(summarise, problem.model, problem.start, problem.options)
-    read = _counted(mapped(reading, sources, labels_of(sources)), len(sources), progress)
-    used, unseen, failures = _usable(read, len(fitted), skip_failures)
+    read = _with_progress(mapped(reading, sources, labels_of(sources)), len(sources), progress)
+    used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
     parts = Parts.from_sums([one.sums for one in used if one.sums is not None], unseen)
     asked = [*parts.fitted, parts.every]
     prior, *sets = priors = problem.priors(parts.every)
     links = PhysicalLinks.about(prior, problem.start)
     fitting = mapped(partial(fit, problem, priors, links), asked)
-    *fits, whole = _counted(fitting, len(asked), progress)
+    *fits, whole = _with_progress(fitting, len(asked), progress)
     errors = test_on_left_out(problem, parts, whole, fits)
     estimated = with_covariance(problem, prior, parts.every, whole)
     arm = arm_from_fit(problem.start, prior, whole.consistent, estimated.covariance)
@@ -148,8 +148,10 @@ def identify(
         verdict=with_gravity_refitted(verdict, judged_under),
         recordings=Recordings(
             notes=tuple(one.note for one in used),
-            errors=tuple(_error(one, estimated.theta, problem.unit).E for one in parts.each),
-            efforts=_error(parts.every, np.zeros(0), problem.unit),
+            errors=tuple(
+                _torque_error(one, estimated.theta, problem.unit).E for one in parts.each
+            ),
+            efforts=_torque_error(parts.every, np.zeros(0), problem.unit),
             unseen=unseen,
             signal=used[0].signal,
             failures=tuple(failures),
@@ -173,7 +175,7 @@ def _problem(
     return Problem(arm, sets, asked, asked.torque_model(arm), TorqueErrorUnit.for_arm(arm))
 
 
-def _counted(results: Iterable[T], count: int, progress: Progress | None) -> Iterator[T]:
+def _with_progress(results: Iterable[T], count: int, progress: Progress | None) -> Iterator[T]:
     """Yield results, and report after each how many of `count` are done."""
     for k, one in enumerate(results, 1):
         yield one
@@ -181,12 +183,12 @@ def _counted(results: Iterable[T], count: int, progress: Progress | None) -> Ite
             progress(k, count)
 
 
-def _error(sums: GramSums, theta: Array, unit: TorqueErrorUnit) -> ResidualRms:
+def _torque_error(sums: GramSums, theta: Array, unit: TorqueErrorUnit) -> ResidualRms:
     """Return the rms torque errors of parameters; without parameters they are the rms efforts."""
     return ResidualRms.from_squares(sums.squared_residuals(theta), sums.count, unit)
 
 
-def _usable(
+def _usable_summaries(
     results: Iterator[Summary], fitted: int, skip_failures: bool
 ) -> tuple[list[Summary], int, list[str]]:
     """

@@ -209,7 +209,7 @@ class StartingSetPrecision:
 
 def starting_set_covariance(prior: Prior, supported: StartingSetPrecision) -> Array:
     """Return the covariance C of the starting set's errors in its base parameters, (b, b)."""
-    masses, inertias = _spreads(prior)
+    masses, inertias = _covariance_factors(prior)
     return np.asarray(
         masses @ masses.T / supported.masses + inertias @ inertias.T / supported.inertias
     )
@@ -256,7 +256,7 @@ def log_evidence(
     off = np.linalg.solve(root, effort - triangle[:, :b] @ prior.center[:b])
     directions, columns = np.linalg.qr(np.linalg.solve(root, triangle[:, :b]))
     inside = directions.T @ off
-    masses, inertias = (columns @ spread for spread in _spreads(prior))
+    masses, inertias = (columns @ spread for spread in _covariance_factors(prior))
     table = _log_likelihoods(inside, masses, inertias, precisions)
     table -= 0.5 * (off @ off - inside @ inside) + np.sum(np.log(np.diag(root)))
     decades = np.log10(precisions)
@@ -275,7 +275,8 @@ def _log_likelihoods(off: Array, masses: Array, inertias: Array, precisions: Arr
     Return a table of log-likelihoods of `off`: rows by precision of masses, columns of inertias.
 
     `off` (b,) are measured torques minus torques of the starting set, whitened and projected on
-    the base parameters' columns; `masses` and `inertias` (b, k) are the results of `_spreads`,
+    the base parameters' columns; `masses` and `inertias` (b, k) are the results of
+    `_covariance_factors`,
     mapped to torques.
     """
     table = np.empty((len(precisions), len(precisions)))
@@ -290,7 +291,7 @@ def _log_likelihoods(off: Array, masses: Array, inertias: Array, precisions: Arr
     return table
 
 
-def _spreads(prior: Prior) -> tuple[Array, Array]:
+def _covariance_factors(prior: Prior) -> tuple[Array, Array]:
     """
     Return a factor F, (b, k), of each of the base parameters' covariances C_m and C_I (F F^T).
 

@@ -111,7 +111,7 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
         return table.apply(lambda column: column.str.strip())
 
     table = cells(content or ['x'])
-    columns = [_parsed(column) for _, column in table.items()]
+    columns = [_as_numbers(column) for _, column in table.items()]
     absent = np.column_stack([np.isnan(one[:, 0]) for one in columns])
     absent &= (table.apply(lambda column: column.str.lower()) != 'nan').to_numpy()
     wrong = absent & (table != '').to_numpy()
@@ -152,7 +152,7 @@ def _require_distinct(names: list[str], file: Path) -> None:
         )
 
 
-def _parsed(column: Any) -> Array:
+def _as_numbers(column: Any) -> Array:
     """Return texts as numbers, or if all below the first are none as dates or lists, (rows, k)."""
     numbers = import_module('pandas').to_numeric(column, errors='coerce').to_numpy(dtype=float)
     none = np.isnan(numbers) & (column.str.lower() != 'nan')

@@ -181,7 +181,7 @@ def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         )
 
 
-def _moved(recording: Recording, arm: ArmDescription) -> tuple[Array, Array]:
+def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array, Array]:
     """
     Return changes of positions over windows, and integrals of velocities over them.
 
@@ -208,7 +208,7 @@ def _moved(recording: Recording, arm: ArmDescription) -> tuple[Array, Array]:
 
 def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence if velocities do not match the changes of the positions."""
-    moved, integrated = _moved(recording, arm)
+    moved, integrated = _position_changes(recording, arm)
     if not len(moved):
         return
     size, difference, summed = (
