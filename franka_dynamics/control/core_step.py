@@ -163,10 +163,9 @@ class CoreStep(StateMachine):
             if count := self.states.count_losses(now):
                 often = Cause.IMPOSSIBLE_OFTEN if problem.latched else Cause.STATES_LOST_OFTEN
                 problem = often.ending(Code.OFTEN(count=count, why=problem.last))
-            lost = self.repeated.stuck | ~self.states.possible
-            some = bool(lost.any() and not lost.all())
+            some = bool(self.repeated.stuck.any() or not self.states.possible.all())
             # Wrong positions and velocities make disturbance torques of their own.
-            wrong = lost.any() or self.states.contradicted
+            wrong = some or self.states.contradicted
             compensates = not (wrong or self.acting.adds_gravity)
             disturbance = self.disturbances.lasting if compensates else 0.0
             self.unseen.lose(now, disturbance, some=some)
@@ -341,7 +340,7 @@ class CoreStep(StateMachine):
         stops = arm.stops and self.ending.reaction not in (Reaction.ZERO, Reaction.COAST)
         if stops:
             arm.predict(terms, output.last, now)
-            stops = arm.stops
+            stops = not arm.has_stopped(terms, now)
         goal = arm.stopping_torque(terms) if stops else self._resting()
         if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
             stops, goal = False, self._resting()

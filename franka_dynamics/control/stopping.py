@@ -272,7 +272,6 @@ class UnseenArm:
         """
         Predict position and velocity at a time [s], under the torque sent last, (n,) [N m].
 
-        The stop ends once the arm rests by them.
         The model predicts them, or, of single joints that are lost, the velocity that braking is
         to leave: what they get beyond the model is not known.
         """
@@ -283,16 +282,11 @@ class UnseenArm:
         if self._some_lost:
             predicted = dq * np.exp(-elapsed / UNSEEN_STOP_TIME_CONSTANT_S)
         else:
-            mass = terms.true.mass_matrix(q)
-            beyond = sent - self._carrying(terms, q) - terms.coriolis(q, dq)
-            # Implicit in friction, which is stiff at light joints.
-            speed = np.maximum(np.abs(dq), MAX_REST_SPEED_RAD_S)
-            damping = elapsed * np.diag(np.abs(friction_torque(terms.loaded, speed)) / speed)
-            change = elapsed * beyond - damping @ dq
-            predicted = dq + inverse_mass_matrix(mass + damping) @ change
+            needed = self._carrying(terms, q) + terms.coriolis(q, dq)
+            beyond = sent - needed - friction_torque(terms.loaded, dq)
+            predicted = dq + elapsed * inverse_mass_matrix(terms.true.mass_matrix(q)) @ beyond
         if np.isfinite(predicted).all():
             self.last = q + elapsed * predicted, predicted, when
-        self.stops = not self._has_stopped(terms, now)
 
     def _carrying(self, terms: TermModel, q: Array) -> Array:
         """Return the torque that holds the arm at rest at q, (n,) [N m]."""
@@ -305,14 +299,15 @@ class UnseenArm:
         slowing = terms.inertia_torque(q, dq / UNSEEN_STOP_TIME_CONSTANT_S)
         return self._carrying(terms, q) + terms.coriolis(q, dq) - slowing
 
-    def _has_stopped(self, terms: TermModel, now: float) -> bool:
+    def has_stopped(self, terms: TermModel, now: float) -> bool:
         """
         Return whether the arm is at rest at a time [s] according to the model.
 
         Where the target adds no gravity, a joint that is not seen may fall, and the others are
         slowed as long as they are seen.
         """
-        assert self.last is not None, 'only an arm that was seen is stopped'
+        if self.last is None:
+            return True
         _, dq, when = self.last
         seen = np.less(now - when, MAX_GAP_S)
         if self._some_lost and seen.any() and not (seen.all() or terms.adds_gravity):

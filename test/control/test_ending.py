@@ -80,20 +80,6 @@ def test_an_undeclared_load_does_not_fall_while_no_states_come(held, mass, secon
     assert loop.speed < 0.4 * before
 
 
-@pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
-def test_an_arm_with_friction_is_predicted_to_rest_when_no_states_come(name):
-    # Friction, stiff at light joints, must not let the predicted velocities swing.
-    arm = load(name)
-    node, q, dq = core(arm=arm), arm.home_position, 0.6 * np.array([1, -1, 1, 1, -1, 1, 1])
-    for k in range(60):
-        node.step(q, dq, 1e-3 * k)
-        q = q + 1e-3 * dq
-    assert node.state is State.RUNNING
-    for k in range(60, 560):
-        node.tick(1e-3 * k)
-    assert node.state is State.SILENT
-
-
 def test_an_arm_whose_last_link_has_no_mass_is_stopped_while_no_states_come():
     joint = (
         '<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/>'

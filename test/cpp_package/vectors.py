@@ -24,12 +24,10 @@ from dataclasses import replace
 import logging
 import math
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
 from franka_dynamics.arm import ArmDescription
-from franka_dynamics.control import stopping
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
 from franka_dynamics.control.limits import TorqueLimiter
@@ -83,9 +81,7 @@ def _rows(arm: ArmDescription) -> list[str]:
     ]
     for settings in (held, carried, *tilted):
         if _fits(settings, arm):
-            # The C++ core predicts an arm that is not seen without its friction.
-            with mock.patch.object(stopping, 'friction_torque', lambda arm, _: np.zeros(arm.n)):
-                rows += _followed(arm, settings, payload)
+            rows += _followed(arm, settings, payload)
     if _fits(held, arm):
         rows += _braked(arm, held)
     for settings in (Settings(target='mujoco', payload=payload), Settings(payload=payload)):
@@ -139,7 +135,6 @@ def _followed(
             core.change(kp=kp, payload=payload, scale=0.5)
             yield _settings_row('motion', settings, arm)
         if k >= _LOST:
-            core.disturbances.start_bound = np.zeros(arm.n)  # it compensates no disturbance torque
             q = q * math.nan if settings.payload_known_to_robot else arm.limit('upper') + 1.0
         active = core.reference.active
         torque = core.step(q, dq, stamp)

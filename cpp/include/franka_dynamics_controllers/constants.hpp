@@ -32,6 +32,7 @@ constexpr double kMinTimeConstantToAgeRatio = 3.0;
 constexpr double kMaxSpeedIncreaseRatio = 0.4;
 constexpr double kMaxBrakingTimeS = 1.0;
 constexpr double kUnseenStopTimeConstantS = 0.1;
+constexpr double kUnseenStopTimeS = 0.25;
 constexpr double kMaxStartDistanceRad = 0.1;
 constexpr double kMaxRestSpeedRadS = 0.02;
 constexpr double kMinFrictionSpeedRadS = 0.005;

@@ -123,15 +123,14 @@ public:
     if (usable) {
       std::copy_n(measured->q.begin(), arm_.n(), now_.q.begin());
       std::copy_n(measured->dq.begin(), arm_.n(), now_.dq.begin());
-      unseen_.see(now_, clock_);
+      unseen_.see(now_);
       law_.friction.follow(arm_, clock_, now_.q);
     }
     decide(given, finite, usable);
     if (state_ == State::waiting) {return false;}
     Vector desired = goal_;
-    unseen_.predict(law_.terms, last_, clock_);
-    if (state_ == State::fault && unseen_.stops()) {
-      unseen_.stopping_torque(law_.terms, desired);
+    if (state_ == State::fault && unseen_.stops(clock_)) {
+      unseen_.stopping_torque(law_.terms, clock_, desired);
     } else if (state_ == State::fault) {
       desired = goal_ = resting();
     } else if (state_ == State::following) {
@@ -258,7 +257,7 @@ private:
       return holds() ? last_ : Vector{};
     }
     Vector torque{};
-    law_.terms.gravity_to_command(unseen_.probable().q, torque);
+    law_.terms.gravity_to_command(unseen_.probable(clock_).q, torque);
     for (std::size_t i = 0; i < arm_.n(); ++i) {
       torque[i] = std::clamp(torque[i], -arm_.effort[i], arm_.effort[i]);
     }

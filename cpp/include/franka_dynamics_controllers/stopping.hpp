@@ -99,16 +99,14 @@ private:
   bool pulls_ = false, begun_ = false, at_rest_ = false, turned_known_ = false;
 };
 
-/// Knows where an arm was seen last, and brings it to rest from there by the model, which predicts
-/// its motion under the torques sent.
+/// Knows where an arm was seen last, and brings it to rest from there by the model.
 class UnseenArm
 {
 public:
-  /// Note a state that is believed, at a time [s].
-  void see(const JointState & state, double now) noexcept
+  /// Note a state that is believed.
+  void see(const JointState & state) noexcept
   {
-    probable_ = state;
-    predicted_to_ = now;
+    seen_ = state;
     known_ = true;
     stops_ = false;
   }
@@ -119,86 +117,49 @@ public:
   /// Bring an arm that moved when it was seen last to rest from there, at a time [s].
   void lose(double now) noexcept
   {
-    if (known_ && !stops_ && moves()) {
+    const bool moved = std::any_of(
+      seen_.dq.begin(), seen_.dq.end(),
+      [](double speed) {return std::abs(speed) > kMaxRestSpeedRadS;});
+    if (known_ && !stops_ && moved) {
       stops_ = true;
       begun_ = now;
     }
   }
 
-  /// Whether the arm is being brought to rest.
-  bool stops() const noexcept {return stops_;}
+  /// Whether the arm is being brought to rest at a time [s].
+  bool stops(double now) const noexcept {return stops_ && now - begun_ < kUnseenStopTimeS;}
 
-  /// Predict position and velocity of an arm that is stopped at a time [s], without joint friction,
-  /// under the torque sent last; the stop ends once the arm rests by them.
-  void predict(const TermModel & terms, const Vector & sent, double now) noexcept
+  /// Compute the torque that brings the arm to rest; velocities are taken to decay exponentially.
+  void stopping_torque(const TermModel & terms, double now, Vector & tau) const noexcept
   {
-    if (!stops_) {return;}
-    const double elapsed = std::min(now - predicted_to_, kMaxGapS);
-    predicted_to_ = now;
-    Vector needed{}, coriolis{}, beyond{};
-    terms.gravity_to_command(probable_.q, needed);
-    terms.coriolis(probable_, coriolis);
-    for (std::size_t i = 0; i < terms.chain.n; ++i) {
-      beyond[i] = sent[i] - needed[i] - coriolis[i];
-    }
-    Matrix M;
-    mass_matrix(terms.chain, probable_.q, M);
-    accelerate(terms.chain.n, M, beyond);
-    if (std::all_of(beyond.begin(), beyond.end(), [](double a) {return std::isfinite(a);})) {
-      for (std::size_t i = 0; i < terms.chain.n; ++i) {
-        probable_.dq[i] += elapsed * beyond[i];
-        probable_.q[i] += elapsed * probable_.dq[i];
-      }
-    }
-    stops_ = moves() && now - begun_ < kMaxBrakingTimeS;
-  }
-
-  /// Compute the torque that brings the arm to rest, with velocities that decay exponentially.
-  void stopping_torque(const TermModel & terms, Vector & tau) const noexcept
-  {
+    const JointState at = probable(now);
     Vector slowing{}, coriolis{}, inertia{};
     for (std::size_t i = 0; i < kMaxJoints; ++i) {
-      slowing[i] = -probable_.dq[i] / kUnseenStopTimeConstantS;
+      slowing[i] = -at.dq[i] / kUnseenStopTimeConstantS;
     }
-    terms.gravity_to_command(probable_.q, tau);
-    terms.coriolis(probable_, coriolis);
-    terms.inertia(probable_.q, slowing, inertia);
+    terms.gravity_to_command(at.q, tau);
+    terms.coriolis(at, coriolis);
+    terms.inertia(at.q, slowing, inertia);
     for (std::size_t i = 0; i < kMaxJoints; ++i) {tau[i] += coriolis[i] + inertia[i];}
   }
 
-  /// Whether any state was believed, and the probable state.
+  /// Whether any state was believed, and the probable state at a time [s].
   bool known() const noexcept {return known_;}
-  const JointState & probable() const noexcept {return probable_;}
+  JointState probable(double now) const noexcept
+  {
+    const double since = stops_ ? std::max(0.0, now - begun_) : 0.0;
+    const double left = std::exp(-since / kUnseenStopTimeConstantS);
+    JointState at{};
+    for (std::size_t i = 0; i < kMaxJoints; ++i) {
+      at.q[i] = seen_.q[i] + (1.0 - left) * kUnseenStopTimeConstantS * seen_.dq[i];
+      at.dq[i] = left * seen_.dq[i];
+    }
+    return at;
+  }
 
 private:
-  bool moves() const noexcept
-  {
-    return std::any_of(
-      probable_.dq.begin(), probable_.dq.end(),
-      [](double speed) {return std::abs(speed) > kMaxRestSpeedRadS;});
-  }
-
-  /// Turn n torques into accelerations by M = L D L^T; a joint that moves no mass gets none.
-  static void accelerate(std::size_t n, Matrix & M, Vector & x) noexcept
-  {
-    for (std::size_t j = 0; j < n; ++j) {
-      for (std::size_t k = 0; k < j; ++k) {M[j][j] -= M[j][k] * M[j][k] * M[k][k];}
-      const double inverse = M[j][j] > kMinInertiaKgM2 ? 1.0 / M[j][j] : 0.0;
-      for (std::size_t i = j + 1; i < n; ++i) {
-        for (std::size_t k = 0; k < j; ++k) {M[i][j] -= M[i][k] * M[j][k] * M[k][k];}
-        M[i][j] *= inverse;
-      }
-      for (std::size_t k = 0; k < j; ++k) {x[j] -= M[j][k] * x[k];}
-    }
-    for (std::size_t j = n; j-- > 0; ) {
-      x[j] = M[j][j] > kMinInertiaKgM2 ? x[j] / M[j][j] : 0.0;
-      for (std::size_t i = j + 1; i < n; ++i) {x[j] -= M[i][j] * x[i];}
-    }
-  }
-
-  static constexpr double kMinInertiaKgM2 = 1e-12;  // of rounding
-  JointState probable_{};
-  double begun_ = 0.0, predicted_to_ = 0.0;  // [s]
+  JointState seen_{};
+  double begun_ = 0.0;  // [s]
   bool known_ = false, stops_ = false;
 };
 
