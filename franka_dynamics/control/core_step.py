@@ -163,12 +163,8 @@ class CoreStep(StateMachine):
             if count := self.states.count_losses(now):
                 often = Cause.IMPOSSIBLE_OFTEN if problem.latched else Cause.STATES_LOST_OFTEN
                 problem = often.ending(Code.OFTEN(count=count, why=problem.last))
-            some = bool(self.repeated.stuck.any() or not self.states.possible.all())
-            # Wrong positions and velocities make disturbance torques of their own.
-            wrong = some or self.states.contradicted
-            compensates = not (wrong or self.acting.adds_gravity)
-            disturbance = self.disturbances.lasting if compensates else 0.0
-            self.unseen.lose(now, disturbance, some=some)
+            some = self.repeated.stuck.any() or not self.states.possible.all()
+            self.unseen.lose(now, some=bool(some))
             self._end(problem)
         elif self.faulty and problem.latched:
             # What ended torques stays named; the arm may only get something else from now on.
@@ -299,7 +295,7 @@ class CoreStep(StateMachine):
         elif self.state is State.STOPPING or not self.output.in_loop:
             return self._rest_or_last(now)
         else:
-            desired = self._resting()
+            desired = self._resting(now)
         if not np.isfinite(desired).all():  # in an ACTIVE state: a resting torque is finite
             self._end(Cause.TORQUE_NOT_FINITE.ending(Code.NOT_FINITE()))
         if self.state is State.BRAKING and brake.at_rest:
@@ -325,7 +321,7 @@ class CoreStep(StateMachine):
         if self.state is State.STOPPING:
             return self._stop_step(now, silence)
         if self.state is State.SILENT and output.in_loop and output.sent:
-            return output.send(self._resting(), now - output.sent_at, now).copy()
+            return output.send(self._resting(now), now - output.sent_at, now).copy()
         return output.repeat_last()
 
     def _stop_step(self, now: float, silence: float = 0.0) -> Array:
@@ -337,13 +333,11 @@ class CoreStep(StateMachine):
         show that the arm moves.
         """
         state, arm, terms, output = self.latest, self.unseen, self.acting, self.output
-        stops = arm.stops and self.ending.reaction not in (Reaction.ZERO, Reaction.COAST)
-        if stops:
-            arm.predict(terms, output.last, now)
-            stops = not arm.has_stopped(terms, now)
-        goal = arm.stopping_torque(terms) if stops else self._resting()
+        stops = arm.stops and self.ending.reaction is not Reaction.ZERO
+        stops = stops and not arm.has_stopped(terms, now)
+        goal = arm.stopping_torque(terms, now) if stops else self._resting(now)
         if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
-            stops, goal = False, self._resting()
+            stops, goal = False, self._resting(now)
         goal = output.clipped(goal)
         torque = output.send(goal, now - output.sent_at, now)
         unseen = self.states.problem is not None or silence > MAX_GAP_S
@@ -351,13 +345,13 @@ class CoreStep(StateMachine):
         goes_on = moves and not (terms.adds_gravity or unseen)
         if np.array_equal(torque, goal) and not (goes_on or stops):
             self._change(Event.END)
-            seen = None if arm.last is None else arm.last[:2]
+            seen = None if arm.last is None else arm.probable(now)
             output.record_end(seen, now, terms.adds_gravity)
         return torque.copy()
 
-    def _resting(self) -> Array:
+    def _resting(self, now: float) -> Array:
         """Return the resting torque, (n,) [N m]; zero before the arm was compared with it."""
-        torque = self.unseen.resting_torque(self.acting)
+        torque = self.unseen.resting_torque(self.acting, now)
         acts = self.compared and self.ending.reaction is not Reaction.ZERO
         return torque if acts and np.isfinite(torque).all() else np.zeros_like(torque)
 

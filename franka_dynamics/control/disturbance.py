@@ -25,7 +25,7 @@ from .external_torque import friction_in_measured_effort, MomentumObserver
 from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
 from .load_estimate import LoadEstimate
 from .settings import StateLimits
-from .terms import inverse_mass_matrix, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
+from .terms import MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from .wiring import KEPT_STATE_COUNT, mixed_up
 from ..arm import ArmDescription
 from ..arm.friction import FrictionState
@@ -273,7 +273,7 @@ class DisturbanceMonitor:
             return 0.0
         both = np.array((self._needed, self._acting - self.commanded))
         driving = both - state.gravity - state.coriolis
-        accelerations = driving @ inverse_mass_matrix(terms.true.mass_matrix(state.q))
+        accelerations = np.linalg.solve(terms.true.mass_matrix(state.q), driving.T).T
         late, now = np.maximum(0.0, accelerations * np.sign(state.dq))
         along = np.where(now > 0.0, late, 0.0)
         return np.asarray(0.5 * along * np.abs(driving[0]).max() / MAX_TORQUE_RATE_NM_S)
@@ -332,16 +332,6 @@ class DisturbanceMonitor:
         likely = advice.causes(advice.Excess(of, torque, state.gravity, bound, state.moves, *who))
         return f'{load}, or {likely}' if load else likely
 
-    @property
-    def lasting(self) -> Array:
-        """
-        The part of `commanded` that goes on once the arm rests, (n,) [N m], as of a load.
-
-        It is without joint friction, and within `start_bound`, which a start would allow.
-        """
-        without_friction = self.commanded - friction_torque(self._arm, self._state.dq)
-        return np.clip(without_friction, -self.start_bound, self.start_bound)
-
     def reset_largest(self) -> None:
         """Reset `largest` to zero."""
         self.largest[:] = 0.0
@@ -376,14 +366,9 @@ def subtract_load_torque(difference: Array, lifted: Array) -> Array:
     return difference - np.clip(difference, np.minimum(0.0, -lifted), np.maximum(0.0, -lifted))
 
 
-def friction_torque(arm: ArmDescription, dq: Array) -> Array:
-    """Return the joints' friction torque at velocities (n,), as far as it is known, (n,) [N m]."""
-    known = arm.friction or arm.simulated_friction
-    return np.zeros(arm.n) if known is None else known.torque(dq)
-
-
 def stiction(arm: ArmDescription) -> Array:
     """Return the change of torque below which friction may hold a joint, (n,) [N m]."""
-    slides = np.abs(friction_torque(arm, np.full(arm.n, MIN_MOTION_SPEED_RAD_S)))
+    known, speed = arm.friction or arm.simulated_friction, np.full(arm.n, MIN_MOTION_SPEED_RAD_S)
+    slides = np.zeros(arm.n) if known is None else np.abs(known.torque(speed))
     least = MIN_STICTION_TORQUE_RATIO * arm.limit('effort')
     return np.maximum(least, STICTION_MARGIN_RATIO * slides)

@@ -9,9 +9,7 @@ as far as it was there when braking began or is small. What has grown since may 
 torque, which a wrong sensor cannot tell from a load.
 
 Joint states that cease, that cannot be used, and positions that stand still are one case: the arm
-is brought to rest by its model, then gets the resting torque. The model predicts its motion under
-the torques sent, because their rate limit leaves them behind a planned stop: an FR3 that was
-planned to rest kept half of its speed, and fell from there. The first state that can be used
+is brought to rest by its model, then gets the resting torque. The first state that can be used
 again ends that, even if the arm still moves; one whose velocities its positions contradict does
 not, nor the first after a gap, which only shows how long it was.
 """
@@ -20,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .disturbance import friction_torque, MAX_DISTURBANCE_TIME_S, MAX_START_DISTURBANCE_RATIO
+from .disturbance import MAX_DISTURBANCE_TIME_S, MAX_START_DISTURBANCE_RATIO
 from .ending import Code, Reason
 from .external_torque import OBSERVER_SETTLING_TIME_S
 from .limits import (
@@ -31,13 +29,7 @@ from .limits import (
     RUNAWAY_DETECTION_TIME_S,
 )
 from .state_check import MIN_GOOD_STATE_COUNT
-from .terms import (
-    inverse_mass_matrix,
-    MAX_REST_SPEED_RAD_S,
-    MIN_MOTION_SPEED_RAD_S,
-    StateTerms,
-    TermModel,
-)
+from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from .watchers import MAX_SPEED_RATIO
 from ..arm import ArmDescription
 from ..arm.friction import MAX_GAP_S
@@ -55,10 +47,9 @@ MAX_SPEED_INCREASE_RATIO = 1.0 - MAX_SPEED_RATIO
 MAX_STOPPED_SPEED_RAD_S = 2.0 * MAX_REST_SPEED_RAD_S
 MAX_BRAKING_TIME_S = 1.0
 # Time constant with which an arm whose motion is not seen is brought to rest [s], and time after
-# which that is over where single joints are lost, in such constants. On draw 73 of
-# benchmarks/guard_misconfiguration.py an FR3 with firm gains, all joints frozen in motion, reached
-# 7.6 rad/s with a time constant of 0.06, and 2.5 with 0.1, each over after 0.3 s; with the values
-# below 1.6.
+# which that is over, in such constants. On draw 73 of benchmarks/guard_misconfiguration.py an FR3
+# with firm gains, all joints frozen in motion, reached 7.6 rad/s with a time constant of 0.06, and
+# 2.5 with 0.1, each over after 0.3 s; with the values below 1.6.
 UNSEEN_STOP_TIME_CONSTANT_S = 0.1
 UNSEEN_STOP_TIME_S = 2.5 * UNSEEN_STOP_TIME_CONSTANT_S
 
@@ -207,9 +198,7 @@ def _undamped_share(mass: Array, kd: Array, time_constant: float, age: float) ->
     # and 3: it goes where kd alone takes at most twice as long, the other joints being free.
     aged = min(1.0, MIN_TIME_CONSTANT_TO_AGE_RATIO * age / BRAKING_TIME_CONSTANT_S)
     damped = (
-        np.minimum(1.0, 2.0 * kd * time_constant * inverse_mass_matrix(mass).diagonal())
-        if aged
-        else 0.0
+        np.minimum(1.0, 2.0 * kd * time_constant * np.linalg.inv(mass).diagonal()) if aged else 0.0
     )
     undamped = 1.0 - np.minimum(1.0, kd * time_constant / mass.diagonal())
     return np.asarray((1.0 - aged * damped) * undamped)
@@ -222,8 +211,8 @@ class UnseenArm:
     Attributes
     ----------
     last : tuple or None
-        Position and velocity of each joint, (n,) each, as seen or, while the arm is stopped,
-        predicted; and when it was seen last, one time or one for each joint [s].
+        Position and velocity, (n,) each, of each joint when it was seen last, and when, one time
+        or one for each joint [s].
     stops : bool
         Whether the arm is brought to rest by the model.
 
@@ -235,9 +224,7 @@ class UnseenArm:
     def reset(self) -> None:
         """Discard the last state."""
         self.last: tuple[Array, Array, Array | float] | None = None
-        self.stops, self._some_lost, self._begun = False, False, 0.0
-        self._predicted_to = 0.0  # the time of positions and velocities [s]
-        self._disturbance: Array | float = 0.0  # that is compensated [N m]
+        self.stops, self._begun = False, 0.0
 
     def see(self, q: Array, dq: Array, now: float, seen: Array) -> None:
         """
@@ -246,58 +233,44 @@ class UnseenArm:
         The others keep theirs; an arm that was never seen as a whole has none.
         """
         if seen.all():
-            self.last, self._predicted_to = (q, dq, now), now
+            self.last = q, dq, now
         elif self.last is not None:
             q_last, dq_last, when = self.last
             both = np.where(seen, q, q_last), np.where(seen, dq, dq_last)
             self.last = *both, np.where(seen, now, when)
 
-    def lose(self, now: float, disturbance: Array | float = 0.0, some: bool = False) -> None:
+    def lose(self, now: float, some: bool = False) -> None:
         """
         Begin to stop an arm by the model if it moved when last seen, at a time [s].
 
-        `disturbance`, (n,) [N m], is compensated until the arm is seen again: with g(q) alone one
-        that was held with an undeclared load would fall. `some`: joints are lost of an arm whose
-        others are seen, and may move.
+        `some`: joints are lost of an arm whose others are seen, and may move.
         """
         if self.last is not None and not self.stops:
-            self.stops = some or bool(np.abs(self.last[1]).max() > MAX_REST_SPEED_RAD_S)
-            self._some_lost, self._begun, self._disturbance = some, now, disturbance
+            q, dq, _ = self.last
+            self.last = q, dq, now
+            self.stops = some or bool(np.abs(dq).max() > MAX_REST_SPEED_RAD_S)
+            self._begun = now
 
     def end_stop(self) -> None:
         """End a stop by the model: joint states can be used again."""
-        self.stops, self._disturbance = False, 0.0
+        self.stops = False
 
-    def predict(self, terms: TermModel, sent: Array, now: float) -> None:
+    def probable(self, now: float) -> tuple[Array, Array]:
         """
-        Predict position and velocity at a time [s], under the torque sent last, (n,) [N m].
+        Return the probable position and velocity at a time [s], (n,) each.
 
-        The model predicts them, or, of single joints that are lost, the velocity that braking is
-        to leave: what they get beyond the model is not known.
+        The velocity of a joint that is not seen is taken to decay exponentially.
         """
         assert self.last is not None, 'only an arm that was seen is stopped'
-        q, dq, when = self.last
-        elapsed = min(max(0.0, now - self._predicted_to), MAX_GAP_S)
-        self._predicted_to = now
-        if self._some_lost:
-            predicted = dq * np.exp(-elapsed / UNSEEN_STOP_TIME_CONSTANT_S)
-        else:
-            needed = self._carrying(terms, q) + terms.coriolis(q, dq)
-            beyond = sent - needed - friction_torque(terms.loaded, dq)
-            predicted = dq + elapsed * inverse_mass_matrix(terms.true.mass_matrix(q)) @ beyond
-        if np.isfinite(predicted).all():
-            self.last = q + elapsed * predicted, predicted, when
+        q, dq, since = self.last
+        left = np.exp(-np.maximum(0.0, now - since) / UNSEEN_STOP_TIME_CONSTANT_S)
+        return q + (1.0 - left) * UNSEEN_STOP_TIME_CONSTANT_S * dq, left * dq
 
-    def _carrying(self, terms: TermModel, q: Array) -> Array:
-        """Return the torque that holds the arm at rest at q, (n,) [N m]."""
-        return terms.gravity_to_command(q, terms.gravity(q)) + self._disturbance
-
-    def stopping_torque(self, terms: TermModel) -> Array:
-        """Return the torque that stops the arm by the model, (n,) [N m]."""
-        assert self.last is not None, 'only an arm that was seen is stopped'
-        q, dq, _ = self.last
+    def stopping_torque(self, terms: TermModel, now: float) -> Array:
+        """Return the torque that stops the arm by the model at a time [s], (n,) [N m]."""
+        q, dq = self.probable(now)
         slowing = terms.inertia_torque(q, dq / UNSEEN_STOP_TIME_CONSTANT_S)
-        return self._carrying(terms, q) + terms.coriolis(q, dq) - slowing
+        return terms.gravity_to_command(q, terms.gravity(q)) + terms.coriolis(q, dq) - slowing
 
     def has_stopped(self, terms: TermModel, now: float) -> bool:
         """
@@ -306,18 +279,15 @@ class UnseenArm:
         Where the target adds no gravity, a joint that is not seen may fall, and the others are
         slowed as long as they are seen.
         """
-        if self.last is None:
-            return True
-        _, dq, when = self.last
-        seen = np.less(now - when, MAX_GAP_S)
-        if self._some_lost and seen.any() and not (seen.all() or terms.adds_gravity):
-            return False
-        most = UNSEEN_STOP_TIME_S if self._some_lost else MAX_BRAKING_TIME_S
-        over = now - self._begun >= most
-        return over or bool(np.abs(dq).max() <= MAX_REST_SPEED_RAD_S)
+        if now - self._begun < UNSEEN_STOP_TIME_S or self.last is None:
+            return now - self._begun >= UNSEEN_STOP_TIME_S
+        _, dq, since = self.last
+        seen = np.broadcast_to(now - since < MAX_GAP_S, dq.shape)
+        falls = seen.any() and not (seen.all() or terms.adds_gravity)
+        return not (falls or (np.abs(dq) > MAX_REST_SPEED_RAD_S)[seen].any())
 
-    def resting_torque(self, terms: TermModel) -> Array:
+    def resting_torque(self, terms: TermModel, now: float) -> Array:
         """Return the torque that holds the arm if the target needs one, else zero, (n,) [N m]."""
         if self.last is None or terms.adds_gravity:
             return np.zeros(terms.loaded.n)
-        return self._carrying(terms, self.last[0])
+        return terms.gravity(self.probable(now)[0])
