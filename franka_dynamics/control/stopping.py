@@ -11,7 +11,7 @@ torque, which a wrong sensor cannot tell from a load.
 Joint states that cease, that cannot be used, and positions that stand still are one case: the arm
 is brought to rest by its model, then gets the resting torque. The first state that can be used
 again ends that, even if the arm still moves; one whose velocities its positions contradict does
-not, nor the first after a gap, which only shows how long it was.
+not, nor the first after a gap: the model goes on from its position and velocity.
 """
 
 from __future__ import annotations
