@@ -333,7 +333,7 @@ class CoreStep(StateMachine):
         show that the arm moves.
         """
         state, arm, terms, output = self.latest, self.unseen, self.acting, self.output
-        stops = arm.stops and self.ending.reaction is not Reaction.ZERO
+        stops = arm.stops and self.ending.reaction not in (Reaction.ZERO, Reaction.COAST)
         stops = stops and not arm.has_stopped(terms, now)
         goal = arm.stopping_torque(terms, now) if stops else self._resting(now)
         if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last

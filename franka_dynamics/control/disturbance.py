@@ -25,7 +25,7 @@ from .external_torque import friction_in_measured_effort, MomentumObserver
 from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
 from .load_estimate import LoadEstimate
 from .settings import StateLimits
-from .terms import MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
+from .terms import inverse_mass_matrix, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from .wiring import KEPT_STATE_COUNT, mixed_up
 from ..arm import ArmDescription
 from ..arm.friction import FrictionState
@@ -273,7 +273,7 @@ class DisturbanceMonitor:
             return 0.0
         both = np.array((self._needed, self._acting - self.commanded))
         driving = both - state.gravity - state.coriolis
-        accelerations = np.linalg.solve(terms.true.mass_matrix(state.q), driving.T).T
+        accelerations = driving @ inverse_mass_matrix(terms.true.mass_matrix(state.q))
         late, now = np.maximum(0.0, accelerations * np.sign(state.dq))
         along = np.where(now > 0.0, late, 0.0)
         return np.asarray(0.5 * along * np.abs(driving[0]).max() / MAX_TORQUE_RATE_NM_S)

@@ -29,7 +29,13 @@ from .limits import (
     RUNAWAY_DETECTION_TIME_S,
 )
 from .state_check import MIN_GOOD_STATE_COUNT
-from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
+from .terms import (
+    inverse_mass_matrix,
+    MAX_REST_SPEED_RAD_S,
+    MIN_MOTION_SPEED_RAD_S,
+    StateTerms,
+    TermModel,
+)
 from .watchers import MAX_SPEED_RATIO
 from ..arm import ArmDescription
 from ..arm.friction import MAX_GAP_S
@@ -197,9 +203,9 @@ def _undamped_share(mass: Array, kd: Array, time_constant: float, age: float) ->
     # With old states M(q) a makes light directions swing that kd damps, as of an iiwa's joints 1
     # and 3: it goes where kd alone takes at most twice as long, the other joints being free.
     aged = min(1.0, MIN_TIME_CONSTANT_TO_AGE_RATIO * age / BRAKING_TIME_CONSTANT_S)
-    damped = (
-        np.minimum(1.0, 2.0 * kd * time_constant * np.linalg.inv(mass).diagonal()) if aged else 0.0
-    )
+    damped: Array | float = 0.0
+    if aged:
+        damped = np.minimum(1.0, 2.0 * kd * time_constant * inverse_mass_matrix(mass).diagonal())
     undamped = 1.0 - np.minimum(1.0, kd * time_constant / mass.diagonal())
     return np.asarray((1.0 - aged * damped) * undamped)
 
@@ -283,7 +289,9 @@ class UnseenArm:
             return now - self._begun >= UNSEEN_STOP_TIME_S
         _, dq, since = self.last
         seen = np.broadcast_to(now - since < MAX_GAP_S, dq.shape)
-        falls = seen.any() and not (seen.all() or terms.adds_gravity)
+        if terms.adds_gravity and not seen.all():
+            return True  # swapped joints would be driven for ever
+        falls = seen.any() and not seen.all()
         return not (falls or (np.abs(dq) > MAX_REST_SPEED_RAD_S)[seen].any())
 
     def resting_torque(self, terms: TermModel, now: float) -> Array:

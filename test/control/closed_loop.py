@@ -60,12 +60,14 @@ class Script:
         self.core = core(settings, **options)
         self.time, self.q, self.sent, self.noise = 1.0, HOME.copy(), [], 1e-13
 
-    def give(self, count=1, dq=STILL, **more):
+    def give(self, count=1, dq=STILL, impossible=None, **more):
         for _ in range(count):
             self.time += 1e-3
             self.q = self.q + 1e-3 * dq
             self.noise = -self.noise  # no encoder's position repeats
-            torque = self.core.step(self.q + self.noise, dq, self.time, **more)
+            q = self.q + self.noise
+            q[5] = q[5] if impossible is None else impossible
+            torque = self.core.step(q, dq, self.time, **more)
             if self.core.sends:
                 self.sent.append(torque)
         return self

@@ -11,15 +11,18 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.arm_io import load_arm
 from franka_dynamics.control import advice
 from franka_dynamics.control.ending import Cause, Reaction, Remedy
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.wiring import mixed_up
+from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.errors import UrdfWarning
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
-from .closed_loop import core, HOME, Loop, STILL
-from .test_core_faults import CARRIED, FIRM, NOTHING
+from .closed_loop import core, FER, HOME, Loop, MOVING, MUJOCO, Script, STILL
+from .test_core_faults import CARRIED, FIRM, GENTLE, NOTHING
 
 FR3 = load('fr3')
 
@@ -59,6 +62,47 @@ def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
     )
     near = 0.0 if target == 'fci' else 0.2  # [N m], of the way after the stop
     np.testing.assert_allclose(torque, rest, rtol=0.0, atol=near)
+
+
+def test_an_arm_whose_last_link_has_no_mass_is_stopped_while_no_states_come():
+    joint = (
+        '<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/>'
+        '<axis xyz="{3}"/><limit lower="-3" upper="3" velocity="4" effort="50"/></joint>'
+    )
+    link = (
+        '<link name="b"><inertial><mass value="3"/><origin xyz="0.2 0 0"/><inertia ixx="0.1" '
+        'iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    )
+    joints = joint.format('j1', 'a', 'b', '0 1 0') + joint.format('j2', 'b', 'c', '0 0 1')
+    with pytest.warns(UrdfWarning, match='no|neither'):
+        arm = load_arm(f'<robot name="r"><link name="a"/>{link}{joints}<link name="c"/></robot>')
+    node, q, dq = core(arm=arm), np.array([0.1, 0.2]), np.array([0.3, 0.0])
+    for k in range(120):
+        q = q + 1e-3 * dq + [0.0, 1e-9]
+        node.step(q, dq, 1e-3 * k)
+        dq[0] += 0.06 * (k > 100)  # by no torque that was sent
+    assert node.state is not State.SILENT
+    torques = [node.tick(1e-3 * k) for k in range(120, 1500)]
+    assert node.state is State.SILENT and np.isfinite(torques).all()
+
+
+def test_a_joint_that_is_lost_lets_no_arm_be_slowed_for_ever():
+    # Torques of swapped joints would drive it.
+    script = Script(Settings(target='fci', **GENTLE)).running().give(20, MOVING)
+    script.give(300, MOVING, impossible=9.0)
+    assert script.core.state is State.SILENT
+
+
+def test_an_arm_that_nothing_is_to_brake_any_more_is_not_braked_by_its_model():
+    script = Script(MUJOCO).braking(hold=True)
+    while script.core.ending.reaction is Reaction.HOLD:  # impossible states too often
+        script.give(25, MOVING)
+        assert script.core.state is State.BRAKING
+        script.give(1, MOVING, impossible=9.0)
+    assert script.core.ending.reaction is Reaction.COAST
+    script.give(40, MOVING, impossible=9.0)
+    gravity = NewtonEulerModel(FER).gravity(script.q)
+    np.testing.assert_allclose(script.sent[-1][0], gravity[0], rtol=0.0, atol=0.1)
 
 
 NO_MOTOR = np.ones(7) - np.eye(7)[3]
