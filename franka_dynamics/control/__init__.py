@@ -8,7 +8,7 @@ A joint state goes through these files, in this order:
     feedforward     what users call: the settings, start, stop, motions
     core_step       one step in six parts, and what is commanded when
     state_check     is the state possible, on time, consistent?  (watchers: does it stand still?)
-    state_machine   states, transitions, and which settings act  (ending: causes and reasons)
+    core_state      states, transitions, and which settings act  (ending: causes and reasons)
     control_law     the torque while RUNNING                     (terms: g, C dq, M ddq, friction)
     stopping        the torque while the arm is braked, held or not seen
     torque_output   limits of torque and rate                    (limits)

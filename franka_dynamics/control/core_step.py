@@ -6,14 +6,14 @@ One step of the core: a joint state comes, and a torque goes.
 `CoreStep.step` takes each joint state through six parts, in these methods and files:
 
 1. Can the joint state be used?                `_inspect`; `state_check.py`, `watchers.py`
-2. May torques begin, and by which settings?   `_begin_if_allowed`; `state_machine.py`
+2. May torques begin, and by which settings?   `_begin_if_allowed`; `core_state.py`
 3. Run, or brake.                              `_answer`; `control_law.py`, `stopping.py`
 4. Limit torque and rate, and send it.         `_answer`; `torque_output.py`
 5. What does the model not explain?            `disturbance.py`
 6. Must torques end?                           `_watch`; `disturbance.py`, `watchers.py`
 
 While a law or the brake acts, parts 5 and 6 come after the torque, so that `send` is called
-before them; what they find changes the next torque. `state_machine.py` says what is commanded in
+before them; what they find changes the next torque. `core_state.py` says what is commanded in
 each state. Particular cases, and what decides them:
 
 - A loop's first state gets the resting torque: zero if the target adds gravity, else g(q). The
@@ -53,10 +53,10 @@ import logging
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .core_state import ACTIVE, Event, State, StateMachine
 from .ending import Cause, Code, Ending, Reaction, Reason
 from .limits import MAX_STEP_S
 from .state_check import MIN_GOOD_STATE_COUNT, Sample, StampOrder
-from .state_machine import ACTIVE, Event, State, StateMachine
 from .stopping import MAX_STOPPED_SPEED_RAD_S
 from .terms import StateTerms
 from .trajectory import ReferencePoint

@@ -3,7 +3,7 @@
 """
 The core as its users see it: made, started, stopped, changed and given motions.
 
-`core_step.py` computes the torque for each joint state, by parts that `state_machine.py` holds.
+`core_step.py` computes the torque for each joint state, by parts that `core_state.py` holds.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .control_law import ControlLaw
+from .core_state import ACTIVE, Event, State, Stop
 from .core_step import CoreStep
 from .default_gains import low_gains
 from .ending import Reaction, Remedy
 from .planning import MAX_START_DISTANCE_RAD
 from .settings import Settings, StateLimits
 from .state_check import StateCheck
-from .state_machine import ACTIVE, Event, State, Stop
 from .torque_output import TorqueOutput
 from .trajectory import Trajectory
 from ..arguments import typed

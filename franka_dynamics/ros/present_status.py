@@ -9,9 +9,9 @@ from typing import Any
 
 from .receiver_check import ReceiverCheck
 from .topics import publisher_names
+from ..control.core_state import Status
 from ..control.ending import ADVICE, Code, Ending, Reason
 from ..control.feedforward import Feedforward, Remedy, State
-from ..control.state_machine import Status
 
 _STATE_TIMEOUT_S = 1.0  # without joint states after which that is the reason for silence [s]
 MIN_CLOCK_RATE_HZ = 20.0  # below it the steps of a clock make joint states too old or too new

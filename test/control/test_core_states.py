@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
+from franka_dynamics.control.core_state import Event, State, Stop, TRANSITIONS
 from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.state_check import MAX_RESTART_COUNT, MIN_GOOD_STATE_COUNT
-from franka_dynamics.control.state_machine import Event, State, Stop, TRANSITIONS
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import (
     ArgumentError,
