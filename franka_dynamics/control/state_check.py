@@ -315,6 +315,8 @@ class StateCheck:
 
     def refuse_degrees(self, q: Array) -> None:
         """Raise JointVectorError if positions q, (n,), are in degrees instead of radians."""
+        if not np.isfinite(q).all():  # NumPy would warn of a signalling NaN
+            return
         n, radians = len(self._names), np.deg2rad(q)
         possible = (radians >= self._lowest[:n]) & (radians <= self._highest[:n])
         if possible.all() and np.abs(q).max() > MAX_PLAUSIBLE_POSITION_RAD:
