@@ -43,7 +43,7 @@ each state. Particular cases, and what decides them:
   fault is latched (`_answer`).
 - Where limits of torque or rate hold a brake's torque back, the pose to hold moves along with that
   joint until the arm has come to rest.
-- Where a motion has ended its last position is held by the law; a stop drops it.
+- When a motion has ended, the law holds its last position. A stop ends the motion.
 """
 
 from __future__ import annotations

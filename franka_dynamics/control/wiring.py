@@ -80,7 +80,7 @@ def mixed_up(
 
 
 def _states_since(small: Array) -> int:
-    """Return how many of the last fitted states come after the last one that is `small`, (N,)."""
+    """Return how many states follow the last `small` one, (N,), at most FITTED_STATE_COUNT."""
     last = np.flatnonzero(small[::-1])
     return min(FITTED_STATE_COUNT, int(last[0]) if last.size else len(small))
 

@@ -100,7 +100,7 @@ _PACKAGE_FILES = ('package.xml', '*/package.xml', '*/*/package.xml')
 
 
 class _Arguments(dict[str, str]):
-    """The arguments of a xacro file by name, and those that the file asked for."""
+    """Arguments given to a xacro file; `asked` holds the names that the file has looked up."""
 
     def __init__(self, given: Mapping[str, object]) -> None:
         super().__init__({name: str(value) for name, value in given.items()})

@@ -276,7 +276,7 @@ class WrittenLink(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class WrittenLinks:
     """
-    The links of a file: those that move, the base's, the flange's, and further `frames`.
+    The links to write to a file: base, moving links, flange, and links for further `frames`.
 
     `root` is the name of the link in the space frame.
     """

@@ -230,7 +230,7 @@ def _friction_model(friction: object) -> str:
 
 
 def _limit_pairs(one: JointLimits, other: JointLimits) -> Iterator[_Pair]:
-    """Yield each limit of two joints, NaN for one that is not stated."""
+    """Yield a pair of values for each limit of two joints; a limit that is not stated is NaN."""
     for (name, a), b in zip(vars(one).items(), vars(other).values()):
         first, second = (math.nan if value is None else value for value in (a, b))
         yield _Pair(f'limit {name}', '', first, second)
