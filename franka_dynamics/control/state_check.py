@@ -295,7 +295,8 @@ class StateCheck:
             way = MIN_CONFIRMED_RATIO * (stamp - self.stamp) * np.abs(dq)
             moved = np.where(dq > 0.0, q - self.q, self.q - q)
             fast = returns | (moved >= way)  # a gap's first state is not used
-            possible[n : 2 * n] |= np.isfinite(dq) & fast
+            # One position a period cannot confirm more than a turn a period.
+            possible[n : 2 * n] |= (np.abs(dq) * self.period <= math.tau) & fast
         if possible.all():
             return None
         self.possible = possible[:n] & possible[n : 2 * n]

@@ -1008,12 +1008,15 @@ def test_an_arm_that_got_faster_than_twice_its_limit_unseen_is_braked(confirmed)
     assert ('BRAKING' in states) == confirmed
 
 
+@pytest.mark.parametrize('quantity', ['position', 'velocity'])
 @pytest.mark.parametrize('value', [np.inf, -np.inf, np.nan, 1e300])
-def test_a_position_that_is_no_number_after_a_gap_is_refused_without_a_warning(value):
+def test_a_value_that_is_no_number_after_a_gap_is_refused_without_a_warning(value, quantity):
     core = Feedforward('fr3', 'mujoco', applied_when_silent=False)
     q, dq = load('fr3').home_position, np.zeros(7)
     core.step(q, dq, 0.0)
-    core.step(q, dq, 0.1)
-    q[0] = value
+    if quantity == 'position':
+        core.step(q, dq, 0.1)
+    (q if quantity == 'position' else dq)[0] = value
     core.step(q, dq, 0.101)
-    assert 'position of fr3_joint1' in core.state_problem
+    assert f'{quantity} of fr3_joint1' in core.state_problem
+    assert core.latest is None

@@ -63,6 +63,8 @@ class HostileWorld(RuleBasedStateMachine):
         if self.last is not None:
             before, now, time, _ = self.last
             if np.array_equal(torque, before):
+                if self.time < time:  # the clock was set back: the time of the last change is lost
+                    self.last = before, self.now, self.time, self.q
                 return  # the rate counts from the last change
             elapsed = min(PERIOD, max(abs(self.now - now), self.time - time))
             # Differences of times of up to 500 s are rounded by 1e-13 s.
@@ -107,7 +109,8 @@ class HostileWorld(RuleBasedStateMachine):
         state[place] = value
         self.step_newer(state[: ARM.n], state[ARM.n :])
         self.require_untrusted()
-        assert self.core.latest is None
+        latest = self.core.latest  # an arm may have got fast unseen, in a gap
+        assert latest is None or (place >= ARM.n and np.isfinite(latest.coriolis).all())
 
     @precondition(lambda self: self.core.state is State.RUNNING)
     @rule(joint=JOINTS, leap=st.sampled_from([-0.5, 0.5]))
