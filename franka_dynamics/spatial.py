@@ -108,11 +108,12 @@ def exp6(twist: ArrayLike, angle: ArrayLike = 1.0) -> Array:
     """
     scaled = np.asarray(twist, dtype=float) * np.asarray(angle, dtype=float)[..., None]
     phi = scaled[..., 3:]
-    _, versine, rest = _coefficients(phi)
+    sine, versine, rest = _coefficients(phi)
     cross = hat(phi)
-    left = np.eye(3) + versine * cross + rest * (cross @ cross)
+    square = cross @ cross
+    left = np.eye(3) + versine * cross + rest * square
     out = np.zeros((*scaled.shape[:-1], 4, 4))
-    out[..., :3, :3] = exp3(phi)
+    out[..., :3, :3] = np.eye(3) + sine * cross + versine * square
     out[..., :3, 3] = np.einsum('...ij,...j->...i', left, scaled[..., :3])
     out[..., 3, 3] = 1.0
     return out

@@ -20,6 +20,7 @@ The code departs from Algorithm 1 as Kwon prints it:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -169,7 +170,37 @@ def dynamics_derivatives(
     return _Recursion(as_tree(robot), q, dq, ddq, gravity, tool_wrench).derivatives()
 
 
-class _Recursion:
+class TreeKinematics:
+    """
+    Poses, twists and accelerations of a tree's bodies, by the outward recursion (Kwon, (1)-(3)).
+
+    `states` are q, dq and ddq, (..., n) each, `gravity` is (3,), all checked. `V` and `dV` are
+    the twists and accelerations of `TreeMotion`, `inverse` (..., n, 6, 6) is Ad(T_{parent,i})^-1.
+    """
+
+    def __init__(self, tree: BodyTree, states: Iterable[Array], gravity: Array) -> None:
+        self.tree, (self.q, self.dq, self.ddq) = tree, states
+        self.joint_motions = exp6(tree.twists, self.q)
+        self.own_inverse = adjoint_inverse(self.joint_motions)  # Ad(exp([A_i] q_i))^-1
+        self.zero_inverse = adjoint_inverse(tree.placements)  # Ad(M_i)^-1
+        self.inverse = self.own_inverse @ self.zero_inverse
+        # Gravity enters as an upward acceleration of the base: dV_0 = -g.
+        self.upwards = np.concatenate((-gravity, np.zeros(3)))
+        rates = self.dq[..., None] * tree.twists  # A_i dq_i
+        self.ad_rates = ad(rates)
+        self.V = tree.sweep_outward(self.inverse, rates[..., None])[..., 0]  # (2)
+        # (3), with ad_V (A dq) = -ad_{A dq} V
+        driven = self.ddq[..., None] * tree.twists - matvec(self.ad_rates, self.V)
+        base = self.upwards[:, None]
+        self.dV = tree.sweep_outward(self.inverse, driven[..., None], base)[..., 0]
+
+    @property
+    def transforms(self) -> Array:
+        """The bodies' poses T_{parent,i} in their parents, (..., n, 4, 4)."""
+        return self.tree.placements @ self.joint_motions
+
+
+class _Recursion(TreeKinematics):
     """The outward and the inward recursion over a tree, at a stack of states."""
 
     def __init__(
@@ -181,29 +212,15 @@ class _Recursion:
         gravity: ArrayLike,
         tool_wrench: ArrayLike | None,
     ) -> None:
-        self.tree = tree
         exerted = np.zeros(6) if tool_wrench is None else tool_wrench
-        self.q, self.dq, self.ddq, exerted = broadcast_states(
-            tree, q=q, dq=dq, ddq=ddq, wrench=exerted
-        )
+        *states, exerted = broadcast_states(tree, q=q, dq=dq, ddq=ddq, wrench=exerted)
+        super().__init__(tree, states, gravity_vector(gravity))
         self.n, self.columns = tree.n, 9 * tree.n + 6
-        self.joint_motions = exp6(tree.twists, self.q)
-        self.own_inverse = adjoint_inverse(self.joint_motions)  # Ad(exp([A_i] q_i))^-1
-        zero_inverse = adjoint_inverse(tree.placements)  # Ad(M_i)^-1
-        self.inverse = self.own_inverse @ zero_inverse  # Ad(T_{parent,i})^-1
-        # Gravity enters as an upward acceleration of the base: dV_0 = -g.
-        upwards = np.concatenate((-gravity_vector(gravity), np.zeros(3)))
-        rates = self.dq[..., None] * tree.twists  # A_i dq_i
-        self.ad_rates = ad(rates)
-        self.V = tree.sweep_outward(self.inverse, rates[..., None])[..., 0]  # (2)
-        # (3), with ad_V (A dq) = -ad_{A dq} V
-        driven = self.ddq[..., None] * tree.twists - matvec(self.ad_rates, self.V)
-        self.dV = tree.sweep_outward(self.inverse, driven[..., None], upwards[:, None])[..., 0]
         self.ad_V = ad(self.V)
         # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.
         self.V_before, self.dV_before = (
-            matvec(zero_inverse, tree.values_of_parents(values, base))
-            for values, base in ((self.V, np.zeros(6)), (self.dV, upwards))
+            matvec(self.zero_inverse, tree.values_of_parents(values, base))
+            for values, base in ((self.V, np.zeros(6)), (self.dV, self.upwards))
         )
         # Wrenches from the tips to the base: (4). The joints transmit the opposite of the wrench
         # that the surroundings exert on the tool.
@@ -219,11 +236,7 @@ class _Recursion:
         """Return every body's T_{parent,i}, twist, acceleration and wrench, and all torques."""
         tau = np.einsum('ij,...ij->...i', self.tree.twists, self.F)  # (5)
         return TreeMotion(
-            self.tree.placements @ self.joint_motions,
-            self.V,
-            self.dV,
-            self.F,
-            tau + self.tree.rotor_inertias * self.ddq,
+            self.transforms, self.V, self.dV, self.F, tau + self.tree.rotor_inertias * self.ddq
         )
 
     def derivatives(self) -> DynamicsDerivatives:

@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from .body_tree import as_tree, RobotLike, wrench_regressor
-from .derivatives import tree_motion
+from .derivatives import TreeKinematics
 from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
@@ -164,8 +164,8 @@ def torque_regressor(
     for start in range(0, len(out), _STATES_PER_BLOCK):
         block = slice(start, min(start + _STATES_PER_BLOCK, len(out)))
         part = out[block] if chosen is None else np.zeros((block.stop - start, n, width))
-        motion = tree_motion(tree, *(values[block] for values in flat), gravity=g)
-        wrenches = wrench_regressor(motion.twists, motion.accelerations)
+        motion = TreeKinematics(tree, [values[block] for values in flat], g)
+        wrenches = wrench_regressor(motion.V, motion.dV)
         own = np.zeros((len(part), n, 6, n))
         own[:, joints, :, joints] = tree.twists[:, None, :]
         # By virtual work, body i's share of a joint's torque is the joint's unit twist, in body

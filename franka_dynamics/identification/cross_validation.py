@@ -22,7 +22,7 @@ import numpy as np
 from .faults import CLEAR_EFFECT, Diagnosis, Fault, Gain, Load, Offset
 from .gram_sums import GramSums, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION
-from .prior import COARSE_PRECISIONS, log_evidence, Prior
+from .prior import log_evidence, Prior
 from .solve import common_noise, estimate, joint_noise, least_noise, residual_weights, square_root
 from ..recordings.replay import TorqueErrorUnit
 from ..typing import Array
@@ -125,7 +125,7 @@ class CrossValidation:
         known, unknown = np.split(triangle, [self.parameter_count], axis=1)
         given = np.isin(free, self.free_columns())
         more, less = (
-            log_evidence((known, right), self.prior, one)[COARSE_PRECISIONS >= least].max()
+            log_evidence((known, right), self.prior, one, min_mass_precision=least).max()
             for one in (unknown, unknown[:, given])
         )
         return float(more - less)

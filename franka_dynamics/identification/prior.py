@@ -181,6 +181,28 @@ class Prior:
         spread = (matrix @ self.covariance @ matrix.T) / np.outer(scale, scale)
         return np.asarray(np.linalg.inv(np.linalg.cholesky(spread)) / scale)
 
+    @cached_property
+    def covariance_factors(self) -> tuple[Array, Array]:
+        """
+        A factor F, (b, k), of each of the base parameters' covariances C_m and C_I (F F^T).
+
+        The module's docstring defines both covariances. C_I is the covariance of inertias for
+        given masses and first moments.
+        """
+        base = self.model.base
+        order = [*MASS_AND_FIRST_MOMENT, *range(6)]
+        masses: list[Array] = []
+        inertias: list[Array] = []
+        for i, link in enumerate(self.reference.links):
+            covariance = _link_covariance(with_minimum_gyration(link, MIN_COVARIANCE_GYRATION_M))
+            block = base.matrix[:, LINK_PARAMETERS * i : LINK_PARAMETERS * (i + 1)][:, order]
+            changes = block @ np.linalg.cholesky(covariance[np.ix_(order, order)])
+            masses.append(changes[:, :4])
+            inertias.append(changes[:, 4:])
+        rotors = np.arange(LINK_PARAMETERS * self.model.n, base.matrix.shape[1])
+        inertias.append(base.matrix[:, rotors] * np.sqrt(np.diag(self.covariance)[rotors]))
+        return np.hstack(masses), np.hstack(inertias)
+
     def information(self, precision: float) -> tuple[Array, Array]:
         """
         Return the prior's inverse covariance (p, p), and that times its mean (p,).
@@ -209,7 +231,7 @@ class StartingSetPrecision:
 
 def starting_set_covariance(prior: Prior, supported: StartingSetPrecision) -> Array:
     """Return the covariance C of the starting set's errors in its base parameters, (b, b)."""
-    masses, inertias = _covariance_factors(prior)
+    masses, inertias = prior.covariance_factors
     return np.asarray(
         masses @ masses.T / supported.masses + inertias @ inertias.T / supported.inertias
     )
@@ -239,11 +261,13 @@ def log_evidence(
     prior: Prior,
     free_columns: Array,
     precisions: Array = COARSE_PRECISIONS,
+    min_mass_precision: float = 0.0,
 ) -> Array:
     """
     Return the log evidence of measured torques: rows by precision of masses, columns of inertias.
 
-    Arguments are as for `starting_set_precision`. A constant of the equations is left out.
+    Arguments are as for `starting_set_precision`. There is a column for each of `precisions`, and
+    a row for those from `min_mass_precision` on. A constant of the equations is left out.
     """
     triangle, effort = equations
     b = len(prior.model.base)
@@ -256,11 +280,12 @@ def log_evidence(
     off = np.linalg.solve(root, effort - triangle[:, :b] @ prior.center[:b])
     directions, columns = np.linalg.qr(np.linalg.solve(root, triangle[:, :b]))
     inside = directions.T @ off
-    masses, inertias = (columns @ spread for spread in _covariance_factors(prior))
-    table = _log_likelihoods(inside, masses, inertias, precisions)
+    masses, inertias = (columns @ spread for spread in prior.covariance_factors)
+    of_masses = precisions[precisions >= min_mass_precision]
+    table = _log_likelihoods(inside, masses, inertias, (of_masses, precisions))
     table -= 0.5 * (off @ off - inside @ inside) + np.sum(np.log(np.diag(root)))
-    decades = np.log10(precisions)
-    return table - 0.5 * ((decades[None, :] - decades[:, None]) / _DECADES_APART) ** 2
+    apart = np.log10(precisions) - np.log10(of_masses)[:, None]
+    return table - 0.5 * (apart / _DECADES_APART) ** 2
 
 
 def _smallest_likely(profile: Array) -> float:
@@ -270,47 +295,27 @@ def _smallest_likely(profile: Array) -> float:
     return float(max(_PRECISIONS[likely[0]], min(1.0, best)))
 
 
-def _log_likelihoods(off: Array, masses: Array, inertias: Array, precisions: Array) -> Array:
+def _log_likelihoods(
+    off: Array, masses: Array, inertias: Array, precisions: tuple[Array, Array]
+) -> Array:
     """
     Return a table of log-likelihoods of `off`: rows by precision of masses, columns of inertias.
 
     `off` (b,) are measured torques minus torques of the starting set, whitened and projected on
-    the base parameters' columns; `masses` and `inertias` (b, k) are the results of
-    `_covariance_factors`,
-    mapped to torques.
+    the base parameters' columns; `masses` and `inertias` (b, k) are the prior's
+    `covariance_factors`, mapped to torques.
     """
-    table = np.empty((len(precisions), len(precisions)))
-    for row, precision in zip(table, precisions):
-        root = np.linalg.cholesky(np.eye(len(off)) + masses @ masses.T / precision)
+    of_masses, of_inertias = precisions
+    table, of_set = np.empty((len(of_masses), len(of_inertias))), masses @ masses.T
+    for row, precision in zip(table, of_masses):
+        root = np.linalg.cholesky(np.eye(len(off)) + of_set / precision)
         part = np.linalg.solve(root, inertias)
         values, axes = np.linalg.eigh(part @ part.T)
         squares = (axes.T @ np.linalg.solve(root, off)) ** 2
-        variances = 1.0 + np.maximum(values, 0.0) / precisions[:, None]
+        variances = 1.0 + np.maximum(values, 0.0) / of_inertias[:, None]
         row[:] = -0.5 * np.sum(np.log(variances) + squares / variances, axis=1)
         row -= np.sum(np.log(np.diag(root)))
     return table
-
-
-def _covariance_factors(prior: Prior) -> tuple[Array, Array]:
-    """
-    Return a factor F, (b, k), of each of the base parameters' covariances C_m and C_I (F F^T).
-
-    The module's docstring defines both covariances. C_I is the covariance of inertias for given
-    masses and first moments.
-    """
-    base = prior.model.base
-    order = [*MASS_AND_FIRST_MOMENT, *range(6)]
-    masses: list[Array] = []
-    inertias: list[Array] = []
-    for i, link in enumerate(prior.reference.links):
-        covariance = _link_covariance(with_minimum_gyration(link, MIN_COVARIANCE_GYRATION_M))
-        block = base.matrix[:, LINK_PARAMETERS * i : LINK_PARAMETERS * (i + 1)][:, order]
-        changes = block @ np.linalg.cholesky(covariance[np.ix_(order, order)])
-        masses.append(changes[:, :4])
-        inertias.append(changes[:, 4:])
-    rotors = np.arange(LINK_PARAMETERS * prior.model.n, base.matrix.shape[1])
-    inertias.append(base.matrix[:, rotors] * np.sqrt(np.diag(prior.covariance)[rotors]))
-    return np.hstack(masses), np.hstack(inertias)
 
 
 def _link_covariance(link: LinkInertia) -> Array:

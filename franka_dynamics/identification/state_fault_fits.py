@@ -16,7 +16,7 @@ import numpy as np
 
 from .faults import CLEAR_EFFECT, Diagnosis, state_faults_of, StateFault
 from .options import DEFAULT_PRIOR_PRECISION
-from .prior import COARSE_PRECISIONS, log_evidence, Prior
+from .prior import log_evidence, Prior
 from .solve import residual_weights, square_root
 from .torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
 from ..recordings.preprocessing import Motion
@@ -122,10 +122,11 @@ def _evidence(gram: Array, prior: Prior) -> float:
     b = len(prior.model.base)
     offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.names]
     free = np.column_stack([triangle[:, :b] @ prior.center[:b], triangle[:, offsets]])
-    known = COARSE_PRECISIONS >= DEFAULT_PRIOR_PRECISION
     tables = (
-        log_evidence((triangle, effort), prior, unknown)
+        log_evidence(
+            (triangle, effort), prior, unknown, min_mass_precision=DEFAULT_PRIOR_PRECISION
+        )
         for unknown in (free, np.column_stack([free, triangle[:, :b] @ load]))
     )
     rest = float(gram[-1, -1] - effort @ effort)
-    return max(float(table[known].max()) for table in tables) - 0.5 * rest
+    return max(float(table.max()) for table in tables) - 0.5 * rest
