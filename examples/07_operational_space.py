@@ -6,9 +6,9 @@ Operational-space control with M, J and the flange's pose from the feedforward n
 F = K e + D (v_d - v) + Lambda (a_d - dJ/dt dq), Lambda = (J M^-1 J^T)^-1, and tau = J^T F + C dq,
 with the elbow held in the dynamically consistent null space (Khatib 1987, "A Unified Approach for
 Motion and Force Control of Robot Manipulators"). The arm must compensate its own gravity, and the
-node's parameters `frame` and `reference_frame` must have their defaults. dJ/dt dq is computed from
-the state, for the arm named by -p arm:=fer. Ctrl-C ramps the torque to zero, and tracking error
-and torque are drawn in `operational_space.png`.
+node's parameter `frame` must have its default. dJ/dt dq is computed from the state, for the arm
+named by -p arm:=fer. Ctrl-C ramps the torque to zero, and tracking error and torque are drawn in
+`operational_space.png`.
 """
 
 from importlib import import_module
