@@ -58,13 +58,13 @@ def without_gains(core: Feedforward) -> None:
 
 def with_fixed_pose(core: Feedforward) -> None:
     """Let the pose that braking pulls to stay though limits hold the torque back."""
-    watch, brake = core.brake._watch, core.brake
+    watch, brake = core.brake._watch_speeds, core.brake
 
     def watched(*values: object) -> None:
         watch(*values)
         brake._held_back = 0.0 * brake._held_back
 
-    brake._watch = watched  # type: ignore[method-assign]
+    brake._watch_speeds = watched  # type: ignore[method-assign]
 
 
 def without_room(core: Feedforward) -> None:
@@ -78,22 +78,26 @@ def nothing(*values: object, **named: object) -> None:
 
 
 RULES: dict[str, Rule] = {
-    'comparing the arm before the first torque': partial(replaced, '', '_contradiction', nothing),
-    'a bound on disturbance torques': partial(replaced, 'disturbances', 'check', nothing),
-    'a bound on speeds': partial(replaced, 'speeds', 'check', nothing),
+    'comparing the arm before the first torque': partial(
+        replaced, '', '_settings_contradiction', nothing
+    ),
+    'a bound on disturbance torques': partial(replaced, 'disturbances', 'check_bounds', nothing),
+    'a bound on speeds': partial(replaced, 'speeds', 'check_speeds', nothing),
     'the speed that a joint still gains': partial(
-        replaced, 'disturbances', 'speed_gain', lambda *values: 0.0
+        replaced, 'disturbances', 'speed_gain_while_turning', lambda *values: 0.0
     ),
     'room before a position limit': without_room,
     'holding an arm that falls while torques are refused': partial(
-        replaced, 'falls', 'check', nothing
+        replaced, 'falls', 'check_fall', nothing
     ),
     'compensating disturbance torque while braking': without_compensation,
     '`kp` and `kd` while braking': without_gains,
     'a pose that follows while limits hold the torque back': with_fixed_pose,
-    'noticing a position that stands still': partial(replaced, 'repeated', 'check', nothing),
+    'noticing a position that stands still': partial(
+        replaced, 'repeated', 'check_positions', nothing
+    ),
     'the stop by the model of an arm that is not seen': partial(
-        replaced, 'unseen', 'lose', nothing
+        replaced, 'unseen', 'begin_stop', nothing
     ),
 }
 MIXED_UP = 'letting go where torques are mixed up'
@@ -116,7 +120,7 @@ def run_without(name: str, job: Job) -> runs.Run:
 
     with ExitStack() as changed:
         if name == MIXED_UP:
-            changed.enter_context(mock.patch.object(disturbance, 'mixed_up', nothing))
+            changed.enter_context(mock.patch.object(disturbance, 'torques_mixed_up', nothing))
         if name in CONSTANTS:
             changed.enter_context(mock.patch.object(stopping, *CONSTANTS[name]))
         return mistakes.run_of(job, Without)

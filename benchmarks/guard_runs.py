@@ -28,12 +28,11 @@ from franka_dynamics.arm import ArmDescription, LinkInertia, load
 from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.arm_io import load_arm
 from franka_dynamics.control.default_gains import default_gains, low_gains
-from franka_dynamics.control.ending import Code, Reason
+from franka_dynamics.control.ending import Reason, ReasonCode
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.feedforward import State as CoreState
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.control.reference import ReferenceState
-from franka_dynamics.control.stopping import UnseenArm
 from franka_dynamics.control.terms import StateTerms
 from franka_dynamics.control.watchers import MAX_FOLLOWING_SPEED_RATIO, MAX_SPEED_RATIO
 from franka_dynamics.errors import FrankaDynamicsError
@@ -126,30 +125,37 @@ def gains_of(arm: ArmDescription, name: str) -> dict[str, tuple[float, ...]]:
     return dict(zip(('kp', 'kd'), (tuple(gain.tolist()) for gain in chosen[name]())))
 
 
+# What the parts of the core check, or do to an arm that is not seen.
+_CHECKS = {
+    'disturbances': 'check_bounds',
+    'falls': 'check_fall',
+    'speeds': 'check_speeds',
+    'repeated': 'check_positions',
+    'unseen': 'begin_stop',
+}
+
+
 class Unguarded(Feedforward):
     """A core that believes all possible states, refuses no first torque and brakes no arm."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        parts: tuple[Any, ...] = self.disturbances, self.falls, self.speeds, self.repeated
-        for part in parts:
-            part.check = lambda *_: None
-        unseen: Any = self.unseen
-        unseen.lose = lambda *_, **__: None
+        for part, check in _CHECKS.items():
+            assert check in dir(getattr(self, part)), f'{check} was renamed'
+            setattr(getattr(self, part), check, lambda *_, **__: None)
 
-    def _waits_for(self) -> Reason | None:
-        return None if self.states.has_enough else Code.AWAITED()
+    def _start_blocker(self) -> Reason | None:
+        return None if self.states.has_enough_states else ReasonCode.AWAITED()
 
-    def _contradiction(self, state: StateTerms) -> Reason | None:
+    def _settings_contradiction(self, state: StateTerms) -> Reason | None:
         return None
 
-    def _violation(self) -> Reason | None:
+    def _bound_violation(self) -> Reason | None:
         return None
 
 
 # A part of the guard that is renamed must be renamed here.
-assert {'_waits_for', '_contradiction', '_violation'} <= set(dir(Feedforward))
-assert 'lose' in vars(UnseenArm)
+assert {'_start_blocker', '_settings_contradiction', '_bound_violation'} <= set(dir(Feedforward))
 
 
 @dataclass

@@ -60,7 +60,7 @@ PAUSED = tuple(f'stop-{stall:g}' for stall in STALLS_S)
 # second publisher repeats the joint states.
 EVENTS = ('int', 'kill', 'kill-restart', *PAUSED, 'two-nodes', 'relay', 'rival', 'states')
 # The receiver's states by the sentences of its log.
-STATES = {state.value: state.word for state in ReceiverState}
+STATES = {state.value: state.status_word for state in ReceiverState}
 ANY = '|'.join(sorted(map(re.escape, STATES), key=len, reverse=True))
 _MOST_STEP, _MOST_HELD_S, _MOST_NOTICE_S = 1.0 + 1e-6, COMMAND_TIMEOUT_S + 0.005, 0.1
 _AT_REST, _ROUNDING = 0.05, 1e-9  # [rad/s, N m]

@@ -24,7 +24,7 @@ from franka_dynamics.control import (
     stopping,
     terms,
 )
-from franka_dynamics.control.receiver import ReceiverState, Refusal
+from franka_dynamics.control.receiver import ReceiverState, TorqueRefusal
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.files import write_text
 from franka_dynamics.parameter_schema import specs
@@ -102,16 +102,16 @@ def _targets() -> Iterator[str]:
 
 def _states() -> Iterator[str]:
     yield '/// What the arm is doing.'
-    yield f'enum class State {{{", ".join(state.word for state in ReceiverState)}}};'
-    yield _texts('kStateWords', [state.word for state in ReceiverState])
+    yield f'enum class State {{{", ".join(state.status_word for state in ReceiverState)}}};'
+    yield _texts('kStateWords', [state.status_word for state in ReceiverState])
     yield _texts('kStateSentences', [state.value for state in ReceiverState])
 
 
 def _answers() -> Iterator[str]:
     yield '/// Whether a command was accepted (heard), or why it was refused.'
-    names = ', '.join(refusal.name.lower() for refusal in Refusal)
+    names = ', '.join(refusal.name.lower() for refusal in TorqueRefusal)
     yield f'enum class Answer {{heard, {names}}};'
-    yield _texts('kAnswerWords', ['heard', *(refusal.value for refusal in Refusal)])
+    yield _texts('kAnswerWords', ['heard', *(refusal.value for refusal in TorqueRefusal)])
 
 
 def _texts(name: str, texts: list[str]) -> str:

@@ -101,7 +101,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/reference/reliability.md': [
             (
                 'at most {} times within {} s',
-                (state_check.MAX_RESTART_COUNT, state_check.RESTART_WINDOW_S),
+                (state_check.MAX_STATE_LOSS_COUNT, state_check.STATE_LOSS_WINDOW_S),
             ),
             (
                 'positions more than {} rad beyond the limits',
@@ -115,7 +115,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'a velocity beyond {} times the velocity limit',
                 (state_check.MAX_POSSIBLE_SPEED_RATIO,),
             ),
-            ('needs states of at most {} ms', (1e3 * state_check.MAX_AGE_AT_START_S,)),
+            ('needs states of at most {} ms', (1e3 * state_check.MAX_STATE_AGE_AT_START_S,)),
             (
                 'first point at time zero, more than {} rad away',
                 (planning.MAX_START_DISTANCE_RAD,),
@@ -146,7 +146,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('to rest, for at most {} s', (stopping.MAX_BRAKING_TIME_S,)),
             ('faster by {} of its limit, once', (stopping.MAX_SPEED_INCREASE_RATIO,)),
             ('ramps at {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
-            ('moves by {} mrad, the arm', (1e3 * watchers.MIN_FALL_RAD,)),
+            ('moves by {} mrad, the arm', (1e3 * watchers.MIN_FALL_DISTANCE_RAD,)),
             ('after {} good states in a row', (state_check.MIN_GOOD_STATE_COUNT,)),
         ],
         'docs/reference/receivers.md': [
@@ -159,7 +159,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('The applied torque changes by at most {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
         ],
         'docs/reference/topics.md': [
-            ('At most {} points', (request.MAX_POINTS,)),
+            ('At most {} points', (request.MAX_POINT_COUNT,)),
             (
                 'at first within {} rad of where the arm is measured',
                 (planning.MAX_START_DISTANCE_RAD,),

@@ -17,7 +17,7 @@ from ._options import require_not_existing
 from ..arm import ArmDescription, load
 from ..arm.arm_file import arm_file_text, is_robot_model
 from ..arm.hand_file import is_file_name
-from ..control.friction_forms import TEXTS
+from ..control.friction_forms import FRICTION_TEXTS
 from ..cpp_package.package import controller_arm_text
 from ..files import write_text
 from ..names import Convention
@@ -82,7 +82,7 @@ def export(arm: ArmChoice, options: Options) -> int:
         form = 'mjcf'
     if form != 'mjcf':
         require_with('--format mjcf', 'ideal')
-    texts = {**TEXTS, 'controller': controller_arm_text}
+    texts = {**FRICTION_TEXTS, 'controller': controller_arm_text}
     if form in texts:
         print_or_write(texts[form](arm.load()), output)
         return 0

@@ -11,117 +11,148 @@ target adds gravity.
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 
 from ..typing import Array
 
-# The difference has this share of g(q), or the other sign, at each joint that bears weight; from
-# DOUBLE_RATIO on it is more than g(q) itself. Wide: the observer lags behind a falling arm.
-ALONG_RATIO, DOUBLE_RATIO = 0.3, 1.4
+# An excess along or against g(q) is at least these shares of it at each joint that bears weight,
+# the second one if it exceeds g(q) itself. Wide: the observer lags behind a falling arm.
+MIN_GRAVITY_RATIO, MIN_TWICE_GRAVITY_RATIO = 0.3, 1.4
 
-_TWICE = (
+ADDED_TWICE = (
     'gravity or a load is added twice: what the receiver compensates, or the load in Desk (a load '
     'that is not there counts, too)'
 )
-_NOBODY = (
+NOBODY_ADDS = (
     'nobody adds the gravity torque g(q), which target {target} expects of its receiver: its '
     'motors are dead or braked, or it is of another target'
 )
-_RECEIVER = (
+RECEIVER_ADDS = (
     'the receiver adds the gravity torque g(q) itself, which target {target} takes for missing, '
     'or still applies an earlier torque, or its own feedback or brakes carry the arm'
 )
-_SIGN = 'gravity_vector is wrong (its sign?), or the arm is mounted otherwise'
-_UNDECLARED = 'a payload or hand that nobody declared'
-_ABSENT = 'a declared payload or hand that is not there'
-_TARGET = (
+WRONG_GRAVITY = 'gravity_vector is wrong (its sign?), or the arm is mounted otherwise'
+UNDECLARED_LOAD = 'a payload or hand that nobody declared'
+ABSENT_LOAD = 'a declared payload or hand that is not there'
+WRONG_TARGET = (
     'target {target}, which says who adds the gravity torque g(q), payload, hand or '
     'gravity_vector are others'
 )
-_UNITS = 'efforts are not in N m'
-_EFFORTS = 'efforts are reported without gravity, or brakes hold the arm'
-_TURNED = 'efforts are reported with the other sign (the load on the drives, not their torque)'
-_ORDER = 'the order or the signs of the joints are others'
-_LOST = 'no torque arrives: its receiver ignores what is sent, or brakes hold the arm'
-_MOTOR = 'a dead motor or a closed brake of {joint}'
-_SENDER = 'somebody else sends torques, too, or they arrive late'
-_CONTACT = 'something touches the arm, or a closed brake holds it'
-
-MOTION, COMMAND, ESTIMATE = 'motion', 'command', 'estimate'
-
-
-# See `Excess` for what the conditions mean; None: any. A sign begins with the one of its row; ''
-# is no sign.
-CAUSES: tuple[tuple[str, str, bool | None, bool | None, bool | None, tuple[str, ...]], ...] = (
-    # which torques, sign, several joints, the arm moves, the target adds gravity
-    (COMMAND, '+', None, None, True, (_TWICE, _SENDER)),
-    (COMMAND, '-', True, None, True, (_LOST, _NOBODY, _ORDER)),
-    (COMMAND, '-', False, None, True, (_MOTOR, _NOBODY)),
-    (COMMAND, '+', None, None, False, (_RECEIVER, _SENDER)),
-    (COMMAND, '-', True, None, False, (_LOST, _EFFORTS, _ORDER)),
-    (COMMAND, '-', False, None, False, (_MOTOR, _EFFORTS)),
-    (COMMAND, '', True, None, True, (_TWICE, _LOST, _SENDER, _ORDER)),
-    (COMMAND, '', True, None, False, (_RECEIVER, _LOST, _SENDER, _ORDER)),
-    (COMMAND, '', False, None, None, (_MOTOR, _SENDER, _ORDER)),
-    (MOTION, '--', None, None, None, (_TURNED, _SIGN)),
-    (MOTION, '-', None, None, None, (_EFFORTS, _ABSENT, _SIGN)),
-    (MOTION, '++', None, None, None, (_UNITS, _UNDECLARED)),
-    (MOTION, '+', None, None, None, (_UNDECLARED, _CONTACT, _UNITS)),
-    (MOTION, '', True, False, None, (_ORDER, _TARGET, _CONTACT, _UNITS)),
-    (MOTION, '', None, None, None, (_TARGET, _CONTACT, _UNITS, _ORDER)),
-    (ESTIMATE, '--', None, None, True, (_SIGN, _TWICE)),
-    (ESTIMATE, '--', None, None, False, (_SIGN, _RECEIVER)),
-    (ESTIMATE, '-', None, None, True, (_TWICE, _ABSENT, _SIGN)),
-    (ESTIMATE, '-', None, None, False, (_RECEIVER, _ABSENT, _SIGN)),
-    (ESTIMATE, '+', True, None, True, (_NOBODY, _UNDECLARED)),
-    (ESTIMATE, '+', False, None, True, (_UNDECLARED, _NOBODY)),
-    (ESTIMATE, '+', None, None, False, (_UNDECLARED, _LOST, _ORDER)),
-    (ESTIMATE, '', None, None, None, (_TARGET, _CONTACT, _MOTOR, _SENDER, _ORDER)),
+WRONG_UNITS = 'efforts are not in N m'
+NO_GRAVITY_IN_EFFORT = 'efforts are reported without gravity, or brakes hold the arm'
+REVERSED_EFFORT = (
+    'efforts are reported with the other sign (the load on the drives, not their torque)'
 )
+WRONG_ORDER = 'the order or the signs of the joints are others'
+TORQUE_LOST = 'no torque arrives: its receiver ignores what is sent, or brakes hold the arm'
+DEAD_MOTOR = 'a dead motor or a closed brake of {joint}'
+OTHER_SENDER = 'somebody else sends torques, too, or they arrive late'
+CONTACT = 'something touches the arm, or a closed brake holds it'
 
 
-class Excess(NamedTuple):
+class ExcessKind(Enum):
+    """Kinds of excesses: which torques differ."""
+
+    COMMAND = 'the measured torque less the commanded one'
+    MOTION = 'the measured torque less what the motion needs'
+    ESTIMATE = 'the commanded torque less what the motion needs, where none is measured'
+
+
+class CauseRow(NamedTuple):
+    """
+    A row of CAUSES: the conditions that an excess must meet, and its probable causes in words.
+
+    `sign` is how the excess's `gravity_sign` begins, '' that it has none. The other conditions are
+    what the excess has under the same names; ANY: any.
+    """
+
+    kind: ExcessKind
+    sign: str
+    several_joints: bool | None
+    arm_moves: bool | None
+    adds_gravity: bool | None
+    causes: tuple[str, ...]
+
+    def fits(self, excess: TorqueExcess) -> bool:
+        """Return whether an excess meets the conditions of the row."""
+        sign = excess.gravity_sign
+        if not (sign.startswith(self.sign) if self.sign else not sign):
+            return False
+        found = excess.kind, excess.several_joints, excess.arm_moves, excess.adds_gravity
+        given = self.kind, self.several_joints, self.arm_moves, self.adds_gravity
+        return all(one in (ANY, value) for one, value in zip(given, found))
+
+
+ANY = None
+COMMAND, MOTION, ESTIMATE = ExcessKind
+_ROWS = (
+    (COMMAND, '+', ANY, ANY, True, (ADDED_TWICE, OTHER_SENDER)),
+    (COMMAND, '-', True, ANY, True, (TORQUE_LOST, NOBODY_ADDS, WRONG_ORDER)),
+    (COMMAND, '-', False, ANY, True, (DEAD_MOTOR, NOBODY_ADDS)),
+    (COMMAND, '+', ANY, ANY, False, (RECEIVER_ADDS, OTHER_SENDER)),
+    (COMMAND, '-', True, ANY, False, (TORQUE_LOST, NO_GRAVITY_IN_EFFORT, WRONG_ORDER)),
+    (COMMAND, '-', False, ANY, False, (DEAD_MOTOR, NO_GRAVITY_IN_EFFORT)),
+    (COMMAND, '', True, ANY, True, (ADDED_TWICE, TORQUE_LOST, OTHER_SENDER, WRONG_ORDER)),
+    (COMMAND, '', True, ANY, False, (RECEIVER_ADDS, TORQUE_LOST, OTHER_SENDER, WRONG_ORDER)),
+    (COMMAND, '', False, ANY, ANY, (DEAD_MOTOR, OTHER_SENDER, WRONG_ORDER)),
+    (MOTION, '--', ANY, ANY, ANY, (REVERSED_EFFORT, WRONG_GRAVITY)),
+    (MOTION, '-', ANY, ANY, ANY, (NO_GRAVITY_IN_EFFORT, ABSENT_LOAD, WRONG_GRAVITY)),
+    (MOTION, '++', ANY, ANY, ANY, (WRONG_UNITS, UNDECLARED_LOAD)),
+    (MOTION, '+', ANY, ANY, ANY, (UNDECLARED_LOAD, CONTACT, WRONG_UNITS)),
+    (MOTION, '', True, False, ANY, (WRONG_ORDER, WRONG_TARGET, CONTACT, WRONG_UNITS)),
+    (MOTION, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, WRONG_UNITS, WRONG_ORDER)),
+    (ESTIMATE, '--', ANY, ANY, True, (WRONG_GRAVITY, ADDED_TWICE)),
+    (ESTIMATE, '--', ANY, ANY, False, (WRONG_GRAVITY, RECEIVER_ADDS)),
+    (ESTIMATE, '-', ANY, ANY, True, (ADDED_TWICE, ABSENT_LOAD, WRONG_GRAVITY)),
+    (ESTIMATE, '-', ANY, ANY, False, (RECEIVER_ADDS, ABSENT_LOAD, WRONG_GRAVITY)),
+    (ESTIMATE, '+', True, ANY, True, (NOBODY_ADDS, UNDECLARED_LOAD)),
+    (ESTIMATE, '+', False, ANY, True, (UNDECLARED_LOAD, NOBODY_ADDS)),
+    (ESTIMATE, '+', ANY, ANY, False, (UNDECLARED_LOAD, TORQUE_LOST, WRONG_ORDER)),
+    (ESTIMATE, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, DEAD_MOTOR, OTHER_SENDER, WRONG_ORDER)),
+)
+CAUSES = tuple(map(CauseRow._make, _ROWS))
+
+
+class TorqueExcess(NamedTuple):
     """
     A difference of torques that should be equal.
 
-    `of` says which: the measured torque less what the motion needs (MOTION) or less the commanded
-    one (COMMAND), or the commanded torque less what the motion needs, where none is measured
-    (ESTIMATE). `torque` is the difference and `gravity` g(q), (n,) each [N m], `bound` what is
-    large, (n,), `joint` the name of the joint with the largest share of it.
+    `torque` is the difference and `gravity` g(q), (n,) each [N m], `bound` the size from which a
+    difference is large, (n,) [N m], `joint` the name of the joint with the largest share of it,
+    `target` the name of the receiver, which adds gravity or not.
     """
 
-    of: str
+    kind: ExcessKind
     torque: Array
     gravity: Array
     bound: Array
-    moves: bool
+    arm_moves: bool
     adds_gravity: bool
     target: str
     joint: str
 
     @property
-    def sign(self) -> str:
+    def several_joints(self) -> bool:
+        """Whether the difference is large at more than one joint."""
+        return bool(np.count_nonzero(np.abs(self.torque) > self.bound) > 1)
+
+    @property
+    def gravity_sign(self) -> str:
         """'+' along g(q) at each joint that bears weight, '-' against it, twice if much, or ''."""
         heavy = np.abs(self.gravity) > self.bound
         ratios = self.torque[heavy] / self.gravity[heavy]
         if not heavy.any() or (np.abs(self.torque)[heavy] <= self.bound[heavy]).all():
             return ''
         for sign, along in (('+', ratios), ('-', -ratios)):
-            if (along > ALONG_RATIO).all():
-                return sign * (2 if (along > DOUBLE_RATIO).all() else 1)
+            if (along > MIN_GRAVITY_RATIO).all():
+                return sign * (2 if (along > MIN_TWICE_GRAVITY_RATIO).all() else 1)
         return ''
 
 
-def causes(excess: Excess) -> str:
+def probable_causes(excess: TorqueExcess) -> str:
     """Return the probable causes of an excess, the likeliest first, as part of a sentence."""
-    several = bool(np.count_nonzero(np.abs(excess.torque) > excess.bound) > 1)
-    found, sign = (excess.of, several, excess.moves, excess.adds_gravity), excess.sign
-    words = next(
-        texts
-        for of, wanted, *conditions, texts in CAUSES
-        if (sign.startswith(wanted) if wanted else not sign)
-        if all(condition in (None, value) for condition, value in zip((of, *conditions), found))
-    )
-    return ', or '.join(words).format(target=excess.target, joint=excess.joint)
+    row = next(row for row in CAUSES if row.fits(excess))
+    return ', or '.join(row.causes).format(target=excess.target, joint=excess.joint)

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Computes the torque of a control law: model terms and PD, for one set of live parameters.
+Computes the torque of a control law: model terms and PD, by one set of settings.
 
 Creating a ControlLaw takes about a millisecond, too long for a control cycle. Therefore the node
 creates each ControlLaw outside the control cycle.
@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .ending import Code, Reason
+from .ending import Reason, ReasonCode
 from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_STEP_S, MAX_TORQUE_RATE_NM_S, PERIOD_MARGIN_RATIO
 from .settings import Settings
 from .terms import StateTerms, TermModel
-from .trajectory import at_rest, ReferencePoint, ROUNDING, Trajectory
+from .trajectory import MAX_ROUNDING, ReferencePoint, rest_states, Trajectory
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
@@ -74,9 +74,11 @@ class ControlLaw:
             remedy = f'a kd of at least {needed:.2g}'
             if needed * delay > self._inertia[joint]:  # it would swing by kd
                 remedy = f'a kp of at most {kp * self._max_kp_delay[joint] / delay:.2g}'
-            return Code.KP_TOO_LARGE(joint=name, kp=kp, kd=kd, delay=1e3 * delay, remedy=remedy)
+            return ReasonCode.KP_TOO_LARGE(
+                joint=name, kp=kp, kd=kd, delay=1e3 * delay, remedy=remedy
+            )
         rate, share = 0.5 * np.pi / self._max_kd_delay, self._max_kd_delay / delay
-        return Code.KD_TOO_LARGE(rate=rate, delay=1e3 * delay, share=share)
+        return ReasonCode.KD_TOO_LARGE(rate=rate, delay=1e3 * delay, share=share)
 
     def require_stable(self, period: float, age: float) -> None:
         """
@@ -98,7 +100,7 @@ class ControlLaw:
             'with: both are counted. If it is one body, give it once.'
         )
 
-    def unused_friction(self) -> str:
+    def unused_friction_note(self) -> str:
         """Return a sentence on friction that is known but not commanded; '' if there is none."""
         model, kp = self.description.friction, self.kp
         if model is None or self.settings.terms.friction:
@@ -153,24 +155,24 @@ class ControlLaw:
         efforts = np.array([self.feedforward(*pair) for pair in zip(states, friction)])
         return np.clip(efforts, -self._effort, self._effort)
 
-    def with_efforts(self, motion: Trajectory) -> tuple[Trajectory, Array]:
+    def motion_with_efforts(self, motion: Trajectory) -> tuple[Trajectory, Array]:
         """
-        Return a motion that ends without acceleration, and the feedforward torque at its points.
+        Return the motion, ended without acceleration, and the torque at its points, (k, n) [N m].
 
         joint_trajectory_controller repeats the last point, effort included, until another goal
         comes. A motion that ends while decelerating, as MoveIt's plans do, would leave the torque
         M ddq on the arm at rest. It gets one more point at rest at the same position, after the
         time that the change of torque takes at MAX_TORQUE_RATE_NM_S.
         """
-        if np.abs(motion.accelerations[-1]).max() < ROUNDING:
+        if np.abs(motion.accelerations[-1]).max() < MAX_ROUNDING:
             return motion, self.trajectory_efforts(motion)
-        end, rest = motion.times[-1:], at_rest(motion.positions[-1:])
-        efforts = self.trajectory_efforts(motion.extended(end + MAX_STEP_S, rest))
+        end, rest = motion.times[-1:], rest_states(motion.positions[-1:])
+        efforts = self.trajectory_efforts(motion.with_segments(end + MAX_STEP_S, rest))
         lasts = np.abs(efforts[-1] - efforts[-2]).max() / MAX_TORQUE_RATE_NM_S
-        return motion.extended(end + max(MAX_STEP_S, lasts), rest), efforts
+        return motion.with_segments(end + max(MAX_STEP_S, lasts), rest), efforts
 
 
-class Ramp:
+class TorqueRamp:
     """
     Moves the torque gradually to that of the control law, after a start or a change of the law.
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-State machine of the core: its states, what changes them, and by which settings torques go out.
+State machine of the core: states, transitions, and the settings by which torques go out.
 
 TRANSITIONS has all changes of the state but that of `reset`, which makes the core SILENT; an event
 without a row changes nothing. `ending.py` has the causes that end torques. What is commanded:
@@ -36,9 +36,9 @@ import math
 import threading
 from typing import NamedTuple
 
-from .control_law import ControlLaw, Ramp
+from .control_law import ControlLaw, TorqueRamp
 from .disturbance import DisturbanceMonitor
-from .ending import Cause, Code, Ending, NO_ENDING, Reaction, Reason, Remedy
+from .ending import Cause, Ending, NO_ENDING, Reaction, Reason, ReasonCode, Remedy
 from .reference import Reference
 from .settings import StateLimits
 from .state_check import StateCheck
@@ -61,7 +61,7 @@ class State(str, Enum):
 
 
 # In these states the control law or the brake answers each joint state.
-ACTIVE = (State.RUNNING, State.BRAKING, State.HOLDING)
+ACTIVE_STATES = (State.RUNNING, State.BRAKING, State.HOLDING)
 
 
 class Event(str, Enum):
@@ -95,7 +95,11 @@ TRANSITIONS = {
 
 
 class Stop(Enum):
-    """What follows a stop. LET_GO and PAUSE, which lasts while `blocked`, latch no fault."""
+    """
+    Causes by which a user's stop ends torques, and so what follows.
+
+    LET_GO and PAUSE, which lasts while `blocked`, latch no fault.
+    """
 
     LET_GO = Cause.STOPPED
     HOLD = Cause.TOLD_TO_HOLD
@@ -131,9 +135,10 @@ class StateMachine:
         arm = law.description
         self.output, self.states, self.asked, self.acting = output, states, law, law.terms
         self.disturbances = DisturbanceMonitor(arm, limits, law.terms)
-        self.reference, self.brake, self.ramp = Reference(arm), BrakingController(arm), Ramp()
-        self.unseen, self.repeated = UnseenArm(), RepeatedPositions(arm)
+        self.reference, self.ramp = Reference(arm), TorqueRamp()
+        self.brake, self.unseen = BrakingController(arm), UnseenArm()
         self.falls, self.speeds = FallWatcher(), SpeedWatcher(arm, self.disturbances)
+        self.repeated = RepeatedPositions(arm)
         self.blocked, self._wanted = '', True  # whether the user wants torques
         self.ends = deque[Ending](maxlen=100)  # of RUNNING; whoever reports them removes them
         self.ending = NO_ENDING
@@ -154,26 +159,27 @@ class StateMachine:
             self.latest: StateTerms | None = None
             final = self.ending.remedy is Remedy.CONFIGURE
             if self._wanted and not final:
-                self._wait_for(self.states.problem)
+                self._record_wait(self.states.problem)
             elif not final or self.ending.reaction is not Reaction.ZERO:
-                self.ending = self.ending.cleared(Remedy.CONFIGURE if final else Remedy.START)
+                remedy = Remedy.CONFIGURE if final else Remedy.START
+                self.ending = self.ending.with_resting_torque(remedy)
             self._waited = 0  # states while silent though the user wants torques
             # Whether the arm was compared with what the resting torque says; a node sends none.
             self.compared = not self.output.in_loop
             self.unseen.reset()
             self.falls.reset()
             self.speeds.reset()
-            self.output.clear()
-            self._use_terms(agrees=True)
-            self._forget()
+            self.output.reset_torques()
+            self._use_asked_terms(agrees=True)
+            self._forget_states()
             self.asked.terms.friction.reset()
 
-    def _forget(self, now: float = -math.inf) -> None:
+    def _forget_states(self, now: float = -math.inf) -> None:
         """Forget all joint states but the last position; the last torque was sent at `now`."""
         self.states.reset_except_position()
         self.repeated.clear()
-        self.disturbances.forget(self.acting)
-        self.output.keep_last(now)
+        self.disturbances.forget_states(self.acting)
+        self.output.keep_last_torque(now)
 
     @property
     def why(self) -> str:
@@ -184,14 +190,14 @@ class StateMachine:
     def status(self) -> Status:
         """The state of the core, its reason and the remedy."""
         with self._lock:
-            load = self.disturbances.load.text()
+            load = self.disturbances.load.load_text()
             why = self.why or 'torques are sent' + (load and f'; {load}')
             return Status(self.state, why, self.ending.remedy, self.faulty)
 
     @property
     def faulty(self) -> bool:
         """Whether a fault is latched, which `start` clears."""
-        return self.ending.latched
+        return self.ending.is_latched
 
     @property
     def enabled(self) -> bool:
@@ -209,15 +215,15 @@ class StateMachine:
         believed = not (self.states.leapt or self.states.contradicted)
         return self.ending.reaction is Reaction.HOLD and believed
 
-    def _wait_for(self, why: Reason | str | None) -> None:
+    def _record_wait(self, why: Reason | str | None) -> None:
         """Record why no first torque goes out; a receiver's pause lasts while `blocked` does."""
         paused = self.blocked and self.enabled and self.ending.reaction is Reaction.ZERO
-        later = Cause.AWAITED.ending(why or Code.AWAITED())
-        self.ending = self.ending.joined(later) if paused else later
+        later = Cause.AWAITED.ending(why or ReasonCode.AWAITED())
+        self.ending = self.ending.joined_with(later) if paused else later
 
-    def _use_terms(self, *, agrees: bool, loaded: bool = False) -> None:
+    def _use_asked_terms(self, *, agrees: bool, loaded: bool = False) -> None:
         """
-        Make the terms of the settings asked for those by which torques go out, if allowed.
+        Compute torques by the terms of the settings asked for from now on, if they may act now.
 
         `agrees`: the arm agrees with the settings asked for; `loaded`: the payload has changed.
         The law or the brake takes other settings at once: their torques ramp, or are taken up by
@@ -226,14 +232,14 @@ class StateMachine:
         """
         acts = self.compared and (self.output.in_loop or bool(self.output.sent))
         before, after = self.acting, self.asked.terms
-        if before is not after and (agrees or not acts or self.state in ACTIVE):
+        if before is not after and (agrees or not acts or self.state in ACTIVE_STATES):
             more = self.disturbances.change_terms(before, after, self.latest, loaded=loaded)
             self.brake.change_load(more)
             self.acting = after
 
-    def _begin(self, event: Event, state: StateTerms | None = None) -> None:
+    def _begin_torques(self, event: Event, state: StateTerms | None = None) -> None:
         """
-        Begin to run or to brake: at the last torque if one acts, else at a first one.
+        Begin to run or brake, from the last torque if one still acts, else from a first torque.
 
         `state` is that of an arm to which nothing was sent for a while; None: the brake holds it.
         A first torque is zero if the target adds gravity, else the measured torque or, without,
@@ -244,13 +250,13 @@ class StateMachine:
         if state is not None:
             terms, gravity = self.asked.terms, self.asked.terms.gravity(state.q)
             adds, silent = terms.adds_gravity, self.state is State.SILENT
-            still_acts = output.still_acts(state, self.states.arrival, adds)
-            unknown = silent and not (output.in_loop or still_acts)
+            may_still_act = output.may_still_act(state, self.states.arrival, adds)
+            unknown = silent and not (output.in_loop or may_still_act)
             if unknown:
-                output.forget()  # another receiver, or the arm was moved
+                output.forget_torques()  # another receiver, or the arm was moved
             if not output.sent:
                 first = gravity if found.is_idle else found.received
-                output.begin_at(0.0 * gravity if adds else first)
+                output.begin_at_torque(0.0 * gravity if adds else first)
             if unknown or event is Event.BEGIN:
                 found.reset_at_first_torque(state.stamp)
             if silent and adds:
@@ -261,9 +267,9 @@ class StateMachine:
             self.ramp.begin(begins_at)
             self.reference.clear('torques begin')
             self.ending, self._waited = NO_ENDING, 0
-        self._change(event)
+        self._change_state(event)
 
-    def _end(self, later: Ending, *, acts: bool = True) -> None:
+    def _end_torques(self, later: Ending, *, acts: bool = True) -> None:
         """
         End torques for a reason, or add the reason to that of an ending that lasts.
 
@@ -271,19 +277,19 @@ class StateMachine:
         one. `acts`: the state changes, too.
         """
         lasts = self.faulty or self.state in (State.BRAKING, State.HOLDING)
-        self.ending = self.ending.joined(later) if lasts else later
+        self.ending = self.ending.joined_with(later) if lasts else later
         if acts:
             brakes = {Reaction.RELEASE: Event.RELEASE, Reaction.HOLD: Event.HOLD}
-            self._change(brakes.get(later.reaction, Event.LOST))
+            self._change_state(brakes.get(later.reaction, Event.LOST))
 
-    def _change(self, event: Event) -> None:
+    def _change_state(self, event: Event) -> None:
         """Change the state as TRANSITIONS says, and log it."""
         before = self.state
         if (before, event) not in TRANSITIONS:
             return
         self.state = TRANSITIONS[before, event]
-        self.compared = self.compared or self.state in ACTIVE
-        self._use_terms(agrees=False)
+        self.compared = self.compared or self.state in ACTIVE_STATES
+        self._use_asked_terms(agrees=False)
         if before is State.RUNNING:
             self.ends.append(self.ending)
             self.reference.clear(self.ending)

@@ -1,29 +1,29 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-One step of the core: a joint state comes, and a torque goes.
+Computes the torque for each joint state, in a step of six parts.
 
 `CoreStep.step` takes each joint state through six parts, in these methods and files:
 
 1. Can the joint state be used?                `_inspect`; `state_check.py`, `watchers.py`
-2. May torques begin, and by which settings?   `_begin_if_allowed`; `core_state.py`
-3. Run, or brake.                              `_answer`; `control_law.py`, `stopping.py`
-4. Limit torque and rate, and send it.         `_answer`; `torque_output.py`
+2. May torques begin, by which settings?       `_begin_torques_if_allowed`; `core_state.py`
+3. Run, or brake.                              `_torque_at`; `control_law.py`, `stopping.py`
+4. Limit torque and rate, and send it.         `_torque_at`; `torque_output.py`
 5. What does the model not explain?            `disturbance.py`
-6. Must torques end?                           `_watch`; `disturbance.py`, `watchers.py`
+6. Must torques end?                           `_run_watchers`; `disturbance.py`, `watchers.py`
 
 While a law or the brake acts, parts 5 and 6 come after the torque, so that `send` is called
 before them; what they find changes the next torque. `core_state.py` says what is commanded in
 each state. Particular cases, and what decides them:
 
 - A loop's first state gets the resting torque: zero if the target adds gravity, else g(q). The
-  law begins after 20 usable states in a row (`_begin_if_allowed`).
+  law begins after 20 usable states in a row (`_begin_torques_if_allowed`).
 - The first state after a gap is not answered by the law. An arm that moves gets the torque that
   stops it from that position and velocity; after the next usable state it gets the resting torque.
   The law begins again after 20 usable states, at the torque sent last, if the arm then agrees with
   the settings.
-- An arm that moved when its states ceased is brought to rest by its model (`_stop_step`); then it
-  gets the resting torque of where that ended. A node's last torque goes on acting.
+- An arm that moved when its states ceased is brought to rest by its model (`_stopping_torque`);
+  then it gets the resting torque of where that ended. A node's last torque goes on acting.
 - A measured torque that departs from the one sent is braked against, and the arm is then held. If
   torques sent to other joints, earlier or reversed explain it, the arm is let go (`wiring.py`):
   torques that are exchanged on their way, and measured torques that are, look alike.
@@ -33,14 +33,14 @@ each state. Particular cases, and what decides them:
 - A measured torque that contradicts the settings, as where nobody said that the receiver adds
   g(q), refuses the first torque; a loop gets zero if its first usable state shows that, else the
   resting torque. An arm that then moves by 3 mrad, or that contradicts the settings while torques
-  go out, is braked and held (`_contradiction`, `_watch`). If no torque is measured, only the
-  motion shows it: the law begins, and the arm is braked once it gets too fast.
+  go out, is braked and held (`_settings_contradiction`, `_run_watchers`). If no torque is
+  measured, only the motion shows it: the law begins, and the arm is braked once it gets too fast.
 - An effort that is not a number at one joint counts as no measured effort at all. One impossible
   position ends torques at once: the other joints are slowed as seen, that one by its model.
 - States 20 ms old give no first torque (15 ms); up to `max_state_age` a law that runs goes on, and
   is compared with the torque that acted then. The brake softens its gains (`stopping.py`).
 - A torque that is not finite is never sent: the resting torque follows, within the rate, and the
-  fault is latched (`_answer`).
+  fault is latched (`_torque_at`).
 - Where limits of torque or rate hold a brake's torque back, the pose to hold moves along with that
   joint until the arm has come to rest.
 - When a motion has ended, the law holds its last position. A stop ends the motion.
@@ -53,10 +53,10 @@ import logging
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .core_state import ACTIVE, Event, State, StateMachine
-from .ending import Cause, Code, Ending, Reaction, Reason
+from .core_state import ACTIVE_STATES, Event, State, StateMachine
+from .ending import Cause, Ending, Reaction, Reason, ReasonCode
 from .limits import MAX_STEP_S
-from .state_check import MIN_GOOD_STATE_COUNT, Sample, StampOrder
+from .state_check import MIN_GOOD_STATE_COUNT, StampOrder, StateSample
 from .stopping import MAX_STOPPED_SPEED_RAD_S
 from .terms import StateTerms
 from .trajectory import ReferencePoint
@@ -95,31 +95,31 @@ class CoreStep(StateMachine):
         first positions in degrees, raise JointVectorError. `time` is the state's stamp, `age` how
         old it is, `now` its arrival by the clock that `tick` uses, by default `time` [s].
         """
-        sample = self.states.sample(q, dq, effort, time, age, now)
+        sample = self.states.make_sample(q, dq, effort, time, age, now)
         with self._lock:
             order = self.states.stamp_order(sample.stamp)
             if order is not StampOrder.NEW:
-                return self._answer_out_of_order(sample, order)
+                return self._torque_out_of_order(sample, order)
             now = sample.stamp if sample.now is None else sample.now
             problem, reference = self._inspect(sample, now)  # part 1
             if problem is not None:
-                return self._reject(problem, now)
-            if self.repeated.arm_is_frozen:
-                return self._rest_or_last(now)
+                return self._reject_state(problem, now)
+            if self.repeated.is_arm_frozen:
+                return self._torque_without_state(now)
             assert self.latest is not None, 'the state is possible'
-            latest, refused, acts = self.latest, None, self.state in ACTIVE
+            latest, refused, acts = self.latest, None, self.state in ACTIVE_STATES
             sent, age = list(self.output.sent), self.states.age_in_periods
             if acts:
-                torque = self._answer(latest, reference, now)  # parts 3 and 4
+                torque = self._torque_at(latest, reference, now)  # parts 3 and 4
             elif self.state is State.SILENT and self.acting.adds_gravity:
                 sent = []  # the target carries the arm, or motor brakes do
-            self.disturbances.observe(latest, self.acting, sample.effort, sent, age)  # part 5
+            self.disturbances.update(latest, self.acting, sample.effort, sent, age)  # part 5
             if not acts:
-                refused = self._begin_if_allowed(latest)  # part 2
+                refused = self._begin_torques_if_allowed(latest)  # part 2
                 latest = self.acting.at(sample.stamp, sample.q, sample.dq, reference)
                 self.latest = latest
-                torque = self._answer(latest, reference, now)  # parts 3 and 4
-            self._watch(latest, reference, refused)  # part 6
+                torque = self._torque_at(latest, reference, now)  # parts 3 and 4
+            self._run_watchers(latest, reference, refused)  # part 6
             return torque
 
     def tick(self, now: float, silence: float | None = None) -> Array:
@@ -134,10 +134,11 @@ class CoreStep(StateMachine):
         with self._lock:
             timeout = self.states.silence_timeout(from_stamps=silence is not None)
             silence = now - self.states.arrival if silence is None else silence
-            if self.state in ACTIVE and not abs(silence) <= timeout:  # NaN, or a clock set back
-                why = Code.SILENCE(silence=1e3 * abs(silence))
-                return self._reject(Cause.STATES_LOST.ending(why), now)
-            return self._rest_or_last(now, silence)
+            # NaN, and a clock that was set back, count as silence, too.
+            if self.state in ACTIVE_STATES and not abs(silence) <= timeout:
+                why = ReasonCode.SILENCE(silence=1e3 * abs(silence))
+                return self._reject_state(Cause.STATES_LOST.ending(why), now)
+            return self._torque_without_state(now, silence)
 
     # 1. Can the joint state be used? -----------------------------------------------------------
     @typed
@@ -151,51 +152,53 @@ class CoreStep(StateMachine):
         now = as_seconds('now', now, finite=False)
         cause = Cause.SECOND_SOURCE if faulty else Cause.STATES_LOST
         with self._lock:
-            return self._reject(cause.ending(why), now)
+            return self._reject_state(cause.ending(why), now)
 
-    def _reject(self, problem: Ending, now: float) -> Array:
-        """Reject the latest joint state; return the torque."""
+    def _reject_state(self, problem: Ending, now: float) -> Array:
+        """Reject the latest joint state for a problem; return the next torque, (n,) [N m]."""
         assert problem.last is not None, 'it has a reason'
-        self.states.reject(problem.last)
+        self.states.reject_latest(problem.last)
         self.output.counts['unusable states'] += 1
-        if self.state in ACTIVE:
+        if self.state in ACTIVE_STATES:
             self.output.counts['stops'] += 1
-            if count := self.states.count_losses(now):
-                often = Cause.IMPOSSIBLE_OFTEN if problem.latched else Cause.STATES_LOST_OFTEN
-                problem = often.ending(Code.OFTEN(count=count, why=problem.last))
+            if count := self.states.record_loss(now):
+                often = Cause.IMPOSSIBLE_OFTEN if problem.is_latched else Cause.STATES_LOST_OFTEN
+                problem = often.ending(ReasonCode.OFTEN(count=count, why=problem.last))
             some = self.repeated.stuck.any() or not self.states.possible.all()
-            self.unseen.lose(now, some=bool(some))
-            self._end(problem)
-        elif self.faulty and problem.latched:
+            self.unseen.begin_stop(now, some=bool(some))
+            self._end_torques(problem)
+        elif self.faulty and problem.is_latched:
             # What ended torques stays named; the arm may only get something else from now on.
-            self.ending = self.ending._replace(reaction=self.ending.joined(problem).reaction)
-        elif problem.latched:
-            self._end(problem, acts=False)
+            self.ending = self.ending._replace(reaction=self.ending.joined_with(problem).reaction)
+        elif problem.is_latched:
+            self._end_torques(problem, acts=False)
         elif self.state is State.SILENT and self.enabled:
-            self._wait_for(problem.last)
+            self._record_wait(problem.last)
         self._warn_while_waiting()
-        return self._rest_or_last(now)
+        return self._torque_without_state(now)
 
-    def _answer_out_of_order(self, sample: Sample, order: StampOrder) -> Array:
+    def _torque_out_of_order(self, sample: StateSample, order: StampOrder) -> Array:
         """Return the torque after a state whose stamp is not after that of the state before."""
         if order is StampOrder.OUT_OF_ORDER:  # it is dropped; the last state counts
-            why = self.states.repetition(sample.stamp)
+            why = self.states.repetition_reason(sample.stamp)
             if why is not None and self.state is State.SILENT and self.enabled:
-                self._wait_for(why)
+                self._record_wait(why)
             self._warn_while_waiting()
             return self.tick(*self.states.tick_times(sample))
         now = sample.stamp if sample.now is None else sample.now
         if now < self.states.arrival:
             self.states.reset_losses()  # how long ago they were is not known any more
-        torque = self._reject(Cause.STATES_LOST.ending(Code.SET_BACK()), now)
-        self._forget(now)  # a further torque of this instant must not differ
+        torque = self._reject_state(Cause.STATES_LOST.ending(ReasonCode.SET_BACK()), now)
+        self._forget_states(now)  # a further torque of this instant must not differ
         return torque
 
-    def _inspect(self, sample: Sample, now: float) -> tuple[Ending | None, ReferencePoint | None]:
+    def _inspect(
+        self, sample: StateSample, now: float
+    ) -> tuple[Ending | None, ReferencePoint | None]:
         """Return why a state cannot be used, or None, and the desired motion; record the state."""
         states, repeated, reference = self.states, self.repeated, None
         self.latest = None
-        problem = states.impossible(sample.q, sample.dq, sample.effort, sample.stamp)
+        problem = states.check_values(sample.q, sample.dq, sample.effort, sample.stamp)
         if problem is None:
             problem = states.update(sample, now)
             reference = self.reference.at(sample.stamp)
@@ -203,21 +206,23 @@ class CoreStep(StateMachine):
                 repeated.clear()
             else:
                 torque = None if self.state is State.SILENT else self.output.last
-                problem = repeated.check(states, torque, reference and reference.dq)
-                if problem is not None and self.state in ACTIVE:
-                    self.unseen.see(*repeated.extrapolated(sample.q), now, states.possible)
+                problem = repeated.check_positions(states, torque, reference and reference.dq)
+                if problem is not None and self.state in ACTIVE_STATES:
+                    self.unseen.record_seen(
+                        *repeated.extrapolated_state(sample.q), now, states.possible
+                    )
             self.latest = self.acting.at(sample.stamp, sample.q, sample.dq, reference)
         elif states.stamp is None and self.output.in_loop:
-            states.refuse_degrees(sample.q)  # raises
-        if problem is None and repeated.arm_is_frozen:
+            states.require_radians(sample.q)  # raises
+        if problem is None and repeated.is_arm_frozen:
             return None, None  # nothing new is seen
         if not states.leapt:
-            believed, seen = states.believed(sample.dq), states.possible & ~repeated.stuck
-            self.unseen.see(sample.q, believed, now, seen)
+            believed, seen = states.believed_velocity(sample.dq), states.possible & ~repeated.stuck
+            self.unseen.record_seen(sample.q, believed, now, seen)
         if self.latest is not None and self.acting.friction.model is not None:
             self.acting.friction.update(sample.stamp, sample.q)
         if problem is None:
-            states.accept()
+            states.accept_latest()
             if not states.contradicted:  # else velocities cannot say that the arm rests
                 self.unseen.end_stop()
         return problem, reference
@@ -230,7 +235,7 @@ class CoreStep(StateMachine):
             _LOG.warning('%s', self.status)
 
     # 2. May torques begin, and by which settings? ----------------------------------------------
-    def _begin_if_allowed(self, state: StateTerms) -> Reason | None:
+    def _begin_torques_if_allowed(self, state: StateTerms) -> Reason | None:
         """
         Run once the first torque is allowed, or brake an arm that is to be held.
 
@@ -238,93 +243,93 @@ class CoreStep(StateMachine):
         """
         self._warn_while_waiting()
         stays = self.ended and self.compared  # a stopped arm stays where it is
-        refused = None if stays else self._contradiction(state)
+        refused = None if stays else self._settings_contradiction(state)
         if refused is None and not stays:
-            self._use_terms(agrees=True)
+            self._use_asked_terms(agrees=True)
             if not self.compared:
                 self.compared = True
                 self.disturbances.reset_at_first_torque(state.stamp)
-        if self._holds_again and self.states.has_enough:
-            self._begin(Event.HOLD, state)
+        if self._holds_again and self.states.has_enough_states:
+            self._begin_torques(Event.HOLD, state)
         elif self.enabled:
-            why: Reason | str | None = refused or self.blocked or self._waits_for()
+            why: Reason | str | None = refused or self.blocked or self._start_blocker()
             if not why:
-                self._begin(Event.BEGIN, state)
+                self._begin_torques(Event.BEGIN, state)
             elif self.state is State.SILENT:  # else the reason of the stop stays
-                self._wait_for(why)
+                self._record_wait(why)
         return refused
 
-    def _waits_for(self) -> Reason | None:
+    def _start_blocker(self) -> Reason | None:
         """Return why joint states or gains allow no first torque yet, or None; it is no fault."""
         law, states = self.asked, self.states
         return states.start_blocker() or law.instability_reason(states.period, states.median_age)
 
-    def _violation(self) -> Reason | None:
-        """Return which torque contradicts the settings asked for, by the start's bounds."""
+    def _bound_violation(self) -> Reason | None:
+        """Return a reason if a torque exceeds the start's bounds by the settings asked for."""
         found = self.disturbances
-        return found.violation(found.start_bound, self.asked.terms, self.acting)
+        return found.bound_violation(found.start_bound, self.asked.terms, self.acting)
 
-    def _contradiction(self, state: StateTerms) -> Reason | None:
+    def _settings_contradiction(self, state: StateTerms) -> Reason | None:
         """
-        Return which torque contradicts the settings asked for before torques begin, if one does.
+        Return a reason if the arm contradicts the settings asked for before torques begin.
 
         What is compared is the torque that holds the arm at rest. Brakes may hold the arm before
         the first torque, and later that of a node if it does not move; without measured torque
         nothing can be compared then.
         """
-        on_brakes = not self.compared or not (self.output.in_loop or state.moves)
+        on_brakes = not self.compared or not (self.output.in_loop or state.is_moving)
         changed = self.acting is not self.asked.terms
         # What was sent under the terms before holds the arm, unless brakes do: it tests changed
         # ones without a measured torque, too.
-        judged = self.disturbances.tests(self.asked.terms) or (changed and not on_brakes)
-        return self._violation() if judged else None
+        judged = self.disturbances.tests_model(self.asked.terms) or (changed and not on_brakes)
+        return self._bound_violation() if judged else None
 
     # 3. Run, or brake --------------------------------------------------------------------------
-    def _answer(self, state: StateTerms, reference: ReferencePoint | None, now: float) -> Array:
-        """Return the torque for a usable state."""
+    def _torque_at(self, state: StateTerms, reference: ReferencePoint | None, now: float) -> Array:
+        """Return the torque at a usable state, (n,) [N m], and send it."""
         states, brake = self.states, self.brake
         if self.state is State.RUNNING:
             if self.asked.pulls and reference is None:
                 self.reference.hold(state.q)
             desired = self.ramp.torque(self.asked, state, reference, self.output.last)
-        elif self.state in ACTIVE:
+        elif self.state in ACTIVE_STATES:
             found = self.disturbances.commanded
             desired = brake.torque(state, self.acting, found, states.elapsed, states.age)
             if brake.driven is not None:
-                self._end(Cause.BRAKING_FAILED.ending(brake.driven))
+                self._end_torques(Cause.BRAKING_FAILED.ending(brake.driven))
         elif self.state is State.STOPPING or not self.output.in_loop:
-            return self._rest_or_last(now)
+            return self._torque_without_state(now)
         else:
-            desired = self._resting(now)
-        if not np.isfinite(desired).all():  # in an ACTIVE state: a resting torque is finite
-            self._end(Cause.TORQUE_NOT_FINITE.ending(Code.NOT_FINITE()))
+            desired = self._resting_torque(now)
+        if not np.isfinite(desired).all():  # while active: a resting torque is finite
+            self._end_torques(Cause.TORQUE_NOT_FINITE.ending(ReasonCode.NOT_FINITE()))
         if self.state is State.BRAKING and brake.at_rest:
             holds = self.ending.reaction is Reaction.HOLD
-            self._change(Event.REST_HELD if holds else Event.REST)
+            self._change_state(Event.REST_HELD if holds else Event.REST)
         if self.state is State.STOPPING:
             # What is desired has just ended, and `acting` may have changed: the stop has its own.
-            return self._stop_step(now)
-        torque = self.output.send(desired, states.elapsed, now)
+            return self._stopping_torque(now)
+        torque = self.output.send_torque(desired, states.elapsed, now)
         if self.state is not State.RUNNING:
-            brake.limit(desired, torque)
+            brake.record_limited_torque(desired, torque)
         return torque.copy()  # the caller may write into it
 
     # 4. Limit the torque and its rate ----------------------------------------------------------
-    def _rest_or_last(self, now: float, silence: float = 0.0) -> Array:
+    def _torque_without_state(self, now: float, silence: float = 0.0) -> Array:
         """
-        Return the torque where no state is answered: the next one of a stop, or the last.
+        Return the torque while no state is used: the next one of a stop, the resting or the last.
 
         A loop in silence goes on with the resting torque of where the arm probably is. `silence`
         is the time since the latest state [s].
         """
         output = self.output
         if self.state is State.STOPPING:
-            return self._stop_step(now, silence)
+            return self._stopping_torque(now, silence)
         if self.state is State.SILENT and output.in_loop and output.sent:
-            return output.send(self._resting(now), now - output.sent_at, now).copy()
-        return output.repeat_last()
+            return output.send_torque(self._resting_torque(now), now - output.sent_at, now).copy()
+        return output.repeat_last_torque()
 
-    def _stop_step(self, now: float, silence: float = 0.0) -> Array:
+    def _stopping_torque(self, now: float, silence: float = 0.0) -> Array:
         """
         Return the next torque of an arm that was let go: towards the resting torque.
 
@@ -335,47 +340,49 @@ class CoreStep(StateMachine):
         state, arm, terms, output = self.latest, self.unseen, self.acting, self.output
         stops = arm.stops and self.ending.reaction not in (Reaction.ZERO, Reaction.COAST)
         stops = stops and not arm.has_stopped(terms, now)
-        goal = arm.stopping_torque(terms, now) if stops else self._resting(now)
+        goal = arm.stopping_torque(terms, now) if stops else self._resting_torque(now)
         if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
-            stops, goal = False, self._resting(now)
-        goal = output.clipped(goal)
-        torque = output.send(goal, now - output.sent_at, now)
+            stops, goal = False, self._resting_torque(now)
+        goal = output.clip_torque(goal)
+        torque = output.send_torque(goal, now - output.sent_at, now)
         unseen = self.states.problem is not None or silence > MAX_GAP_S
         moves = state is not None and np.abs(state.dq).max() > MAX_STOPPED_SPEED_RAD_S
         goes_on = moves and not (terms.adds_gravity or unseen)
         if np.array_equal(torque, goal) and not (goes_on or stops):
-            self._change(Event.END)
-            seen = None if arm.last is None else arm.probable(now)
+            self._change_state(Event.END)
+            seen = None if arm.last is None else arm.probable_state(now)
             output.record_end(seen, now, terms.adds_gravity)
         return torque.copy()
 
-    def _resting(self, now: float) -> Array:
+    def _resting_torque(self, now: float) -> Array:
         """Return the resting torque, (n,) [N m]; zero before the arm was compared with it."""
         torque = self.unseen.resting_torque(self.acting, now)
         acts = self.compared and self.ending.reaction is not Reaction.ZERO
         return torque if acts and np.isfinite(torque).all() else np.zeros_like(torque)
 
     # 6. Must torques end? ----------------------------------------------------------------------
-    def _watch(
+    def _run_watchers(
         self, state: StateTerms, reference: ReferencePoint | None, refused: Reason | None
     ) -> None:
-        """End torques if a watcher says so of an arm that is commanded, or may fall at rest."""
-        active, by = self.state in ACTIVE, (state, self.acting, self.states.elapsed)
+        """Brake the arm or end its torques if a watcher finds it fast, falling or disturbed."""
+        active, by = self.state in ACTIVE_STATES, (state, self.acting, self.states.elapsed)
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.
-        falls = not active and self.enabled and state.moves
-        carries = self.state is State.RUNNING or (not active and self._carries(falls))
+        falls = not active and self.enabled and state.is_moving
+        carries = self.state is State.RUNNING or (
+            not active and self._resting_torque_carries_arm(falls)
+        )
         found = [  # in the order of priority; all look
-            self.falls.check(state.q, refused if falls else None),
-            self.disturbances.check(*by, active, carries),
-            self.speeds.check(*by, reference) if carries else None,
+            self.falls.check_fall(state.q, refused if falls else None),
+            self.disturbances.check_bounds(*by, active, carries),
+            self.speeds.check_speeds(*by, reference) if carries else None,
         ]
         ending = next(filter(None, found), None)
         if ending is not None:
             self.output.counts['faults'] += 1
-            self._end(ending)
+            self._end_torques(ending)
 
-    def _carries(self, falls: bool) -> bool:
+    def _resting_torque_carries_arm(self, falls: bool) -> bool:
         """Return whether the resting torque is sent, and moves the arm if it is wrong."""
         then = self.ending.reaction
         sends = self.state is State.STOPPING or self.output.in_loop

@@ -20,13 +20,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from . import advice
-from .ending import Cause, Code, Ending, Reason
+from .ending import Cause, Ending, Reason, ReasonCode
 from .external_torque import friction_in_measured_effort, MomentumObserver
 from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
 from .load_estimate import LoadEstimate
 from .settings import StateLimits
 from .terms import inverse_mass_matrix, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
-from .wiring import KEPT_STATE_COUNT, mixed_up
+from .wiring import KEPT_STATE_COUNT, torques_mixed_up
 from ..arm import ArmDescription
 from ..arm.friction import FrictionState
 from ..errors import apart
@@ -89,7 +89,7 @@ class DisturbanceMonitor:
     def __init__(self, arm: ArmDescription, limits: StateLimits, terms: TermModel) -> None:
         self._arm, self._friction_choice = arm, limits.effort_friction
         self._held_until_commanded = limits.held_until_commanded
-        self._stiction, self._zero = stiction(arm), np.zeros(arm.n)
+        self._stiction, self._zero = stiction_torque(arm), np.zeros(arm.n)
         self.start_bound, self.running_bound = disturbance_bounds(arm)
         self.largest, self.load = self._zero.copy(), LoadEstimate(arm)
         self._over_s = 0.0  # how long a disturbance torque has exceeded its bound [s]
@@ -97,12 +97,12 @@ class DisturbanceMonitor:
         self._rows, self._end = np.zeros((2 * KEPT_STATE_COUNT, 3, arm.n)), 0
         self._since_fit_s = 0.0  # how long the rows were not looked at [s]
         self._braked_until = 0.0  # stamp until which brakes may hold an arm at rest
-        self.forget(terms)
+        self.forget_states(terms)
 
-    def forget(self, terms: TermModel) -> None:
+    def forget_states(self, terms: TermModel) -> None:
         """Discard states, torques and a change of payload; use the model `terms` from now on."""
         self._observer = MomentumObserver(terms.true)
-        self._friction = self._friction_model(terms)
+        self._friction = self._effort_friction_state(terms)
         self.load.reset()
         self.measured = False
         self.commanded = self.external_torque = self.received = self._zero
@@ -127,11 +127,11 @@ class DisturbanceMonitor:
 
         It has shape (n,) [N m]. `loaded`: the payload has changed.
         """
-        change = self._change(before, after, state)
+        change = self._added_torque(before, after, state)
         self.commanded = self.commanded + change[0]
         self.external_torque = self.external_torque + change[1]
         self._observer.change_model(after.true, change)
-        self._friction = self._friction_model(after)
+        self._friction = self._effort_friction_state(after)
         if loaded:
             self.load.reset()
         if loaded and state is not None:
@@ -139,9 +139,11 @@ class DisturbanceMonitor:
             self._pick_up = state.stamp, earlier - change[2]
         return -change[0]
 
-    def _change(self, before: TermModel, after: TermModel, state: StateTerms | None) -> Array:
+    def _added_torque(
+        self, before: TermModel, after: TermModel, state: StateTerms | None
+    ) -> Array:
         """
-        Return what other terms add to the torques that are observed, (3, n) [N m].
+        Return what a change of terms adds to the three observed torques, (3, n) [N m].
 
         These are the commanded and the measured disturbance torque and minus what motion needs.
         """
@@ -151,7 +153,7 @@ class DisturbanceMonitor:
         more = after.gravity_to_command(state.q, new) - before.gravity_to_command(state.q, old)
         return np.array((-more, old - new if self.measured else -more, old - new))
 
-    def _friction_model(self, terms: TermModel) -> FrictionState:
+    def _effort_friction_state(self, terms: TermModel) -> FrictionState:
         """Return the state of the joint friction that the measured torque contains."""
         choice, profile = self._friction_choice, terms.profile
         return FrictionState(friction_in_measured_effort(choice, self._arm, profile))
@@ -162,7 +164,7 @@ class DisturbanceMonitor:
         little = np.abs(self.received) <= self._stiction
         return not self.measured or bool(little.all())
 
-    def observe(
+    def update(
         self,
         state: StateTerms,
         terms: TermModel,
@@ -171,7 +173,7 @@ class DisturbanceMonitor:
         late: int,
     ) -> None:
         """
-        Update the disturbance torques by a state, the torques sent and the measured torque.
+        Update the disturbance torques by one state, its sent torques and its measured torque.
 
         `terms` are those by which torques go out. `effort` is the measured torque, (n,) [N m], or
         None; `sent` are the torques sent before this state, (n,) each [N m], of which the last
@@ -207,7 +209,7 @@ class DisturbanceMonitor:
         self._needed = -needed
         if sent or self.measured:
             at = state.stamp, state.q, state.dq
-            self.load.observe(*at, self.external_torque, terms.true)
+            self.load.update(*at, self.external_torque, terms.true)
         if not self.measured:  # the observer filters both alike
             believed, torque = self.commanded - needed, -needed
         if self._end == len(self._rows):
@@ -216,15 +218,15 @@ class DisturbanceMonitor:
         self._rows[self._end] = believed - added, torque - added, state.dq
         self._end += 1
 
-    def _differences(self) -> tuple[Array, Array]:
-        """Return the measured torque less what the motion needs, and less the commanded one."""
+    def _torque_differences(self) -> tuple[Array, Array]:
+        """Return the measured torque less the needed and less the commanded one, (n,) each."""
         motion, command = self.external_torque, self.external_torque - self.commanded
         if self._pick_up is not None:
             motion = subtract_load_torque(motion, self._pick_up[1])
             command = subtract_load_torque(command, self._pick_up[1])
         return motion, command
 
-    def check(
+    def check_bounds(
         self, state: StateTerms, terms: TermModel, elapsed: float, active: bool, carries: bool
     ) -> Ending | None:
         """
@@ -244,25 +246,25 @@ class DisturbanceMonitor:
             rows = self._rows[max(0, self._end - KEPT_STATE_COUNT) : self._end]
             bounds = self.running_bound, self.start_bound
             exceeds = self._end and (np.abs(rows[-1, 1] - rows[-1, 0]) > bounds[0]).any()
-            if exceeds and mixed_up(rows, *bounds, elapsed, measured=self.measured):
-                return Cause.TORQUE_NOT_APPLIED.ending(Code.MIXED_UP())
+            if exceeds and torques_mixed_up(rows, *bounds, elapsed, measured=self.measured):
+                return Cause.TORQUE_NOT_APPLIED.ending(ReasonCode.MIXED_UP())
         if not carries:
             return None
-        motion, command = self._differences()
+        motion, command = self._torque_differences()
         shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
         np.maximum(self.largest, shares, out=self.largest)
-        if state.stamp <= self._braked_until and state.moves:
+        if state.stamp <= self._braked_until and state.is_moving:
             self._braked_until = -np.inf
         over = shares.max() > 1.0 and state.stamp > self._braked_until
         self._over_s = self._over_s + min(elapsed, MAX_COUNTED_STEP_S) if over else 0.0
         why = None
         if self._over_s >= MAX_DISTURBANCE_TIME_S:
-            why = self.violation(self.running_bound, terms)
+            why = self.bound_violation(self.running_bound, terms)
         return None if why is None else Cause.DISTURBED.ending(why)
 
-    def speed_gain(self, state: StateTerms, terms: TermModel) -> Array | float:
+    def speed_gain_while_turning(self, state: StateTerms, terms: TermModel) -> Array | float:
         """
-        Return by how much each joint still gets faster before its torque can be turned, (n,).
+        Return how much faster each joint gets before its torque can be turned, (n,) [rad/s].
 
         Where the model does not explain an acceleration, it lasts until the commanded torque has
         changed, at its rate limit, by what accelerates the arm. The observer says late what does,
@@ -278,18 +280,18 @@ class DisturbanceMonitor:
         along = np.where(now > 0.0, late, 0.0)
         return np.asarray(0.5 * along * np.abs(driving[0]).max() / MAX_TORQUE_RATE_NM_S)
 
-    def violation(
+    def bound_violation(
         self, bound: Array, terms: TermModel, acting: TermModel | None = None
     ) -> Reason | None:
         """
-        Return which disturbance torque exceeds a bound, (n,) [N m], if one does.
+        Return a reason that names the disturbance torque beyond a bound, (n,) [N m], or None.
 
         `terms` are those of the latest state; if others are `acting`, it is the disturbance torque
         that these terms would give, and no share of a load is forgiven.
         """
-        motion, command = self._differences()
+        motion, command = self._torque_differences()
         if acting not in (None, terms):
-            change = self._change(acting, terms, self._state)
+            change = self._added_torque(acting, terms, self._state)
             motion = self.external_torque + change[1]
             command = motion - (self.commanded + change[0])
         shares = np.abs((motion, command)) / bound
@@ -302,41 +304,43 @@ class DisturbanceMonitor:
         other = 'what its motion needs'
         if of is command:
             other = f'what is commanded and target {target} adds'
-        return Code.DISTURBED(
+        return ReasonCode.DISTURBED(
             kind='measured' if self.measured else 'commanded',
             joint=name,
             torque=('-' if of[joint] < 0.0 else '+') + size,
             other=other,
             most=most,
-            causes=self._causes(motion, command, joint, terms),
+            causes=self._causes_of(motion, command, joint, terms),
         )
 
-    def causes(self, terms: TermModel) -> str:
+    def probable_causes(self, terms: TermModel) -> str:
         """Return the probable causes of the present disturbance torques; '' if they are small."""
-        (motion, command), bound = self._differences(), self.start_bound
+        (motion, command), bound = self._torque_differences(), self.start_bound
         shares = np.abs((motion, command)) / bound
         if shares.max() <= 1.0:
             return ''
-        return f': {self._causes(motion, command, int(shares.max(axis=0).argmax()), terms)}'
+        return f': {self._causes_of(motion, command, int(shares.max(axis=0).argmax()), terms)}'
 
-    def _causes(self, motion: Array, command: Array, joint: int, terms: TermModel) -> str:
-        """Return the probable causes of differences, (n,) each; `joint` has the largest."""
-        state, bound, load = self._state, self.start_bound, self.load.text()
-        if load and (np.abs(motion - self.load.torque()) <= bound).all():
+    def _causes_of(self, motion: Array, command: Array, joint: int, terms: TermModel) -> str:
+        """Return the probable causes of torque differences, (n,) each, largest at `joint`."""
+        state, bound, load = self._state, self.start_bound, self.load.load_text()
+        if load and (np.abs(motion - self.load.load_torque()) <= bound).all():
             return load
-        of, torque = advice.ESTIMATE, motion
+        kind, torque = advice.ESTIMATE, motion
         if self.measured:  # where efforts are wrong, both differ
             by_command = (np.abs(motion) <= bound).all()
-            of, torque = (advice.COMMAND, command) if by_command else (advice.MOTION, motion)
+            kind = advice.COMMAND if by_command else advice.MOTION
+            torque = command if by_command else motion
         who = terms.adds_gravity, terms.profile.name, self._arm.joint_names[joint]
-        likely = advice.causes(advice.Excess(of, torque, state.gravity, bound, state.moves, *who))
+        excess = kind, torque, state.gravity, bound, state.is_moving, *who
+        likely = advice.probable_causes(advice.TorqueExcess(*excess))
         return f'{load}, or {likely}' if load else likely
 
-    def reset_largest(self) -> None:
-        """Reset `largest` to zero."""
+    def reset_largest_shares(self) -> None:
+        """Reset the largest share of each joint's bound to zero."""
         self.largest[:] = 0.0
 
-    def tests(self, terms: TermModel) -> bool:
+    def tests_model(self, terms: TermModel) -> bool:
         """
         Return whether the measured torque before the first torque tests the model.
 
@@ -366,7 +370,7 @@ def subtract_load_torque(difference: Array, lifted: Array) -> Array:
     return difference - np.clip(difference, np.minimum(0.0, -lifted), np.maximum(0.0, -lifted))
 
 
-def stiction(arm: ArmDescription) -> Array:
+def stiction_torque(arm: ArmDescription) -> Array:
     """Return the change of torque below which friction may hold a joint, (n,) [N m]."""
     known, speed = arm.friction or arm.simulated_friction, np.full(arm.n, MIN_MOTION_SPEED_RAD_S)
     slides = np.zeros(arm.n) if known is None else np.abs(known.torque(speed))

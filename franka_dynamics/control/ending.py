@@ -6,7 +6,7 @@ Why torques end or do not begin, what the arm gets then, and what lets torques b
 `Cause` is the table of causes; docs/reference/reliability.md shows it. An `Ending` is one of them
 with its reason, and the core has at most one: two are joined. A `Reason` is a code with figures,
 which is worded once, with the advice of whoever shows it: a loop in Python, whose advice is
-ADVICE, or a node.
+LOOP_ADVICE, or a node.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _LEAP_ADVICE = (
 )
 
 
-class Code(str, Enum):
-    """What a reason says; its value has the words, with figures by name."""
+class ReasonCode(str, Enum):
+    """Codes of reasons for which torques end or do not begin; each value is the sentence."""
 
     GIVEN = '{text}'  # by the caller
     OFTEN = 'stopped {count} times within a minute: {why}'
@@ -106,25 +106,25 @@ class Code(str, Enum):
         return Reason(self, figures)
 
 
-_FRESHER = 'take fresher states, and their ages by the clock of their stamps'
+_FRESH_STATES_ADVICE = 'take fresher states, and their ages by the clock of their stamps'
 # How to correct what a reason says, in a loop in Python.
-ADVICE = {
-    Code.TOO_RARE: 'pass on every state of the robot, with its time in seconds; a slower loop of '
-    'yours gives its period (at most 0.01 s), or calls step in substeps',
-    Code.TOO_OLD: _FRESHER,
-    Code.AHEAD: _FRESHER,
-    Code.OLD_AT_START: _FRESHER,
+LOOP_ADVICE = {
+    ReasonCode.TOO_RARE: 'pass on every state of the robot, with its time in seconds; a slower '
+    'loop of yours gives its period (at most 0.01 s), or calls step in substeps',
+    ReasonCode.TOO_OLD: _FRESH_STATES_ADVICE,
+    ReasonCode.AHEAD: _FRESH_STATES_ADVICE,
+    ReasonCode.OLD_AT_START: _FRESH_STATES_ADVICE,
 }
 
 
 class Reason(NamedTuple):
-    """A code, and the figures of its words by name."""
+    """Why torques end or do not begin: a code, and the figures in its sentence by name."""
 
-    code: Code
+    code: ReasonCode
     figures: Mapping[str, Any]
 
-    def text(self, advice: Callable[[Code], str | None] = ADVICE.get) -> str:
-        """Return the reason in words, with the `advice` that is given on its code."""
+    def text(self, advice: Callable[[ReasonCode], str | None] = LOOP_ADVICE.get) -> str:
+        """Return the reason in words, with the advice that `advice` gives on its code."""
         figures = {
             name: value.text(advice) if isinstance(value, Reason) else value
             for name, value in self.figures.items()
@@ -199,7 +199,7 @@ class Cause(Enum):
 
     def ending(self, why: Reason | str) -> Ending:
         """Return an ending by this cause, for a reason, or the caller's text."""
-        reason = Code.GIVEN(text=why) if isinstance(why, str) else why
+        reason = ReasonCode.GIVEN(text=why) if isinstance(why, str) else why
         _, reaction, remedy = self.value
         return Ending(reason, reaction, remedy, reason)
 
@@ -216,7 +216,7 @@ class Ending(NamedTuple):
     remedy: Remedy
     first: Reason | None
 
-    def text(self, advice: Callable[[Code], str | None] = ADVICE.get) -> str:
+    def text(self, advice: Callable[[ReasonCode], str | None] = LOOP_ADVICE.get) -> str:
         """Return the first reason and the latest, `Reason.text` each; '' if there are none."""
         said = (one.text(advice) for one in (self.first, self.last) if one)
         return '; '.join(dict.fromkeys(said))
@@ -227,11 +227,11 @@ class Ending(NamedTuple):
         return self.text()
 
     @property
-    def latched(self) -> bool:
+    def is_latched(self) -> bool:
         """Whether it is a fault, which stays until it is cleared."""
         return self.remedy in (Remedy.CLEAR, Remedy.CONFIGURE)
 
-    def joined(self, later: Ending) -> Ending:
+    def joined_with(self, later: Ending) -> Ending:
         """
         Return the ending that this one and a later one make together.
 
@@ -246,8 +246,8 @@ class Ending(NamedTuple):
         until = max(self.remedy, later.remedy, key=list(Remedy).index)
         return Ending(later.last, then, until, self.first)
 
-    def cleared(self, remedy: Remedy = Remedy.WAIT) -> Ending:
-        """Return this ending with the resting torque in place of what followed, until a remedy."""
+    def with_resting_torque(self, remedy: Remedy = Remedy.WAIT) -> Ending:
+        """Return this ending with the resting torque as what follows, and another remedy."""
         return self._replace(reaction=Reaction.RELEASE, remedy=remedy)
 
 

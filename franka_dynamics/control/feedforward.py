@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The core as its users see it: made, started, stopped, changed and given motions.
+What users of the core call: they make, start, stop and change it, and give it motions.
 
 `core_step.py` computes the torque for each joint state, by parts that `core_state.py` holds.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .control_law import ControlLaw
-from .core_state import ACTIVE, Event, State, Stop
+from .core_state import ACTIVE_STATES, Event, State, Stop
 from .core_step import CoreStep
 from .default_gains import low_gains
 from .ending import Reaction, Remedy
@@ -86,7 +86,7 @@ class Feedforward(CoreStep):
         states = StateCheck(arm, limits, period)
         law = _stable_law(arm, Settings().changed(target=target, **settings), output, states)
         super().__init__(output, states, law, limits)
-        if rubs := law.unused_friction():
+        if rubs := law.unused_friction_note():
             _LOG.info('%s', rubs)
 
     def start(self) -> None:
@@ -105,19 +105,19 @@ class Feedforward(CoreStep):
             held = self.state is State.HOLDING
             if self._holds_again and not held:
                 raise StartRefusedError('The arm is to be held first, once it is seen; try again.')
-            why = (self._waits_for() or self._violation()) if held else None
+            why = (self._start_blocker() or self._bound_violation()) if held else None
             if why is not None:
                 raise StartRefusedError(f'Not started: {why}. Correct that, or stop.')
             self._wanted = True
-            self.states.start()
+            self.states.trust_states_again()
             self.output.reset_counts()
-            self.disturbances.reset_largest()
+            self.disturbances.reset_largest_shares()
             if held:
-                self._begin(Event.BEGIN)
+                self._begin_torques(Event.BEGIN)
             elif self.state is State.SILENT:
-                self._wait_for(self.states.problem or self.blocked)
+                self._record_wait(self.states.problem or self.blocked)
             elif self.state is not State.RUNNING:
-                self.ending = self.ending.cleared()
+                self.ending = self.ending.with_resting_torque()
 
     @typed
     def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
@@ -135,7 +135,7 @@ class Feedforward(CoreStep):
             if then is Stop.HOLD and (stopped or self.state is State.SILENT) and not holds:
                 later = later._replace(reaction=Reaction.RESTING_TORQUE)
             self._wanted = self._wanted and later.remedy is not Remedy.START
-            self._end(later, acts=self.state in ACTIVE)
+            self._end_torques(later, acts=self.state in ACTIVE_STATES)
 
     def change(self, **settings: Any) -> None:
         """
@@ -155,23 +155,23 @@ class Feedforward(CoreStep):
             with self._lock:
                 if self.asked is not before:
                     continue  # another thread was faster
-                self._require_usable_now(law)
+                self._require_allowed_now(law)
                 used = self.ramp.law or before
-                if (self._pulled(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
+                if (self._joints_pulled(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
                     self.reference.hold(None)  # a person may have guided the arm away
                 self.asked = law
                 loaded = law.settings.payload != before.settings.payload
-                self._use_terms(agrees=False, loaded=loaded)
+                self._use_asked_terms(agrees=False, loaded=loaded)
                 return
 
     def changed_law(self, **settings: Any) -> ControlLaw:
         """Return the control law that `change` would use with these settings; raise as it does."""
         changed = self.settings.changed(**settings)
         law = _stable_law(self.description, changed, self.output, self.states)
-        self._require_usable_now(law)
+        self._require_allowed_now(law)
         return law
 
-    def _require_usable_now(self, law: ControlLaw) -> None:
+    def _require_allowed_now(self, law: ControlLaw) -> None:
         """Raise SettingsError if the present state does not allow a law that can be used."""
         before, after = self.settings.target, law.settings.target
         if self.state is not State.SILENT and before != after:
@@ -179,7 +179,7 @@ class Feedforward(CoreStep):
                 f'target is {before} and cannot become {after} while torques are sent; stop '
                 f'first. Torques for {after} then begin once the arm agrees with it.'
             )
-        pulled = self._pulled(law)
+        pulled = self._joints_pulled(law)
         if pulled.any() and self.reference.active:
             raise SettingsError(
                 f'kp of {self.names[int(pulled.argmax())]} cannot grow while this joint is more '
@@ -187,8 +187,8 @@ class Feedforward(CoreStep):
                 'be pulled there. End the motion first, by one without points.'
             )
 
-    def _pulled(self, law: ControlLaw) -> Array:
-        """Return at which joints, (n,), kp grows by a law though the reference is far away."""
+    def _joints_pulled(self, law: ControlLaw) -> Array:
+        """Return which joints' kp a law would raise though the reference is far away, (n,)."""
         far = self.reference.distance(self.states.q) > MAX_START_DISTANCE_RAD
         return np.asarray(far & (law.kp > (self.ramp.law or self.asked).kp))
 
@@ -234,7 +234,7 @@ class Feedforward(CoreStep):
 
     @typed
     def settle(self, reason: str) -> None:
-        """End the present motion for a reason: desire to rest where the arm is."""
+        """End the present motion for a reason, and desire that the arm rests where it is."""
         if self.state is State.RUNNING:
             self.reference.settle(self.states.q, reason)
 

@@ -10,7 +10,6 @@ are fitted to the friction torque that this package would command along a motion
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,33 +19,34 @@ from ..arm import ArmDescription, SigmoidFriction
 from ..errors import FrictionError, require_extra
 from ..typing import Array
 
-_EPSILON_RAD_S = 0.03  # franky's default; less makes torque of the sensors' noise
-_MAX_SLOPE_S_RAD = 2.0 / _EPSILON_RAD_S  # the sigmoid that is as steep
+_FRANKY_EPSILON_RAD_S = 0.03  # franky's default; less makes torque of the sensors' noise
+_MAX_SIGMOID_SLOPE_S_RAD = 2.0 / _FRANKY_EPSILON_RAD_S  # the sigmoid that is as steep
 
 
 def franky_text(arm: ArmDescription) -> str:
     """Return Python code that makes franky's FrictionCompensationParams of an arm's friction."""
-    dq, torque = _test_motion(arm)
+    dq, torque = _test_friction(arm)
     from scipy.optimize import lsq_linear
 
-    columns = np.stack([np.tanh(dq / _EPSILON_RAD_S), dq, np.ones_like(dq)], axis=-1)
+    columns = np.stack([np.tanh(dq / _FRANKY_EPSILON_RAD_S), dq, np.ones_like(dq)], axis=-1)
     least = [0.0, 0.0, -np.inf]
     found = np.array([lsq_linear(columns, one, (least, np.inf)).x for one in torque.T])
     coulomb, viscous, offset = found.T
     error = torque - columns @ found.T
     return (
-        f'{_heading(arm, "franky", error, torque)}'
+        f'{_fit_comment(arm, "franky", error, torque)}'
         'from franky import FrictionCompensationParams\n\n'
-        f'FRICTION = FrictionCompensationParams(\n    coulomb={_row(coulomb)},\n'
-        f'    viscous={_row(viscous)},\n    max_torque={_row(coulomb + viscous)},\n'
-        f'    velocity_epsilon={_EPSILON_RAD_S},\n)\n'
-        f'CONSTANT_TORQUE_OFFSET = {_row(offset)}  # constant_torque_offset of joint impedance\n'
+        f'FRICTION = FrictionCompensationParams(\n    coulomb={_as_text(coulomb)},\n'
+        f'    viscous={_as_text(viscous)},\n    max_torque={_as_text(coulomb + viscous)},\n'
+        f'    velocity_epsilon={_FRANKY_EPSILON_RAD_S},\n)\n'
+        f'CONSTANT_TORQUE_OFFSET = {_as_text(offset)}'
+        '  # constant_torque_offset of joint impedance\n'
     )
 
 
 def crisp_text(arm: ArmDescription) -> str:
     """Return a parameter file with an arm's friction as crisp_controllers' fp1, fp2 and fp3."""
-    dq, torque = _test_motion(arm)
+    dq, torque = _test_friction(arm)
     from scipy.optimize import least_squares
 
     def sigmoid(x: Array) -> SigmoidFriction:
@@ -55,7 +55,7 @@ def crisp_text(arm: ArmDescription) -> str:
 
     def fit(one: Array) -> Any:
         start = [2.0 * np.abs(one).mean() + 1e-6, 10.0, 0.5]
-        bounds = ([0.0, 1.0, 0.01], [np.inf, _MAX_SLOPE_S_RAD, 0.99])
+        bounds = ([0.0, 1.0, 0.01], [np.inf, _MAX_SIGMOID_SLOPE_S_RAD, 0.99])
 
         def residual(x: Array) -> Array:
             return sigmoid(x).torque(dq[:, None])[:, 0] - one
@@ -65,16 +65,16 @@ def crisp_text(arm: ArmDescription) -> str:
     found = sigmoid(np.array([fit(one) for one in torque.T]).T)
     error = torque - found.torque(dq[:, None] * np.ones(arm.n))
     return (
-        f'{_heading(arm, "crisp_controllers", error, torque)}/**:\n  ros__parameters:\n'
-        f'    use_friction: true\n    friction:\n      fp1: {_row(found.amplitude)}\n'
-        f'      fp2: {_row(found.slope)}\n      fp3: {_row(found.offset)}\n'
+        f'{_fit_comment(arm, "crisp_controllers", error, torque)}/**:\n  ros__parameters:\n'
+        f'    use_friction: true\n    friction:\n      fp1: {_as_text(found.amplitude)}\n'
+        f'      fp2: {_as_text(found.slope)}\n      fp3: {_as_text(found.offset)}\n'
     )
 
 
-TEXTS: dict[str, Callable[[ArmDescription], str]] = {'franky': franky_text, 'crisp': crisp_text}
+FRICTION_TEXTS = {'franky': franky_text, 'crisp': crisp_text}
 
 
-def _test_motion(arm: ArmDescription) -> tuple[Array, Array]:
+def _test_friction(arm: ArmDescription) -> tuple[Array, Array]:
     """
     Return velocities of a test motion, (N,), and the friction torque along it, (N, n).
 
@@ -97,16 +97,16 @@ def _test_motion(arm: ArmDescription) -> tuple[Array, Array]:
     return np.asarray(dq), torque
 
 
-def _heading(arm: ArmDescription, name: str, error: Array, torque: Array) -> str:
+def _fit_comment(arm: ArmDescription, name: str, error: Array, torque: Array) -> str:
     """Return a comment that says whose friction it is, and how well the form fits."""
     errors, sizes = (np.sqrt(np.mean(one**2, axis=0)) for one in (error, torque))
     return (
         f'# Friction of {arm.name} ({arm.inertial_set}) for {name}, less two standard deviations\n'
         '# where the arm file states them. Rms errors of this form, largest after reversals, on\n'
-        f'# ways of 1 rad at up to 1 rad/s: {_row(errors)} N m,\n# of {_row(sizes)} N m.\n'
+        f'# ways of 1 rad at up to 1 rad/s: {_as_text(errors)} N m,\n# of {_as_text(sizes)} N m.\n'
     )
 
 
-def _row(values: Array) -> str:
+def _as_text(values: Array) -> str:
     """Return numbers as a list in text."""
     return '[' + ', '.join(f'{one + 0.0:.4f}' for one in values) + ']'

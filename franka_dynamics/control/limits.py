@@ -48,8 +48,8 @@ class TorqueLimiter:
         self._lowest = -self._highest
         self._rate = np.minimum(np.asarray(effort_rate, dtype=float), MAX_TORQUE_RATE_NM_S)
 
-    def clipped(self, torque: Array) -> Array:
-        """Return a torque within the torque limits, shape (n,) [N m]."""
+    def clip_torque(self, torque: Array) -> Array:
+        """Return a torque clipped to the torque limits, shape (n,) [N m]."""
         # np.minimum and np.maximum rather than np.clip, which takes twice as long on seven
         # numbers.
         return np.minimum(np.maximum(torque, self._lowest), self._highest)
@@ -62,7 +62,7 @@ class TorqueLimiter:
         the time since `previous` [s], counted as at most the longest step and at least zero; NaN
         counts as zero.
         """
-        within = self.clipped(desired)
+        within = self.clip_torque(desired)
         if previous is None:
             return within
         step = self._rate * min(max(0.0, elapsed), self._longest_step)  # NaN gives zero

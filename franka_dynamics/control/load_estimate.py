@@ -25,17 +25,17 @@ from ..typing import Array
 
 # External torques are averaged over so long [s], and fitted to the motion at its begin: the
 # observer is late by half of it.
-BLOCK_S = 4.0 * OBSERVER_DAMPING_RATIO / OBSERVER_BANDWIDTH_RAD_S
+AVERAGING_BLOCK_S = 4.0 * OBSERVER_DAMPING_RATIO / OBSERVER_BANDWIDTH_RAD_S
 FORGETTING_TIME_S = 5.0
-MIN_LOAD_MOTION_S = 2.0  # before so much motion nothing is said
+MIN_LOAD_MOTION_TIME_S = 2.0  # before so much motion nothing is said
 MIN_LOAD_STD_COUNT = 3.0  # nor of a mass that is less than so many deviations
 # Errors of an average that are independent of the next one, and friction's sign, as shares of a
 # joint's torque limit. With them the masses of two real FER without a hand are within 2.3
 # deviations of what the model has (the recordings in test/control/test_load_estimate.py).
 TORQUE_ERROR_RATIO, FRICTION_ERROR_RATIO = 0.03, 0.05
 # Deviations of an unknown load: its centre is some 0.1 m from the flange.
-PRIOR_MASS_KG = 2.0
-PRIOR_MOMENT_KG_M = 0.1 * PRIOR_MASS_KG
+PRIOR_LOAD_MASS_STD_KG = 2.0
+PRIOR_LOAD_MOMENT_STD_KG_M = 0.1 * PRIOR_LOAD_MASS_STD_KG
 
 
 class LoadEstimate:
@@ -46,7 +46,7 @@ class LoadEstimate:
         # A joint without a torque limit counts for nothing.
         self._weight = 1.0 / (TORQUE_ERROR_RATIO * effort) ** 2
         friction = np.maximum(1.0 / (FRICTION_ERROR_RATIO * effort) ** 2, 1e-9)
-        load = [1.0 / PRIOR_MASS_KG**2, *[1.0 / PRIOR_MOMENT_KG_M**2] * 3]
+        load = [1.0 / PRIOR_LOAD_MASS_STD_KG**2, *[1.0 / PRIOR_LOAD_MOMENT_STD_KG_M**2] * 3]
         self._prior = np.diag([*load, *friction])
         self.reset()
 
@@ -59,11 +59,11 @@ class LoadEstimate:
         self._discard_averages()
 
     def _discard_averages(self) -> None:
-        """Discard the present average and where the last ones began and ended."""
+        """Discard the average of torques that is being taken, and the states of the last ones."""
         self._ends: list[tuple[float, Array, Array]] = []
         self._sum, self._count = np.zeros_like(self._weight), 0
 
-    def observe(
+    def update(
         self, stamp: float, q: Array, dq: Array, torque: Array, arm: PinocchioModel
     ) -> None:
         """
@@ -73,10 +73,10 @@ class LoadEstimate:
         in rad and rad/s.
         """
         self._sum, self._count = self._sum + torque, self._count + 1
-        if self._ends and 0.0 < stamp - self._ends[-1][0] < BLOCK_S:
+        if self._ends and 0.0 < stamp - self._ends[-1][0] < AVERAGING_BLOCK_S:
             return
         mean, ends = self._sum / self._count, [*self._ends[-2:], (stamp, q, dq)]
-        if len(ends) > 1 and not 0.0 < stamp - ends[-2][0] <= BLOCK_S + MAX_GAP_S:
+        if len(ends) > 1 and not 0.0 < stamp - ends[-2][0] <= AVERAGING_BLOCK_S + MAX_GAP_S:
             self._discard_averages()
             ends = ends[-1:]
         self._ends, self._sum, self._count = ends, 0.0 * self._sum, 0
@@ -84,14 +84,14 @@ class LoadEstimate:
             return
         if np.abs(ends[1][2]).max() > MAX_REST_SPEED_RAD_S:
             self._rested_s = 0.0
-            self._fit(mean, arm)
+            self._fit_load(mean, arm)
         elif self._rested_s < FORGETTING_TIME_S:
             self._rested_s += stamp - ends[1][0]
         else:  # a load may have been put down or taken up
             self.reset()
 
-    def _fit(self, mean: Array, arm: PinocchioModel) -> None:
-        """Fit the load to a mean external torque, (n,) [N m], at the motion where it began."""
+    def _fit_load(self, mean: Array, arm: PinocchioModel) -> None:
+        """Update the load by a mean external torque, (n,) [N m], at the state where it began."""
         (before, _, slow), (begin, q, dq), (end, _, fast) = self._ends
         model, data, last = arm.model, arm.data, arm.model.njoints - 1
         pin.rnea(model, data, q, dq, (fast - slow) / (end - before))
@@ -107,22 +107,22 @@ class LoadEstimate:
         self._vector = keep * self._vector + weighted @ mean
         self._moved_s += end - begin
 
-    def mass(self) -> tuple[float, float]:
+    def mass_and_std(self) -> tuple[float, float]:
         """Return the mass that nobody declared and its deviation [kg]."""
         covariance = np.linalg.inv(self._information)
         return float(covariance[0] @ self._vector), math.sqrt(covariance[0, 0])
 
-    def torque(self) -> Array:
+    def load_torque(self) -> Array:
         """Return the load's torque at the latest motion, (n,) [N m]."""
         return np.asarray(
             self._regressor[:, :4] @ np.linalg.solve(self._information, self._vector)[:4]
         )
 
-    def text(self) -> str:
+    def load_text(self) -> str:
         """Return the load's mass in words; '' before enough motion or if it is next to none."""
-        if self._moved_s < MIN_LOAD_MOTION_S:
+        if self._moved_s < MIN_LOAD_MOTION_TIME_S:
             return ''
-        mass, deviation = self.mass()
+        mass, deviation = self.mass_and_std()
         if abs(mass) < MIN_LOAD_STD_COUNT * deviation:
             return ''
         what = 'at the flange that nobody declared'

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from .limits import MAX_STEP_S
 from .request import MAX_LATENESS_S, require_on_time, STREAM_TIMEOUT_S, TrajectoryRequest
 from .state_check import MAX_PLAUSIBLE_POSITION_RAD
-from .trajectory import at_rest, BLEND_DURATIONS_S, through_points, Trajectory
+from .trajectory import BLEND_DURATIONS_S, rest_states, spline_through_points, Trajectory
 from ..arm import ArmDescription
 from ..errors import apart, LimitExceededError, ReferenceRefusedError, StartTooFarError
 from ..typing import Array
@@ -32,17 +32,18 @@ PLANNING_TIME_CANDIDATES_S = (0.02, 0.1, 0.5)
 # Largest distance of a motion that begins at once from where the arm is or is desired [rad or m]:
 # the feedback torque would begin with a step.
 MAX_START_DISTANCE_RAD = 0.1
-# Chosen by benchmarks/streams.py. Points of a stream that come within _GROUP_S [s] are averaged:
-# else a noisy one is followed a tenth worse. The last _KEPT points determine the period: with 8
-# points errors are half as large again. The last _PLANNED points are planned through.
-_GROUP_S = 0.03
-_KEPT, _PLANNED = 30, 8
+# Chosen by benchmarks/streams.py. Points of a stream that come within _AVERAGING_SPAN_S [s] are
+# averaged: else a noisy one is followed a tenth worse. The last _KEPT_POINT_COUNT points determine
+# the period: with 8 points errors are half as large again. The last _PLANNED_POINT_COUNT points
+# are planned through.
+_AVERAGING_SPAN_S = 0.03
+_KEPT_POINT_COUNT, _PLANNED_POINT_COUNT = 30, 8
 # Columns of a stream: a point's number, when it arrived, and from this one on its position.
-_NUMBER, _ARRIVAL, _POSITION = 0, 1, 2
+_NUMBER_COL, _ARRIVAL_COL, _POSITION_COL = 0, 1, 2
 
 
 @dataclass(frozen=True, eq=False)
-class Planner:
+class MotionPlanner:
     """
     Plans the motion that one request asks for.
 
@@ -57,9 +58,11 @@ class Planner:
     measured_q: Array | None
     pulled: bool
 
-    def start(self, motion: Trajectory | None, stamp: float | None) -> tuple[float, Trajectory]:
+    def present_motion(
+        self, motion: Trajectory | None, stamp: float | None
+    ) -> tuple[float, Trajectory]:
         """
-        Return the stamp of the latest joint state [s], and the motion that goes on.
+        Return the latest stamp [s] and the present motion, from which the requested one begins.
 
         Refuses points that are not on time, or begin at once though nothing pulls the arm to
         where they begin.
@@ -67,7 +70,7 @@ class Planner:
         points, measured_q = self.points, self.measured_q
         if stamp is None or (motion is None and measured_q is None):
             raise ReferenceRefusedError('No position is known; wait for joint states or hold one.')
-        present = motion or resting(measured_q, stamp)
+        present = motion or resting_motion(measured_q, stamp)
         # Of a window some points are past.
         start = points.start if points.start is None or not self.window else points.end
         require_on_time(start, stamp, self.single)
@@ -94,7 +97,7 @@ class Planner:
                 'give the first point a time by which the arm can move there.'
             )
 
-    def plan(
+    def plan_motion(
         self, present: Trajectory, stamp: float, lead: float, stream: Array | None
     ) -> tuple[Trajectory, Array | None, bool]:
         """
@@ -107,24 +110,28 @@ class Planner:
         t0 = begin if points.start is None else points.start - present.zero
         try:
             if single and points.velocities is None:
-                continued = _extended(stream, stamp, points.positions[0])
+                continued = _stream_with_point(stream, stamp, points.positions[0])
                 if points.times[0] == 0.0:
-                    return self._along(continued, present, begin, lead), continued, False
-                points = replace(points, velocities=_last_velocity(continued))
-            return self._through(points, present, begin, t0), continued, single
+                    motion = self._along_stream(continued, present, begin, lead)
+                    return motion, continued, False
+                points = replace(points, velocities=_last_stream_velocity(continued))
+            return self._through_points(points, present, begin, t0), continued, single
         except LimitExceededError as error:
             raise LimitExceededError(error.what, error.time - t0) from None
 
     # Both return a motion, with the time zero of the present one; times are seconds after it.
-    def _along(self, stream: Array, present: Trajectory, now: float, lead: float) -> Trajectory:
+    def _along_stream(
+        self, stream: Array, present: Trajectory, now: float, lead: float
+    ) -> Trajectory:
         """Return a smooth motion through the last points of a stream."""
         if len(stream) == 1:
-            self._require_near(stream[0, _POSITION:], present.at_times(now)[0], self.measured_q)
-        rows = _averaged(stream)
+            first = stream[0, _POSITION_COL:]
+            self._require_near(first, present.at_times(now)[0], self.measured_q)
+        rows = _averaged_points(stream)
         due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
-        return through_points(self.arm, present, now + lead, due, rows[:, 1:], True)
+        return spline_through_points(self.arm, present, now + lead, due, rows[:, 1:], True)
 
-    def _through(
+    def _through_points(
         self, points: TrajectoryRequest, present: Trajectory, begin: float, t0: float
     ) -> Trajectory:
         """
@@ -135,7 +142,7 @@ class Planner:
         """
         arm, zero, streamed = self.arm, present.zero, self.single or self.window
         if not len(points.times):
-            return braked(arm, present, begin)
+            return braked_motion(arm, present, begin)
         times, begin = t0 + points.times, max(begin, t0)
         first = max(begin, times[0])
         if first < begin + BLEND_DURATIONS_S[0]:
@@ -145,18 +152,18 @@ class Planner:
         if points.velocities is None:
             last = int((times <= begin).sum()) - 1 if streamed else 0  # of the past points
             kept = slice(max(0, last), None)
-            return through_points(
+            return spline_through_points(
                 arm, present, begin, times[kept], points.positions[kept], streamed
             )
         motion = Trajectory(times, points.states(), zero)
         if streamed:
             # Unless it is replaced while the next one may still come, it is braked to rest; at
             # once, if the limits demand it.
-            return motion.extrapolated(arm, (MAX_LATENESS_S, MAX_STEP_S))
+            return motion.extrapolated_to_rest(arm, (MAX_LATENESS_S, MAX_STEP_S))
         return motion.blended_from(arm, present, begin)
 
 
-def braked(
+def braked_motion(
     arm: ArmDescription, present: Trajectory, begin: float, away: Array | None = None
 ) -> Trajectory:
     """
@@ -165,7 +172,7 @@ def braked(
     With `away`, (n,), it comes to rest so far from where it otherwise would, if limits allow.
     """
     moving = Trajectory(np.array([begin]), present.at_times(begin)[None], present.zero)
-    stopped = moving.braked(arm)
+    stopped = moving.braked_to_rest(arm)
     if away is None:
         return stopped
     states = stopped.states + np.stack((away, 0.0 * away, 0.0 * away))
@@ -175,48 +182,48 @@ def braked(
     return stopped
 
 
-def resting(q: ArrayLike | None, zero: float) -> Trajectory:
+def resting_motion(q: ArrayLike | None, zero: float) -> Trajectory:
     """Return a motion that stays at rest at q, shape (n,)."""
-    return Trajectory(np.zeros(1), at_rest(np.array([q], dtype=float)), zero)
+    return Trajectory(np.zeros(1), rest_states(np.array([q], dtype=float)), zero)
 
 
-def _extended(stream: Array | None, stamp: float, q: Array) -> Array:
+def _stream_with_point(stream: Array | None, stamp: float, q: Array) -> Array:
     """Return a stream with one more point; a new one if the last point is too old."""
-    if stream is None or stamp - stream[-1, _ARRIVAL] > STREAM_TIMEOUT_S:
+    if stream is None or stamp - stream[-1, _ARRIVAL_COL] > STREAM_TIMEOUT_S:
         return np.array([[0.0, stamp, *q]])
-    number, last = stream[-1, :_POSITION]
-    steps = max(1.0, round((stamp - last) / _timing(stream)[1]))
-    return np.vstack((stream[1 - _KEPT :], [number + steps, stamp, *q]))
+    number, last = stream[-1, :_POSITION_COL]
+    steps = max(1.0, round((stamp - last) / _stream_timing(stream)[1]))
+    return np.vstack((stream[1 - _KEPT_POINT_COUNT :], [number + steps, stamp, *q]))
 
 
-def _last_velocity(stream: Array) -> Array:
+def _last_stream_velocity(stream: Array) -> Array:
     """Return the velocity between the last two points of a stream, (1, n) [rad/s]."""
     if len(stream) == 1:
-        return np.zeros((1, stream.shape[1] - _POSITION))
+        return np.zeros((1, stream.shape[1] - _POSITION_COL))
     steps = stream[-1] - stream[-2]
-    period = _timing(stream)[1]
-    return np.asarray(steps[None, _POSITION:] / (steps[_NUMBER] * period))
+    period = _stream_timing(stream)[1]
+    return np.asarray(steps[None, _POSITION_COL:] / (steps[_NUMBER_COL] * period))
 
 
-def _timing(stream: Array) -> tuple[Array, float]:
+def _stream_timing(stream: Array) -> tuple[Array, float]:
     """Return when a stream's points are due, (k,) [s] after the last came, and its period [s]."""
     if len(stream) == 1:
         return np.zeros(1), np.inf  # the period is not known yet
-    numbers, arrivals = (stream[:, :_POSITION] - stream[-1, :_POSITION]).T
+    numbers, arrivals = (stream[:, :_POSITION_COL] - stream[-1, :_POSITION_COL]).T
     period = max(float(np.polyfit(numbers, arrivals, 1)[0]), MAX_STEP_S)  # in a burst: one cycle
     return np.mean(arrivals - period * numbers) + period * (numbers + 2.0), period
 
 
-def _averaged(stream: Array) -> Array:
+def _averaged_points(stream: Array) -> Array:
     """
     Return the points to plan through: rows of time after the last arrival [s] and position.
 
-    The points before the last are averaged in groups that span up to _GROUP_S, with their times,
-    because noise between two close points would be a large acceleration.
+    The points before the last are averaged in groups that span up to _AVERAGING_SPAN_S, with their
+    times, because noise between two close points would be a large acceleration.
     """
-    due, period = _timing(stream)
-    rows = np.column_stack((due, stream[:, _POSITION:]))
-    size = max(1, int(_GROUP_S / period))
-    count = min((len(rows) - 1) // size, _PLANNED - 1)
+    due, period = _stream_timing(stream)
+    rows = np.column_stack((due, stream[:, _POSITION_COL:]))
+    size = max(1, int(_AVERAGING_SPAN_S / period))
+    count = min((len(rows) - 1) // size, _PLANNED_POINT_COUNT - 1)
     inner = rows[-1 - count * size : -1].reshape(count, size, rows.shape[1]).mean(axis=1)
     return np.vstack((inner, rows[-1:]))

@@ -44,12 +44,12 @@ class ReceiverState(Enum):
     FAULT = 'stopped by a fault'
 
     @property
-    def word(self) -> str:
-        """The state in one word, as in statuses."""
+    def status_word(self) -> str:
+        """The state in one word, as statuses show it."""
         return self.name.lower()
 
 
-class Refusal(str, Enum):
+class TorqueRefusal(str, Enum):
     """Why a torque is refused, in the words of the ros2_control controller in C++."""
 
     OTHER_PUBLISHER = 'other publisher'
@@ -69,10 +69,11 @@ class TorqueReceiver:
     sends what.
 
     Following needs no joint state. If the arm is braked or held, a fault ends that: a state that
-    is not finite, an impossible one (`StateCheck.impossible`), or an arm that gets faster in spite
-    of braking. Until a sender comes, the torque then goes to zero or, if nothing else compensates
-    gravity, to the gravity torque at the last possible position. After states that were not
-    finite the arm is braked again once MIN_GOOD_STATE_COUNT possible states have come in a row.
+    is not finite, an impossible one (`StateCheck.check_values`), or an arm that gets faster
+    though it is braked. Until a sender comes, the torque then goes to zero or, if nothing else
+    compensates gravity, to the gravity torque at the last possible position. After states that
+    were not finite the arm is braked again once MIN_GOOD_STATE_COUNT possible states have come in
+    a row.
 
     `description` is the arm without the settings' payload. The settings' target says whether the
     receiver's robot compensates gravity; the settings' gravity_vector and payload are those of the
@@ -98,7 +99,7 @@ class TorqueReceiver:
         self.state = ReceiverState.WAITING if holding is None else ReceiverState.HOLDING
         self._fault = ''  # why the state is or last was FAULT
         self.timeouts = 0  # how often a followed sender was silent for the time-out
-        self.refused = dict.fromkeys(Refusal, 0)  # number of refused torques by reason
+        self.refused = dict.fromkeys(TorqueRefusal, 0)  # number of refused torques by reason
         self._effort = description.limit('effort')
         self._terms = TermModel(description, settings)
         self._limiter = TorqueLimiter(self._effort, description.limit('effort_rate'))
@@ -111,7 +112,7 @@ class TorqueReceiver:
         self._possible: Array | None = None  # the last possible position
         self._needed = 0.0  # how many possible states in a row end the fault
 
-    def accept(self, torque: ArrayLike, sequence_number: int | None) -> Refusal | None:
+    def accept(self, torque: ArrayLike, sequence_number: int | None) -> TorqueRefusal | None:
         """
         Accept a torque, shape (n,) [N m], and return None, or return why the torque is refused.
 
@@ -128,18 +129,18 @@ class TorqueReceiver:
         # the fastest sender was silent for the time-out. Without this the rows relay and rival of
         # benchmarks/receivers.py are bad; if only lower numbers are refused, rival is.
         if not 0.0 < ahead * MIN_PERIOD_S <= self._timeout:
-            return self._refuse(Refusal.OTHER_PUBLISHER)
+            return self._count_refusal(TorqueRefusal.OTHER_PUBLISHER)
         if given.shape != self._effort.shape:
-            return self._refuse(Refusal.WRONG_SIZE)
+            return self._count_refusal(TorqueRefusal.WRONG_SIZE)
         if not np.isfinite(given).all():
-            return self._refuse(Refusal.NOT_FINITE)
+            return self._count_refusal(TorqueRefusal.NOT_FINITE)
         if (np.abs(given) > self._effort).any():
-            return self._refuse(Refusal.OUT_OF_BOUNDS)
+            return self._count_refusal(TorqueRefusal.OUT_OF_BOUNDS)
         self._given, self._number, self._silence = given, sequence_number, 0.0
         self.state = ReceiverState.FOLLOWING
         return None
 
-    def _refuse(self, why: Refusal) -> Refusal:
+    def _count_refusal(self, why: TorqueRefusal) -> TorqueRefusal:
         """Count a refused torque; return why it is refused."""
         self.refused[why] += 1
         return why
@@ -166,9 +167,9 @@ class TorqueReceiver:
 
         A stamp that is not finite or out of order, or a clock set back, lets no time pass.
         """
-        elapsed = self._elapsed(stamp)
+        elapsed = self._elapsed_since_latest(stamp)
         self._silence += elapsed
-        wrong = self._check.impossible(q, dq, None, stamp)
+        wrong = self._check.check_values(q, dq, None, stamp)
         if wrong is None:
             self._possible, self._needed = np.array(q), self._needed - 1.0
         timed_out = self.state is ReceiverState.FOLLOWING and self._silence > self._timeout
@@ -178,18 +179,18 @@ class TorqueReceiver:
             self._brake.begin(self._zero)
         desired, braked = self._given, self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING)
         if wrong is not None and (braked or self.state is ReceiverState.FAULT):
-            self._fail(wrong.why, latched=wrong.latched)
+            self._set_fault(wrong.why, latched=wrong.is_latched)
         elif braked:
             desired = self._braking_torque(q, dq, elapsed)
             if not np.isfinite(desired).all():
-                self._fail('the computed torque is not finite', latched=True)
+                self._set_fault('the computed torque is not finite', latched=True)
         if self.state in (ReceiverState.STOPPED, ReceiverState.FAULT):
             desired = self._resting_torque()
         self.applied = self._limiter.limit(desired, self.applied, elapsed)
-        self._brake.limit(desired, self.applied)
+        self._brake.record_limited_torque(desired, self.applied)
         return self.applied
 
-    def _elapsed(self, stamp: float) -> float:
+    def _elapsed_since_latest(self, stamp: float) -> float:
         """Return the time since the latest stamp [s]; record the stamp if it is in order."""
         elapsed = stamp - self._stamp
         if not math.isfinite(stamp) or -MAX_LATENESS_S <= elapsed < 0.0:
@@ -197,7 +198,7 @@ class TorqueReceiver:
         self._stamp = stamp
         return max(0.0, elapsed)  # below zero the clock was set back
 
-    def _fail(self, why: str, *, latched: bool) -> None:
+    def _set_fault(self, why: str, *, latched: bool) -> None:
         """Begin or prolong a fault, which only a sender ends if it is `latched`."""
         if self.state is not ReceiverState.FAULT:
             self.state, self._fault, self._needed = ReceiverState.FAULT, why, 0.0
@@ -209,7 +210,7 @@ class TorqueReceiver:
         state = terms.at(self._stamp, q, dq, None)
         torque = brake.torque(state, terms, self._zero, min(elapsed, MAX_BRAKING_TIME_S))
         if brake.driven:
-            self._fail(str(brake.driven), latched=True)
+            self._set_fault(str(brake.driven), latched=True)
         elif brake.at_rest:
             self.state = ReceiverState.STOPPED if terms.adds_gravity else ReceiverState.HOLDING
         return torque

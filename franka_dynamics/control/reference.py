@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The desired motion of an arm, from set-points, streams, chunks and trajectories."""
+"""Follows the motion of an arm that set-points, streams, chunks and trajectories ask for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .ending import Ending
-from .planning import braked, Planner, PLANNING_TIME_CANDIDATES_S, resting
+from .planning import braked_motion, MotionPlanner, PLANNING_TIME_CANDIDATES_S, resting_motion
 from .request import checked_request, STREAM_TIMEOUT_S
 from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
@@ -25,8 +25,8 @@ from ..typing import Array
 
 # Points at least this far apart [s] that replace another motion are probably milliseconds: at 10
 # to 100 Hz points are 10 to 100 ms apart.
-_MIN_DOUBTFUL_GAP_S = 10.0
-_REPLACED = 'another reference took its place'
+_MIN_DOUBTED_GAP_S = 10.0
+_REPLACED_REASON = 'another reference took its place'
 
 _LOG = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class ReferenceEvent(NamedTuple):
     reason: Ending | ReferenceRefusedError | str = ''
 
     @property
-    def remaining(self) -> float:
+    def remaining_time(self) -> float:
         """Time until the reference ends [s]."""
         return max(0.0, self.end - self.stamp)
 
@@ -110,7 +110,7 @@ class Reference:
         """Return the desired state at the stamp of a joint state [s]; None without a motion."""
         with self._lock:
             self._stamp = stamp
-            self._report(stamp)
+            self._report_progress(stamp)
             return None if self.motion is None else self.motion.at(stamp)
 
     def hold(self, q: ArrayLike | None) -> None:
@@ -121,12 +121,12 @@ class Reference:
         """
         with self._lock:
             if not self._followed:
-                self.motion = None if q is None else resting(q, self._stamp or 0.0)
+                self.motion = None if q is None else resting_motion(q, self._stamp or 0.0)
 
     def clear(self, reason: Ending | str = '') -> None:
         """Interrupt all motions for a reason, and desire no position."""
         with self._lock:
-            self._interrupt(reason)
+            self._interrupt_motions(reason)
             self.motion = None
 
     def follow(
@@ -189,20 +189,20 @@ class Reference:
         single = times is None
         if window:  # its velocities do not fit its positions to more than some per cent
             points = replace(points, velocities=None, accelerations=None)
-        planner = Planner(self._arm, points, single, window, measured_q, pulled)
+        planner = MotionPlanner(self._arm, points, single, window, measured_q, pulled)
         with self._planning:
             for lead in PLANNING_TIME_CANDIDATES_S:
                 with self._lock:
                     before, followed = self.motion, self._followed
-                    stamp, present = planner.start(before, self._stamp)
+                    stamp, present = planner.present_motion(before, self._stamp)
                 self._warn_of_milliseconds(points.times)
-                planned, stream, in_past = planner.plan(present, stamp, lead, self._stream)
+                planned, stream, in_past = planner.plan_motion(present, stamp, lead, self._stream)
                 with self._lock:
                     if self.motion is not before or self._followed is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')
                     if in_past or (self._stamp or stamp) <= planned.begin:
                         self._stream = stream
-                        self._begin(planned, present, goal_id, single or window)
+                        self._begin_motion(planned, present, goal_id, single or window)
                         return planned
         raise ReferenceRefusedError(
             f'Planning the reference took more than {PLANNING_TIME_CANDIDATES_S[-1]:g} s; this '
@@ -221,13 +221,13 @@ class Reference:
             if present is None or stamp is None:
                 return
             begin = stamp + PLANNING_TIME_CANDIDATES_S[0] - present.zero
-            planned = braked(self._arm, present, begin, measured_q - present.at(stamp).q)
+            planned = braked_motion(self._arm, present, begin, measured_q - present.at(stamp).q)
             with self._lock:
                 if self.motion is present:  # else the arm was stopped meanwhile
-                    self._interrupt(reason)
+                    self._interrupt_motions(reason)
                     self.motion = present.followed_by(planned, stamp)
 
-    def refuse(self, reason: ReferenceRefusedError | str, goal_id: str = '') -> None:
+    def record_refusal(self, reason: ReferenceRefusedError | str, goal_id: str = '') -> None:
         """Record that a reference was refused, as the event REFUSED."""
         with self._lock:
             one = ReferenceEvent(next(self._numbers), goal_id, 0.0, 0.0, None)
@@ -235,18 +235,18 @@ class Reference:
 
     def _warn_of_milliseconds(self, times: Array) -> None:
         """Log once that times of points, (k,) [s], are probably milliseconds."""
-        slow = self.active and len(times) > 1 and np.diff(times).min() >= _MIN_DOUBTFUL_GAP_S
+        slow = self.active and len(times) > 1 and np.diff(times).min() >= _MIN_DOUBTED_GAP_S
         if slow and not self._doubted:
             self._doubted = True
             _LOG.warning(
                 'Points %g s or more apart replace a motion: are their times milliseconds? Give '
                 'seconds.',
-                _MIN_DOUBTFUL_GAP_S,
+                _MIN_DOUBTED_GAP_S,
             )
 
     # What becomes of each motion ---------------------------------------------------------------
 
-    def _begin(
+    def _begin_motion(
         self, planned: Trajectory, present: Trajectory, goal_id: str, streamed: bool
     ) -> None:
         """Make the planned motion follow the present one from its begin on."""
@@ -260,17 +260,17 @@ class Reference:
                 return
             if last.begin < planned.begin:
                 break
-            self._add_event(self._followed.pop(), ReferenceState.INTERRUPTED, _REPLACED)
+            self._add_event(self._followed.pop(), ReferenceState.INTERRUPTED, _REPLACED_REASON)
         one = ReferenceEvent(next(self._numbers), goal_id, planned.begin, end, goal, streamed)
         self._followed.append(self._add_event(one, ReferenceState.ACCEPTED))
 
-    def _interrupt(self, reason: Ending | str) -> None:
+    def _interrupt_motions(self, reason: Ending | str) -> None:
         """Interrupt all motions for a reason."""
         for one in self._followed:
             self._add_event(one, ReferenceState.INTERRUPTED, reason)
         self._followed, self._stream = deque(), None
 
-    def _report(self, stamp: float) -> None:
+    def _report_progress(self, stamp: float) -> None:
         """Add events for the motions that have begun or ended at a stamp [s]."""
         while self._followed:
             one = self._followed[0]
@@ -283,7 +283,7 @@ class Reference:
             if one.end <= replaced:
                 self._add_event(one, ReferenceState.FINISHED)
             else:
-                self._add_event(one, ReferenceState.INTERRUPTED, _REPLACED)
+                self._add_event(one, ReferenceState.INTERRUPTED, _REPLACED_REASON)
 
     def _add_event(
         self,

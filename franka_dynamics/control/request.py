@@ -26,7 +26,7 @@ MAX_LEAD_S = 600.0
 STREAM_TIMEOUT_S = 0.5
 # rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
 # are delayed: by 3 ms for 2000 points (benchmarks/services.py).
-MAX_POINTS = 2000
+MAX_POINT_COUNT = 2000
 # Joints that are not the arm's, such as fingers, may be in a request if neither their motion nor
 # their speed exceeds this [rad or m, rad/s or m/s].
 MAX_EXTRA_JOINT_MOTION_RAD = 1e-3
@@ -59,11 +59,11 @@ class TrajectoryRequest:
 
         With `allow_setpoint`, a single point at most MAX_LATENESS_S ahead is a set-point,
         without `times`.
-        Raises JointsRefusedError as `require_joints`.
+        Raises JointsRefusedError as `require_arm_joints`.
         """
         if len(self.times) == 0:
             return {'q': np.zeros((0, arm.n)), 'times': self.times}
-        self.require_joints(arm)
+        self.require_arm_joints(arm)
         ahead = float(self.times[0]) if len(self.times) == 1 else np.inf
         single = allow_setpoint and 0.0 <= ahead <= MAX_LATENESS_S
         order = [self.joint_names.index(name) for name in arm.joint_names]
@@ -83,7 +83,7 @@ class TrajectoryRequest:
         return (self.start or 0.0) + float(self.times[-1])
 
     def states(self) -> Array:
-        """Return the states of points with velocities, (k, 3, n); computes accelerations."""
+        """Return the points' positions, velocities and (also missing) accelerations, (k, 3, n)."""
         dq: Any = self.velocities
         ddq = self.accelerations
         if ddq is None:
@@ -91,11 +91,11 @@ class TrajectoryRequest:
             ddq[[0, -1]] *= dq[[0, -1]].any(axis=1, keepdims=True)  # where it is at rest
         return np.stack((self.positions, dq, ddq), axis=1)
 
-    def extra_joints(self, arm: ArmDescription) -> tuple[str, ...]:
+    def extra_joint_names(self, arm: ArmDescription) -> tuple[str, ...]:
         """Return the names of joints that are not the arm's, such as a gripper's fingers."""
         return tuple(name for name in self.joint_names if name not in arm.joint_names)
 
-    def require_joints(self, arm: ArmDescription) -> None:
+    def require_arm_joints(self, arm: ArmDescription) -> None:
         """
         Raise JointsRefusedError unless the request names each of the arm's joints once.
 
@@ -110,7 +110,7 @@ class TrajectoryRequest:
         still = np.ptp(self.positions, axis=0) <= MAX_EXTRA_JOINT_MOTION_RAD
         if self.velocities is not None:
             still &= (np.abs(self.velocities) <= MAX_EXTRA_JOINT_MOTION_RAD).all(axis=0)
-        moving = [name for name in self.extra_joints(arm) if not still[given.index(name)]]
+        moving = [name for name in self.extra_joint_names(arm) if not still[given.index(name)]]
         if moving:
             raise JointsRefusedError(
                 f'The reference moves {listed(moving)}, which the arm does not have; send that '
@@ -154,7 +154,7 @@ def checked_request(
     if ddq is not None and dq is None:
         raise ReferenceRefusedError('A reference has accelerations but no velocities; give both.')
     times = np.array([ahead]) if single else array('times', times, None)
-    require_count(len(times), 0)
+    require_point_count(len(times), 0)
     wrong = (np.diff(times, prepend=-np.inf) <= 0.0) | (times < 0.0)
     if wrong.any():
         point = int(wrong.argmax())
@@ -172,9 +172,9 @@ def checked_request(
     )
 
 
-def require_count(points: int, least: int = 1) -> None:
-    """Raise ReferenceRefusedError for fewer points than the least or more than MAX_POINTS."""
-    if not least <= points <= MAX_POINTS:
+def require_point_count(points: int, least: int = 1) -> None:
+    """Raise ReferenceRefusedError for fewer points than the least or more than MAX_POINT_COUNT."""
+    if not least <= points <= MAX_POINT_COUNT:
         raise ReferenceRefusedError(
-            f'The reference has {points or "no"} points; send between one and {MAX_POINTS}.'
+            f'The reference has {points or "no"} points; send between one and {MAX_POINT_COUNT}.'
         )

@@ -54,14 +54,14 @@ MAX_EARTH_GRAVITY_M_S2 = 9.9
 MIN_ROTATION_RAD = 1e-6  # a base or a mount that is turned less is level
 # Largest gain for a joint without a torque limit [N m/rad, N m s/rad]; it also keeps every torque
 # far from overflow.
-_MAX_GAIN = 1e4
+_MAX_GAIN_OF_UNLIMITED_JOINT = 1e4
 # Largest kp and kd relative to the torque limit [1/rad, s/rad]. With the largest gains, a tracking
 # error of 0.04 rad or 1/3 rad/s demands the whole torque limit. libfranka's joint impedance
 # example has a kp of 600 N m/rad for a torque limit of 87 N m, and a kd of 30 N m s/rad for 12 N
 # m.
 MAX_KP_RATIO = 25.0
 MAX_KD_RATIO = 3.0
-_PAYLOAD = f'payload ({", ".join(PAYLOAD_ORDER)}, or the first four)'
+_PAYLOAD_LABEL = f'payload ({", ".join(PAYLOAD_ORDER)}, or the first four)'
 EFFORT_FRICTION_CHOICES = 'auto', 'included', 'excluded'
 # Largest angle between gravity_vector and the gravity that a tilted mount implies.
 _MAX_DIRECTION_ERROR_RAD = 5e-3
@@ -125,7 +125,7 @@ class Settings:
             raise SettingsError(f'terms must be fd.Terms(...); got {self.terms!r:.80}.')
         given: Any = (0.0,) * 10 if self.payload is None else self.payload
         numbers = payload_array(given) if isinstance(given, LinkInertia) else given
-        numbers = as_array(numbers, (None,), _PAYLOAD, SettingsError, finite=False)
+        numbers = as_array(numbers, (None,), _PAYLOAD_LABEL, SettingsError, finite=False)
         if len(numbers) == 4:
             numbers = np.append(numbers, np.zeros(6))
         object.__setattr__(self, 'payload', tuple(numbers.tolist()))
@@ -137,7 +137,7 @@ class Settings:
 
     def gains(self, n: int) -> tuple[Array, Array]:
         """Return kp and kd as arrays of shape (n,); a single number applies to all joints."""
-        return per_joint('kp', self.kp, n), per_joint('kd', self.kd, n)
+        return values_per_joint('kp', self.kp, n), values_per_joint('kd', self.kd, n)
 
     def payload_inertia(self) -> LinkInertia:
         """
@@ -147,7 +147,7 @@ class Settings:
         `payload_from_array` accepts them: a physical body (or zeros), neither too heavy nor too
         far from the flange.
         """
-        return payload_from_array(as_array(self.payload, (10,), _PAYLOAD, SettingsError))
+        return payload_from_array(as_array(self.payload, (10,), _PAYLOAD_LABEL, SettingsError))
 
     def gravity_in_space(self, description: ArmDescription) -> Array:
         """
@@ -231,7 +231,7 @@ class Settings:
         effort, names = description.limit('effort'), description.joint_names
         shares = MAX_KP_RATIO, MAX_KD_RATIO
         for name, gain, share in zip(('kp', 'kd'), self.gains(description.n), shares):
-            most = np.where(np.isfinite(effort), share * effort, _MAX_GAIN)
+            most = np.where(np.isfinite(effort), share * effort, _MAX_GAIN_OF_UNLIMITED_JOINT)
             for joint in np.flatnonzero((gain < 0.0) | (gain > most))[:1]:
                 raise SettingsError(
                     f'{name} must be within 0 and {most[joint]:g} at {names[joint]} ({share:g} '
@@ -260,7 +260,7 @@ class StateLimits:
     held_until_commanded: bool = False
 
     def __post_init__(self) -> None:
-        """Raise SettingsError for a rate or a time that is not above zero, or no such word."""
+        """Raise SettingsError for a rate or time not above zero, or an unknown effort_friction."""
         times = {'min_input_rate': self.min_input_rate, 'state_timeout': self.state_timeout}
         if self.max_state_age != 0.0:
             times['max_state_age'] = self.max_state_age
@@ -274,7 +274,7 @@ class StateLimits:
             )
 
 
-def per_joint(name: str, values: Any, n: int) -> Array:
+def values_per_joint(name: str, values: Any, n: int) -> Array:
     """Return one value per joint, (n,); raise SettingsError unless given 1 or n finite numbers."""
     words = f'{name} (one number for all joints, or one for each of {n})'
     gain = as_array([values] if np.isscalar(values) else values, (None,), words, SettingsError)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .ending import Cause, Code, Ending, Reason
+from .ending import Cause, Ending, Reason, ReasonCode
 from .limits import MAX_PERIOD_S, MAX_STEP_S, MIN_PERIOD_S, PERIOD_MARGIN_RATIO
 from .settings import StateLimits
 from ..arm import ArmDescription
@@ -30,7 +30,7 @@ from ..typing import Array
 # are zero. On real FERs it was at most 7 mrad at 1 kHz, 33 mrad at 30 Hz.
 POSITION_TOLERANCE_RAD = 0.2
 MAX_POSSIBLE_SPEED_RATIO = 2.0
-MIN_CONFIRMED_RATIO = 0.5  # of a speed beyond that, by positions: then it is a fast arm's
+MIN_CONFIRMED_SPEED_RATIO = 0.5  # of a speed beyond that, by positions: then it is a fast arm's
 MAX_DRIFT_RAD = 0.02
 MAX_STILL_DRIFT_RAD = 0.25 * MAX_DRIFT_RAD
 MAX_VELOCITY_DELAY_S = 5.0 * MAX_STEP_S
@@ -41,20 +41,22 @@ MAX_POSSIBLE_EFFORT_RATIO = 3.0  # a measured effort beyond this many torque lim
 # Torques begin after so many usable joint states in a row, the latest of which give the median
 # period and age.
 MIN_GOOD_STATE_COUNT = 20
-MAX_AGE_AT_START_S = 0.015  # of the first torque's states: feedback from older ones may oscillate
-# A state older than the last one is out of order, unless it is MAX_REORDERING_S older or the
+MAX_STATE_AGE_AT_START_S = (
+    0.015  # of the first torque's states: feedback from older ones may oscillate
+)
+# A state older than the last one is out of order, unless it is MAX_REORDERING_TIME_S older or the
 # MIN_GOOD_STATE_COUNT-th in a row: then the clock was set back. So long the same state may come
 # again, as in simulated time that is slow. It is no measured figure: it allows a thousandth of
 # real time at 1 kHz.
-MAX_REORDERING_S = 1.0
-# States lost more than MAX_RESTART_COUNT times within RESTART_WINDOW_S [s] are a fault.
-MAX_RESTART_COUNT, RESTART_WINDOW_S = 5, 60.0
+MAX_REORDERING_TIME_S = 1.0
+# States lost more than MAX_STATE_LOSS_COUNT times within STATE_LOSS_WINDOW_S [s] are a fault.
+MAX_STATE_LOSS_COUNT, STATE_LOSS_WINDOW_S = 5, 60.0
 
-_FLOAT = np.dtype(float)
+_FLOAT64 = np.dtype(float)
 _LOG = logging.getLogger(__name__)
 
 
-class Sample(NamedTuple):
+class StateSample(NamedTuple):
     """
     One joint state as it comes: arrays of shape (n,), SI units.
 
@@ -142,12 +144,12 @@ class StateCheck:
     def reset(self) -> None:
         """Reset to no joint state and no losses of joint states."""
         self.q, self.dq = np.full_like(self._zero, np.nan), self._zero
-        self.problem: Reason | None = Code.NO_STATE()
-        self.start()
+        self.problem: Reason | None = ReasonCode.NO_STATE()
+        self.trust_states_again()
         self.reset_except_position()
 
-    def start(self) -> None:
-        """Take positions and velocities as right again, and count losses of states from zero."""
+    def trust_states_again(self) -> None:
+        """Trust positions and velocities again, and count losses of states from zero."""
         self.leapt = self.contradicted = self._was_unseen = False
         # Stamp, position and velocity before a leap that may still be taken back.
         self._before_leap: tuple[float, Array, Array] | None = None
@@ -173,59 +175,61 @@ class StateCheck:
 
     def reset_losses(self) -> None:
         """Reset the record of when joint states were lost."""
-        self._lost_at = deque[float](maxlen=MAX_RESTART_COUNT + 1)
+        self._lost_at = deque[float](maxlen=MAX_STATE_LOSS_COUNT + 1)
 
-    def count_losses(self, now: float) -> int:
-        """Record a loss of joint states at `now` [s]; return how many if too many, else 0."""
+    def record_loss(self, now: float) -> int:
+        """Record a loss of states at `now` [s]; return how many lately if too many, or 0."""
         self._lost_at.append(now)
         count = len(self._lost_at)
-        often = count > MAX_RESTART_COUNT and now - self._lost_at[0] < RESTART_WINDOW_S
+        often = count > MAX_STATE_LOSS_COUNT and now - self._lost_at[0] < STATE_LOSS_WINDOW_S
         return count if often else 0
 
-    def tick_times(self, old: Sample) -> tuple[float, float | None]:
+    def tick_times(self, old: StateSample) -> tuple[float, float | None]:
         """
         Return the arguments `now` and `silence` of `Feedforward.tick` after an old state [s].
 
         Without its age the clock of `now` counts, and if `now` is None this computer's. This
-        computer's counts also with an age, from MAX_REORDERING_S on: a constant age hides that the
-        same state comes again.
+        computer's counts also with an age, from MAX_REORDERING_TIME_S on: a constant age hides
+        that the same state comes again.
         """
         by_stamps, here = self._came
         silence = None if old.age is None else old.stamp + old.age - by_stamps  # simulated time
         if old.now is not None:
             return old.now, silence
         waited = monotonic() - here
-        if silence is None or waited > MAX_REORDERING_S:
+        if silence is None or waited > MAX_REORDERING_TIME_S:
             silence = waited
         return self.arrival + silence, silence
 
-    def reject(self, why: Reason) -> None:
-        """Record why the latest state is unusable, and count usable states from zero again."""
+    def reject_latest(self, why: Reason) -> None:
+        """Record why the latest state is unusable, and restart the count of usable states."""
         self.good, self.problem, self._drift = 0, why, self._zero
 
-    def accept(self) -> None:
+    def accept_latest(self) -> None:
         """Count the latest state as one that can be used."""
         self.good, self.problem = self.good + 1, None
 
-    def repetition(self, stamp: float) -> Reason | None:
-        """Return a reason if too many stamps in a row were not new."""
+    def repetition_reason(self, stamp: float) -> Reason | None:
+        """Return a reason if too many stamps in a row were not new, else None."""
         if self._repeated <= MIN_GOOD_STATE_COUNT:  # stamps may be coarse
             return None
-        self.problem = Code.TIME_STANDS(stamp=stamp)
+        self.problem = ReasonCode.TIME_STANDS(stamp=stamp)
         return self.problem
 
     @property
-    def has_enough(self) -> bool:
+    def has_enough_states(self) -> bool:
         """Whether MIN_GOOD_STATE_COUNT usable joint states came in a row."""
         return self.good >= MIN_GOOD_STATE_COUNT
 
     def start_blocker(self) -> Reason | None:
         """Return why joint states allow no first torque yet, or None."""
-        if not self.has_enough:
-            return Code.FEW_STATES(good=self.good, needed=MIN_GOOD_STATE_COUNT)
-        if self.median_age <= MAX_AGE_AT_START_S:
+        if not self.has_enough_states:
+            return ReasonCode.FEW_STATES(good=self.good, needed=MIN_GOOD_STATE_COUNT)
+        if self.median_age <= MAX_STATE_AGE_AT_START_S:
             return None
-        return Code.OLD_AT_START(age=1e3 * self.median_age, most=1e3 * MAX_AGE_AT_START_S)
+        return ReasonCode.OLD_AT_START(
+            age=1e3 * self.median_age, most=1e3 * MAX_STATE_AGE_AT_START_S
+        )
 
     def silence_timeout(self, *, from_stamps: bool = False) -> float:
         """
@@ -239,13 +243,13 @@ class StateCheck:
             ratio = max(0.0, 1.0 - self.age / max_age)
         return max(ratio * self.limits.state_timeout, 3.0 * self.period)
 
-    def sample(
+    def make_sample(
         self, q: ArrayLike, dq: ArrayLike, effort: ArrayLike | None, stamp: Any, age: Any, now: Any
-    ) -> Sample:
-        """Return a joint state as arrays and floats; an effort or age with NaN is none."""
+    ) -> StateSample:
+        """Return a joint state as arrays and floats; an effort or age with NaN counts as none."""
         shape, arrays = self._zero.shape, []
         for name, given in (('q', q), ('dq', dq), ('effort', effort)):
-            if type(given) is np.ndarray and given.dtype is _FLOAT and given.shape == shape:
+            if type(given) is np.ndarray and given.dtype is _FLOAT64 and given.shape == shape:
                 arrays.append(given.copy())
             elif given is not None or name != 'effort':
                 arrays.append(as_array(given, shape, name, JointVectorError, finite=False))
@@ -259,7 +263,7 @@ class StateCheck:
             now = as_seconds('now', now)
         age = None if age is None else as_seconds('age', age, finite=False)
         age = None if age is None or math.isnan(age) else age
-        return Sample(arrays[0], arrays[1], measured, stamp, age, now)
+        return StateSample(arrays[0], arrays[1], measured, stamp, age, now)
 
     def _log_unknown_effort(self, effort: Array) -> None:
         """Log once that efforts count as not measured because one is not a number."""
@@ -276,10 +280,12 @@ class StateCheck:
             return StampOrder.NEW
         self._repeated += 1
         self._behind += stamp < self.stamp
-        near = self._behind < MIN_GOOD_STATE_COUNT and self.stamp - stamp <= MAX_REORDERING_S
+        near = self._behind < MIN_GOOD_STATE_COUNT and self.stamp - stamp <= MAX_REORDERING_TIME_S
         return StampOrder.OUT_OF_ORDER if near else StampOrder.SET_BACK
 
-    def impossible(self, q: Array, dq: Array, effort: Array | None, stamp: float) -> Ending | None:
+    def check_values(
+        self, q: Array, dq: Array, effort: Array | None, stamp: float
+    ) -> Ending | None:
         """
         Return an ending if a value is impossible for this arm, or no number.
 
@@ -292,7 +298,7 @@ class StateCheck:
         returns = self.silence_timeout() < silence < math.inf
         self._was_unseen |= returns
         if not possible.all() and self._was_unseen and self.stamp is not None:
-            way = MIN_CONFIRMED_RATIO * (stamp - self.stamp) * np.abs(dq)
+            way = MIN_CONFIRMED_SPEED_RATIO * (stamp - self.stamp) * np.abs(dq)
             moved = np.where(dq > 0.0, q - self.q, self.q - q)
             fast = returns | (moved >= way)  # a gap's first state is not used
             # One position a period cannot confirm more than a turn a period.
@@ -306,15 +312,17 @@ class StateCheck:
         names = {'what': ('position', 'velocity', 'effort')[kind], 'joint': self._names[joint]}
         value = float(every[first])
         if unknown.any():
-            return Cause.STATES_LOST.ending(Code.NO_NUMBER(value=value, **names))
+            return Cause.STATES_LOST.ending(ReasonCode.NO_NUMBER(value=value, **names))
         if kind == 2:
             times = MAX_POSSIBLE_EFFORT_RATIO
-            return Cause.STATE_IMPOSSIBLE.ending(Code.NOT_N_M(value=value, times=times, **names))
+            return Cause.STATE_IMPOSSIBLE.ending(
+                ReasonCode.NOT_N_M(value=value, times=times, **names)
+            )
         least, most = float(self._lowest[first]), float(self._highest[first])
-        why = Code.IMPOSSIBLE(value=value, least=least, most=most, **names)
+        why = ReasonCode.IMPOSSIBLE(value=value, least=least, most=most, **names)
         return Cause.STATE_IMPOSSIBLE.ending(why)
 
-    def refuse_degrees(self, q: Array) -> None:
+    def require_radians(self, q: Array) -> None:
         """Raise JointVectorError if positions q, (n,), are in degrees instead of radians."""
         if not np.isfinite(q).all():  # NumPy would warn of a signalling NaN
             return
@@ -327,7 +335,7 @@ class StateCheck:
                 f'({radians[joint]:.4g}).'
             )
 
-    def update(self, sample: Sample, now: float) -> Ending | None:
+    def update(self, sample: StateSample, now: float) -> Ending | None:
         """Record a possible state that came at `now` [s]; return an ending if it is unusable."""
         stamp, q, dq, age = sample.stamp, sample.q, sample.dq, sample.age
         self.arrival, self._came = now, (stamp + (age or 0.0), monotonic())
@@ -338,7 +346,7 @@ class StateCheck:
         self._track.append((stamp, q))
         return problem
 
-    def believed(self, dq: Array) -> Array:
+    def believed_velocity(self, dq: Array) -> Array:
         """Return the measured velocities, or those by positions if positions contradict them."""
         if not self.contradicted or len(self._track) < 2:
             return dq
@@ -360,18 +368,18 @@ class StateCheck:
             self.age_in_periods = round(self.age / self.elapsed) if finite else 0
         if len(self._periods) >= MIN_GOOD_STATE_COUNT - 1 and self.period > self._max_period:
             if self._repeats:
-                return Code.COARSE_STAMPS(step=1e3 * self.period)
+                return ReasonCode.COARSE_STAMPS(step=1e3 * self.period)
             least = PERIOD_MARGIN_RATIO / self._max_period
-            return Code.TOO_RARE(rate=1.0 / self.period, least=least)
+            return ReasonCode.TOO_RARE(rate=1.0 / self.period, least=least)
         if self.elapsed > self.silence_timeout():
-            return Code.GAP(gap=1e3 * self.elapsed)
+            return ReasonCode.GAP(gap=1e3 * self.elapsed)
         if not math.isfinite(age) or abs(age) > limits.max_state_age > 0.0:
-            which = Code.AHEAD if age < 0.0 else Code.TOO_OLD
+            which = ReasonCode.AHEAD if age < 0.0 else ReasonCode.TOO_OLD
             return which(age=1e3 * abs(age), most=1e3 * limits.max_state_age)
         return None
 
     def _check_motion(self, stamp: float, q: Array, dq: Array) -> Ending | None:
-        """Return an ending if a joint moved as it cannot, or not as its velocity says, or None."""
+        """Return an ending if a joint moved too fast, or not as its velocity says, else None."""
         if self.elapsed == 0.0:  # the first state
             return None
         leap = self._before_leap
@@ -393,10 +401,10 @@ class StateCheck:
         if far[joint]:
             self._before_leap = leap if self.leapt else before
             self.leapt = True
-            why = Code.TOO_FAR(joint=name, moved=float(moved[joint]), gap=gap)
+            why = ReasonCode.TOO_FAR(joint=name, moved=float(moved[joint]), gap=gap)
             return Cause.STATE_IMPOSSIBLE.ending(why)
         self.contradicted = True
-        why = Code.WRONG_VELOCITY(joint=name, moved=drifted, velocity=float(dq[joint]))
+        why = ReasonCode.WRONG_VELOCITY(joint=name, moved=drifted, velocity=float(dq[joint]))
         if not dq.any():
-            why = Code.ZERO_VELOCITIES(joint=name, moved=drifted)
+            why = ReasonCode.ZERO_VELOCITIES(joint=name, moved=drifted)
         return Cause.STATE_IMPOSSIBLE.ending(why)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from .disturbance import MAX_DISTURBANCE_TIME_S, MAX_START_DISTURBANCE_RATIO
-from .ending import Code, Reason
+from .ending import Reason, ReasonCode
 from .external_torque import OBSERVER_SETTLING_TIME_S
 from .limits import (
     BRAKING_TIME_CONSTANT_S,
@@ -99,7 +99,7 @@ class BrakingController:
         self._turned_s: Array | None = None  # when each joint's torque has been turned [s]
         self._stop_pose: Array | None = None
         self._time = self._gaining = 0.0
-        self._speed, self._resting = np.zeros_like(disturbance), 0
+        self._speed, self._rest_count = np.zeros_like(disturbance), 0
 
     def torque(
         self,
@@ -118,13 +118,13 @@ class BrakingController:
         a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO ages; and what kd damps is left to it.
         """
         q, dq, mass = state.q, state.dq, terms.true.mass_matrix(state.q)
-        self._watch(np.abs(dq), elapsed)
+        self._watch_speeds(np.abs(dq), elapsed)
         least = MIN_TIME_CONSTANT_TO_AGE_RATIO * (age + max(0.0, elapsed - MAX_STEP_S))
         time_constant = max(BRAKING_TIME_CONSTANT_S, least)
         kp, kd = self._gains / np.maximum(1.0, least * self._gains[1] / mass.diagonal())
         bound, squared = MAX_BRAKING_DECELERATION_RAD_S2, (2.0 * time_constant) ** 2
         away = self._distance_to_stop_pose(q, bound * squared)
-        compensated = self._compensated(disturbance, dq, elapsed)
+        compensated = self._compensated_disturbance(disturbance, dq, elapsed)
         slowing = self._pulls / squared * away + np.clip(dq / time_constant, -bound, bound)
         undamped = _undamped_share(mass, kd, time_constant, age)
         feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis + compensated
@@ -147,7 +147,7 @@ class BrakingController:
         self._stop_pose = q - away
         return away
 
-    def _compensated(self, disturbance: Array, dq: Array, elapsed: float) -> Array:
+    def _compensated_disturbance(self, disturbance: Array, dq: Array, elapsed: float) -> Array:
         """Update `disturbance` by the present one; return its compensated part, (n,) [N m]."""
         # At first the observer lags behind an arm that falls: an FR3 mounted upside down,
         # undeclared, was not held without this.
@@ -170,7 +170,7 @@ class BrakingController:
         self.disturbance = self.disturbance - added_gravity
         self._largest = self._largest - added_gravity
 
-    def limit(self, desired: Array, sent: Array) -> None:
+    def record_limited_torque(self, desired: Array, sent: Array) -> None:
         """Record a desired torque and what limits left of it, (n,) each [N m]."""
         self._held_back = desired - sent
         if self._turned_s is None:
@@ -178,13 +178,13 @@ class BrakingController:
             turning = np.abs(self._held_back) / MAX_TORQUE_RATE_NM_S
             self._turned_s = np.maximum(MAX_DISTURBANCE_TIME_S, turning)
 
-    def _watch(self, speed: Array, elapsed: float) -> None:
+    def _watch_speeds(self, speed: Array, elapsed: float) -> None:
         """Update `at_rest` and `driven` by the speeds of the joints, (n,) [rad/s]."""
         self._time += elapsed
-        self._resting = self._resting + 1 if speed.max() < MAX_STOPPED_SPEED_RAD_S else 0
+        self._rest_count = self._rest_count + 1 if speed.max() < MAX_STOPPED_SPEED_RAD_S else 0
         self.at_rest = (
             self.at_rest
-            or self._resting >= MIN_GOOD_STATE_COUNT
+            or self._rest_count >= MIN_GOOD_STATE_COUNT
             or self._time > MAX_BRAKING_TIME_S
         )
         turning = True if self._turned_s is None else self._time < self._turned_s
@@ -195,11 +195,11 @@ class BrakingController:
         self._gaining = self._gaining + elapsed if gains else 0.0
         if self._gaining >= RUNAWAY_DETECTION_TIME_S:
             name, more = self._names[joint], float(faster[joint])
-            self.driven = Code.BRAKING_DRIVES(joint=name, faster=more)
+            self.driven = ReasonCode.BRAKING_DRIVES(joint=name, faster=more)
 
 
 def _undamped_share(mass: Array, kd: Array, time_constant: float, age: float) -> Array:
-    """Return by which share of M(q) a each joint is to be slowed beside its kd, 0 to 1, (n,)."""
+    """Return each joint's share of the braking torque M(q) a beside that of its kd, (n,)."""
     # With old states M(q) a makes light directions swing that kd damps, as of an iiwa's joints 1
     # and 3: it goes where kd alone takes at most twice as long, the other joints being free.
     aged = min(1.0, MIN_TIME_CONSTANT_TO_AGE_RATIO * age / BRAKING_TIME_CONSTANT_S)
@@ -232,7 +232,7 @@ class UnseenArm:
         self.last: tuple[Array, Array, Array | float] | None = None
         self.stops, self._begun = False, 0.0
 
-    def see(self, q: Array, dq: Array, now: float, seen: Array) -> None:
+    def record_seen(self, q: Array, dq: Array, now: float, seen: Array) -> None:
         """
         Record the positions and velocities of the joints `seen`, (n,) each, at a time [s].
 
@@ -245,7 +245,7 @@ class UnseenArm:
             both = np.where(seen, q, q_last), np.where(seen, dq, dq_last)
             self.last = *both, np.where(seen, now, when)
 
-    def lose(self, now: float, some: bool = False) -> None:
+    def begin_stop(self, now: float, some: bool = False) -> None:
         """
         Begin to stop an arm by the model if it moved when last seen, at a time [s].
 
@@ -261,7 +261,7 @@ class UnseenArm:
         """End a stop by the model: joint states can be used again."""
         self.stops = False
 
-    def probable(self, now: float) -> tuple[Array, Array]:
+    def probable_state(self, now: float) -> tuple[Array, Array]:
         """
         Return the probable position and velocity at a time [s], (n,) each.
 
@@ -274,7 +274,7 @@ class UnseenArm:
 
     def stopping_torque(self, terms: TermModel, now: float) -> Array:
         """Return the torque that stops the arm by the model at a time [s], (n,) [N m]."""
-        q, dq = self.probable(now)
+        q, dq = self.probable_state(now)
         slowing = terms.inertia_torque(q, dq / UNSEEN_STOP_TIME_CONSTANT_S)
         return terms.gravity_to_command(q, terms.gravity(q)) + terms.coriolis(q, dq) - slowing
 
@@ -298,4 +298,4 @@ class UnseenArm:
         """Return the torque that holds the arm if the target needs one, else zero, (n,) [N m]."""
         if self.last is None or terms.adds_gravity:
             return np.zeros(terms.loaded.n)
-        return terms.gravity(self.probable(now)[0])
+        return terms.gravity(self.probable_state(now)[0])

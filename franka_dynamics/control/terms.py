@@ -59,7 +59,7 @@ class FrictionFeedforward(FrictionState):
         `measured` is the joints' velocity, (n,) [rad/s], by default the reference's.
         """
         ahead = 0.0 if measured is None else np.sign(dq) * (measured - dq)
-        return self._least(dq, self.slip_state_bounds, self._held, ahead)
+        return self._least_torque(dq, self.slip_state_bounds, self._held, ahead)
 
     def torque_along(self, q: Array, dq: Array) -> Array:
         """
@@ -67,9 +67,9 @@ class FrictionFeedforward(FrictionState):
 
         A trajectory controller, which holds the arm, gets it.
         """
-        return self._least(dq, slip_state_bounds(q, getattr(self.model, 'reach', ())), True)
+        return self._least_torque(dq, slip_state_bounds(q, getattr(self.model, 'reach', ())), True)
 
-    def _least(
+    def _least_torque(
         self, dq: Array, bounds: Array, held: ArrayLike, ahead: Array | float = 0.0
     ) -> Array:
         """Return the least friction torque along dq, (..., n) [N m], by bounds of slip states."""
@@ -105,7 +105,7 @@ class StateTerms(NamedTuple):
     inertia: Array
 
     @property
-    def moves(self) -> bool:
+    def is_moving(self) -> bool:
         """Whether a joint is faster than MAX_REST_SPEED_RAD_S."""
         return bool(np.abs(self.dq).max() > MAX_REST_SPEED_RAD_S)
 

@@ -13,7 +13,7 @@ from .limits import MAX_STEP_S, TorqueLimiter
 from .planning import MAX_START_DISTANCE_RAD
 from .receiver import COMMAND_TIMEOUT_S
 from .settings import StateLimits
-from .state_check import MAX_REORDERING_S
+from .state_check import MAX_REORDERING_TIME_S
 from .terms import StateTerms
 from ..arm import ArmDescription
 from ..typing import Array
@@ -57,9 +57,9 @@ class TorqueOutput:
         self._send = send
         self.counts: Counter[str] = Counter()
         self.largest_share = self._zero.copy()
-        self.clear()
+        self.reset_torques()
 
-    def clear(self) -> None:
+    def reset_torques(self) -> None:
         """Discard the last torques, so that no rate limits the next one."""
         # Enough to find the one that acted when a state of the largest age, by default, was
         # measured.
@@ -70,11 +70,11 @@ class TorqueOutput:
         # seen last before, and when.
         self._ended: tuple[bool, tuple[Array, Array] | None, float] = False, None, 0.0
 
-    def keep_last(self, now: float) -> None:
+    def keep_last_torque(self, now: float) -> None:
         """Discard all torques but the last, which counts as sent at `now` [s]."""
         self.sent, self.sent_at = deque(list(self.sent)[-1:], self.sent.maxlen), now
 
-    def repeat_last(self) -> Array:
+    def repeat_last_torque(self) -> Array:
         """
         Send nothing new; return a copy of the last torque, (n,) [N m].
 
@@ -95,7 +95,7 @@ class TorqueOutput:
         """
         self._ended = adds_gravity, seen, seen_at
 
-    def still_acts(self, state: StateTerms, now: float, adds_gravity: bool) -> bool:
+    def may_still_act(self, state: StateTerms, now: float, adds_gravity: bool) -> bool:
         """
         Return whether the receiver may still apply the last torque that a node sent.
 
@@ -106,30 +106,30 @@ class TorqueOutput:
             return False
         away = np.abs(state.q - seen[0]) - np.abs(seen[1]) * (now - seen_at)
         over = now - self.sent_at > COMMAND_TIMEOUT_S
-        return state.moves or not (over and away.max() > MAX_START_DISTANCE_RAD)
+        return state.is_moving or not (over and away.max() > MAX_START_DISTANCE_RAD)
 
     @property
     def last(self) -> Array:
         """The last torque, zero if there is none, (n,) [N m]; not to be written into."""
         return self.sent[-1] if self.sent else self._zero
 
-    def forget(self) -> None:
+    def forget_torques(self) -> None:
         """Discard the torques that were sent: none acts on the arm any more."""
         self.sent.clear()
 
-    def begin_at(self, torque: Array) -> None:
+    def begin_at_torque(self, torque: Array) -> None:
         """Take a torque, (n,) [N m], within its limits, as the last one: the next begins there."""
-        self.sent.append(self.clipped(torque))
+        self.sent.append(self.clip_torque(torque))
 
-    def clipped(self, torque: Array) -> Array:
-        """Return a torque within the torque limits, (n,) [N m]."""
-        return self._limiter.clipped(torque)
+    def clip_torque(self, torque: Array) -> Array:
+        """Return a torque clipped to the torque limits, (n,) [N m]."""
+        return self._limiter.clip_torque(torque)
 
-    def send(self, desired: Array, elapsed: float, now: float) -> Array:
+    def send_torque(self, desired: Array, elapsed: float, now: float) -> Array:
         """Send a torque within its limits, `elapsed` [s] after the last one; return it."""
         torque = self._limiter.limit(desired, self.sent[-1] if self.sent else None, elapsed)
         self.sent.append(torque)
-        set_back = now < self.sent_at - MAX_REORDERING_S
+        set_back = now < self.sent_at - MAX_REORDERING_TIME_S
         self.is_new, self.sent_at = True, now if set_back else max(self.sent_at, now)
         if self._send is not None:
             self._send(torque)

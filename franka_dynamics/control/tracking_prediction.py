@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .settings import per_joint
+from .settings import values_per_joint
 from .terms import FrictionFeedforward
 from ..arguments import typed
 from ..arm import ArmDescription, available_arms, load
@@ -32,13 +32,13 @@ from ..recordings.preprocessing import Motion, prepare
 from ..recordings.recording import read_recording, Recording
 from ..typing import Array
 
-FRANKA_ROS2 = 'franka_ros2'
+FRANKA_ROS2_NAME = 'franka_ros2'
 # kp and kd of franka_ros2's joint_impedance_with_ik_example_controller [N m/rad, N m s/rad].
 FRANKA_ROS2_GAINS = (600.0,) * 4 + (250.0, 150.0, 50.0), (30.0,) * 4 + (10.0, 10.0, 5.0)
 # Where kd is not given, as franka_ros2's first four joints.
 _KD_TO_KP_S = FRANKA_ROS2_GAINS[1][0] / FRANKA_ROS2_GAINS[0][0]
 # Sampling rate, at most, and cut-off of the motion [Hz]: what a PD with such gains follows.
-_MAX_RATE_HZ, _CUTOFF_HZ = 200.0, 5.0
+_MAX_SAMPLING_RATE_HZ, _CUTOFF_FREQUENCY_HZ = 200.0, 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,26 +100,28 @@ def predict_tracking(
     arm = as_description(arm)
     if not isinstance(recording, Recording):
         recording = typed(read_recording)(recording, arm.joint_names)
-    gains = _gains(kp, kd, arm)
+    gains = _pd_gains(kp, kd, arm)
     rate = 1.0 / float(np.median(np.diff(recording.time)))
-    motion = prepare(recording, SignalOptions(min(rate, _MAX_RATE_HZ), _CUTOFF_HZ))
-    left = dict(_torques_left(motion, arm, gains[1], gravity))
+    motion = prepare(
+        recording, SignalOptions(min(rate, _MAX_SAMPLING_RATE_HZ), _CUTOFF_FREQUENCY_HZ)
+    )
+    left = dict(_torques_left_to_gains(motion, arm, gains[1], gravity))
     errors = [np.sqrt(np.mean((torque / gains[0]) ** 2, axis=0)) for torque in left.values()]
     return TrackingPrediction(arm.joint_names, *gains, tuple(left), np.array(errors))
 
 
-def _gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array, Array]:
+def _pd_gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array, Array]:
     """Return the gains kp and kd, (n,) each; raise SettingsError if they cannot be used."""
-    if isinstance(kp, str) and kp == FRANKA_ROS2:
+    if isinstance(kp, str) and kp == FRANKA_ROS2_NAME:
         kp, kd = FRANKA_ROS2_GAINS[0], FRANKA_ROS2_GAINS[1] if kd is None else kd
     elif isinstance(kp, str):
         try:
             kp = [float(one) for one in kp.split(',')]
         except ValueError:
-            what = f'give kp [N m/rad], one number or one for each joint, or {FRANKA_ROS2}'
+            what = f'give kp [N m/rad], one number or one for each joint, or {FRANKA_ROS2_NAME}'
             raise SettingsError(f'There are no gains {kp:.80}; {what}.') from None
-    stiffness = per_joint('kp', kp, arm.n)
-    damping = _KD_TO_KP_S * stiffness if kd is None else per_joint('kd', kd, arm.n)
+    stiffness = values_per_joint('kp', kp, arm.n)
+    damping = _KD_TO_KP_S * stiffness if kd is None else values_per_joint('kd', kd, arm.n)
     if not (stiffness > 0.0).all() or (damping < 0.0).any():
         raise SettingsError(
             'A tracking error is predicted for a kp above zero at every joint, and a kd of zero '
@@ -128,7 +130,7 @@ def _gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array, A
     return stiffness, damping
 
 
-def _torques_left(
+def _torques_left_to_gains(
     motion: Motion, arm: ArmDescription, kd: Array, gravity: ArrayLike
 ) -> Iterator[tuple[str, Array]]:
     """Yield what is fed forward, in words, and the torque left to the gains, (N, n) [N m]."""
@@ -136,7 +138,7 @@ def _torques_left(
     gravity_left = effort - PinocchioModel(arm, gravity).gravity(q)
     yield 'PD that damps to rest', gravity_left + kd * dq
     yield 'PD with velocity reference', gravity_left
-    published = _published(arm)
+    published = _published_arm(arm)
     sets = {'published': published, arm.inertial_set or 'this arm': arm}
     known = {name: one for name, one in sets.items() if one is not None}
     left = {
@@ -148,18 +150,20 @@ def _torques_left(
         if one.friction is None:
             continue
         if getattr(one.friction, 'covariance', None) is not None:
-            torque = _along(motion, lambda *states, f=one.friction: friction_along(f, *states))
+            torque = _torque_along_pieces(
+                motion, lambda *states, f=one.friction: friction_along(f, *states)
+            )
             yield f'+ friction, {name}, without margin', left[name] - torque
-        torque = _along(motion, FrictionFeedforward(one.friction).torque_along)
+        torque = _torque_along_pieces(motion, FrictionFeedforward(one.friction).torque_along)
         yield f'+ friction, {name}', left[name] - torque
 
 
-def _along(motion: Motion, torque: Any) -> Array:
+def _torque_along_pieces(motion: Motion, torque: Any) -> Array:
     """Return a torque that depends on the path, (N, n) [N m], along each piece of a motion."""
     return np.concatenate([torque(one.q, one.dq) for one in motion.pieces()])
 
 
-def _published(arm: ArmDescription) -> ArmDescription | None:
+def _published_arm(arm: ArmDescription) -> ArmDescription | None:
     """Return the published arm of the same name and hand, or None if `arm` is published itself."""
     if arm.name not in available_arms():
         return None

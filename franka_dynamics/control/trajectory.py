@@ -34,10 +34,10 @@ MAX_SMOOTHING_SHIFT_RAD = 0.02
 _MAX_STREAM_BLEND_COUNT = 5
 _MAX_STREAM_ACCELERATION_RATIO = 2.0
 # Rounding [rad, rad/s, rad/s^2]: beyond a limit that is just reached, of states that are equal.
-ROUNDING = 1e-6
+MAX_ROUNDING = 1e-6
 # Number of samples at which limits are checked: in all if possible, and in each segment.
-_SAMPLES, _MIN_SEGMENT_SAMPLES = 400, 12
-_MIN_SEGMENT_S = 0.1 * MAX_STEP_S
+_SAMPLE_COUNT, _MIN_SAMPLE_COUNT = 400, 12
+_MIN_SEGMENT_DURATION_S = 0.1 * MAX_STEP_S
 
 
 class ReferencePoint(NamedTuple):
@@ -48,7 +48,7 @@ class ReferencePoint(NamedTuple):
     ddq: Array
 
 
-def at_rest(q: Array) -> Array:
+def rest_states(q: Array) -> Array:
     """Return the states at rest, (..., 3, n), at positions q, (..., n)."""
     return np.stack((q, 0.0 * q, 0.0 * q), axis=-2)
 
@@ -90,7 +90,7 @@ class Trajectory:
         for rate in (1, 2):
             higher = self._coefficients[:, rate - 1, 1:]
             self._coefficients[:, rate, :-1] = np.arange(1.0, 6.0)[:, None] * higher
-        self._rest = ReferencePoint(*at_rest(self.positions[-1]))
+        self._rest = ReferencePoint(*rest_states(self.positions[-1]))
 
     def at(self, stamp: float) -> ReferencePoint:
         """Return the desired state at a stamp [s]."""
@@ -104,7 +104,7 @@ class Trajectory:
         powers = np.asarray(times - self.times[k - 1])[..., None, None, None] ** np.arange(6.0)
         return np.asarray((powers @ self._coefficients[k])[..., 0, :])
 
-    def extended(self, times: Array, states: Array) -> Trajectory:
+    def with_segments(self, times: Array, states: Array) -> Trajectory:
         """Return the motion, extended by segments to `states` at `times` [s after `zero`]."""
         states = np.concatenate((self.states, states))
         return Trajectory(np.append(self.times, times), states, self.zero)
@@ -112,7 +112,7 @@ class Trajectory:
     def followed_by(self, other: Trajectory, stamp: float) -> Trajectory:
         """Return this motion from a stamp [s] on, followed by `other` when `other` begins."""
         not_over = np.append(self.times[1:], np.inf) > stamp - self.zero
-        kept = not_over & (self.times < other.times[0] - _MIN_SEGMENT_S)
+        kept = not_over & (self.times < other.times[0] - _MIN_SEGMENT_DURATION_S)
         states = np.concatenate((self.states[kept], other.states))
         return Trajectory(np.append(self.times[kept], other.times), states, self.zero)
 
@@ -134,7 +134,7 @@ class Trajectory:
         position) or `share` times the limit of acceleration.
         """
         h = np.append(np.diff(self.times), 0.0)[self.times < end]
-        samples = np.linspace(0.0, 1.0, max(_SAMPLES // (len(h) + 1), _MIN_SEGMENT_SAMPLES))
+        samples = np.linspace(0.0, 1.0, max(_SAMPLE_COUNT // (len(h) + 1), _MIN_SAMPLE_COUNT))
         since = np.outer(h, samples)
         powers = since[:, None, :, None] ** np.arange(6.0)
         q, dq, ddq = np.moveaxis(powers @ self._coefficients[1 : len(h) + 1], 1, 0)
@@ -147,8 +147,8 @@ class Trajectory:
             ('a velocity', '/s', dq, *arm.velocity_bounds(q)),
             ('an acceleration', '/s^2', ddq, -most, most),
         ):
-            # NaN counts as outside.
-            for k, s, i in np.argwhere(~(np.abs(values - np.clip(values, low, high)) <= ROUNDING)):
+            outside = ~(np.abs(values - np.clip(values, low, high)) <= MAX_ROUNDING)  # also NaN
+            for k, s, i in np.argwhere(outside):
                 low, high = (np.broadcast_to(one, values.shape)[k, s, i] for one in (low, high))
                 unit = ('rad' if arm.joints[i].kind is JointKind.REVOLUTE else 'm') + per
                 found, above = apart(values[k, s, i], high, 4)
@@ -160,7 +160,7 @@ class Trajectory:
                 )
         return self
 
-    def braked(
+    def braked_to_rest(
         self, arm: ArmDescription, share: float = 1.0, start: Array | None = None
     ) -> Trajectory:
         """
@@ -172,18 +172,18 @@ class Trajectory:
         self.require_within(arm, share, start=start)
         last, end = self.states[-1:], self.times[-1:]
         q, dq, ddq = last[0]
-        if np.abs(dq).max() <= ROUNDING:
+        if np.abs(dq).max() <= MAX_ROUNDING:
             return self
 
         def stopped(duration: float) -> Trajectory:
             # The velocity falls to zero as a cubic of time.
-            rest = at_rest(q + duration * dq / 2.0 + duration**2 * ddq / 12.0)[None]
-            Trajectory(end, last).extended(end + duration, rest).require_within(arm)
-            return self.extended(end + duration, rest)
+            rest = rest_states(q + duration * dq / 2.0 + duration**2 * ddq / 12.0)[None]
+            Trajectory(end, last).with_segments(end + duration, rest).require_within(arm)
+            return self.with_segments(end + duration, rest)
 
-        return _first_allowed(stopped, BLEND_DURATIONS_S)
+        return _first_within_limits(stopped, BLEND_DURATIONS_S)
 
-    def extrapolated(self, arm: ArmDescription, durations: Iterable[float]) -> Trajectory:
+    def extrapolated_to_rest(self, arm: ArmDescription, durations: Iterable[float]) -> Trajectory:
         """
         Return the motion, extrapolated with an acceleration that fades to zero, then braked.
 
@@ -193,9 +193,9 @@ class Trajectory:
 
         def extrapolated(h: float) -> Trajectory:
             end = np.array([[q + h * dq + h**2 * ddq / 3.0, dq + h * ddq / 2.0, 0.0 * ddq]])
-            return self.extended(self.times[-1:] + h, end).braked(arm)
+            return self.with_segments(self.times[-1:] + h, end).braked_to_rest(arm)
 
-        return _first_allowed(extrapolated, durations)
+        return _first_within_limits(extrapolated, durations)
 
     def blended_from(
         self,
@@ -213,29 +213,29 @@ class Trajectory:
         and fades to zero.
         """
         now, early = present.at_times(begin), self.times[0] - begin
-        motion = self.braked(arm, share, now[0])
+        motion = self.braked_to_rest(arm, share, now[0])
         if early > 0.0:
             first, (q, dq, ddq) = now, self.states[0]
             if early < BLEND_DURATIONS_S[0]:  # extended backwards at constant acceleration
                 first = np.array((q - early * dq + early**2 * ddq / 2.0, dq - early * ddq, ddq))
             before = Trajectory(np.array([begin]), first[None], self.zero)
-            motion = before.extended(motion.times, motion.states)
+            motion = before.with_segments(motion.times, motion.states)
         distance = now - motion.at_times(begin)
-        distance *= np.abs(distance[:2]).max() > ROUNDING  # accelerations may step
+        distance *= np.abs(distance[:2]).max() > MAX_ROUNDING  # accelerations may step
 
         def faded(duration: float) -> Trajectory:
             ends = np.array([begin, begin + duration])
-            times = np.union1d(ends, motion.times[motion.times > begin + _MIN_SEGMENT_S])
-            times = times[np.diff(times, append=np.inf) > _MIN_SEGMENT_S]
+            times = np.union1d(ends, motion.times[motion.times > begin + _MIN_SEGMENT_DURATION_S])
+            times = times[np.diff(times, append=np.inf) > _MIN_SEGMENT_DURATION_S]
             fade = Trajectory(ends, np.array([distance, 0.0 * distance]))
             states = motion.at_times(times) + fade.at_times(times)
             faded = Trajectory(times, states, self.zero)
             return faded.require_within(arm, share, max(ends[1], self.times[0]), now[0])
 
-        return _first_allowed(faded, blend_durations)
+        return _first_within_limits(faded, blend_durations)
 
 
-def through_points(
+def spline_through_points(
     arm: ArmDescription, present: Trajectory, begin: float, times: Array, q: Array, streamed: bool
 ) -> Trajectory:
     """
@@ -265,13 +265,13 @@ def through_points(
     def attempt(option: tuple[float, Array, bool]) -> Trajectory:
         share, points, stops = option
         at = times[-len(points) :]
-        motion = Trajectory(at, _spline(at, points, stops), present.zero)
+        motion = Trajectory(at, _spline_states(at, points, stops), present.zero)
         return motion.blended_from(arm, present, begin, durations, share)
 
-    return _first_allowed(attempt, options)
+    return _first_within_limits(attempt, options)
 
 
-def _spline(times: Array, q: Array, stops: bool) -> Array:
+def _spline_states(times: Array, q: Array, stops: bool) -> Array:
     """
     Return the states of a cubic spline through positions q, (k, n), in shape (k, 3, n).
 
@@ -279,7 +279,7 @@ def _spline(times: Array, q: Array, stops: bool) -> Array:
     zero if the motion stops there, and with it the acceleration.
     """
     if len(times) == 1:
-        return at_rest(q)
+        return rest_states(q)
     dq = np.asarray(np.gradient(q, times, axis=0, edge_order=2 if len(times) > 2 else 1))
     dq[-1] *= not stops
     h, slope = np.diff(times)[:, None], np.diff(q, axis=0) / np.diff(times)[:, None]
@@ -293,7 +293,7 @@ def _spline(times: Array, q: Array, stops: bool) -> Array:
     return np.stack((q, dq, ddq), axis=1)
 
 
-def _first_allowed(make: Callable[[Any], Trajectory], options: Iterable[Any]) -> Trajectory:
+def _first_within_limits(make: Callable[[Any], Trajectory], options: Iterable[Any]) -> Trajectory:
     """Return make(option) of the first option that is not refused; else raise a refusal."""
     refused = None
     for option in options:

@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 
-from .disturbance import DisturbanceMonitor, MAX_DISTURBANCE_TIME_S, stiction
-from .ending import Cause, Code, Ending, Reason
+from .disturbance import DisturbanceMonitor, MAX_DISTURBANCE_TIME_S, stiction_torque
+from .ending import Cause, Ending, Reason, ReasonCode
 from .limits import (
     BRAKING_TIME_CONSTANT_S,
     MAX_BRAKING_DECELERATION_RAD_S2,
@@ -43,7 +43,7 @@ MAX_OVERSPEED_TIME_S = 3.0 * MAX_STEP_S
 STOPPING_DELAY_S = BRAKING_TIME_CONSTANT_S + MAX_DISTURBANCE_TIME_S
 # An arm that has moved so far while its torques are refused falls [rad or m]: further than elastic
 # gears yield when motors take their load (1.7 mrad of an FR3), which lasts up to 20 ms.
-MIN_FALL_RAD = 3e-3
+MIN_FALL_DISTANCE_RAD = 3e-3
 
 
 class SpeedWatcher:
@@ -65,18 +65,18 @@ class SpeedWatcher:
         self._fast_s = 0.0  # how long a joint has been too fast [s]
         self._moved_at = -math.inf  # stamp at which the reference moved last [s]
 
-    def check(
+    def check_speeds(
         self, state: StateTerms, terms: TermModel, elapsed: float, reference: ReferencePoint | None
     ) -> Ending | None:
         """
-        Return an ending if a joint is too fast.
+        Return an ending if a joint is too fast, else None.
 
         `terms` are those by which torques go out, `elapsed` is the time since the state before
         [s].
         """
         if reference is not None and np.abs(reference.dq).max() > MAX_REST_SPEED_RAD_S:
             self._moved_at = state.stamp
-        speed = np.abs(state.dq) + self._disturbances.speed_gain(state, terms)
+        speed = np.abs(state.dq) + self._disturbances.speed_gain_while_turning(state, terms)
         if speed.max() <= self._always_allowed:
             self._fast_s = 0.0
             return None
@@ -91,7 +91,7 @@ class SpeedWatcher:
             return None
         joint = int((speed / allowed).argmax())
         reached, most = apart(speed[joint], allowed[joint])
-        why = Code.TOO_FAST(
+        why = ReasonCode.TOO_FAST(
             joint=self._names[joint],
             velocity=float(state.dq[joint]),
             reached=reached,
@@ -99,7 +99,7 @@ class SpeedWatcher:
             share=MAX_SPEED_RATIO,
             following=MAX_FOLLOWING_SPEED_RATIO,
             near=MAX_GENTLE_SPEED_RAD_S,
-            causes=self._disturbances.causes(terms),
+            causes=self._disturbances.probable_causes(terms),
         )
         return Cause.TOO_FAST.ending(why)
 
@@ -114,9 +114,9 @@ class FallWatcher:
         """Reset to an arm that does not fall."""
         self._from: Array | None = None  # the position when torques were refused first, (n,)
 
-    def check(self, q: Array, refused: Reason | None) -> Ending | None:
+    def check_fall(self, q: Array, refused: Reason | None) -> Ending | None:
         """
-        Return an ending if the arm falls, which is at q, (n,).
+        Return an ending if the arm, now at q, (n,), has fallen, else None.
 
         `refused` is why the law's torques may not begin though the arm moves.
         """
@@ -124,7 +124,7 @@ class FallWatcher:
             self._from = None
             return None
         self._from = q if self._from is None else self._from
-        falls = np.abs(q - self._from).max() > MIN_FALL_RAD
+        falls = np.abs(q - self._from).max() > MIN_FALL_DISTANCE_RAD
         return Cause.DISTURBED.ending(refused) if falls else None
 
 
@@ -144,7 +144,8 @@ class RepeatedPositions:
     """
 
     def __init__(self, arm: ArmDescription) -> None:
-        self._names, self._stiction, self._zero = arm.joint_names, stiction(arm), np.zeros(arm.n)
+        self._names, self._zero = arm.joint_names, np.zeros(arm.n)
+        self._stiction = stiction_torque(arm)
         self.clear()
 
     def clear(self) -> None:
@@ -155,7 +156,7 @@ class RepeatedPositions:
         self.still_s = self._dq = self._torque = self._zero
         self.stuck = self._must_move = np.zeros(len(self._zero), dtype=bool)
 
-    def check(
+    def check_positions(
         self, states: StateCheck, torque: Array | None, desired_dq: Array | None
     ) -> Ending | None:
         """
@@ -186,7 +187,7 @@ class RepeatedPositions:
             return None
         joint, self.stuck = int(stuck.argmax()), self.stuck | stuck
         position, still = float(states.q[joint]), 1e3 * float(self.still_s[joint])
-        why = Code.STANDS_STILL(joint=self._names[joint], value=position, still=still)
+        why = ReasonCode.STANDS_STILL(joint=self._names[joint], value=position, still=still)
         return Cause.POSITION_STANDS_STILL.ending(why)
 
     @property
@@ -195,10 +196,10 @@ class RepeatedPositions:
         return np.asarray(np.abs(self._dq) > MIN_MOTION_SPEED_RAD_S)
 
     @property
-    def arm_is_frozen(self) -> bool:
+    def is_arm_frozen(self) -> bool:
         """Whether all positions of an arm that moved are those of the state before."""
         return self.repeats and bool(self.still_s.all() and self._moved.any())
 
-    def extrapolated(self, q: Array) -> tuple[Array, Array]:
+    def extrapolated_state(self, q: Array) -> tuple[Array, Array]:
         """Return positions and velocities, (n,) each, as joints moved before, at measured q."""
         return q + self.still_s * self._dq, self._dq

@@ -24,11 +24,11 @@ from ..typing import Array
 
 # Delays of torques, in states: what a receiver in order may have, from which on braking with its
 # time constant is given up, and the longest that is looked for.
-SHORT_DELAY_COUNT = 5
-MIN_DELAY_COUNT = 2 * SHORT_DELAY_COUNT
+MAX_USUAL_DELAY_COUNT = 5
+MIN_WRONG_DELAY_COUNT = 2 * MAX_USUAL_DELAY_COUNT
 MAX_DELAY_COUNT = 50
 # So many of the last states are fitted: 50 ms at 1 kHz. No more than a short delay say nothing.
-FITTED_STATE_COUNT, MIN_FITTED_STATE_COUNT = MAX_DELAY_COUNT, SHORT_DELAY_COUNT + 1
+FITTED_STATE_COUNT, MIN_FITTED_STATE_COUNT = MAX_DELAY_COUNT, MAX_USUAL_DELAY_COUNT + 1
 MAX_ROTOR_INERTIA_KG_M2 = 0.25  # MuJoCo Menagerie has 0.195 for the FR3's largest
 # What was sent explains received torques if it leaves these shares of what constants leave, where
 # they are measured and where they are estimated from the motion. In 80 runs of three makes of
@@ -36,11 +36,11 @@ MAX_ROTOR_INERTIA_KG_M2 = 0.25  # MuJoCo Menagerie has 0.195 for the FR3's large
 # time where torques were mixed up, else at least 0.6, and 0.47 without measured torque.
 MAX_UNEXPLAINED_RATIO, MAX_ESTIMATED_UNEXPLAINED_RATIO = 0.5, 0.35
 # Torques below this share of the bound on noticeable ones are next to nothing.
-MIN_RECEIVED_RATIO = 0.6
+MIN_RECEIVED_TORQUE_RATIO = 0.6
 KEPT_STATE_COUNT = FITTED_STATE_COUNT + MAX_DELAY_COUNT
 
 
-def mixed_up(
+def torques_mixed_up(
     rows: Array, excessive: Array, noticeable: Array, period: float, *, measured: bool
 ) -> bool:
     """
@@ -55,19 +55,19 @@ def mixed_up(
     excess = np.abs(received - sent)
     if (excess[-1] <= excessive).all():
         return False
-    k = SHORT_DELAY_COUNT  # over which velocities are differentiated
+    k = MAX_USUAL_DELAY_COUNT  # over which velocities are differentiated
     ddq = np.zeros_like(dq)
     ddq[k:] = (dq[k:] - dq[:-k]) / (k * period)
     by_constants, by_sent, substantial = [], [], []  # of each joint with an excess
     for i in np.flatnonzero(excess[-1] > noticeable).tolist():
-        count = _states_since(excess[:, i] <= 0.5 * noticeable[i])
+        count = _state_count_since(excess[:, i] <= 0.5 * noticeable[i])
         if count < MIN_FITTED_STATE_COUNT:
             return False
         torque, size = received[-count:, i], count * noticeable[i] ** 2
-        constant, residuals = _residuals(sent, torque, ddq[-count:, i], i)
+        constant, residuals = _fit_residuals(sent, torque, ddq[-count:, i], i)
         by_constants.append(constant / size)
         by_sent.append(residuals / size)
-        substantial.append(torque @ torque > MIN_RECEIVED_RATIO**2 * size)
+        substantial.append(torque @ torque > MIN_RECEIVED_TORQUE_RATIO**2 * size)
     if not any(substantial):
         return False
     delays = min(map(len, by_sent))
@@ -79,13 +79,13 @@ def mixed_up(
     return bool(explains_all and at_best_delay[substantial].sum() < most[substantial].sum())
 
 
-def _states_since(small: Array) -> int:
+def _state_count_since(small: Array) -> int:
     """Return how many states follow the last `small` one, (N,), at most FITTED_STATE_COUNT."""
     last = np.flatnonzero(small[::-1])
     return min(FITTED_STATE_COUNT, int(last[0]) if last.size else len(small))
 
 
-def _residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[float, Array]:
+def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[float, Array]:
     """
     Return the squared residuals of a received torque: of the constant, and of each delay, (k,).
 
@@ -95,19 +95,19 @@ def _residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[fl
     delays = min(MAX_DELAY_COUNT, len(sent) - count) + 1
     u = np.lib.stride_tricks.sliding_window_view(sent[-count - delays + 1 :], count, axis=0)
     u = u[::-1]  # (delays, n, count), the shortest delay first
-    added = r - u[:SHORT_DELAY_COUNT, joint]
+    added = r - u[:MAX_USUAL_DELAY_COUNT, joint]
     added, varied = added - added.mean(axis=1, keepdims=True), a - a.mean()
-    constant = _less_inertia((added * added).sum(axis=1), added @ varied, float(varied @ varied))
+    constant = _residual_sum((added * added).sum(axis=1), added @ varied, float(varied @ varied))
     (ru, au), uu = np.moveaxis(u @ np.stack((r, a), axis=1), -1, 0), np.einsum('dnt,dnt->dn', u, u)
     signs = np.array([1.0, -1.0])[:, None, None]
-    delayed = _less_inertia(r @ r - 2.0 * signs * ru + uu, r @ a - signs * au, float(a @ a))
-    delayed[0, :MIN_DELAY_COUNT, joint] = np.inf  # in order
-    if count < MIN_DELAY_COUNT:  # few states are like those of one of many others by chance
-        return float(constant.min()), delayed[1, :SHORT_DELAY_COUNT, joint]
+    delayed = _residual_sum(r @ r - 2.0 * signs * ru + uu, r @ a - signs * au, float(a @ a))
+    delayed[0, :MIN_WRONG_DELAY_COUNT, joint] = np.inf  # in order
+    if count < MIN_WRONG_DELAY_COUNT:  # few states are like those of one of many others by chance
+        return float(constant.min()), delayed[1, :MAX_USUAL_DELAY_COUNT, joint]
     return float(constant.min()), delayed.min(axis=(0, 2))
 
 
-def _less_inertia(squared: Array, along: Array, ddq_squared: float) -> Array:
+def _residual_sum(squared: Array, along: Array, ddq_squared: float) -> Array:
     """
     Return the sum of squares of torques, less what a rotor's inertia explains best.
 

@@ -17,7 +17,7 @@ from .receivers import DECLARATION_SERVICES, ReceiverKind
 from .status import Key, NodeStatus
 from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, QOS_OVERRIDES
 from ..arm import ArmDescription
-from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, Refusal, TorqueReceiver
+from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver, TorqueRefusal
 from ..control.settings import Settings
 from ..errors import listed, SettingsError
 from ..typing import Array
@@ -93,7 +93,7 @@ class CommandReceiver:
         if before == self._published and now < self._next:
             return
         self._next = now + _LOG_PERIOD_S
-        values = {'state': receiver.state.word, Key.HELD: self.held, **self.event_counts}
+        values = {'state': receiver.state.status_word, Key.HELD: self.held, **self.event_counts}
         level, name = _LEVELS.get(receiver.state, 'WARN'), self._node.get_fully_qualified_name()
         status = NodeStatus('', name, level, receiver.state_text, values)
         self._publisher.publish(status.to_message(self._arm.name))
@@ -117,7 +117,7 @@ class CommandReceiver:
             f'({refusal.value}): {arm.n} torques in the order {", ".join(arm.joint_names)} '
             f'are needed, each finite and at most {arm.limit("effort").tolist()} N m'
         )
-        if refusal is Refusal.OTHER_PUBLISHER:
+        if refusal is TorqueRefusal.OTHER_PUBLISHER:
             sentence = (
                 f'a second sender of torques on {topic} is not followed; publishers listed there: '
                 f'{", ".join(publisher_names(self._node, topic))}'

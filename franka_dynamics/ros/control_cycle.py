@@ -16,7 +16,7 @@ from .joint_state_messages import JointStateReader, NoArmJointsError
 from .messages import float64_message_head
 from .receiver_check import ReceiverCheck
 from .term_publishers import TermPublishers
-from ..control.feedforward import ACTIVE, Feedforward, State
+from ..control.feedforward import ACTIVE_STATES, Feedforward, State
 from ..errors import JointStateError
 from ..typing import Array
 
@@ -100,7 +100,7 @@ class ControlCycle:
             self.clock_arrival, self._clock_stepped = clock, now
         self.got_state, self._diagnostics.status.arrival = True, now
         second = self._receivers.check_sequence_number(number)
-        if second and (controller.state in ACTIVE or not controller.faulty):
+        if second and (controller.state in ACTIVE_STATES or not controller.faulty):
             # Of two nodes' states one may be another arm's.
             controller.reject_state(second, now, faulty=True)
         elif self._receivers.is_first_of_another:

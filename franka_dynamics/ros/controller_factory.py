@@ -120,7 +120,7 @@ def make_controller(
     )
     controller.stop('not activated')
     terms = controller.asked.terms
-    if rubs := controller.asked.unused_friction():
+    if rubs := controller.asked.unused_friction_note():
         node.get_logger().info(rubs)
     if is_base_tilted(description):
         node.get_logger().warning(_mount_compensation_sentence(controller))

@@ -125,7 +125,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         if now >= self.due:
             # The largest since the last report, so that a short peak near the bound is reported.
             shares = controller.disturbances.largest.tolist()
-            controller.disturbances.reset_largest()
+            controller.disturbances.reset_largest_shares()
             level, message, values = self._summary(status, shares)
             own = NodeStatus('', self._name, level, message, values)
             self._status.publish(own.to_message(self._arm))  # late subscribers get the latest
@@ -143,7 +143,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'frame_id': event.goal_id,
             'reason': event.reason,
             Key.REFUSED_BY: refused_by if event.state is ReferenceState.REFUSED else '',
-            'remaining [s]': event.remaining,
+            'remaining [s]': event.remaining_time,
             Key.REMEDY: self.status.present().remedy,
         }
         text = f'reference {event.number} {event.state.value}'
@@ -155,7 +155,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             if event.state in (ReferenceState.FINISHED, ReferenceState.INTERRUPTED):
                 text += f', {error[joint]:.3g} rad from its end at {name}'
         if event.state is ReferenceState.INTERRUPTED:
-            text += f', {event.remaining:.3g} s before it'
+            text += f', {event.remaining_time:.3g} s before it'
         text += f': {event.reason}' if event.reason else ''
         bad = event.state in (ReferenceState.REFUSED, ReferenceState.INTERRUPTED) or (
             event.state is ReferenceState.FINISHED
@@ -178,7 +178,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             unusable = controller.enabled and controller.latest is None
             problem = self.status.in_words(controller.states.problem)
             level, message = 'ERROR' if unusable else 'STALE', problem
-        elif not controller.states.has_enough:
+        elif not controller.states.has_enough_states:
             level, message = 'WARN', self.status.in_words(controller.ending)
         values = {
             Key.RATE: 1.0 / controller.states.period,

@@ -36,7 +36,7 @@ from .receiver_check import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
 from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS
 from .trajectory_action import TrajectoryAction
-from ..control.feedforward import ACTIVE, Feedforward, State, Stop
+from ..control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
 from ..control.stopping import MAX_BRAKING_TIME_S
 from ..errors import FrankaDynamicsError, shortened, StartRefusedError
 from ..parameter_schema import specs
@@ -323,7 +323,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         controller.blocked = receivers.reason
         # The torque goes to zero: gravity torques are right for the target only, and this receiver
         # is another one.
-        permission, acts = receivers.state, controller.state in ACTIVE
+        permission, acts = receivers.state, controller.state in ACTIVE_STATES
         if permission is TorquePermission.REFUSED and (acts or not controller.faulty):
             controller.stop(receivers.reason, Stop.TO_ZERO)
         elif permission is TorquePermission.CHECKING and acts:

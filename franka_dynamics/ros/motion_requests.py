@@ -12,7 +12,7 @@ from .diagnostics import FeedforwardDiagnostics
 from .messages import deserialize
 from .topics import PUBLISHER_QOS, REFERENCE_QOS
 from .trajectory_messages import motion_message, parse_reference
-from ..control.ending import Code
+from ..control.ending import ReasonCode
 from ..control.feedforward import Feedforward
 from ..control.request import TrajectoryRequest
 from ..control.trajectory import Trajectory
@@ -57,7 +57,7 @@ class MotionRequests:
         try:
             request, arm = parse(), controller.description
             arguments = request.follow_arguments(arm, allow_setpoint=allow_setpoint)
-            if others := request.extra_joints(arm):
+            if others := request.extra_joint_names(arm):
                 self._log_once(
                     f"references also name {', '.join(others)}, which are not the arm's and hold "
                     'still: they are ignored'
@@ -68,10 +68,10 @@ class MotionRequests:
                 present = self._diagnostics.status.present()
                 error = NotActiveError(f'Nothing would follow the reference ({present}).')
             self._diagnostics.refused = str(error)
-            controller.reference.refuse(error, mark)
+            controller.reference.record_refusal(error, mark)
             raise error from None
         if arguments['times'] is not None and self.someone_else_follows:
-            filled, efforts = controller.asked.with_efforts(planned)
+            filled, efforts = controller.asked.motion_with_efforts(planned)
             self._filled.publish(motion_message(list(controller.names), filled, efforts))
         return planned
 
@@ -93,7 +93,7 @@ class MotionRequests:
         try:
             message = deserialize(JointTrajectory, data, 'reference', ReferenceRefusedError)
         except ReferenceRefusedError as error:
-            self._node.core.reference.refuse(error)
+            self._node.core.reference.record_refusal(error)
             return
         # A joint trajectory needs no frame, so the sender may use frame_id to mark a trajectory
         # and recognise the reports about it.
@@ -109,7 +109,7 @@ def _planned(controller: Feedforward, arguments: dict[str, Any], mark: str) -> T
     problem = controller.states.problem
     plans_only = (
         problem is not None
-        and problem.code in (Code.TOO_RARE, Code.COARSE_STAMPS)
+        and problem.code in (ReasonCode.TOO_RARE, ReasonCode.COARSE_STAMPS)
         and reference.motion is None
         and arguments.get('times') is not None
     )

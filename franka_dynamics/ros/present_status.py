@@ -10,7 +10,7 @@ from typing import Any
 from .receiver_check import ReceiverCheck
 from .topics import publisher_names
 from ..control.core_state import Status
-from ..control.ending import ADVICE, Code, Ending, Reason
+from ..control.ending import Ending, LOOP_ADVICE, Reason, ReasonCode
 from ..control.feedforward import Feedforward, Remedy, State
 
 _STATE_TIMEOUT_S = 1.0  # without joint states after which that is the reason for silence [s]
@@ -59,12 +59,12 @@ class PresentStatus:
         """Return a reason, with advice for a node's user."""
         return why.text(self._advice) if isinstance(why, (Reason, Ending)) else str(why or '')
 
-    def _advice(self, code: Code) -> str | None:
+    def _advice(self, code: ReasonCode) -> str | None:
         """Return what a node's user can do about a reason, or None."""
-        if code is Code.TOO_RARE:
+        if code is ReasonCode.TOO_RARE:
             return _RATE_ADVICE
-        old = code in (Code.TOO_OLD, Code.AHEAD, Code.OLD_AT_START)
-        return self._advice_on_clocks() if old else ADVICE.get(code)
+        old = code in (ReasonCode.TOO_OLD, ReasonCode.AHEAD, ReasonCode.OLD_AT_START)
+        return self._advice_on_clocks() if old else LOOP_ADVICE.get(code)
 
     def _advice_on_clocks(self) -> str:
         """Return what to do about stamps that are not of this node's time."""
@@ -129,7 +129,7 @@ class StatusLog:
         while controller.ends:
             ending = controller.ends.popleft()
             self._has_run = True
-            if not ending.latched:  # a fault is logged below
+            if not ending.is_latched:  # a fault is logged below
                 self._last_reason = self._present.in_words(ending)
                 self._warn(f'torques ended: {self._last_reason}', _MIN_PERIOD_S)
         seen = status.state, status.faulty, waits

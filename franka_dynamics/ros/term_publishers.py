@@ -147,7 +147,7 @@ class TermPublishers:
         Returns None if effort is not measured, and until enough good states have come.
         """
         torques = self._controller.disturbances
-        known = torques.measured and self._controller.states.has_enough
+        known = torques.measured and self._controller.states.has_enough_states
         return torques.external_torque if known else None
 
     def external_wrench(self, q: Array) -> ExternalWrench | None:

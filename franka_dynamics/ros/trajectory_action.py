@@ -188,7 +188,7 @@ class TrajectoryAction:
                 f'Nobody receives the torques on {node.receivers.topic}, so that the arm would '
                 'not move: remap ~/command to the receiver.'
             )
-        request.require_joints(core.description)
+        request.require_arm_joints(core.description)
         for name, kp in zip(core.names, core.asked.kp):
             if kp == 0.0 and np.ptp(request.positions[:, request.joint_names.index(name)]) > 0.0:
                 raise ReferenceRefusedError(

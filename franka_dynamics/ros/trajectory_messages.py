@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from .messages import float64_array, seconds, stamp_from_seconds
 from ..arm.arm_file import canonical_arm_name
 from ..arm.strict_yaml import read_mapping
-from ..control.request import require_count, TrajectoryRequest
+from ..control.request import require_point_count, TrajectoryRequest
 from ..control.trajectory import Trajectory
 from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
 from ..resources import share_directory
@@ -88,7 +88,7 @@ def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
         raise ReferenceRefusedError(
             "The reference's joint_names are empty; name the joint of each value of its points."
         )
-    require_count(len(points))
+    require_point_count(len(points))
     rows: dict[str, Array | None] = {}
     for name in _POINT_FIELDS:
         values = [np.asarray(getattr(point, name)) for point in points]

@@ -321,7 +321,9 @@ def test_braking_that_drives_a_light_joint_is_found_while_the_arm_loses_energy(
     gain, limited, driven
 ):
     terms, brake = core(MUJOCO).asked.terms, BrakingController(FER)
-    brake.limit(NOTHING + 100.0 * limited, NOTHING)  # 0.1 s, until torques are turned
+    brake.record_limited_torque(
+        NOTHING + 100.0 * limited, NOTHING
+    )  # 0.1 s, until torques are turned
     for step in range(100):
         grown = min(1.0, max(0.0, (step - 20) / 40)) * gain * FER.limit('velocity')
         dq = 2.0 * np.exp(-step / 30.0) * np.eye(7)[0] + (0.5 + grown) * np.eye(7)[6]
@@ -419,7 +421,7 @@ def test_no_recording_of_a_real_arm_comes_near_the_bounds(fer_recording, fer_1kh
     for one in (fer_recording, fer_1khz_recording):
         found, largest = DisturbanceMonitor(FER, StateLimits(), terms), 0.0
         for time, q, dq, effort in zip(one.time.tolist(), one.q, one.dq, one.effort):
-            found.observe(terms.at(time, q, dq, None), terms, effort, [], 0)
+            found.update(terms.at(time, q, dq, None), terms, effort, [], 0)
             share = float((np.abs(found.external_torque) / found.running_bound).max())
             largest = max(largest, share * (time > one.time[0] + 0.2))  # once it has settled
         assert 0.1 < largest < 0.8

@@ -19,7 +19,7 @@ from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.state_check import MAX_RESTART_COUNT, MIN_GOOD_STATE_COUNT
+from franka_dynamics.control.state_check import MAX_STATE_LOSS_COUNT, MIN_GOOD_STATE_COUNT
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import (
     ArgumentError,
@@ -381,10 +381,10 @@ def test_lost_states_and_a_clock_set_back_leave_the_reason_of_a_stop():
 
 def test_more_stops_than_allowed_within_a_minute_are_a_fault():
     script = Script()
-    for count in range(MAX_RESTART_COUNT + 2):
+    for count in range(MAX_STATE_LOSS_COUNT + 2):
         script.give(MIN_GOOD_STATE_COUNT + 20)
         running = script.core.state is State.RUNNING
-        assert running == (count <= MAX_RESTART_COUNT)
+        assert running == (count <= MAX_STATE_LOSS_COUNT)
         script.tick(100)
     assert script.core.status.faulty
 
@@ -632,7 +632,7 @@ def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
 
 def test_episodes_without_a_reset_are_no_stops_within_a_minute():
     loop = core(MUJOCO, applied_when_silent=True)
-    for _ in range(2 * MAX_RESTART_COUNT):
+    for _ in range(2 * MAX_STATE_LOSS_COUNT):
         for k in range(200):
             loop.step(HOME, STILL, 1e-3 * k)
         assert loop.state is State.RUNNING, loop.status

@@ -16,7 +16,7 @@ from franka_dynamics.control import advice
 from franka_dynamics.control.ending import Cause, Reaction, Remedy
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.wiring import mixed_up
+from franka_dynamics.control.wiring import torques_mixed_up
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import UrdfWarning
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -30,7 +30,7 @@ FR3 = load('fr3')
 @given(st.lists(st.sampled_from(Cause), min_size=1))
 def test_joined_endings_keep_the_first_reason_and_the_hardest_remedy(causes):
     endings = [cause.ending(f'{k} {cause.name}') for k, cause in enumerate(causes)]
-    joined = reduce(lambda one, later: one.joined(later), endings)
+    joined = reduce(lambda one, later: one.joined_with(later), endings)
     assert joined.why.startswith(endings[0].why) and joined.why.endswith(endings[-1].why)
     order = list(Remedy).index
     assert order(joined.remedy) == max(order(one.remedy) for one in endings)
@@ -58,7 +58,7 @@ def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
     rest = (
         np.zeros(7)
         if target == 'fci'
-        else loop.controller.acting.gravity(loop.controller.unseen.probable(np.inf)[0])
+        else loop.controller.acting.gravity(loop.controller.unseen.probable_state(np.inf)[0])
     )
     near = 0.0 if target == 'fci' else 0.2  # [N m], of the way after the stop
     np.testing.assert_allclose(torque, rest, rtol=0.0, atol=near)
@@ -171,9 +171,11 @@ def test_coarse_stamps_hide_no_reason():
 def test_a_joint_may_stick_as_its_friction_says(joint, share, desired, wrong):
     loop = Feedforward(FR3)
     for k in range(200):
-        loop.states.update(loop.states.sample(HOME, STILL, None, 1e-3 * k, None, None), 1e-3 * k)
+        loop.states.update(
+            loop.states.make_sample(HOME, STILL, None, 1e-3 * k, None, None), 1e-3 * k
+        )
         torque = share * min(1.0, k / 50) * FR3.limit('effort') * np.eye(7)[joint]
-        found = loop.repeated.check(loop.states, torque, desired * np.eye(7)[joint])
+        found = loop.repeated.check_positions(loop.states, torque, desired * np.eye(7)[joint])
     assert (found is not None) is wrong
 
 
@@ -182,9 +184,9 @@ def test_a_torque_that_grows_against_a_contact_accelerates_nothing():
     for k in range(60):
         state = terms.at(1e-3 * k, HOME, STILL, None)
         sent = [max(0.0, k - 30.0) * 0.2 * np.eye(7)[6]]  # up to 6 N m
-        monitor.observe(state, terms, None, sent, 0)
+        monitor.update(state, terms, None, sent, 0)
     assert monitor.commanded[6] > monitor.start_bound[6]
-    assert np.max(monitor.speed_gain(state, terms)) < 1e-6
+    assert np.max(monitor.speed_gain_while_turning(state, terms)) < 1e-6
 
 
 @pytest.mark.parametrize('of', [advice.MOTION, advice.COMMAND, advice.ESTIMATE])
@@ -194,7 +196,9 @@ def test_each_excess_has_causes_and_a_load_is_never_taken_for_missing_gravity_al
     for only, moves, adds in itertools.product((slice(1, 3), slice(1, 2)), *2 * [(False, True)]):
         excess = np.array([0.0, 0.0, 4.0])
         excess[only] += times * gravity[only]
-        causes = advice.causes(advice.Excess(of, excess, gravity, bound, moves, adds, 'fci', 'a'))
+        causes = advice.probable_causes(
+            advice.TorqueExcess(of, excess, gravity, bound, moves, adds, 'fci', 'a')
+        )
         assert causes
         assert 'nobody adds' not in causes or 'declared' in causes or of == advice.COMMAND
 
@@ -206,6 +210,6 @@ def test_a_push_of_some_states_is_not_taken_for_the_torque_of_another_joint():
     rows = np.zeros((60, 3, 7))
     rows[-6:, 1, 4] = -push
     rows[-9:-3, :2, 1] = push[:, None] - 0.3
-    assert not mixed_up(rows, bound, 0.5 * bound, 1e-3, measured=True)
+    assert not torques_mixed_up(rows, bound, 0.5 * bound, 1e-3, measured=True)
     rows[-6:, 0, 4] = push  # its own
-    assert mixed_up(rows, bound, 0.5 * bound, 1e-3, measured=True)
+    assert torques_mixed_up(rows, bound, 0.5 * bound, 1e-3, measured=True)

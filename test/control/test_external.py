@@ -327,8 +327,8 @@ def test_a_load_is_seen_on_recordings_of_real_arms(kg, fer_recording, fer_1khz_r
         more -= bare.inverse_dynamics(one.q, one.dq, ddq)
         found, said = DisturbanceMonitor(FER, StateLimits(), terms), []
         for time, q, dq, effort in zip(one.time.tolist(), one.q, one.dq, one.effort + more):
-            found.observe(terms.at(time, q, dq, None), terms, effort, [], 0)
-            said.append(found.load.text())
+            found.update(terms.at(time, q, dq, None), terms, effort, [], 0)
+            said.append(found.load.load_text())
         begin = np.searchsorted(one.time, one.time[0] + 2.0)
         assert not any(said[:begin])
         if kg == 0.0:
@@ -347,10 +347,10 @@ def test_a_load_is_named_while_the_arm_moves_and_changes_no_torque(target, measu
     loop = Loop(Settings(target=target, **FIRM), measures=measures, **simulation).run(0.3)
     loop.arm.set_payload(Settings(payload=payload(0.7)).payload_inertia())
     loop.run(1.0)
-    assert not loop.controller.disturbances.load.text()  # at rest
+    assert not loop.controller.disturbances.load.load_text()  # at rest
     loop.follow(multisine(FER, 8.0, 0.3))
     loop.run(1.8)
-    assert not loop.controller.disturbances.load.text()  # not yet
+    assert not loop.controller.disturbances.load.load_text()  # not yet
     loop.run(5.0)
     assert loop.controller.state is State.RUNNING
     mass, deviation = map(float, SAID.search(loop.controller.status.why).groups())

@@ -9,7 +9,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.limits import MAX_STEP_S, MIN_PERIOD_S
-from franka_dynamics.control.receiver import ReceiverState, Refusal, TorqueReceiver
+from franka_dynamics.control.receiver import ReceiverState, TorqueReceiver, TorqueRefusal
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.stopping import BRAKING_TIME_CONSTANT_S
 from franka_dynamics.control.terms import MAX_REST_SPEED_RAD_S
@@ -20,7 +20,7 @@ from .closed_loop import FER, KD, KP, Loop
 
 TIMEOUT_S = 0.05
 LARGEST_STEP = 1.0 + 1e-9  # [N m] per cycle: 1000 N m/s
-LIMIT, STILL, OTHER = FER.limit('effort'), np.zeros(7), Refusal.OTHER_PUBLISHER
+LIMIT, STILL, OTHER = FER.limit('effort'), np.zeros(7), TorqueRefusal.OTHER_PUBLISHER
 # Torques by joint that the receiver in C++ refuses as well (test/cpp_package/test_core.py).
 BEYOND = ({0: LIMIT[0] + 1e-9}, {6: -1e308}, {3: np.nan}, {3: np.inf}, {6: -LIMIT[6] - 1e-9})
 
@@ -107,7 +107,7 @@ def test_a_sender_is_followed_again_without_a_step_after_a_restart_or_a_pause():
     loop = in_motion('mujoco')
     loop.number = 0  # a restarted sender numbers its messages from 1
     loop.run(TIMEOUT_S)
-    assert loop.receiver.refused[Refusal.OTHER_PUBLISHER] > 40
+    assert loop.receiver.refused[TorqueRefusal.OTHER_PUBLISHER] > 40
     loop.run(0.2)
     for pause in (0.04, 0.06, 0.5):
         loop.sending = False
@@ -156,7 +156,7 @@ def test_a_refused_torque_of_another_sender_locks_nobody_out():
     for k in range(300):
         assert receiver.accept(np.full(7, 5.0), 1 + k) is None
         if k % 48 == 0:
-            assert receiver.accept(np.zeros(3), 50 + k) is Refusal.WRONG_SIZE
+            assert receiver.accept(np.zeros(3), 50 + k) is TorqueRefusal.WRONG_SIZE
         receiver.step(1e-3 * k, FER.home, STILL)
 
 
@@ -240,9 +240,9 @@ def test_a_torque_that_cannot_be_meant_is_refused_and_lets_its_sender_time_out(c
     for joint, value in change.items():
         torque[joint] = value
     for given in (torque[:-1], np.append(torque, 0.0), []):
-        assert receiver.accept(given, 1) is Refusal.WRONG_SIZE
+        assert receiver.accept(given, 1) is TorqueRefusal.WRONG_SIZE
     assert receiver.state is ReceiverState.WAITING
-    which = Refusal.OUT_OF_BOUNDS if np.isfinite(torque).all() else Refusal.NOT_FINITE
+    which = TorqueRefusal.OUT_OF_BOUNDS if np.isfinite(torque).all() else TorqueRefusal.NOT_FINITE
     assert receiver.accept(torque, 1) is (which if refused else None)
     assert (receiver.state is ReceiverState.FOLLOWING) is not refused
     if refused:

@@ -12,7 +12,7 @@ from scipy.interpolate import CubicSpline
 from franka_dynamics.arm import load
 from franka_dynamics.control.planning import PLANNING_TIME_CANDIDATES_S
 from franka_dynamics.control.reference import Reference
-from franka_dynamics.control.request import MAX_LATENESS_S, MAX_POINTS, TrajectoryRequest
+from franka_dynamics.control.request import MAX_LATENESS_S, MAX_POINT_COUNT, TrajectoryRequest
 from franka_dynamics.control.state_check import POSITION_TOLERANCE_RAD
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import LimitExceededError, ReferenceRefusedError
@@ -273,7 +273,7 @@ def test_no_points_bring_a_motion_to_rest_without_a_step(speed):
     assert not states[1][-1].any()
 
 
-@pytest.mark.parametrize(('count', 'velocities'), [(16, True), (MAX_POINTS, False)])
+@pytest.mark.parametrize(('count', 'velocities'), [(16, True), (MAX_POINT_COUNT, False)])
 def test_a_motion_under_way_is_replaced_without_a_step(count, velocities):
     reference, _ = swinging(0.1)
     before = run(reference, 0.0, 0.8)
@@ -535,7 +535,7 @@ def test_a_followed_motion_tells_each_event_once():
     reference.at(0.9)
     assert told(reference) == ['1 accepted a']
     reference.at(1.0)
-    assert reference.events[0].remaining == 2.0
+    assert reference.events[0].remaining_time == 2.0
     reference.at(2.0)
     assert told(reference) == ['1 following a']
     reference.at(3.0)
@@ -551,7 +551,7 @@ def test_a_stop_ends_a_motion_and_the_next_with_its_reason_and_the_time_left():
         reference.follow([HOME, HOME + 0.01], [0.0, 2.0], np.zeros((2, 7)), start=start)
     reference.at(2.0)
     reference.clear('stale')
-    found = [(one.number, one.reason, one.remaining) for one in list(reference.events)[-2:]]
+    found = [(one.number, one.reason, one.remaining_time) for one in list(reference.events)[-2:]]
     assert found == [(1, 'stale', 1.0), (2, 'stale', 4.0)]
     assert told(reference)[-2:] == ['1 interrupted ', '2 interrupted ']
     assert reference.at(3.5) is None
@@ -578,7 +578,7 @@ def test_a_stream_counts_as_one_reference_and_a_motion_ends_it():
 def test_each_event_has_the_mark_of_its_own_reference():
     reference, rest = held(), [HOME, HOME]
     reference.follow(rest, [0.0, 2.0], np.zeros((2, 7)), start=1.0, goal_id='a')
-    reference.refuse('too far', 'b')
+    reference.record_refusal('too far', 'b')
     reference.at(1.5)
     reference.follow(rest, [0.0, 1.0], np.zeros((2, 7)), start=2.0, goal_id='c')
     reference.follow(rest, [0.0, 1.0], np.zeros((2, 7)), start=3.5, goal_id='d')

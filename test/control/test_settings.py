@@ -192,11 +192,11 @@ def test_a_joint_that_no_reference_moves_may_be_as_fast_as_it_can_be_stopped(
     left, speed, gain, exceeds, moves
 ):
     controller, joint = core(), np.eye(7)[5]
-    controller.disturbances.speed_gain = lambda *_: gain * joint
+    controller.disturbances.speed_gain_while_turning = lambda *_: gain * joint
     limit = SpeedWatcher(FER, controller.disturbances)
     q = HOME + (FER.limit('upper') - HOME - left) * joint
     reference = ReferencePoint(q, speed * joint, STILL) if moves else None
     for k in range(5):
         state = StateTerms(1e-3 * k, q, speed * joint, STILL, STILL, STILL)
-        said = limit.check(state, controller.acting, 1e-3, reference)
+        said = limit.check_speeds(state, controller.acting, 1e-3, reference)
     assert bool(said) is (exceeds and not moves)

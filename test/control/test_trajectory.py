@@ -139,7 +139,7 @@ def filled(law, request, stamp, q):
     reference = Reference(FR3)
     reference.at(stamp)
     given = request.follow_arguments(FR3, allow_setpoint=False)
-    return law.with_efforts(reference.follow(**given, measured_q=q))
+    return law.motion_with_efforts(reference.follow(**given, measured_q=q))
 
 
 def test_torques_are_inverse_dynamics_at_each_point():
@@ -288,7 +288,7 @@ def with_finger(positions, velocities=0.0):
 def test_a_finger_that_holds_still_changes_nothing():
     given = with_finger(0.04)
     found, expected = given.follow_arguments(FER), request().follow_arguments(FER)
-    assert given.extra_joints(FER) == (FINGER,) and request().extra_joints(FER) == ()
+    assert given.extra_joint_names(FER) == (FINGER,) and request().extra_joint_names(FER) == ()
     assert found.keys() == expected.keys()
     for name, values in expected.items():
         np.testing.assert_array_equal(found[name], values)

@@ -18,7 +18,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from franka_dynamics.arm import LinkInertia, load, MaxwellSlipFriction, ViscousCoulombFriction
-from franka_dynamics.control.receiver import ReceiverState, Refusal
+from franka_dynamics.control.receiver import ReceiverState, TorqueRefusal
 from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.cpp_package.package import controller_arm_text
@@ -195,11 +195,11 @@ def test_it_has_the_python_controllers_torques_and_states_in_every_script(core, 
     state, cycles = 2 + 2 * n, [row for row in rows if row[0] == 'cycle']
     states = [row[state] for row in cycles]
     if name in ARMS:
-        assert set(states) == {state.word for state in ReceiverState} - {'waiting'}
+        assert set(states) == {state.status_word for state in ReceiverState} - {'waiting'}
         # For both targets the rows hold a braked arm that gets faster, and a braked arm at a
         # position beyond its limits.
         assert list(pairwise(states)).count(('braking', 'fault')) == 4
-        assert {row[2] for row in rows if row[0] == 'message'} == {'heard', *Refusal}
+        assert {row[2] for row in rows if row[0] == 'message'} == {'heard', *TorqueRefusal}
     different, count, largest = core.played(text, tmp_path)
     assert not different
     torques = np.array([row[state + 1 :] for row in cycles], dtype=float)

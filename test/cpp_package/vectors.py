@@ -145,7 +145,7 @@ def _followed(
             if motion is not None and (active or core.reference.active):
                 yield _row('reference', *np.concatenate(motion.at(stamp)))
             state = ReceiverState.FOLLOWING if core.state is State.RUNNING else ReceiverState.FAULT
-            yield _row('cycle', stamp - before, *q, *dq, state.word, *torque)
+            yield _row('cycle', stamp - before, *q, *dq, state.status_word, *torque)
             begun = True
 
 
@@ -161,8 +161,8 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     q, amplitude = np.round(arm.home_position, _DIGITS), _amplitude(arm)
     terms, brake, zero = TermModel(arm, settings), BrakingController(arm), np.zeros(arm.n)
     limiter = TorqueLimiter(arm.limit('effort'), arm.limit('effort_rate'))
-    torque = limiter.clipped(terms.gravity_to_command(q, terms.gravity(q)))
-    yield _row('cycle', _PERIOD_S, *q, *zero, ReceiverState.FOLLOWING.word, *torque)
+    torque = limiter.clip_torque(terms.gravity_to_command(q, terms.gravity(q)))
+    yield _row('cycle', _PERIOD_S, *q, *zero, ReceiverState.FOLLOWING.status_word, *torque)
     yield 'brake'
     brake.begin(zero, settings.gains(arm.n))
     stamp, push = 0.0, zero.copy()
@@ -177,9 +177,9 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
         state = terms.at(stamp, q, dq, None)
         desired = brake.torque(state, terms, zero, seconds)
         torque = limiter.limit(desired, torque, seconds)
-        brake.limit(desired, torque)
+        brake.record_limited_torque(desired, torque)
         name = ReceiverState.HOLDING if brake.at_rest else ReceiverState.BRAKING
-        yield _row('cycle', seconds, *q, *dq, name.word, *torque)
+        yield _row('cycle', seconds, *q, *dq, name.status_word, *torque)
 
 
 def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
@@ -227,7 +227,9 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
         if _FAULTS + 180 <= k < _FAULTS + 183:
             measured[-1] = arm.limit('upper')[-1] + 0.3
         torque = receiver.step(stamp, measured, moving)
-        yield _row('cycle', stamp - before, *measured, *moving, receiver.state.word, *torque)
+        yield _row(
+            'cycle', stamp - before, *measured, *moving, receiver.state.status_word, *torque
+        )
 
 
 def _messages(k: int, wave: Array, effort: Array) -> Iterator[tuple[int, Array]]:

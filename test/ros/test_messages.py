@@ -17,7 +17,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.control.feedforward import Feedforward
-from franka_dynamics.control.request import MAX_POINTS
+from franka_dynamics.control.request import MAX_POINT_COUNT
 from franka_dynamics.errors import (
     apart,
     DescriptionError,
@@ -284,9 +284,9 @@ REFUSED = {
         for error, rows in STATES.items()
     },
     ReferenceRefusedError: [
-        (lambda: points(0), 'no points', f'{MAX_POINTS}'),
+        (lambda: points(0), 'no points', f'{MAX_POINT_COUNT}'),
         (lambda: points(1, velocities=[0.0, 0.0]), 'no positions'),
-        (lambda: points(MAX_POINTS + 1, 1, positions=[0.0]), f'{MAX_POINTS + 1} points'),
+        (lambda: points(MAX_POINT_COUNT + 1, 1, positions=[0.0]), f'{MAX_POINT_COUNT + 1} points'),
         (uneven, 'velocities', '[1, 2] values', '2 joints'),
     ],
     SettingsError: [

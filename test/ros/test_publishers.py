@@ -67,7 +67,7 @@ class Publishers:
         """Return level, message and state that ~/status and the row Command have."""
         disturbances, status = self.controller.disturbances, self.diagnostics.status.present()
         level, message, values = self.diagnostics._summary(status, disturbances.largest.tolist())
-        disturbances.reset_largest()
+        disturbances.reset_largest_shares()
         return level, message, values['state']
 
 
