@@ -45,6 +45,7 @@ from .state_check import StateCheck
 from .stopping import BrakingController, UnseenArm
 from .terms import StateTerms
 from .torque_output import TorqueOutput
+from .trajectory import ReferencePoint
 from .watchers import FallWatcher, RepeatedPositions, SpeedWatcher
 
 _LOG = logging.getLogger(__name__)
@@ -157,6 +158,7 @@ class StateMachine:
             self.states.reset()
             self.state = State.SILENT
             self.latest: StateTerms | None = None
+            self.desired: ReferencePoint | None = None  # at the latest state
             final = self.ending.remedy is Remedy.CONFIGURE
             if self._wanted and not final:
                 self._record_wait(self.states.problem)

@@ -5,7 +5,7 @@ Computes the torque for each joint state, in a step of six parts.
 
 `CoreStep.step` takes each joint state through six parts, in these methods and files:
 
-1. Can the joint state be used?                `_inspect`; `state_check.py`, `watchers.py`
+1. Can the joint state be used?                `_check_state`; `state_check.py`, `watchers.py`
 2. May torques begin, by which settings?       `_begin_torques_if_allowed`; `core_state.py`
 3. Run, or brake.                              `_torque_at`; `control_law.py`, `stopping.py`
 4. Limit torque and rate, and send it.         `_torque_at`; `torque_output.py`
@@ -59,7 +59,6 @@ from .limits import MAX_STEP_S
 from .state_check import MIN_GOOD_STATE_COUNT, StampOrder, StateSample
 from .stopping import MAX_STOPPED_SPEED_RAD_S
 from .terms import StateTerms
-from .trajectory import ReferencePoint
 from ..arguments import typed
 from ..arm.friction import MAX_GAP_S
 from ..arrays import as_seconds
@@ -101,25 +100,26 @@ class CoreStep(StateMachine):
             if order is not StampOrder.NEW:
                 return self._torque_out_of_order(sample, order)
             now = sample.stamp if sample.now is None else sample.now
-            problem, reference = self._inspect(sample, now)  # part 1
+            problem = self._check_state(sample, now)  # part 1
+            if problem is None and self.repeated.is_arm_frozen:
+                return self._torque_without_state(now)  # nothing new is seen
+            self._record_state(sample, now, problem)
             if problem is not None:
                 return self._reject_state(problem, now)
-            if self.repeated.is_arm_frozen:
-                return self._torque_without_state(now)
             assert self.latest is not None, 'the state is possible'
             latest, refused, acts = self.latest, None, self.state in ACTIVE_STATES
             sent, age = list(self.output.sent), self.states.age_in_periods
             if acts:
-                torque = self._torque_at(latest, reference, now)  # parts 3 and 4
+                torque = self._torque_at(latest, now)  # parts 3 and 4
             elif self.state is State.SILENT and self.acting.adds_gravity:
                 sent = []  # the target carries the arm, or motor brakes do
             self.disturbances.update(latest, self.acting, sample.effort, sent, age)  # part 5
             if not acts:
                 refused = self._begin_torques_if_allowed(latest)  # part 2
-                latest = self.acting.at(sample.stamp, sample.q, sample.dq, reference)
+                latest = self.acting.at(sample.stamp, sample.q, sample.dq, self.desired)
                 self.latest = latest
-                torque = self._torque_at(latest, reference, now)  # parts 3 and 4
-            self._run_watchers(latest, reference, refused)  # part 6
+                torque = self._torque_at(latest, now)  # parts 3 and 4
+            self._run_watchers(latest, refused)  # part 6
             return torque
 
     def tick(self, now: float, silence: float | None = None) -> Array:
@@ -192,40 +192,40 @@ class CoreStep(StateMachine):
         self._forget_states(now)  # a further torque of this instant must not differ
         return torque
 
-    def _inspect(
-        self, sample: StateSample, now: float
-    ) -> tuple[Ending | None, ReferencePoint | None]:
-        """Return why a state cannot be used, or None, and the desired motion; record the state."""
-        states, repeated, reference = self.states, self.repeated, None
-        self.latest = None
+    def _check_state(self, sample: StateSample, now: float) -> Ending | None:
+        """Return an ending if a state cannot be used, else None; update `latest` and `desired`."""
+        states, repeated = self.states, self.repeated
+        self.latest = self.desired = None
         problem = states.check_values(sample.q, sample.dq, sample.effort, sample.stamp)
-        if problem is None:
-            problem = states.update(sample, now)
-            reference = self.reference.at(sample.stamp)
-            if problem is not None:
-                repeated.clear()
-            else:
-                torque = None if self.state is State.SILENT else self.output.last
-                problem = repeated.check_positions(states, torque, reference and reference.dq)
-                if problem is not None and self.state in ACTIVE_STATES:
-                    self.unseen.record_seen(
-                        *repeated.extrapolated_state(sample.q), now, states.possible
-                    )
-            self.latest = self.acting.at(sample.stamp, sample.q, sample.dq, reference)
-        elif states.stamp is None and self.output.in_loop:
-            states.require_radians(sample.q)  # raises
-        if problem is None and repeated.is_arm_frozen:
-            return None, None  # nothing new is seen
+        if problem is not None:
+            if states.stamp is None and self.output.in_loop:
+                states.require_radians(sample.q)
+            return problem
+        problem = states.update(sample, now)
+        self.desired = self.reference.at(sample.stamp)
+        if problem is not None:
+            repeated.clear()
+        else:
+            torque = None if self.state is State.SILENT else self.output.last
+            problem = repeated.check_positions(states, torque, self.desired and self.desired.dq)
+        self.latest = self.acting.at(sample.stamp, sample.q, sample.dq, self.desired)
+        return problem
+
+    def _record_state(self, sample: StateSample, now: float, problem: Ending | None) -> None:
+        """Record what a state says about the arm: for a stop by its model, and its friction."""
+        states, repeated, unseen = self.states, self.repeated, self.unseen
+        if self.latest is not None and problem is not None and self.state in ACTIVE_STATES:
+            if repeated.stuck.any():
+                unseen.record_seen(*repeated.extrapolated_state(sample.q), now, states.possible)
         if not states.leapt:
             believed, seen = states.believed_velocity(sample.dq), states.possible & ~repeated.stuck
-            self.unseen.record_seen(sample.q, believed, now, seen)
+            unseen.record_seen(sample.q, believed, now, seen)
         if self.latest is not None and self.acting.friction.model is not None:
             self.acting.friction.update(sample.stamp, sample.q)
         if problem is None:
             states.accept_latest()
             if not states.contradicted:  # else velocities cannot say that the arm rests
-                self.unseen.end_stop()
-        return problem, reference
+                unseen.end_stop()
 
     def _warn_while_waiting(self) -> None:
         """Log after many silent states why no torque is sent though the user wants torques."""
@@ -285,13 +285,13 @@ class CoreStep(StateMachine):
         return self._bound_violation() if judged else None
 
     # 3. Run, or brake --------------------------------------------------------------------------
-    def _torque_at(self, state: StateTerms, reference: ReferencePoint | None, now: float) -> Array:
+    def _torque_at(self, state: StateTerms, now: float) -> Array:
         """Return the torque at a usable state, (n,) [N m], and send it."""
         states, brake = self.states, self.brake
         if self.state is State.RUNNING:
-            if self.asked.pulls and reference is None:
+            if self.asked.pulls and self.desired is None:
                 self.reference.hold(state.q)
-            desired = self.ramp.torque(self.asked, state, reference, self.output.last)
+            desired = self.ramp.torque(self.asked, state, self.desired, self.output.last)
         elif self.state in ACTIVE_STATES:
             found = self.disturbances.commanded
             desired = brake.torque(state, self.acting, found, states.elapsed, states.age)
@@ -361,9 +361,7 @@ class CoreStep(StateMachine):
         return torque if acts and np.isfinite(torque).all() else np.zeros_like(torque)
 
     # 6. Must torques end? ----------------------------------------------------------------------
-    def _run_watchers(
-        self, state: StateTerms, reference: ReferencePoint | None, refused: Reason | None
-    ) -> None:
+    def _run_watchers(self, state: StateTerms, refused: Reason | None) -> None:
         """Brake the arm or end its torques if a watcher finds it fast, falling or disturbed."""
         active, by = self.state in ACTIVE_STATES, (state, self.acting, self.states.elapsed)
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
@@ -375,7 +373,7 @@ class CoreStep(StateMachine):
         found = [  # in the order of priority; all look
             self.falls.check_fall(state.q, refused if falls else None),
             self.disturbances.check_bounds(*by, active, carries),
-            self.speeds.check_speeds(*by, reference) if carries else None,
+            self.speeds.check_speeds(*by, self.desired) if carries else None,
         ]
         ending = next(filter(None, found), None)
         if ending is not None:
