@@ -14,7 +14,7 @@ from pathlib import Path
 import re
 
 from franka_dynamics.arm import load
-from franka_dynamics.arm.friction import MAX_GAP_S
+from franka_dynamics.arm.friction import MAX_STATE_GAP_S
 from franka_dynamics.cli._options import MOUNT_OFFSETS
 from franka_dynamics.control import (
     control_law,
@@ -226,7 +226,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/check-a-model.md': [
             (
                 'joint axes within {} m and {} rad',
-                (comparison.GEOMETRY_ROUNDING, comparison.GEOMETRY_ROUNDING),
+                (comparison.MAX_GEOMETRY_ROUNDING, comparison.MAX_GEOMETRY_ROUNDING),
             ),
             (
                 "relative to the arm's largest torque, may be at most {}",
@@ -256,7 +256,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('Below {} Hz (`period`)', (1.0 / feedforward['period'],)),
         ],
         'docs/theory/friction.md': [
-            ('a gap of more than {} ms', (1e3 * MAX_GAP_S,)),
+            ('a gap of more than {} ms', (1e3 * MAX_STATE_GAP_S,)),
             ('reduced by {} standard deviations', (terms.FRICTION_MARGIN_STD_COUNT,)),
             (
                 'reference velocity of {} rad/s no friction is commanded, from {} rad/s on',

@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin, get_type_hints, TypeVar, Union
 
 import numpy as np
 
-from .errors import ArgumentError, shown
+from .errors import ArgumentError, short_repr
 
 _Function = TypeVar('_Function', bound=Callable[..., Any])
 # What annotations mean, and the types whose values they allow.
@@ -28,17 +28,17 @@ _PLAIN: dict[type, tuple[str, tuple[type, ...]]] = {
     object: ('anything', (object,)),
     Callable: ('a function', (Callable,)),  # type: ignore[dict-item]
 }
-_NO_LISTS = (str, bytes, set, frozenset, Mapping)
+_NON_LIST_TYPES = (str, bytes, set, frozenset, Mapping)
 
 
-def typed(function: _Function) -> _Function:
+def checks_arguments(function: _Function) -> _Function:
     """
     Return a function or class that raises ArgumentError for an argument of no declared type.
 
     What arrays, enumerations and objects that may be named must be, the function itself says.
     """
     if isinstance(function, type):
-        function.__init__ = typed(function.__init__)  # type: ignore[misc]
+        function.__init__ = checks_arguments(function.__init__)  # type: ignore[misc]
         return function
     signature = inspect.signature(function)
 
@@ -49,32 +49,34 @@ def typed(function: _Function) -> _Function:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError:  # Python's own, which names the function
             return function(*args, **kwargs)
-        hints = _hints(function)
+        hints = _annotations(function)
         for name, value in given.items():
             several = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
             for key, one in value.items() if several else [(name, value)]:
                 hint = hints.get(name, object)  # `self` has none
-                if not _matches(one, hint):
-                    raise ArgumentError(f'{key} is {shown(one)}, but must be {_words(hint)}.')
+                if not _is_of_type(one, hint):
+                    raise ArgumentError(
+                        f'{key} is {short_repr(one)}, but must be {_type_text(hint)}.'
+                    )
         return function(*args, **kwargs)
 
     return checked  # type: ignore[return-value]
 
 
 @cache
-def _hints(owner: Any) -> dict[str, Any]:
+def _annotations(owner: Any) -> dict[str, Any]:
     """Return a function's evaluated annotations by the arguments' names."""
     return get_type_hints(owner)
 
 
-def _matches(value: Any, hint: Any) -> bool:
+def _is_of_type(value: Any, hint: Any) -> bool:
     """Return whether a value is of an annotated type."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
         # An arm, say, as an object, or by its name or file: the function converts it.
         classes = {one for one in inner if isinstance(one, type)}
         converted = str in classes and len(classes) == len(inner) and not _PLAIN.keys() >= classes
-        return converted or any(_matches(value, one) for one in inner)
+        return converted or any(_is_of_type(value, one) for one in inner)
     if kind in _PLAIN:
         if getattr(value, 'ndim', None) == 0:  # of NumPy, JAX, PyTorch
             value = value.item()
@@ -91,31 +93,31 @@ def _matches(value: Any, hint: Any) -> bool:
         return True
     if kind is Mapping:
         return isinstance(value, Mapping) and all(
-            _matches(key, inner[0]) and _matches(one, inner[1]) for key, one in value.items()
+            _is_of_type(key, inner[0]) and _is_of_type(one, inner[1]) for key, one in value.items()
         )
     if kind in (Sequence, tuple):
-        listed = isinstance(value, Collection) and not isinstance(value, _NO_LISTS)
+        listed = isinstance(value, Collection) and not isinstance(value, _NON_LIST_TYPES)
         listed = listed and getattr(value, 'ndim', 1) > 0
         fixed = kind is tuple and ... not in inner
         each = inner if fixed else inner[:1] * (len(value) if listed else 0)
-        return listed and len(value) == len(each) and all(map(_matches, value, each))
+        return listed and len(value) == len(each) and all(map(_is_of_type, value, each))
     return getattr(kind, '_is_protocol', False) or isinstance(value, kind)
 
 
-def _words(hint: Any) -> str:
+def _type_text(hint: Any) -> str:
     """Return the annotated type in words."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
-        return ' or '.join(dict.fromkeys(map(_words, sorted(inner, key=_is_not_none))))
+        return ' or '.join(dict.fromkeys(map(_type_text, sorted(inner, key=_is_not_none))))
     if kind is Mapping:
-        return f'a mapping of {_words(inner[0])} to {_words(inner[1])}'
+        return f'a mapping of {_type_text(inner[0])} to {_type_text(inner[1])}'
     if kind is tuple and ... not in inner:
-        return f'({", ".join(map(_words, inner))})'
+        return f'({", ".join(map(_type_text, inner))})'
     if kind in (Sequence, tuple):
-        return f'a list of {_words(inner[0])}'
+        return f'a list of {_type_text(inner[0])}'
     return _PLAIN[kind][0] if kind in _PLAIN else getattr(kind, '__name__', f'{kind}')
 
 
 def _is_not_none(hint: Any) -> bool:
-    """Return whether an annotation is another than None, which is named first."""
+    """Return whether an annotation is not None, to sort None first."""
     return hint is not NoneType

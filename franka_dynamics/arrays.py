@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .errors import JointVectorError, shortened
+from .errors import JointVectorError, short_text
 from .typing import Array, ArrayLike
 
 _MAX_SHOWN_CHARACTERS = 200
 # NumPy would take '40' for 40, 1 + 2j for 1, None for NaN, a date for its number of days.
-_NO_REAL_NUMBERS = {
+_WORDS_BY_UNREAL_DTYPE = {
     **dict.fromkeys('SU', 'text'),
     **dict.fromkeys('Mm', 'dates'),
     **{'b': 'truth values', 'c': 'complex', 'O': 'no numbers', 'V': 'a table'},
@@ -32,14 +32,14 @@ class ComparedByValue:
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other is of this class, with equal values in all fields."""
-        return type(self) is type(other) and _values(self) == _values(other)
+        return type(self) is type(other) and _field_values(self) == _field_values(other)
 
     def __hash__(self) -> int:
         """Return a hash of the fields' values."""
-        return hash(_values(self))
+        return hash(_field_values(self))
 
 
-def _values(owner: Any) -> tuple[Any, ...]:
+def _field_values(owner: Any) -> tuple[Any, ...]:
     """Return a dataclass's fields, arrays as their shapes and numbers (-0.0 equals 0.0)."""
     return tuple(
         (value.shape, *value.ravel().tolist()) if isinstance(value, np.ndarray) else value
@@ -47,7 +47,7 @@ def _values(owner: Any) -> tuple[Any, ...]:
     )
 
 
-def freeze(owner: object, error: type[Exception], what: str, **shapes: Shape) -> None:
+def freeze_arrays(owner: object, error: type[Exception], what: str, **shapes: Shape) -> None:
     """
     Replace fields of a dataclass by read-only float arrays of checked shape and finite numbers.
 
@@ -104,11 +104,11 @@ def as_array(
     def wrong(found: str) -> Exception:
         """Return the error to raise, with what was found."""
         expected = f'{shape}'.replace('None', 'k').replace('Ellipsis', '...')
-        text = f'{words} must be finite numbers of shape {expected}; got {abbreviated(given)}'
+        text = f'{words} must be finite numbers of shape {expected}; got {array_text(given)}'
         return error(f'{text}{found}.')
 
     try:
-        array = np.array(_real_numbers(given), dtype=float, order='C')
+        array = np.array(_as_real_array(given), dtype=float, order='C')
     except ValueError:
         raise wrong('') from None
     except TypeError as reason:
@@ -130,17 +130,17 @@ def as_array(
     return array
 
 
-def _real_numbers(given: object) -> np.ndarray:
+def _as_real_array(given: object) -> np.ndarray:
     """Return values as an array; TypeError that says what they are if they are no real numbers."""
     values = np.asarray(given)
     if isinstance(given, np.ma.MaskedArray):
         raise TypeError('masked; give .filled(nan)')
-    if values.dtype.kind in _NO_REAL_NUMBERS:
-        raise TypeError(_NO_REAL_NUMBERS[values.dtype.kind])
+    if values.dtype.kind in _WORDS_BY_UNREAL_DTYPE:
+        raise TypeError(_WORDS_BY_UNREAL_DTYPE[values.dtype.kind])
     return values
 
 
-def abbreviated(values: object) -> str:
+def array_text(values: object) -> str:
     """Return an array as one line of text of at most 203 characters."""
     try:
         text = np.array2string(np.asarray(values), threshold=16, precision=6).replace('\n', '')
@@ -184,10 +184,10 @@ def joint_values(
 
     """
     try:
-        vector, n = np.asarray(_real_numbers(values), dtype=float), len(joints)
+        vector, n = np.asarray(_as_real_array(values), dtype=float), len(joints)
     except (TypeError, ValueError) as error:
         raise JointVectorError(
-            f'{name} cannot be read as numbers ({shortened(str(error))}); give one number per '
+            f'{name} cannot be read as numbers ({short_text(str(error))}); give one number per '
             f'joint{arm and f" of {arm}"}, ordered {", ".join(joints)}.'
         ) from error
     fits = vector.shape[-1:] == (n,) and (stack or vector.ndim == 1)

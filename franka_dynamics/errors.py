@@ -13,17 +13,17 @@ _MAX_LISTED = 12
 _Member = TypeVar('_Member', bound=Enum)
 
 
-def shortened(text: str, max_length: int = _MAX_SHOWN_CHARACTERS) -> str:
+def short_text(text: str, max_length: int = _MAX_SHOWN_CHARACTERS) -> str:
     """Return a string of at most `max_length` characters unchanged, else its start and length."""
     return text if len(text) <= max_length else f'{text[:max_length]}... ({len(text)} characters)'
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return a value as Python writes it, in one line of at most 60 characters and its length."""
-    return shortened(' '.join(repr(value).split()))
+    return short_text(' '.join(repr(value).split()))
 
 
-def nearest(text: str, names: Iterable[str]) -> str:
+def nearest_name(text: str, names: Iterable[str]) -> str:
     """Return the most similar of `names` to `text`, ignoring case; '' if none is similar."""
     by_small = {name.lower(): name for name in names}
     near = get_close_matches(text.lower(), by_small)
@@ -31,18 +31,18 @@ def nearest(text: str, names: Iterable[str]) -> str:
     return by_small[min(near, key=lambda name: name[:1] != text[:1].lower())] if near else ''
 
 
-def listed(names: Sequence[object]) -> str:
+def name_list(names: Sequence[object]) -> str:
     """
     Return names or numbers, joined by commas, for an error message; at most 12 of them.
 
     Only the shown items are formatted, because formatting a million numbers would delay a control
     cycle by a second.
     """
-    shown = ', '.join(shortened(str(name)) for name in names[:_MAX_LISTED])
-    return shown if len(names) <= _MAX_LISTED else f'{shown}, ... ({len(names)} in all)'
+    short_repr = ', '.join(short_text(str(name)) for name in names[:_MAX_LISTED])
+    return short_repr if len(names) <= _MAX_LISTED else f'{short_repr}, ... ({len(names)} in all)'
 
 
-def apart(value: float | str, bound: float | str, digits: int = 3) -> tuple[str, ...]:
+def distinct_texts(value: float | str, bound: float | str, digits: int = 3) -> tuple[str, ...]:
     """Return two values as text; numbers with as many digits as tell them apart."""
     for count in range(digits, 18):
         texts = tuple(
@@ -77,7 +77,7 @@ def as_enum(
         return kind(word)
     except ValueError:
         choices = ', '.join(str(each.value) for each in kind)
-        raise error(f'{name} is {shown(word)}, but must be one of: {choices}.') from None
+        raise error(f'{name} is {short_repr(word)}, but must be one of: {choices}.') from None
 
 
 class ArgumentError(FrankaDynamicsError, TypeError):

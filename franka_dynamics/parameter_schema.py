@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from .errors import SettingsError, shortened
+from .errors import SettingsError, short_text
 from .resources import share_directory
 
 _UNIT = re.compile(r'\[([^]]+)\]')
@@ -90,7 +90,7 @@ def check(spec: ParameterSpec, value: Any) -> None:
     """
     if spec.choices and not (isinstance(value, str) and value in spec.choices):
         raise SettingsError(
-            f'{spec.name} is {shortened(repr(value))}; the choices are '
+            f'{spec.name} is {short_text(repr(value))}; the choices are '
             f'{", ".join(map(repr, spec.choices))}.'
         )
     if spec.bounds and not spec.bounds[0] <= value <= spec.bounds[1]:

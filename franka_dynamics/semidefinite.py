@@ -24,18 +24,18 @@ class Cone(NamedTuple):
     slope: Array
 
 
-def nonnegative(constant: ArrayLike, slope: ArrayLike) -> Cone:
+def nonnegative_cone(constant: ArrayLike, slope: ArrayLike) -> Cone:
     """Return the constraint that all of constant (k,) + slope (k, N) x is nonnegative."""
     rows = np.asarray(slope, dtype=float)
     return Cone('NonnegativeConeT', (len(rows),), np.broadcast_to(constant, len(rows)), rows)
 
 
-def zero(constant: Array, slope: Array) -> Cone:
+def zero_cone(constant: Array, slope: Array) -> Cone:
     """Return the constraint that constant (k,) + slope (k, N) x is zero."""
     return Cone('ZeroConeT', (len(constant),), constant, slope)
 
 
-def definite(constant: Array, slope: Array) -> Cone:
+def psd_cone(constant: Array, slope: Array) -> Cone:
     """Return the constraint that constant (k, k) + slope (k, k, N) x is positive semidefinite."""
     column, row = np.tril_indices(len(constant))  # the upper triangle, column by column
     scale = np.where(row == column, 1.0, np.sqrt(2.0))
@@ -43,7 +43,7 @@ def definite(constant: Array, slope: Array) -> Cone:
     return Cone('PSDTriangleConeT', (len(constant),), scale * constant[row, column], rows)
 
 
-def below_logarithm(low: int, high: int, count: int) -> Cone:
+def exponential_cone(low: int, high: int, count: int) -> Cone:
     """Return the constraint of `count` unknowns that x[low] <= ln x[high]."""
     slope = np.zeros((3, count))
     slope[0, low] = slope[2, high] = 1.0
@@ -54,7 +54,7 @@ def minimiser(
     quadratic: Array, linear: Array, cones: Sequence[Cone], *, inaccurate: bool = True
 ) -> Array | None:
     """
-    Return x (N,) with the least x' quadratic x / 2 + linear x under constraints, or None.
+    Return x (N,) with the least x' quadratic x / 2 + linear x under constraints, else None.
 
     None is returned if the solver finds no minimum; with `inaccurate` one to an accuracy of 5e-5
     will do. Raises MissingDependencyError if Clarabel or SciPy is not installed.

@@ -12,7 +12,7 @@ from enum import Enum
 
 import numpy as np
 
-from .errors import as_enum, InertiaError, RigidMotionError, shown
+from .errors import as_enum, InertiaError, RigidMotionError, short_repr
 from .typing import Array, ArrayLike
 
 
@@ -23,10 +23,10 @@ class JointKind(str, Enum):
     PRISMATIC = 'prismatic'
 
 
-# Below the angle _SERIES_BELOW [rad] (x - sin x)/x^3 is taken from its series, cut after x^4: the
-# next term, x^6/362880, is below 2e-16. Above _SERIES_BELOW cancellation in x - sin x causes a
-# relative error of eps/x^2, which multiplication by [phi]^2 compensates.
-_SERIES_BELOW = 0.02
+# Below this angle (x - sin x)/x^3 is taken from its series, cut after x^4: the next term,
+# x^6/362880, is below 2e-16. Above it cancellation in x - sin x causes a relative error of
+# eps/x^2, which multiplication by [phi]^2 compensates.
+_MAX_SERIES_ANGLE_RAD = 0.02
 
 
 def cross(first: Array, second: Array) -> Array:
@@ -84,7 +84,7 @@ def hat(vector: ArrayLike) -> Array:
 def exp3(phi: ArrayLike) -> Array:
     """Return the rotation exp([phi]) of a rotation vector (..., 3) [rad], shape (..., 3, 3)."""
     vector = np.asarray(phi, dtype=float)
-    sine, versine, _ = _coefficients(vector)
+    sine, versine, _ = _exponential_coefficients(vector)
     cross = hat(vector)
     return np.eye(3) + sine * cross + versine * (cross @ cross)  # Rodrigues' formula
 
@@ -108,7 +108,7 @@ def exp6(twist: ArrayLike, angle: ArrayLike = 1.0) -> Array:
     """
     scaled = np.asarray(twist, dtype=float) * np.asarray(angle, dtype=float)[..., None]
     phi = scaled[..., 3:]
-    sine, versine, rest = _coefficients(phi)
+    sine, versine, rest = _exponential_coefficients(phi)
     cross = hat(phi)
     square = cross @ cross
     left = np.eye(3) + versine * cross + rest * square
@@ -144,10 +144,10 @@ def log3(rotation: ArrayLike) -> Array:
     return vector * (angle / np.where(length == 0.0, 1.0, length))[..., None]
 
 
-def _coefficients(phi: Array) -> tuple[Array, Array, Array]:
+def _exponential_coefficients(phi: Array) -> tuple[Array, Array, Array]:
     """Return sin x/x, (1 - cos x)/x^2 and (x - sin x)/x^3 for x = |phi|, each (..., 1, 1)."""
     x = np.linalg.norm(phi, axis=-1)[..., None, None]
-    small = x < _SERIES_BELOW
+    small = x < _MAX_SERIES_ANGLE_RAD
     safe = np.where(small, 1.0, x)
     rest = np.where(small, 1 / 6 - x**2 / 120 + x**4 / 5040, (safe - np.sin(safe)) / safe**3)
     # numpy's sinc is sin(pi x)/(pi x) and handles zero; 1 - cos x = 2 sin^2(x/2) does not cancel.
@@ -213,7 +213,7 @@ def joint_twist(axis: ArrayLike, point: ArrayLike, kind: JointKind = JointKind.R
     return np.concatenate((-np.cross(direction, foot), direction), axis=-1)
 
 
-def rpy(roll: float, pitch: float, yaw: float) -> Array:
+def rpy_rotation(roll: float, pitch: float, yaw: float) -> Array:
     """Return the rotation (3, 3) Rz(yaw) Ry(pitch) Rx(roll) of URDF's fixed angles [rad]."""
     (cr, cp, cy), (sr, sp, sy) = np.cos((roll, pitch, yaw)), np.sin((roll, pitch, yaw))
     return np.array(
@@ -238,7 +238,7 @@ def inverse_transform(transform: ArrayLike) -> Array:
 
 # If the cosine of the pitch is below _GIMBAL_LOCK, roll and yaw turn about parallel axes and only
 # their sum or difference is defined.
-_GIMBAL_LOCK = 1e-9
+_MIN_GIMBAL_COSINE = 1e-9
 
 
 def pose_from_xyz_rpy(xyz: ArrayLike, angles: ArrayLike) -> Array:
@@ -258,7 +258,7 @@ def pose_from_xyz_rpy(xyz: ArrayLike, angles: ArrayLike) -> Array:
 
     """
     pose = np.eye(4)
-    pose[:3, :3] = rpy(*np.asarray(angles, dtype=float))
+    pose[:3, :3] = rpy_rotation(*np.asarray(angles, dtype=float))
     pose[:3, 3] = np.asarray(xyz, dtype=float)
     return pose
 
@@ -268,14 +268,14 @@ def rpy_from_rotation(rotation: ArrayLike) -> Array:
     R = np.asarray(rotation, dtype=float)
     cos_pitch = float(np.hypot(R[0, 0], R[1, 0]))
     pitch = np.arctan2(-R[2, 0], cos_pitch)
-    if cos_pitch < _GIMBAL_LOCK:
+    if cos_pitch < _MIN_GIMBAL_COSINE:
         return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
 # Largest allowed error of an entry of R R^T = 1: above rounding errors, far below the error of a
 # mistyped entry.
-_RIGID_EPS = 1e-9
+_RIGID_TOLERANCE = 1e-9
 
 
 def rigid_transform(transform: ArrayLike) -> Array:
@@ -294,12 +294,12 @@ def rigid_transform(transform: ArrayLike) -> Array:
     except (TypeError, ValueError):
         matrix = np.zeros(0)
     if matrix.shape != (4, 4):
-        given = shown(transform)
+        given = short_repr(transform)
         raise InertiaError(f'A transform needs numbers of shape (4, 4); got {given}.')
     rotation = matrix[:3, :3]
     rigid = (
         np.isfinite(matrix).all()
-        and np.abs(rotation @ rotation.T - np.eye(3)).max() <= _RIGID_EPS
+        and np.abs(rotation @ rotation.T - np.eye(3)).max() <= _RIGID_TOLERANCE
         and np.linalg.det(rotation) > 0.0
         and np.array_equal(matrix[3], (0, 0, 0, 1))
     )
@@ -325,7 +325,7 @@ def cos_sin(angle: float) -> tuple[float, float]:
     return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters]
 
 
-def snapped(angle: float, step: float, within: float) -> float:
+def snapped_angle(angle: float, step: float, within: float) -> float:
     """Return an angle [rad], or the nearest multiple of `step` if closer to it than `within`."""
     multiple = round(angle / step) * step + 0.0
     return multiple if abs(angle - multiple) < within else angle

@@ -18,7 +18,7 @@ from franka_dynamics.spatial import (
     log3,
     pose_from_xyz_rpy,
     rigid_transform,
-    rpy,
+    rpy_rotation,
 )
 
 from .agreement import refuses
@@ -62,7 +62,7 @@ def test_adjoint_inverses_and_bracket_are_those_of_the_matrices():
 def test_roll_pitch_yaw_agrees_with_scipys_matrix():
     angles = (0.4, -1.1, 2.3)
     expected = Rotation.from_euler('xyz', angles).as_matrix()  # lower case: about fixed axes
-    np.testing.assert_allclose(rpy(*angles), expected, rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(rpy_rotation(*angles), expected, rtol=0.0, atol=ATOL)
 
 
 def test_the_logarithm_of_a_rotation_gives_its_vector_back():

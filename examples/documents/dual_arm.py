@@ -17,7 +17,7 @@ from franka_dynamics.arm.bodies import Box
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.codegen.equations import customised_equations, Quantity
 from franka_dynamics.codegen.file_text import operation_count
-from franka_dynamics.dynamics.body_tree import BASE, BodyTree
+from franka_dynamics.dynamics.body_tree import BASE_BODY, BodyTree
 from franka_dynamics.dynamics.derivatives import dynamics_derivatives, tree_motion
 from franka_dynamics.identification.base_parameters import base_parameters
 from franka_dynamics.resources import share_directory
@@ -40,7 +40,7 @@ def dual_arm() -> BodyTree:
     """Return the tree of the waist and both arms, 15 joints; the waist carries the arms' bases."""
     described = load('fr3')
     arm, waist, base = BodyTree.from_description(described), WAIST, described.base_link
-    parents, placements, names = [BASE], [np.eye(4)[None]], ['waist']
+    parents, placements, names = [BASE_BODY], [np.eye(4)[None]], ['waist']
     for side, prefix in ((1.0, 'left_'), (-1.0, 'right_')):
         placed = np.array(arm.placements)
         placed[0] = shoulder(side) @ placed[0]

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from franka_dynamics.arm import LinkInertia
-from franka_dynamics.dynamics.body_tree import BASE, BodyTree
+from franka_dynamics.dynamics.body_tree import BASE_BODY, BodyTree
 from franka_dynamics.dynamics.closed_chain import ClosedChain, Loop
 from franka_dynamics.mesh.mesh import mesh_inertia, TriangleMesh
 from franka_dynamics.spatial import joint_twist
@@ -54,7 +54,7 @@ def spherical_five_bar(inertias=None):
     """
     links = inertias or [mesh_inertia(mesh, DENSITY) for mesh in five_bar_meshes()]
     tree = BodyTree(
-        parents=(BASE, 0, 1, BASE, 3),
+        parents=(BASE_BODY, 0, 1, BASE_BODY, 3),
         placements=np.tile(np.eye(4), (5, 1, 1)),  # at q = 0 all frames are the space frame
         twists=joint_twist(five_bar_axes(), np.zeros(3)),
         inertias=(*links, LinkInertia.zero()),

@@ -29,9 +29,9 @@ QUANTITIES = {
 def formulas(what: str, given: str) -> str:
     """Return the formulas as text; `given` is the arm, for the RPR report python or latex."""
     if what == 'rpr':
-        from franka_dynamics.rpr.symbolic import as_latex, as_text, rpr_report
+        from franka_dynamics.rpr.symbolic import latex_text, python_text, rpr_report
 
-        return (as_latex if given == 'latex' else as_text)(rpr_report())
+        return (latex_text if given == 'latex' else python_text)(rpr_report())
     arm = fd.load(given)
     return python_module(
         [fd.customised_equations(arm, one, parameters='run_time') for one in QUANTITIES[what]]

@@ -12,16 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from . import typed_file
 from .bodies import Body, InertiaReferencePoint, Pose
-from .consistency import repaired
+from .consistency import repaired_arm
 from .description import ArmDescription
 from .fields import ArmFields
 from .hand_file import available_hands, hand_file_path, hand_frames, is_file_name, load_hand
 from .inertia import LinkInertia
 from .strict_yaml import yaml_text
-from .typed_file import decode, dotted_path, encode, FieldError, Positive, prepend_keys, read_typed
+from .typed_file import decode, dotted_path, encode, FieldError, prepend_keys, read_typed
 from .units import require_units
-from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, nearest, UnknownArmError
+from .. import errors
+from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, UnknownArmError
 from ..names import AS_LISTED, NO_HAND, REPAIRS
 from ..resources import share_directory
 from ..spatial import rpy_from_rotation
@@ -29,7 +31,7 @@ from ..spatial import rpy_from_rotation
 # Other names of shipped arms: 'panda' loads the fer with its joints named panda_joint1, ... Franka
 # sold its first arm as Panda.
 ARM_NAME_ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
-_URDF_ENDINGS = ('.urdf', '.xml', '.xacro', '.sdf')  # SDF is refused by its own sentence
+_MODEL_ENDINGS = ('.urdf', '.xml', '.xacro', '.sdf')  # SDF is refused by its own sentence
 _FILE_START = 'an arm file starts with name, convention, joints, inertial_sets'
 
 
@@ -41,7 +43,7 @@ class InertialSet:
     notes: str = ''
     inertia_about: InertiaReferencePoint | None = None
     hand: str = NO_HAND
-    rounding: Positive | None = None
+    rounding: typed_file.PositiveFloat | None = None
     repairs: tuple[str, ...] = ()
     links: tuple[Body, ...]
     base_link: Body | None = None
@@ -55,9 +57,9 @@ class InertialSet:
                 'hand file',
                 'hand',
             )
-        self.inertias()
+        self.link_inertias()
 
-    def inertias(self) -> tuple[LinkInertia, ...]:
+    def link_inertias(self) -> tuple[LinkInertia, ...]:
         """Return each link's mass, first moment and inertia about its DH frame's origin."""
         found = []
         for i, body in enumerate(self.links):
@@ -65,7 +67,7 @@ class InertialSet:
                 found.append(body.link_inertia(self.inertia_about))
         return tuple(found)
 
-    def stated(self, body: Body | None) -> LinkInertia | None:
+    def inertia_of(self, body: Body | None) -> LinkInertia | None:
         """Return the inertia of the base or the payload about its frame's origin, if stated."""
         return None if body is None else body.link_inertia(self.inertia_about)
 
@@ -144,7 +146,7 @@ def load(
     prefix: str = '',
     repair: str | None = None,
 ) -> ArmDescription:
-    """Load an arm by its shipped name or from an arm file, as `franka_dynamics.load` describes."""
+    """Return a shipped arm, or the arm of an arm file, as `franka_dynamics.load` describes."""
     path, file = _arm_path(arm), read_arm_file(arm)
     if repair not in (None, *REPAIRS):
         raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIRS)}.')
@@ -174,19 +176,19 @@ def load(
         )
     # The last link is repaired together with its hand, within the rounding of the inertial set, as
     # if the hand's numbers were exact.
-    return repaired(description)
+    return repaired_arm(description)
 
 
 def _description(file: ArmFile, inertial_set: str, path: str) -> ArmDescription:
     """Return the arm of a file with one of its inertial sets, and the hand in that."""
     inertial = file.inertial_sets[inertial_set]
-    payload = inertial.stated(inertial.payload) or LinkInertia.zero()
+    payload = inertial.inertia_of(inertial.payload) or LinkInertia.zero()
     hand = 0.0 if inertial.hand == NO_HAND else load_hand(inertial.hand).mass
     return ArmDescription(
         **file.shared_fields(),
-        links=inertial.inertias(),
+        links=inertial.link_inertias(),
         base=np.eye(4) if file.base is None else file.base.matrix(),
-        base_link=inertial.stated(inertial.base_link),
+        base_link=inertial.inertia_of(inertial.base_link),
         inertial_set=inertial_set,
         source=inertial.source,
         hand=inertial.hand,
@@ -228,7 +230,9 @@ def _with_hand_frames(description: ArmDescription) -> ArmDescription:
 
 def is_robot_model(arm: object) -> bool:
     """Return whether `arm` is URDF or MJCF text, or a path ending as those files or xacro do."""
-    return isinstance(arm, (str, Path)) and (is_urdf_text(arm) or str(arm).endswith(_URDF_ENDINGS))
+    return isinstance(arm, (str, Path)) and (
+        is_urdf_text(arm) or str(arm).endswith(_MODEL_ENDINGS)
+    )
 
 
 def is_urdf_text(arm: object) -> bool:
@@ -237,7 +241,7 @@ def is_urdf_text(arm: object) -> bool:
 
 
 def canonical_arm_name(arm: str | Path) -> str:
-    """Return an arm's name in lower case with _ for . and -, as fr3v2_1 for FR3v2.1."""
+    """Return an arm's name in lower case, dots and hyphens as underscores: fr3v2_1."""
     return str(arm).lower().replace('.', '_').replace('-', '_')
 
 
@@ -262,7 +266,7 @@ def _arm_path(arm: str | Path) -> Path:
             f"{path} does not exist; give the path of an arm's YAML file "
             f'or one of the shipped arms: {", ".join(names)}.'
         )
-    near = nearest(name, (*names, *ARM_NAME_ALIASES))
+    near = errors.nearest_name(name, (*names, *ARM_NAME_ALIASES))
     also = ', '.join(f'{alias} is the {arm}' for alias, arm in ARM_NAME_ALIASES.items())
     raise UnknownArmError(
         f'There is no arm {text!r}; shipped are {", ".join(names)}; {also}. '

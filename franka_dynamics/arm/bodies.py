@@ -12,7 +12,7 @@ import numpy as np
 
 from . import typed_file
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
-from .typed_file import Angles, FieldError, NotNegative, Positive, Six, Sizes, TaggedUnion, Vector
+from .typed_file import FieldError, TaggedUnion
 from ..arrays import ComparedByValue
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
@@ -37,16 +37,16 @@ class Axis(str, Enum):
 class HomogeneousSolid:
     """A homogeneous solid centred at `center` [m], of given `mass` [kg] or `density` [kg/m^3]."""
 
-    center: Vector = field(default_factory=lambda: np.zeros(3))
-    mass: Positive | None = None
-    density: Positive | None = None
+    center: typed_file.Vector3 = field(default_factory=lambda: np.zeros(3))
+    mass: typed_file.PositiveFloat | None = None
+    density: typed_file.PositiveFloat | None = None
 
     def __post_init__(self) -> None:
         """Refuse a solid that states neither mass nor density, or both."""
         if (self.mass is None) == (self.density is None):
             raise FieldError('needs exactly one of mass [kg] and density [kg/m^3]')
 
-    def _link(self, volume: float, moments: Array) -> LinkInertia:
+    def _inertia_from_volume(self, volume: float, moments: Array) -> LinkInertia:
         """Return the inertia from volume [m^3] and central moments of inertia per mass [m^2]."""
         mass = (self.density or 0.0) * volume if self.mass is None else self.mass
         return LinkInertia.from_center_of_mass(mass, self.center, np.diag(mass * moments))
@@ -56,8 +56,8 @@ class HomogeneousSolid:
 class Cylinder(HomogeneousSolid):
     """A homogeneous cylinder along an axis of its frame; `radius` and `length` in metres."""
 
-    radius: Positive
-    length: Positive
+    radius: typed_file.PositiveFloat
+    length: typed_file.PositiveFloat
     axis: Axis
 
     def link_inertia(self) -> LinkInertia:
@@ -70,14 +70,14 @@ class Cylinder(HomogeneousSolid):
         across = (3.0 * self.radius**2 + self.length**2) / 12.0
         along = [one == self.axis for one in Axis]
         moments = np.where(along, 0.5 * self.radius**2, across)
-        return self._link(np.pi * self.radius**2 * self.length, moments)
+        return self._inertia_from_volume(np.pi * self.radius**2 * self.length, moments)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Box(HomogeneousSolid):
     """A homogeneous box; `size` is its extent along x, y and z of its frame [m]."""
 
-    size: Sizes
+    size: typed_file.PositiveVector3
 
     def link_inertia(self) -> LinkInertia:
         """
@@ -87,7 +87,9 @@ class Box(HomogeneousSolid):
         those about y and z are analogous (Busellato 2023, section 2.1).
         """
         squares = np.square(self.size)
-        return self._link(float(np.prod(self.size)), (squares.sum() - squares) / 12.0)
+        return self._inertia_from_volume(
+            float(np.prod(self.size)), (squares.sum() - squares) / 12.0
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -100,10 +102,10 @@ class Body:
     """
 
     name: str = ''
-    mass: NotNegative | None = None
-    center_of_mass: Vector | None = None
-    first_moment: Vector | None = None
-    inertia: Six | None = None
+    mass: typed_file.NonNegativeFloat | None = None
+    center_of_mass: typed_file.Vector3 | None = None
+    first_moment: typed_file.Vector3 | None = None
+    inertia: typed_file.Vector6 | None = None
     primitive: (
         Annotated[Cylinder | Box, TaggedUnion('shape', {'cylinder': Cylinder, 'box': Box})] | None
     ) = None
@@ -153,8 +155,8 @@ class Body:
 class Pose:
     """A frame's position [m] and its roll, pitch and yaw about fixed axes [rad]."""
 
-    xyz: Vector
-    rpy: Angles
+    xyz: typed_file.Vector3
+    rpy: typed_file.Angles3
 
     def matrix(self) -> Array:
         """Return the pose as a homogeneous transform, shape (4, 4)."""

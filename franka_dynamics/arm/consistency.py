@@ -16,11 +16,11 @@ import numpy as np
 from .description import ArmDescription
 from .inertia import LinkInertia
 from ..errors import InertiaError
-from ..semidefinite import definite, minimiser, nonnegative
+from ..semidefinite import minimiser, nonnegative_cone, psd_cone
 
 # Smallest eigenvalue of a repaired pseudo-inertia, as a multiple of `rounding`: large enough to
 # stay positive after the solver's error and the rounding of numbers in a URDF (15 decimals).
-_MIN_EIGENVALUE_SHARE = 1e-3
+_MIN_EIGENVALUE_RATIO = 1e-3
 
 
 def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the link') -> LinkInertia:
@@ -43,15 +43,15 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
         return link
     # The unknowns are changes of the ten parameters, in units of the rounding.
     units = [LinkInertia.from_parameters(unit).pseudo_inertia() for unit in np.eye(10)]
-    least = link.pseudo_inertia() / rounding - _MIN_EIGENVALUE_SHARE * np.eye(4)
-    within = nonnegative(1.0, np.concatenate([np.eye(10), -np.eye(10)]))
-    cones = [definite(least, np.stack(units, axis=-1)), within]
+    least = link.pseudo_inertia() / rounding - _MIN_EIGENVALUE_RATIO * np.eye(4)
+    within = nonnegative_cone(1.0, np.concatenate([np.eye(10), -np.eye(10)]))
+    cones = [psd_cone(least, np.stack(units, axis=-1)), within]
     moves = minimiser(2.0 * np.eye(10), np.zeros(10), cones)
     if moves is not None:
         moved = rounding * np.clip(moves, -1.0, 1.0)
-        repaired = LinkInertia.from_parameters(link.parameters() + moved)
-        if repaired.is_physical():
-            return repaired
+        repaired_arm = LinkInertia.from_parameters(link.parameters() + moved)
+        if repaired_arm.is_physical():
+            return repaired_arm
     raise InertiaError(
         f'No real body lies within the rounding of {name}: its pseudo-inertia has an eigenvalue '
         f'of {link.consistency_margin():.3g}, and moving its numbers by at most '
@@ -60,7 +60,7 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
     )
 
 
-def repaired(description: ArmDescription) -> ArmDescription:
+def repaired_arm(description: ArmDescription) -> ArmDescription:
     """
     Return the arm with inconsistent links replaced by the nearest physical ones within rounding.
 
@@ -81,15 +81,15 @@ def repaired(description: ArmDescription) -> ArmDescription:
         )
     links, sentences = [], []
     for joint, link in zip(description.joints, description.links):
-        repaired = nearest_physical(
+        repaired_arm = nearest_physical(
             link, description.rounding, name=f'the link behind {joint.name}'
         )
-        if repaired is not link:
-            moved = float(np.abs(repaired.parameters() - link.parameters()).max())
+        if repaired_arm is not link:
+            moved = float(np.abs(repaired_arm.parameters() - link.parameters()).max())
             sentences.append(
                 f'the link behind {joint.name} was not physical as printed (eigenvalue '
                 f'{link.consistency_margin():.2g} of its pseudo-inertia); its numbers are moved '
                 f'by at most {moved:.2g}, within the rounding of {description.rounding:.2g}'
             )
-        links.append(repaired)
+        links.append(repaired_arm)
     return replace(description, links=tuple(links), repairs=(*description.repairs, *sentences))

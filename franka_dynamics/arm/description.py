@@ -14,8 +14,8 @@ from .fields import ArmFields, link_names
 from .inertia import LinkInertia
 from .payload import as_payload
 from .urdf_provenance import UrdfProvenance
-from ..arguments import typed
-from ..arrays import freeze, joint_values
+from ..arguments import checks_arguments
+from ..arrays import freeze_arrays, joint_values
 from ..errors import as_enum, DescriptionError, InertiaError, JointVectorError
 from ..spatial import JointKind, rigid_transform
 from ..typing import Array, ArrayLike
@@ -153,7 +153,7 @@ class ArmDescription(ArmFields):
             self.joint_vector(self.home, 'The home pose')
         vectors = ('home', 'simulated_armature')
         given = {name: (self.n,) for name in vectors if getattr(self, name) is not None}
-        freeze(self, DescriptionError, self.name, base=(4, 4), mount=(4, 4), **given)
+        freeze_arrays(self, DescriptionError, self.name, base=(4, 4), mount=(4, 4), **given)
         for friction in (self.friction, self.simulated_friction):
             try:
                 if friction is not None:
@@ -210,7 +210,7 @@ class ArmDescription(ArmFields):
         page on robot limits, with off `velocity_offset` and dec `velocity_deceleration`; lower is
         minus the same with q - q_min. Without `velocity_offset` the bounds do not depend on q.
         """
-        position, velocity = self._positions(q), self.limit('velocity')
+        position, velocity = self._checked_positions(q), self.limit('velocity')
         offset, deceleration = self.limit('velocity_offset'), self.limit('velocity_deceleration')
 
         def bound(room: Array) -> Array:
@@ -232,13 +232,13 @@ class ArmDescription(ArmFields):
         """
         return joint_values(values, name, self.joint_names, self.name, stack=False)
 
-    def _positions(self, q: ArrayLike) -> Array:
+    def _checked_positions(self, q: ArrayLike) -> Array:
         """Return positions (..., n), also ones that are not finite, or raise JointVectorError."""
         return joint_values(q, 'q', self.joint_names, self.name, finite=False)
 
     def joint_transforms(self, q: ArrayLike) -> list[Array]:
         """Return for q of shape (..., n) the pose of frame {i} in {i-1}, each (..., 4, 4)."""
-        positions = self._positions(q)
+        positions = self._checked_positions(q)
         transforms = []
         for joint, position in zip(self.joints, np.moveaxis(positions, -1, 0)):
             offset = 'theta_offset' if joint.kind is JointKind.REVOLUTE else 'd_offset'
@@ -304,7 +304,7 @@ class ArmDescription(ArmFields):
         """Return this arm without its `payload`."""
         return self.with_payload(LinkInertia.zero() - self.payload)
 
-    @typed
+    @checks_arguments
     def require_within_rated_load(self, mass: float) -> None:
         """Raise InertiaError if `mass` plus the `carried` mass [kg] exceeds the rated load."""
         if self.rated_load is not None and mass + self.carried > self.rated_load:
@@ -328,7 +328,7 @@ class ArmDescription(ArmFields):
         )
         return replace(self, joints=tuple(joints))
 
-    @typed
+    @checks_arguments
     def with_joint_names(self, names: Sequence[str]) -> ArmDescription:
         """
         Return this arm with other joint names, from base to tip.
@@ -340,7 +340,7 @@ class ArmDescription(ArmFields):
         joints = (replace(joint, name=name) for joint, name in zip(self.joints, names))
         return replace(self, joints=tuple(joints))
 
-    @typed
+    @checks_arguments
     def map_links(self, change: Callable[[LinkInertia], LinkInertia]) -> ArmDescription:
         """Return this arm with each `link` of `links` replaced by `change(link)`."""
         return replace(self, links=tuple(change(link) for link in self.links))
@@ -356,7 +356,7 @@ class ArmDescription(ArmFields):
 
     def inconsistencies(self) -> tuple[str, ...]:
         """Return one sentence for each link whose mass or inertia no real body can have."""
-        word = self.urdf.words.link if self.urdf else 'link'
+        word = self.urdf.terms.link if self.urdf else 'link'
         names = [
             f'{word} {joint.link!r}' if joint.link else f'the link behind {joint.name}'
             for joint in self.joints
@@ -385,7 +385,7 @@ class ArmDescription(ArmFields):
                 'where the set states its rounding (repair: nearest_within_rounding).'
             )
             if self.urdf:
-                words = self.urdf.words
+                words = self.urdf.terms
                 what = f'The {words.file} of {self.name}'
                 fix = f'Correct {words.inertial} of these {words.links}.'
             reasons = '; '.join(sentences)

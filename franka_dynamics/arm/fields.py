@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .bodies import FixedFrame
 from .denavit_hartenberg import Convention, DHRow
 from .friction import Friction
-from .typed_file import Bound, NotNegative, NotNegatives, Positive
+from .typed_file import FloatOrInfinity, NonNegativeArray, NonNegativeFloat, PositiveFloat
 from ..arrays import ComparedByValue
 from ..errors import as_enum, DescriptionError
 from ..spatial import JointKind
@@ -33,8 +33,8 @@ class JointLimits:
     DescriptionError.
     """
 
-    lower: Bound = field(default=-math.inf, metadata={'key': 'position'})
-    upper: Bound = field(default=math.inf, metadata={'key': 'position'})
+    lower: FloatOrInfinity = field(default=-math.inf, metadata={'key': 'position'})
+    upper: FloatOrInfinity = field(default=math.inf, metadata={'key': 'position'})
     velocity: float = math.inf
     acceleration: float = math.inf
     jerk: float = math.inf
@@ -76,7 +76,7 @@ class Joint:
     kind: JointKind
     row: DHRow = field(metadata={'key': 'dh'})
     limits: JointLimits = field(default_factory=JointLimits)
-    rotor_inertia: NotNegative = 0.0
+    rotor_inertia: NonNegativeFloat = 0.0
     link: str = ''
 
     def __post_init__(self) -> None:
@@ -95,10 +95,10 @@ class ArmFields(ComparedByValue):
     _: KW_ONLY
     flange: DHRow = field(default_factory=DHRow)
     home: Array | None = None
-    rated_load: Positive | None = None
+    rated_load: PositiveFloat | None = None
     friction: Friction | None = None
     simulated_friction: Friction | None = None
-    simulated_armature: NotNegatives | None = None
+    simulated_armature: NonNegativeArray | None = None
     fixed_frames: tuple[FixedFrame, ...] = field(default=(), metadata={'key': 'frames'})
 
     def shared_fields(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class ArmFields(ComparedByValue):
         return {one.name: getattr(self, one.name) for one in fields(ArmFields)}
 
 
-_NUMBERED = re.compile(r'^(.*)joint(\d+)$')
+_NUMBERED_JOINT_NAME = re.compile(r'^(.*)joint(\d+)$')
 
 
 class LinkNames(NamedTuple):
@@ -124,13 +124,13 @@ class LinkNames(NamedTuple):
 
 def link_names(joint_names: Sequence[str]) -> LinkNames:
     """
-    Return the link names for given joint names: link0, link1, ... for joint1, ..., else NAME_link.
+    Return the names of the base, the moving links and the flange for given joint names.
 
     For joint1, joint2, ..., with any prefix, the links are link0, link1, ... with that prefix, as
     Franka's. For other joint names, also for numbers that begin at 0, '_link' is appended to each
     joint's name, and base and flange are 'base_link' and 'flange'.
     """
-    matches = [_NUMBERED.match(name) for name in joint_names]
+    matches = [_NUMBERED_JOINT_NAME.match(name) for name in joint_names]
     numbers = [int(match.group(2)) for match in matches if match]
     stems = {match.group(1) for match in matches if match}
     first = numbers[0] if numbers else 0

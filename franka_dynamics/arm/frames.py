@@ -19,7 +19,7 @@ import numpy as np
 from .description import ArmDescription
 from .fields import link_names
 from .hand_file import available_hands, hand_frames
-from ..errors import FrameError, listed, shown
+from ..errors import FrameError, name_list, short_repr
 from ..spatial import inverse_transform
 from ..typing import Array
 
@@ -55,7 +55,7 @@ def frame_place(frame: Frame, arm: ArmDescription) -> FramePlace:
             return frame_table(arm)[frame]
     except (KeyError, TypeError):
         pass
-    raise no_frame_error(frame, arm)
+    raise unknown_frame_error(frame, arm)
 
 
 def frame_table(arm: ArmDescription) -> dict[Frame, FramePlace]:
@@ -64,12 +64,12 @@ def frame_table(arm: ArmDescription) -> dict[Frame, FramePlace]:
 
     Fixed frames are found with the prefix of numbered links, too, as fr3_hand_tcp.
     """
-    n, names, fixed = arm.n, link_names(arm.joint_names), fixed_places(arm)
+    n, names, fixed = arm.n, link_names(arm.joint_names), fixed_frame_places(arm)
     flange, base = FramePlace(n, arm.flange_transform()), FramePlace(0, np.eye(4))
     table: dict[Frame, FramePlace] = {'flange': flange, names.flange: flange}
     if not any(place.joint == 0 for place in fixed.values()):
         table |= {ROOT: base, names.base: base}
-    links = link_places(arm)
+    links = link_frame_places(arm)
     table |= zip(arm.joint_names, links)
     table |= zip(arm.link_names, links)
     bare = {name.removeprefix(names.prefix): place for name, place in fixed.items()}
@@ -81,14 +81,14 @@ def frame_table(arm: ArmDescription) -> dict[Frame, FramePlace]:
     return table | {n + 1: flange, FLANGE: flange}
 
 
-def link_places(arm: ArmDescription) -> tuple[FramePlace, ...]:
+def link_frame_places(arm: ArmDescription) -> tuple[FramePlace, ...]:
     """
     Return the places of the frames of the moving links, in the order of the joints.
 
     A link has the fixed frame of its name, such as that of the URDF it is from, or else the frame
     on its joint's axis: for modified DH rows the DH frame.
     """
-    fixed, axes = fixed_places(arm), [behind for _, behind in arm.joint_placements()]
+    fixed, axes = fixed_frame_places(arm), [behind for _, behind in arm.joint_placements()]
     places = []
     for i, (name, behind) in enumerate(zip(arm.link_names, axes), start=1):
         own = fixed.get(name)
@@ -97,7 +97,7 @@ def link_places(arm: ArmDescription) -> tuple[FramePlace, ...]:
     return tuple(places)
 
 
-def fixed_places(arm: ArmDescription) -> dict[str, FramePlace]:
+def fixed_frame_places(arm: ArmDescription) -> dict[str, FramePlace]:
     """Return the places of the fixed frames; one without a joint is fixed to the flange."""
     flange = arm.flange_transform()
     return {
@@ -108,7 +108,7 @@ def fixed_places(arm: ArmDescription) -> dict[str, FramePlace]:
     }
 
 
-def no_frame_error(frame: object, arm: ArmDescription) -> FrameError:
+def unknown_frame_error(frame: object, arm: ArmDescription) -> FrameError:
     """Return the FrameError to raise for a frame that an arm does not have."""
     named = sorted(one for one in frame_table(arm) if isinstance(one, str))
     bare = str(frame).removeprefix(link_names(arm.joint_names).prefix)
@@ -117,6 +117,6 @@ def no_frame_error(frame: object, arm: ArmDescription) -> FrameError:
     ]
     fix = f' It is one of the hand {owners[0]!r}: choose that (hand=, --hand).' if owners else ''
     return FrameError(
-        f'There is no frame {shown(frame)}: frames are 1..{arm.n} (joints) and '
-        f'{arm.n + 1} (flange), or have the names of joints and links: {listed(named)}.{fix}'
+        f'There is no frame {short_repr(frame)}: frames are 1..{arm.n} (joints) and '
+        f'{arm.n + 1} (flange), or have the names of joints and links: {name_list(named)}.{fix}'
     )

@@ -16,7 +16,7 @@ from typing import Annotated, Protocol
 import numpy as np
 
 from .typed_file import TaggedUnion
-from ..arrays import abbreviated, ComparedByValue, freeze, joint_values
+from ..arrays import array_text, ComparedByValue, freeze_arrays, joint_values
 from ..errors import FrictionError
 from ..typing import Array, ArrayLike
 
@@ -46,20 +46,20 @@ class SigmoidFriction(ComparedByValue):
 
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""
-        _freeze(self, ('amplitude', 'slope', 'offset'), np.size(self.amplitude))
+        _freeze_fields(self, ('amplitude', 'slope', 'offset'), np.size(self.amplitude))
         # `at_rest` is computed once, because the friction is evaluated in control loops.
         object.__setattr__(self, 'at_rest', _logistic(self.slope * self.offset))
 
     def torque(self, dq: ArrayLike) -> Array:
         """Return the friction torque [N m] at dq [rad/s], shape (..., n)."""
-        velocity = _velocity(dq, self.amplitude)
+        velocity = _checked_velocity(dq, self.amplitude)
         return self.amplitude * (_logistic(self.slope * (velocity + self.offset)) - self.at_rest)
 
 
 # Width of the tanh that replaces the sign in Coulomb friction, in all fits to recordings [rad/s].
 COULOMB_TANH_WIDTH_RAD_S = 0.01
-OFFSET = 2  # the place of the offset among the coefficients
-_COVARIANCE_ROUNDING = 1e-6  # relative to the largest entry
+OFFSET_INDEX = 2  # the place of the offset among the coefficients
+_MAX_COVARIANCE_ROUNDING_RATIO = 1e-6  # relative to the largest entry
 
 
 def sliding_terms(dq: Array, width: float = COULOMB_TANH_WIDTH_RAD_S) -> Array:
@@ -90,7 +90,7 @@ class LinearFriction(ComparedByValue):
         the state z of k Maxwell-slip elements per joint; default: that of steady sliding, z =
         tanh(dq / width).
         """
-        velocity = _velocity(dq, self.viscous)
+        velocity = _checked_velocity(dq, self.viscous)
         # Terms are filled in row by row, because np.stack would take longer in control loops.
         found = np.ones((*velocity.shape[:-1], len(self.coefficients), velocity.shape[-1]))
         sign = np.tanh(velocity / self.width)
@@ -115,14 +115,14 @@ class LinearFriction(ComparedByValue):
         squares = (columns * (self.covariance @ columns)).sum(axis=(-2, -1))
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
-    def _check(self, elements: int) -> None:
+    def _check_parameters(self, elements: int) -> None:
         """Check the parameters of a model with slip elements and freeze the arrays."""
         n = np.size(self.viscous)
-        _freeze(self, ('viscous', 'coulomb', 'offset'), n)
-        _freeze(self, ('slip',), elements, n)
+        _freeze_fields(self, ('viscous', 'coulomb', 'offset'), n)
+        _freeze_fields(self, ('slip',), elements, n)
         if self.covariance is not None:
             shape, what = (n, 3 + elements, 3 + elements), 'a friction model (joints first)'
-            freeze(self, FrictionError, what, covariance=shape)
+            freeze_arrays(self, FrictionError, what, covariance=shape)
             self._check_covariance()
         if not 0.0 < self.width < np.inf:
             raise FrictionError(
@@ -133,12 +133,12 @@ class LinearFriction(ComparedByValue):
     def _check_covariance(self) -> None:
         """Raise FrictionError unless each covariance is symmetric and positive semidefinite."""
         for joint, own in enumerate(np.asarray(self.covariance), 1):
-            rounding = _COVARIANCE_ROUNDING * np.abs(own).max()
+            rounding = _MAX_COVARIANCE_ROUNDING_RATIO * np.abs(own).max()
             uneven = np.abs(own - own.T).max() > rounding
             if uneven or np.linalg.eigvalsh(own)[0] < -rounding:
                 raise FrictionError(
                     f'The covariance of a friction model at joint {joint} must be symmetric and '
-                    f'positive semidefinite; got {abbreviated(own)}.'
+                    f'positive semidefinite; got {array_text(own)}.'
                 )
 
 
@@ -162,7 +162,7 @@ class ViscousCoulombFriction(LinearFriction):
     def __post_init__(self) -> None:
         """Check the parameters and freeze the arrays; there are no slip elements."""
         object.__setattr__(self, 'slip', np.zeros((0, np.size(self.viscous))))
-        self._check(0)
+        self._check_parameters(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,12 +212,12 @@ class MaxwellSlipFriction(LinearFriction):
     def __post_init__(self) -> None:
         """Check the parameters and freeze the arrays."""
         elements = np.size(self.reach)
-        _freeze(self, ('reach',), elements, least=np.nextafter(0.0, 1.0))
-        self._check(elements)
+        _freeze_fields(self, ('reach',), elements, least=np.nextafter(0.0, 1.0))
+        self._check_parameters(elements)
         if len(set(self.reach.tolist())) < elements:
             raise FrictionError(
                 f'Two elements of a Maxwell-slip friction have the same reach '
-                f'({abbreviated(self.reach)}); combine them into one.'
+                f'({array_text(self.reach)}); combine them into one.'
             )
 
 
@@ -274,21 +274,23 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     return model.torque(dq)
 
 
-def _freeze(model: object, names: Sequence[str], *shape: int, least: float = -np.inf) -> None:
+def _freeze_fields(
+    model: object, names: Sequence[str], *shape: int, least: float = -np.inf
+) -> None:
     """Freeze parameters that are not None; raise FrictionError if one is below `least`."""
     for name in names:
         if getattr(model, name) is None:
             continue
-        freeze(model, FrictionError, 'a friction model (joints last)', **{name: shape})
+        freeze_arrays(model, FrictionError, 'a friction model (joints last)', **{name: shape})
         array = getattr(model, name)
         if (array < least).any():
             sign = 'positive' if least > 0.0 else 'not negative'
             raise FrictionError(
-                f'The {name} of a friction model must be {sign}; got {abbreviated(array)}.'
+                f'The {name} of a friction model must be {sign}; got {array_text(array)}.'
             )
 
 
-def _velocity(dq: ArrayLike, parameter: Array) -> Array:
+def _checked_velocity(dq: ArrayLike, parameter: Array) -> Array:
     """Return velocities as an array; raise JointVectorError unless it has a value per joint."""
     joints = [f'joint {i + 1}' for i in range(len(parameter))]
     return joint_values(dq, 'dq', joints, finite=False)
@@ -299,8 +301,8 @@ def _logistic(x: Array) -> Array:
     return 0.5 * (1.0 + np.tanh(0.5 * x))
 
 
-# [s] A gap longer than MAX_GAP_S between two joint states resets the friction state.
-MAX_GAP_S = 0.05
+# [s] A gap longer than MAX_STATE_GAP_S between two joint states resets the friction state.
+MAX_STATE_GAP_S = 0.05
 
 
 class FrictionState:
@@ -339,14 +341,14 @@ class FrictionState:
         """
         Update the bounds of z with joint positions q, (n,) [rad], at the time `stamp` [s].
 
-        A step back in time, or a gap longer than MAX_GAP_S, resets the state.
+        A step back in time, or a gap longer than MAX_STATE_GAP_S, resets the state.
         """
         if self._maxwell is None:
             return
         last, self._last = self._last, (stamp, q)
         if last is None:
             return
-        if not 0.0 <= stamp - last[0] <= MAX_GAP_S:
+        if not 0.0 <= stamp - last[0] <= MAX_STATE_GAP_S:
             self.reset()
             self._last = (stamp, q)
             return

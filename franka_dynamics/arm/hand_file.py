@@ -8,7 +8,7 @@ from .bodies import FixedFrame, HandFile
 from .inertia import LinkInertia
 from .payload import read_desk_file, require_liftable
 from .typed_file import read_typed
-from ..errors import DescriptionError, InertiaError, nearest, UnknownArmError
+from ..errors import DescriptionError, InertiaError, nearest_name, UnknownArmError
 from ..names import NO_HAND
 from ..resources import share_directory
 
@@ -59,7 +59,7 @@ def load_hand(name: str | Path) -> LinkInertia:
             raise UnknownArmError(
                 f'There is no hand file {name}; shipped hands are {", ".join(available_hands())}.'
             )
-        near = nearest(f'{name}', available_hands())
+        near = nearest_name(f'{name}', available_hands())
         meant = f' (did you mean {near}?)' if near else ''
         raise UnknownArmError(
             f'There is no hand {name!r}{meant}; shipped are {", ".join(available_hands())}, '

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..arrays import as_array, freeze
+from ..arrays import as_array, freeze_arrays
 from ..errors import InertiaError
 from ..spatial import rigid_transform
 from ..typing import Array, ArrayLike
@@ -20,27 +20,29 @@ TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 # Order and symbols of a link's ten parameters in regressors and identification (Gautier and Khalil
 # 1990, eq. (3)): inertia about the frame's origin, first moment, mass.
 PARAMETER_SYMBOLS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'mX', 'mY', 'mZ', 'm')
-_ROWS, _COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
+_TENSOR_ROWS, _TENSOR_COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
 # Rounding error of the eigenvalue solver, relative to the largest entry of the pseudo-inertia.
-_EIGENVALUE_EPS = 1e-12
+_EIGENVALUE_ROUNDING_RATIO = 1e-12
 # A link heavier than _POINT_MASS_KG and denser than osmium, the densest metal, counts as
 # impossible: its mass is probably in grams. A lighter link may be a point mass, or carry one as
 # payload.
 _POINT_MASS_KG = 1000.0
-_MAX_DENSITY = 22_600.0  # [kg/m^3]
+_MAX_DENSITY_KG_M3 = 22_600.0  # [kg/m^3]
 
 
 def tensor_from_six(six: ArrayLike) -> Array:
     """Return the symmetric (3, 3) tensor whose elements xx, xy, xz, yy, yz, zz are given."""
     words = f'An inertia tensor in the order {", ".join(TENSOR_ORDER)}'
     tensor = np.empty((3, 3))
-    tensor[_ROWS, _COLUMNS] = tensor[_COLUMNS, _ROWS] = as_array(six, (6,), words, InertiaError)
+    tensor[_TENSOR_ROWS, _TENSOR_COLUMNS] = tensor[_TENSOR_COLUMNS, _TENSOR_ROWS] = as_array(
+        six, (6,), words, InertiaError
+    )
     return tensor
 
 
 def six_from_tensor(tensor: ArrayLike) -> Array:
     """Return xx, xy, xz, yy, yz, zz of a symmetric (3, 3) tensor."""
-    return np.asarray(tensor, dtype=float)[_ROWS, _COLUMNS]
+    return np.asarray(tensor, dtype=float)[_TENSOR_ROWS, _TENSOR_COLUMNS]
 
 
 def parallel_axis_term(mass: float, offset: ArrayLike) -> Array:
@@ -79,7 +81,7 @@ class LinkInertia:
 
     def __post_init__(self) -> None:
         """Check the shapes and the tensor's symmetry, and freeze the arrays."""
-        freeze(self, InertiaError, 'a link', mass=(), first_moment=(3,), inertia=(3, 3))
+        freeze_arrays(self, InertiaError, 'a link', mass=(), first_moment=(3,), inertia=(3, 3))
         object.__setattr__(self, 'mass', float(self.mass))
         scale = max(1.0, float(np.abs(self.inertia).max()))
         if np.abs(self.inertia - self.inertia.T).max() > 1e-12 * scale:
@@ -226,13 +228,13 @@ class LinkInertia:
     def is_physical(self) -> bool:
         """Return whether a body of nowhere negative density can have the link's ten parameters."""
         scale = float(np.abs(self.pseudo_inertia()).max())
-        return self.consistency_margin() >= -_EIGENVALUE_EPS * scale
+        return self.consistency_margin() >= -_EIGENVALUE_ROUNDING_RATIO * scale
 
     def inconsistency(self) -> str:
         """Return why no real body is this link, worded to follow 'is'; '' if one can be."""
         if self.is_physical():
             density = self.equivalent_ball_density() if self.mass > _POINT_MASS_KG else 0.0
-            if density <= _MAX_DENSITY:
+            if density <= _MAX_DENSITY_KG_M3:
                 return ''
             return (
                 f'denser than any metal, as if its mass were in grams: {self.mass:g} kg with '

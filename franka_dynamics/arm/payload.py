@@ -14,7 +14,7 @@ import numpy as np
 import yaml
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
-from .typed_file import decode, FieldError, length_rule, read_typed, Vector
+from .typed_file import decode, FieldError, length_rule, read_typed, Vector3
 from ..arrays import as_array
 from ..errors import DescriptionError, InertiaError, unreadable_file_message
 from ..files import read_text
@@ -30,12 +30,14 @@ MAX_PAYLOAD_DISTANCE_M = 1.0
 _ROUNDING = 1e-12
 # Largest accepted asymmetry of a tensor in Desk's file, relative to its largest element.
 _MAX_ASYMMETRY = 1e-9
-_HEADER = """\
+_PARAMETER_FILE_COMMENT = """\
 # Payload in the flange frame: mass [kg], centre of mass [m], inertia about the centre of mass
 # (xx xy xz yy yz zz) [kg m^2].
 """
-_FILE_START = 'a parameter file starts with /**:'
-_SECTIONS = dict[str, dict[str, dict[str, Any]]]  # nodes' names, ros__parameters, parameters
+_PARAMETER_FILE_START = 'a parameter file starts with /**:'
+_ParameterSections = dict[
+    str, dict[str, dict[str, Any]]
+]  # nodes' names, ros__parameters, parameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ class _DeskFile:
     """The used fields of Desk's end-effector file; `inertia` is a tensor by columns, (9,)."""
 
     mass: float
-    center: Vector = field(metadata={'key': 'centerOfMass'})
+    center: Vector3 = field(metadata={'key': 'centerOfMass'})
     inertia: Annotated[Array, length_rule(9)]
 
     def __post_init__(self) -> None:
@@ -52,7 +54,7 @@ class _DeskFile:
         if np.abs(tensor - tensor.T).max() > _MAX_ASYMMETRY * np.abs(tensor).max():
             raise FieldError(f'is not symmetric: {self.inertia.tolist()}', 'inertia')
 
-    def body(self) -> LinkInertia:
+    def link_inertia(self) -> LinkInertia:
         """Return the end effector about the flange's origin, in the flange frame."""
         six = six_from_tensor(self.inertia.reshape(3, 3))
         return payload_from_array(np.concatenate(([self.mass], self.center, six)))
@@ -154,7 +156,7 @@ def read_payload(given: str) -> LinkInertia:
     if given.endswith('.json'):
         return read_desk_file(Path(given).expanduser())
     if given.endswith(('.yaml', '.yml')):
-        sections = read_typed(Path(given).expanduser(), _SECTIONS, _FILE_START)
+        sections = read_typed(Path(given).expanduser(), _ParameterSections, _PARAMETER_FILE_START)
         if len(sections) != 1:
             nodes = f'more than one node ({", ".join(sections)})' if sections else 'no node'
             raise DescriptionError(
@@ -234,7 +236,7 @@ def read_desk_file(path: Path) -> LinkInertia:
     if file.mass == 0.0:
         raise InertiaError(f'{path}: mass is 0; leave the file out for no end effector.')
     try:
-        return file.body()
+        return file.link_inertia()
     except InertiaError as error:
         raise InertiaError(f'{path}: {error}') from error
 
@@ -253,7 +255,7 @@ def payload_parameter_text(payload: Array, comment: str) -> str:
     """Return the text of a ROS parameter file that sets `payload`, with `comment` on top."""
     numbers = ', '.join(yaml_number(value) for value in payload)
     lines = ''.join(f'# {line}\n' for line in comment.splitlines())
-    return f'{lines}{_HEADER}/**:\n  ros__parameters:\n    payload: [{numbers}]\n'
+    return f'{lines}{_PARAMETER_FILE_COMMENT}/**:\n  ros__parameters:\n    payload: [{numbers}]\n'
 
 
 def desk_json(payload: Array, name: str) -> str:

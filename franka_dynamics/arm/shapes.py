@@ -11,19 +11,19 @@ import numpy as np
 
 from .arm_file import available_arms, is_franka, read_arm_file
 from .bodies import Axis, Box, Cylinder
-from .typed_file import Positive, read_typed, Vector
+from .typed_file import PositiveFloat, read_typed, Vector3
 from ..errors import as_enum, DescriptionError
 from ..resources import share_directory
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 
 # Roll, pitch and yaw that rotate z onto each axis.
-_ONTO_AXIS = {
+_RPY_FROM_Z_TO_AXIS = {
     Axis.X: (0.0, 0.5 * np.pi, 0.0),
     Axis.Y: (-0.5 * np.pi, 0.0, 0.0),
     Axis.Z: (0.0, 0.0, 0.0),
 }
-_HAND_MOUNT = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
+_HAND_IN_FLANGE = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
 
 
 class ShapeKind(str, Enum):
@@ -77,10 +77,10 @@ class Capsule:
     `length` [m] is that of its cylinder, without the hemispheres.
     """
 
-    radius: Positive
-    length: Positive
+    radius: PositiveFloat
+    length: PositiveFloat
     axis: Axis
-    center: Vector
+    center: Vector3
     frame: int = 0
 
     def shape(self) -> Shape:
@@ -125,12 +125,12 @@ def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
 
 def load_hand_shapes() -> tuple[Shape, ...]:
     """Return the shapes of Franka's hand, in the flange frame."""
-    return tuple(capsule.shape().expressed_in(_HAND_MOUNT) for capsule in _shape_file().hands)
+    return tuple(capsule.shape().expressed_in(_HAND_IN_FLANGE) for capsule in _shape_file().hands)
 
 
 def _shape_along_axis(kind: ShapeKind, body: Capsule | Cylinder) -> Shape:
     """Return a cylinder or capsule along an axis of the body's frame as a Shape."""
-    pose = pose_from_xyz_rpy(body.center, _ONTO_AXIS[body.axis])
+    pose = pose_from_xyz_rpy(body.center, _RPY_FROM_Z_TO_AXIS[body.axis])
     return Shape(kind, (body.radius, body.length), pose)
 
 

@@ -17,8 +17,8 @@ import yaml
 from ..errors import DescriptionError, unreadable_file_message
 from ..files import read_text
 
-_INTEGER = re.compile(r'[-+]?[0-9]{1,300}\Z')  # the largest float has 309 digits
-_FLOAT = re.compile(
+_INTEGER_PATTERN = re.compile(r'[-+]?[0-9]{1,300}\Z')  # the largest float has 309 digits
+_FLOAT_PATTERN = re.compile(
     r'(?:[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?'
     r'|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z'
 )
@@ -46,19 +46,19 @@ class _StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-_NUMBERS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
+_NUMBER_TAGS = ('tag:yaml.org,2002:int', 'tag:yaml.org,2002:float')
 _StrictLoader.yaml_implicit_resolvers = {
-    first: [pair for pair in pairs if pair[0] not in _NUMBERS]
+    first: [pair for pair in pairs if pair[0] not in _NUMBER_TAGS]
     for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 
 
-def _decimal(loader: Any, node: Any) -> int:
+def _construct_decimal(loader: Any, node: Any) -> int:
     """Return a whole number read as decimal, whatever its leading digits."""
     return int(loader.construct_scalar(node))
 
 
-_StrictLoader.add_constructor(_NUMBERS[0], _decimal)
+_StrictLoader.add_constructor(_NUMBER_TAGS[0], _construct_decimal)
 
 
 class _StrictDumper(yaml.SafeDumper):
@@ -66,8 +66,8 @@ class _StrictDumper(yaml.SafeDumper):
 
 
 for _kind in (_StrictLoader, _StrictDumper):
-    _kind.add_implicit_resolver(_NUMBERS[0], _INTEGER, list('-+0123456789'))
-    _kind.add_implicit_resolver(_NUMBERS[1], _FLOAT, list('-+0123456789.'))
+    _kind.add_implicit_resolver(_NUMBER_TAGS[0], _INTEGER_PATTERN, list('-+0123456789'))
+    _kind.add_implicit_resolver(_NUMBER_TAGS[1], _FLOAT_PATTERN, list('-+0123456789.'))
 
 
 def yaml_text(content: Any) -> str:
@@ -109,7 +109,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
     return content
 
 
-def line_of(path: Path, keys: Sequence[str | int]) -> int:
+def line_number_of(path: Path, keys: Sequence[str | int]) -> int:
     """Return the line number of the entry under nested `keys` in a YAML file, or its parent's."""
     node: Any = yaml.compose(read_text(path), _StrictLoader)
     for key in keys:

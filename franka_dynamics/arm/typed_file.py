@@ -23,15 +23,15 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints, TypeVar
 
 import numpy as np
 
-from .strict_yaml import line_of, read_mapping
+from .strict_yaml import line_number_of, read_mapping
 from .. import errors
-from ..errors import DescriptionError, FrankaDynamicsError, shortened, shown
+from ..errors import DescriptionError, FrankaDynamicsError, short_repr, short_text
 from ..typing import Array
 
 _Kind = TypeVar('_Kind')
 _DECIMAL = r'\d+(?:\.\d*)?|\.\d+'
-_ANGLE = re.compile(rf'^([+-]?)\s*(?:({_DECIMAL})\s*\*?\s*)?pi(?:\s*/\s*({_DECIMAL}))?$')
-_TURN = 2.0 * math.pi
+_ANGLE_PATTERN = re.compile(rf'^([+-]?)\s*(?:({_DECIMAL})\s*\*?\s*)?pi(?:\s*/\s*({_DECIMAL}))?$')
+_TURN_RAD = 2.0 * math.pi
 
 
 class FieldError(ValueError):
@@ -71,41 +71,41 @@ def length_rule(count: int) -> Callable[[Array], str]:
     return rule
 
 
-def _positive(value: float | Array) -> str:
+def _positive_rule(value: float | Array) -> str:
     """Return '' for positive numbers, else what is wrong."""
     least = np.min(value)
     return '' if least > 0.0 else f'is {least:g}; it must be positive'
 
 
-def _not_negative(value: float | Array) -> str:
+def _not_negative_rule(value: float | Array) -> str:
     """Return '' for numbers that are not negative, else what is wrong."""
     least = np.min(value)
     return '' if least >= 0.0 else f'is {least:g}; it cannot be negative'
 
 
-def _within_a_turn(value: float | Array) -> str:
+def _within_a_turn_rule(value: float | Array) -> str:
     """Return '' for angles of at most a turn [rad], else what is wrong."""
     most = max(np.ravel(value).tolist(), key=abs)
-    if abs(most) <= _TURN:
+    if abs(most) <= _TURN_RAD:
         return ''
     return f'is {most:g} rad, more than a turn; angles are in radians'
 
 
-def _any_number(_: float) -> str:
+def _any_number_rule(_: float) -> str:
     """Accept any number; a type with this rule also takes infinity."""
     return ''
 
 
 # A rule takes a value and returns an error message, or an empty string.
-Positive = Annotated[float, _positive]
-NotNegative = Annotated[float, _not_negative]
-NotNegatives = Annotated[Array, _not_negative]
-Angle = Annotated[float, _within_a_turn]
-Bound = Annotated[float, _any_number]
-Vector = Annotated[Array, length_rule(3)]
-Six = Annotated[Array, length_rule(6)]
-Sizes = Annotated[Array, length_rule(3), _positive]
-Angles = Annotated[Array, length_rule(3), _within_a_turn]
+PositiveFloat = Annotated[float, _positive_rule]
+NonNegativeFloat = Annotated[float, _not_negative_rule]
+NonNegativeArray = Annotated[Array, _not_negative_rule]
+Angle = Annotated[float, _within_a_turn_rule]
+FloatOrInfinity = Annotated[float, _any_number_rule]
+Vector3 = Annotated[Array, length_rule(3)]
+Vector6 = Annotated[Array, length_rule(6)]
+PositiveVector3 = Annotated[Array, length_rule(3), _positive_rule]
+Angles3 = Annotated[Array, length_rule(3), _within_a_turn_rule]
 
 
 def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
@@ -138,7 +138,7 @@ def _read_cached(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any
         return decode(kind, content)
     except FieldError as error:
         raise DescriptionError(
-            f'{path}: line {line_of(path, error.keys)}: {dotted_path(content, error.keys)} '
+            f'{path}: line {line_number_of(path, error.keys)}: {dotted_path(content, error.keys)} '
             f'{error.problem}.'
         ) from error
 
@@ -174,7 +174,7 @@ def _decode(kind: Any, value: Any) -> Any:
         return _as_array(value)
     if origin is tuple:
         if not isinstance(value, list):
-            raise FieldError(f'must be a list, not {shown(value)}')
+            raise FieldError(f'must be a list, not {short_repr(value)}')
         return tuple(decode(inner[0], entry, i) for i, entry in enumerate(value))
     if origin is dict:
         return {key: decode(inner[1], entry, key) for key, entry in _as_mapping(value).items()}
@@ -184,14 +184,14 @@ def _decode(kind: Any, value: Any) -> Any:
             raise FieldError(f'is {number}; it must be finite')
         return number
     if is_dataclass(kind):
-        return _filled(kind, value)
+        return _as_dataclass(kind, value)
     if kind is Any:
         return value
     if kind is int and isinstance(value, int) and not isinstance(value, bool):
         return value
     if kind is int or not isinstance(value, str) or not value.strip():
         wanted = 'a whole number' if kind is int else 'a string'
-        raise FieldError(f'must be {wanted}, not {shown(value)}')
+        raise FieldError(f'must be {wanted}, not {short_repr(value)}')
     return kind(_choice(value, [one.value for one in kind])) if issubclass(kind, Enum) else value
 
 
@@ -203,15 +203,17 @@ def _as_annotated(kind: Any, rules: Sequence[Any], value: Any) -> Any:
             if one.tag not in given:
                 raise FieldError('is missing')
             chosen = one.classes[_choice(decode(str, given[one.tag]), one.classes)]
-        return _filled(chosen, {k: v for k, v in given.items() if k not in (one.tag, *one.beside)})
-    found = _as_number(value) if _any_number in rules else decode(kind, value)
+        return _as_dataclass(
+            chosen, {k: v for k, v in given.items() if k not in (one.tag, *one.beside)}
+        )
+    found = _as_number(value) if _any_number_rule in rules else decode(kind, value)
     for problem in (rule(found) for rule in rules):
         if problem:
             raise FieldError(problem)
     return found
 
 
-def _filled(kind: Any, value: Any) -> Any:
+def _as_dataclass(kind: Any, value: Any) -> Any:
     """Return a mapping as a dataclass; raise FieldError for a wrong, missing or unknown entry."""
     given, layout, arguments = _as_mapping(value), _fields_by_key(kind), {}
     for key in given:
@@ -290,21 +292,21 @@ def _is_default(part: Field[Any], value: Any) -> bool:
 def _choice(value: str, choices: Iterable[str]) -> str:
     """Return a word; raise FieldError unless it is one of the choices."""
     if value not in choices:
-        raise FieldError(f'is {shortened(value)!r}; it must be {" or ".join(choices)}')
+        raise FieldError(f'is {short_text(value)!r}; it must be {" or ".join(choices)}')
     return value
 
 
 def _as_mapping(value: Any) -> dict[str, Any]:
     """Return a mapping; raise FieldError for anything else."""
     if not isinstance(value, dict):
-        raise FieldError(f'must be a mapping, not {shown(value)}')
+        raise FieldError(f'must be a mapping, not {short_repr(value)}')
     return value
 
 
 def _as_array(value: Any) -> Array:
     """Return a list of numbers, or of equally long lists, as an array."""
     if not isinstance(value, list):
-        raise FieldError(f'must be a list of numbers, not {shown(value)}')
+        raise FieldError(f'must be a list of numbers, not {short_repr(value)}')
     entries = [
         decode(Array if isinstance(entry, list) else float, entry, i)
         for i, entry in enumerate(value)
@@ -317,7 +319,7 @@ def _as_array(value: Any) -> Array:
 
 def _as_number(value: Any) -> float:
     """Return a number, or an angle [rad] given as a string such as '-pi/2'."""
-    match = _ANGLE.match(value) if isinstance(value, str) else None
+    match = _ANGLE_PATTERN.match(value) if isinstance(value, str) else None
     if match is not None:
         sign, times, parts = match.groups()
         divisor = float(parts or 1)
@@ -325,5 +327,5 @@ def _as_number(value: Any) -> float:
             raise FieldError(f'is {value!r}, which divides by zero')
         return (-1.0 if sign == '-' else 1.0) * float(times or 1) * math.pi / divisor
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise FieldError(f"must be a number or an angle such as '-pi/2', not {shown(value)}")
+        raise FieldError(f"must be a number or an angle such as '-pi/2', not {short_repr(value)}")
     return float(value)

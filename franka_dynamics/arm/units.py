@@ -10,7 +10,7 @@ import numpy as np
 
 from .description import ArmDescription
 from .fields import JointLimits
-from ..errors import DescriptionError, listed
+from ..errors import DescriptionError, name_list
 from ..names import GRAVITY
 from ..spatial import JointKind
 
@@ -20,16 +20,17 @@ MAX_EFFORT_NM = 1e5  # [N m or N] largest accepted limit, five times an industri
 # and 100 times.
 _MAX_EFFORT_TO_WEIGHT_RATIO = 30.0
 _MIN_DOUBTED_EFFORT_NM = 1e3  # many URDFs of small arms state 100 or 1000 for unknown limits
-# Larger positions and velocities, up to _UNLIMITED, are doubted: joints turn at most twice to each
-# side, and rails have no 20 m. A velocity that is a power of ten says that there is no limit.
-_LARGEST_BY_KIND = {
+# Larger positions and velocities, up to _MIN_UNLIMITED_VALUE, are doubted: joints turn at most
+# twice to each side, and rails have no 20 m. A velocity that is a power of ten says that there is
+# no limit.
+_MAX_MOTION_BY_KIND = {
     JointKind.REVOLUTE: (2.0 * math.tau, 60.0, 'rad and rad/s', 'degrees'),
     JointKind.PRISMATIC: (20.0, 20.0, 'm and m/s', 'millimetres'),
 }
-_UNLIMITED = 1e4
-_LARGEST_BESIDE = 0.51  # of these bounds, in an arm of which another joint is beyond one
+_MIN_UNLIMITED_VALUE = 1e4
+_MAX_RATIO_BESIDE = 0.51  # of these bounds, in an arm of which another joint is beyond one
 _MAX_REACH_M = 20.0  # more than any arm's on Earth
-_MAX_DENSITY = 11_340.0  # [kg/m^3] of lead, for the moving links in a cube as wide as they
+_MAX_DENSITY_KG_M3 = 11_340.0  # [kg/m^3] of lead, for the moving links in a cube as wide as they
 
 
 class UnitQuestion(NamedTuple):
@@ -73,38 +74,38 @@ def _length_and_mass_questions(arm: ArmDescription) -> Iterator[str]:
         yield f'the arm is {reach:.3g} m long at zero. Are its lengths millimetres?'
     spreads = [np.trace(one.inertia_at_center_of_mass) / one.mass for _, one in massive]
     size = reach + math.sqrt(max([*spreads, 0.0]))  # a trace may be negative
-    if mass > _MAX_DENSITY * size**3:
+    if mass > _MAX_DENSITY_KG_M3 * size**3:
         yield f'the moving links weigh {mass:.3g} kg within {size:.2g} m. Are their masses grams?'
 
 
 def _motion_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
     """Yield questions about limits of positions and velocities."""
-    for kind, (most, fastest, units, others) in _LARGEST_BY_KIND.items():
+    for kind, (most, fastest, units, others) in _MAX_MOTION_BY_KIND.items():
         limits = {one.name: one.limits for one in arm.joints if one.kind is kind}
         doubted = _fields_beyond(limits, most, fastest)
         if doubted:
             # What is in degrees at one joint is at the others, too, where it is less.
             fields = {one for each in doubted.values() for one in each}
-            shares = (_LARGEST_BESIDE if one in fields else 1.0 for one in ('lower', 'velocity'))
+            shares = (_MAX_RATIO_BESIDE if one in fields else 1.0 for one in ('lower', 'velocity'))
             doubted = _fields_beyond(limits, *(a * b for a, b in zip((most, fastest), shares)))
             words = [
                 f'{name} ({", ".join(f"{one} {getattr(limits[name], one):g}" for one in each)})'
                 for name, each in doubted.items()
             ]
-            sentence = f'limits in {units} are those of {listed(words)}. Are these {others}?'
+            sentence = f'limits in {units} are those of {name_list(words)}. Are these {others}?'
             yield UnitQuestion(sentence, doubted)
 
 
 def _fields_beyond(
     limits: Mapping[str, JointLimits], most: float, fastest: float
 ) -> dict[str, tuple[str, ...]]:
-    """Return the fields of JointLimits, by joints, with positions or velocities beyond bounds."""
+    """Return, by joint name, the fields of JointLimits with values beyond bounds."""
     found = dict[str, tuple[str, ...]]()
     for name, one in limits.items():
         fields = tuple[str, ...]()
-        if any(most < abs(end) < _UNLIMITED for end in (one.lower, one.upper)):
+        if any(most < abs(end) < _MIN_UNLIMITED_VALUE for end in (one.lower, one.upper)):
             fields = ('lower', 'upper')
-        fast = fastest < one.velocity < _UNLIMITED
+        fast = fastest < one.velocity < _MIN_UNLIMITED_VALUE
         if fast and not math.log10(one.velocity).is_integer():
             fields = (*fields, 'velocity')
         if fields:
@@ -123,7 +124,7 @@ def _effort_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
         efforts = {one.name: one.limits.effort for one in arm.joints if one.kind is kind}
         doubted = {name: one for name, one in efforts.items() if most < one < math.inf}
         if doubted:
-            stated = listed([f'{name} is {one:g} {unit}' for name, one in doubted.items()])
+            stated = name_list([f'{name} is {one:g} {unit}' for name, one in doubted.items()])
             yield UnitQuestion(
                 f'the effort limit of {stated}, and {why}. Is this in N mm, or are the masses too '
                 'small?',

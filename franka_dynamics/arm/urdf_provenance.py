@@ -8,7 +8,7 @@ from .inertia import LinkInertia
 
 
 @dataclass(frozen=True)
-class Words:
+class FormatTerms:
     """
     Terms of a file format (URDF or MJCF) for links, joints and their numbers, for messages.
 
@@ -30,8 +30,8 @@ class Words:
     reader: str = 'Pinocchio'
 
 
-URDF = Words()
-MJCF = Words(
+URDF_TERMS = FormatTerms()
+MJCF_TERMS = FormatTerms(
     *('MJCF', 'body', 'bodies', 'a hinge or a slide', 'free or ball', 'inertial or geom'),
     *('inertial mass', 'inertial pos', 'inertial diaginertia'),
     *('actuatorfrcrange, forcerange or ctrlrange', 'MuJoCo'),
@@ -64,6 +64,6 @@ class UrdfProvenance:
     other_joints: tuple[tuple[str, str], ...] = ()
 
     @property
-    def words(self) -> Words:
+    def terms(self) -> FormatTerms:
         """Terms of the file's format, URDF or MJCF, for messages."""
-        return MJCF if self.mjcf else URDF
+        return MJCF_TERMS if self.mjcf else URDF_TERMS

@@ -21,8 +21,8 @@ from ..codegen.options import Quantity
 from ..codegen.quantities import INPUT_ARRAYS
 from ..dynamics import model
 from ..dynamics.body_tree import BodyTree, RobotLike
-from ..dynamics.model import AccelerationDerivatives, ALIGNED, gravity_vector, TorqueDerivatives
-from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
+from ..dynamics.model import AccelerationDerivatives, gravity_vector, TorqueDerivatives
+from ..dynamics.regressor import checked_columns, N_LINK_PARAMETERS
 from ..errors import as_enum, JointVectorError, SettingsError
 from ..typing import ArrayLike
 
@@ -35,7 +35,7 @@ class Key(NamedTuple):
     columns: tuple[int, ...] | None = None
     derivatives: bool = False
     frame: Frame = FLANGE
-    reference_frame: str = ALIGNED
+    reference_frame: str = model.ALIGNED_FRAME
 
     def equations(
         self, description: ArmDescription | BodyTree, gravity: tuple[float, ...]
@@ -233,7 +233,7 @@ class GeneratedModel(ABC):
             If a column is not one of the 10 n, or is named twice.
 
         """
-        chosen = chosen_columns(columns, LINK_PARAMETERS * self.description.n)
+        chosen = checked_columns(columns, N_LINK_PARAMETERS * self.description.n)
         options = {} if chosen is None else {'columns': chosen or (0,)}
         found = self.evaluate(Quantity.REGRESSOR, q, dq, ddq, **options)
         return found[..., :0] if chosen == () else found
@@ -250,7 +250,9 @@ class GeneratedModel(ABC):
         """Return the flange's poses in {S}, shape (..., 4, 4)."""
         return self.evaluate(Quantity.FLANGE_POSE, q)
 
-    def jacobian(self, q: Any, frame: Frame = FLANGE, reference_frame: str = ALIGNED) -> Any:
+    def jacobian(
+        self, q: Any, frame: Frame = FLANGE, reference_frame: str = model.ALIGNED_FRAME
+    ) -> Any:
         """Return a frame's geometric Jacobians (v, omega) in `reference_frame`, (..., 6, n)."""
         axes = model.require_reference_frame(reference_frame)
         return self.evaluate(Quantity.JACOBIAN, q, frame=self._frame(frame), reference_frame=axes)

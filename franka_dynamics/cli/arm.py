@@ -6,7 +6,7 @@ import click
 
 from . import _options as shared
 from ._command import choice_or_flag, CommaList, flag, Group, option, takes_xacro_arguments
-from ..names import AS_LISTED, Convention, FORMATS, GRAVITY_DIRECTIONS
+from ..names import AS_LISTED, Convention, EXPORT_FORMATS, GRAVITY_DIRECTIONS
 
 _CONVENTIONS = [one.value for one in Convention]
 
@@ -92,7 +92,7 @@ def import_() -> None:
 @arm.command(work='arm_files.export')
 @option('--output', 'file to write (default: print)', shared.OUTPUT_FILE)
 @shared.force_option
-@option('--format', 'format of the output', FORMATS, 'form', default=FORMATS[0])
+@option('--format', 'format of the output', EXPORT_FORMATS, 'form', default=EXPORT_FORMATS[0])
 @flag('--ideal', "leave the joints' armature and friction out of an MJCF")
 @shared.arm_prefix_option(callback=shared.validate_prefix)
 @shared.arm_options

@@ -20,7 +20,7 @@ from ._console import make_console, say, say_each, show, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_robot_model
 from ..arm.hand_file import is_file_name
-from ..errors import DescriptionError, FrankaDynamicsError, listed, NoLinksError, UrdfWarning
+from ..errors import DescriptionError, FrankaDynamicsError, name_list, NoLinksError, UrdfWarning
 from ..files import read_text
 from ..report import crosscheck as report
 from ..report.json_types import to_json_types
@@ -137,7 +137,7 @@ def _answer_for(arm: ArmChoice, options: Options) -> Answer:
         found = ', '.join(f'{one}' for one in result.urdf)
         answer.note(
             "Compared were three formulations of the arm's dynamics and "
-            f"{description.urdf.words.reader}'s own reading of the file; largest differences from "
+            f"{description.urdf.terms.reader}'s own reading of the file; largest differences from "
             f'that: {found}.'
         )
         shown = _add_doubts(answer, read_document(arm.arm, xacro=arm.xacro), arm.arm)
@@ -188,7 +188,7 @@ def compare(options: Options) -> int:
     how = {name: getattr(options, name) for name in ('inertial_set', 'hand', 'prefix', 'xacro')}
     one, other = read_pair(first, second, nearest=True, **how)
     found = compare_descriptions(one, other)
-    words = other.urdf.words if other.urdf else None
+    words = other.urdf.terms if other.urdf else None
     empty = {
         joint: name
         for joint, name, link in zip(one.joint_names, other.link_names, other.links)
@@ -197,8 +197,9 @@ def compare(options: Options) -> int:
     shown = [diff for diff in found.differences if diff.kind != 'link' or diff.place not in empty]
     if words and empty:
         say(
-            f'{other.source}: no {words.inertial} with mass in {listed([*empty.values()])}, nor '
-            'in what is fixed to it; give it there. Only the geometry of these links is compared.',
+            f'{other.source}: no {words.inertial} with mass in {name_list([*empty.values()])}, '
+            'nor in what is fixed to it; give it there. Only the geometry of these links is '
+            'compared.',
             MISMATCH,
         )
     labels = f'{_arm_label(second, other)} against {_arm_label(first, one)}'

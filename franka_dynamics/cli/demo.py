@@ -14,7 +14,7 @@ from ..arm.arm_file import is_franka
 from ..demo import report as reports
 from ..demo.controller_comparison import compare_controllers
 from ..demo.metrics import demo_metrics
-from ..errors import IdentificationError, listed
+from ..errors import IdentificationError, name_list
 from ..recordings.recording import write_recording
 from ..ros.demo_session import DemoPlan, run_demo
 
@@ -33,7 +33,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     even with the simulated arm waiting for every torque.
     """
     needed = 'mujoco', 'rosbags', 'scipy', 'matplotlib', 'clarabel'
-    require_installed(f'The demonstration needs {listed(needed)}', 'sim,identify', *needed)
+    require_installed(f'The demonstration needs {name_list(needed)}', 'sim,identify', *needed)
     if not is_given('hand') and is_franka(arm.load().name):
         arm = replace(arm, hand='franka_hand')
     description = arm.load()

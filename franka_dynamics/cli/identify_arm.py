@@ -11,7 +11,7 @@ from ._choices import ArmChoice, BagReader, with_sets_and_hands
 from ._command import Options, require_installed
 from ._console import ProgressBar, say, say_each, show, write_json
 from ..arm import ArmDescription, available_sets
-from ..errors import ClusterError, listed, require_extra
+from ..errors import ClusterError, name_list, require_extra
 from ..files import write_text
 from ..identification.identify import identify
 from ..identification.options import IdentificationOptions
@@ -28,7 +28,7 @@ _DASK_TIMEOUT_S = 20.0
 def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: Options) -> int:
     """Identify the arm, print and write the results; return 1 if the arm is not accepted."""
     needed = 'rosbags', 'scipy', 'clarabel', *(['matplotlib'] if options.report else [])
-    require_installed(f'Identifying an arm needs {listed(needed)}', 'identify', *needed)
+    require_installed(f'Identifying an arm needs {name_list(needed)}', 'identify', *needed)
     arm = reader.arm_of(options.bags[0], arm)
     start = arm.load()
     names = reader.joint_names_in_bag(start)

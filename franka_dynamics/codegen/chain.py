@@ -22,9 +22,9 @@ from .expression import Graph, Number
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..arm.inertia import TENSOR_ORDER
-from ..dynamics.body_tree import BASE, BodyTree
-from ..errors import FrameError, listed, shortened
-from ..spatial import cos_sin, inverse_transform, quarter_turns, snapped
+from ..dynamics.body_tree import BASE_BODY, BodyTree
+from ..errors import FrameError, name_list, short_text
+from ..spatial import cos_sin, inverse_transform, quarter_turns, snapped_angle
 from ..typing import Array
 
 # An array of numbers or expressions.
@@ -108,7 +108,7 @@ class GeneratorChain:
     def path(self) -> list[int]:
         """Return the numbers of the joints that move the tip, from the base on."""
         path, j = [], self.tip_body
-        while j != BASE:
+        while j != BASE_BODY:
             path.append(j)
             j = self.parents[j]
         return path[::-1]
@@ -161,7 +161,7 @@ def build_chain(
         back = inverse_transform(moves[i])
         body = transformed_inertia(body, back[:3, :3], back[:3, 3])
         rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(own.rotor_inertias[i])
-        if parent == BASE:
+        if parent == BASE_BODY:
             gravity_at[i] = _gravity_in(axes, gravity)
             roots[i] = np.block([[axes, origin[:, None]], [np.zeros(3), 1.0]])
             axes, origin = np.eye(3), np.zeros(3)
@@ -171,7 +171,7 @@ def build_chain(
         tuple(joints),
         gravity_at,
         roots,
-        tip if tip_body == BASE else inverse_transform(moves[tip_body]) @ tip,
+        tip if tip_body == BASE_BODY else inverse_transform(moves[tip_body]) @ tip,
         tree.parents,
         tip_body,
         tree.names,
@@ -204,8 +204,8 @@ def tree_and_frame(
     if type(frame) is int and 1 <= frame <= description.n:
         return description, frame - 1, np.eye(4)
     raise FrameError(
-        f'There is no frame {shortened(repr(frame))} of the tree: its bodies are 1..'
-        f'{description.n} or {listed(names)}, its tool is {description.n + 1}.'
+        f'There is no frame {short_text(repr(frame))} of the tree: its bodies are 1..'
+        f'{description.n} or {name_list(names)}, its tool is {description.n + 1}.'
     )
 
 
@@ -250,7 +250,7 @@ def _axes_and_angle(rotation: Values) -> tuple[Values, float]:
         theta = math.atan2(rotation[2, 0], rotation[2, 1])
     else:  # parallel axes: gamma is 0
         theta = math.atan2(rotation[1, 0], rotation[0, 0])
-    theta = snapped(theta, 0.5 * math.pi, _ROUNDING)
+    theta = snapped_angle(theta, 0.5 * math.pi, _ROUNDING)
     c, s = cos_sin(theta)
     axes = rotation @ rotation_about_z(c, -s)
     if axes[0, 0] < -_ROUNDING or (axes[0, 0] <= _ROUNDING and axes[1, 0] < 0.0):
@@ -280,7 +280,7 @@ def with_axes_along_z(tree: BodyTree) -> BodyTree:
     """
     moves = frames_along_z(tree)
     backs = [inverse_transform(move) for move in moves]
-    before = [np.eye(4) if parent == BASE else backs[parent] for parent in tree.parents]
+    before = [np.eye(4) if parent == BASE_BODY else backs[parent] for parent in tree.parents]
     return replace(
         tree,
         placements=np.array(before) @ tree.placements @ moves,

@@ -20,8 +20,8 @@ from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
 from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.derivatives import linearize
-from ..dynamics.model import ALIGNED, GRAVITY, gravity_vector, require_reference_frame
-from ..dynamics.regressor import chosen_columns, LINK_PARAMETERS
+from ..dynamics.model import ALIGNED_FRAME, GRAVITY, gravity_vector, require_reference_frame
+from ..dynamics.regressor import checked_columns, N_LINK_PARAMETERS
 from ..errors import as_enum, SettingsError
 from ..typing import ArrayLike
 
@@ -85,7 +85,7 @@ def customised_equations(
     columns: Sequence[int] | None = None,
     derivatives: bool = False,
     frame: Frame = FLANGE,
-    reference_frame: str = ALIGNED,
+    reference_frame: str = ALIGNED_FRAME,
 ) -> Equations:
     """
     Return the equations of one quantity, customised to the constants of an arm or a tree.
@@ -142,7 +142,7 @@ def customised_equations(
     """
     if not isinstance(description, BodyTree):
         description = as_description(description)
-    columns = chosen_columns(columns, LINK_PARAMETERS * description.n)
+    columns = checked_columns(columns, N_LINK_PARAMETERS * description.n)
     quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
     parameters = as_enum(ParameterMode, parameters, 'parameters', SettingsError)
     at_run_time = parameters is ParameterMode.RUN_TIME

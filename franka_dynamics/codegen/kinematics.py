@@ -9,7 +9,7 @@ import numpy as np
 from .chain import GeneratorChain, Values
 from .expression import Expression, Graph
 from .recursion import Inputs, outward
-from ..dynamics.body_tree import BASE
+from ..dynamics.body_tree import BASE_BODY
 
 
 def tip_pose(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> Values:
@@ -50,7 +50,7 @@ def bias_acceleration(
 ) -> Values:
     """Return dJ/dt dq (6,) of the tip: accelerations of its origin and axes at ddq = 0."""
     still = np.array([graph.zero] * 3)
-    if chain.tip_body == BASE:
+    if chain.tip_body == BASE_BODY:
         return np.array([*still, *still])
     inputs = Inputs(q, dq, [graph.zero] * chain.n, still, still, weightless=True)
     tip = outward(graph, chain, inputs)[chain.tip_body]
@@ -68,7 +68,7 @@ def first_moment(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -
         joint, parent, (*moment, mass) = chain.joints[j], chain.parents[j], held[j]
         moment = joint.axes @ (joint.rotation(graph, q[j]) @ np.array(moment))
         moment = moment + joint.frame_origin(q[j]) * mass
-        if parent == BASE:
+        if parent == BASE_BODY:
             root = chain.roots[j]
             total = total + root[:3, :3] @ moment + root[:3, 3] * mass
         else:
@@ -98,7 +98,7 @@ def _frames(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression]
 ) -> dict[int, tuple[Values, Values]]:
     """Return rotation and origin in space axes of the base, and of joints that move the tip."""
-    frames = {BASE: (np.eye(3), np.zeros(3))}
+    frames = {BASE_BODY: (np.eye(3), np.zeros(3))}
     for j in chain.path():
         joint = chain.joints[j]
         rotation, origin = frames[chain.parents[j]]

@@ -16,9 +16,9 @@ from .options import Quantity
 from .program import Output
 from .recursion import Inputs, inverse_dynamics, mass_matrix
 from .regrouping import regroup_parameters, with_origins_nearest_parent
-from ..dynamics.body_tree import BASE
-from ..dynamics.model import ALIGNED, MIN_FREE_INERTIA_RATIO, singular_frame_error
-from ..dynamics.regressor import LINK_PARAMETERS
+from ..dynamics.body_tree import BASE_BODY
+from ..dynamics.model import ALIGNED_FRAME, MIN_FREE_INERTIA_RATIO, singular_frame_error
+from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import InertiaError
 
 TWIST = 6  # numbers of a twist or a wrench
@@ -40,7 +40,7 @@ class Problem:
     wrench: bool = False
     classical: bool = False
     columns: Sequence[int] | None = None
-    reference_frame: str = ALIGNED
+    reference_frame: str = ALIGNED_FRAME
 
     @property
     def chain(self) -> GeneratorChain:
@@ -68,7 +68,7 @@ class Problem:
         chain, none = self._regrouped, (self.graph.zero,) * self.chain.n
         dq, ddq = (self.variables(one) if one in moving else none for one in ('dq', 'ddq'))
         inputs = Inputs(self.q, dq, ddq, weightless=weightless)
-        if self.wrench and chain.tip_body != BASE:
+        if self.wrench and chain.tip_body != BASE_BODY:
             wrench = np.array(self.variables('wrench', TWIST))
             force, moment = kinematics.in_tip_frame(self.graph, chain, self.q, wrench)
             inputs = replace(inputs, force=force, moment=moment)
@@ -150,7 +150,7 @@ def _operational_space_inertia(one: Problem) -> list[Output]:
     graph = one.graph
     if len(one.chain.path()) < TWIST:
         raise singular_frame_error()
-    J = kinematics.jacobian(graph, one.chain, one.q, ALIGNED)
+    J = kinematics.jacobian(graph, one.chain, one.q, ALIGNED_FRAME)
     lower, inverse = factorised(graph, one.mass_elements(), one.chain.names, label=True)
     # With M = L D L^T the mobility J M^-1 J^T is Y D^-1 Y^T, rows of Y = J L^-T.
     Y = [reduced(graph, lower, row) for row in J]
@@ -250,7 +250,7 @@ def output_shape(
     quantity: Quantity, n: int, columns: Sequence[int] | None = None, *, derivatives: bool = False
 ) -> tuple[int, ...]:
     """Return the shape of a quantity, or of its derivatives, for n joints."""
-    width = LINK_PARAMETERS * n if columns is None else len(columns)
+    width = N_LINK_PARAMETERS * n if columns is None else len(columns)
     sizes = {'n': n, 'frames': n + 1, 'columns': width, '3': 3, '4': 4, '6': TWIST}
     shape = tuple(sizes[size] for size in _DEFINITIONS[quantity].shape.split())
     return (*shape, n * len(INPUT_ARRAYS[quantity])) if derivatives else shape

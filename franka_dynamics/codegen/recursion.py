@@ -24,7 +24,7 @@ import numpy as np
 
 from .chain import GeneratorChain, GeneratorJoint, pseudo_inertia, transformed_inertia, Values
 from .expression import Expression, Graph, Number
-from ..dynamics.body_tree import BASE
+from ..dynamics.body_tree import BASE_BODY
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Motion]
     still = np.array([graph.zero] * 3)
     motions: list[Motion] = []
     for j, (joint, parent) in enumerate(zip(chain.joints, chain.parents)):
-        if parent == BASE:
+        if parent == BASE_BODY:
             up = still if inputs.weightless else still - chain.gravity[j]
             last = Motion(still, still, np.array([still] * 3), up)
         else:
@@ -150,7 +150,7 @@ def _turn_and_body(
     """
     joint, turn = chain.joints[j], chain.joints[j].rotation(graph, inputs.q[j])
     alone = j not in chain.parents and (j != chain.tip_body or inputs.force is None)
-    if joint.revolute and alone and chain.parents[j] != BASE:
+    if joint.revolute and alone and chain.parents[j] != BASE_BODY:
         return np.eye(3), _rotated(joint.body, turn)
     return turn, joint.body
 
@@ -173,7 +173,7 @@ def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> lis
         graph.name_vector(f'n{j + 1}', moment)
         own = moment[2] if joint.revolute else force[2]
         torques[j] = own + joint.rotor_inertia * inputs.ddq[j]
-        if parent != BASE:
+        if parent != BASE_BODY:
             force, moment = _carried(joint, turn, joint.frame_origin(inputs.q[j]), force, moment)
             beyond[parent] = beyond[parent][0] + force, beyond[parent][1] + moment
     return torques
@@ -218,11 +218,11 @@ def mass_matrix(
         # Element (i, j) stays zero if joints i and j are on different branches.
         elements |= {(i, j): graph.zero for i in range(j)}
         outer, i = j, parents[j]
-        while i != BASE:
+        while i != BASE_BODY:
             force, moment = _carried(joints[outer], turns[outer], arms[outer], force, moment)
             elements[i, j] = graph.lift((moment if joints[i].revolute else force)[2])
             outer, i = i, parents[i]
-        if parents[j] != BASE:
+        if parents[j] != BASE_BODY:
             turned = _rotated(composite, turns[j])
             added = transformed_inertia(turned, joint.axes, arms[j])
             composites[parents[j]] = composites[parents[j]] + added

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from .chain import GeneratorChain, GeneratorJoint, rotation_about_z, transformed_inertia
-from ..dynamics.body_tree import BASE
+from ..dynamics.body_tree import BASE_BODY
 from ..spatial import cos_sin
 
 # The elements of a pseudo-inertia that belong to the antecedent as well.
@@ -36,7 +36,7 @@ def with_origins_nearest_parent(chain: GeneratorChain) -> GeneratorChain:
     shifts = np.zeros((chain.n, 3))  # of each origin along its own axis, in its own frame [m]
     for j, (joint, parent) in enumerate(zip(chain.joints, chain.parents)):
         origin, axis = joint.origin, joint.axes[:, 2]
-        if parent != BASE:
+        if parent != BASE_BODY:
             origin = origin - shifts[parent]
             if joint.revolute:
                 shifts[j, 2] = -float(origin @ axis)
@@ -44,7 +44,7 @@ def with_origins_nearest_parent(chain: GeneratorChain) -> GeneratorChain:
         body = transformed_inertia(joint.body, np.eye(3), -shifts[j])
         joints.append(replace(joint, origin=origin, body=body))
     tip = chain.tip.copy()
-    if chain.tip_body != BASE:
+    if chain.tip_body != BASE_BODY:
         tip[:3, 3] -= shifts[chain.tip_body]
     return replace(chain, joints=tuple(joints), tip=tip)
 
@@ -55,7 +55,7 @@ def regroup_parameters(chain: GeneratorChain) -> GeneratorChain:
     for j in reversed(range(chain.n)):
         joint, parent = joints[j], chain.parents[j]
         shared = _ON_AXIS if joint.revolute else _TURNING
-        if parent != BASE:
+        if parent != BASE_BODY:
             arrived = np.where(shared, joint.body, 0.0)
             if joint.revolute:
                 arrived = transformed_inertia(arrived, joint.axes, joint.origin)

@@ -59,8 +59,8 @@ from .limits import MAX_STEP_S
 from .state_check import MIN_GOOD_STATE_COUNT, StampOrder, StateSample
 from .stopping import MAX_STOPPED_SPEED_RAD_S
 from .terms import StateTerms
-from ..arguments import typed
-from ..arm.friction import MAX_GAP_S
+from ..arguments import checks_arguments
+from ..arm.friction import MAX_STATE_GAP_S
 from ..arrays import as_seconds
 from ..typing import Array
 
@@ -141,7 +141,7 @@ class CoreStep(StateMachine):
             return self._torque_without_state(now, silence)
 
     # 1. Can the joint state be used? -----------------------------------------------------------
-    @typed
+    @checks_arguments
     def reject_state(self, why: str, now: float, *, faulty: bool = False) -> Array:
         """
         Reject a joint state that cannot be read or trusted; return the torque, as `tick` does.
@@ -345,7 +345,7 @@ class CoreStep(StateMachine):
             stops, goal = False, self._resting_torque(now)
         goal = output.clip_torque(goal)
         torque = output.send_torque(goal, now - output.sent_at, now)
-        unseen = self.states.problem is not None or silence > MAX_GAP_S
+        unseen = self.states.problem is not None or silence > MAX_STATE_GAP_S
         moves = state is not None and np.abs(state.dq).max() > MAX_STOPPED_SPEED_RAD_S
         goes_on = moves and not (terms.adds_gravity or unseen)
         if np.array_equal(torque, goal) and not (goes_on or stops):

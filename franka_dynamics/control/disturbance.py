@@ -29,7 +29,7 @@ from .terms import inverse_mass_matrix, MIN_MOTION_SPEED_RAD_S, StateTerms, Term
 from .wiring import KEPT_STATE_COUNT, torques_mixed_up
 from ..arm import ArmDescription
 from ..arm.friction import FrictionState
-from ..errors import apart
+from ..errors import distinct_texts
 from ..typing import Array
 
 # Bounds on disturbance torques, by the measured or the commanded torque, as shares of a joint's
@@ -299,7 +299,7 @@ class DisturbanceMonitor:
         if shares[:, joint].max() <= 1.0:
             return None
         of = motion if shares[0, joint] > 1.0 else command
-        size, most = apart(abs(of[joint]), bound[joint], 2)
+        size, most = distinct_texts(abs(of[joint]), bound[joint], 2)
         name, target = self._arm.joint_names[joint], terms.profile.name
         other = 'what its motion needs'
         if of is command:

@@ -9,7 +9,7 @@ import pinocchio as pin
 
 from .settings import ReceiverProfile
 from ..arm import ArmDescription
-from ..arm.friction import FrictionModel, MAX_GAP_S
+from ..arm.friction import FrictionModel, MAX_STATE_GAP_S
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..typing import Array
@@ -97,7 +97,7 @@ class MomentumObserver:
         if last is None and before > -np.inf:
             return self._external
         elapsed = stamp - before
-        if last is None or not 0.0 <= elapsed <= MAX_GAP_S:
+        if last is None or not 0.0 <= elapsed <= MAX_STATE_GAP_S:
             # The initial estimate of the external torque assumes constant momentum, which is exact
             # at rest; in motion the error of the estimate decays within 30 ms.
             self._external, self._slope = rate, np.zeros_like(rate)

@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import typed
+from ..arguments import checks_arguments
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..arrays import as_array
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..errors import SettingsError, shortened
+from ..errors import SettingsError, short_text
 from ..typing import Array
 
 # Standard deviation of the estimated external torque of the strongest joints while nobody touches
@@ -77,7 +77,7 @@ class ExternalWrench(NamedTuple):
         return f'standard deviation at most {self.max_std:.1f} N in every direction'
 
 
-@typed
+@checks_arguments
 class WrenchEstimator:
     """
     Estimates the wrench by a damped, weighted pseudo-inverse of a frame's transposed Jacobian.
@@ -103,7 +103,7 @@ class WrenchEstimator:
         self._offset = as_array(given, (3,), 'tool_center', SettingsError)
         if np.abs(self._offset).max() > _MAX_TOOL_DISTANCE_M:
             raise SettingsError(
-                f'tool_center is {shortened(str(offset))}; give three numbers, x y z within '
+                f'tool_center is {short_text(str(offset))}; give three numbers, x y z within '
                 f'{_MAX_TOOL_DISTANCE_M:g} m of the frame.'
             )
         self.torque_std = external_torque_std(model.description)

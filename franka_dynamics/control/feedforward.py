@@ -27,7 +27,7 @@ from .settings import Settings, StateLimits
 from .state_check import StateCheck
 from .torque_output import TorqueOutput
 from .trajectory import Trajectory
-from ..arguments import typed
+from ..arguments import checks_arguments
 from ..arm import ArmDescription
 from ..arm_io import as_description
 from ..errors import NotActiveError, SettingsError, StartRefusedError
@@ -36,7 +36,7 @@ from ..typing import Array
 _LOG = logging.getLogger(__name__)
 
 
-@typed
+@checks_arguments
 class Feedforward(CoreStep):
     """
     Computes feedforward and PD torques for one arm, one for each joint state.
@@ -119,7 +119,7 @@ class Feedforward(CoreStep):
             elif self.state is not State.RUNNING:
                 self.ending = self.ending.with_resting_torque()
 
-    @typed
+    @checks_arguments
     def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
         """
         End torques for a reason; `then` says what follows.
@@ -192,7 +192,7 @@ class Feedforward(CoreStep):
         far = self.reference.distance(self.states.q) > MAX_START_DISTANCE_RAD
         return np.asarray(far & (law.kp > (self.ramp.law or self.asked).kp))
 
-    @typed
+    @checks_arguments
     def follow(
         self,
         q: ArrayLike,
@@ -232,7 +232,7 @@ class Feedforward(CoreStep):
                 raise NotActiveError(f'The reference is not followed ({self.status}).')
         return motion
 
-    @typed
+    @checks_arguments
     def settle(self, reason: str) -> None:
         """End the present motion for a reason, and desire that the arm rests where it is."""
         if self.state is State.RUNNING:

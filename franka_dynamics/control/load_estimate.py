@@ -19,7 +19,7 @@ import pinocchio as pin
 from .external_torque import OBSERVER_BANDWIDTH_RAD_S, OBSERVER_DAMPING_RATIO
 from .terms import MAX_REST_SPEED_RAD_S
 from ..arm import ArmDescription
-from ..arm.friction import MAX_GAP_S
+from ..arm.friction import MAX_STATE_GAP_S
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..typing import Array
 
@@ -76,7 +76,7 @@ class LoadEstimate:
         if self._ends and 0.0 < stamp - self._ends[-1][0] < AVERAGING_BLOCK_S:
             return
         mean, ends = self._sum / self._count, [*self._ends[-2:], (stamp, q, dq)]
-        if len(ends) > 1 and not 0.0 < stamp - ends[-2][0] <= AVERAGING_BLOCK_S + MAX_GAP_S:
+        if len(ends) > 1 and not 0.0 < stamp - ends[-2][0] <= AVERAGING_BLOCK_S + MAX_STATE_GAP_S:
             self._discard_averages()
             ends = ends[-1:]
         self._ends, self._sum, self._count = ends, 0.0 * self._sum, 0

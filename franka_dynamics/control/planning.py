@@ -22,7 +22,7 @@ from .request import MAX_LATENESS_S, require_on_time, STREAM_TIMEOUT_S, Trajecto
 from .state_check import MAX_PLAUSIBLE_POSITION_RAD
 from .trajectory import BLEND_DURATIONS_S, rest_states, spline_through_points, Trajectory
 from ..arm import ArmDescription
-from ..errors import apart, LimitExceededError, ReferenceRefusedError, StartTooFarError
+from ..errors import distinct_texts, LimitExceededError, ReferenceRefusedError, StartTooFarError
 from ..typing import Array
 
 # A motion begins so long after the latest joint state, which leaves time to plan it; if planning
@@ -89,7 +89,7 @@ class MotionPlanner:
         i = int(distance.argmax())
         if not distance[i] <= MAX_START_DISTANCE_RAD:
             hint = ' (are these degrees?)' if distance[i] > MAX_PLAUSIBLE_POSITION_RAD else ''
-            away, most = apart(distance[i], MAX_START_DISTANCE_RAD)
+            away, most = distinct_texts(distance[i], MAX_START_DISTANCE_RAD)
             where = 'is not desired' if measured is None else 'neither is nor is desired'
             raise StartTooFarError(
                 f'{what} where the arm {where}: {self.arm.joint_names[i]} is {away} rad '

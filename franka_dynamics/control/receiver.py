@@ -22,7 +22,7 @@ from .settings import Settings, StateLimits
 from .state_check import MIN_GOOD_STATE_COUNT, StateCheck
 from .stopping import BrakingController, MAX_BRAKING_TIME_S
 from .terms import TermModel
-from ..arguments import typed
+from ..arguments import checks_arguments
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..typing import Array
@@ -58,7 +58,7 @@ class TorqueRefusal(str, Enum):
     OUT_OF_BOUNDS = 'out of bounds'
 
 
-@typed
+@checks_arguments
 class TorqueReceiver:
     """
     Applies the torques of one sender, and stops the arm by its own model when torques cease.

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arm import ArmDescription
 from ..arrays import as_array
-from ..errors import JointsRefusedError, LateReferenceError, listed, ReferenceRefusedError
+from ..errors import JointsRefusedError, LateReferenceError, name_list, ReferenceRefusedError
 from ..typing import Array
 
 # Transport delays a request by less than MAX_LATENESS_S [s]; a request whose start lies further
@@ -105,7 +105,7 @@ class TrajectoryRequest:
         if not {*arm.joint_names} <= {*given} or len({*given}) < len(given):
             raise JointsRefusedError(
                 f'The reference must name each of the joints {", ".join(arm.joint_names)} once, '
-                f'in any order; it names {listed(given) or "none"}.'
+                f'in any order; it names {name_list(given) or "none"}.'
             )
         still = np.ptp(self.positions, axis=0) <= MAX_EXTRA_JOINT_MOTION_RAD
         if self.velocities is not None:
@@ -113,7 +113,7 @@ class TrajectoryRequest:
         moving = [name for name in self.extra_joint_names(arm) if not still[given.index(name)]]
         if moving:
             raise JointsRefusedError(
-                f'The reference moves {listed(moving)}, which the arm does not have; send that '
+                f'The reference moves {name_list(moving)}, which the arm does not have; send that '
                 'motion to the controller of these joints, and leave it out here.'
             )
 

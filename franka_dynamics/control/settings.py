@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import typed
+from ..arguments import checks_arguments
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array, payload_from_array, PAYLOAD_ORDER
 from ..arrays import as_array
@@ -239,7 +239,7 @@ class Settings:
                 )
 
 
-@typed
+@checks_arguments
 @dataclass(frozen=True)
 class StateLimits:
     """

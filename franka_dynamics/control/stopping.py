@@ -38,7 +38,7 @@ from .terms import (
 )
 from .watchers import MAX_SPEED_RATIO
 from ..arm import ArmDescription
-from ..arm.friction import MAX_GAP_S
+from ..arm.friction import MAX_STATE_GAP_S
 from ..typing import Array
 
 # Braking slows down less where states are old: its time constant is at least so many times the age
@@ -288,7 +288,7 @@ class UnseenArm:
         if now - self._begun < UNSEEN_STOP_TIME_S or self.last is None:
             return now - self._begun >= UNSEEN_STOP_TIME_S
         _, dq, since = self.last
-        seen = np.broadcast_to(now - since < MAX_GAP_S, dq.shape)
+        seen = np.broadcast_to(now - since < MAX_STATE_GAP_S, dq.shape)
         if terms.adds_gravity and not seen.all():
             return True  # swapped joints would be driven for ever
         falls = seen.any() and not seen.all()

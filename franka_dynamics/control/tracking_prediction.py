@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from .settings import values_per_joint
 from .terms import FrictionFeedforward
-from ..arguments import typed
+from ..arguments import checks_arguments
 from ..arm import ArmDescription, available_arms, load
 from ..arm.friction import friction_along
 from ..arm_io import as_description
@@ -99,7 +99,7 @@ def predict_tracking(
     """
     arm = as_description(arm)
     if not isinstance(recording, Recording):
-        recording = typed(read_recording)(recording, arm.joint_names)
+        recording = checks_arguments(read_recording)(recording, arm.joint_names)
     gains = _pd_gains(kp, kd, arm)
     rate = 1.0 / float(np.median(np.diff(recording.time)))
     motion = prepare(

@@ -17,7 +17,7 @@ import numpy as np
 
 from .limits import MAX_STEP_S
 from ..arm import ArmDescription, JointKind
-from ..errors import apart, LimitExceededError, ReferenceRefusedError
+from ..errors import distinct_texts, LimitExceededError, ReferenceRefusedError
 from ..typing import Array
 
 # Durations, tried in turn, in which a distance fades, or a motion is braked to rest.
@@ -151,8 +151,8 @@ class Trajectory:
             for k, s, i in np.argwhere(outside):
                 low, high = (np.broadcast_to(one, values.shape)[k, s, i] for one in (low, high))
                 unit = ('rad' if arm.joints[i].kind is JointKind.REVOLUTE else 'm') + per
-                found, above = apart(values[k, s, i], high, 4)
-                _, below = apart(values[k, s, i], low, 4)
+                found, above = distinct_texts(values[k, s, i], high, 4)
+                _, below = distinct_texts(values[k, s, i], low, 4)
                 raise LimitExceededError(
                     f'{arm.joint_names[i]} to {name} of {found} {unit}; its limits there are '
                     f'{below} to {above} {unit}',

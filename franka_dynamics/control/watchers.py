@@ -29,7 +29,7 @@ from .state_check import StateCheck
 from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from .trajectory import ReferencePoint
 from ..arm import ArmDescription
-from ..errors import apart
+from ..errors import distinct_texts
 from ..typing import Array
 
 # Speeds from which the arm is braked, as shares of the velocity limit: while the reference moves,
@@ -90,7 +90,7 @@ class SpeedWatcher:
         if self._fast_s < MAX_OVERSPEED_TIME_S:
             return None
         joint = int((speed / allowed).argmax())
-        reached, most = apart(speed[joint], allowed[joint])
+        reached, most = distinct_texts(speed[joint], allowed[joint])
         why = ReasonCode.TOO_FAST(
             joint=self._names[joint],
             velocity=float(state.dq[joint]),

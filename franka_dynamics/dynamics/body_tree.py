@@ -11,22 +11,22 @@ import numpy as np
 
 from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
-from ..arguments import typed
+from ..arguments import checks_arguments
 from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..arm_io import ArmLike, as_description
-from ..arrays import as_array, ComparedByValue, freeze
+from ..arrays import as_array, ComparedByValue, freeze_arrays
 from ..errors import FrameError, InertiaError, TreeError
 from ..spatial import adjoint, cross, exp6, hat, inverse_transform, joint_twist, rigid_transform
 from ..typing import Array, ArrayLike, NDArray
 
-BASE = -1
+BASE_BODY = -1
 # Tolerance for |omega| = 1 and omega . v = 0, or |v| = 1, of a unit twist (v, omega): far above
 # rounding errors, far below the error of a mistyped twist.
-_TWIST_EPS = 1e-9
+_TWIST_TOLERANCE = 1e-9
 
 
-@typed
+@checks_arguments
 @dataclass(frozen=True, eq=False, repr=False)
 class BodyTree(ComparedByValue):
     """
@@ -79,17 +79,18 @@ class BodyTree(ComparedByValue):
         if np.size(self.rotor_inertias) == 0:
             object.__setattr__(self, 'rotor_inertias', np.zeros(n))
         shapes = {'placements': (n, 4, 4), 'twists': (n, 6), 'rotor_inertias': (n,)}
-        freeze(self, TreeError, f'a tree of {n} bodies', tool=(4, 4), **shapes)
+        freeze_arrays(self, TreeError, f'a tree of {n} bodies', tool=(4, 4), **shapes)
         for what, count in (('inertias', len(self.inertias)), ('names', len(names))):
             if count != n:
                 raise TreeError(f'A tree of {n} bodies needs {n} {what}; got {count}.')
         require_pose(self.tool, 'The tool')
         for i, (parent, twist) in enumerate(zip(parents, self.twists)):
             require_pose(self.placements[i], names[i])
-            if not BASE <= parent < i:
+            if not BASE_BODY <= parent < i:
                 raise TreeError(
                     f'The parent of the body moved by {names[i]} is body {parent}; it must be one '
-                    f'of {BASE} (the base)..{i - 1}, because parents come before their children.'
+                    f'of {BASE_BODY} (the base)..{i - 1}, because parents come before their '
+                    'children.'
                 )
             _require_unit_twist(twist, names[i])
         if not -n <= self.tool_body < n:
@@ -169,7 +170,7 @@ class BodyTree(ComparedByValue):
         """Return booleans of shape (n, n): entry [b, j] is whether joint j moves body b."""
         supports = np.eye(self.n, dtype=bool)
         for body, parent in enumerate(self.parents):
-            if parent != BASE:
+            if parent != BASE_BODY:
                 supports[body] |= supports[parent]
         return supports
 
@@ -192,7 +193,7 @@ class BodyTree(ComparedByValue):
         """Return the bodies' poses in the space frame, shape (..., n, 4, 4)."""
         motions = self.transforms(q)
         for body, parent in enumerate(self.parents):
-            if parent != BASE:
+            if parent != BASE_BODY:
                 motions[..., body, :, :] = motions[..., parent, :, :] @ motions[..., body, :, :]
         return motions
 
@@ -209,7 +210,7 @@ class BodyTree(ComparedByValue):
         and is changed into the result; `base` is X of the base. Columns are twists or like them.
         """
         for body, parent in enumerate(self.parents):
-            if parent != BASE:
+            if parent != BASE_BODY:
                 own[..., body, :, :] += inverse[..., body, :, :] @ own[..., parent, :, :]
             elif base is not None:
                 own[..., body, :, :] += inverse[..., body, :, :] @ base
@@ -223,7 +224,7 @@ class BodyTree(ComparedByValue):
         them.
         """
         for body in reversed(range(self.n)):
-            if self.parents[body] != BASE:
+            if self.parents[body] != BASE_BODY:
                 back = np.swapaxes(inverse[..., body, :, :], -1, -2)
                 own[..., self.parents[body], :, :] += back @ own[..., body, :, :]
         return own
@@ -311,10 +312,10 @@ def _tensor_columns(vector: Array) -> Array:
 def _require_unit_twist(twist: Array, name: str) -> None:
     """Raise TreeError unless a twist is that of a unit rotation or translation."""
     v, omega = twist[:3], twist[3:]
-    turns = abs(omega @ omega - 1.0) <= _TWIST_EPS and abs(omega @ v) <= _TWIST_EPS * (
+    turns = abs(omega @ omega - 1.0) <= _TWIST_TOLERANCE and abs(omega @ v) <= _TWIST_TOLERANCE * (
         1.0 + np.linalg.norm(v)
     )
-    slides = not omega.any() and abs(v @ v - 1.0) <= _TWIST_EPS
+    slides = not omega.any() and abs(v @ v - 1.0) <= _TWIST_TOLERANCE
     if not (turns or slides):
         raise TreeError(
             f'The twist (v, omega) of {name} is {twist.tolist()}; a revolute '

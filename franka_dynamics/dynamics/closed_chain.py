@@ -22,8 +22,8 @@ from .body_tree import as_tree, require_pose, RobotLike
 from .derivatives import dynamics_derivatives, tree_motion, TreeMotion
 from .model import GRAVITY, gravity_vector, joint_stack, solve_acceleration
 from .sampling import JointStates
-from ..arguments import typed
-from ..arrays import as_array, freeze, joint_values
+from ..arguments import checks_arguments
+from ..arrays import as_array, freeze_arrays, joint_values
 from ..errors import JointVectorError, LoopError, TreeError
 from ..spatial import adjoint, inverse_transform, log3, matvec
 from ..typing import Array, ArrayLike
@@ -38,16 +38,16 @@ CONSTRAINED_DIRECTIONS = {
 _MAX_CLOSURE_ERROR = 1e-15  # [rad or m] closure error at which a loop is closed
 # Below this closure error [rad or m] Newton's iteration also ends if two steps in a row do not
 # reduce the error.
-_ROUNDING = 1e-12
+_MAX_ROUNDING_ERROR = 1e-12
 _MAX_NEWTON_STEPS = 50
 # Largest change of a joint in one Newton step [rad or m]: larger steps more easily lead to another
 # assembly mode of the mechanism.
 _MAX_NEWTON_STEP = 0.5
 # Condition number of g_p beyond which J_p (`passive_jacobian`) has lost half its digits.
-_MAX_CONDITION = 1e8
+_MAX_CONDITION_NUMBER = 1e8
 
 
-@typed
+@checks_arguments
 @dataclass(frozen=True, eq=False)
 class Loop:
     """
@@ -89,7 +89,7 @@ class Loop:
                 )
             object.__setattr__(self, 'directions', CONSTRAINED_DIRECTIONS[self.directions])
         shapes = {'directions': (None, 6), 'first_frame': (4, 4), 'second_frame': (4, 4)}
-        freeze(self, TreeError, 'a loop', **shapes)
+        freeze_arrays(self, TreeError, 'a loop', **shapes)
 
 
 class ClosedChain:
@@ -125,7 +125,7 @@ class ClosedChain:
 
     """
 
-    @typed
+    @checks_arguments
     def __init__(
         self,
         tree: RobotLike,
@@ -203,7 +203,7 @@ class ClosedChain:
 
         """
         g_p, g_a = self.split_loop_jacobian(self.loop_jacobian(q))
-        return -_solve(g_p, g_a)
+        return -_solve_stack(g_p, g_a)
 
     def assemble(self, q_active: ArrayLike, guess: ArrayLike) -> Array:
         """
@@ -231,10 +231,10 @@ class ClosedChain:
             size = float(np.abs(error).max())
             after_best = 0 if size < best else after_best + 1
             best = min(best, size)
-            if size <= _MAX_CLOSURE_ERROR or (best < _ROUNDING and after_best >= 2):
+            if size <= _MAX_CLOSURE_ERROR or (best < _MAX_ROUNDING_ERROR and after_best >= 2):
                 return q
             g_p, _ = self.split_loop_jacobian(self.loop_jacobian(q))
-            step = -_solve(g_p, error[:, None])[:, 0]
+            step = -_solve_stack(g_p, error[:, None])[:, 0]
             q[self.passive] += step * min(1.0, _MAX_NEWTON_STEP / np.abs(step).max())
         raise LoopError(
             f'The loops cannot be closed with the motors at '
@@ -277,7 +277,7 @@ class ClosedChain:
         """
         q = joint_stack(self.tree, q, 'q')
         g_p, g_a = self.split_loop_jacobian(self.loop_jacobian(q))
-        J_p = -_solve(g_p, g_a)
+        J_p = -_solve_stack(g_p, g_a)
         dq_a = self._active_vector(dq_active, 'dq_active')
         ddq_a = self._active_vector(ddq_active, 'ddq_active')
         dq = self._in_joint_order(dq_a, matvec(J_p, dq_a))
@@ -286,7 +286,7 @@ class ClosedChain:
         without = self._in_joint_order(ddq_a, np.zeros((*q.shape[:-1], len(self.passive))))
         start = tree_motion(self.tree, q, dq, without)
         spatial = adjoint(self.tree.poses(q)) @ start.accelerations[..., None]
-        ddq_p = -_solve(g_p, self.loop_differences(spatial))[..., 0]
+        ddq_p = -_solve_stack(g_p, self.loop_differences(spatial))[..., 0]
         return JointStates(q, dq, self._in_joint_order(ddq_a, ddq_p))
 
     def inverse_dynamics(self, motion: JointStates) -> Array:
@@ -342,7 +342,7 @@ class ClosedChain:
         """
         g_p, g_a = g[..., self.passive], g[..., self.active]
         condition = np.max(np.linalg.cond(g_p))
-        if not condition < _MAX_CONDITION:
+        if not condition < _MAX_CONDITION_NUMBER:
             raise LoopError(
                 'The motors do not determine the passive joints here: the loop '
                 f'equations have a condition number of {condition:.2g}. Keep away '
@@ -367,6 +367,6 @@ class ClosedChain:
         return joint_values(values, name, [self.tree.names[i] for i in self.active])
 
 
-def _solve(matrix: Array, right: Array) -> Array:
+def _solve_stack(matrix: Array, right: Array) -> Array:
     """Return the solution of linear equations, for stacks of matrices."""
     return np.asarray(np.linalg.solve(matrix, right), dtype=float)

@@ -93,7 +93,7 @@ def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> Deriva
     of G_p is -tau_hat^T dw5', which Kwon prints as zero.
     """
     tree = dynamics_derivatives(chain.tree, *motion, gravity=chain.gravity)
-    return Derivative(_of_motors(chain, motion, tree), chain.tree.n)
+    return Derivative(_motor_derivative(chain, motion, tree), chain.tree.n)
 
 
 def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivatives:
@@ -106,7 +106,7 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
     1 gives the derivatives of poses, twists and accelerations.
     """
     tree = dynamics_derivatives(chain.tree, *motion, gravity=chain.gravity)
-    partial = _of_motors(chain, motion, tree)
+    partial = _motor_derivative(chain, motion, tree)
     constraint = _constraint_derivative(chain, motion.q, tree)
     n, twists = chain.tree.n, 6 * (chain.tree.n + 1)
     blocks = twists + n * np.arange(3)[:, None]
@@ -126,7 +126,7 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
     )
 
 
-def _of_motors(chain: ClosedChain, motion: JointStates, tree: DynamicsDerivatives) -> Array:
+def _motor_derivative(chain: ClosedChain, motion: JointStates, tree: DynamicsDerivatives) -> Array:
     """Return the derivative of the motors' torques from the derivatives of the cut tree."""
     g_p, g_a = chain.split_loop_jacobian(chain.loop_jacobian(motion.q))
     tau_p = tree.motion.tau[..., chain.passive]

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .body_tree import as_tree, BASE, BodyTree, RobotLike
+from .body_tree import as_tree, BASE_BODY, BodyTree, RobotLike
 from .model import broadcast_states, GRAVITY, gravity_vector, solve_acceleration
 from ..arrays import as_array, joint_values
 from ..errors import JointVectorError
@@ -297,7 +297,7 @@ class _Recursion(TreeKinematics):
         displaced = moved - moved @ self.own_inverse
         turned = matvec(moved, self.tree.twists)  # line 26
         for i, parent in enumerate(self.tree.parents):
-            if parent != BASE:
+            if parent != BASE_BODY:
                 eta, q, *_ = self._columns_of(i)
                 R[..., parent, :, eta] += displaced[..., i, :, :]
                 R[..., parent, :, q] -= turned[..., i, :]

@@ -33,8 +33,8 @@ from ..errors import FrameError, InertiaError, JointVectorError
 from ..names import GRAVITY
 from ..typing import Array, ArrayLike
 
-ALIGNED = 'LOCAL_WORLD_ALIGNED'
-REFERENCE_FRAMES = ('LOCAL', 'WORLD', ALIGNED)
+ALIGNED_FRAME = 'LOCAL_WORLD_ALIGNED'
+REFERENCE_FRAMES = ('LOCAL', 'WORLD', ALIGNED_FRAME)
 
 
 class HasJoints(Protocol):
@@ -241,7 +241,7 @@ def total_mass(description: Any) -> float:
     if mass == 0.0:
         source, links = description.inertial_set, 'links'
         if urdf := description.urdf:
-            source, links = urdf.source, f'{urdf.words.links} {", ".join(description.link_names)}'
+            source, links = urdf.source, f'{urdf.terms.links} {", ".join(description.link_names)}'
         raise InertiaError(
             f'{description.name} ({source}): its {links} have no mass, so M, C dq and g are zero '
             'and there is no centre of mass.'

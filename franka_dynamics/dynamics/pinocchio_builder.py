@@ -49,13 +49,13 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
         pending = offset
     for name, (at, pose) in frame_table(description).items():
         place = behind[at] * pin.SE3(pose)
-        model.addFrame(pin.Frame(pinocchio_name(name), at, 0, place, pin.FrameType.OP_FRAME))
+        model.addFrame(pin.Frame(pinocchio_frame_name(name), at, 0, place, pin.FrameType.OP_FRAME))
     model.armature = np.array([joint.rotor_inertia for joint in description.joints])
     return model
 
 
-def pinocchio_name(frame: Frame) -> str:
-    """Return a frame's name in `build_pinocchio`: a number's is unlike that of any link."""
+def pinocchio_frame_name(frame: Frame) -> str:
+    """Return the name that a frame, given by number or name, has in Pinocchio's model."""
     return frame if isinstance(frame, str) else f'{{{frame}}}'
 
 

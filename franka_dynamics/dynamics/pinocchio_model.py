@@ -16,7 +16,7 @@ import pinocchio as pin
 
 from . import model
 from .model import broadcast_states, GRAVITY, gravity_vector, total_mass
-from .pinocchio_builder import build_pinocchio, has_regular_mass_matrix, pinocchio_name
+from .pinocchio_builder import build_pinocchio, has_regular_mass_matrix, pinocchio_frame_name
 from .regressor import torque_regressor
 from ..arm.frames import FLANGE, Frame, frame_place, frame_table
 from ..arm_io import ArmLike, as_description
@@ -26,12 +26,12 @@ _REFERENCE_FRAMES = {name: getattr(pin.ReferenceFrame, name) for name in model.R
 
 _Arguments = ParamSpec('_Arguments')
 _Method = Callable[Concatenate['PinocchioModel', _Arguments], Array]
-_FLOAT = np.dtype(float)
+_FLOAT_DTYPE = np.dtype(float)
 
 
-def _for_stacks(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[_Arguments]]:
+def _accepting_stacks(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[_Arguments]]:
     """
-    Extend a method for one state of finite float arrays to all that can be read as states.
+    Return a decorator that lets a method for one state take stacks of states, too.
 
     `vectors` names the method's first arguments, which are states. Stacks are broadcast, and
     Pinocchio is called for each state; a state with a value that is not finite gives NaN.
@@ -53,21 +53,21 @@ def _for_stacks(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[_Argum
                     if (
                         type(value) is not np.ndarray
                         or value.shape != shapes[name]
-                        or value.dtype is not _FLOAT
+                        or value.dtype is not _FLOAT_DTYPE
                         # A sum is finite only if all its terms are.
                         or not math.isfinite(sum(value.tolist()))
                     ):
                         break
                 else:
                     return method(self, *args, **kwargs)
-            return _over_stack(method, vectors, self, parameters.bind(self, *args, **kwargs))
+            return _results_of_stack(method, vectors, self, parameters.bind(self, *args, **kwargs))
 
         return checked_method
 
     return extended
 
 
-def _over_stack(
+def _results_of_stack(
     method: Callable[..., Array],
     vectors: Sequence[str],
     model: PinocchioModel,
@@ -132,7 +132,8 @@ class PinocchioModel:
         self._local = _WorkSpace(self.model)
         self._shapes = {'q': (n,), 'dq': (n,), 'ddq': (n,), 'tau': (n,), 'wrench': (6,)}
         self._named_ids = {
-            name: self.model.getFrameId(pinocchio_name(name)) for name in frame_table(description)
+            name: self.model.getFrameId(pinocchio_frame_name(name))
+            for name in frame_table(description)
         }
         self._frame_ids = [self._named_ids[i + 1] for i in range(n + 1)]
         self._may_be_singular = not has_regular_mass_matrix(description, self.model)
@@ -154,13 +155,13 @@ class PinocchioModel:
         """Restore the attributes from a pickled state."""
         vars(self).update(state, _local=_WorkSpace(state['model']))
 
-    @_for_stacks('q')
+    @_accepting_stacks('q')
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (n + 1, 4, 4)."""
         pin.framesForwardKinematics(self.model, self.data, q)
         return np.array([self.data.oMf[i].homogeneous for i in self._frame_ids])
 
-    @_for_stacks('q')
+    @_accepting_stacks('q')
     def frame_pose(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the pose in {S} of a frame (number or name), shape (4, 4)."""
         pin.framesForwardKinematics(self.model, self._local.data, q)
@@ -177,7 +178,7 @@ class PinocchioModel:
             frame_place(frame, self.description)  # raises FrameError
         return self._named_ids[frame]
 
-    @_for_stacks('q')
+    @_accepting_stacks('q')
     def jacobian(
         self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
@@ -192,7 +193,7 @@ class PinocchioModel:
         # For n = 1 Pinocchio's Python bindings return the Jacobian as a vector.
         return jacobian if jacobian.ndim == 2 else jacobian[:, None]
 
-    @_for_stacks('q', 'dq')
+    @_accepting_stacks('q', 'dq')
     def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (6,) [m/s^2, rad/s^2]."""
         pin.forwardKinematics(self.model, self._local.data, q, dq, np.zeros(self.description.n))
@@ -201,38 +202,38 @@ class PinocchioModel:
             self.model, self._local.data, place, reference
         ).vector
 
-    @_for_stacks('q')
+    @_accepting_stacks('q')
     def operational_space_inertia(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the operational-space inertia (J M^-1 J^T)^-1 at a frame, shape (6, 6)."""
         return model.operational_space_inertia(self.mass_matrix(q), self.jacobian(q, frame))
 
-    @_for_stacks('q')
+    @_accepting_stacks('q')
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q) by the composite-rigid-body algorithm, shape (n, n) [kg m^2]."""
         return pin.crba(self.model, self._local.data, q)
 
-    @_for_stacks('q', 'dq')
+    @_accepting_stacks('q', 'dq')
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return Pinocchio's C(q, dq), shape (n, n) [N m s/rad]; dM/dt = C + C^T."""
         return pin.computeCoriolisMatrix(self.model, self._local.data, q, dq).copy()
 
-    @_for_stacks('q', 'dq')
+    @_accepting_stacks('q', 'dq')
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq, shape (n,) [N m]."""
         # Without gravity, not as a difference, of which a slow motion would leave no digit.
         return pin.nonLinearEffects(self._weightless, self._local.data, q, dq)
 
-    @_for_stacks('q')
+    @_accepting_stacks('q')
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q), shape (n,) [N m]."""
         return pin.computeGeneralizedGravity(self.model, self._local.data, q)
 
-    @_for_stacks('q', 'dq')
+    @_accepting_stacks('q', 'dq')
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq + g(q), shape (n,) [N m]."""
         return pin.nonLinearEffects(self.model, self._local.data, q, dq)
 
-    @_for_stacks('q', 'dq', 'ddq', 'wrench')
+    @_accepting_stacks('q', 'dq', 'ddq', 'wrench')
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
@@ -240,7 +241,7 @@ class PinocchioModel:
         torque = pin.rnea(self.model, self._local.data, q, dq, ddq)
         return torque if wrench is None else torque - np.matmul(self.jacobian(q).T, wrench)
 
-    @_for_stacks('q', 'dq', 'tau', 'wrench')
+    @_accepting_stacks('q', 'dq', 'tau', 'wrench')
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
@@ -272,11 +273,11 @@ class PinocchioModel:
 
         Units are N m/rad, N m s/rad and kg m^2; row i belongs to torque i.
         """
-        slopes = self._derivatives(q, dq, ddq)
+        slopes = self._torque_derivatives(q, dq, ddq)
         return model.TorqueDerivatives(*(slopes[..., k, :, :] for k in range(3)))
 
-    @_for_stacks('q', 'dq', 'ddq')
-    def _derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+    @_accepting_stacks('q', 'dq', 'ddq')
+    def _torque_derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return the derivatives of inverse dynamics by q, dq and ddq, (3, n, n)."""
         slopes = pin.computeRNEADerivatives(self.model, self._local.data, q, dq, ddq)
         # For n = 1 Pinocchio's Python bindings return vectors.
@@ -294,7 +295,7 @@ class PinocchioModel:
         slopes = self._acceleration_derivatives(q, dq, tau)
         return model.AccelerationDerivatives(*(slopes[..., k, :, :] for k in range(3)))
 
-    @_for_stacks('q', 'dq', 'tau')
+    @_accepting_stacks('q', 'dq', 'tau')
     def _acceleration_derivatives(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Array:
         """Return the derivatives of forward dynamics by q, dq and tau, (3, n, n)."""
         self.forward_dynamics(q, dq, tau)  # raises InertiaError
@@ -323,23 +324,23 @@ class PinocchioModel:
         found = torque_regressor(self.description, q, dq, ddq, gravity, columns=columns)
         return np.where(finite[..., None, None], found, np.nan)
 
-    @_for_stacks('q')
+    @_accepting_stacks('q')
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass of the moving links in {S}, shape (3,) [m]."""
         total_mass(self.description)
         return pin.centerOfMass(self.model, self.data, q).copy()
 
-    @_for_stacks('q', 'dq')
+    @_accepting_stacks('q', 'dq')
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the links' and the rotors' kinetic energy, shape () [J]."""
         return np.asarray(pin.computeKineticEnergy(self.model, self.data, q, dq))
 
-    @_for_stacks('q')
+    @_accepting_stacks('q')
     def potential_energy(self, q: ArrayLike) -> Array:
         """Return the potential energy U(q), zero for a mass at the origin of {S}, shape () [J]."""
         return np.asarray(pin.computePotentialEnergy(self.model, self.data, q))
 
-    @_for_stacks('q', 'dq')
+    @_accepting_stacks('q', 'dq')
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
         pin.forwardKinematics(self.model, self.data, q, dq)
@@ -348,7 +349,7 @@ class PinocchioModel:
         twists = (pin.getFrameVelocity(model, data, i, reference) for i in self._frame_ids[:-1])
         return np.array([twist.vector for twist in twists])
 
-    @_for_stacks('q', 'dq', 'ddq')
+    @_accepting_stacks('q', 'dq', 'ddq')
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return the wrenches of link i - 1 on link i about frame i's origin, {S} axes, (n, 6)."""
         self.inverse_dynamics(q, dq, ddq)

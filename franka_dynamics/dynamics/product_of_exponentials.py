@@ -23,7 +23,7 @@ from .model import broadcast_states, DynamicsFormulation, GRAVITY, joint_stack, 
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..arm_io import ArmLike
-from ..spatial import ad, adjoint, adjoint_inverse, exp6, hat, joint_twist, matvec, rpy
+from ..spatial import ad, adjoint, adjoint_inverse, exp6, hat, joint_twist, matvec, rpy_rotation
 from ..typing import Array, ArrayLike
 
 
@@ -60,7 +60,7 @@ class ExponentialsModel(DynamicsFormulation):
         self._zero_inertias = np.array(inertias)
 
     def exponentials(self, q: ArrayLike) -> Array:
-        """Return the products exp([xi_1] q_1) ... exp([xi_i] q_i), i = 1..n, (..., n, 4, 4)."""
+        """Return the product of the exponentials of joints 1 to i, for each i, (..., n, 4, 4)."""
         position = joint_stack(self.description, q, 'q')
         product: Array = np.eye(4)
         products = []
@@ -158,7 +158,7 @@ class ExponentialsModel(DynamicsFormulation):
         first term is left out unless k > i, the second unless k > j.
         """
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
-        composite = np.flip(np.cumsum(np.flip(self._inertias(q), axis=-3), axis=-3), axis=-3)
+        composite = np.flip(np.cumsum(np.flip(self._space_inertias(q), axis=-3), axis=-3), axis=-3)
         brackets = np.einsum('...iab,...kb->...ika', ad(columns), columns)
         joints = np.arange(self.description.n)
         momenta = np.einsum('...mab,...jb->...mja', composite, columns)
@@ -207,7 +207,7 @@ class ExponentialsModel(DynamicsFormulation):
         """Return the kinetic energy of links (by spatial twists) and rotors, shape (...) [J]."""
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
         twists = self.spatial_link_twists(q, velocity)
-        links = np.einsum('...la,...lab,...lb->...', twists, self._inertias(q), twists)
+        links = np.einsum('...la,...lab,...lb->...', twists, self._space_inertias(q), twists)
         return 0.5 * (links + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity))
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
@@ -224,7 +224,7 @@ class ExponentialsModel(DynamicsFormulation):
         turning = matvec(ad(twists), velocity[..., None] * columns)
         steps = acceleration[..., None] * columns + turning
         accelerations = np.cumsum(steps, axis=-2) - np.concatenate((self._gravity, np.zeros(3)))
-        inertias = self._inertias(q)
+        inertias = self._space_inertias(q)
         momenta = matvec(inertias, twists)
         needed = matvec(inertias, accelerations) - matvec(ad(twists).swapaxes(-1, -2), momenta)
         carried = np.flip(np.cumsum(np.flip(needed, axis=-2), axis=-2), axis=-2)
@@ -232,7 +232,7 @@ class ExponentialsModel(DynamicsFormulation):
         carried[..., 3:] -= np.cross(origins, carried[..., :3])
         return carried
 
-    def _inertias(self, q: ArrayLike) -> Array:
+    def _space_inertias(self, q: ArrayLike) -> Array:
         """Return every link's spatial inertia in {S} at q, shape (..., n, 6, 6)."""
         back = adjoint_inverse(self.exponentials(q))
         return np.swapaxes(back, -1, -2) @ self._zero_inertias @ back
@@ -244,18 +244,18 @@ def _zero_configuration(description: ArmDescription) -> tuple[Array, Array]:
     pose = np.asarray(description.base, dtype=float)
     twists, poses = [], []
     for joint in description.joints:
-        before, pose = pose, pose @ _placement(joint.row, description.convention)
+        before, pose = pose, pose @ _row_pose(joint.row, description.convention)
         carrier = pose if modified else before
         twists.append(joint_twist(carrier[:3, 2], carrier[:3, 3], joint.kind))
         poses.append(pose)
-    poses.append(pose @ _placement(description.flange, description.convention))
+    poses.append(pose @ _row_pose(description.flange, description.convention))
     return np.array(twists), np.array(poses)
 
 
-def _placement(row: DHRow, convention: Convention) -> Array:
+def _row_pose(row: DHRow, convention: Convention) -> Array:
     """Return the pose of a DH row at q = 0 by roll-pitch-yaw (Panda notebook, cell 5)."""
-    tilt = rpy(row.alpha, 0.0, 0.0) @ rpy(0.0, row.beta, 0.0)
-    turn = rpy(0.0, 0.0, row.theta)
+    tilt = rpy_rotation(row.alpha, 0.0, 0.0) @ rpy_rotation(0.0, row.beta, 0.0)
+    turn = rpy_rotation(0.0, 0.0, row.theta)
     out = np.eye(4)
     if convention is Convention.MODIFIED:
         out[:3, :3] = tilt @ turn

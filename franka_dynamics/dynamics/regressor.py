@@ -23,12 +23,12 @@ from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arrays import as_array
-from ..errors import BaseParameterError, InertiaError, shown
+from ..errors import BaseParameterError, InertiaError, short_repr
 from ..spatial import adjoint_inverse
 from ..typing import Array, ArrayLike
 
 ROTOR_SYMBOL = 'Ia'
-LINK_PARAMETERS = len(PARAMETER_SYMBOLS)
+N_LINK_PARAMETERS = len(PARAMETER_SYMBOLS)
 # States in a block of the regressor: enough that NumPy's cost per call does not matter, and few
 # enough that a block's arrays stay small (about 20 MB at seven joints).
 _STATES_PER_BLOCK = 2048
@@ -95,14 +95,14 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
     n = description.n
     words = f'The parameters of {description.name}, ten per link ({", ".join(PARAMETER_SYMBOLS)}),'
     words += ' then rotor inertias or none,'
-    count = (LINK_PARAMETERS + (np.size(vector) == (LINK_PARAMETERS + 1) * n)) * n
+    count = (N_LINK_PARAMETERS + (np.size(vector) == (N_LINK_PARAMETERS + 1) * n)) * n
     values = as_array(vector, (count,), words, InertiaError)
-    links = values[: LINK_PARAMETERS * n].reshape(n, LINK_PARAMETERS)
+    links = values[: N_LINK_PARAMETERS * n].reshape(n, N_LINK_PARAMETERS)
     joints = description.joints
-    if len(values) > LINK_PARAMETERS * n:
+    if len(values) > N_LINK_PARAMETERS * n:
         joints = tuple(
             replace(joint, rotor_inertia=float(rotor))
-            for joint, rotor in zip(joints, values[LINK_PARAMETERS * n :])
+            for joint, rotor in zip(joints, values[N_LINK_PARAMETERS * n :])
         )
     return replace(
         description,
@@ -157,8 +157,8 @@ def torque_regressor(
     states = broadcast_states(tree, q=q, dq=dq, ddq=ddq)
     g = gravity_vector(gravity)
     n, joints = tree.n, np.arange(tree.n)
-    width = (LINK_PARAMETERS + int(rotor_inertia)) * n
-    chosen = chosen_columns(columns, width)
+    width = (N_LINK_PARAMETERS + int(rotor_inertia)) * n
+    chosen = checked_columns(columns, width)
     flat = [values.reshape(-1, n) for values in states]
     out = np.zeros((len(flat[0]), n, width if chosen is None else len(chosen)))
     for start in range(0, len(out), _STATES_PER_BLOCK):
@@ -171,16 +171,16 @@ def torque_regressor(
         # By virtual work, body i's share of a joint's torque is the joint's unit twist, in body
         # i's frame, times body i's wrench.
         seen = np.swapaxes(tree.sweep_outward(adjoint_inverse(motion.transforms), own), -1, -2)
-        shares = np.moveaxis(seen @ wrenches, 1, 2).reshape(-1, n, LINK_PARAMETERS * n)
-        part[..., : LINK_PARAMETERS * n] = shares
+        shares = np.moveaxis(seen @ wrenches, 1, 2).reshape(-1, n, N_LINK_PARAMETERS * n)
+        part[..., : N_LINK_PARAMETERS * n] = shares
         if rotor_inertia:
-            part[:, joints, LINK_PARAMETERS * n + joints] = flat[2][block]
+            part[:, joints, N_LINK_PARAMETERS * n + joints] = flat[2][block]
         if chosen is not None:
             out[block] = part[..., list(chosen)]
     return out.reshape(*states[0].shape, out.shape[-1])
 
 
-def chosen_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...] | None:
+def checked_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...] | None:
     """
     Return indices of regressor columns, checked, as a tuple; None stays None (all columns).
 
@@ -196,7 +196,7 @@ def chosen_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...]
     whole = chosen.ndim == 1 and (not chosen.size or np.issubdtype(chosen.dtype, np.integer))
     if not whole or len({*chosen.tolist()} & {*range(width)}) < chosen.size:
         raise BaseParameterError(
-            f'columns is {shown(columns)}; give different numbers from 0 to '
+            f'columns is {short_repr(columns)}; give different numbers from 0 to '
             f'{width - 1}, of which rotor inertias need rotor_inertia=True.'
         )
     return tuple(chosen.tolist())

@@ -13,9 +13,9 @@ from ..errors import SettingsError
 from ..typing import Array
 
 # Limits in place of unknown ones [rad or m], [rad/s or m/s, rad/s^2 or m/s^2].
-_UNLIMITED_POSITION, _UNLIMITED_RATES = np.pi, {'velocity': 2.0, 'acceleration': 10.0}
+_MAX_UNLIMITED_POSITION, _MAX_UNLIMITED_RATES = np.pi, {'velocity': 2.0, 'acceleration': 10.0}
 # Larger limits, such as 999999 for a wheel, say that there is none [rad or m, per s, per s^2].
-_MAX_LIMIT = 100.0
+_MAX_STATED_LIMIT = 100.0
 
 
 class JointStates(NamedTuple):
@@ -62,12 +62,12 @@ def sample_states(
     description = as_description(description)
     rng = np.random.default_rng(seed)
     lower, upper = description.limit('lower'), description.limit('upper')
-    least = np.minimum(-_UNLIMITED_POSITION, upper - _UNLIMITED_POSITION)
-    most = np.maximum(_UNLIMITED_POSITION, lower + _UNLIMITED_POSITION)
-    lowest = np.where(lower >= -_MAX_LIMIT, lower, least)
-    ends = [(lowest, np.where(upper <= _MAX_LIMIT, upper, most))]
-    for name, unlimited in _UNLIMITED_RATES.items():
+    least = np.minimum(-_MAX_UNLIMITED_POSITION, upper - _MAX_UNLIMITED_POSITION)
+    most = np.maximum(_MAX_UNLIMITED_POSITION, lower + _MAX_UNLIMITED_POSITION)
+    lowest = np.where(lower >= -_MAX_STATED_LIMIT, lower, least)
+    ends = [(lowest, np.where(upper <= _MAX_STATED_LIMIT, upper, most))]
+    for name, unlimited in _MAX_UNLIMITED_RATES.items():
         limit = description.limit(name)
-        rate = np.where(limit <= _MAX_LIMIT, limit, unlimited)
+        rate = np.where(limit <= _MAX_STATED_LIMIT, limit, unlimited)
         ends.append((-rate, rate))
     return JointStates(*(rng.uniform(*both, (count, description.n)) for both in ends))

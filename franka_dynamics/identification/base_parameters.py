@@ -32,11 +32,11 @@ from .relations import Relation, relations
 from ..arm import ArmDescription, JointKind
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arm_io import as_description
-from ..arrays import abbreviated, as_array
-from ..dynamics.body_tree import as_tree, BASE, BodyTree
+from ..arrays import array_text, as_array
+from ..dynamics.body_tree import as_tree, BASE_BODY, BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.regressor import (
-    LINK_PARAMETERS,
+    N_LINK_PARAMETERS,
     parameter_names,
     parameter_vector,
     torque_regressor,
@@ -135,7 +135,7 @@ class BaseParameters:
     @cached_property
     def standard_names(self) -> tuple[str, ...]:
         """Names of the standard parameters, in the order of the matrix's columns."""
-        n = self.matrix.shape[1] // (LINK_PARAMETERS + int(self.rotor_inertia))
+        n = self.matrix.shape[1] // (N_LINK_PARAMETERS + int(self.rotor_inertia))
         return parameter_names(n, rotor_inertia=self.rotor_inertia)
 
     @cached_property
@@ -353,7 +353,7 @@ def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int]
 
 def _unit(tree: BodyTree) -> float:
     """Return the largest offset between joints [m], the unit of length in rank decisions."""
-    behind = [i for i, parent in enumerate(tree.parents) if parent != BASE]
+    behind = [i for i, parent in enumerate(tree.parents) if parent != BASE_BODY]
     lengths = np.abs(tree.placements[behind, :3, 3]).max(initial=0.0)
     turning = tree.twists[:, 3:].any(axis=1)
     largest = float(max(lengths, np.abs(tree.twists[turning, :3]).max(initial=0.0)))
@@ -367,7 +367,7 @@ def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed
     twists[twists[:, 3:].any(axis=1), :3] /= unit
     # Where the first links are mounted on the base does not affect torques, but a large distance
     # would blur rank decisions.
-    placements[[parent == BASE for parent in tree.parents], :3, 3] = 0.0
+    placements[[parent == BASE_BODY for parent in tree.parents], :3, 3] = 0.0
     scaled = replace(tree, placements=placements, twists=twists)
     magnitudes = np.linalg.norm(gravity, axis=1)
     directions = gravity[magnitudes > 0.0] / magnitudes[magnitudes > 0.0, None]
@@ -400,7 +400,9 @@ def _column_order(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
         axis_along_y = bool(abs(axis[1]) > abs(axis[2]))
         for k in column_order(kind, rotor_inertia=rotor_inertia, axis_along_y=axis_along_y):
             indices.append(
-                LINK_PARAMETERS * i + k if k < LINK_PARAMETERS else LINK_PARAMETERS * tree.n + i
+                N_LINK_PARAMETERS * i + k
+                if k < N_LINK_PARAMETERS
+                else N_LINK_PARAMETERS * tree.n + i
             )
     return indices
 
@@ -415,7 +417,7 @@ def column_order(kind: JointKind, *, rotor_inertia: bool, axis_along_y: bool = F
     """
     symbols = reversed(_ELIMINATION_ORDER[kind])
     named = [_Y_FOR_Z.get(symbol, symbol) if axis_along_y else symbol for symbol in symbols]
-    return [PARAMETER_SYMBOLS.index(name) for name in named] + [LINK_PARAMETERS] * rotor_inertia
+    return [PARAMETER_SYMBOLS.index(name) for name in named] + [N_LINK_PARAMETERS] * rotor_inertia
 
 
 def gravity_vectors(gravity: ArrayLike) -> Array:
@@ -439,7 +441,7 @@ def gravity_vectors(gravity: ArrayLike) -> Array:
     ):
         raise BaseParameterError(
             f'Gravity must be three finite numbers [m/s^2] in the space frame, such as {GRAVITY}, '
-            f"or a list of such vectors, or 'any'; got {abbreviated(gravity)}."
+            f"or a list of such vectors, or 'any'; got {array_text(gravity)}."
         )
     return np.atleast_2d(vectors)
 

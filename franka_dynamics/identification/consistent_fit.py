@@ -22,12 +22,12 @@ from .options import MAX_MASS_RATIO
 from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from ..arm import ArmDescription
 from ..arm.hand_file import load_hand, NO_HAND
-from ..dynamics.regressor import LINK_PARAMETERS, parameter_vector, with_parameter_vector
+from ..dynamics.regressor import N_LINK_PARAMETERS, parameter_vector, with_parameter_vector
 from ..errors import IdentificationError
-from ..semidefinite import below_logarithm, Cone, definite, minimiser, nonnegative, zero
+from ..semidefinite import Cone, exponential_cone, minimiser, nonnegative_cone, psd_cone, zero_cone
 from ..typing import Array
 
-_MASS = LINK_PARAMETERS - 1
+_MASS = N_LINK_PARAMETERS - 1
 # Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
 # point, on the boundary of the cone of physical links.
 _MIN_REGULARIZATION = 1e-2
@@ -83,7 +83,7 @@ class PhysicalLinks:
 
 def _link_slices(n: int) -> list[slice]:
     """Return the slice of each link's parameters among the standard parameters."""
-    return [slice(LINK_PARAMETERS * i, LINK_PARAMETERS * (i + 1)) for i in range(n)]
+    return [slice(N_LINK_PARAMETERS * i, N_LINK_PARAMETERS * (i + 1)) for i in range(n)]
 
 
 def fit_consistent(
@@ -116,15 +116,15 @@ def fit_consistent(
     fitted[:, residual] = -np.eye(r)
     quadratic, linear = np.zeros(count), np.zeros(count)
     quadratic[friction] = quadratic[residual] = 2.0
-    quadratic[LINK_PARAMETERS * n : m] = 2.0 * applied  # rotors
+    quadratic[N_LINK_PARAMETERS * n : m] = 2.0 * applied  # rotors
     for block, by, own in zip(
         _link_slices(n), links.relative, np.reshape(range(log_det.start, count), (n, -1))
     ):
         linear[block] += 2.0 * applied * by.reshape(4, 4, -1).trace()
         linear[own[-4:]] = -2.0 * applied
     cones = [
-        zero(triangle[:, :b] @ prior.center[:b] - effort, fitted),
-        nonnegative(0.0, np.eye(count)[friction][braking]),
+        zero_cone(triangle[:, :b] @ prior.center[:b] - effort, fitted),
+        nonnegative_cone(0.0, np.eye(count)[friction][braking]),
         *_physical_constraints(links, count, log_det.start),
     ]
     # With many samples the squared residuals are so large that the divergence is below the
@@ -132,7 +132,7 @@ def fit_consistent(
     unit = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort))))
     found = _minimiser(np.diag(quadratic), linear, cones, unit)
     vector = links.center + links.root @ found[change]
-    rotors = slice(LINK_PARAMETERS * n, None)
+    rotors = slice(N_LINK_PARAMETERS * n, None)
     vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
     friction_units = np.where(np.abs(found[friction]) > _MIN_FRICTION_RATIO, found[friction], 0.0)
     friction_units[braking] = np.maximum(friction_units[braking], 0.0)
@@ -192,16 +192,20 @@ def _physical_constraints(links: PhysicalLinks, count: int, log_det: int) -> Ite
             slope[i, 4 + j, place] = slope[4 + j, i, place] = 1.0
             if i == j:
                 slope[4 + i, 4 + i, place] = 1.0
-                yield below_logarithm(first + 10 + i, place, count)
-        yield definite(one, slope)
+                yield exponential_cone(first + 10 + i, place, count)
+        yield psd_cone(one, slope)
         mass = np.zeros((2, count))
         mass[:, block] = np.outer([1.0, -1.0], links.root[block, block][_MASS])
         center, own = links.center[block][_MASS], links.masses[k]
-        yield nonnegative([center - own / MAX_MASS_RATIO, own * MAX_MASS_RATIO - center], mass)
+        yield nonnegative_cone(
+            [center - own / MAX_MASS_RATIO, own * MAX_MASS_RATIO - center], mass
+        )
     if links.without_hand is not None:
         before, by = links.without_hand
         slope = np.zeros((4, 4, count))
         slope[:, :, _link_slices(n)[-1]] = by.reshape(4, 4, -1)
-        yield definite(before, slope)
-    rotors = slice(LINK_PARAMETERS * n, len(links.root))
-    yield nonnegative(links.center[rotors] / np.diag(links.root)[rotors], np.eye(count)[rotors])
+        yield psd_cone(before, slope)
+    rotors = slice(N_LINK_PARAMETERS * n, len(links.root))
+    yield nonnegative_cone(
+        links.center[rotors] / np.diag(links.root)[rotors], np.eye(count)[rotors]
+    )

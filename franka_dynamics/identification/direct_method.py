@@ -41,7 +41,7 @@ from ..arm.dh_conversion import in_modified_convention
 from ..arm_io import as_description
 from ..dynamics.body_tree import as_tree
 from ..dynamics.model import GRAVITY
-from ..dynamics.regressor import LINK_PARAMETERS
+from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import BaseParameterError
 from ..spatial import cos_sin
 from ..typing import Array
@@ -164,7 +164,7 @@ def direct_base_parameters(
     matrix = found.astype(float)
     matrix[np.abs(matrix) <= _ROUNDING_RATIO * np.abs(matrix).max(axis=1, keepdims=True)] = 0.0
     matrix.setflags(write=False)
-    rotors = matrix.shape[1] > LINK_PARAMETERS * arm.n
+    rotors = matrix.shape[1] > N_LINK_PARAMETERS * arm.n
     vectors = gravity_vectors(gravity)
     return BaseParameters(arm, as_tree(arm), vectors, rotors, columns, matrix, gap)
 
@@ -192,8 +192,8 @@ def regroup_parameters(
         if j:
             revolute = arm.joints[j].kind is JointKind.REVOLUTE
             row = rows[j]._replace(ct=1, st=0) if revolute else rows[j]._replace(r=0)
-            onto = energy_transform(row).T @ steps[j].combinations[:LINK_PARAMETERS]
-            holds[LINK_PARAMETERS * (j - 1) : LINK_PARAMETERS * j] += onto @ eliminated
+            onto = energy_transform(row).T @ steps[j].combinations[:N_LINK_PARAMETERS]
+            holds[N_LINK_PARAMETERS * (j - 1) : N_LINK_PARAMETERS * j] += onto @ eliminated
     lost = {index for step in steps for index in step.eliminated}
     columns = tuple(index for index in range(size) if index not in lost)
     return columns, holds[list(columns)]
@@ -237,10 +237,10 @@ def regroupable_combinations(
     steps, gaps = [], []
     for j, changes in enumerate(_changes(arm, rows, vectors)):
         revolute = arm.joints[j].kind is JointKind.REVOLUTE
-        indices = list(range(LINK_PARAMETERS * j, LINK_PARAMETERS * (j + 1)))
+        indices = list(range(N_LINK_PARAMETERS * j, N_LINK_PARAMETERS * (j + 1)))
         units = [unit**2] * 6 + [unit] * 3 + [1.0]
         if rotor_inertia:
-            indices.append(LINK_PARAMETERS * arm.n + j)
+            indices.append(N_LINK_PARAMETERS * arm.n + j)
             units.append(unit**2 if revolute else 1.0)
         order = column_order(arm.joints[j].kind, rotor_inertia=rotor_inertia)
         kept, shares, gap = independent_columns(changes[:, : len(indices)], order)

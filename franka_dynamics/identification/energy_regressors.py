@@ -16,7 +16,7 @@ from ..arm_io import as_description
 from ..dynamics.model import broadcast_states, GRAVITY
 from ..dynamics.pinocchio_builder import PINOCCHIO_PARAMETER_ORDER
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..dynamics.regressor import LINK_PARAMETERS
+from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..typing import Array
 
 
@@ -48,19 +48,19 @@ def energy_regressors(
     arm = PinocchioModel(replace(description, links=links), gravity)
     stacks = broadcast_states(description, q=q, dq=dq)
     shape = stacks[0].shape[:-1]
-    found = np.zeros((2, *shape, description.n, LINK_PARAMETERS))
+    found = np.zeros((2, *shape, description.n, N_LINK_PARAMETERS))
     for at in np.ndindex(shape):
         position, velocity = (stack[at] for stack in stacks)
         kinetic = pin.computeKineticEnergyRegressor(arm.model, arm.data, position, velocity)
         potential = pin.computePotentialEnergyRegressor(arm.model, arm.data, position)
         for energy, row in enumerate((kinetic, potential)):
-            found[(energy, *at)][:, PINOCCHIO_PARAMETER_ORDER] = row.reshape(-1, LINK_PARAMETERS)
+            found[(energy, *at)][:, PINOCCHIO_PARAMETER_ORDER] = row.reshape(-1, N_LINK_PARAMETERS)
     # Pinocchio's columns are for parameters in the joints' frames. In the standard convention
     # these are not the DH frames.
     for i, (_, offset) in enumerate(description.joint_placements()):
         moved = [
             LinkInertia.from_parameters(one).expressed_in(offset).parameters()
-            for one in np.eye(LINK_PARAMETERS)
+            for one in np.eye(N_LINK_PARAMETERS)
         ]
         found[..., i, :] = found[..., i, :] @ np.transpose(moved)
     DE, DU = found.reshape(2, *shape, -1)

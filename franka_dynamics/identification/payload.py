@@ -24,7 +24,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array
 from ..arm_io import as_description
 from ..dynamics.model import GRAVITY
-from ..dynamics.regressor import LINK_PARAMETERS
+from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
 from ..typing import Array
@@ -72,7 +72,7 @@ def _estimate(vector: Array, covariance: Array, noise: Array, arm_mass: float) -
             f'deviation of {spread:.2g} kg. Are the recordings with and without it swapped, '
             'or is the motion too small?'
         )
-    steps = _STEP * np.eye(LINK_PARAMETERS)
+    steps = _STEP * np.eye(N_LINK_PARAMETERS)
     slopes = [(_about_center(vector + one) - _about_center(vector - one)) for one in steps]
     jacobian = np.transpose(slopes) / (2.0 * _STEP)
     values = _about_center(vector)
@@ -142,15 +142,15 @@ def identify_payload(
     scores = np.einsum('tja,tj->ta', columns / noise[:, None], residual / noise)
     inverse = np.linalg.inv(matrix)
     count = len(np.unique(blocks := _blocks(both)))
-    if count <= LINK_PARAMETERS:
+    if count <= N_LINK_PARAMETERS:
         raise IdentificationError(
             f'The recordings hold {count} independent samples, too few for '
-            f'{LINK_PARAMETERS} parameters of a load; record longer, or more poses.'
+            f'{N_LINK_PARAMETERS} parameters of a load; record longer, or more poses.'
         )
     each = np.zeros((count, len(theta)))
     np.add.at(each, blocks, scores)
     covariance = (
-        inverse @ (each.T @ each * count / (count - LINK_PARAMETERS) + information) @ inverse
+        inverse @ (each.T @ each * count / (count - N_LINK_PARAMETERS) + information) @ inverse
     )
     mass = sum(link.mass for link in arm.links)
     return _estimate(theta[p:], covariance[p:, p:], noise, mass)

@@ -38,7 +38,7 @@ import numpy as np
 from .torque_model import expected_residual, MASS_AND_FIRST_MOMENT, TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import parallel_axis_term
-from ..dynamics.regressor import LINK_PARAMETERS
+from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import IdentificationError
 from ..typing import Array
 
@@ -59,7 +59,7 @@ _LIMIT_PER_EFFORT = 5.0
 @cache
 def pseudo_inertia_basis() -> Array:
     """Return the pseudo-inertia of each unit vector of ten link parameters, (10, 4, 4)."""
-    units = np.eye(LINK_PARAMETERS)
+    units = np.eye(N_LINK_PARAMETERS)
     return np.array([LinkInertia.from_parameters(unit).pseudo_inertia() for unit in units])
 
 
@@ -143,9 +143,9 @@ class Prior:
         width = self.model.base.matrix.shape[1]
         total = np.zeros((width, width))
         for i, link in enumerate(self.reference.links):
-            block = slice(LINK_PARAMETERS * i, LINK_PARAMETERS * (i + 1))
+            block = slice(N_LINK_PARAMETERS * i, N_LINK_PARAMETERS * (i + 1))
             total[block, block] = _link_covariance(link)
-        rotors = np.arange(LINK_PARAMETERS * self.model.n, width)
+        rotors = np.arange(N_LINK_PARAMETERS * self.model.n, width)
         if len(rotors):
             total[rotors, rotors] = (self.effort / _ROTOR_ACCELERATION) ** 2
         return total
@@ -195,11 +195,11 @@ class Prior:
         inertias: list[Array] = []
         for i, link in enumerate(self.reference.links):
             covariance = _link_covariance(with_minimum_gyration(link, MIN_COVARIANCE_GYRATION_M))
-            block = base.matrix[:, LINK_PARAMETERS * i : LINK_PARAMETERS * (i + 1)][:, order]
+            block = base.matrix[:, N_LINK_PARAMETERS * i : N_LINK_PARAMETERS * (i + 1)][:, order]
             changes = block @ np.linalg.cholesky(covariance[np.ix_(order, order)])
             masses.append(changes[:, :4])
             inertias.append(changes[:, 4:])
-        rotors = np.arange(LINK_PARAMETERS * self.model.n, base.matrix.shape[1])
+        rotors = np.arange(N_LINK_PARAMETERS * self.model.n, base.matrix.shape[1])
         inertias.append(base.matrix[:, rotors] * np.sqrt(np.diag(self.covariance)[rotors]))
         return np.hstack(masses), np.hstack(inertias)
 

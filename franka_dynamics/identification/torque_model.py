@@ -14,7 +14,7 @@ from .base_parameters import base_parameters, BaseParameters
 from ..arm import ArmDescription, LinkInertia, MaxwellSlipFriction, ViscousCoulombFriction
 from ..arm.friction import COULOMB_TANH_WIDTH_RAD_S, sliding_terms, slip_state_bounds
 from ..dynamics.model import GRAVITY
-from ..dynamics.regressor import LINK_PARAMETERS
+from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
@@ -206,9 +206,9 @@ class TorqueModel:
         """The matrix from a flange load's ten parameters to base parameters, (b, 10)."""
         assert isinstance(self.base.description, ArmDescription)
         flange = self.base.description.flange_transform()
-        bodies = [LinkInertia.from_parameters(unit) for unit in np.eye(LINK_PARAMETERS)]
+        bodies = [LinkInertia.from_parameters(unit) for unit in np.eye(N_LINK_PARAMETERS)]
         columns = [body.expressed_in(flange).parameters() for body in bodies]
-        last = slice(LINK_PARAMETERS * (self.n - 1), LINK_PARAMETERS * self.n)
+        last = slice(N_LINK_PARAMETERS * (self.n - 1), N_LINK_PARAMETERS * self.n)
         return self.base.matrix[:, last] @ np.transpose(columns)
 
     def regressor(self, rigid: Array, friction_columns: Array) -> Array:

@@ -12,11 +12,11 @@ from .mesh import TriangleMesh
 from ..errors import MeshError, require_extra
 
 METRES_PER_UNIT = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254}
-SUFFIXES = ('.stl', '.obj', '.ply')
+MESH_SUFFIXES = ('.stl', '.obj', '.ply')
 # Bounds of a mesh's largest extent by which the file's unit is found. An extent up to 1.5 is taken
 # for metres, an extent from 10 on for millimetres; for an extent between, the user must name the
 # unit.
-_LARGEST_IN_METRES, _SMALLEST_IN_MILLIMETRES = 1.5, 10.0
+_MAX_SIZE_IN_METRES, _MIN_SIZE_IN_MILLIMETRES = 1.5, 10.0
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,9 @@ def _read_mesh(path: Path) -> tuple[Any, list[str]]:
     with require_extra('Reading a mesh file needs trimesh and scipy', 'mesh'):
         import scipy  # noqa: F401  # by which trimesh finds a mesh's parts
         import trimesh
-    if path.suffix.lower() not in SUFFIXES:
+    if path.suffix.lower() not in MESH_SUFFIXES:
         raise MeshError(
-            f'{path} does not end in {", ".join(SUFFIXES)}; export the mesh as one of these.'
+            f'{path} does not end in {", ".join(MESH_SUFFIXES)}; export the mesh as one of these.'
         )
     if not path.is_file():
         raise MeshError(f'{path} does not exist; correct its path.')
@@ -139,9 +139,9 @@ def _unit_of_length(unit: str | None, size: float, path: str | Path) -> tuple[st
                 f'There is no length unit {unit!r}; the choices are {", ".join(METRES_PER_UNIT)}.'
             )
         return unit, f'unit: {unit}, as given'
-    if size <= _LARGEST_IN_METRES:
+    if size <= _MAX_SIZE_IN_METRES:
         return 'm', f'unit: m, because the largest extent is {size:.4g}'
-    if size >= _SMALLEST_IN_MILLIMETRES:
+    if size >= _MIN_SIZE_IN_MILLIMETRES:
         return 'mm', f'unit: mm, because the largest extent is {size:.4g}'
     raise MeshError(
         f'{path} has a largest extent of {size:.4g}, which could be metres or '

@@ -18,7 +18,7 @@ from .options import ColumnMap, DERIVED_VELOCITY, POSITION_UNITS, STAMP_UNITS, V
 from .recording import effort_scales, Recording, require_valid_rows
 from .rosbag import DEFAULT_JOINT_STATE_TOPIC
 from ..arrays import as_array
-from ..errors import listed, RecordingError
+from ..errors import name_list, RecordingError
 from ..typing import Array
 
 # Names that logs often give the first joint's column, without its number, and the time.
@@ -85,7 +85,7 @@ def recording_from_arrays(
     if position.shape != (*position.shape[:1], len(names)) or len(position) < 2:
         raise RecordingError(
             f'{source}: position has shape {position.shape}, expected (rows, {len(names)}) with '
-            f'two rows or more: one column per joint, {listed(names)}.'
+            f'two rows or more: one column per joint, {name_list(names)}.'
         )
     remarks: tuple[str, ...] = ()
     if dq is None:

@@ -19,7 +19,7 @@ from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, QOS_OVERRID
 from ..arm import ArmDescription
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver, TorqueRefusal
 from ..control.settings import Settings
-from ..errors import listed, SettingsError
+from ..errors import name_list, SettingsError
 from ..typing import Array
 
 _LOG_PERIOD_S = 1.0
@@ -113,7 +113,7 @@ class CommandReceiver:
             return
         arm, given, topic = self._arm, torque.tolist(), self._subscription.topic_name
         sentence = (
-            f'a command of {len(given)} values [{listed(given)}] was refused '
+            f'a command of {len(given)} values [{name_list(given)}] was refused '
             f'({refusal.value}): {arm.n} torques in the order {", ".join(arm.joint_names)} '
             f'are needed, each finite and at most {arm.limit("effort").tolist()} N m'
         )

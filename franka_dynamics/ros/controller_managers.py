@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import time
 from typing import Any
 
-from ..errors import listed
+from ..errors import name_list
 
 try:
     from controller_manager_msgs.srv import ListControllers
@@ -156,4 +156,4 @@ def wrong_claim(controller: Any, joints: Sequence[str]) -> str:
         right = len(taken) == len(claims) and taken == list(joints)
     else:  # it may command a gripper, too
         right = [joint for joint in taken if joint in joints] == list(joints)
-    return '' if right else f'a controller of {listed(claims)}'
+    return '' if right else f'a controller of {name_list(claims)}'

@@ -38,7 +38,7 @@ from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS
 from .trajectory_action import TrajectoryAction
 from ..control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
 from ..control.stopping import MAX_BRAKING_TIME_S
-from ..errors import FrankaDynamicsError, shortened, StartRefusedError
+from ..errors import FrankaDynamicsError, short_text, StartRefusedError
 from ..parameter_schema import specs
 
 NODE_NAME = 'feedforward'
@@ -378,7 +378,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         if (residual := change_settings(self.core, live)) is not None:
             self._diagnostics.residual = residual
         now = (
-            f'{name} = {shortened(str(list(value) if isinstance(value, array) else value), 200)}'
+            f'{name} = {short_text(str(list(value) if isinstance(value, array) else value), 200)}'
             for name, value in changed.items()
         )
         self.get_logger().info(f'now: {", ".join(now)}')

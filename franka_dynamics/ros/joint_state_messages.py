@@ -11,7 +11,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from .messages import deserialize, STAMP, STAMP_AT, StampedTemplate
-from ..errors import JointStateError, listed
+from ..errors import JointStateError, name_list
 from ..typing import Array
 
 
@@ -182,7 +182,7 @@ class JointStateReader:
             kind = NoArmJointsError if len(missing) == len(self._expected) else JointStateError
             raise kind(
                 f'The joint state lacks {", ".join(missing)}; it has '
-                f'{listed(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
+                f'{name_list(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
                 'match, or listen to the topic that carries this arm.'
             )
         doubled = [name for name in self._expected if given.count(name) > 1]

@@ -23,7 +23,7 @@ from rclpy.lifecycle import TransitionCallbackReturn
 from .node_process import EXIT_REFUSED, MAX_SHUTDOWN_S, StopRequest
 from .rclpy_private import Executor, RCLError
 from .realtime import lower_priority
-from ..errors import shortened
+from ..errors import short_text
 
 # Python's thread switch interval [s]: how long another thread may keep the interpreter while the
 # control thread waits to answer a joint state. With 1 ms or more, torques were seen to be late;
@@ -64,7 +64,7 @@ def _serve(node: Any, stop: StopRequest) -> None:
             except RCLError as error:
                 # The bytes of a message or request do not have its type's format.
                 node.get_logger().warning(
-                    f'a message could not be read: {shortened(str(error), 200)}',
+                    f'a message could not be read: {short_text(str(error), 200)}',
                     throttle_duration_sec=_LOG_PERIOD_S,
                 )
             except InvalidHandle as error:

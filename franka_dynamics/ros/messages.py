@@ -13,7 +13,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from std_msgs.msg import Float64MultiArray
 
 from .rclpy_private import RMWError
-from ..errors import FrankaDynamicsError, SettingsError, shortened
+from ..errors import FrankaDynamicsError, SettingsError, short_text
 from ..typing import Array
 
 
@@ -65,7 +65,7 @@ def deserialize(
     try:
         return deserialize_message(data, message_type)
     except (RMWError, UnicodeDecodeError) as error:
-        reason = shortened(' '.join(str(error).split()), 200)
+        reason = short_text(' '.join(str(error).split()), 200)
         raise error_type(f'The {description} cannot be read: {reason}.') from error
 
 

@@ -22,7 +22,7 @@ from .parameter_tables import no_such_parameter
 from .status import DiagnosticSubject, Key, NodeStatus
 from .topic_listener import TopicListener
 from .topics import REFERENCE_QOS
-from ..errors import FrankaDynamicsError, SettingsError, shortened
+from ..errors import FrankaDynamicsError, SettingsError, short_text
 
 _DISCOVERY_TIMEOUT_S = 5.0
 _MAX_BRAKING_S = 10.0  # of a node that brakes an arm before it answers
@@ -146,7 +146,8 @@ class NodeClient(TopicListener):
             ]
         except TypeError as error:  # a value is a mapping, or a list of several types
             raise SettingsError(
-                f'{shortened(str(dict(values)))}: a parameter takes a value or a list of one type.'
+                f'{short_text(str(dict(values)))}: a parameter takes a value or a list of one '
+                'type.'
             ) from error
         kind, service = SetParametersAtomically, 'set_parameters_atomically'
         result = self.call_service(kind, service, parameters=messages).result

@@ -22,7 +22,7 @@ from rclpy.signals import SignalHandlerOptions
 from . import FASTDDS_PROFILE_VARIABLES, use_fastdds_profile
 from .rclpy_private import RCLError, UnknownROSArgsError
 from .realtime import OFF, ON, REALTIME_VARIABLE, request_realtime
-from ..errors import FrankaDynamicsError, listed
+from ..errors import FrankaDynamicsError, name_list
 from ..names import REALTIME_PRIORITY
 
 EXIT_REFUSED = 1  # the node refused to configure or activate at autostart
@@ -111,7 +111,7 @@ def usage_error(words: Sequence[str]) -> str:
         return ''
     name = os.path.basename(program).removesuffix('.py')
     return (
-        f'{name} takes no words but those after --ros-args; it got {listed(others)}.\n'
+        f'{name} takes no words but those after --ros-args; it got {name_list(others)}.\n'
         f'usage: {name} --ros-args [-p NAME:=VALUE] [--params-file FILE] [-r OLD:=NEW]\n'
         '`franka-dynamics node defaults` prints the parameters.'
     )

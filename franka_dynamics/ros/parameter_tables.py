@@ -17,7 +17,7 @@ import yaml
 
 from ..arm import ArmDescription, load
 from ..control.settings import Settings, Terms
-from ..errors import nearest, SettingsError, shortened
+from ..errors import nearest_name, SettingsError, short_text
 from ..parameter_schema import ParameterSpec, specs
 
 Made = TypeVar('Made')
@@ -45,9 +45,9 @@ _ELSEWHERE = {'robot_description': ', but model_source, which says where a URDF 
 
 def no_such_parameter(names: Iterable[str], known: Iterable[str] = ()) -> str:
     """Return a sentence about names that no parameter of a node has, and what to do."""
-    near = {name: nearest(name, known) for name in names}
+    near = {name: nearest_name(name, known) for name in names}
     sentences = (
-        f'{shortened(name, 80)}: no such parameter'
+        f'{short_text(name, 80)}: no such parameter'
         f'{_ELSEWHERE.get(name) or (f", but {near[name]}" if near[name] else "")}'
         for name in near
     )

@@ -14,7 +14,7 @@ from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
 
 from .parameter_tables import constraints, no_such_parameter
-from ..errors import listed, SettingsError
+from ..errors import name_list, SettingsError
 from ..files import read_text
 from ..parameter_schema import check, ParameterSpec
 
@@ -122,7 +122,7 @@ def _require_known(node: Any, given: Sequence[str], known: set[str]) -> None:
     if refused:
         raise SettingsError(f'{no_such_parameter(refused, known)} Nothing is started.')
     if unknown:
-        node.get_logger().warning(f'this node has no parameters {listed(unknown)}; ignored')
+        node.get_logger().warning(f'this node has no parameters {name_list(unknown)}; ignored')
 
 
 def _own_assignment(node: Any, word: str) -> str:

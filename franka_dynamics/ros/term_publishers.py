@@ -19,7 +19,7 @@ from ..control.external_wrench import ExternalWrench, WrenchEstimator
 from ..control.feedforward import Feedforward
 from ..control.terms import StateTerms
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..errors import shortened
+from ..errors import short_text
 from ..typing import Array
 
 _ROWS = {
@@ -132,7 +132,7 @@ class TermPublishers:
                 self._failed.add(name)
                 self._node.get_logger().error(
                     f'~/{name} is not published any more: '
-                    f'{shortened(repr(error), 200)}; configure the node anew, and report this'
+                    f'{short_text(repr(error), 200)}; configure the node anew, and report this'
                 )
                 self.refresh()
 

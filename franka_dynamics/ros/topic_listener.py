@@ -26,7 +26,7 @@ from .node_process import start_error_sentence
 from .rclpy_private import RCLError, take_waiting_messages
 from .status import NodeSnapshot, NodeStatus, TORQUE_TERMS
 from .topics import DESCRIPTION_QOS, STATE_QOS
-from ..errors import listed, SettingsError
+from ..errors import name_list, SettingsError
 
 _DIAGNOSTICS_DEPTH = 50
 _POLL_PERIOD_S = 0.02  # between two looks while waiting [s]
@@ -46,7 +46,7 @@ def resolve_name(name: str, candidates: Collection[str], kind: str) -> str:
         return f'/{name.removeprefix("/")}'
     if len(found) > 1:
         raise SettingsError(
-            f'{name} stands for {len(found)} {kind}s here: {listed(found)}; name one of them, '
+            f'{name} stands for {len(found)} {kind}s here: {name_list(found)}; name one of them, '
             'with its slash.'
         )
     return found[0]

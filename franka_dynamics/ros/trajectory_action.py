@@ -30,12 +30,12 @@ from ..control.request import TrajectoryRequest
 from ..control.terms import StateTerms
 from ..control.trajectory import ReferencePoint, Trajectory
 from ..errors import (
-    apart,
+    distinct_texts,
     JointsRefusedError,
-    listed,
+    name_list,
     NotActiveError,
     ReferenceRefusedError,
-    shortened,
+    short_text,
 )
 from ..typing import Array
 
@@ -65,8 +65,8 @@ class Tolerances(NamedTuple):
         for one in messages:
             if one.name not in names:
                 raise JointsRefusedError(
-                    f'A tolerance is for {shortened(one.name)!r}, which is no joint of this arm: '
-                    f'it has {listed(names)}.'
+                    f'A tolerance is for {short_text(one.name)!r}, which is no joint of this arm: '
+                    f'it has {name_list(names)}.'
                 )
             if math.isnan(one.position + one.velocity):
                 raise ReferenceRefusedError(
@@ -88,7 +88,7 @@ class Tolerances(NamedTuple):
         for error, bound, unit in zip(errors, self, ('rad', 'rad/s')):
             joint = int((error - bound).argmax())
             if not error[joint] <= bound[joint]:
-                away, allowed = apart(error[joint], bound[joint])
+                away, allowed = distinct_texts(error[joint], bound[joint])
                 return (
                     f'{names[joint]} is {away} {unit} from its motion, and {allowed} are allowed'
                 )

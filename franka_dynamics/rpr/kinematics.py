@@ -17,20 +17,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arguments import typed
+from ..arguments import checks_arguments
 from ..arm import ArmDescription, Convention, DHRow, JointKind
 from ..arrays import joint_values
 from ..errors import DescriptionError, UnreachableError
 from ..typing import Array, ArrayLike
 
-JOINTS = ('theta1', 'd2', 'theta3')
-_KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
+JOINT_SYMBOLS = ('theta1', 'd2', 'theta3')
+_JOINT_KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
 # Rounding error that is allowed: in a height relative to a3, in a squared distance relative to
 # a1^2, in a joint position beyond its limit relative to the joint's range.
-_EDGE_EPS = 1e-12
+_EDGE_TOLERANCE_RATIO = 1e-12
 
 
-@typed
+@checks_arguments
 @dataclass(frozen=True)
 class RprKinematics:
     """
@@ -71,7 +71,7 @@ class RprKinematics:
 
         """
         rows = [joint.row for joint in description.joints]
-        if tuple(joint.kind for joint in description.joints) != _KINDS:
+        if tuple(joint.kind for joint in description.joints) != _JOINT_KINDS:
             raise DescriptionError(
                 f'{description.name} is no RPR manipulator: its joints are '
                 f'{", ".join(joint.kind for joint in description.joints)}.'
@@ -124,15 +124,15 @@ class RprKinematics:
         """
         x, y, z = target = joint_values(position, 'position', 'xyz', stack=False)
         rise = (z - self.d0) / self.a3
-        if abs(rise) > 1.0 + _EDGE_EPS:
+        if abs(rise) > 1.0 + _EDGE_TOLERANCE_RATIO:
             raise UnreachableError(
-                f'{_point(target)} is out of reach: its height above the shoulder, '
+                f'{_position_text(target)} is out of reach: its height above the shoulder, '
                 f'{z - self.d0:.6g} m, exceeds a3 = {self.a3:g} m.'
             )
         squared = x * x + y * y - self.a1**2
-        if squared < -_EDGE_EPS * self.a1**2:
+        if squared < -_EDGE_TOLERANCE_RATIO * self.a1**2:
             raise UnreachableError(
-                f'{_point(target)} is out of reach: it is {np.hypot(x, y):.6g} m from the '
+                f'{_position_text(target)} is out of reach: it is {np.hypot(x, y):.6g} m from the '
                 f'vertical axis, nearer than a1 = {abs(self.a1):g} m.'
             )
         sine = min(1.0, max(-1.0, rise))
@@ -177,7 +177,7 @@ class RprKinematics:
 
         """
         low, high = (
-            joint_values(values, name, JOINTS, stack=False)
+            joint_values(values, name, JOINT_SYMBOLS, stack=False)
             for values, name in ((lower, 'lower'), (upper, 'upper'))
         )
         branches = self.inverse(position)
@@ -188,18 +188,18 @@ class RprKinematics:
         margins = np.minimum(branches - low, high - branches) / (high - low)
         worst = margins.min(axis=1)
         order = np.argsort(-worst, kind='stable')
-        kept = order[worst[order] >= -_EDGE_EPS]
+        kept = order[worst[order] >= -_EDGE_TOLERANCE_RATIO]
         if not kept.size:
             nearest = int(order[0])
             joint = int(margins[nearest].argmin())
             raise UnreachableError(
-                f'{_point(np.asarray(position, dtype=float))} is out of reach within the joint '
-                f'limits: the nearest branch needs {JOINTS[joint]} = '
+                f'{_position_text(np.asarray(position, dtype=float))} is out of reach within the '
+                f'joint limits: the nearest branch needs {JOINT_SYMBOLS[joint]} = '
                 f'{branches[nearest, joint]:.6g}, outside {low[joint]:g} to {high[joint]:g}.'
             )
         return np.asarray(branches[kept])
 
 
-def _point(position: Array) -> str:
+def _position_text(position: Array) -> str:
     """Return a position as text, in metres."""
     return '(' + ', '.join(f'{value:g}' for value in position) + ') m'

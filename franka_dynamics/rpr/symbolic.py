@@ -6,7 +6,7 @@ Symbolic kinematics and dynamics of the RPR manipulator of Busellato 2023, corre
 S_i and C_i are sine and cosine of theta_i, D is d2bar + d2. The equations of motion follow from
 the energies T and U of the three links alone (Lagrange), so that every numeric model can be
 compared with them. `Model(load('rpr'))` has the numbers. `rpr_report` returns all formulas of the
-report (sections 1.2 to 3), which `as_text` and `as_latex` write.
+report (sections 1.2 to 3), which `python_text` and `latex_text` write.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ H1, R1, A2, B2, H3, R3 = sp.symbols('h1 r1 a2 b2 h3 r3', positive=True)
 # 2023 prints BOX_INERTIA_IN_PAPER.
 I2X = sp.Symbol('I2x', positive=True)
 G = sp.Symbol('g', positive=True)
-RATES = sp.Matrix(sp.symbols('v1 v2 v3', real=True))
+VELOCITIES = sp.Matrix(sp.symbols('v1 v2 v3', real=True))
 BOX_INERTIA_ABOUT_X = M2 * (A2**2 + B2**2) / 12
 BOX_INERTIA_IN_PAPER = M2 * (B2**2 + sp.Symbol('c2', positive=True) ** 2) / 12
 
@@ -51,7 +51,7 @@ def link_transforms() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     return first, second, third
 
 
-def poses() -> list[sp.Matrix]:
+def frame_poses() -> list[sp.Matrix]:
     """Return poses T_b^0 to T_b^3 in the base frame, each (4, 4) (Busellato 2023, section 1.2)."""
     pose = sp.eye(4)
     pose[2, 3] = D0
@@ -63,9 +63,9 @@ def poses() -> list[sp.Matrix]:
 
 def geometric_jacobian() -> sp.Matrix:
     """Return the end effector's Jacobian (6, 3), rows v, omega (Busellato 2023, 1.4 and 1.5)."""
-    end = poses()[3]
+    end = frame_poses()[3]
     v = sp.Matrix.hstack(*(_d_dq(end[:3, 3], joint) for joint in range(3)))
-    omega = sp.Matrix.hstack(sp.Matrix([0, 0, 1]), sp.zeros(3, 1), poses()[2][:3, 2])
+    omega = sp.Matrix.hstack(sp.Matrix([0, 0, 1]), sp.zeros(3, 1), frame_poses()[2][:3, 2])
     return v.col_join(omega).applyfunc(sp.factor_terms)
 
 
@@ -76,7 +76,7 @@ def centers_of_mass() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     """Return centres of mass in {S}, (3, 1) each; link 2's has a2/2 where the paper has c2/2."""
     first, second, third = (
         (pose[:3, :3] * center + pose[:3, 3]).applyfunc(sp.expand)
-        for pose, center in zip(poses()[1:], _CENTERS)
+        for pose, center in zip(frame_poses()[1:], _CENTERS)
     )
     return first, second, third
 
@@ -100,30 +100,31 @@ def equations_of_motion() -> EquationsOfMotion:
     """Return the equations of motion by Lagrange (Busellato 2023, sections 2 and 3, corrected)."""
     kinetic = sp.Integer(0)
     for mass, center, pose, tensor in zip(
-        MASSES, centers_of_mass(), poses()[1:], central_inertias()
+        MASSES, centers_of_mass(), frame_poses()[1:], central_inertias()
     ):
         v, turning = (_d_dt(center), pose[:3, :3].T * _d_dt(pose[:3, :3]))  # R' dR/dt = [omega]
-        omega = sp.Matrix([turning[2, 1], turning[0, 2], turning[1, 0]]).applyfunc(_expanded)
+        omega = sp.Matrix([turning[2, 1], turning[0, 2], turning[1, 0]]).applyfunc(_expand)
         kinetic += (mass * v.dot(v) + omega.dot(tensor * omega)) / 2
-    kinetic = _expanded(kinetic)
+    kinetic = _expand(kinetic)
     potential = G * sp.Add(*(m * center[2] for m, center in zip(MASSES, centers_of_mass())))
-    inertia = sp.hessian(kinetic, list(RATES))
+    inertia = sp.hessian(kinetic, list(VELOCITIES))
     # C of Christoffel symbols: C_ij = sum over k of (dB_ij/dq_k + dB_ik/dq_j - dB_jk/dq_i) dq_k/2.
     slopes = [_d_dq(inertia, joint) for joint in range(3)]
     coriolis = sp.Matrix(
         3,
         3,
         lambda i, j: sum(
-            (slopes[k][i, j] + slopes[j][i, k] - slopes[i][j, k]) * RATES[k] / 2 for k in range(3)
+            (slopes[k][i, j] + slopes[j][i, k] - slopes[i][j, k]) * VELOCITIES[k] / 2
+            for k in range(3)
         ),
     )
     gravity = sp.Matrix([_d_dq(potential, joint) for joint in range(3)])
     return EquationsOfMotion(
-        inertia.applyfunc(_collected),
-        coriolis.applyfunc(_collected),
-        gravity.applyfunc(_collected),
-        _collected(kinetic),
-        _collected(potential),
+        inertia.applyfunc(_collect_by_mass),
+        coriolis.applyfunc(_collect_by_mass),
+        gravity.applyfunc(_collect_by_mass),
+        _collect_by_mass(kinetic),
+        _collect_by_mass(potential),
     )
 
 
@@ -137,10 +138,10 @@ def _d_dq(value: sp.Expr | sp.Matrix, joint: int) -> sp.Expr | sp.Matrix:
 
 def _d_dt(matrix: sp.Matrix) -> sp.Matrix:
     """Return the time derivative of a matrix at the joint velocities RATES."""
-    return sum((_d_dq(matrix, j) * RATES[j] for j in range(3)), sp.zeros(*matrix.shape))
+    return sum((_d_dq(matrix, j) * VELOCITIES[j] for j in range(3)), sp.zeros(*matrix.shape))
 
 
-def _expanded(value: sp.Expr) -> sp.Expr:
+def _expand(value: sp.Expr) -> sp.Expr:
     """Return an expression expanded, with 1 - S_i^2 for C_i^2."""
     value = sp.expand(value)
     for sine, cosine in ((S1, C1), (S3, C3)):
@@ -148,9 +149,9 @@ def _expanded(value: sp.Expr) -> sp.Expr:
     return value
 
 
-def _collected(value: sp.Expr) -> sp.Expr:
+def _collect_by_mass(value: sp.Expr) -> sp.Expr:
     """Return an expression as a sum with one term for each mass."""
-    return sp.collect(_expanded(value), MASSES, sp.factor_terms)
+    return sp.collect(_expand(value), MASSES, sp.factor_terms)
 
 
 _P, (_W, _C) = sp.symbols('px py pz', real=True), sp.symbols('w c', real=True)
@@ -167,11 +168,11 @@ class Section(NamedTuple):
 
 
 def rpr_report() -> list[Section]:
-    """Return the sections; what the report has wrong is right here (docs/theory/errata.md)."""
-    return [*_kinematics(), *_dynamics()]
+    """Return the sections of the RPR report, errors corrected (docs/theory/errata.md)."""
+    return [*_kinematics_sections(), *_dynamics_sections()]
 
 
-def _kinematics() -> list[Section]:
+def _kinematics_sections() -> list[Section]:
     """Return the sections on poses, inverse kinematics and Jacobians."""
     height = (_P[2] - D0) / A3
     jacobian = geometric_jacobian()
@@ -183,8 +184,8 @@ def _kinematics() -> list[Section]:
                 **{str(S1): sp.sin(_Q[0]), str(C1): sp.cos(_Q[0])},
                 **{str(S3): sp.sin(_Q[2]), str(C3): sp.cos(_Q[2])},
                 str(D): _D2BAR + _Q[1],
-                **{f'T_b{i}': pose for i, pose in enumerate(poses()) if i},
-                'p_3': poses()[3][:3, 3],
+                **{f'T_b{i}': pose for i, pose in enumerate(frame_poses()) if i},
+                'p_3': frame_poses()[3][:3, 3],
             },
         ),
         Section(
@@ -207,7 +208,7 @@ def _kinematics() -> list[Section]:
     ]
 
 
-def _dynamics() -> list[Section]:
+def _dynamics_sections() -> list[Section]:
     """Return the sections on centres of mass, energies and equations of motion."""
     forms = equations_of_motion()
     centers, tensors = centers_of_mass(), central_inertias()
@@ -228,7 +229,7 @@ def _dynamics() -> list[Section]:
             '2.1 and 2.2 energies',
             'v_i are the joint velocities dq_i.',
             {
-                **{str(v): sp.Symbol(f'dq{i}') for i, v in enumerate(RATES, 1)},
+                **{str(v): sp.Symbol(f'dq{i}') for i, v in enumerate(VELOCITIES, 1)},
                 **{f'B{i + 1}{j + 1}': forms.inertia[i, j] for i in range(3) for j in range(i, 3)},
                 'T': forms.kinetic,
                 'U': forms.potential,
@@ -243,7 +244,7 @@ def _dynamics() -> list[Section]:
     ]
 
 
-def as_text(sections: Sequence[Section]) -> str:
+def python_text(sections: Sequence[Section]) -> str:
     """Return a Python module of assignments, which reads q1, dq1, ..., lengths and masses."""
     lines = ['from math import atan2, cos, sin, sqrt']
     for section in sections:
@@ -254,7 +255,7 @@ def as_text(sections: Sequence[Section]) -> str:
     return '\n'.join([*lines, ''])
 
 
-def as_latex(sections: Sequence[Section]) -> str:
+def latex_text(sections: Sequence[Section]) -> str:
     """Return the formulas as equations of LaTeX, with titles as comments."""
     lines = []
     for section in sections:

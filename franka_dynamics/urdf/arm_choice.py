@@ -17,15 +17,15 @@ import numpy as np
 
 from .document import UrdfDocument
 from .serial_chain import SerialChain
-from ..errors import AmbiguousUrdfError, listed
+from ..errors import AmbiguousUrdfError, name_list
 from ..spatial import inverse_transform, JointKind
 from ..typing import Array
 
 # One part of a name with underscores or capitals, with or without its side: l_finger, leftFinger.
-_GRIPPER = re.compile(
+_GRIPPER_WORD = re.compile(
     r'(l|r|left|right|inner|outer)?(finger|fingertip|gripper|grip|knuckle|jaw|thumb|claw)s?'
 )
-_WRIST = {'roll', 'pitch', 'yaw', 'rotate', 'rotation', 'turn', 'twist', 'wrist'}
+_WRIST_WORDS = {'roll', 'pitch', 'yaw', 'rotate', 'rotation', 'turn', 'twist', 'wrist'}
 _MAX_LISTED_CHAINS = 12  # chains that an error message shows
 
 
@@ -59,13 +59,13 @@ def choose_joints(
     if len(choices) > len(words):
         words.append(f'{len(choices) - len(words)} more')
     beginning = f' with the prefix {prefix!r}' if prefix else ''
-    if not any(joint.moves for joint in document.joints.values()):
+    if not any(joint.is_moving for joint in document.joints.values()):
         problem = 'has no joint that moves, and so no arm.'
     elif not chains:
         problem = (
             f'has no chain of moving joints{beginning} that are not taken for a gripper'
-            f'{f" ({listed(gripper)})" if gripper else ""}; name the joints of the arm, from base '
-            'to tip (joints=[...], --joints).'
+            f'{f" ({name_list(gripper)})" if gripper else ""}; name the joints of the arm, from '
+            'base to tip (joints=[...], --joints).'
         )
     else:
         problem = (
@@ -96,7 +96,10 @@ def find_chains(
     able = [
         name
         for name, joint in document.joints.items()
-        if joint.moves and joint.mimics is None and name.startswith(prefix) and name not in without
+        if joint.is_moving
+        and joint.mimics is None
+        and name.startswith(prefix)
+        and name not in without
     ]
     chains = []
     carriers = {one for name in able for one in document.moving_joints_to(name)[:-1]}
@@ -123,7 +126,7 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
     joint; or it is part of a loop that is closed between two bodies. A joint named after a gripper
     and a rotation (gripper_roll) is the wrist.
     """
-    moving = {name: joint for name, joint in document.joints.items() if joint.moves}
+    moving = {name: joint for name, joint in document.joints.items() if joint.is_moving}
     carrier = {name: ([None, *document.moving_joints_to(name)])[-2] for name in moving}
     carried: dict[str | None, list[str]] = {}
     for name, parent in carrier.items():
@@ -144,7 +147,7 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
             # A revolute joint that moves a gripper's link is the wrist.
             if not link & {'fixed', 'base'}:
                 words |= link if joint.kind == 'prismatic' else link - {'gripper', 'grip'}
-        if any(map(_GRIPPER.fullmatch, words)) and not words & _WRIST:
+        if any(map(_GRIPPER_WORD.fullmatch, words)) and not words & _WRIST_WORDS:
             return True
         beside = [one for one in carried[carrier[name]] if one != name and carrier[name]]
         mimicking = followers[name]
@@ -178,10 +181,12 @@ def _words_of_name(name: str) -> set[str]:
 # Endings of a flange's name, the first one that a link has counts: by REP 199, of MuJoCo
 # Menagerie's sites, of Kinova, KUKA (lbr-stack) and UFACTORY; then Franka's link n + 1, and the
 # other frame of REP 199.
-_ENDINGS = ('tool0', 'attachment_site', 'end_effector_link', 'link_ee', 'link_eef')
-_MIN_DISTANCE_M = 1e-3  # of frames with different origins
-_MIN_COSINE = 0.7  # between the z axis of a flange and the direction away from the arm
-_MIN_ALONG = 0.3  # least share of the way to the flange that lies along the last joint's axis
+_FLANGE_NAME_ENDINGS = ('tool0', 'attachment_site', 'end_effector_link', 'link_ee', 'link_eef')
+_MIN_ORIGIN_DISTANCE_M = 1e-3  # of frames with different origins
+_MIN_OUTWARD_COSINE = 0.7  # between the z axis of a flange and the direction away from the arm
+_MIN_AXIAL_SHARE = (
+    0.3  # least share of the way to the flange that lies along the last joint's axis
+)
 
 
 class Flange(NamedTuple):
@@ -202,24 +207,24 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
         If `tip` is not fixed to the last moving link.
 
     """
-    document, words, last = chain.document, chain.document.words, chain.joints[-1].child
-    links = [*filter(document.is_body, chain.tools)] or [*chain.tools]
+    document, words, last = chain.document, chain.document.terms, chain.joints[-1].child
+    links = [*filter(document.is_link_of_file, chain.tool_links)] or [*chain.tool_links]
     if tip is not None:
-        if tip not in chain.tools:
+        if tip not in chain.tool_links:
             raise document.error(
                 f'the {words.link} {tip!r} is not fixed to {last!r}; {words.links} that are: '
-                f'{listed(links)}.'
+                f'{name_list(links)}.'
             )
         return Flange(tip)
-    endings = (*_ENDINGS, f'link{len(chain.joints) + 1}', 'flange')
-    named = [name for one in endings for name in links if _ends_with(name, one)]
+    endings = (*_FLANGE_NAME_ENDINGS, f'link{len(chain.joints) + 1}', 'flange')
+    named = [name for one in endings for name in links if _name_ends_with(name, one)]
     how = 'another is chosen by fd.load(..., tip=) and arm import --tip'
     if named:
         found, pose = named[0], chain.poses[named[0]]
-        notes, axis = [], _axis_away(chain, pose)
+        notes, axis = [], _outward_axis(chain, pose)
         ways = {name: np.linalg.norm(chain.poses[name][:3, 3] - pose[:3, 3]) for name in named}
-        if elsewhere := [name for name, way in ways.items() if way > _MIN_DISTANCE_M]:
-            notes.append(f'{listed(elsewhere)} elsewhere has the name of one, too')
+        if elsewhere := [name for name, way in ways.items() if way > _MIN_ORIGIN_DISTANCE_M]:
+            notes.append(f'{name_list(elsewhere)} elsewhere has the name of one, too')
         if axis != '+z':
             notes.append(f'its {axis} axis points away from the arm, not z')
         sentence = (
@@ -227,7 +232,7 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
         )
         return Flange(found, (sentence,) if notes else ())
     others = [name for name in links if name != links[0]]
-    choice = f'; fixed to it are {listed(others)}' if others else ''
+    choice = f'; fixed to it are {name_list(others)}' if others else ''
     return Flange(
         links[0],
         (
@@ -238,13 +243,13 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
     )
 
 
-def _ends_with(name: str, ending: str) -> bool:
+def _name_ends_with(name: str, ending: str) -> bool:
     """Return whether the last words of a name are those of an ending, in any spelling of them."""
     words = re.sub(r'(?<=[a-z])(?=[A-Z])|[^A-Za-z0-9]+', '_', name).lower()
     return re.search(rf'(^|_){ending}$', words) is not None
 
 
-def _axis_away(chain: SerialChain, flange: Array) -> str:
+def _outward_axis(chain: SerialChain, flange: Array) -> str:
     """
     Return which axis of a flange, such as '+z', points away from the arm at position zero.
 
@@ -254,12 +259,12 @@ def _axis_away(chain: SerialChain, flange: Array) -> str:
     frames = [chain.mount, *(chain.poses[joint.child] for joint in chain.joints)]
     back, last = inverse_transform(flange), chain.joints[-1]
     ways = [-(back @ frame[:, 3])[:3] for frame in (frames[-1], frames[-2])]
-    away = ways[float(np.linalg.norm(ways[0])) < _MIN_DISTANCE_M]
+    away = ways[float(np.linalg.norm(ways[0])) < _MIN_ORIGIN_DISTANCE_M]
     axis = (back @ frames[-1])[:3, :3] @ last.axis
     along, length = float(away @ axis), float(np.linalg.norm(away))
-    if last.motion is JointKind.PRISMATIC or abs(along) > _MIN_ALONG * length:
+    if last.joint_kind is JointKind.PRISMATIC or abs(along) > _MIN_AXIAL_SHARE * length:
         away, length = np.copysign(1.0, along) * axis, 1.0
-    if away[2] >= _MIN_COSINE * length:
+    if away[2] >= _MIN_OUTWARD_COSINE * length:
         return '+z'
     largest = int(np.abs(away).argmax())
     return f'{"-" if away[largest] < 0.0 else "+"}{"xyz"[largest]}'

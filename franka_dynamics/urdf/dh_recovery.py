@@ -27,7 +27,7 @@ from ..arm.description import ArmDescription
 from ..arm.dh_conversion import modified_rows, standard_rows
 from ..arm.fields import Joint, JointLimits
 from ..arm.urdf_provenance import UrdfProvenance
-from ..spatial import inverse_transform, JointKind, rpy_from_rotation, snapped
+from ..spatial import inverse_transform, JointKind, rpy_from_rotation, snapped_angle
 from ..typing import Array
 
 # [rad] Axes with a smaller angle between them get Hayati's parameters, because their common normal
@@ -37,11 +37,11 @@ NEARLY_PARALLEL_RAD = 0.1
 # normal.
 COINCIDENCE_TOLERANCE_M = 1e-13
 # Angles [rad] within _ANGLE_NOISE_RAD of a multiple of 45 degrees become the multiple; lengths [m]
-# are rounded to _LENGTH_DIGITS decimals.
+# are rounded to _LENGTH_DECIMALS.
 _ANGLE_NOISE_RAD = 1e-11
-_LENGTH_DIGITS = 14
+_LENGTH_DECIMALS = 14
 # Cosine of the angle up to which a direction counts as along another.
-_MIN_COSINE = 1.0 - 5e-9
+_MIN_PARALLEL_COSINE = 1.0 - 5e-9
 
 
 class JointAxis(NamedTuple):
@@ -74,7 +74,7 @@ def dh_rows_from_axes(
         pose = pose @ rows[-1].transform(Convention.STANDARD)
     rest = inverse_transform(pose) @ flange  # a turn about z and a way along it
     rows.append(DHRow(d=float(rest[2, 3]), theta=math.atan2(rest[1, 0], rest[0, 0])))
-    modified = [_without_rounding_errors(row) for row in modified_rows(rows)[0][1:]]
+    modified = [_row_without_rounding_errors(row) for row in modified_rows(rows)[0][1:]]
     return base, modified if convention is Convention.MODIFIED else standard_rows(modified)
 
 
@@ -92,20 +92,20 @@ def _common_normal(frame: Array, line: JointAxis) -> tuple[Array, Array, float, 
     if sine > NEARLY_PARALLEL_RAD:
         normal = cross / sine
         foot = origin + (np.cross(between, line.direction) @ cross / sine**2) * z
-        normal = -normal if _points_back(normal, x, y) else normal
+        normal = -normal if _is_reversed(normal, x, y) else normal
         alpha = math.atan2(float(cross @ normal), cosine)
         return normal, foot, float(between @ normal), alpha, 0.0
     # The point where the line crosses the plane through the origin of the frame across its z.
     across = between - (between @ z) / cosine * line.direction
     distance = float(np.linalg.norm(across))
     normal = x if distance <= COINCIDENCE_TOLERANCE_M else across / distance
-    normal = -normal if _points_back(normal, x, y) else normal
+    normal = -normal if _is_reversed(normal, x, y) else normal
     along_y = float(np.cross(z, normal) @ line.direction)
     alpha, beta = math.atan2(-along_y, cosine), math.asin(float(normal @ line.direction))
     return normal, origin, float(across @ normal), alpha, beta
 
 
-def _points_back(normal: Array, x: Array, y: Array) -> bool:
+def _is_reversed(normal: Array, x: Array, y: Array) -> bool:
     """Return whether a normal points against x or, if perpendicular to x, against y."""
     along = float(normal @ x)
     return along < 0.0 if abs(along) > _ANGLE_NOISE_RAD else float(normal @ y) < 0.0
@@ -127,7 +127,7 @@ def description_from_chain(
         If `tip` is not fixed to the last link.
 
     """
-    arm, links = _in_link_frames(chain, convention, tip), [one.child for one in chain.joints]
+    arm, links = _arm_in_link_frames(chain, convention, tip), [one.child for one in chain.joints]
     frames = arm.frames(np.zeros(arm.n))
     backs = [inverse_transform(frame) for frame in frames]
     placed = zip(arm.links, backs, links)
@@ -144,7 +144,9 @@ def description_from_chain(
     )
 
 
-def _in_link_frames(chain: SerialChain, convention: Convention, tip: str | None) -> ArmDescription:
+def _arm_in_link_frames(
+    chain: SerialChain, convention: Convention, tip: str | None
+) -> ArmDescription:
     """Return the arm of a chain, but its links' inertias in the frames of the URDF's links."""
     document, links = chain.document, [joint.child for joint in chain.joints]
     tool = find_flange(chain, tip)
@@ -153,7 +155,7 @@ def _in_link_frames(chain: SerialChain, convention: Convention, tip: str | None)
         JointAxis(
             pose[:3, :3] @ joint.axis,
             pose[:3, :3] @ joint.point + pose[:3, 3],
-            joint.motion is JointKind.PRISMATIC,
+            joint.joint_kind is JointKind.PRISMATIC,
         )
         for joint, pose in placed
     ]
@@ -167,7 +169,9 @@ def _in_link_frames(chain: SerialChain, convention: Convention, tip: str | None)
         name=document.name or 'arm',
         convention=convention,
         joints=tuple(
-            Joint(joint.name, joint.motion, row, joint.limits or JointLimits(), link=joint.child)
+            Joint(
+                joint.name, joint.joint_kind, row, joint.limits or JointLimits(), link=joint.child
+            )
             for joint, row in zip(chain.joints, rows)
         ),
         links=tuple(map(chain.inertia, links)),
@@ -197,7 +201,7 @@ def _in_link_frames(chain: SerialChain, convention: Convention, tip: str | None)
 def _fixed_frame(name: str, joint: int, pose: Array) -> FixedFrame:
     """Return a URDF's link as a frame at its pose in a joint's frame, without rounding errors."""
     xyz, rpy = (
-        np.round(values, _LENGTH_DIGITS) + 0.0
+        np.round(values, _LENGTH_DECIMALS) + 0.0
         for values in (pose[:3, 3], rpy_from_rotation(pose[:3, :3]))
     )
     return FixedFrame(name=name, joint=joint, xyz=xyz, rpy=rpy)
@@ -208,7 +212,7 @@ def _frame_on_axis(line: JointAxis, near: Array) -> Array:
     z = near[:3, :3].T @ line.direction
     point = (inverse_transform(near) @ [*line.point, 1.0])[:3]
     # Make the x of `near`, or -z if x is nearly along the line, perpendicular to the line.
-    candidate = np.eye(3)[0] if abs(z[0]) < _MIN_COSINE else -np.eye(3)[2]
+    candidate = np.eye(3)[0] if abs(z[0]) < _MIN_PARALLEL_COSINE else -np.eye(3)[2]
     x = candidate - (candidate @ z) * z
     x /= np.linalg.norm(x)
     pose = np.eye(4)
@@ -217,11 +221,11 @@ def _frame_on_axis(line: JointAxis, near: Array) -> Array:
     return near @ pose
 
 
-def _without_rounding_errors(row: DHRow) -> DHRow:
+def _row_without_rounding_errors(row: DHRow) -> DHRow:
     """Return a row without rounding errors in lengths and in multiples of 45 degrees."""
     alpha, theta, beta = (
-        snapped(angle, math.pi / 4.0, _ANGLE_NOISE_RAD)
+        snapped_angle(angle, math.pi / 4.0, _ANGLE_NOISE_RAD)
         for angle in (row.alpha, row.theta, row.beta)
     )
-    a, d = (round(length, _LENGTH_DIGITS) + 0.0 for length in (row.a, row.d))
+    a, d = (round(length, _LENGTH_DECIMALS) + 0.0 for length in (row.a, row.d))
     return DHRow(a, alpha, d, theta, beta)

@@ -13,16 +13,16 @@ import numpy as np
 
 from ..arm.fields import JointLimits
 from ..arm.inertia import LinkInertia
-from ..arm.urdf_provenance import MJCF, URDF, Words
+from ..arm.urdf_provenance import FormatTerms, MJCF_TERMS, URDF_TERMS
 from ..errors import UrdfError
 from ..spatial import exp6, joint_twist, JointKind
 from ..typing import Array
 
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 # In the name of a link that is no body of the MJCF, but stands between two joints of a body.
-BETWEEN_JOINTS = '@'
+INNER_LINK_MARK = '@'
 # What states the tensor of a body of an MJCF whose inertia is computed from its geoms.
-GEOMS = 'geoms'
+TENSOR_FROM_GEOMS = 'geoms'
 
 
 class Notes(NamedTuple):
@@ -32,8 +32,8 @@ class Notes(NamedTuple):
     others: list[str]
 
 
-class FreeNames:
-    """Gives out names, each once; those of `taken` are in use already."""
+class UniqueNames:
+    """Makes names unique; the names of `taken` are in use from the start."""
 
     def __init__(self, *taken: str) -> None:
         self._taken = set(taken)
@@ -53,7 +53,7 @@ class UrdfJoint:
 
     `origin`, shape (4, 4), is the pose of the child link in the parent link at position zero,
     `axis` a unit vector in the child link's frame and `point` a point of the axis there, in a URDF
-    the origin. `limits` is None if `moves` is False, and for a
+    the origin. `limits` is None if `is_moving` is False, and for a
     joint without <limit>. A missing lower or upper bound is zero, as the URDF format
     says; if both are missing, or the joint is continuous, they are infinite. `mimics` is the name
     of the joint that this joint follows, at `multiplier` times its position plus `offset`, or
@@ -73,18 +73,18 @@ class UrdfJoint:
     point: Array = field(default_factory=lambda: np.zeros(3))
 
     @property
-    def moves(self) -> bool:
+    def is_moving(self) -> bool:
         """Whether the joint is revolute, continuous or prismatic."""
         return self.kind in MOVING_TYPES
 
     @property
-    def motion(self) -> JointKind:
+    def joint_kind(self) -> JointKind:
         """Kind of a joint that moves: revolute (also if continuous) or prismatic."""
         return JointKind.PRISMATIC if self.kind == 'prismatic' else JointKind.REVOLUTE
 
     def pose(self, position: float) -> Array:
         """Return the pose (4, 4) of the child link in the parent link at a position [rad or m]."""
-        twist = joint_twist(self.axis, self.point, self.motion)
+        twist = joint_twist(self.axis, self.point, self.joint_kind)
         return np.asarray(self.origin @ exp6(twist, position))
 
 
@@ -140,24 +140,24 @@ class UrdfDocument:
     loops: tuple[frozenset[str], ...] = ()
 
     @property
-    def words(self) -> Words:
+    def terms(self) -> FormatTerms:
         """Terms of the file's format, URDF or MJCF, for messages."""
-        return MJCF if self.mjcf else URDF
+        return MJCF_TERMS if self.mjcf else URDF_TERMS
 
-    def entries(self, link: str) -> Words:
-        """Return `words` with the names of the entries that state a link's mass and inertia."""
-        if (stated := self.tensors.get(link)) == GEOMS:
+    def inertial_terms(self, link: str) -> FormatTerms:
+        """Return `terms` with the names of the entries that state a link's mass and inertia."""
+        if (stated := self.tensors.get(link)) == TENSOR_FROM_GEOMS:
             mass, center, tensor = (f'{one} of its geoms' for one in ('mass', 'centre', 'inertia'))
-            return replace(self.words, mass=mass, center=center, tensor=tensor)
-        return replace(self.words, tensor=f'inertial {stated}') if stated else self.words
+            return replace(self.terms, mass=mass, center=center, tensor=tensor)
+        return replace(self.terms, tensor=f'inertial {stated}') if stated else self.terms
 
-    def kind(self, joint: UrdfJoint) -> str:
+    def joint_type(self, joint: UrdfJoint) -> str:
         """Return a joint's type for a message; 'floating' in the terms of the file's format."""
-        return self.words.floating if joint.kind == 'floating' else joint.kind
+        return self.terms.floating if joint.kind == 'floating' else joint.kind
 
-    def is_body(self, link: str) -> bool:
+    def is_link_of_file(self, link: str) -> bool:
         """Return whether a link is one of the file, and not between two joints of an MJCF."""
-        return not (self.mjcf and BETWEEN_JOINTS in link)
+        return not (self.mjcf and INNER_LINK_MARK in link)
 
     @property
     def root(self) -> str:
@@ -165,7 +165,7 @@ class UrdfDocument:
         return self.order[0]
 
     @cached_property
-    def _above(self) -> dict[str, UrdfJoint]:
+    def _joint_by_child(self) -> dict[str, UrdfJoint]:
         """The joint that moves each link, by the link's name."""
         return {one.child: one for one in self.joints.values()}
 
@@ -173,9 +173,9 @@ class UrdfDocument:
         """Return a UrdfError whose message begins with `source`, the name of the file."""
         return UrdfError(f'{self.source}: {problem}')
 
-    def from_root(self) -> list[UrdfJoint]:
+    def joints_from_root(self) -> list[UrdfJoint]:
         """Return all joints in topological order, each after those between the root and it."""
-        return [self._above[link] for link in self.order[1:]]
+        return [self._joint_by_child[link] for link in self.order[1:]]
 
     def moving_joints_to(self, joint: str) -> list[str]:
         """Return the names of joints that are not fixed, from the root to `joint`, inclusive."""
@@ -183,7 +183,7 @@ class UrdfDocument:
         while one is not None:
             if one.kind != 'fixed':
                 path.append(one.name)
-            one = self._above.get(one.parent)
+            one = self._joint_by_child.get(one.parent)
         return path[::-1]
 
     def carries_mass(self, joint: str) -> bool:

@@ -14,17 +14,17 @@ from .dh_recovery import description_from_chain
 from .document import UrdfDocument
 from .plausibility import find_implausible_values
 from .reading import read_document
-from .serial_chain import read_chain, require_moving, SerialChain
+from .serial_chain import read_chain, require_moving_joints, SerialChain
 from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.friction import ViscousCoulombFriction
 from ..arm.units import unit_questions
-from ..errors import as_enum, DescriptionError, listed
+from ..errors import as_enum, DescriptionError, name_list
 from ..typing import Array
 
 IMPORTED_SET_NAME = 'imported'
-_HOME_ROOM = 0.2  # [rad or m], twice what excitation motions keep from the limits
+_MIN_HOME_DISTANCE_TO_LIMIT = 0.2  # [rad or m], twice what excitation motions keep from the limits
 
 
 def import_urdf(
@@ -97,7 +97,7 @@ def import_urdf(
                     '--arm-prefix out, or name joints that do.'
                 )
     else:
-        require_moving(document, held or ())
+        require_moving_joints(document, held or ())
         joint_names, gripper = choose_joints(document, prefix, held or ())
     chain = read_chain(document, joint_names, held=held, gripper=gripper)
     arm = _with_plausibility_notes(description_from_chain(chain, convention, tip), chain)
@@ -108,7 +108,11 @@ def import_urdf(
 def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
     """Return an arm with notes on doubtful numbers, and without limits that are doubted."""
     questions = unit_questions(arm)
-    bodies = {name for joint in chain.joints for name in (*chain.bodies[joint.child], joint.name)}
+    bodies = {
+        name
+        for joint in chain.joints
+        for name in (*chain.links_with_mass[joint.child], joint.name)
+    }
     values, _ = find_implausible_values(chain.document)
     doubts = [one for one in values if bodies.intersection(one.names)]
     refused = arm.inconsistencies()
@@ -148,10 +152,10 @@ def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmD
     stated, notes = any('home' in one for one in document.simulated.values()), arm.notes
     lower, upper, home = arm.limit('lower'), arm.limit('upper'), of('home')
     # A home of no file keeps a distance from the limits, where no motion could begin to and fro.
-    room = 0.0 if stated else np.minimum(_HOME_ROOM, (upper - lower) / 2.0)
+    room = 0.0 if stated else np.minimum(_MIN_HOME_DISTANCE_TO_LIMIT, (upper - lower) / 2.0)
     inside = np.clip(home, lower + room, upper - room)
     if stated and (outside := np.flatnonzero(inside != home)).size:
-        names = listed([arm.joint_names[int(i)] for i in outside])
+        names = name_list([arm.joint_names[int(i)] for i in outside])
         notes += (f'{names}: the key "home" is outside the limits; the nearest one is taken.',)
     armature, viscous, coulomb = map(of, ('armature', 'damping', 'frictionloss'))
     friction = ViscousCoulombFriction(viscous, coulomb, np.zeros(arm.n))
@@ -164,7 +168,7 @@ def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmD
     )
 
 
-def names_in(
+def joint_names_in(
     document: UrdfDocument, arm: ArmDescription, prefix: str | None = None
 ) -> tuple[str, ...]:
     """
@@ -198,7 +202,7 @@ def names_in(
     return names[: arm.n]
 
 
-class ArmOfJoints(NamedTuple):
+class ArmWithJointNames(NamedTuple):
     """An arm, the name of its file, and the names that its joints have elsewhere."""
 
     name: str
@@ -208,7 +212,7 @@ class ArmOfJoints(NamedTuple):
 
 def arms_with_joints(
     joints: Collection[str], arm: ArmDescription | None = None, prefix: str | None = None
-) -> list[ArmOfJoints]:
+) -> list[ArmWithJointNames]:
     """
     Return each shipped arm, or `arm`, that has all its joints in `joints`.
 
@@ -223,5 +227,5 @@ def arms_with_joints(
         for candidate in prefixes:
             names = tuple(candidate + joint for joint in requested)
             if prefix in (None, candidate) and all(j in joints for j in names):
-                found.append(ArmOfJoints(called, description, names))
+                found.append(ArmWithJointNames(called, description, names))
     return found

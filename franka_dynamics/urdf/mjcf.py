@@ -7,6 +7,7 @@ A link is a body, a site (without mass), or what stands between two joints of on
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 import warnings
@@ -15,17 +16,17 @@ from xml.etree import ElementTree
 import numpy as np
 
 from . import document
-from .document import BETWEEN_JOINTS, UrdfDocument, UrdfInertial, UrdfJoint
-from .mjcf_notes import left_out
+from .document import INNER_LINK_MARK, UrdfDocument, UrdfInertial, UrdfJoint
+from .mjcf_notes import notes_on_left_out_parts
 from ..arm.fields import JointLimits
-from ..errors import listed, require_extra, UrdfError
+from ..errors import name_list, require_extra, UrdfError
 from ..files import encoding_advice
 from ..spatial import exp6, joint_twist, JointKind
 from ..typing import Array
 
 # Names of what has none in the MJCF, with its number there.
 UNNAMED_BODY, UNNAMED_JOINT = 'unnamed_body', 'unnamed_joint'
-_CUBE = 0.01 * np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+_CUBE_CORNERS = 0.01 * np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
 def is_mjcf_text(text: str) -> bool:
@@ -63,10 +64,10 @@ def read_mjcf(text: str, source: str, path: Path | None = None) -> UrdfDocument:
     except (ValueError, OSError) as error:
         reason = (path and encoding_advice(path)) or ' '.join(str(error).split())
         raise UrdfError(f'{source}: MuJoCo cannot read this MJCF: {reason}.') from error
-    tree = _Tree(mujoco, model)
+    tree = _TreeBuilder(mujoco, model)
     tensors = _tensor_sources(spec, tree.bodies, spec.compiler.inertiafromgeom)
-    notes = left_out(mujoco, spec, model, tree.bodies, tree.joints)
-    return tree.document(text, source, str(path or text), tensors, notes)
+    notes = notes_on_left_out_parts(mujoco, spec, model, tree.bodies, tree.joints)
+    return tree.build_document(text, source, str(path or text), tensors, notes)
 
 
 def _compiled_model(mujoco: Any, text: str, source: str, path: Path | None) -> tuple[Any, Any]:
@@ -84,7 +85,7 @@ def _compiled_model(mujoco: Any, text: str, source: str, path: Path | None) -> t
             raise
     models = []
     for size in (1.0, 2.0):  # an inertia that depends on a missing mesh depends on its size
-        missing = _replace_files(mujoco, spec := read(), path, size)
+        missing = _replace_missing_files(mujoco, spec := read(), path, size)
         models.append(spec.compile())
     first, second = models
     of_mesh = [
@@ -95,20 +96,20 @@ def _compiled_model(mujoco: Any, text: str, source: str, path: Path | None) -> t
     ]
     if of_mesh:
         raise UrdfError(
-            f'{source}: masses or inertias of {listed(of_mesh)} are computed from meshes that are '
-            f'missing ({listed(missing)}); put them where the MJCF has them.'
+            f'{source}: masses or inertias of {name_list(of_mesh)} are computed from meshes that '
+            f'are missing ({name_list(missing)}); put them where the MJCF has them.'
         )
     return spec, second
 
 
-def _replace_files(mujoco: Any, spec: Any, path: Path | None, size: float) -> list[str]:
+def _replace_missing_files(mujoco: Any, spec: Any, path: Path | None, size: float) -> list[str]:
     """Replace meshes whose files are missing by cubes, and delete pictures; return their files."""
     missing = []
     for mesh in spec.meshes:
         folder = (path or Path()).parent / spec.compiler.meshdir
         if mesh.file and not (path and (folder / mesh.file).is_file()):
             missing.append(mesh.file)
-            mesh.file, mesh.content_type, mesh.uservert = '', '', (size * _CUBE).ravel()
+            mesh.file, mesh.content_type, mesh.uservert = '', '', (size * _CUBE_CORNERS).ravel()
             mesh.scale = (1.0, 1.0, 1.0)
     fields = [one for one in spec.geoms if one.type == mujoco.mjtGeom.mjGEOM_HFIELD]
     for one in (*spec.geoms, *spec.sites, *spec.tendons, *spec.meshes):
@@ -120,27 +121,27 @@ def _replace_files(mujoco: Any, spec: Any, path: Path | None, size: float) -> li
 
 
 def _tensor_sources(spec: Any, names: Sequence[str], inference: Any) -> dict[str, str]:
-    """Return what states the tensor of each body: an attribute of <inertial>, or GEOMS."""
+    """Return what states the tensor of each body: an attribute of <inertial>, or its geoms."""
     stated = {}
     for body in spec.bodies:
         full = 'diaginertia' if np.isnan(body.fullinertia[0]) else 'fullinertia'
         by_geoms = int(inference) == 1 or not body.explicitinertial  # 1: always from geoms
         if 0 < body.id < len(names) and (list(body.geoms) or not by_geoms):
-            stated[names[body.id]] = document.GEOMS if by_geoms else full
+            stated[names[body.id]] = document.TENSOR_FROM_GEOMS if by_geoms else full
     return stated
 
 
-class _Tree:
-    """Links and joints of a compiled model."""
+class _TreeBuilder:
+    """Builds the links and joints of a UrdfDocument from MuJoCo's compiled model."""
 
     def __init__(self, mujoco: Any, model: Any) -> None:
         self._mujoco, self._model = mujoco, model
         self.bodies = [model.body(k).name or f'{UNNAMED_BODY}{k}' for k in range(model.nbody)]
         self.joints = [model.joint(k).name or f'{UNNAMED_JOINT}{k}' for k in range(model.njnt)]
-        self._links, self._found = dict[str, UrdfInertial](), dict[str, UrdfJoint]()
-        self._free_link, self._free_joint = (
-            document.FreeNames(*self.bodies),
-            document.FreeNames(*self.joints),
+        self._links, self._urdf_joints = dict[str, UrdfInertial](), dict[str, UrdfJoint]()
+        self._unique_link_name, self._unique_joint_name = (
+            document.UniqueNames(*self.bodies),
+            document.UniqueNames(*self.joints),
         )
         self._links[self.bodies[0]] = self._inertial(0)
         for body in range(1, model.nbody):
@@ -148,14 +149,14 @@ class _Tree:
         for site in map(model.site, range(model.nsite)):
             if site.name:
                 taken = site.name in self.bodies
-                name = self._free_link(f'{site.name}_site' if taken else site.name)
+                name = self._unique_link_name(f'{site.name}_site' if taken else site.name)
                 self._links[name] = UrdfInertial()
                 self._add_fixed(self.bodies[int(site.bodyid[0])], name, _pose(site.pos, site.quat))
 
-    def document(
+    def build_document(
         self, text: str, source: str, mjcf: str, tensors: Mapping[str, str], notes: document.Notes
     ) -> UrdfDocument:
-        """Return the document of the tree."""
+        """Return the UrdfDocument of the links and joints."""
         model = self._model
         name = model.names[: model.names.index(b'\0')].decode() or 'arm'
         return UrdfDocument(
@@ -163,14 +164,14 @@ class _Tree:
             source=source,
             text=text,
             links=self._links,
-            joints=self._found,
+            joints=self._urdf_joints,
             order=tuple(self._links),
             notes=tuple(notes.others),
             torque_notes=tuple(notes.of_torque),
-            simulated={self.joints[k]: self._simulated(k) for k in range(model.njnt)},
+            simulated={self.joints[k]: self._simulation_values(k) for k in range(model.njnt)},
             mjcf=mjcf,
             tensors=tensors,
-            loops=self._loops(),
+            loops=self._loop_joints(),
         )
 
     def _add_body(self, body: int) -> None:
@@ -181,7 +182,9 @@ class _Tree:
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
         for k in range(first, first + count):
             last = k == first + count - 1
-            child = name if last else self._free_link(f'{name}{BETWEEN_JOINTS}{k - first + 1}')
+            child = (
+                name if last else self._unique_link_name(f'{name}{INNER_LINK_MARK}{k - first + 1}')
+            )
             self._links[child] = self._inertial(body) if last else UrdfInertial()
             self._add_moving(k, parent, child, pose)
             parent, pose = child, np.eye(4)
@@ -197,16 +200,16 @@ class _Tree:
 
     def _add_fixed(self, parent: str, child: str, pose: Array) -> None:
         """Add a fixed joint between two links, with a name that no other joint has."""
-        name = self._free_joint(f'{child}_fixed')
-        self._found[name] = UrdfJoint(name, 'fixed', parent, child, pose, np.eye(3)[0])
+        name = self._unique_joint_name(f'{child}_fixed')
+        self._urdf_joints[name] = UrdfJoint(name, 'fixed', parent, child, pose, np.eye(3)[0])
 
     def _add_moving(self, k: int, parent: str, child: str, pose: Array) -> None:
-        """Add a moving joint; the body stands as the MJCF has it where the joint has its `ref`."""
+        """Add a moving joint, whose zero is that of MuJoCo's coordinate, not of its `ref`."""
         model, name, kinds = self._model, self.joints[k], self._mujoco.mjtJoint
         slides = model.jnt_type[k] == kinds.mjJNT_SLIDE
         axis, point = np.array(model.jnt_axis[k]), np.array(model.jnt_pos[k])
         if not slides and model.jnt_type[k] != kinds.mjJNT_HINGE:
-            self._found[name] = UrdfJoint(name, 'floating', parent, child, pose, axis)
+            self._urdf_joints[name] = UrdfJoint(name, 'floating', parent, child, pose, axis)
             return
         motion = JointKind.PRISMATIC if slides else JointKind.REVOLUTE
         reference = float(model.qpos0[model.jnt_qposadr[k]])
@@ -214,14 +217,14 @@ class _Tree:
         limited = bool(model.jnt_limited[k])
         kind = 'prismatic' if slides else 'revolute' if limited else 'continuous'
         low, high = model.jnt_range[k].tolist() if limited else (-np.inf, np.inf)
-        effort = min(filter(None, [np.inf, *self._efforts(k)]))
+        effort = min(filter(None, [np.inf, *self._effort_limits(k)]))
         limits = JointLimits(lower=low, upper=high, effort=effort)
-        self._found[name] = UrdfJoint(
-            name, kind, parent, child, origin, axis, limits, point=point, **self._mimic(k)
+        self._urdf_joints[name] = UrdfJoint(
+            name, kind, parent, child, origin, axis, limits, point=point, **self._mimic_fields(k)
         )
 
-    def _mimic(self, k: int) -> dict[str, Any]:
-        """Return which joint a joint follows by an equality constraint, and how."""
+    def _mimic_fields(self, k: int) -> dict[str, Any]:
+        """Return the <mimic> fields of a joint that an equality constraint couples to another."""
         model, kinds = self._model, self._mujoco.mjtEq
         for e in range(model.neq):
             joints = model.eq_type[e] == kinds.mjEQ_JOINT and model.eq_active0[e]
@@ -236,7 +239,7 @@ class _Tree:
             }
         return {}
 
-    def _loops(self) -> tuple[frozenset[str], ...]:
+    def _loop_joints(self) -> tuple[frozenset[str], ...]:
         """Return the joints of each loop that a <connect> or <weld> between two bodies closes."""
         model, kinds = self._model, self._mujoco.mjtEq
         closed = (int(kinds.mjEQ_CONNECT), int(kinds.mjEQ_WELD))
@@ -248,7 +251,7 @@ class _Tree:
                     ends = [int(model.site_bodyid[one]) for one in ends]
                 first, second = ({*self._joints_to(one)} for one in ends)
                 # One that holds an arm to the world, or to what floats, closes no linkage.
-                floats = any(not self._found[one].moves for one in first ^ second)
+                floats = any(not self._urdf_joints[one].is_moving for one in first ^ second)
                 if first - second and second - first and not floats:
                     found.append(frozenset(first ^ second))
         return tuple(found)
@@ -261,7 +264,7 @@ class _Tree:
             yield from self.joints[first : first + int(model.body_jntnum[body])]
             body = int(model.body_parentid[body])
 
-    def _efforts(self, joint: int) -> Iterator[float]:
+    def _effort_limits(self, joint: int) -> Iterator[float]:
         """Yield the limits of a joint's torque, by its own range and by those of its motors."""
         model = self._model
         if model.jnt_actfrclimited[joint]:
@@ -278,7 +281,7 @@ class _Tree:
                 gain = abs(float(model.actuator_gainprm[k][0]))
                 yield gear * gain * float(np.abs(model.actuator_ctrlrange[k]).max())
 
-    def _simulated(self, k: int) -> dict[str, float]:
+    def _simulation_values(self, k: int) -> dict[str, float]:
         """Return armature, damping and friction of a joint, and its home position if stated."""
         model = self._model
         at, dof = int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])

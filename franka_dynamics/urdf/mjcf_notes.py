@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from .document import Notes
-from ..errors import listed
+from ..errors import name_list
 from ..names import GRAVITY
 from ..typing import Array
 
-_ROUNDING = 1e-9  # relative, of masses and tensors that the compiler did not change
+_MAX_ROUNDING_RATIO = 1e-9  # relative, of masses and tensors that the compiler did not change
 # Attributes of a compiled model for each joint or degree of freedom, and what is said of them.
 _IN_SIMULATIONS = 'in no model, only in simulations'
 _LEFT_OUT = 'left out of models and simulations'
-_OF_JOINTS = (
+_NOTE_BY_JOINT_ATTRIBUTE = (
     ('dof_armature', f'armature is {_IN_SIMULATIONS} (with_armature adds it to M)'),
     ('dof_damping', f'damping is {_IN_SIMULATIONS}'),
     ('dof_frictionloss', f'frictionloss is {_IN_SIMULATIONS}'),
@@ -26,7 +26,7 @@ _OF_JOINTS = (
 )
 
 
-def left_out(
+def notes_on_left_out_parts(
     mujoco: Any, spec: Any, model: Any, bodies: Sequence[str], joints: Sequence[str]
 ) -> Notes:
     """Return notes on what an MJCF states and no model of the arm contains, one of each kind."""
@@ -40,7 +40,7 @@ def _gravity_notes(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[s
     """Yield notes on another gravity than the default, and on compensated weights."""
     off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     gravity = np.zeros(3) if off else model.opt.gravity
-    if np.abs(gravity - GRAVITY).max() > _ROUNDING:
+    if np.abs(gravity - GRAVITY).max() > _MAX_ROUNDING_RATIO:
         words = ', '.join(f'{one:g}' for one in gravity)
         yield (
             f'the MJCF has the gravity ({words}) m/s^2: models compute with the one that they are '
@@ -50,8 +50,8 @@ def _gravity_notes(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[s
     floats = np.append(model.jnt_type, -1)[first] == int(mujoco.mjtJoint.mjJNT_FREE)
     if carried := [bodies[int(k)] for k in np.flatnonzero(model.body_gravcomp * ~floats)]:
         yield (
-            f'{listed(carried)}: MuJoCo compensates gravity there (gravcomp); g(q) has the whole '
-            'weight.'
+            f'{name_list(carried)}: MuJoCo compensates gravity there (gravcomp); g(q) has the '
+            'whole weight.'
         )
 
 
@@ -64,12 +64,13 @@ def _compiler_notes(spec: Any, model: Any, bodies: Sequence[str]) -> Iterator[st
             continue
         name, mass = bodies[body.id], float(model.body_mass[body.id])
         ratio = mass / body.mass if body.mass else 1.0
-        if abs(ratio - 1.0) > _ROUNDING:
+        if abs(ratio - 1.0) > _MAX_ROUNDING_RATIO:
             masses.append(f'{name} from {body.mass:g} to {mass:g} kg')
         moments, compiled = _principal_moments(body), np.sort(model.body_inertia[body.id])
         # A mass that boundmass raises leaves the tensor as it is; settotalmass scales both.
         if all(
-            np.abs(compiled - k * moments).max() > _ROUNDING * compiled.max() for k in (1.0, ratio)
+            np.abs(compiled - k * moments).max() > _MAX_ROUNDING_RATIO * compiled.max()
+            for k in (1.0, ratio)
         ):
             was, found = (', '.join(f'{x:.4g}' for x in one) for one in (moments, compiled))
             tensors.append(f'{name} from principal moments {was} to {found} kg m^2')
@@ -94,7 +95,7 @@ def _principal_moments(body: Any) -> Array:
 
 def _joint_notes(model: Any, joints: Sequence[str]) -> Iterator[str]:
     """Yield notes on armature, damping, friction and springs of joints."""
-    for attribute, said in _OF_JOINTS:
+    for attribute, said in _NOTE_BY_JOINT_ATTRIBUTE:
         values = getattr(model, attribute, None)  # MuJoCo 3 has no polynomials
         if values is None or not len(values):
             continue
@@ -102,7 +103,7 @@ def _joint_notes(model: Any, joints: Sequence[str]) -> Iterator[str]:
         if attribute.startswith('dof'):
             rows = np.unique(model.dof_jntid[rows])
         if len(rows):
-            yield f'{listed([joints[int(k)] for k in rows])}: {said}.'
+            yield f'{name_list([joints[int(k)] for k in rows])}: {said}.'
 
 
 def _other_notes(mujoco: Any, model: Any) -> Iterator[str]:

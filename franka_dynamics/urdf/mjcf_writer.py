@@ -17,14 +17,14 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from . import writer
-from .document import FreeNames
-from .writer import add, Element
+from .document import UniqueNames
+from .writer import add_tag, Element
 from ..arm.description import ArmDescription
 from ..arm.fields import Joint
 from ..arm.friction import LinearFriction
 from ..arm.inertia import LinkInertia
 from ..arm.shapes import Shape, ShapeKind
-from ..errors import DescriptionError, InertiaError, listed
+from ..errors import DescriptionError, InertiaError, name_list
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 from ..typing import Array
 
@@ -33,7 +33,7 @@ from ..typing import Array
 _SMALL_PRODUCT_RATIO = 1e-4
 _MIN_PRODUCT_RATIO = 1e-13  # less are rounding errors
 _MIN_INERTIA = 1e-15  # MuJoCo's mjMINVAL, for mass and principal moments of moving links
-_TIMESTEP = 1e-3  # s, the period of the robot's own control loop
+_TIMESTEP_S = 1e-3  # s, the period of the robot's own control loop
 _JOINT_TYPES = {JointKind.REVOLUTE: 'hinge', JointKind.PRISMATIC: 'slide'}
 
 
@@ -73,11 +73,11 @@ def mjcf_text(
 
     """
     description.require_physical('an MJCF')
-    links = writer.written_links(description, FreeNames('world'))
+    links = writer.written_links(description, UniqueNames('world'))
     # A link without mass, as between two joints of a body, is no body: the next one has its joint.
     empty = {i for i, one in enumerate(description.links[:-1], 1) if not one.parameters().any()}
     empty -= {one.joint for one in links.frames}
-    _require_movable(description, empty)
+    _require_mass_and_motion(description, empty)
     root = Element('mujoco', model=description.name)
     known = None if ideal else description.friction
     if not (ideal or isinstance(known, LinearFriction)):
@@ -88,24 +88,24 @@ def mjcf_text(
     if not ideal and description.simulated_armature is not None:
         description = description.with_armature()
     # Capital letters in eulerseq mean rotations about fixed axes, like those of URDF's rpy.
-    add(root, 'compiler', angle='radian', eulerseq='XYZ')
-    add(root, 'option', timestep=_TIMESTEP, gravity='0 0 -9.81')
-    world = add(root, 'worldbody')
+    add_tag(root, 'compiler', angle='radian', eulerseq='XYZ')
+    add_tag(root, 'option', timestep=_TIMESTEP_S, gravity='0 0 -9.81')
+    world = add_tag(root, 'worldbody')
     bodies = _add_bodies(world, description, links.moving, shapes or {}, friction, empty)
     flange = description.flange_transform()
     own = [np.eye(4), *(inverse_transform(one.pose) for one in links.moving)]
     _add_geoms(bodies[-1], [shape.expressed_in(own[-1] @ flange) for shape in tool_shapes])
     for site in (links.flange, links.base, *links.frames):
         carrier = (world, *bodies)[site.joint]
-        add(carrier, 'site', name=site.name, **_pose_attributes(own[site.joint] @ site.pose))
-    actuators = add(root, 'actuator')
+        add_tag(carrier, 'site', name=site.name, **_pose_attributes(own[site.joint] @ site.pose))
+    actuators = add_tag(root, 'actuator')
     for joint in description.joints:
         effort, limits = joint.limits.effort, dict[str, Any]()
         if np.isfinite(effort):
             limits = {'ctrllimited': 'true', 'ctrlrange': (-effort, effort)}
-        add(actuators, 'motor', name=joint.name, joint=joint.name, **limits)
+        add_tag(actuators, 'motor', name=joint.name, joint=joint.name, **limits)
     if description.home is not None:
-        add(add(root, 'keyframe'), 'key', name='home', qpos=description.home)
+        add_tag(add_tag(root, 'keyframe'), 'key', name='home', qpos=description.home)
     ElementTree.indent(root)
     return f'{ElementTree.tostring(root, encoding="unicode")}\n'
 
@@ -118,7 +118,7 @@ def _add_bodies(
     friction: Sequence[tuple[float, float] | None],
     empty: Collection[int],
 ) -> list[Element]:
-    """Add the base's geoms and the moving bodies to a <worldbody>; return that of each joint."""
+    """Add the base's geoms and the bodies to a <worldbody>; return the body of each joint."""
     pose, bodies, place = np.asarray(description.base), [world], np.eye(4)
     waiting = list[tuple[Joint, Array, tuple[float, float] | None]]()
     _add_geoms(world, [shape.expressed_in(pose) for shape in shapes.get(0, ())])
@@ -133,13 +133,13 @@ def _add_bodies(
         if link.joint in empty:
             bodies.append(bodies[-1])
             continue
-        body = add(bodies[-1], 'body', name=link.name, **_pose_attributes(place))
+        body = add_tag(bodies[-1], 'body', name=link.name, **_pose_attributes(place))
         bodies.append(body)
         for one in waiting:
             _add_joint(body, *one)
         place, waiting = np.eye(4), []
         own = inertia.expressed_in(back)
-        add(body, 'inertial', pos=own.center_of_mass, mass=own.mass, **_tensor_attributes(own))
+        add_tag(body, 'inertial', pos=own.center_of_mass, mass=own.mass, **_tensor_attributes(own))
         _add_geoms(body, [one.expressed_in(back) for one in shapes.get(link.joint, ())])
     return bodies[1:]
 
@@ -156,8 +156,8 @@ def _tensor_attributes(link: LinkInertia) -> dict[str, Any]:
     return {'diaginertia': moments, 'euler': rpy_from_rotation(axes)}
 
 
-def _require_movable(description: ArmDescription, without: Collection[int]) -> None:
-    """Raise an error for a link without mass or inertia or a joint that cannot move."""
+def _require_mass_and_motion(description: ArmDescription, without: Collection[int]) -> None:
+    """Raise InertiaError for a link without mass, DescriptionError for an immovable joint."""
     for joint in description.joints:
         if joint.limits.lower == joint.limits.upper:
             raise DescriptionError(
@@ -172,10 +172,10 @@ def _require_movable(description: ArmDescription, without: Collection[int]) -> N
         and min(link.mass, *np.linalg.eigvalsh(link.inertia_at_center_of_mass)) < _MIN_INERTIA
     ]
     if empty:
-        where = description.urdf.words.inertial if description.urdf else 'mass and inertia'
+        where = description.urdf.terms.inertial if description.urdf else 'mass and inertia'
         raise InertiaError(
             f'{description.name}: MuJoCo moves no link without mass and inertia; give {where} of '
-            f'{listed(empty)}.'
+            f'{name_list(empty)}.'
         )
 
 
@@ -189,7 +189,7 @@ def _add_joint(
 ) -> None:
     """Add a joint to a <body>; `axis` is the pose of a frame whose z is the joint's axis."""
     known = dict[str, Any]()
-    if writer.bounded(joint):
+    if writer.has_position_limits(joint):
         ends = writer.finite_limits([joint.limits.lower, joint.limits.upper])
         known = {'limited': 'true', 'range': ends}
     if joint.rotor_inertia:
@@ -199,7 +199,7 @@ def _add_joint(
     kind = _JOINT_TYPES[joint.kind]
     turns = joint.kind is JointKind.REVOLUTE
     place = {'pos': axis[:3, 3] if turns else np.zeros(3), 'axis': axis[:3, 2]}
-    add(body, 'joint', name=joint.name, type=kind, **place, **known)
+    add_tag(body, 'joint', name=joint.name, type=kind, **place, **known)
 
 
 def _add_geoms(body: Element, shapes: Sequence[Shape]) -> None:
@@ -210,4 +210,4 @@ def _add_geoms(body: Element, shapes: Sequence[Shape]) -> None:
         if shape.kind is not ShapeKind.BOX:
             size[0] = shape.size[0]
         place, untouched = _pose_attributes(shape.pose), {'contype': '0', 'conaffinity': '0'}
-        add(body, 'geom', type=shape.kind.value, size=size, **place, **untouched)
+        add_tag(body, 'geom', type=shape.kind.value, size=size, **place, **untouched)

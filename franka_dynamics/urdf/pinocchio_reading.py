@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pinocchio's models and shapes of whole files: its own reading of a URDF, ours of an MJCF."""
+"""Builds Pinocchio's models of whole URDFs and MJCFs, and reads the shapes of their links."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..errors import UrdfError
 from ..spatial import JointKind
 from ..typing import Array
 
-_REQUIRED = ('effort', 'velocity')  # in a <limit>, by urdfdom
-CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))  # its corners
+_REQUIRED_LIMITS = ('effort', 'velocity')  # in a <limit>, by urdfdom
+CUBE_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))  # its corners
 
 
 def pinocchio_model(text: str, source: str, *, mimic: bool = False) -> pin.Model:
     """
-    Return Pinocchio's model of a URDF, read as `without_material_and_dynamics`.
+    Return Pinocchio's model of a URDF, read without its <material> and <dynamics>.
 
     With `mimic`, joints follow others, unless one follows a joint that Pinocchio reads later; else
     they are independent.
@@ -57,12 +57,12 @@ def without_material_and_dynamics(text: str) -> ElementTree.Element:
             limit = joint.find('limit')
             if limit is None:
                 limit = ElementTree.SubElement(joint, 'limit', lower='-9', upper='9')
-            for key in _REQUIRED:
+            for key in _REQUIRED_LIMITS:
                 limit.set(key, limit.get(key, '9'))
     return robot
 
 
-_UNALIGNED = {
+_UNALIGNED_JOINT_MODELS = {
     JointKind.REVOLUTE: pin.JointModelRevoluteUnaligned,
     JointKind.PRISMATIC: pin.JointModelPrismaticUnaligned,
 }
@@ -79,13 +79,13 @@ def pinocchio_tree(document: UrdfDocument) -> pin.Model:
     model, root = pin.Model(), document.root
     placed = {root: (0, pin.SE3.Identity())}
     model.addFrame(pin.Frame(root, 0, 0, pin.SE3.Identity(), pin.FrameType.BODY))
-    for joint in document.from_root():
+    for joint in document.joints_from_root():
         parent, pose = placed[joint.parent]
         pose = pose * pin.SE3(joint.origin)
         if joint.kind != 'fixed':
             kind = pin.JointModelFreeFlyer()
-            if joint.moves:
-                kind = _UNALIGNED[joint.motion](*joint.axis)
+            if joint.is_moving:
+                kind = _UNALIGNED_JOINT_MODELS[joint.joint_kind](*joint.axis)
             to_axis = pin.SE3(np.eye(3), joint.point)
             limits = joint.limits or JointLimits()
             ends = [np.full(kind.nv, one) for one in (limits.effort, limits.velocity)]
@@ -138,7 +138,7 @@ def shapes_by_link(
                 continue
             shape.computeLocalAABB()
             box = shape.aabb_local
-            corners = 0.5 * (box.min_ + box.max_ + CUBE * (box.max_ - box.min_))
+            corners = 0.5 * (box.min_ + box.max_ + CUBE_CORNERS * (box.max_ - box.min_))
             points = shape.vertices() if hasattr(shape, 'vertices') else corners
             rotation, origin = one.placement.rotation, one.placement.translation
             link_name = model.frames[one.parentFrame].name

@@ -21,26 +21,27 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from .document import GEOMS, UrdfDocument, Words
-from .pinocchio_reading import CUBE, pinocchio_tree, shapes_by_link
+from .document import TENSOR_FROM_GEOMS, UrdfDocument
+from .pinocchio_reading import CUBE_CORNERS, pinocchio_tree, shapes_by_link
 from ..arm.inertia import LinkInertia
-from ..errors import listed
+from ..arm.urdf_provenance import FormatTerms
+from ..errors import name_list
 from ..typing import Array
 
 # Mean densities of links in the convex hulls of their meshes [kg/m^3]: those of lead and of foam.
-_MAX_DENSITY = 11_340.0
-_MIN_DENSITY = 20.0
+_MAX_DENSITY_KG_M3 = 11_340.0
+_MIN_DENSITY_KG_M3 = 20.0
 # Parts that shapes leave out (screws, cables, half a motor) reach beyond the shape by a length [m]
 # and by a share of the shape's largest extent.
 _MAX_OVERHANG_M = 0.01
 _MAX_OVERHANG_RATIO = 0.1
 _MIN_REACH_RATIO = 0.05  # of a link that no shape shows, relative to the length of the arm
 _MIN_SPAN_RATIO = 0.1  # of joints near a link, relative to the length of the arm
-_FAR_M = 1e6  # [m] instead of the length of an arm without lengths
+_MAX_REACH_M = 1e6  # [m] instead of the length of an arm without lengths
 _MAX_MASS_RATIO = 2.0  # a link's largest mass, relative to all other moving links together
 # Powers of ten by which a whole tensor is off that is in kg cm^2, kg mm^2, g cm^2 or g mm^2.
-_TENSOR_POWERS = (-4, -6, -7, -9)
-_ENTRY_POWERS = (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6)
+_TENSOR_POWERS_OF_TEN = (-4, -6, -7, -9)
+_ENTRY_POWERS_OF_TEN = (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6)
 _MIN_SPREAD_RATIO = 0.1  # of a corrected tensor, relative to the largest spread that shapes allow
 
 
@@ -63,14 +64,14 @@ class ImplausibleValue(NamedTuple):
     def place(self) -> str:
         """Kind and names of the link, links or joint that the number belongs to, for a message."""
         names = [*map(repr, self.names)]
-        return f'{self.kind} {" and ".join(names) if len(names) < 3 else listed(names)}'
+        return f'{self.kind} {" and ".join(names) if len(names) < 3 else name_list(names)}'
 
     def __str__(self) -> str:
         """Return one sentence."""
         return f'{self.place}, {self.entry}: {self.reason}{"" if self.reason[-1] == "?" else "."}'
 
 
-class _Body(NamedTuple):
+class _Link(NamedTuple):
     """
     A link with mass, the number of the joint that moves it, and points that enclose it.
 
@@ -80,11 +81,11 @@ class _Body(NamedTuple):
     to two behind it (`within` says which). `distance` [m] is that of the centre of mass from the
     joint. `reach` [m] is the largest distance of the joint from this, from the joints behind it
     and from the one before it, if there is no shape: a body whose mass spreads (standard
-    deviation) by more is at least twice as long. `words` names the link's numbers.
+    deviation) by more is at least twice as long. `terms` names the link's numbers.
     """
 
     name: str
-    words: Words
+    terms: FormatTerms
     joint: int
     mass: float
     tensor: Array
@@ -95,7 +96,7 @@ class _Body(NamedTuple):
 
     def doubt(self, entry: str, reason: str, *, impossible: bool = False) -> ImplausibleValue:
         """Return a doubt about a number of this link."""
-        return ImplausibleValue(self.words.link, (self.name,), entry, reason, impossible)
+        return ImplausibleValue(self.terms.link, (self.name,), entry, reason, impossible)
 
 
 def find_implausible_values(
@@ -112,46 +113,51 @@ def find_implausible_values(
         shapes, meshed, unread = shapes_by_link(model, document, file)
     except ValueError:  # a mesh is no mesh
         shapes, meshed, unread = shapes_by_link(model, document, None)
-    bodies: list[_Body] = []
+    bodies: list[_Link] = []
     found: list[ImplausibleValue] = []
     for k in range(1, model.njoints):
         frames = [one for one in model.frames if one.type == pin.BODY and one.parentJoint == k]
-        group = _bodies(document, model, k, frames, shapes, unread)
+        group = _links_with_mass(document, model, k, frames, shapes, unread)
         bodies += group
-        found += [doubt for body in group for doubt in _of_link(body)]
+        found += [doubt for body in group for doubt in _link_doubts(body)]
         shown = [one.name for one in frames if one.name in shapes]
         if group:
             heaviest = max(group, key=lambda body: body.mass)
-            found += _compactness(heaviest, model.inertias[k], any(map(_impossibility, group)))
+            found += _compactness_doubts(
+                heaviest, model.inertias[k], any(map(_tensor_problem, group))
+            )
             if shown and meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
                 mass = sum(body.mass for body in group)
-                found += _density(heaviest, mass, [np.vstack(shapes[name]) for name in shown])
+                found += _density_doubts(
+                    heaviest, mass, [np.vstack(shapes[name]) for name in shown]
+                )
     moving = {body.name for body in bodies}
     for name, link in document.links.items():
         if link.mass and name not in moving:
-            words, points = document.entries(name), _FAR_M * CUBE
-            found += _of_link(
-                _Body(name, words, 0, link.mass, link.tensor, points, '', 0.0, _FAR_M)
+            words, points = document.inertial_terms(name), _MAX_REACH_M * CUBE_CORNERS
+            found += _link_doubts(
+                _Link(name, words, 0, link.mass, link.tensor, points, '', 0.0, _MAX_REACH_M)
             )
-    found += (*_heavy_links(bodies), *_weak_joints(document, model))
-    found += _placeholders(document, model, bodies)
+    found += (*_heavy_link_doubts(bodies), *_effort_doubts(document, model))
+    found += _placeholder_doubts(document, model, bodies)
     return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
 
 
-def _bodies(
+def _links_with_mass(
     document: UrdfDocument,
     model: pin.Model,
     k: int,
     frames: Sequence[pin.Frame],
     shapes: Mapping[str, Sequence[Array]],
     unread: Collection[str],
-) -> list[_Body]:
-    """Return the links with mass that joint k moves, whose `frames` have the links' names."""
+) -> list[_Link]:
+    """Return the links with mass among those that joint k moves, given by their frames."""
     lengths = [float(np.linalg.norm(one.translation)) for one in model.jointPlacements]
     solids = [points for one in frames for points in shapes.get(one.name, ())]
     places = [one.placement.translation for one in frames]
     places += [model.jointPlacements[j].translation for j in model.children[k]]
-    within, enclosing, reach = 'its shapes and joints allow', np.vstack((*solids, *places)), _FAR_M
+    within, reach = 'its shapes and joints allow', _MAX_REACH_M
+    enclosing = np.vstack((*solids, *places))
     # A link of which nothing was read may be larger than what is fixed to it.
     if not solids or any(one.name in unread and one.name not in shapes for one in frames):
         within = 'the distances of the joints near it allow'
@@ -161,39 +167,39 @@ def _bodies(
         ]
         span = lengths[model.parents[k]] + lengths[k] + max(behind, default=0.0)
         span = max(span, *np.linalg.norm(places, axis=1), _MIN_SPAN_RATIO * sum(lengths))
-        enclosing = CUBE * (span or _FAR_M)
+        enclosing = CUBE_CORNERS * (span or _MAX_REACH_M)
         if span:
             least = _MIN_REACH_RATIO * sum(lengths)
             reach = max(least, lengths[k], *np.linalg.norm(places, axis=1))
     found = []
     for one in (one for one in frames if document.links[one.name].mass):
-        link, words = document.links[one.name], document.entries(one.name)
+        link, words = document.links[one.name], document.inertial_terms(one.name)
         pose = one.placement.homogeneous @ link.origin
         points = (enclosing - pose[:3, 3]) @ pose[:3, :3]
         distance = float(np.linalg.norm(pose[:3, 3]))
         far = max(reach, distance)
         found.append(
-            _Body(one.name, words, k, link.mass, link.tensor, points, within, distance, far)
+            _Link(one.name, words, k, link.mass, link.tensor, points, within, distance, far)
         )
     return found
 
 
-def _heavy_links(bodies: Sequence[_Body]) -> Iterator[ImplausibleValue]:
-    """Yield links that are far heavier than all others together."""
+def _heavy_link_doubts(bodies: Sequence[_Link]) -> Iterator[ImplausibleValue]:
+    """Yield doubts about links that are far heavier than all others together."""
     total = sum(body.mass for body in bodies)
     for body in bodies if len(bodies) > 1 else ():
         if body.mass > _MAX_MASS_RATIO * (total - body.mass):
-            weighs = f'{body.mass:g} kg, and all other moving {body.words.links} together '
-            yield body.doubt(body.words.mass, f'{weighs}{total - body.mass:.3g} kg')
+            weighs = f'{body.mass:g} kg, and all other moving {body.terms.links} together '
+            yield body.doubt(body.terms.mass, f'{weighs}{total - body.mass:.3g} kg')
 
 
-def _placeholders(
-    document: UrdfDocument, model: pin.Model, bodies: Sequence[_Body]
+def _placeholder_doubts(
+    document: UrdfDocument, model: pin.Model, bodies: Sequence[_Link]
 ) -> Iterator[ImplausibleValue]:
-    """Yield links whose tensor is the identity, and links of unlike masses with one tensor."""
-    alike = dict[bytes, list[_Body]]()
+    """Yield doubts about identity tensors, and about one tensor for links of unlike masses."""
+    alike = dict[bytes, list[_Link]]()
 
-    def sizes(body: _Body) -> list[tuple[str, float]]:
+    def sizes(body: _Link) -> list[tuple[str, float]]:
         """Return the distance of a link's centre of mass, and lengths to the joints behind."""
         joints = (model.jointPlacements[k].translation for k in model.children[body.joint])
         lengths = [('length', round(float(np.linalg.norm(one)), 6)) for one in joints]
@@ -204,25 +210,27 @@ def _placeholders(
     for first, *others in alike.values():
         if np.array_equal(first.tensor, np.eye(3)):
             for body in (first, *others):
-                yield body.doubt(body.words.tensor, 'it is the identity, as if not known')
+                yield body.doubt(body.terms.tensor, 'it is the identity, as if not known')
         elif others and first.tensor.any():
             joints = {one.joint for one in (first, *others)}
             deepest = max(len(joints.intersection(model.supports[k])) for k in joints)
             ball = np.array_equal(first.tensor, first.tensor[0, 0] * np.eye(3))
             found = {size for one in (first, *others) for size in sizes(one)}
-            modules = len(found) < 3 or document.tensors.get(first.name) == GEOMS
+            modules = len(found) < 3 or document.tensors.get(first.name) == TENSOR_FROM_GEOMS
             # Links of one mass may be of one kind: two fingers or, one behind another, the two of
             # a wrist or modules of one size, but hardly balls or cubes.
             of_a_kind = deepest < 2 if ball else deepest < 3 or modules
             if of_a_kind and all(one.mass == first.mass for one in others):
                 continue
             names = tuple(one.name for one in (first, *others))
-            masses = listed([f'{one.mass:g}' for one in (first, *others)])
+            masses = name_list([f'{one.mass:g}' for one in (first, *others)])
             reason = f'the same tensor for masses of {masses} kg, as if not known'
-            yield ImplausibleValue(first.words.links, names, first.words.tensor, reason)
+            yield ImplausibleValue(first.terms.links, names, first.terms.tensor, reason)
 
 
-def _density(heaviest: _Body, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
+def _density_doubts(
+    heaviest: _Link, mass: float, points: list[Array]
+) -> Iterator[ImplausibleValue]:
     """Yield a doubt about the density of links that are fixed to each other, by their meshes."""
     from scipy.spatial import ConvexHull, QhullError
 
@@ -230,49 +238,49 @@ def _density(heaviest: _Body, mass: float, points: list[Array]) -> Iterator[Impl
         size = sum(float(ConvexHull(one).volume) for one in points)
     except QhullError:  # a flat mesh
         return
-    if _MIN_DENSITY <= mass / size <= _MAX_DENSITY:
+    if _MIN_DENSITY_KG_M3 <= mass / size <= _MAX_DENSITY_KG_M3:
         return
     than = 'denser than lead' if mass > size else 'lighter than foam'
     reason = f'{mass:.4g} kg in a hull of {1e3 * size:.3g} l, {than} ({mass / size:.3g} kg/m^3)'
-    yield heaviest.doubt(heaviest.words.mass, reason)
+    yield heaviest.doubt(heaviest.terms.mass, reason)
 
 
-def _compactness(
-    heaviest: _Body, inertia: pin.Inertia, impossible: bool
+def _compactness_doubts(
+    heaviest: _Link, inertia: pin.Inertia, impossible: bool
 ) -> Iterator[ImplausibleValue]:
     """Yield a doubt about links fixed to each other whose mass is denser than a ball of lead."""
-    radius = (inertia.mass / (4.0 / 3.0 * np.pi * _MAX_DENSITY)) ** (1.0 / 3.0)
+    radius = (inertia.mass / (4.0 / 3.0 * np.pi * _MAX_DENSITY_KG_M3)) ** (1.0 / 3.0)
     variance, least = 0.5 * np.trace(inertia.inertia) / inertia.mass, 0.6 * radius**2
     if 0.0 <= variance < least and not impossible:
         reason = (
             f'{inertia.mass:.3g} kg spread by {variance**0.5:.2g} m (standard deviation), less '
             f'than in a ball of lead, {least**0.5:.2g} m'
         )
-        yield heaviest.doubt(heaviest.words.tensor, reason)
+        yield heaviest.doubt(heaviest.terms.tensor, reason)
 
 
-def _of_link(body: _Body) -> Iterator[ImplausibleValue]:
+def _link_doubts(body: _Link) -> Iterator[ImplausibleValue]:
     """Yield a doubt about a link's tensor or centre of mass."""
     outside, spread, most, axis = _mass_extent(body, body.tensor)
-    if impossible := _impossibility(body):
-        reason = impossible + _scale_question(body)
-        yield body.doubt(body.words.tensor, reason, impossible=True)
+    if impossible := _tensor_problem(body):
+        reason = impossible + _power_of_ten_question(body)
+        yield body.doubt(body.terms.tensor, reason, impossible=True)
     elif outside > 0.0:
         reason = (
             f'the centre of mass, {body.distance:.3g} m from its joint, lies {outside:.2g} m '
             f'beyond what {body.within}'
         )
-        yield body.doubt(body.words.center, reason)
+        yield body.doubt(body.terms.center, reason)
     elif spread > most:
         along = ', '.join(f'{one:.2f}' for one in axis)
         reason = (
             f'the mass spreads {spread:.2g} m (standard deviation) along ({along}), where '
             f'{body.within} {most:.2g} m'
         )
-        yield body.doubt(body.words.tensor, reason + _scale_question(body))
+        yield body.doubt(body.terms.tensor, reason + _power_of_ten_question(body))
 
 
-def _mass_extent(body: _Body, tensor: Array) -> tuple[float, float, float, Array]:
+def _mass_extent(body: _Link, tensor: Array) -> tuple[float, float, float, Array]:
     """
     Return how far a link's centre of mass is outside its points, and how far its mass spreads.
 
@@ -295,14 +303,14 @@ def _mass_extent(body: _Body, tensor: Array) -> tuple[float, float, float, Array
     return outside, float(deviation[k]), float(most[k]), axes[k]
 
 
-def _is_physical(body: _Body, tensor: Array) -> bool:
+def _is_possible_tensor(body: _Link, tensor: Array) -> bool:
     """Return whether a body of the link's mass can have a tensor about its centre of mass."""
     return LinkInertia.from_center_of_mass(body.mass, np.zeros(3), tensor).is_physical()
 
 
-def _impossibility(body: _Body) -> str:
+def _tensor_problem(body: _Link) -> str:
     """Return why no real body can have a link's tensor; '' if one can."""
-    if _is_physical(body, body.tensor):
+    if _is_possible_tensor(body, body.tensor):
         return ''
     moments = dict(zip(('ixx', 'iyy', 'izz'), np.diag(body.tensor).tolist()))
     if negative := next((f'{name}="{one:g}"' for name, one in moments.items() if one < 0.0), ''):
@@ -314,25 +322,25 @@ def _impossibility(body: _Body) -> str:
     return f'of its principal moments {principal} the largest exceeds the sum of the others'
 
 
-def _scale_question(body: _Body) -> str:
+def _power_of_ten_question(body: _Link) -> str:
     """Return the question whether a tensor, or one entry of it, is a power of ten off."""
-    physical = _is_physical(body, body.tensor)
+    physical = _is_possible_tensor(body, body.tensor)
     entries = [('every entry', np.ones((3, 3)))] if physical else []
     for i, j in () if physical else zip(*np.triu_indices(3)):
         which = np.zeros((3, 3))
         which[i, j] = which[j, i] = 1.0
         entries += [(f'i{"xyz"[i]}{"xyz"[j]}', which)] if body.tensor[i, j] else []
-    powers = _TENSOR_POWERS if physical else _ENTRY_POWERS
+    powers = _TENSOR_POWERS_OF_TEN if physical else _ENTRY_POWERS_OF_TEN
     for power, (name, which) in product(powers, entries):
         changed = body.tensor * 10.0 ** (power * which)
         _, spread, most, _ = _mass_extent(body, changed)
         least = _MIN_SPREAD_RATIO * most if physical else 0.0
-        if _is_physical(body, changed) and least <= spread <= most:
+        if _is_possible_tensor(body, changed) and least <= spread <= most:
             return f'; is {name} to be multiplied by 1e{power}?'
     return ''
 
 
-def _weak_joints(document: UrdfDocument, model: pin.Model) -> Iterator[ImplausibleValue]:
+def _effort_doubts(document: UrdfDocument, model: pin.Model) -> Iterator[ImplausibleValue]:
     """Yield joints whose effort limit is below the weight that they carry at position zero."""
     q = pin.neutral(model)
     single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
@@ -343,4 +351,4 @@ def _weak_joints(document: UrdfDocument, model: pin.Model) -> Iterator[Implausib
         if joint.limits is not None and 0.0 < joint.limits.effort < needed:
             unit = 'N' if joint.kind == 'prismatic' else 'N m'
             reason = f'{joint.limits.effort:g} {unit}, and the weight at zero takes {needed:.3g}'
-            yield ImplausibleValue('joint', (name,), document.words.effort, f'{reason} {unit}')
+            yield ImplausibleValue('joint', (name,), document.terms.effort, f'{reason} {unit}')

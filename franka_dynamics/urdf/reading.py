@@ -13,7 +13,7 @@ from .document import UrdfDocument
 from .mjcf import is_mjcf_text, read_mjcf
 from .urdf_parser import parse_urdf_text
 from ..arm.arm_file import is_urdf_text
-from ..errors import DescriptionError, listed, NoLinksError, unreadable_file_message, UrdfError
+from ..errors import DescriptionError, name_list, NoLinksError, unreadable_file_message, UrdfError
 from ..files import encoding_advice, read_text
 
 
@@ -39,7 +39,7 @@ def read_urdf(path: Path, xacro: Mapping[str, object] | None = None) -> str:
         if path.suffix == '.xacro':
             return expand_xacro(path, xacro or {})
         if xacro:
-            names = listed([*xacro])
+            names = name_list([*xacro])
             raise UrdfError(f'{path} is no xacro file and has no arguments; leave {names} out.')
         return read_text(path)
     except OSError as error:
@@ -94,12 +94,12 @@ def parse_urdf(text: str, source: str = '', path: Path | None = None) -> UrdfDoc
     return parse_urdf_text(text, source or 'the URDF')
 
 
-_EXPANDING = Lock()  # xacro's search for packages is one for the process
+_XACRO_LOCK = Lock()  # xacro's search for packages is one for the process
 # Where a folder above the file may have packages: itself, and two levels of a workspace.
-_PACKAGE_FILES = ('package.xml', '*/package.xml', '*/*/package.xml')
+_PACKAGE_FILE_PATTERNS = ('package.xml', '*/package.xml', '*/*/package.xml')
 
 
-class _Arguments(dict[str, str]):
+class _XacroArguments(dict[str, str]):
     """Arguments given to a xacro file; `asked` holds the names that the file has looked up."""
 
     def __init__(self, given: Mapping[str, object]) -> None:
@@ -107,10 +107,12 @@ class _Arguments(dict[str, str]):
         self.asked = set[str]()
 
     def __contains__(self, name: object) -> bool:
+        """Return whether an argument is given, and record that the file asked for it."""
         self.asked.add(str(name))
         return super().__contains__(name)
 
     def __getitem__(self, name: str) -> str:
+        """Return an argument's value, and record that the file asked for it."""
         self.asked.add(name)
         return super().__getitem__(name)
 
@@ -140,9 +142,9 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
         ) from error
     if not path.is_file():
         raise FileNotFoundError(2, 'No such file or directory')
-    values = _Arguments(arguments)
+    values = _XacroArguments(arguments)
     try:
-        with _EXPANDING, _packages_beside(path):
+        with _XACRO_LOCK, _xacro_searches_near(path):
             text = str(xacro.process_file(str(path), mappings=values).toxml())
     except Exception as error:
         found = error.__context__ if type(error.__context__) is LookupError else error
@@ -151,9 +153,9 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
             reason += ', which has no default; give it as NAME:=VALUE, in Python xacro={NAME: ...}'
         raise UrdfError(f'{path}: xacro cannot expand it: {reason}.') from error
     if unknown := [name for name in arguments if name not in values.asked]:
-        known = listed(sorted(values.asked)) or 'none'
+        known = name_list(sorted(values.asked)) or 'none'
         raise UrdfError(
-            f'{path} uses no argument {listed(unknown)}; correct its name or leave it out. It '
+            f'{path} uses no argument {name_list(unknown)}; correct its name or leave it out. It '
             f'uses: {known}.'
         )
     if '<link' not in text:
@@ -162,7 +164,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
 
 
 @contextmanager
-def _packages_beside(file: Path) -> Iterator[None]:
+def _xacro_searches_near(file: Path) -> Iterator[None]:
     """Make xacro search the folders near a file for packages of $(find ...), then ask ROS."""
     from xacro import substitution_args
 
@@ -172,7 +174,7 @@ def _packages_beside(file: Path) -> Iterator[None]:
     def find(name: str) -> str:
         """Return the folder of a package near the file, or else as ROS finds it."""
         for folder in file.resolve().parents:
-            for found in (one for form in _PACKAGE_FILES for one in folder.glob(form)):
+            for found in (one for form in _PACKAGE_FILE_PATTERNS for one in folder.glob(form)):
                 if _package_name(found) == name:
                     return str(found.parent)
         try:

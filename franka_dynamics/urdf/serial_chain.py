@@ -15,16 +15,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .document import GEOMS, UrdfDocument, UrdfJoint
+from .document import TENSOR_FROM_GEOMS, UrdfDocument, UrdfJoint
 from .reading import parse_urdf
 from ..arm.fields import JointLimits
 from ..arm.inertia import LinkInertia
 from ..arrays import as_array
-from ..errors import listed, UrdfError
+from ..errors import name_list, UrdfError
 from ..spatial import inverse_transform
 from ..typing import Array
 
-_TILT = 1e-6  # [rad]; a link less tilted than this is level
+_MAX_LEVEL_TILT_RAD = 1e-6  # [rad]; a link less tilted than this is level
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,24 +35,24 @@ class SerialChain:
     `joints` are the arm's, from base to tip. `poses` are those of all links in the root link, with
     the arm's joints at zero, shape (4, 4). `fixed` lists, under the name of a link that a joint of
     the arm moves, this link and the links that are fixed to it; under the name of the root link,
-    the links that do not move. `bodies` are those of them with mass or inertia. `tools` are the
-    last joint's link and links fixed to it. `held` are the positions [rad or m] of other moving
-    joints that the arm carries (a finger) or stands on (a lift). `notes` are sentences about
-    tolerated deviations from the format, doubtful limits and joints that are left out,
-    `torque_notes` about what changes torques: a tilted mount, held joints and missing masses.
+    the links that do not move. `links_with_mass` are those of them with mass or inertia.
+    `tool_links` are the last joint's link and links fixed to it. `held` are the positions [rad or
+    m] of other moving joints that the arm carries (a finger) or stands on (a lift). `notes` are
+    sentences about tolerated deviations from the format, doubtful limits and joints that are left
+    out, `torque_notes` about what changes torques: a tilted mount, held joints and missing masses.
     """
 
     document: UrdfDocument
     joints: tuple[UrdfJoint, ...]
     poses: dict[str, Array]
     fixed: dict[str, tuple[str, ...]]
-    tools: tuple[str, ...]
+    tool_links: tuple[str, ...]
     held: dict[str, float]
     notes: tuple[str, ...]
     torque_notes: tuple[str, ...] = ()
 
     @property
-    def bodies(self) -> dict[str, tuple[str, ...]]:
+    def links_with_mass(self) -> dict[str, tuple[str, ...]]:
         """Names of the links in `fixed` that have mass or inertia, under the same keys."""
         links = self.document.links
         return {
@@ -68,13 +68,15 @@ class SerialChain:
     @property
     def massless_links(self) -> tuple[str, ...]:
         """Names of moving links that, like all links fixed to them, have no mass or inertia."""
-        links, bodies = (joint.child for joint in self.joints), self.bodies
-        return tuple(one for one in links if self.document.is_body(one) and not bodies[one])
+        links, bodies = (joint.child for joint in self.joints), self.links_with_mass
+        return tuple(
+            one for one in links if self.document.is_link_of_file(one) and not bodies[one]
+        )
 
     def inertia(self, link: str) -> LinkInertia:
-        """Return summed mass, first moment and inertia, in a link's frame, of its `bodies`."""
+        """Return the inertia of a link and of what is fixed to it, in the link's frame."""
         whole, here = LinkInertia.zero(), inverse_transform(self.poses[link])
-        for name in self.bodies[link]:
+        for name in self.links_with_mass[link]:
             whole += self.document.links[name].inertia.expressed_in(here @ self.poses[name])
         return whole
 
@@ -104,7 +106,7 @@ def read_chain(
 
     """
     document = urdf if isinstance(urdf, UrdfDocument) else parse_urdf(urdf, source)
-    require_moving(document, held or {})
+    require_moving_joints(document, held or {})
     arm = _require_chain(document, tuple(joint_names), held or {})
     names = [joint.name for joint in arm]
     positions = _held_positions(document, names, held or {})
@@ -115,8 +117,8 @@ def read_chain(
     }
     notes, torque_notes = list(document.notes), list(document.torque_notes)
     moved = (name for joint in arm for name in fixed[joint.child])
-    if by_geoms := [name for name in moved if document.tensors.get(name) == GEOMS]:
-        notes.append(f'{listed(by_geoms)}: the inertia is computed from the geoms of the body.')
+    if by_geoms := [name for name in moved if document.tensors.get(name) == TENSOR_FROM_GEOMS]:
+        notes.append(f'{name_list(by_geoms)}: the inertia is computed from the geoms of the body.')
     torque_notes += _mount_note(document, arm[0].parent, poses)
     if positions:
         at = ', '.join(
@@ -130,7 +132,7 @@ def read_chain(
     moving = (joint for joint in document.joints.values() if joint.kind != 'fixed')
     if others := [joint.name for joint in moving if not carrier[joint.child]]:
         notes.append(
-            f'{listed(others)}: on another branch of the {document.words.file}, left out.'
+            f'{name_list(others)}: on another branch of the {document.terms.file}, left out.'
         )
     chain = SerialChain(document, tuple(arm), poses, fixed, tools, positions, tuple(notes))
     return replace(chain, torque_notes=(*torque_notes, *_mass_notes(chain)))
@@ -140,9 +142,9 @@ def _place_links(
     document: UrdfDocument, names: Sequence[str], positions: Mapping[str, float]
 ) -> tuple[dict[str, Array], dict[str, str], tuple[str, ...]]:
     """
-    Return each link's pose in the root at joint positions zero, its carrier, and the tool links.
+    Return each link's pose at zero positions, the arm's link that carries it, and the tool links.
 
-    The carrier is the link of an arm's joint that carries the link, or the root; '' on other
+    Poses are in the root link. The carrier is the root for links that do not move, '' on other
     branches. `names` are the arm's joints, `positions` those of the held joints. Tool links are
     the last joint's link and those fixed to it.
     """
@@ -150,7 +152,7 @@ def _place_links(
     poses, carrier, tools = {root: np.eye(4)}, {root: root}, [document.joints[names[-1]].child]
     # What the arm stands on counts as fixed, whatever its joints are.
     still = {*positions, *document.moving_joints_to(names[0])}
-    for joint in document.from_root():
+    for joint in document.joints_from_root():
         poses[joint.child] = poses[joint.parent] @ joint.pose(positions.get(joint.name, 0.0))
         carrier[joint.child] = carrier[joint.parent]
         if joint.name in names:
@@ -164,9 +166,9 @@ def _place_links(
 
 def _mass_notes(chain: SerialChain) -> list[str]:
     """Return a note on moving links without mass."""
-    document, words = chain.document, chain.document.words
+    document, words = chain.document, chain.document.terms
     links = ', '.join(map(repr, chain.massless_links))
-    if not any(chain.bodies[joint.child] for joint in chain.joints):
+    if not any(chain.links_with_mass[joint.child] for joint in chain.joints):
         return [
             f'{document.source}: no moving {words.link} has an {words.inertial} with mass '
             f'({links}): M, C dq and g are zero, and only the geometry can be used.'
@@ -178,11 +180,11 @@ def _mass_notes(chain: SerialChain) -> list[str]:
 def _mount_note(document: UrdfDocument, base: str, poses: Mapping[str, Array]) -> list[str]:
     """Return a note with gravity in the frame of the link `base` if the mount tilts it."""
     up = poses[base][2, :3]
-    if np.linalg.norm(up[:2]) <= _TILT and up[2] > 0.0:
+    if np.linalg.norm(up[:2]) <= _MAX_LEVEL_TILT_RAD and up[2] > 0.0:
         return []
     gravity = ', '.join(f'{value + 0.0:.5g}' for value in (-9.81 * up).round(9))
     return [
-        f'the {document.words.file} mounts {base} tilted against its root {document.root}: in the '
+        f'the {document.terms.file} mounts {base} tilted against its root {document.root}: in the '
         f'frame of {base} gravity is ({gravity}) m/s^2, if {document.root} is level.'
     ]
 
@@ -197,11 +199,12 @@ def _require_chain(
     for name in names:
         joint = document.joints.get(name)
         if joint is None:
-            raise document.error(f'has no joint {name!r}; {_available_joints(document, name)}')
-        if joint.mimics is not None or not joint.moves:
-            what = f'mimics {joint.mimics!r}' if joint.moves else f'is {document.kind(joint)}'
+            raise document.error(f'has no joint {name!r}; {_joints_hint(document, name)}')
+        if joint.mimics is not None or not joint.is_moving:
+            kind = f'is {document.joint_type(joint)}'
+            what = f'mimics {joint.mimics!r}' if joint.is_moving else kind
             raise document.error(
-                f'joint {name!r} {what}; a joint of the arm must be {document.words.moving}, and '
+                f'joint {name!r} {what}; a joint of the arm must be {document.terms.moving}, and '
                 'move on its own.'
             )
         if any(name in loop for loop in document.loops):
@@ -223,7 +226,7 @@ def _require_chain(
     # A mimic joint is held where the joint that it follows puts it.
     if below := [joint for joint in below if joint.mimics is None or joint.mimics not in held]:
         fix = 'Give a file in which the base stands still.'
-        if all(joint.moves for joint in below):
+        if all(joint.is_moving for joint in below):
             at = dict.fromkeys(joint.mimics or joint.name for joint in below)
             poses = ', '.join(f'{name!r}: 0.0' for name in at)
             options = ' '.join(f'--hold {name}=0' for name in at)
@@ -232,19 +235,20 @@ def _require_chain(
                 f'takes the arm file of `franka-dynamics arm import FILE {options}`.'
             )
         raise document.error(
-            f'{names[0]!r} hangs below the {document.kind(below[-1])} joint {below[-1].name!r}: '
-            f'the base of the arm moves, and its dynamics depend on that motion. {fix}'
+            f'{names[0]!r} hangs below the {document.joint_type(below[-1])} joint '
+            f'{below[-1].name!r}: the base of the arm moves, and its dynamics depend on that '
+            f'motion. {fix}'
         )
     return arm
 
 
-def require_moving(document: UrdfDocument, held: Collection[str]) -> None:
+def require_moving_joints(document: UrdfDocument, held: Collection[str]) -> None:
     """Raise UrdfError if one of the joints in `held` is no moving joint of the URDF."""
-    moving = [one.name for one in document.joints.values() if one.moves]
+    moving = [one.name for one in document.joints.values() if one.is_moving]
     for name in held:
         if name not in moving:
             raise document.error(
-                f'held has {name!r}, which is no moving joint; they are {listed(moving)}.'
+                f'held has {name!r}, which is no moving joint; they are {name_list(moving)}.'
             )
 
 
@@ -299,9 +303,9 @@ def _held_positions(
     }
 
 
-def _available_joints(document: UrdfDocument, requested: str) -> str:
+def _joints_hint(document: UrdfDocument, requested: str) -> str:
     """Return, for an error message, which joints the document has in place of a requested one."""
-    moving = [joint.name for joint in document.joints.values() if joint.moves]
+    moving = [joint.name for joint in document.joints.values() if joint.is_moving]
     if not moving:
         return 'none of its joints moves.'
     prefixed = sorted({name[: -len(requested)] for name in moving if name.endswith(requested)})
@@ -311,6 +315,6 @@ def _available_joints(document: UrdfDocument, requested: str) -> str:
             'arm is meant (arm_prefix, --arm-prefix).'
         )
     return (
-        f'its moving joints are {listed(moving)}. Name the arm in it (robot_type and arm_prefix, '
-        '--arm and --arm-prefix, or joint_names).'
+        f'its moving joints are {name_list(moving)}. Name the arm in it (robot_type and arm_prefix'
+        ', --arm and --arm-prefix, or joint_names).'
     )

@@ -23,7 +23,7 @@ import numpy as np
 from .document import MOVING_TYPES, Notes, UrdfDocument, UrdfInertial, UrdfJoint
 from ..arm.fields import JointLimits
 from ..arm.inertia import tensor_from_six, TENSOR_ORDER
-from ..errors import DescriptionError, listed, UrdfError
+from ..errors import DescriptionError, name_list, UrdfError
 from ..names import parse_float
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
@@ -34,16 +34,16 @@ JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
 UNLIMITED_JOINT_LIMIT = 1e9
 # Largest deviation of a joint axis from unit length, which URDF requires, that causes no note.
 _AXIS_LENGTH_TOLERANCE = 1e-6
-_MAX_ANGLE = 1.001 * math.tau  # [rad] of an <origin>, larger ones are doubted
+_MAX_ANGLE_RAD = 1.001 * math.tau  # [rad] of an <origin>, larger ones are doubted
 
 
 def parse_urdf_text(text: str, source: str) -> UrdfDocument:
     """Return the links and joints in the text of a URDF, called `source` in messages."""
     text, notes = _normalized_text(text)
     robot = _robot_element(text, source, Notes([], notes))
-    links = {name: _link(link) for name, link in _named_elements(robot, 'link').items()}
+    links = {name: _parsed_inertial(link) for name, link in _named_elements(robot, 'link').items()}
     elements = _named_elements(robot, 'joint')
-    joints = {name: _joint(name, joint) for name, joint in elements.items()}
+    joints = {name: _parsed_joint(name, joint) for name, joint in elements.items()}
     rubbing = [
         name
         for name, joint in elements.items()
@@ -51,9 +51,9 @@ def parse_urdf_text(text: str, source: str) -> UrdfDocument:
         if any(one.get(key, '0').strip('0.') for key in ('damping', 'friction'))
     ]
     if rubbing:
-        notes.append(f'{listed(rubbing)}: damping and friction of <dynamics> are in no model.')
+        notes.append(f'{name_list(rubbing)}: damping and friction of <dynamics> are in no model.')
     notes += [*_rotor_notes(robot.element), *_gravity_notes(robot.element)]
-    order = _from_root(robot, links, joints.values())
+    order = _links_from_root(robot, links, joints.values())
     return UrdfDocument(
         robot.element.get('name', ''),
         source,
@@ -83,7 +83,7 @@ def _rotor_notes(robot: ElementTree.Element) -> Iterator[str]:
             at_joint = f'{at_motor * factor**2:g} at the joint,'
             what = f'{at_motor:g} kg m^2 behind a reduction of {factor:g}, {at_joint}'
         if at_motor != 0.0:
-            joints = listed([one.get('name') for one in transmission.iter('joint')])
+            joints = name_list([one.get('name') for one in transmission.iter('joint')])
             yield (
                 f'{joints}: the rotor inertia {what} is in no model; rotor_inertia of an arm file '
                 'has it.'
@@ -99,7 +99,7 @@ def _gravity_notes(robot: ElementTree.Element) -> Iterator[str]:
         or (one.findtext('gravity') or '').strip().lower() in ('false', '0')
     ]
     if off:
-        yield f'{listed(off)}: Gazebo lets no gravity act there; g(q) has the whole weight.'
+        yield f'{name_list(off)}: Gazebo lets no gravity act there; g(q) has the whole weight.'
 
 
 @dataclass(frozen=True)
@@ -107,15 +107,15 @@ class _Element:
     """An element of a URDF, the words that begin messages about it, and notes on the file."""
 
     element: ElementTree.Element
-    where: str
+    location: str
     notes: Notes
 
     def error(self, problem: str) -> UrdfError:
         """Return a UrdfError whose message begins with the place of this element."""
-        return UrdfError(f'{self.where}{problem}')
+        return UrdfError(f'{self.location}{problem}')
 
-    def parts(self, *tags: str) -> dict[str, _Element]:
-        """Return the children of known tags; refuse a second one and capitals."""
+    def children(self, *tags: str) -> dict[str, _Element]:
+        """Return the children of given tags; raise UrdfError for a second one or capitals."""
         found: dict[str, _Element] = {}
         for child in self.element:
             tag = child.tag.lower()
@@ -124,21 +124,21 @@ class _Element:
             if tag in found:
                 raise self.error(f' has two <{tag}> elements; keep the right one.')
             if tag in tags:
-                found[tag] = _Element(child, f'{self.where}, <{tag}>', self.notes)
+                found[tag] = _Element(child, f'{self.location}, <{tag}>', self.notes)
         return found
 
     def pose(self) -> Array:
         """Return the pose that an <origin> states."""
         angles = self.vector('rpy', '0 0 0')
-        if np.abs(angles).max() > _MAX_ANGLE:
+        if np.abs(angles).max() > _MAX_ANGLE_RAD:
             stated = self.element.get('rpy')
             self.notes.of_torque.append(
-                f'{self.where}: rpy="{stated}" is more than a turn. Are these degrees?'
+                f'{self.location}: rpy="{stated}" is more than a turn. Are these degrees?'
             )
         return pose_from_xyz_rpy(self.vector('xyz', '0 0 0'), angles)
 
     def vector(self, key: str, absent: str | None = None, count: int = 3) -> Array:
-        """Return the `count` finite numbers of an attribute, `absent` if it is left out."""
+        """Return an attribute's `count` finite numbers; `absent` is the text if it is missing."""
         text = self.element.get(key, absent)
         if text is None:
             raise self.error(f' has no attribute {key!r}.')
@@ -155,7 +155,7 @@ class _Element:
         return values
 
     def number(self, key: str, absent: str | None = None) -> float:
-        """Return the finite number that an attribute must be, `absent` if it is left out."""
+        """Return an attribute's finite number; `absent` is the text if it is missing."""
         return float(self.vector(key, absent, count=1)[0])
 
 
@@ -218,14 +218,14 @@ def _named_elements(robot: _Element, tag: str) -> dict[str, _Element]:
             raise robot.error(f' has a <{tag}> without a name.')
         if name in found:
             raise robot.error(f' has two <{tag}> elements named {name!r}; names must differ.')
-        found[name] = _Element(element, f'{robot.where} {tag} {name!r}', robot.notes)
+        found[name] = _Element(element, f'{robot.location} {tag} {name!r}', robot.notes)
     return found
 
 
-def _from_root(
+def _links_from_root(
     robot: _Element, links: Iterable[str], joints: Iterable[UrdfJoint]
 ) -> tuple[str, ...]:
-    """Return the links, each behind its parent; refuse what is no tree with one root."""
+    """Return the links, each behind its parent; raise UrdfError for what is no tree."""
     carriers: dict[str, UrdfJoint] = {}
     for joint in joints:
         for link in (joint.parent, joint.child):
@@ -242,7 +242,7 @@ def _from_root(
     roots = [link for link in links if link not in carriers]
     if len(roots) > 1:
         raise robot.error(
-            f' has {len(roots)} root links ({listed(roots)}); join them with fixed joints, a '
+            f' has {len(roots)} root links ({name_list(roots)}); join them with fixed joints, a '
             'URDF is one tree.'
         )
     reached = list(roots)
@@ -255,12 +255,12 @@ def _from_root(
     return tuple(reached)
 
 
-def _link(link: _Element) -> UrdfInertial:
+def _parsed_inertial(link: _Element) -> UrdfInertial:
     """Return a link's mass and tensor, zero without an <inertial>."""
-    inertial = link.parts('inertial').get('inertial')
+    inertial = link.children('inertial').get('inertial')
     if inertial is None:
         return UrdfInertial()
-    parts = inertial.parts('mass', 'inertia', 'origin')
+    parts = inertial.children('mass', 'inertia', 'origin')
     for tag in ('mass', 'inertia'):
         if tag not in parts:
             raise inertial.error(
@@ -273,9 +273,9 @@ def _link(link: _Element) -> UrdfInertial:
     return UrdfInertial(mass, tensor, parts['origin'].pose() if 'origin' in parts else np.eye(4))
 
 
-def _joint(name: str, joint: _Element) -> UrdfJoint:
+def _parsed_joint(name: str, joint: _Element) -> UrdfJoint:
     """Return a <joint> with its checked type, links, origin, axis, limits and <mimic>."""
-    parts = joint.parts('parent', 'child', 'origin', 'axis', 'limit', 'mimic')
+    parts = joint.children('parent', 'child', 'origin', 'axis', 'limit', 'mimic')
     kind = joint.element.get('type', '')
     if kind not in JOINT_TYPES:
         raise joint.error(f' has the type {kind!r}; URDF knows {", ".join(JOINT_TYPES)}.')
@@ -295,7 +295,7 @@ def _joint(name: str, joint: _Element) -> UrdfJoint:
                 f'joint {name!r} has an axis of length {length:.6g}; its direction alone was used.'
             )
         axis = axis / length
-    limits, doubts = _limits(parts.get('limit'), kind)
+    limits, doubts = _parsed_limits(parts.get('limit'), kind)
     joint.notes.others.extend(f'joint {name!r} {doubt}' for doubt in doubts)
     if (mimic := parts.get('mimic')) is None:
         return UrdfJoint(name, kind, parent, child, origin, axis, limits)
@@ -304,7 +304,7 @@ def _joint(name: str, joint: _Element) -> UrdfJoint:
     return UrdfJoint(name, kind, parent, child, origin, axis, limits, follows, *law)
 
 
-def _limits(limit: _Element | None, kind: str) -> tuple[JointLimits | None, list[str]]:
+def _parsed_limits(limit: _Element | None, kind: str) -> tuple[JointLimits | None, list[str]]:
     """Return a joint's limits, None if it has none, and doubts about them."""
     if kind not in MOVING_TYPES or limit is None:
         return None, []

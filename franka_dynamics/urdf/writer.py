@@ -18,12 +18,12 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 
-from .document import FreeNames
+from .document import UniqueNames
 from .serial_chain import read_chain
 from .urdf_parser import UNLIMITED_JOINT_LIMIT
 from ..arm.description import ArmDescription
 from ..arm.fields import Joint, link_names
-from ..arm.frames import fixed_places, FramePlace, link_places, ROOT
+from ..arm.frames import fixed_frame_places, FramePlace, link_frame_places, ROOT
 from ..arm.friction import Friction, LinearFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from ..arm.shapes import Shape, ShapeKind
@@ -31,9 +31,9 @@ from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 from ..typing import Array, ArrayLike
 
 # Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors, but of
-# values that are small beside 1 as a whole: they have _DIGITS significant digits.
-_DECIMALS, _DIGITS = 15, 12
-_LENGTHS_AND_ANGLES = ('xyz', 'rpy', 'pos', 'euler', 'axis')
+# values that are small beside 1 as a whole: they have _SIGNIFICANT_DIGITS.
+_MAX_DECIMALS, _SIGNIFICANT_DIGITS = 15, 12
+_LENGTH_AND_ANGLE_KEYS = ('xyz', 'rpy', 'pos', 'euler', 'axis')
 # Invented inertia of a fixed base, written if the arm's description has none. It has no effect on
 # the joints, but without it Gazebo ignores the whole arm.
 _INVENTED_BASE_INERTIA = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
@@ -79,11 +79,11 @@ def urdf_text(
 
     """
     description.require_physical('a URDF')
-    free = FreeNames()
+    free = UniqueNames()
     links = written_links(description, free, root=root, on_axes=True)
     robot, joint_name = (
         Element('robot', name=description.name),
-        FreeNames(*description.joint_names),
+        UniqueNames(*description.joint_names),
     )
     friction, left_out = simulated_friction(description.friction, description.n)
     for comment in filter(None, (_rotor_comment(description), left_out)):
@@ -106,7 +106,9 @@ def urdf_text(
     moving = zip(description.joints, description.links, placed, friction)
     for joint, link, (own, (start, behind)), rubbing in moving:
         at, back = behind @ own.pose, inverse_transform(own.pose)
-        _add_moving(robot, joint, before.name, own.name, pose @ start @ at, at[2, :3], rubbing)
+        _add_moving_joint(
+            robot, joint, before.name, own.name, pose @ start @ at, at[2, :3], rubbing
+        )
         moved = [shape.expressed_in(back) for shape in shapes.get(own.joint, ())]
         _add_link(robot, own.name, link.expressed_in(back), moved)
         before, pose = own, back
@@ -138,12 +140,12 @@ def xml_text(robot: Element) -> str:
     return f'<?xml version="1.0"?>\n{ElementTree.tostring(robot, encoding="unicode")}\n'
 
 
-def add(parent: Element, tag: str, **attributes: Any) -> Element:
+def add_tag(parent: Element, tag: str, **attributes: Any) -> Element:
     """Add an XML element to `parent` and return it; attributes may be text, numbers or arrays."""
     texts = {
         key: value
         if isinstance(value, str)
-        else number_text(*np.ravel(value), small=key not in _LENGTHS_AND_ANGLES)
+        else number_text(*np.ravel(value), small=key not in _LENGTH_AND_ANGLE_KEYS)
         for key, value in attributes.items()
     }
     return ElementTree.SubElement(parent, tag, texts)
@@ -155,9 +157,9 @@ def number_text(*values: float, small: bool = True) -> str:
 
     If all are `small`, they are rounded to 12 significant digits of the largest.
     """
-    largest, decimals = max(map(abs, values), default=0.0), _DECIMALS
+    largest, decimals = max(map(abs, values), default=0.0), _MAX_DECIMALS
     if small and largest:
-        decimals = max(decimals, _DIGITS - 1 - math.floor(math.log10(largest)))
+        decimals = max(decimals, _SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(largest)))
     return ' '.join(
         repr(round(float(value), decimals) + 0.0).removesuffix('.0') for value in values
     )
@@ -167,7 +169,7 @@ def _add_link(
     robot: Element, name: str, inertia: LinkInertia | None = None, shapes: Sequence[Shape] = ()
 ) -> None:
     """Add a <link> with its shapes and, unless it is zero, its inertia."""
-    link = add(robot, 'link', name=name)
+    link = add_tag(robot, 'link', name=name)
     add_shapes(link, shapes)
     if inertia is not None and inertia.parameters().any():
         add_inertial(link, inertia)
@@ -180,33 +182,33 @@ def add_shapes(link: Element, shapes: Sequence[Shape]) -> None:
         if shape.kind is ShapeKind.BOX:
             size = {'size': shape.size}
         for tag in ('visual', 'collision'):
-            element = add(link, tag)
+            element = add_tag(link, tag)
             _add_origin(element, shape.pose)
-            add(add(element, 'geometry'), shape.kind.value, **size)
+            add_tag(add_tag(element, 'geometry'), shape.kind.value, **size)
 
 
 def add_inertial(link: Element, inertia: LinkInertia) -> None:
     """Add an <inertial> to a <link>: centre of mass, mass and tensor about the centre of mass."""
-    inertial, center = add(link, 'inertial'), np.eye(4)
+    inertial, center = add_tag(link, 'inertial'), np.eye(4)
     center[:3, 3] = inertia.center_of_mass
     _add_origin(inertial, center)
-    add(inertial, 'mass', value=inertia.mass)
+    add_tag(inertial, 'mass', value=inertia.mass)
     six = number_text(*six_from_tensor(inertia.inertia_at_center_of_mass)).split()
-    add(inertial, 'inertia', **{f'i{axes}': text for axes, text in zip(TENSOR_ORDER, six)})
+    add_tag(inertial, 'inertia', **{f'i{axes}': text for axes, text in zip(TENSOR_ORDER, six)})
 
 
 def _add_joint(
     robot: Element, name: str, parent: str, child: str, pose: Array, kind: str = 'fixed'
 ) -> Element:
     """Add a <joint> at a pose (4, 4) in its parent link, and return it."""
-    joint = add(robot, 'joint', name=name, type=kind)
+    joint = add_tag(robot, 'joint', name=name, type=kind)
     _add_origin(joint, pose)
-    add(joint, 'parent', link=parent)
-    add(joint, 'child', link=child)
+    add_tag(joint, 'parent', link=parent)
+    add_tag(joint, 'child', link=child)
     return joint
 
 
-def _add_moving(
+def _add_moving_joint(
     robot: Element,
     joint: Joint,
     parent: str,
@@ -216,25 +218,25 @@ def _add_moving(
     friction: tuple[float, float] | None,
 ) -> None:
     """Add a moving <joint> with axis, limits and friction."""
-    free = joint.kind is JointKind.REVOLUTE and not bounded(joint)
+    free = joint.kind is JointKind.REVOLUTE and not has_position_limits(joint)
     stated = [*(() if free else ('lower', 'upper')), 'effort', 'velocity']
     kind = 'continuous' if free else joint.kind.value
     element = _add_joint(robot, joint.name, parent, child, pose, kind)
-    add(element, 'axis', xyz=axis)
+    add_tag(element, 'axis', xyz=axis)
     # URDF requires effort and velocity limits, so unknown limits are written as
     # UNLIMITED_JOINT_LIMIT.
-    add(element, 'limit', **{key: finite_limits(getattr(joint.limits, key)) for key in stated})
+    add_tag(element, 'limit', **{key: finite_limits(getattr(joint.limits, key)) for key in stated})
     if friction is not None:
-        add(element, 'dynamics', damping=friction[0], friction=friction[1])
+        add_tag(element, 'dynamics', damping=friction[0], friction=friction[1])
 
 
 def simulated_friction(
     friction: Friction | None, n: int
 ) -> tuple[Sequence[tuple[float, float] | None], str]:
     """
-    Return what URDF and MJCF can hold of a friction model, and a comment on what they cannot.
+    Return each joint's viscous and Coulomb friction, and a comment on friction left out.
 
-    Per joint that is viscous [N m s/rad or N s/m], and Coulomb with all Maxwell-slip elements
+    It is viscous [N m s/rad or N s/m], and Coulomb with all Maxwell-slip elements
     slipping [N m or N]; None without friction, or with a model of another kind.
     """
     if not isinstance(friction, LinearFriction):
@@ -247,7 +249,7 @@ def simulated_friction(
     return held, f' Left out of friction: presliding, and offsets of efforts [N m]: {offsets} '
 
 
-def bounded(joint: Joint) -> bool:
+def has_position_limits(joint: Joint) -> bool:
     """Return whether a joint has a lower or an upper position limit."""
     return math.isfinite(joint.limits.lower) or math.isfinite(joint.limits.upper)
 
@@ -259,14 +261,14 @@ def finite_limits(limits: ArrayLike) -> Array:
 
 def _add_origin(element: Element, pose: Array) -> None:
     """Add an <origin> with the position and the roll, pitch and yaw of a pose (4, 4)."""
-    add(element, 'origin', xyz=pose[:3, 3], rpy=rpy_from_rotation(pose[:3, :3]))
+    add_tag(element, 'origin', xyz=pose[:3, 3], rpy=rpy_from_rotation(pose[:3, :3]))
 
 
-_ON_AXIS_M = 1e-9  # largest distance of a frame's origin from an axis that passes through it
+_MAX_OFF_AXIS_M = 1e-9  # largest distance of a frame's origin from an axis that passes through it
 
 
 class WrittenLink(NamedTuple):
-    """A link to write: its name, and the place of its frame, as a `FramePlace` has it."""
+    """A link to write: its name, the joint that carries its frame, and the frame's pose there."""
 
     name: str
     joint: int
@@ -289,10 +291,10 @@ class WrittenLinks:
 
 
 def written_links(
-    arm: ArmDescription, free: FreeNames, *, root: str = ROOT, on_axes: bool = False
+    arm: ArmDescription, free: UniqueNames, *, root: str = ROOT, on_axes: bool = False
 ) -> WrittenLinks:
     """
-    Return an arm's links with names that `free` gives out.
+    Return the links to write for an arm, with names that `free` makes unique.
 
     The root link is called `root` unless the arm has a frame there, as one from a URDF has. With
     `on_axes` the frame of every link that turns lies on its joint's axis, as URDF wants it.
@@ -301,7 +303,7 @@ def written_links(
     on_flange = {one.name for one in arm.fixed_frames if one.joint is None}
     frames = {
         names.prefix + name.removeprefix(names.prefix) if name in on_flange else name: place
-        for name, place in fixed_places(arm).items()
+        for name, place in fixed_frame_places(arm).items()
     }
     for name in frames:
         free(name)
@@ -315,10 +317,10 @@ def written_links(
         return WrittenLink(free(wanted), *place)
 
     moving = []
-    own_frames = zip(arm.joints, link_places(arm), arm.joint_placements(), arm.link_names)
+    own_frames = zip(arm.joints, link_frame_places(arm), arm.joint_placements(), arm.link_names)
     for i, (joint, place, (_, behind), wanted) in enumerate(own_frames, start=1):
         away = float(np.linalg.norm((behind @ place.pose)[:2, 3]))
-        if on_axes and joint.kind is JointKind.REVOLUTE and away > _ON_AXIS_M:
+        if on_axes and joint.kind is JointKind.REVOLUTE and away > _MAX_OFF_AXIS_M:
             place = FramePlace(i, inverse_transform(behind))
         moving.append(link(wanted, place))
     base = FramePlace(0, np.eye(4))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import xml.etree.ElementTree as ElementTree
 
 from .mjcf_writer import mjcf_text
-from .writer import add, add_inertial, add_shapes, urdf_text, xml_text
+from .writer import add_inertial, add_shapes, add_tag, urdf_text, xml_text
 from ..arm.arm_file import available_arms, available_sets, load, with_hand
 from ..arm.description import ArmDescription
 from ..arm.fields import link_names
@@ -17,7 +17,7 @@ from ..names import NO_HAND
 
 _NAMESPACE = 'http://www.ros.org/wiki/xacro'
 # Stands for the macro's argument while the URDF is written, which has no $ in its names.
-_PREFIX, _ARGUMENT = 'prefix__', '${prefix}'
+_PREFIX_PLACEHOLDER, _PREFIX_ARGUMENT = 'prefix__', '${prefix}'
 Element = ElementTree.Element
 ElementTree.register_namespace('xacro', _NAMESPACE)
 
@@ -37,12 +37,12 @@ def arm_macro(arm: str) -> str:
     simple shapes, or the URI of a folder with visual/ and collision/ like franka_description's.
     """
     sets = physical_inertial_sets(arm)
-    root, shapes = f'{_PREFIX}{ROOT}', load_shapes(arm)
-    bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX) for name in sets}
+    root, shapes = f'{_PREFIX_PLACEHOLDER}{ROOT}', load_shapes(arm)
+    bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX_PLACEHOLDER) for name in sets}
     texts = {name: urdf_text(one, root=root, shapes=shapes) for name, one in bare.items()}
     robots = {name: ElementTree.fromstring(text) for name, text in texts.items()}
-    macro = _macro('arm', 'prefix inertial_set meshes')
-    _property(macro, 'set', f"${{inertial_set if inertial_set else '{sets[0]}'}}")
+    macro = _new_macro('arm', 'prefix inertial_set meshes')
+    _add_property(macro, 'set', f"${{inertial_set if inertial_set else '{sets[0]}'}}")
     _refuse_unless(macro, 'set', sets, f'inertial_set of {arm}')
     for element in robots[sets[0]]:
         if element.tag == 'link':
@@ -50,28 +50,28 @@ def arm_macro(arm: str) -> str:
                 name: robot.find(f"link[@name='{element.get('name')}']/inertial")
                 for name, robot in robots.items()
             }
-            macro.append(_link(element, inertials))
+            macro.append(_link_of_macro(element, inertials))
         else:
             macro.append(element)
-    return _file(macro)
+    return _xacro_file_text(macro)
 
 
 def hands_macro() -> str:
     """Return the text of a xacro file whose macro `hand` attaches a shipped hand to a link."""
-    macro = _macro('hand', 'hand prefix parent stem')
+    macro = _new_macro('hand', 'hand prefix parent stem')
     names = available_hands()
     _refuse_unless(macro, 'hand', names, 'hand')
-    joint = add(macro, 'joint', name='${prefix}${stem}hand_joint', type='fixed')
-    add(joint, 'parent', link='${parent}')
-    add(joint, 'child', link='${prefix}${stem}hand')
-    link = add(macro, 'link', name='${prefix}${stem}hand')
+    joint = add_tag(macro, 'joint', name='${prefix}${stem}hand_joint', type='fixed')
+    add_tag(joint, 'parent', link='${parent}')
+    add_tag(joint, 'child', link='${prefix}${stem}hand')
+    link = add_tag(macro, 'link', name='${prefix}${stem}hand')
     add_shapes(link, load_hand_shapes())
     for name in names:
-        add_inertial(_when(link, 'if', f"hand == '{name}'"), load_hand(name))
-    return _file(macro)
+        add_inertial(_add_condition(link, 'if', f"hand == '{name}'"), load_hand(name))
+    return _xacro_file_text(macro)
 
 
-def _link(link: Element, inertials: dict[str, Element | None]) -> Element:
+def _link_of_macro(link: Element, inertials: dict[str, Element | None]) -> Element:
     """
     Return a link with simple shapes, or meshes if the macro's `meshes` is not empty.
 
@@ -81,49 +81,49 @@ def _link(link: Element, inertials: dict[str, Element | None]) -> Element:
     simple = [element for element in link if element.tag in ('visual', 'collision')]
     if simple:
         name = str(link.get('name'))
-        _when(new, 'unless', 'meshes').extend(simple)
-        chosen = _when(new, 'if', 'meshes')
+        _add_condition(new, 'unless', 'meshes').extend(simple)
+        chosen = _add_condition(new, 'if', 'meshes')
         mesh = name[name.rindex('link') :]
         for tag, suffix in (('visual', 'dae'), ('collision', 'stl')):
-            geometry = add(add(chosen, tag), 'geometry')
-            add(geometry, 'mesh', filename=f'${{meshes}}/{tag}/{mesh}.{suffix}')
+            geometry = add_tag(add_tag(chosen, tag), 'geometry')
+            add_tag(geometry, 'mesh', filename=f'${{meshes}}/{tag}/{mesh}.{suffix}')
     for set_name, inertial in inertials.items():
         if inertial is not None:
-            _when(new, 'if', f"set == '{set_name}'").append(inertial)
+            _add_condition(new, 'if', f"set == '{set_name}'").append(inertial)
     return new
 
 
 def _refuse_unless(macro: Element, variable: str, choices: Sequence[str], what: str) -> None:
     """Add to a macro an xacro error for a variable whose value is none of `choices`."""
     refusal = f'{what} must be one of {", ".join(choices)}; it is '
-    unless = _when(macro, 'unless', f'{variable} in {list(choices)}')
-    _property(unless, 'refusal', f"${{xacro.fatal('{refusal}' + {variable})}}")
+    unless = _add_condition(macro, 'unless', f'{variable} in {list(choices)}')
+    _add_property(unless, 'refusal', f"${{xacro.fatal('{refusal}' + {variable})}}")
 
 
-def _macro(name: str, parameters: str) -> Element:
+def _new_macro(name: str, parameters: str) -> Element:
     """Return an xacro macro with a name and the parameters, separated by blanks."""
     return Element(f'{{{_NAMESPACE}}}macro', name=name, params=parameters)
 
 
-def _property(parent: Element, name: str, value: str) -> None:
+def _add_property(parent: Element, name: str, value: str) -> None:
     """Add an xacro property, which is evaluated where it stands."""
     # xacro evaluates an unused property, such as `refusal`, only with lazy_eval='false'.
-    add(parent, f'{{{_NAMESPACE}}}property', name=name, value=value, lazy_eval='false')
+    add_tag(parent, f'{{{_NAMESPACE}}}property', name=name, value=value, lazy_eval='false')
 
 
-def _when(parent: Element, tag: str, condition: str) -> Element:
+def _add_condition(parent: Element, tag: str, condition: str) -> Element:
     """Add to `parent` and return an xacro `if` or `unless` element (`tag`) with a condition."""
-    return add(parent, f'{{{_NAMESPACE}}}{tag}', value=f'${{bool({condition})}}')
+    return add_tag(parent, f'{{{_NAMESPACE}}}{tag}', value=f'${{bool({condition})}}')
 
 
-def _file(macro: Element) -> str:
+def _xacro_file_text(macro: Element) -> str:
     """Return the text of a xacro file with one macro, placeholders replaced."""
     robot = Element('robot')
     robot.append(macro)
-    return xml_text(robot).replace(_PREFIX, _ARGUMENT)
+    return xml_text(robot).replace(_PREFIX_PLACEHOLDER, _PREFIX_ARGUMENT)
 
 
-_GENERATED = (
+_BANNER = (
     'Copyright 2026 The franka_dynamics authors. SPDX-License-Identifier: Apache-2.0.',
     'Generated from config/ by franka-dynamics arm export; to change it, change config/ and '
     'generate it again.',
@@ -155,7 +155,7 @@ def robot_text(
     else:
         bare, root = with_hand(arm, NO_HAND), f'{prefix}{ROOT}'
         text = urdf_text(bare, root=root, tool=tool, shapes=shapes, tool_shapes=tool_shapes)
-    written = (f'Written by franka-dynamics arm export from {source}.',) if source else _GENERATED
+    written = (f'Written by franka-dynamics arm export from {source}.',) if source else _BANNER
     return _with_banner(text, (*written, *arm.repairs))
 
 
@@ -180,7 +180,7 @@ def generated_files() -> dict[str, str]:
     return {**robots, **macros, 'xacro/hands.xacro': _with_banner(hands_macro())}
 
 
-def _with_banner(text: str, banner: Sequence[str] = _GENERATED) -> str:
+def _with_banner(text: str, banner: Sequence[str] = _BANNER) -> str:
     """Return XML text with a comment on top, behind the XML declaration."""
     lines = '\n     '.join(banner).replace('--', '- -')  # XML allows no -- in a comment
     comment = f'<!-- {lines} -->\n'

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm at q = 0 in the space frame: joint axes and inertias, on which no convention bears."""
+"""Describes an arm at q = 0 by axes and inertias in the space frame, without DH rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..dynamics.body_tree import BodyTree
 from ..spatial import adjoint
 from ..typing import Array
 
-_LEAST_TURN = 1e-9  # weight by which of several rotations that fit the least is taken
+_MIN_TURN_RAD = 1e-9  # weight by which of several rotations that fit the least is taken
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,8 +22,8 @@ class ArmInSpace(BodyTree):
     """A serial arm as a tree whose bodies' frames lie in {S} at q = 0, with the flange as tool."""
 
     @classmethod
-    def of(cls, arm: ArmDescription) -> ArmInSpace:
-        """Return an arm's axes, inertias and flange."""
+    def at_zero(cls, arm: ArmDescription) -> ArmInSpace:
+        """Return an arm's joint axes, inertias and flange in the space frame at q = 0."""
         tree = BodyTree.from_description(arm)
         poses = tree.poses(np.zeros(arm.n))
         return cls(
@@ -36,7 +36,7 @@ class ArmInSpace(BodyTree):
         )
 
     def axis(self, i: int) -> tuple[Array, Array]:
-        """Return direction and, zero for a prismatic joint, point nearest to {S} of an axis."""
+        """Return a joint axis: direction, and point nearest to {S}'s origin, zero if prismatic."""
         v, omega = self.twists[i, :3], self.twists[i, 3:]
         return (omega, np.cross(omega, v) + 0.0) if omega.any() else (v, np.zeros(3))
 
@@ -47,7 +47,7 @@ class ArmInSpace(BodyTree):
         changed: dict[str, Any] = {field: tuple(values)}
         return replace(self, **changed)
 
-    def moved(self, motion: Array, first: int) -> ArmInSpace:
+    def with_moved_joints(self, motion: Array, first: int) -> ArmInSpace:
         """Return the arm with its joints from `first` on, and what they carry, moved in {S}."""
         behind = tuple(link.expressed_in(motion) for link in self.inertias[first:])
         return replace(
@@ -81,7 +81,9 @@ def common_motion(
     if flange:
         directions += zip(one.tool[:3, :3].T, other.tool[:3, :3].T)
     # Kabsch's rotation of the directions.
-    u, _, vt = np.linalg.svd(sum(np.outer(e, d) for d, e in directions) + _LEAST_TURN * np.eye(3))
+    u, _, vt = np.linalg.svd(
+        sum(np.outer(e, d) for d, e in directions) + _MIN_TURN_RAD * np.eye(3)
+    )
     motion = np.eye(4)
     motion[:3, :3] = turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
     center = pairs[0][0][1]
@@ -98,7 +100,7 @@ def common_motion(
         offsets.append(project @ (q - center - turn @ (p - center)))
     shift = np.linalg.lstsq(np.vstack(across), np.concatenate(offsets), rcond=1e-9)[0]
     motion[:3, 3] = center + shift - turn @ center
-    brought = one.moved(motion, first)
+    brought = one.with_moved_joints(motion, first)
     fits = all(axes_agree(brought, other, i, tolerance) for i in joints)
     apart = np.abs(brought.tool - other.tool).max() if flange else 0.0
     return motion if fits and apart <= tolerance else None

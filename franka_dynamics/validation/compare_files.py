@@ -18,11 +18,11 @@ from ..arm.arm_file import is_robot_model
 from ..arm.hand_file import is_file_name
 from ..arm_io import ArmLike, as_description, load_arm
 from ..dynamics.model import GRAVITY
-from ..errors import DescriptionError, listed
+from ..errors import DescriptionError, name_list
 from ..names import AS_LISTED
 from ..typing import ArrayLike
 from ..urdf.dh_recovery import description_from_chain
-from ..urdf.importer import names_in
+from ..urdf.importer import joint_names_in
 from ..urdf.reading import read_document
 from ..urdf.serial_chain import read_chain, SerialChain
 
@@ -98,7 +98,7 @@ def read_pair(
 
     """
     if xacro and not any(map(_is_xacro, (first, second))):
-        given = listed([*xacro])
+        given = name_list([*xacro])
         raise DescriptionError(
             f'Neither arm is a xacro file, which has arguments; leave {given} out.'
         )
@@ -118,7 +118,7 @@ def read_pair(
     if not is_robot_model(second):
         return reference, loaded(second)
     document = read_document(f'{second}', xacro=xacro if _is_xacro(second) else None)
-    names = names_in(document, reference, prefix)
+    names = joint_names_in(document, reference, prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
     shipped = nearest and not (is_robot_model(first) or is_file_name(f'{first}'))
     reference = reference_on_mount_of(reference, arm)
@@ -170,11 +170,14 @@ def reference_on_mount_of(reference: ArmDescription, arm: ArmDescription) -> Arm
     """
     if reference.urdf is not None:
         return reference
-    mounted, there = replace(reference, base=arm.mount @ reference.base), ArmInSpace.of(arm).twists
+    mounted, there = (
+        replace(reference, base=arm.mount @ reference.base),
+        ArmInSpace.at_zero(arm).twists,
+    )
 
     def distance(one: ArmDescription) -> float:
         """Return how far an arm's joint axes are from the other arm's, summed over joints."""
-        here = ArmInSpace.of(one).twists
+        here = ArmInSpace.at_zero(one).twists
         each = [np.abs(here + sign * there).sum(axis=1) for sign in (-1.0, 1.0)]
         return float(np.minimum(*each).sum())  # a line has two directions
 

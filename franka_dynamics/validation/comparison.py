@@ -28,14 +28,14 @@ from ..typing import Array, ArrayLike
 
 # Two numbers of arm files (m, rad, kg, kg m^2) within _EQUALITY_TOLERANCE are equal.
 _EQUALITY_TOLERANCE = 1e-9
-# Two numbers, one of them from the rounded text of a URDF, are equal within TEXT_ROUNDING, and
-# lengths and angles within GEOMETRY_ROUNDING: pi/2 written as 1.5708 is 3.7e-6 off, and errors of
-# axes add up. An error of 1e-5 rad in an axis of a FER changes a torque by at most 8e-4 N m, one
-# of 1e-5 m by at most 3e-3 N m.
-TEXT_ROUNDING, GEOMETRY_ROUNDING = 1e-6, 1e-5
+# Two numbers, one of them from the rounded text of a URDF, are equal within MAX_TEXT_ROUNDING, and
+# lengths and angles within MAX_GEOMETRY_ROUNDING: pi/2 written as 1.5708 is 3.7e-6 off, and errors
+# of axes add up. An error of 1e-5 rad in an axis of a FER changes a torque by at most 8e-4 N m,
+# one of 1e-5 m by at most 3e-3 N m.
+MAX_TEXT_ROUNDING, MAX_GEOMETRY_ROUNDING = 1e-6, 1e-5
 
 
-class _Pair(NamedTuple):
+class _ValuePair(NamedTuple):
     """A parameter's values of the first and of the second arm, NaN if an arm states none."""
 
     name: str
@@ -103,19 +103,19 @@ class _Differences:
     def __init__(self, first: ArmDescription, second: ArmDescription, gravity: ArrayLike) -> None:
         self.first, self.second, self.all = first, second, list[Difference]()
         text = second.urdf is not None
-        self._rounding = TEXT_ROUNDING if text else _EQUALITY_TOLERANCE
-        self._room = GEOMETRY_ROUNDING if text else _EQUALITY_TOLERANCE
+        self._rounding = MAX_TEXT_ROUNDING if text else _EQUALITY_TOLERANCE
+        self._room = MAX_GEOMETRY_ROUNDING if text else _EQUALITY_TOLERANCE
         # A URDF's arm may have no link with the name of a flange.
         self._has_flange = second.urdf is None or not second.urdf.tip_is_guess
         self._probe = TorqueProbe(first, gravity)
-        self.here, self.there = (ArmInSpace.of(one) for one in (first, second))
+        self.here, self.there = (ArmInSpace.at_zero(one) for one in (first, second))
         self.together = self._probe.effect(self.there, self.here, other=second)
 
     def _add(
         self,
         kind: str,
         place: str,
-        pairs: Sequence[_Pair],
+        pairs: Sequence[_ValuePair],
         changed: ArmInSpace | None = None,
         other: ArmDescription | None = None,
     ) -> bool:
@@ -133,7 +133,7 @@ class _Differences:
             self.all.append(Difference(kind, place, name, first, second, unit, effect))
         return bool(differing)
 
-    def _are_equal(self, pair: _Pair) -> bool:
+    def _are_equal(self, pair: _ValuePair) -> bool:
         """Return whether the two values of a pair are equal within rounding."""
         _, _, a, b, is_geometric = pair
         if isinstance(a, str) or isinstance(b, str):
@@ -147,7 +147,7 @@ class _Differences:
         here, there = self.here, self.there
         against = False
         if joint.kind is not its.kind:
-            kinds = [_Pair('kind', '', joint.kind.value, its.kind.value)]
+            kinds = [_ValuePair('kind', '', joint.kind.value, its.kind.value)]
             self._add('geometry', name, kinds, here.with_joint(i, there, 'twists'))
         else:
             motion = common_motion(here, there, i, self._room, flange=self._has_flange)
@@ -156,11 +156,11 @@ class _Differences:
             here = self.here
             against = bool(here.axis(i)[0] @ there.axis(i)[0] < 0.0)
         if against:
-            signs = [_Pair('direction of the axis', '', '+', '-')]
+            signs = [_ValuePair('direction of the axis', '', '+', '-')]
             backwards = replace(here, twists=-here.twists)
             self._add('geometry', name, signs, here.with_joint(i, backwards, 'twists'))
         unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
-        rotors = [_Pair('rotor inertia', unit, joint.rotor_inertia, its.rotor_inertia)]
+        rotors = [_ValuePair('rotor inertia', unit, joint.rotor_inertia, its.rotor_inertia)]
         self._add('geometry', name, rotors, here.with_joint(i, there, 'rotor_inertias'))
         inertias = [*_inertia_pairs(here.inertias[i], there.inertias[i])]
         self._add('link', name, inertias, here.with_joint(i, there, 'inertias'))
@@ -171,7 +171,7 @@ class _Differences:
 
     def _moves_link(self, motion: Array | None, i: int) -> bool:
         """Return whether moving the link along or about the joint axis explains its difference."""
-        moved = self.here if motion is None else self.here.moved(motion, i)
+        moved = self.here if motion is None else self.here.with_moved_joints(motion, i)
         here, brought = (
             all(map(self._are_equal, _inertia_pairs(one.inertias[i], self.there.inertias[i])))
             for one in (self.here, moved)
@@ -187,7 +187,7 @@ class _Differences:
             pairs = _vector_pairs('axis', '', d, e) + _vector_pairs('axis position', 'm', p, q)
             self._add('geometry', name, pairs, changed)
             return
-        changed = self.here.moved(motion, i)
+        changed = self.here.with_moved_joints(motion, i)
         pairs = _vector_pairs('position', 'm', p, motion[:3, :3] @ p + motion[:3, 3])
         pairs += _vector_pairs('turn about', 'rad', np.zeros(3), log3(motion[:3, :3]))
         self._add('geometry', name if i else 'base', pairs, changed)
@@ -206,17 +206,17 @@ class _Differences:
         """Add the differences of friction, of models of one kind for each joint and element."""
         frictions, names = (self.first.friction, self.second.friction), self.first.joint_names
         one, other = map(_friction_model, frictions)
-        kinds = [_Pair('friction model', '', one, other)]
+        kinds = [_ValuePair('friction model', '', one, other)]
         if self._add('friction', 'arm', kinds, other=self.second) or frictions[0] is None:
             return
-        found = dict[str, list[_Pair]]()
+        found = dict[str, list[_ValuePair]]()
         for part in fields(frictions[0]):  # type: ignore[arg-type]
             if part.init and part.name not in ('covariance', 'reach'):  # reach: in the model
                 values = [np.asarray(getattr(each, part.name)) for each in frictions]
                 for at in np.ndindex(values[0].shape):  # columns are joints, rows slip elements
                     element = ''.join(f'[{k + 1}]' for k in at[:-1])
                     here, there = (each.item(at) for each in values)
-                    pair = _Pair(f'friction {part.name}{element}', '', here, there)
+                    pair = _ValuePair(f'friction {part.name}{element}', '', here, there)
                     found.setdefault(names[at[-1]] if at else 'arm', []).append(pair)
         for place, pairs in found.items():
             self._add('friction', place, pairs, other=self.second)
@@ -229,16 +229,16 @@ def _friction_model(friction: object) -> str:
     return f'{type(friction).__name__}{elements}' if friction else 'none'
 
 
-def _limit_pairs(one: JointLimits, other: JointLimits) -> Iterator[_Pair]:
+def _limit_pairs(one: JointLimits, other: JointLimits) -> Iterator[_ValuePair]:
     """Yield a pair of values for each limit of two joints; a limit that is not stated is NaN."""
     for (name, a), b in zip(vars(one).items(), vars(other).values()):
         first, second = (math.nan if value is None else value for value in (a, b))
-        yield _Pair(f'limit {name}', '', first, second)
+        yield _ValuePair(f'limit {name}', '', first, second)
 
 
-def _inertia_pairs(one: LinkInertia, other: LinkInertia) -> Iterator[_Pair]:
+def _inertia_pairs(one: LinkInertia, other: LinkInertia) -> Iterator[_ValuePair]:
     """Yield a pair for each inertial parameter, about the centre of mass if both have mass."""
-    yield _Pair('mass', 'kg', one.mass, other.mass)
+    yield _ValuePair('mass', 'kg', one.mass, other.mass)
     vector, name, unit = 'center_of_mass', 'centre of mass', 'm'
     tensor, about = 'inertia_at_center_of_mass', 'the centre of mass'
     if not (one.mass and other.mass):
@@ -247,10 +247,10 @@ def _inertia_pairs(one: LinkInertia, other: LinkInertia) -> Iterator[_Pair]:
     yield from _vector_pairs(name, unit, *(getattr(link, vector) for link in (one, other)))
     six = (six_from_tensor(getattr(link, tensor)).tolist() for link in (one, other))
     for axes, a, b in zip(TENSOR_ORDER, *six):
-        yield _Pair(f'inertia {axes} about {about}', 'kg m^2', a, b)
+        yield _ValuePair(f'inertia {axes} about {about}', 'kg m^2', a, b)
 
 
-def _vector_pairs(name: str, unit: str, first: Array, second: Array) -> list[_Pair]:
+def _vector_pairs(name: str, unit: str, first: Array, second: Array) -> list[_ValuePair]:
     """Return a pair for each component of two vectors of the geometry."""
     pairs = zip('xyz', first.tolist(), second.tolist())
-    return [_Pair(f'{name} {axis}', unit, a, b, True) for axis, a, b in pairs]
+    return [_ValuePair(f'{name} {axis}', unit, a, b, True) for axis, a, b in pairs]

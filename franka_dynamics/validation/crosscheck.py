@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Comparison of independent formulations of an arm's dynamics.
+Compares independent formulations of an arm's dynamics.
 
 `compare_formulations` compares all QUANTITIES by default. `crosscheck`, which the node runs
 whenever it is configured, compares the frames and the terms of the node's torques. They allow
@@ -68,7 +68,7 @@ QUANTITIES = (
     ComparedQuantity('kinetic_energy', 2, 'J'),
     ComparedQuantity('potential_energy', 1, 'J'),
 )
-_SLOWED = 2.0**-20  # a power of two, by which velocities are multiplied without rounding
+_SLOWDOWN_RATIO = 2.0**-20  # a power of two, by which velocities are multiplied without rounding
 # The quantities that `crosscheck` compares: the frames, and the terms of the node's torques.
 _NODE_QUANTITIES = 'frames', 'mass_matrix', 'coriolis', 'gravity', 'inverse_dynamics'
 
@@ -166,7 +166,7 @@ class CrosscheckResult:
             differing = ', '.join(f'{one}' for one in self.urdf if not one.passed)
             urdf = self.description.urdf
             found.append(
-                f"It differs from {urdf.words.reader}'s own reading of {urdf.source} in "
+                f"It differs from {urdf.terms.reader}'s own reading of {urdf.source} in "
                 f'{differing}.'
             )
         return tuple(found)
@@ -215,7 +215,7 @@ def compare_formulations(
         If there are no states.
 
     """
-    return _compare(
+    return _compare_models(
         as_description(description), gravity, count, seed, tuple(FORMULATIONS), QUANTITIES
     )
 
@@ -231,10 +231,10 @@ def crosscheck(
     """
     names = ('Pinocchio', 'Newton-Euler')
     quantities = [one for one in QUANTITIES if one.name in _NODE_QUANTITIES]
-    return _compare(as_description(description), gravity, count, seed, names, quantities)
+    return _compare_models(as_description(description), gravity, count, seed, names, quantities)
 
 
-def _compare(
+def _compare_models(
     description: ArmDescription,
     gravity: ArrayLike,
     count: int,
@@ -242,7 +242,7 @@ def _compare(
     names: Sequence[str],
     quantities: Sequence[ComparedQuantity],
 ) -> CrosscheckResult:
-    """Compare some formulations, of which the first is the reference, in some quantities."""
+    """Return differences of the named formulations from the first of them."""
     if count < 1:
         raise SettingsError(f'count is {count}; a comparison needs at least one random state.')
     states = sample_states(description, count, seed)
@@ -253,11 +253,11 @@ def _compare(
     sizes = {'N m': torque, 'N m s': torque / fastest}
     differences = {}
     for quantity in quantities:
-        expected = _by_state(reference, quantity, states, reference)
+        expected = _evaluate(reference, quantity, states, reference)
         size = sizes.get(quantity.unit, float(np.abs(expected).max())) or 1.0
         differences[quantity.name] = {
             name: float(
-                (np.abs(_by_state(model, quantity, states, reference) - expected) / size).max()
+                (np.abs(_evaluate(model, quantity, states, reference) - expected) / size).max()
             )
             for name, model in zip(names[1:], others)
         }
@@ -266,7 +266,7 @@ def _compare(
     return CrosscheckResult(description, fall, count, seed, names[0], differences, urdf)
 
 
-def _by_state(
+def _evaluate(
     model: DynamicsModel,
     quantity: ComparedQuantity,
     states: JointStates,
@@ -283,7 +283,7 @@ def _by_state(
     method = getattr(model, quantity.name)
     values = np.asarray(method(*states[: quantity.inputs]))
     if quantity.name == 'coriolis':
-        slow = method(states.q, _SLOWED * states.dq) / _SLOWED**2
+        slow = method(states.q, _SLOWDOWN_RATIO * states.dq) / _SLOWDOWN_RATIO**2
         values = np.stack((values, slow), axis=1)
     if quantity.name == 'forward_dynamics':
         values = np.einsum('sij,sj->si', reference_model.mass_matrix(states.q), values)

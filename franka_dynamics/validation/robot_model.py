@@ -39,7 +39,7 @@ POSE_SUBJECT = 'pose of the end effector'
 # libfranka waits for ever for a robot that another client is connected to, so a child process,
 # which can be ended, connects first. The child repeats the connection if a busy machine misses the
 # first state, for which libfranka waits a second.
-_PROBE = """
+_PROBE_SCRIPT = """
 import sys, pylibfranka
 while True:
     try:
@@ -78,7 +78,7 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
         import pylibfranka
     try:
         answer = subprocess.run(
-            [sys.executable, '-c', _PROBE, address],
+            [sys.executable, '-c', _PROBE_SCRIPT, address],
             timeout=timeout,
             capture_output=True,
             text=True,
@@ -168,7 +168,7 @@ def compare_with_robot(
         f'the robot reports {np.round(base, 2).tolist()} m/s^2',
         not base.any() or bool(np.abs(base - GRAVITY).max() <= MAX_GRAVITY_DIFFERENCE_M_S2),
     )
-    return [*(_difference(arm, *terms) for terms in compared), pose, base_gravity]
+    return [*(_largest_difference(arm, *terms) for terms in compared), pose, base_gravity]
 
 
 def _terms_of_robot(state: Any, robot: Any, q: Array, dq: Array) -> tuple[Array, ...]:
@@ -195,7 +195,7 @@ def _jacobian_of_tool(model: PinocchioModel, q: Array, tool: Array) -> Array:
     return jacobian
 
 
-def _difference(
+def _largest_difference(
     arm: ArmDescription, subject: str, unit: str, most: Any, theirs: Array, own: Array
 ) -> RobotDifference:
     """Return the largest difference of a term; `most` None: MAX_ROBOT_MODEL_DIFFERENCE_RATIO."""

@@ -32,7 +32,7 @@ from ..urdf.pinocchio_reading import pinocchio_model
 # or a torque by some 1e-11 of its size for each joint.
 MAX_READING_DIFFERENCE_RATIO = 1e-9
 STATE_COUNT = 50
-_TINY = 1e-12  # smallest size that a difference is compared with, of an arm without mass
+_MIN_SIZE = 1e-12  # smallest size that a difference is compared with, of an arm without mass
 
 
 def urdf_terms(
@@ -144,7 +144,7 @@ def compare_with_urdf(
     found = []
     for quantity, unit, scale, own, other in rows:
         error = np.abs(own - other)
-        size = max(scale, float(np.abs(other).max()), _TINY)
+        size = max(scale, float(np.abs(other).max()), _MIN_SIZE)
         worst = np.unravel_index(np.argmax(error), error.shape)
         joint = description.joint_names[int(worst[1])] if unit != 'm' else ''
         found.append(UrdfDifference(quantity, unit, float(error[worst] / size), size, joint))
@@ -152,7 +152,7 @@ def compare_with_urdf(
 
 
 # What MuJoCo adds to the dynamics of rigid bodies, as its model names it.
-_LEFT_OUT = tuple(
+_LEFT_OUT_FIELDS = tuple(
     'dof_armature dof_damping dof_dampingpoly dof_frictionloss jnt_stiffness jnt_stiffnesspoly '
     'body_gravcomp tendon_armature tendon_damping tendon_dampingpoly tendon_stiffness '
     'tendon_stiffnesspoly actuator_damping actuator_dampingpoly'.split()
@@ -172,8 +172,8 @@ def mjcf_terms(
 
     urdf = description.urdf
     assert urdf is not None
-    model = _compiled(mujoco, urdf.mjcf, urdf.source)
-    for name in _LEFT_OUT:
+    model = _compiled_mjcf(mujoco, urdf.mjcf, urdf.source)
+    for name in _LEFT_OUT_FIELDS:
         if hasattr(model, name):  # MuJoCo 3 has no polynomials
             getattr(model, name)[:] = 0.0
     model.opt.density = model.opt.viscosity = 0.0
@@ -217,7 +217,7 @@ def _tip_of(model: Any, data: Any, name: str) -> Any:
     return data.site(name if name in sites else name.rstrip('_').removesuffix('_site'))
 
 
-def _compiled(mujoco: Any, mjcf: str, source: str) -> Any:
+def _compiled_mjcf(mujoco: Any, mjcf: str, source: str) -> Any:
     """Return MuJoCo's model of an MJCF, by path or text, without geoms that lack their file."""
     model, spec = mujoco.MjModel, mujoco.MjSpec
     text = mjcf.lstrip().startswith('<')

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A difference between two descriptions of an arm, and its effect on joint torques."""
+"""Computes how differences between two arm descriptions change joint torques."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..arm.friction import friction_along
 from ..dynamics.derivatives import tree_motion
 from ..dynamics.model import gravity_vector
 from ..dynamics.sampling import sample_states
-from ..errors import apart
+from ..errors import distinct_texts
 from ..typing import Array, ArrayLike
 
 # Torque differences up to MAX_TORQUE_ROUNDING_RATIO, relative to the largest torque, are
 # rounding errors.
 MAX_TORQUE_ROUNDING_RATIO = 1e-11
-_STATES = 200
-_PATH_SAMPLES, _PATH_STEP_S = 500, 0.01
+_STATE_COUNT = 200
+_PATH_SAMPLE_COUNT, _PATH_STEP_S = 500, 0.01
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class JointEffect:
             return 'none in any motion'
         return (
             f'up to {self.largest:.3g} N m (at {self.joint}), {self.rms:.3g} N m rms over '
-            f'the joint vector, at {_STATES} random states within the limits'
+            f'the joint vector, at {_STATE_COUNT} random states within the limits'
         )
 
 
@@ -82,7 +82,7 @@ class Difference:
         effect = 'no effect on torque'
         if self.has_effect:
             effect = f'torque changes by up to {self.torque_effect:.3g} N m'
-        here, there = apart(self.first, self.second, 6)
+        here, there = distinct_texts(self.first, self.second, 6)
         return (
             f'{self.place}: {self.parameter} is {there} instead of {here}'
             f'{f" [{self.unit}]" if self.unit else ""}; {effect}'
@@ -101,8 +101,8 @@ class TorqueProbe:
 
     def __init__(self, first: ArmDescription, gravity: ArrayLike) -> None:
         self._first, self._gravity = first, gravity_vector(gravity)
-        self._states = sample_states(first, _STATES)
-        largest = np.abs(self._torque(ArmInSpace.of(first))).max()
+        self._states = sample_states(first, _STATE_COUNT)
+        largest = np.abs(self._torque(ArmInSpace.at_zero(first))).max()
         self._floor = MAX_TORQUE_ROUNDING_RATIO * float(largest)
 
     def effect(
@@ -110,7 +110,7 @@ class TorqueProbe:
     ) -> JointEffect:
         """Return the change of torques from `arm` to `changed`, and to the friction of `other`."""
         rigid = self._torque(changed) - self._torque(arm)
-        change = np.vstack([rigid, np.zeros((_PATH_SAMPLES, self._first.n))])
+        change = np.vstack([rigid, np.zeros((_PATH_SAMPLE_COUNT, self._first.n))])
         if other is not None:
             change += self._friction(other) - self._friction(self._first)
         change[np.abs(change) <= self._floor] = 0.0
@@ -118,7 +118,7 @@ class TorqueProbe:
         return JointEffect(
             float(worst.max()),
             self._first.joint_names[int(worst.argmax())],
-            float(np.sqrt(np.mean(np.sum(change[:_STATES] ** 2, axis=1)))),
+            float(np.sqrt(np.mean(np.sum(change[:_STATE_COUNT] ** 2, axis=1)))),
         )
 
     def _torque(self, arm: ArmInSpace) -> Array:
@@ -128,9 +128,9 @@ class TorqueProbe:
     def _friction(self, arm: ArmDescription) -> Array:
         """Return an arm's friction torque at the random states, then along a path."""
         if arm.friction is None:
-            return np.zeros((_STATES + _PATH_SAMPLES, arm.n))
-        amplitude = np.geomspace(1e-3, 1.0, _PATH_SAMPLES)  # [rad or m]
-        sine = np.sin(np.linspace(0.0, 16.0 * math.tau, _PATH_SAMPLES))
+            return np.zeros((_STATE_COUNT + _PATH_SAMPLE_COUNT, arm.n))
+        amplitude = np.geomspace(1e-3, 1.0, _PATH_SAMPLE_COUNT)  # [rad or m]
+        sine = np.sin(np.linspace(0.0, 16.0 * math.tau, _PATH_SAMPLE_COUNT))
         q = np.outer(amplitude * sine, np.ones(arm.n))
         along = friction_along(arm.friction, q, np.gradient(q, _PATH_STEP_S, axis=0))
         return np.vstack([arm.friction.torque(self._states.dq), along])

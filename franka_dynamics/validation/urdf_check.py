@@ -22,13 +22,13 @@ from ..arm import ArmDescription, Joint
 from ..arm.arm_file import is_urdf_text
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
-from ..errors import listed, UrdfError, UrdfMismatchError
+from ..errors import name_list, UrdfError, UrdfMismatchError
 from ..typing import ArrayLike
 from ..urdf.arm_choice import find_flange
 from ..urdf.reading import parse_urdf, read_document
 from ..urdf.serial_chain import read_chain, SerialChain
 
-UNKNOWN = 'unknown'
+UNKNOWN_NAME = 'unknown'
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +52,13 @@ class UrdfVerdict:
 
     @property
     def inertial_set(self) -> str:
-        """Name of the published inertial set that the URDF's links have, or UNKNOWN."""
-        return self.nearest.known.inertial_set if self.nearest and self.same else UNKNOWN
+        """Name of the published inertial set that the URDF's links have, or 'unknown'."""
+        return self.nearest.known.inertial_set if self.nearest and self.same else UNKNOWN_NAME
 
     @property
     def hand_in_urdf(self) -> str:
-        """Name of the hand whose inertia the URDF includes, 'none' without one, or UNKNOWN."""
-        return self.nearest.known.hand if self.nearest and self.same else UNKNOWN
+        """Name of the hand whose inertia the URDF includes, 'none' without one, or 'unknown'."""
+        return self.nearest.known.hand if self.nearest and self.same else UNKNOWN_NAME
 
     def summary(self) -> str:
         """Return one sentence on an accepted URDF: what it agrees with, and how closely."""
@@ -75,7 +75,8 @@ class UrdfVerdict:
         )
 
 
-_EXACT = 1e-6  # [kg, kg m or kg m^2] largest difference from a published set without a note
+# [kg, kg m or kg m^2] Largest difference from a published set without a note.
+_MAX_EXACT_DISTANCE = 1e-6
 # [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
 # mounting of the arm affects one in this mounting.
 _TILTED_GRAVITY = (3.0, -5.0, -7.9)
@@ -146,13 +147,15 @@ def checked_arm_from_urdf(
     known = replace(reference, links=nearest.known.links, hand=nearest.known.hand)
     found = compare_descriptions(known, arm, gravity)
     if found.geometry:
-        _refuse(UrdfVerdict(source, reference.name, findings=found.geometry, notes=chain.notes))
+        _raise_mismatch(
+            UrdfVerdict(source, reference.name, findings=found.geometry, notes=chain.notes)
+        )
     same, findings, notes = _inertial_findings(nearest, found, accept_unknown_inertials)
     joints, limit_notes = _tighter_limits(arm, reference)
     notes += *chain.torque_notes, *chain.notes, *limit_notes, *find_flange(chain).notes
     verdict = UrdfVerdict(source, reference.name, nearest, same, findings, notes)
     if findings:
-        _refuse(verdict)
+        _raise_mismatch(verdict)
     inertials, hand = verdict.inertial_set, verdict.hand_in_urdf
     arm = replace(arm, joints=joints, notes=reference.notes, inertial_set=inertials, hand=hand)
     unphysical = tuple(f'{sentence}.' for sentence in arm.inconsistencies())
@@ -211,12 +214,12 @@ def _inertial_findings(
     if findings and accept_unknown and not impossible:
         notes = [*(f'{one} Accepted.' for one in findings), *notes]
         findings = []
-    if not findings and nearest.distance > _EXACT:
+    if not findings and nearest.distance > _MAX_EXACT_DISTANCE:
         notes.append(f'The difference to {nearest} acts on torques: {found.together}.')
     return same, tuple(findings), tuple(notes)
 
 
-def _refuse(verdict: UrdfVerdict) -> None:
+def _raise_mismatch(verdict: UrdfVerdict) -> None:
     """Raise UrdfMismatchError with the verdict's first finding and the number of others."""
     others, more = len(verdict.findings) - 1, ''
     if others:
@@ -231,7 +234,7 @@ def _refuse(verdict: UrdfVerdict) -> None:
 
 def _require_masses(chain: SerialChain) -> None:
     """Raise UrdfError for links of the arm without mass."""
-    document, words = chain.document, chain.document.words
+    document, words = chain.document, chain.document.terms
     if massless := ', '.join(map(repr, chain.massless_links)):
         raise document.error(
             f'{words.link} {massless} without mass: there is no {words.inertial} in it, nor in '
@@ -247,10 +250,11 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
         """Return whether a link or joint belongs to a hand, by its name."""
         return name.endswith('hand') or 'finger' in name
 
-    hand = [name for name in (*chain.tools, *chain.held) if of_hand(name)]
-    if hand and not any(of_hand(body) for body in chain.bodies[chain.joints[-1].child]):
+    hand = [name for name in (*chain.tool_links, *chain.held) if of_hand(name)]
+    if hand and not any(of_hand(body) for body in chain.links_with_mass[chain.joints[-1].child]):
         raise chain.document.error(
-            f'{listed(hand)} of a hand have no mass: there is no {chain.document.words.inertial}. '
+            f'{name_list(hand)} of a hand have no mass: there is no '
+            f'{chain.document.terms.inertial}. '
             "Give it, or state the hand's absence (hand: none)."
         )
 

@@ -19,7 +19,7 @@ from ..arm.hand_file import NO_HAND
 from ..arm.shapes import load_hand_shapes, load_shapes
 from ..errors import FrankaDynamicsError
 from ..typing import Array
-from ..urdf.writer import add, urdf_text
+from ..urdf.writer import add_tag, urdf_text
 
 _MAX_CHARACTERS = 300  # characters of a library's error message
 _PACKAGE = re.compile(r'package://([^/"\']+)/')
@@ -66,8 +66,8 @@ def arm_meshes(arm: ArmDescription) -> ArmMeshes:
     for link in robot.iter('link') if installed else ():
         number = re.search(r'link[0-7]$', str(link.get('name')))
         if number:
-            geometry = add(add(link, 'visual'), 'geometry')
-            add(geometry, 'mesh', filename=f'package://{folder}/visual/{number[0]}.dae')
+            geometry = add_tag(add_tag(link, 'visual'), 'geometry')
+            add_tag(geometry, 'mesh', filename=f'package://{folder}/visual/{number[0]}.dae')
     return _read_meshes(ElementTree.tostring(robot, encoding='unicode'), arm.joint_names, shares)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from franka_dynamics.arm import LinkInertia, load, load_hand
 from franka_dynamics.arm.bodies import Box, Cylinder
-from franka_dynamics.arm.consistency import nearest_physical, repaired
+from franka_dynamics.arm.consistency import nearest_physical, repaired_arm
 from franka_dynamics.arm.inertia import six_from_tensor
 from franka_dynamics.arm_io import save
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
@@ -138,7 +138,7 @@ def test_the_table_is_written_only_repaired_and_says_so():
 
 def test_a_repair_beyond_the_rounding_is_refused():
     with refuses(InertiaError, 'fer_joint2', '-1.78e-05', 'at most 1e-06 does not fix'):
-        repaired(replace(load('fer', 'ledezma2021'), rounding=1e-6))
+        repaired_arm(replace(load('fer', 'ledezma2021'), rounding=1e-6))
 
 
 def test_a_table_of_centres_of_mass_is_not_repaired(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from franka_dynamics.arm import LinkInertia
-from franka_dynamics.dynamics.body_tree import BASE, BodyTree
+from franka_dynamics.dynamics.body_tree import BASE_BODY, BodyTree
 from franka_dynamics.dynamics.closed_chain import ClosedChain, Loop
 from franka_dynamics.dynamics.closed_chain_derivatives import (
     motor_derivatives,
@@ -45,7 +45,9 @@ def planar_four_bar(crank, coupler, rocker, ground):
     placements, coupler_end = np.tile(np.eye(4), (4, 1, 1)), np.eye(4)
     placements[:, 0, 3] = 0.0, crank, ground, rocker
     coupler_end[0, 3] = coupler
-    tree = BodyTree((BASE, 0, BASE, 2), placements, [TURN_Z] * 4, [LinkInertia.zero()] * 4)
+    tree = BodyTree(
+        (BASE_BODY, 0, BASE_BODY, 2), placements, [TURN_Z] * 4, [LinkInertia.zero()] * 4
+    )
     return ClosedChain(tree, (0,), [Loop(1, 3, 'planar_xy', first_frame=coupler_end)])
 
 

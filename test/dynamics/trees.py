@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import expm
 
 from franka_dynamics.arm import Convention, JointKind
-from franka_dynamics.dynamics.body_tree import BASE, BodyTree
+from franka_dynamics.dynamics.body_tree import BASE_BODY, BodyTree
 from franka_dynamics.identification.base_parameters import GRAVITY_BASIS_M_S2, NO_GRAVITY
 from franka_dynamics.spatial import exp3, joint_twist
 
@@ -70,7 +70,7 @@ def slow_dynamics(tree, eta, q, dq, ddq, gravity, tool_wrench):
     for i, parent in enumerate(tree.parents):
         correction = expm(hat6(eta[i]))
         twist = correction @ hat6(tree.twists[i]) @ inv(correction)
-        root = parent == BASE
+        root = parent == BASE_BODY
         before = (np.eye(4) if root else poses[parent]) @ tree.placements[i]
         poses.append(before @ expm(twist * q[i]))
         J.append(before @ twist @ inv(before))
@@ -85,7 +85,7 @@ def slow_dynamics(tree, eta, q, dq, ddq, gravity, tool_wrench):
     pull[3] = -pull[:, 3]
     F[tree.tool_body] = F[tree.tool_body] - tool @ pull @ tool.T
     for i in reversed(range(n)):
-        if tree.parents[i] != BASE:
+        if tree.parents[i] != BASE_BODY:
             F[tree.parents[i]] = F[tree.parents[i]] + F[i]
     poses, backs = np.array(poses), inv(poses)
     return {
@@ -126,8 +126,8 @@ def random_tree_of_rows(seed, *, special=0.6, branching=0.5):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 9))
     arm, other = (make_random_arm([seed, k], n=n, special=special) for k in (0, 1))
-    parents = [BASE] + [
-        int(rng.integers(BASE, i)) if rng.random() < branching else i - 1 for i in range(1, n)
+    parents = [BASE_BODY] + [
+        int(rng.integers(BASE_BODY, i)) if rng.random() < branching else i - 1 for i in range(1, n)
     ]
     placements = [
         replace(before.row, a=0.0, alpha=0.0).transform(Convention.MODIFIED)

@@ -11,7 +11,7 @@ import sympy as sp
 from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointKind, load
 from franka_dynamics.arm.dh_conversion import in_modified_convention
 from franka_dynamics.codegen.chain import with_axes_along_z
-from franka_dynamics.dynamics.body_tree import BASE
+from franka_dynamics.dynamics.body_tree import BASE_BODY
 from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.regressor import parameter_names, parameter_vector
@@ -88,7 +88,7 @@ def test_a_random_trees_base_parameters_keep_its_torques(seed):
 
 
 def test_joints_along_any_axis_of_their_bodies_are_regrouped():
-    tree = random_tree(4, (BASE, 0, 1, 1, 0, BASE, 5))
+    tree = random_tree(4, (BASE_BODY, 0, 1, 1, 0, BASE_BODY, 5))
     states = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 12, tree.n))
     expected = tree_motion(tree, *states)
     found, moved = base_parameters(tree), with_axes_along_z(tree)

@@ -19,8 +19,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from franka_dynamics.control.feedforward import Feedforward
 from franka_dynamics.control.request import MAX_POINT_COUNT
 from franka_dynamics.errors import (
-    apart,
     DescriptionError,
+    distinct_texts,
     JointStateError,
     ReferenceRefusedError,
     SettingsError,
@@ -346,7 +346,7 @@ def test_words_outside_those_for_ros_are_refused_with_the_usage(node, words, cap
 
 
 def test_numbers_that_differ_are_shown_with_digits_that_tell_them_apart():
-    assert apart(0.5, 0.25) == ('0.5', '0.25')
-    assert apart(1.5704, 1.57) == ('1.5704', '1.57')
-    assert apart(0.1, np.nextafter(0.1, 0.0)) != ('0.1', '0.1')
-    assert apart(0.1, 0.1) == ('0.1', '0.1')
+    assert distinct_texts(0.5, 0.25) == ('0.5', '0.25')
+    assert distinct_texts(1.5704, 1.57) == ('1.5704', '1.57')
+    assert distinct_texts(0.1, np.nextafter(0.1, 0.0)) != ('0.1', '0.1')
+    assert distinct_texts(0.1, 0.1) == ('0.1', '0.1')

@@ -14,7 +14,7 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, UnreachableError
 from franka_dynamics.rpr.kinematics import RprKinematics
-from franka_dynamics.rpr.symbolic import as_text, rpr_report
+from franka_dynamics.rpr.symbolic import python_text, rpr_report
 
 from ..agreement import refuses
 
@@ -156,7 +156,7 @@ def symbols():
 
 
 def test_every_line_of_the_report_is_what_the_formulations_say():
-    text = compile(as_text(rpr_report()), 'rpr_report.py', 'exec')
+    text = compile(python_text(rpr_report()), 'rpr_report.py', 'exec')
     model, box = PinocchioModel(ARM), np.diag(ARM.links[1].inertia_at_center_of_mass)
     # At these positions w and C3 are positive.
     bounds = [-3.0, -0.2, -1.4], [3.0, 0.3, 1.4]

@@ -12,7 +12,7 @@ from franka_dynamics import crosscheck, import_urdf
 from franka_dynamics.arm import Convention, LinkInertia, load
 from franka_dynamics.errors import UrdfError
 from franka_dynamics.urdf.arm_choice import find_chains, gripper_joints
-from franka_dynamics.urdf.importer import names_in
+from franka_dynamics.urdf.importer import joint_names_in
 from franka_dynamics.urdf.reading import parse_urdf
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import urdf_text
@@ -107,7 +107,7 @@ def test_fingers_get_notes_of_what_is_held_and_what_left_out():
     assert gripper_joints(parse_urdf(text)) == ('finger_joint1', 'finger_joint2')
     noted = [note.split(':')[0] for note in (*chain.torque_notes, *chain.notes)]
     assert noted == ['finger_joint1 at 0, finger_joint2 at 0', 'other_joint1']
-    assert set(chain.tools) == {'fer_link7', 'fer_link8', 'fer_hand', 'tcp'}
+    assert set(chain.tool_links) == {'fer_link7', 'fer_link8', 'fer_hand', 'tcp'}
 
 
 def test_a_held_joint_stands_at_its_limit_nearest_zero():
@@ -160,7 +160,7 @@ def test_a_body_of_inertia_without_mass_counts():
     chain, bare = read_chain(text, NAMES), read_chain(FER, NAMES)
     added = (chain.inertia('fer_link3') - bare.inertia('fer_link3')).inertia
     np.testing.assert_allclose(added, 0.5 * np.eye(3), rtol=0.0, atol=ROUNDING)
-    assert 'rotor' in chain.bodies['fer_link3']
+    assert 'rotor' in chain.links_with_mass['fer_link3']
     empty = without(FER, "link[@name='fer_link7']", 'inertial')
     assert read_chain(empty, NAMES).massless_links == ('fer_link7',)
     text = empty.replace('<link name="fer_link7">', f'<link name="fer_link7">{ROTOR}')
@@ -194,13 +194,13 @@ FR3 = urdf_text(load('fr3'))
     ],
 )
 def test_an_arms_names_in_a_urdf_have_any_prefix_or_are_those_of_its_chain(text, arm, first):
-    names = names_in(parse_urdf(text), load(arm))
+    names = joint_names_in(parse_urdf(text), load(arm))
     assert (names[0], len(names)) == (first, 7)
 
 
 def test_an_arm_of_more_joints_than_the_urdf_has_is_refused():
     with refuses(UrdfError, 'fer 7', 'rpr_joint1, rpr_joint2, rpr_joint3'):
-        names_in(parse_urdf(urdf_text(load('rpr'))), load('fer'))
+        joint_names_in(parse_urdf(urdf_text(load('rpr'))), load('fer'))
 
 
 TEXTS = [urdf_text(load(name)) for name in ('fer', 'rpr')]

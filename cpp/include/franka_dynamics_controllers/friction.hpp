@@ -36,7 +36,7 @@ public:
   /// Update the elements' state for measured positions q [rad] at the time `stamp` [s].
   void follow(const Arm & arm, double stamp, const Vector & q) noexcept
   {
-    if (followed_ && !(stamp - stamp_ >= 0.0 && stamp - stamp_ <= kMaxGapS)) {restart();}
+    if (followed_ && !(stamp - stamp_ >= 0.0 && stamp - stamp_ <= kMaxStateGapS)) {restart();}
     for (std::size_t e = 0; followed_ && e < arm.friction.elements; ++e) {
       for (std::size_t i = 0; i < arm.n(); ++i) {
         const double step = (q[i] - q_[i]) / arm.friction.reach[e];
