@@ -6,15 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from franka_dynamics.arm import (
-    ArmDescription,
-    Convention,
-    DHRow,
-    Joint,
-    JointKind,
-    JointLimits,
-    LinkInertia,
-)
+import franka_dynamics as fd
+from franka_dynamics.arm import Convention, DHRow, Joint, JointKind, JointLimits
 from franka_dynamics.spatial import exp3
 
 TWISTS = (0.0, np.pi / 2, -np.pi / 2, np.pi, np.pi / 4, 0.3)
@@ -44,7 +37,7 @@ def random_arm(rng, *, joints=None, convention=None, kinds=_KINDS):
     base = np.eye(4)
     base[:3, :3], base[:3, 3] = exp3(rng.normal(size=3)), rng.uniform(-0.5, 0.5, 3)
     moving = tuple(_joint(rng, i, kinds) for i in range(n))
-    return ArmDescription(
+    return fd.ArmDescription(
         name='random',
         convention=chosen,
         joints=moving,
@@ -69,7 +62,7 @@ def _joint(rng, i, kinds):
 def of_points(masses, points):
     """Return the inertia of point masses: sums of m, m r and m (|r|^2 1 - r r^T)."""
     inertia = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, points))
-    return LinkInertia(masses.sum(), masses @ points, inertia)
+    return fd.LinkInertia(masses.sum(), masses @ points, inertia)
 
 
 def random_link(rng):
@@ -162,7 +155,7 @@ def drawn_around(arm, seed, *, size=0.1):
         spread[3, 3] = np.sqrt(1.0 + size * rng.uniform(-1.0, 1.0))
         pseudo = spread @ link.pseudo_inertia() @ spread.T
         second = 0.5 * (pseudo[:3, :3] + pseudo[:3, :3].T)
-        return LinkInertia(pseudo[3, 3], pseudo[:3, 3], np.trace(second) * np.eye(3) - second)
+        return fd.LinkInertia(pseudo[3, 3], pseudo[:3, 3], np.trace(second) * np.eye(3) - second)
 
     return arm.map_links(drawn)
 

@@ -11,13 +11,10 @@ import numpy as np
 import pytest
 import yaml
 
+import franka_dynamics as fd
 from franka_dynamics.arm import (
-    available_arms,
-    available_sets,
     JointKind,
     JointLimits,
-    LinkInertia,
-    load,
     MaxwellSlipFriction,
     SigmoidFriction,
     strict_yaml,
@@ -25,7 +22,6 @@ from franka_dynamics.arm import (
 )
 from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.arm.units import unit_questions
-from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 
@@ -79,7 +75,7 @@ def write(tmp_path, content, name='arm.yaml'):
 
 
 def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
-    arm = load(write(tmp_path, VALID), prefix='left_')
+    arm = fd.load(write(tmp_path, VALID), prefix='left_')
     assert arm.joint_names == ('left_shoulder', 'left_slide')
     assert [joint.kind for joint in arm.joints] == [JointKind.REVOLUTE, JointKind.PRISMATIC]
     assert (arm.joints[0].row.d, arm.joints[1].row.alpha) == (0.3, -np.pi / 2)
@@ -95,12 +91,12 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
 def test_a_refusal_says_the_line_and_a_changed_file_is_read_anew(tmp_path):
     file = write(tmp_path, VALID)
     text = file.read_text()
-    assert load(file).n == 2
+    assert fd.load(file).n == 2
     file.write_text(text.replace('mass: 2.0', 'mass: -2.0'))
     os.utime(file, ns=(1, 1))  # a file system's clock may be coarser than this test
     line = text.split('\n').index('      mass: 2.0') + 1
     with refuses(DescriptionError, f'line {line}: inertial', 'links[2].mass'):
-        load(file)
+        fd.load(file)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +104,7 @@ def test_a_refusal_says_the_line_and_a_changed_file_is_read_anew(tmp_path):
     [('pi', np.pi), ('-pi/2', -np.pi / 2), ('3*pi/4', 3 * np.pi / 4), ('- .5 pi', -np.pi / 2)],
 )
 def test_given_an_angle_when_read_then_it_is_in_radians(text, expected, tmp_path):
-    arm = load(write(tmp_path, changed('joints.1.dh.alpha', text)))
+    arm = fd.load(write(tmp_path, changed('joints.1.dh.alpha', text)))
     assert arm.joints[1].row.alpha == pytest.approx(expected, rel=1e-14, abs=0.0)
 
 
@@ -155,16 +151,16 @@ EFFORTS = {'effort': [87, 87, 87, 87, 12, 12, 12], 'effort_rate': [1000.0] * 7}
     ],
 )
 def test_a_shipped_arms_limits_are_frankas(arm, published):
-    assert {field: load(arm).limit(field).tolist() for field in published} == published
+    assert {field: fd.load(arm).limit(field).tolist() for field in published} == published
 
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
 def test_states_fill_an_arms_limits_and_stay_within(arm):
-    description = load(arm)
+    description = fd.load(arm)
     velocity, acceleration = description.limit('velocity'), description.limit('acceleration')
     low = [description.limit('lower'), -velocity, -acceleration]
     high = [description.limit('upper'), velocity, acceleration]
-    states = np.swapaxes(sample_states(description, 2000, 0), 0, 1)
+    states = np.swapaxes(fd.sample_states(description, 2000, 0), 0, 1)
     assert states.shape == (2000, 3, 7)
     # Of 2,000 uniform draws the extremes miss the ends by 1 % with probability 2e-9.
     least, most = ((end - low) / np.subtract(high, low) for end in (states.min(0), states.max(0)))
@@ -189,24 +185,24 @@ def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text,
 
 
 def test_the_weight_of_an_arm_that_slides_without_limits_has_no_bound():
-    rpr = load('rpr')
+    rpr = fd.load('rpr')
     strong = with_joint(rpr, 0, limits=replace(rpr.joints[0].limits, effort=3000.0))
     assert unit_questions(strong)
     assert not unit_questions(with_joint(strong, 1, limits=JointLimits()))
 
 
 ROUNDING = 1e-14  # a rotated base is written as roll, pitch and yaw; all other numbers are exact
-N, FER = 7, load('fer')
+N, FER = 7, fd.load('fer')
 
 
 def written_and_read(arm, tmp_path):
     path = tmp_path / 'arm.yaml'
     path.write_text(arm_file_text(arm), encoding='utf-8')
-    return load(path)
+    return fd.load(path)
 
 
 SHIPPED = [
-    *((arm, name, 'as_listed') for arm in available_arms() for name in available_sets(arm)),
+    *((arm, name, 'as_listed') for arm in fd.available_arms() for name in fd.available_sets(arm)),
     *(('fr3', 'franka_description', hand) for hand in ('none', 'franka_hand')),
 ]
 
@@ -218,7 +214,7 @@ def assert_every_field_returns(arm, tmp_path):
 
 @pytest.mark.parametrize(('name', 'inertial_set', 'hand'), SHIPPED)
 def test_a_saved_shipped_arm_returns_in_every_field(name, inertial_set, hand, tmp_path):
-    assert_every_field_returns(load(name, inertial_set, hand=hand), tmp_path)
+    assert_every_field_returns(fd.load(name, inertial_set, hand=hand), tmp_path)
 
 
 def random(seed, low, high, *shape):
@@ -253,7 +249,7 @@ def test_any_limits_and_friction_return_from_a_saved_arm(friction, limits, tmp_p
         replace(joint, limits=limits, rotor_inertia=1e-5 * i) for i, joint in enumerate(FER.joints)
     )
     arm = replace(FER, home=None, friction=friction, joints=tuple(joints), repairs=('moved',))
-    arm = arm.with_payload(LinkInertia(0.5, np.array([0.0, 0.01, 0.05]), 0.01 * np.eye(3)))
+    arm = arm.with_payload(fd.LinkInertia(0.5, np.array([0.0, 0.01, 0.05]), 0.01 * np.eye(3)))
     assert_every_field_returns(arm, tmp_path)
 
 
@@ -268,6 +264,6 @@ def test_a_turned_base_returns_from_a_saved_arm(rpy, tmp_path):
     'name', ['1e5', '08', '010', '0x1F', '1:30', 'yes', '.5', '1_0', '-3', 'a: b']
 )
 def test_names_that_yaml_could_take_for_something_else_are_read_back(name, tmp_path):
-    arm = replace(with_joint(load('rpr'), 0, name=name), inertial_set=name, source=name)
+    arm = replace(with_joint(fd.load('rpr'), 0, name=name), inertial_set=name, source=name)
     found = written_and_read(arm, tmp_path)
     assert (found.inertial_set, found.source, found.joint_names[0]) == (name, name, name)

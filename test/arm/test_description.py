@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.arm import Convention, JointLimits, LinkInertia, load
+from franka_dynamics.arm import Convention, JointLimits
 from franka_dynamics.arm.dh_conversion import in_modified_convention
 from franka_dynamics.arm.inertia import six_from_tensor
 from franka_dynamics.arm.units import unit_questions
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, UrdfWarning
 
 from ..agreement import assert_near, refuses
@@ -23,7 +21,7 @@ from ..arms import random_arm, with_joint, with_link
 
 @pytest.mark.parametrize('distance', [0.15, 0.0, -0.2])
 def test_fr3_velocity_bounds_near_and_beyond_limits_are_frankas_formula(distance):
-    arm = load('fr3')
+    arm = fd.load('fr3')
     off = np.array([0.6599, 0.2517, 0.2000, 0.3533, 0.5757, 0.4878, 0.4628])
     dec = np.array([6, 2.585, 3.5, 4, 17, 5.5, 17])
     braking = np.maximum(0.0, -off + np.sqrt(2.0 * dec * max(distance, 0.0)))
@@ -38,10 +36,10 @@ def test_fr3_velocity_bounds_near_and_beyond_limits_are_frankas_formula(distance
 )
 def test_a_heavy_ball_of_more_than_osmiums_density_is_named(mass, density, count):
     radius = (mass / density / (4.0 / 3.0 * np.pi)) ** (1.0 / 3.0)
-    ball = LinkInertia.from_center_of_mass(
+    ball = fd.LinkInertia.from_center_of_mass(
         mass, (0.1, 0.2, -0.3), 0.4 * mass * radius**2 * np.eye(3)
     )
-    rpr = load('rpr')
+    rpr = fd.load('rpr')
     found = with_link(rpr, 1, ball).inconsistencies()
     assert len(found) == count
     assert all(f'behind {rpr.joint_names[1]} is denser than any metal' in one for one in found)
@@ -49,7 +47,7 @@ def test_a_heavy_ball_of_more_than_osmiums_density_is_named(mass, density, count
 
 @pytest.mark.parametrize('name', ['fer', 'fr3', 'stanford'])
 def test_arms_are_equal_by_value_and_hash_alike(name):
-    arm, again = load(name), load(name)
+    arm, again = fd.load(name), fd.load(name)
     assert arm == again and hash(arm) == hash(again) and len({arm, again}) == 1
     other = with_link(arm, 0, arm.links[1])
     assert arm != other and arm != replace(arm, name='another') and arm != name
@@ -80,19 +78,19 @@ def test_rows_made_modified_keep_torques_and_flange(seed):
     arm = replace(arm, flange=replace(arm.flange, a=0.0, alpha=0.0))
     other = in_modified_convention(arm)
     assert other.convention is Convention.MODIFIED
-    states = sample_states(arm, 10, seed)
+    states = fd.sample_states(arm, 10, seed)
     assert_near(
-        NewtonEulerModel(other).inverse_dynamics(*states),
-        NewtonEulerModel(arm).inverse_dynamics(*states),
+        fd.NewtonEulerModel(other).inverse_dynamics(*states),
+        fd.NewtonEulerModel(arm).inverse_dynamics(*states),
         ATOL,
     )
-    poses, others = (NewtonEulerModel(one).frames(states.q)[:, -1] for one in (arm, other))
+    poses, others = (fd.NewtonEulerModel(one).frames(states.q)[:, -1] for one in (arm, other))
     np.testing.assert_allclose(others, poses, rtol=0.0, atol=ATOL)
 
 
 @pytest.mark.parametrize(('lower', 'upper'), [(5.0, np.inf), (-np.inf, -4.0), (-1.0, np.inf)])
 def test_states_lie_within_a_limit_at_one_end(lower, upper):
-    states = sample_states(with_joint(load('rpr'), 0, limits=JointLimits(lower, upper)), 500)
+    states = fd.sample_states(with_joint(fd.load('rpr'), 0, limits=JointLimits(lower, upper)), 500)
     drawn = states.q[:, 0]
     assert lower <= drawn.min() and drawn.max() <= upper
     assert 2.0 < np.ptp(drawn) < 10.0
@@ -121,7 +119,7 @@ def in_millimetres(arm):
 
 def in_grams(arm):
     return arm.map_links(
-        lambda one: LinkInertia.from_center_of_mass(
+        lambda one: fd.LinkInertia.from_center_of_mass(
             1e3 * one.mass, one.center_of_mass, six_from_tensor(one.inertia_at_center_of_mass)
         )
     )

@@ -7,14 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load, load_hand
+from franka_dynamics.arm import LinkInertia, load, load_hand, payload
 from franka_dynamics.arm.arm_file import arm_file_text
-from franka_dynamics.arm.payload import (
-    desk_json,
-    payload_array,
-    payload_parameter_text,
-    read_payload,
-)
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
 HAND = """name: mine
@@ -72,17 +66,17 @@ def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):
     # The hand's centre of mass has only positive coordinates.
     hand, center = load_hand('franka_hand'), np.array([-0.01, 0.02, -0.03])
     body = LinkInertia.from_center_of_mass(0.2, center, np.zeros(6))
-    np.testing.assert_allclose(payload_array(body)[1:4], center, rtol=1e-12)
-    numbers = payload_array(hand)
+    np.testing.assert_allclose(payload.payload_array(body)[1:4], center, rtol=1e-12)
+    numbers = payload.payload_array(hand)
     path = tmp_path / 'payload.yaml'
-    path.write_text(payload_parameter_text(numbers, 'a hand'))
+    path.write_text(payload.payload_parameter_text(numbers, 'a hand'))
     for given in (str(path), ','.join(str(value) for value in numbers)):
-        found = payload_array(read_payload(given))
+        found = payload.payload_array(payload.read_payload(given))
         # The file has nine digits.
         np.testing.assert_allclose(found, numbers, rtol=1e-8, atol=1e-12)
     point = LinkInertia.from_center_of_mass(0.2, (0.0, 0.0, 0.05), np.zeros(6))
-    assert read_payload('0.2,0,0,0.05') == point
-    assert read_payload('100,0,0,0.06').mass == 100.0  # the largest
+    assert payload.read_payload('0.2,0,0,0.05') == point
+    assert payload.read_payload('100,0,0,0.06').mass == 100.0  # the largest
 
 
 # xx, xy, xz, yy, yz, zz [kg m^2]; off-diagonal elements show a wrong order.
@@ -101,7 +95,7 @@ EXAMPLE = {
 
 def test_the_file_has_frankas_own_examples_fields_types_and_numbers():
     name = 'ee-my gripper (left)'
-    content = json.loads(desk_json(np.array([0.9, 0.0, 0.0, 0.057, *SIX]), name))
+    content = json.loads(payload.desk_json(np.array([0.9, 0.0, 0.0, 0.057, *SIX]), name))
     tensor = np.reshape(content['inertia'], (3, 3), order='F')
     np.testing.assert_array_equal(tensor[np.triu_indices(3)], SIX)
     np.testing.assert_array_equal(tensor, tensor.T)
@@ -128,7 +122,7 @@ def test_it_is_read_as_a_hand_and_as_a_payload(desk_file):
         0.9, (0, 0, 0.057), [[0.002, 1e-4, 0], [1e-4, 0.003, 0], [0, 0, 0.004]]
     )
     path = desk_file()
-    assert load_hand(path) == read_payload(path) == expected
+    assert load_hand(path) == payload.read_payload(path) == expected
     bare, carrying = load('fr3', hand='none'), load('fr3', hand=path)
     assert carrying.links[-1] == bare.with_payload(expected).links[-1]
     assert carrying.hand == path
@@ -139,6 +133,6 @@ def test_it_is_read_as_a_hand_and_as_a_payload(desk_file):
 
 def test_an_inertia_may_be_unsymmetric_by_rounding(desk_file):
     tensor = [*EXAMPLE['inertia'][:3], 1.0000000001e-4, *EXAMPLE['inertia'][4:]]
-    found = read_payload(desk_file(inertia=tensor)).parameters()
-    expected = read_payload(desk_file()).parameters()
+    found = payload.read_payload(desk_file(inertia=tensor)).parameters()
+    expected = payload.read_payload(desk_file()).parameters()
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=0.0)

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 
+from franka_dynamics import errors
 from franka_dynamics.arm import (
     ArmDescription,
     Convention,
@@ -27,15 +28,6 @@ from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.arm_io import save
 from franka_dynamics.dynamics.sampling import sample_states
-from franka_dynamics.errors import (
-    DescriptionError,
-    FrictionError,
-    InertiaError,
-    JointVectorError,
-    MissingDependencyError,
-    SettingsError,
-    UnknownArmError,
-)
 from franka_dynamics.names import REPAIR_TO_NEAREST
 from franka_dynamics.resources import share_directory
 from franka_dynamics.validation.compare_files import compare
@@ -140,7 +132,7 @@ IN_FILES = [
 @pytest.mark.parametrize(('read', 'name', 'content', 'named'), IN_FILES)
 def test_a_file_at_fault_is_refused_by_its_path_and_field(read, name, content, named, tmp_path):
     path = write(tmp_path, content, name)
-    with refuses((DescriptionError, InertiaError), path, *named):
+    with refuses((errors.DescriptionError, errors.InertiaError), path, *named):
         read(str(path))
 
 
@@ -162,7 +154,7 @@ UNWRITABLE = [
 
 @pytest.mark.parametrize(('arm', 'named'), [(arm, named) for arm, *named in UNWRITABLE])
 def test_what_load_would_refuse_is_not_written(arm, named, tmp_path):
-    with refuses(DescriptionError, *named):
+    with refuses(errors.DescriptionError, *named):
         save(arm, tmp_path / 'arm.yaml')
     assert not [*tmp_path.iterdir()]
 
@@ -190,17 +182,17 @@ SCALED, LOPSIDED = np.diag([1.0, 1.0, 2.0, 1.0]), [[1, 0.1, 0], [0, 1, 0], [0, 0
 NO_NUMBERS = ('1', 'heavy', '1,2,3,nan', '1_0,0,0,0', '1' * 5000)
 NUMBERS = ('A payload, mass, x, y, z, xx, ', 'must be finite numbers')
 CALLS = {
-    UnknownArmError: [
+    errors.UnknownArmError: [
         (lambda: load('ur5'), "'ur5'", 'fer, fr3, fr3v2, fr3v2_1, '),
         (lambda: load('fer', 'gaz'), "'gaz'", 'gaz2019, ledezma'),
         (lambda: load('fer', hand='claw'), "'claw'", 'franka_hand, '),
     ],
-    SettingsError: [
+    errors.SettingsError: [
         (lambda: sample_states('fer', -1), '-1'),
         (lambda: sample_states('fer', 1, seed=-1), 'seed is -1'),
         (lambda: compare_formulations('fer', count=0), 'count is 0'),
     ],
-    DescriptionError: [
+    errors.DescriptionError: [
         (lambda: load('/no.yaml'), '/no.yaml does not exist'),
         (lambda: mapping('/'), '/ cannot be read'),
         *((lambda f=f: read_payload(f), f) for f in ('/no.yaml', '/no.json')),
@@ -220,7 +212,7 @@ CALLS = {
             for f in ('a', 'alpha', 'd', 'theta')
         ),
     ],
-    InertiaError: [
+    errors.InertiaError: [
         *(
             (lambda text=text: read_payload(text), *names)
             for text, *names in (
@@ -238,7 +230,7 @@ CALLS = {
         (lambda: LinkInertia.zero().expressed_in(np.diag([1, 1, -1, 1])), 'R a rotation'),
         (lambda: rounded('franka_description'), 'behind fer_joint4', 'add `rounding`'),
     ],
-    FrictionError: [
+    errors.FrictionError: [
         (lambda: SigmoidFriction(D, SLOPE[:6], D), 'slope of a friction model', 'of shape (7,)'),
         (lambda: SigmoidFriction(AMPLITUDE, SLOPE, [*D[:6], np.nan]), 'offset of a friction'),
         (lambda: friction_of_ones(width=0.0), 'width ', 'is 0.0'),
@@ -247,7 +239,7 @@ CALLS = {
         (lambda: replace(MODEL, covariance=[np.eye(4)] * 2), 'covariance ', '(2, 5, 5)'),
         (lambda: friction_of_ones(covariance=-np.ones((1, 3, 3))), 'joint 1', 'semidefinite'),
     ],
-    JointVectorError: [
+    errors.JointVectorError: [
         (lambda dq=dq: FER.friction.torque(dq), 'expected (..., 7)')
         for dq in (0.1, np.zeros(6), np.zeros((7, 3)))
     ]
@@ -269,5 +261,5 @@ def test_a_value_at_fault_is_refused_by_its_name(error, call, named):
 
 def test_a_repair_without_its_solver_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, 'clarabel', None)
-    with refuses(MissingDependencyError, "pip install '.[identify]'"):
+    with refuses(errors.MissingDependencyError, "pip install '.[identify]'"):
         rounded('ledezma2021')

@@ -13,35 +13,14 @@ import weakref
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import (
-    ArmDescription,
-    Convention,
-    DHRow,
-    Joint,
-    JointKind,
-    LinkInertia,
-    load,
-)
+import franka_dynamics as fd
+from franka_dynamics import errors
+from franka_dynamics.arm import Convention, DHRow, Joint, JointKind
 from franka_dynamics.batch import batch_model, kernel
-from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.kernel import MIN_STATES_PER_THREAD
-from franka_dynamics.batch.traced_model import TracedModel
-from franka_dynamics.codegen.equations import customised_equations
 from franka_dynamics.codegen.options import Quantity
 from franka_dynamics.codegen.quantities import INPUT_ARRAYS
-from franka_dynamics.dynamics.derivatives import dynamics_derivatives
 from franka_dynamics.dynamics.model import REFERENCE_FRAMES
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.regressor import torque_regressor
-from franka_dynamics.dynamics.sampling import sample_states
-from franka_dynamics.errors import (
-    BaseParameterError,
-    FrameError,
-    InertiaError,
-    JointVectorError,
-    SettingsError,
-)
-from franka_dynamics.identification.base_parameters import base_parameters
 from franka_dynamics.validation.crosscheck import FORMULATIONS
 
 from ..agreement import assert_close, differences, refuses
@@ -55,8 +34,8 @@ TILTED = (1.0, -2.0, -9.0)
 ATOL_SLOPES = 1e-7  # 1e-8 measured for forward dynamics, 8e-12 for all else
 COUNT = 77  # not a whole number of vectors
 ARMS = {
-    'fer': load('fer'),
-    'stanford': with_rotors(load('stanford')),
+    'fer': fd.load('fer'),
+    'stanford': with_rotors(fd.load('stanford')),
     'skew, standard': random_arm(2, convention=Convention.STANDARD),
     'one joint': random_arm(5, n=1),
 }
@@ -81,9 +60,9 @@ def engine(request, monkeypatch):
 every_arm = pytest.mark.parametrize(
     ('name', 'kind', 'engine'),
     [
-        *((name, BatchModel, 'compiled') for name in ARMS),
-        *((name, BatchModel, 'columns') for name in ('stanford', 'one joint')),
-        ('stanford', functools.partial(TracedModel, xp=np), 'compiled'),
+        *((name, fd.BatchModel, 'compiled') for name in ARMS),
+        *((name, fd.BatchModel, 'columns') for name in ('stanford', 'one joint')),
+        ('stanford', functools.partial(fd.TracedModel, xp=np), 'compiled'),
     ],
     indirect=['engine'],
 )
@@ -91,7 +70,7 @@ every_arm = pytest.mark.parametrize(
 
 @pytest.fixture
 def fer(engine):
-    return BatchModel(load('fer'))
+    return fd.BatchModel(fd.load('fer'))
 
 
 # The methods of `Model`, how many of (q, dq, ddq) they take, and their bounds.
@@ -118,8 +97,8 @@ METHODS = {
 @every_arm
 def test_every_method_of_any_arm_agrees_with_pinocchio(name, kind, engine):
     description = ARMS[name]
-    states = sample_states(description, COUNT, seed=2)
-    own, model = kind(description, gravity=TILTED), PinocchioModel(description, TILTED)
+    states = fd.sample_states(description, COUNT, seed=2)
+    own, model = kind(description, gravity=TILTED), fd.Model(description, TILTED)
     for method, (count, bound) in METHODS.items():
         found, expected = (
             np.asarray(getattr(one, method)(*states[:count])) for one in (own, model)
@@ -130,7 +109,7 @@ def test_every_method_of_any_arm_agrees_with_pinocchio(name, kind, engine):
         calls += [('jacobian', states.q, frame, axes) for axes in REFERENCE_FRAMES]
         for method, *given in calls:
             assert_close(*(getattr(one, method)(*given) for one in (own, model)), RTOL)
-    columns = base_parameters(description, TILTED, rotor_inertia=False).columns[2::-1]
+    columns = fd.base_parameters(description, TILTED, rotor_inertia=False).columns[2::-1]
     found, expected = (one.regressor(*states, columns=columns) for one in (own, model))
     assert_close(found, expected, RTOL)
     wrench = np.array([3.0, -4.0, 5.0, 0.6, -0.7, 0.8])
@@ -143,12 +122,12 @@ def test_every_method_of_any_arm_agrees_with_pinocchio(name, kind, engine):
 def test_any_number_of_states_has_pinocchios_torques_however_far_they_turned(engine, count):
     # Vectors hold 2 to 16 states; the last vector may hold fewer. Many states take two threads.
     arm = ARMS['fer']
-    q, dq, ddq = sample_states(arm, count, seed=13)
+    q, dq, ddq = fd.sample_states(arm, count, seed=13)
     q[1::2] = np.random.default_rng(15).uniform(-1e6, 1e6, q[1::2].shape)
-    found = BatchModel(arm, threads=3).inverse_dynamics(q, dq, ddq)
-    expected = PinocchioModel(arm).inverse_dynamics(q, dq, ddq)
+    found = fd.BatchModel(arm, threads=3).inverse_dynamics(q, dq, ddq)
+    expected = fd.Model(arm).inverse_dynamics(q, dq, ddq)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL_FRANKA)
-    serial = BatchModel(arm, threads=1).inverse_dynamics(q, dq, ddq)
+    serial = fd.BatchModel(arm, threads=1).inverse_dynamics(q, dq, ddq)
     np.testing.assert_array_equal(found, serial)
 
 
@@ -157,12 +136,12 @@ def test_any_value_that_is_not_finite_makes_its_torques_nan_alone(bad, engine):
     # One value of one state at a time, each joint's position, velocity and acceleration.
     description = ARMS['stanford']
     count = 3 * description.n
-    states = np.array(sample_states(description, count + 1, seed=14))
-    model = BatchModel(description, TILTED)
+    states = np.array(fd.sample_states(description, count + 1, seed=14))
+    model = fd.BatchModel(description, TILTED)
     clean = model.inverse_dynamics(*states)
     for row in range(count):
         states[row % 3, row, row // 3] = bad
-    for one in (model, PinocchioModel(description, TILTED), TracedModel(description, np, TILTED)):
+    for one in (model, fd.Model(description, TILTED), fd.TracedModel(description, np, TILTED)):
         with np.errstate(invalid='ignore'):  # NumPy warns of what it traces
             found = one.inverse_dynamics(*states)
         assert np.isnan(found[:count]).all()
@@ -171,7 +150,7 @@ def test_any_value_that_is_not_finite_makes_its_torques_nan_alone(bad, engine):
 
 
 def test_a_wrench_that_is_not_finite_makes_its_torques_nan_alone(fer):
-    states, wrench = sample_states(fer.description, 4, seed=1), np.ones((4, 6))
+    states, wrench = fd.sample_states(fer.description, 4, seed=1), np.ones((4, 6))
     wrench[2, 1] = np.inf
     for method in ('inverse_dynamics', 'forward_dynamics'):
         found = getattr(fer, method)(*states, wrench)
@@ -180,16 +159,16 @@ def test_a_wrench_that_is_not_finite_makes_its_torques_nan_alone(fer):
 
 @pytest.mark.parametrize(('quantity', 'count'), [('gravity', 2), ('coriolis', 1)])
 def test_another_number_of_arrays_than_a_quantity_has_is_refused(quantity, count):
-    for model in (BatchModel('fer'), TracedModel('fer', np)):
-        with refuses(JointVectorError, quantity, f'{count} arrays'):
+    for model in (fd.BatchModel('fer'), fd.TracedModel('fer', np)):
+        with refuses(errors.JointVectorError, quantity, f'{count} arrays'):
             model.evaluate(quantity, *np.zeros((count, 3, 7)))
 
 
 @pytest.mark.parametrize('quantity', ['nonsense', '', None, 3, ['gravity'], {}])
 @pytest.mark.parametrize('count', [0, 1])
 def test_a_quantity_that_does_not_exist_is_refused(quantity, count):
-    for model in (BatchModel('fer'), TracedModel('fer', np)):
-        with refuses(SettingsError, repr(quantity), 'gravity, coriolis'):
+    for model in (fd.BatchModel('fer'), fd.TracedModel('fer', np)):
+        with refuses(errors.SettingsError, repr(quantity), 'gravity, coriolis'):
             model.evaluate(quantity, *np.zeros((count, 3, 7)))
 
 
@@ -198,10 +177,10 @@ def test_columns_that_do_not_exist_are_refused(fer, columns):
     states = np.zeros((3, 2, 7))
     for call in (
         lambda: fer.regressor(*states, columns=columns),
-        lambda: torque_regressor(fer.description, *states, columns=columns),
-        lambda: customised_equations(fer.description, Quantity.REGRESSOR, columns=columns),
+        lambda: fd.torque_regressor(fer.description, *states, columns=columns),
+        lambda: fd.customised_equations(fer.description, Quantity.REGRESSOR, columns=columns),
     ):
-        with refuses(BaseParameterError, np.ravel(columns)[0], '0 to 69'):
+        with refuses(errors.BaseParameterError, np.ravel(columns)[0], '0 to 69'):
             call()
 
 
@@ -211,9 +190,9 @@ def test_positions_beyond_the_reduction_of_angles_give_nan_there(kind, far):
     q = np.full((9, 7), far / 10, kind)  # the sum over the joints is bounded
     q[1, 4] = 0.3 * far
     q[3, 2], q[5, 6] = 1.3 * far, -np.finfo(kind).max
-    found, beyond = BatchModel(arm).flange_pose(q), [3, 5]
+    found, beyond = fd.BatchModel(arm).flange_pose(q), [3, 5]
     assert np.isnan(found[beyond]).all()
-    expected = PinocchioModel(arm).flange_pose(q.astype(float))
+    expected = fd.Model(arm).flange_pose(q.astype(float))
     bound = 50 * np.finfo(kind).eps
     np.testing.assert_allclose(
         np.delete(found, beyond, 0), np.delete(expected, beyond, 0), rtol=0.0, atol=bound
@@ -228,7 +207,7 @@ class Exchanged:
 
 
 def test_memory_layout_and_real_type_do_not_change_the_result(fer):
-    q, dq, ddq = sample_states(fer.description, COUNT, seed=7)
+    q, dq, ddq = fd.sample_states(fer.description, COUNT, seed=7)
     expected = fer.inverse_dynamics(q, dq, ddq)
     strided = np.full((2 * COUNT, 9), np.nan)
     strided[::2, 1:8] = dq
@@ -292,32 +271,32 @@ TAU = 'inverse_dynamics'
     ],
 )
 def test_a_wrong_argument_is_named(method, arguments, names):
-    with refuses(JointVectorError, *names):
-        getattr(BatchModel('fer'), method)(*arguments)
-    with refuses(JointVectorError, names[0]):
-        getattr(TracedModel('fer', np), method)(*arguments)
+    with refuses(errors.JointVectorError, *names):
+        getattr(fd.BatchModel('fer'), method)(*arguments)
+    with refuses(errors.JointVectorError, names[0]):
+        getattr(fd.TracedModel('fer', np), method)(*arguments)
 
 
 def test_what_cannot_be_traced_is_refused():
     for q in (np.zeros((4, 6)), [0.0] * 7, np.zeros(7, dtype=int)):
-        with refuses(JointVectorError, 'q '):
-            TracedModel('fer', np).gravity(q)
-    with refuses(JointVectorError, 'math', 'stack'):
-        TracedModel(load('fer'), __import__('math'))
+        with refuses(errors.JointVectorError, 'q '):
+            fd.TracedModel('fer', np).gravity(q)
+    with refuses(errors.JointVectorError, 'math', 'stack'):
+        fd.TracedModel(fd.load('fer'), __import__('math'))
 
 
-@pytest.mark.parametrize('kind', [BatchModel, *FORMULATIONS.values()])
+@pytest.mark.parametrize('kind', [fd.BatchModel, *FORMULATIONS.values()])
 def test_gravity_that_is_no_vector_and_no_threads_are_refused_when_built(kind):
     given = [{'gravity': (0.0, 0.0)}, {'gravity': (0.0, 0.0, np.nan)}]
     for one in (
-        [*given, *({'threads': x} for x in (0, 2.5, True))] if kind is BatchModel else given
+        [*given, *({'threads': x} for x in (0, 2.5, True))] if kind is fd.BatchModel else given
     ):
-        with refuses(JointVectorError, *one):
-            kind(load('rpr'), **one)
+        with refuses(errors.JointVectorError, *one):
+            kind(fd.load('rpr'), **one)
 
 
 def test_a_model_that_has_run_can_be_pickled():
-    model = BatchModel(load('rpr'), TILTED, threads=1)
+    model = fd.BatchModel(fd.load('rpr'), TILTED, threads=1)
     q = np.linspace(-1.0, 1.0, 6).reshape(2, 3)
     expected = model.gravity(q)
     again = pickle.loads(pickle.dumps(model))
@@ -341,10 +320,10 @@ SLOPES = [one for one in Quantity if one not in (Quantity.DERIVATIVES, OF_SIX_JO
     indirect=['engine'],
 )
 def test_slopes_are_central_differences(quantity, engine):
-    description = with_rotors(load('rpr'))
-    model = BatchModel(description, TILTED)
+    description = with_rotors(fd.load('rpr'))
+    model = fd.BatchModel(description, TILTED)
     names = INPUT_ARRAYS[quantity]
-    states = np.array(sample_states(description, 5, seed=16))[: len(names)]
+    states = np.array(fd.sample_states(description, 5, seed=16))[: len(names)]
 
     def moved(change):
         return model.evaluate(quantity, *states + change.reshape(len(names), 1, description.n))
@@ -366,9 +345,9 @@ def float32_bounds(name):
 @pytest.mark.parametrize('quantity', [one for one in Quantity if one is not OF_SIX_JOINTS])
 def test_float32_stays_float32_within_the_pages_bounds(quantity):
     arm = ARMS['fer']
-    arrays = sample_states(arm, 1003)[: len(INPUT_ARRAYS[quantity])]
+    arrays = fd.sample_states(arm, 1003)[: len(INPUT_ARRAYS[quantity])]
     given = [array.astype(np.float32) for array in arrays]
-    bounds, model = float32_bounds(quantity.value), BatchModel(arm)
+    bounds, model = float32_bounds(quantity.value), fd.BatchModel(arm)
     derivatives = (False,) if quantity in SLOW_SLOPES else (False, True)
     for bound, sloped in zip(bounds, derivatives):
         found = model.evaluate(quantity, *given, derivatives=sloped)
@@ -379,7 +358,7 @@ def test_float32_stays_float32_within_the_pages_bounds(quantity):
 
 
 def test_operational_space_inertia_in_float32_has_the_digits_that_a_posture_leaves():
-    model, q = BatchModel('fr3'), sample_states(load('fr3'), 1000).q.astype(np.float32)
+    model, q = fd.BatchModel('fr3'), fd.sample_states(fd.load('fr3'), 1000).q.astype(np.float32)
     found, expected = (model.operational_space_inertia(x) for x in (q, q.astype(float)))
     largest = np.abs(expected).max(axis=(1, 2))
     error = np.abs(found - expected).max(axis=(1, 2)) / largest
@@ -390,8 +369,8 @@ def test_operational_space_inertia_in_float32_has_the_digits_that_a_posture_leav
 
 def test_one_vector_goes_with_many(fer):
     # The same shapes as of `Model`: leading axes broadcast.
-    q, dq, ddq = sample_states(fer.description, 3, seed=4)
-    model = PinocchioModel(fer.description)
+    q, dq, ddq = fd.sample_states(fer.description, 3, seed=4)
+    model = fd.Model(fer.description)
     for states in ((q[0], dq, ddq), (q, dq[0], ddq[:, None]), (q[:, None], dq, ddq[0])):
         expected = model.inverse_dynamics(*states)
         found = fer.inverse_dynamics(*states)
@@ -400,21 +379,21 @@ def test_one_vector_goes_with_many(fer):
 
 
 @pytest.mark.parametrize('frame', [9, 'hand', True, [4]])
-@pytest.mark.parametrize('kind', [BatchModel, functools.partial(TracedModel, xp=np)])
+@pytest.mark.parametrize('kind', [fd.BatchModel, functools.partial(fd.TracedModel, xp=np)])
 def test_a_frame_that_an_arm_does_not_have_is_refused_by_name(kind, frame):
-    model = kind(load('fer'))
+    model = kind(fd.load('fer'))
     for call in (model.jacobian, model.frame_pose, model.operational_space_inertia):
-        with refuses(FrameError, repr(frame)):
+        with refuses(errors.FrameError, repr(frame)):
             call(ROWS, frame)
-    with refuses(FrameError, 'BODY'):
+    with refuses(errors.FrameError, 'BODY'):
         model.jacobian(ROWS, 1, 'BODY')
 
 
 @pytest.mark.parametrize('frame', ['flange', 'fr3_hand_tcp', 7])
 def test_operational_space_inertia_at_a_frame_is_nan_where_a_posture_is_singular(engine, frame):
-    arm = load('fr3', hand='franka_hand')
-    model, q = BatchModel(arm), sample_states(arm, COUNT, seed=3).q.copy()
-    expected = PinocchioModel(arm).operational_space_inertia(q, frame)
+    arm = fd.load('fr3', hand='franka_hand')
+    model, q = fd.BatchModel(arm), fd.sample_states(arm, COUNT, seed=3).q.copy()
+    expected = fd.Model(arm).operational_space_inertia(q, frame)
     q[3] = 0.0  # stretched out, in which PinocchioModel raises
     found = model.operational_space_inertia(q, frame)
     assert np.isnan(found[3]).all()
@@ -425,19 +404,19 @@ def test_operational_space_inertia_at_a_frame_is_nan_where_a_posture_is_singular
 
 
 def test_an_inertia_at_a_frame_that_few_joints_move_is_refused():
-    with refuses(InertiaError, 'six'):
-        BatchModel('fr3').operational_space_inertia(ROWS, 5)
-    with refuses(InertiaError, 'six'):
-        BatchModel('rpr').operational_space_inertia(np.zeros(3))
-    arm = load('fer')
+    with refuses(errors.InertiaError, 'six'):
+        fd.BatchModel('fr3').operational_space_inertia(ROWS, 5)
+    with refuses(errors.InertiaError, 'six'):
+        fd.BatchModel('rpr').operational_space_inertia(np.zeros(3))
+    arm = fd.load('fer')
     rails = tuple(replace(joint, kind=JointKind.PRISMATIC) for joint in arm.joints)
-    with refuses(InertiaError, 'six'):  # joints, but none of them turns the frame
-        BatchModel(replace(arm, joints=rails)).operational_space_inertia(ROWS)
+    with refuses(errors.InertiaError, 'six'):  # joints, but none of them turns the frame
+        fd.BatchModel(replace(arm, joints=rails)).operational_space_inertia(ROWS)
 
 
 def test_machine_code_that_no_model_uses_is_given_back():
     pytest.importorskip('llvmlite', reason='the [batch] extra is not installed')
-    model = BatchModel(load('rpr'), (0.0, 0.0, -1.0))
+    model = fd.BatchModel(fd.load('rpr'), (0.0, 0.0, -1.0))
     model.gravity(np.zeros(3))
     (code,) = (weakref.ref(one._fill) for one in model._kernels.values())
     batch_model._kernel.cache_clear()
@@ -451,14 +430,14 @@ def test_a_tree_of_bodies_has_the_methods_of_an_arm():
     tree = random_tree_of_rows(105, special=0.9)
     assert tree.parents == (-1, 0, 0)
     q, dq, ddq = np.random.default_rng(2).uniform(-2.0, 2.0, (3, 35, tree.n))
-    model, poses = BatchModel(tree), tree.poses(q)
-    moving = dynamics_derivatives(tree, q, dq, ddq)
+    model, poses = fd.BatchModel(tree), tree.poses(q)
+    moving = fd.dynamics_derivatives(tree, q, dq, ddq)
     assert_close(model.inverse_dynamics(q, dq, ddq), moving.motion.tau)
     assert_close(model.forward_dynamics(q, dq, moving.motion.tau), ddq)  # the condition is 6
     slopes = model.inverse_dynamics_derivatives(q, dq, ddq)
     for own, other in zip(slopes, (moving.tau.by_q, moving.tau.by_dq, moving.tau.by_ddq)):
         assert_close(own, other)
-    assert_close(model.regressor(q, dq, ddq), torque_regressor(tree, q, dq, ddq))
+    assert_close(model.regressor(q, dq, ddq), fd.torque_regressor(tree, q, dq, ddq))
     tool = poses[:, tree.tool_body] @ tree.tool
     assert_close(model.frames(q), np.concatenate([poses, tool[:, None]], axis=1))
     for number, name in enumerate(tree.joint_names):
@@ -470,14 +449,14 @@ def test_a_tree_of_bodies_has_the_methods_of_an_arm():
 
 
 JOINT = Joint('joint', JointKind.REVOLUTE, DHRow())
-LINK = LinkInertia.from_center_of_mass(1.0, (0.1, 0.0, 0.0), np.zeros(6))
-HINGE = ArmDescription('hinge', Convention.MODIFIED, (JOINT,), (LINK,))
+LINK = fd.LinkInertia.from_center_of_mass(1.0, (0.1, 0.0, 0.0), np.zeros(6))
+HINGE = fd.ArmDescription('hinge', Convention.MODIFIED, (JOINT,), (LINK,))
 
 
 @pytest.mark.parametrize('kind', [np.float32, np.float64])
 def test_sine_and_cosine_are_within_an_ulp_over_many_turns(kind):
     angles = np.linspace(-20.0, 20.0, 100_001).astype(kind)
-    pose = BatchModel(HINGE).flange_pose(angles[:, None])
+    pose = fd.BatchModel(HINGE).flange_pose(angles[:, None])
     exact = angles.astype(np.longdouble)
     assert pose.dtype == kind
     # 0.55 ulp of 1 was measured in float32, 0.53 in float64.

@@ -9,13 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
+import franka_dynamics as fd
 from franka_dynamics.batch import batch_model
-from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.generated_model import Key
 from franka_dynamics.codegen.options import Quantity
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import JointVectorError, MissingDependencyError
 
 from . import gpu_stand_in
@@ -23,8 +20,8 @@ from ..agreement import assert_close, refuses
 from ..codegen import cuda_on_cpu
 
 pytestmark = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason='no g++ on the path')
-ARM = load('rpr')  # whose kernels are compiled in a second
-STATES = sample_states(ARM, 70, seed=1)
+ARM = fd.load('rpr')  # whose kernels are compiled in a second
+STATES = fd.sample_states(ARM, 70, seed=1)
 
 
 @pytest.fixture
@@ -41,7 +38,7 @@ def on_gpu(values, number=0):
 
 
 def test_cupy_arrays_stay_on_their_gpu_and_stream(core):
-    model, pinocchio = BatchModel(ARM), PinocchioModel(ARM)
+    model, pinocchio = fd.BatchModel(ARM), fd.Model(ARM)
     found = model.inverse_dynamics(*(on_gpu(x, 1) for x in STATES))
     assert type(found) is gpu_stand_in.ndarray and found.number == 1
     assert_close(np.asarray(found), pinocchio.inverse_dynamics(*STATES), 1e-11)
@@ -54,13 +51,13 @@ def test_cupy_arrays_stay_on_their_gpu_and_stream(core):
 )
 def test_cupy_arrays_have_the_methods_of_a_model(core, method):
     given = STATES[: 2 if method == 'kinetic_energy' else 1]
-    found = getattr(BatchModel(ARM), method)(*map(on_gpu, given))
+    found = getattr(fd.BatchModel(ARM), method)(*map(on_gpu, given))
     assert isinstance(found, gpu_stand_in.ndarray)
-    assert_close(np.asarray(found), getattr(PinocchioModel(ARM), method)(*given), 1e-11)
+    assert_close(np.asarray(found), getattr(fd.Model(ARM), method)(*given), 1e-11)
 
 
 def test_layouts_types_and_leading_axes_of_gpu_arrays(core):
-    model, expected = BatchModel(ARM), PinocchioModel(ARM).coriolis(*STATES[:2])
+    model, expected = fd.BatchModel(ARM), fd.Model(ARM).coriolis(*STATES[:2])
     q, dq = map(on_gpu, STATES[:2])
     strided = on_gpu(np.full((140, 5), np.nan))
     strided[::2, 1:4] = dq
@@ -96,19 +93,19 @@ class OtherArray:
 
 @pytest.mark.parametrize('protocol', ['cuda', 'dlpack'])
 def test_arrays_of_any_library_on_a_gpu_give_cupys(core, protocol):
-    found = BatchModel(ARM).gravity(OtherArray(STATES.q, protocol))
+    found = fd.BatchModel(ARM).gravity(OtherArray(STATES.q, protocol))
     assert type(found) is gpu_stand_in.ndarray
-    assert_close(np.asarray(found), PinocchioModel(ARM).gravity(STATES.q), 1e-11)
+    assert_close(np.asarray(found), fd.Model(ARM).gravity(STATES.q), 1e-11)
 
 
 def test_a_compiled_kernel_is_found_again_in_the_cache_folder(core, tmp_path):
-    expected = np.asarray(BatchModel(ARM).gravity(on_gpu(STATES.q)))
+    expected = np.asarray(fd.BatchModel(ARM).gravity(on_gpu(STATES.q)))
     (kept,) = (tmp_path / 'franka_dynamics').iterdir()
     for damage in (False, True):
         if damage:
             kept.write_bytes(kept.read_bytes()[:-1])
         batch_model._kernel.cache_clear()
-        found = np.asarray(BatchModel(ARM).gravity(on_gpu(STATES.q)))
+        found = np.asarray(fd.BatchModel(ARM).gravity(on_gpu(STATES.q)))
         np.testing.assert_array_equal(found, expected)
         assert core.compiled == ['sm_90'] * (1 + damage)
 
@@ -116,21 +113,21 @@ def test_a_compiled_kernel_is_found_again_in_the_cache_folder(core, tmp_path):
 def test_arrays_that_are_not_on_one_gpu_are_refused(core):
     q, dq = STATES[:2]
     with refuses(JointVectorError, '[0, 1]'):
-        BatchModel(ARM).coriolis(on_gpu(q, 0), on_gpu(dq, 1))
+        fd.BatchModel(ARM).coriolis(on_gpu(q, 0), on_gpu(dq, 1))
     with refuses(JointVectorError, 'dq ', 'cupy.asarray'):
-        BatchModel(ARM).coriolis(on_gpu(q), dq)
+        fd.BatchModel(ARM).coriolis(on_gpu(q), dq)
 
 
 def test_what_is_missing_is_named(core, monkeypatch):
     with refuses(MissingDependencyError, 'GPU 7', 'INVALID_DEVICE'):
-        BatchModel(ARM).kernel(Key(Quantity.GRAVITY), np.dtype(float), 7)
+        fd.BatchModel(ARM).kernel(Key(Quantity.GRAVITY), np.dtype(float), 7)
     monkeypatch.setitem(sys.modules, 'cuda', None)
     with refuses(MissingDependencyError, 'cuda-core', '[gpu]'):
-        BatchModel(ARM).gravity(on_gpu(STATES.q))
+        fd.BatchModel(ARM).gravity(on_gpu(STATES.q))
     monkeypatch.setitem(sys.modules, 'cupy', None)
     monkeypatch.delitem(sys.modules, 'franka_dynamics.batch.cupy_arrays')
     with refuses(MissingDependencyError, 'cupy-cuda', 'torch.as_tensor'):
-        BatchModel(ARM).gravity(on_gpu(STATES.q))
+        fd.BatchModel(ARM).gravity(on_gpu(STATES.q))
 
 
 @pytest.mark.libraries
@@ -139,21 +136,21 @@ def test_tensors_on_a_gpu_have_values_and_gradients_on_the_current_stream(core, 
     from franka_dynamics.batch import torch_arrays
 
     given = [torch.tensor(x, requires_grad=True) for x in STATES]
-    expected = BatchModel(ARM).inverse_dynamics(*given)
+    expected = fd.BatchModel(ARM).inverse_dynamics(*given)
     slopes = torch.autograd.grad(expected.square().sum(), given)
     monkeypatch.setattr(torch_arrays, '_gpu', lambda device: 1)
     monkeypatch.setattr(torch.cuda, 'device', lambda device: nullcontext())
     stream = SimpleNamespace(cuda_stream=gpu_stand_in.STREAM)
     monkeypatch.setattr(torch.cuda, 'current_stream', lambda: stream)
-    found = BatchModel(ARM).inverse_dynamics(*given)
+    found = fd.BatchModel(ARM).inverse_dynamics(*given)
     torch.testing.assert_close(found, expected, rtol=0.0, atol=1e-11)
     again = torch.autograd.grad(found.square().sum(), given)
     torch.testing.assert_close(again, slopes, rtol=0.0, atol=1e-9)
     assert set(core.launched) == {(gpu_stand_in.STREAM, 1)} and len(core.launched) == 2
-    mapped = torch.func.vmap(BatchModel(ARM).gravity)(given[0])
-    torch.testing.assert_close(mapped, BatchModel(ARM).gravity(given[0]))
+    mapped = torch.func.vmap(fd.BatchModel(ARM).gravity)(given[0])
+    torch.testing.assert_close(mapped, fd.BatchModel(ARM).gravity(given[0]))
     wide = torch.tensor(np.repeat(STATES.q, 2, axis=1))[:, ::2]  # columns are not contiguous
-    torch.testing.assert_close(BatchModel(ARM).gravity(wide), mapped)
+    torch.testing.assert_close(fd.BatchModel(ARM).gravity(wide), mapped)
 
 
 def test_jax_buffers_on_a_gpu_are_read_and_written_on_jaxs_stream(core, monkeypatch):
@@ -185,8 +182,8 @@ def test_jax_buffers_on_a_gpu_are_read_and_written_on_jaxs_stream(core, monkeypa
     monkeypatch.setattr(jax_arrays, 'buffer_callback', buffer_callback)
     monkeypatch.setattr(jax, 'default_backend', lambda: 'gpu')
     q, dq, tau = (jax.numpy.asarray(x) for x in STATES)
-    model = BatchModel(ARM)
+    model = fd.BatchModel(ARM)
     found = model.forward_dynamics(q[:, None], dq[:, None], tau[:, None])
-    expected = PinocchioModel(ARM).forward_dynamics(*STATES)
+    expected = fd.Model(ARM).forward_dynamics(*STATES)
     assert_close(np.asarray(found[:, 0]), expected, 1e-9)
     assert core.launched == [(5, 1)]

@@ -5,20 +5,14 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
-from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.batch.traced_model import TracedModel
-from franka_dynamics.dynamics.body_tree import BodyTree
-from franka_dynamics.dynamics.derivatives import dynamics_derivatives
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.sampling import sample_states
+import franka_dynamics as fd
 from franka_dynamics.errors import JointVectorError
 
 from .test_batch_model import float32_bounds, METHODS
 from ..agreement import refuses
 
 ATOL = 1e-10
-ARM = load('fer')
+ARM = fd.load('fer')
 FAST, SLOW = (
     ('inverse_dynamics', 'mass_matrix'),
     ('nonlinear_effects', 'coriolis', 'gravity', 'forward_dynamics', 'flange_pose'),
@@ -31,7 +25,7 @@ every_method = pytest.mark.parametrize(
 
 def arguments(name, count):
     """Return the arrays that a method takes, with a number of states."""
-    return sample_states(ARM, count)[: METHODS[name][0]]
+    return fd.sample_states(ARM, count)[: METHODS[name][0]]
 
 
 class Torch:
@@ -40,7 +34,7 @@ class Torch:
     def __init__(self):
         import torch
 
-        self.torch, self.model, self.tensor = torch, BatchModel(ARM), torch.tensor
+        self.torch, self.model, self.tensor = torch, fd.BatchModel(ARM), torch.tensor
         self.kind = torch.Tensor
 
     def slopes(self, *states):
@@ -69,7 +63,7 @@ class Jax:
         import jax
 
         jax.config.update('jax_enable_x64', True)
-        self.jax, self.model, self.tensor = jax, BatchModel(ARM), jax.numpy.asarray
+        self.jax, self.model, self.tensor = jax, fd.BatchModel(ARM), jax.numpy.asarray
         self.kind = jax.Array
 
     def slopes(self, *states):
@@ -94,9 +88,9 @@ def library(request):
 
 @pytest.mark.parametrize('name', METHODS)
 def test_tensors_have_pinocchios_values(library, name):
-    states = list(sample_states(ARM, 5)[: METHODS[name][0]])
+    states = list(fd.sample_states(ARM, 5)[: METHODS[name][0]])
     states[-1] = states[-1][:, None]  # leading axes broadcast
-    model = PinocchioModel(ARM)
+    model = fd.Model(ARM)
     found = getattr(library.model, name)(*map(library.tensor, states))
     expected = np.asarray(getattr(model, name)(*states))
     several = isinstance(found, tuple)
@@ -107,8 +101,8 @@ def test_tensors_have_pinocchios_values(library, name):
 
 
 def test_tensors_take_wrenches_and_columns(library):
-    states, wrench = sample_states(ARM, 3), np.arange(1.0, 7.0)
-    model, given = PinocchioModel(ARM), [*map(library.tensor, states)]
+    states, wrench = fd.sample_states(ARM, 3), np.arange(1.0, 7.0)
+    model, given = fd.Model(ARM), [*map(library.tensor, states)]
     found = library.model.inverse_dynamics(*given, library.tensor(wrench))
     expected = model.inverse_dynamics(*states, wrench)
     np.testing.assert_allclose(np.asarray(found), expected, rtol=0.0, atol=ATOL)
@@ -125,9 +119,9 @@ def test_gradients_are_the_finite_differences(library, name):
 
 
 def test_mapped_slopes_are_those_of_the_differentiated_recursion(library):
-    states = sample_states(ARM, 4)
+    states = fd.sample_states(ARM, 4)
     found = library.slopes(*map(library.tensor, states))
-    expected = dynamics_derivatives(BodyTree.from_description(ARM), *states).tau
+    expected = fd.dynamics_derivatives(fd.BodyTree.from_description(ARM), *states).tau
     for got, theirs in zip(found, (expected.by_q, expected.by_dq, expected.by_ddq)):
         np.testing.assert_allclose(np.asarray(got), theirs, rtol=0.0, atol=ATOL)
 
@@ -149,7 +143,7 @@ def test_float32_is_computed_in_float32_within_bounds(library, name):
 
 
 def test_rows_that_are_not_finite_are_nan_alone(library):
-    states, others = [np.array(x) for x in sample_states(ARM, 40)], np.arange(40) != 3
+    states, others = [np.array(x) for x in fd.sample_states(ARM, 40)], np.arange(40) != 3
 
     def pulled_back():
         given = [*map(library.tensor, states)]
@@ -171,13 +165,13 @@ def test_arguments_of_another_shape_are_refused(library):
 
 
 def test_second_derivatives_of_jax_are_refused_and_traced_ones_exist():
-    library, rpr = Jax(), load('rpr')
-    q = sample_states(rpr, 1).q[0]
+    library, rpr = Jax(), fd.load('rpr')
+    q = fd.sample_states(rpr, 1).q[0]
     with refuses(JointVectorError, 'first derivatives', 'jax.numpy'):
-        library.jax.hessian(lambda x: BatchModel(rpr).gravity(x)[2])(q)
+        library.jax.hessian(lambda x: fd.BatchModel(rpr).gravity(x)[2])(q)
     from jax.test_util import check_grads
 
-    gravity = TracedModel(rpr, library.jax.numpy).gravity
+    gravity = fd.TracedModel(rpr, library.jax.numpy).gravity
     check_grads(gravity, (library.tensor(q),), order=2, eps=1e-4, rtol=1e-3)
 
 

@@ -9,11 +9,9 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from franka_dynamics.arm import load
+import franka_dynamics as fd
 from franka_dynamics.cli import arm_check, arm_files
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import InertiaError
-from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.writer import urdf_text
 
 from .conftest import run
@@ -40,7 +38,7 @@ def imported(tmp_path, answered):
         output = ['--output', tmp_path / 'a.yaml', '--force']
         status, said = answered('arm import', tmp_path / 'a.urdf', *output, *options)
         assert status == 0
-        return load(tmp_path / 'a.yaml'), said
+        return fd.load(tmp_path / 'a.yaml'), said
 
     return run
 
@@ -74,7 +72,7 @@ def test_a_mismatch_leaves_no_file_unless_it_is_forced(tmp_path, answered, monke
     assert status == 1 and 'MISMATCH: ' in said and 'was not written' in said
     assert 'g at axis' in said and not file.exists()
     assert answered('arm import', urdf, '--output', file, '--anyway')[0] == 1
-    assert load(file).n == 6
+    assert fd.load(file).n == 6
 
 
 def test_a_gripper_is_carried_by_the_last_link_and_a_wrist_that_carries_one_is_the_arms(imported):
@@ -108,14 +106,14 @@ def test_what_is_missing_in_a_urdf_is_noted(pattern, text, note, imported):
 
 
 def test_of_two_arms_the_prefix_chooses_one_and_is_taken_off(tmp_path, imported, refused):
-    left, right = (urdf_text(load('fr3', prefix=side)) for side in ('left_', 'right_'))
+    left, right = (urdf_text(fd.load('fr3', prefix=side)) for side in ('left_', 'right_'))
     both = left.replace('</robot>', right[right.index('<joint name="right_fr3_link0_joint"') :])
     (tmp_path / 'both.urdf').write_text(both, encoding='utf-8')
     said = refused('arm import', tmp_path / 'both.urdf', '--output', tmp_path / 'a.yaml')
     assert 'has 2 chains of moving joints' in said and '--joints left_fr3_joint1,' in said
     assert not (tmp_path / 'a.yaml').exists()
     arm, _ = imported(both, '--arm-prefix', 'right_', '--name', 'mine')
-    assert (arm.name, arm.joint_names) == ('mine', load('fr3').joint_names)
+    assert (arm.name, arm.joint_names) == ('mine', fd.load('fr3').joint_names)
 
 
 def test_joints_and_a_tip_choose_the_part_of_the_chain(imported):
@@ -124,14 +122,14 @@ def test_joints_and_a_tip_choose_the_part_of_the_chain(imported):
         imported(text, '--joints', ','.join(names), '--tip', 'link6')[0],
         imported(text)[0],
     )
-    tip, tool = (NewtonEulerModel(arm).frames(np.zeros(6))[-1, :3, 3] for arm in (part, whole))
+    tip, tool = (fd.NewtonEulerModel(arm).frames(np.zeros(6))[-1, :3, 3] for arm in (part, whole))
     np.testing.assert_allclose(np.linalg.norm(tool - tip), 0.1, rtol=0.0, atol=1e-14)
 
 
 def test_a_urdfs_efforts_in_newton_millimetres_count_as_none_and_masses_in_grams_are_asked(
     imported,
 ):
-    fer = urdf_text(load('fer'))
+    fer = urdf_text(fd.load('fer'))
     arm, said = imported(fer.replace('effort="12"', 'effort="12000"'))
     assert said.count('They are left out') == 1 and 'limit of fer_joint5 is 12000 N m' in said
     assert np.isinf(arm.limit('effort')).tolist() == [False] * 4 + [True] * 3
@@ -142,11 +140,11 @@ def test_a_urdfs_efforts_in_newton_millimetres_count_as_none_and_masses_in_grams
     assert np.isinf(arm.limit('effort')).tolist() == [False] * 4 + [True] * 3
     grams = re.sub('mass value="(.*?)"', lambda m: f'mass value="{1000 * float(m[1])}"', fer)
     with pytest.raises(InertiaError, match=r'fer_link4. .*in grams'):
-        import_urdf(grams).require_physical('a test')
+        fd.import_urdf(grams).require_physical('a test')
 
 
 LINK3 = "link[@name='axis3_link']/inertial"
-OWN = urdf_text(load('fr3').with_joint_names([f'axis{i}' for i in range(1, 8)]))
+OWN = urdf_text(fd.load('fr3').with_joint_names([f'axis{i}' for i in range(1, 8)]))
 IMPOSSIBLE = edited(OWN, f'{LINK3}/inertia', iyy='-0.5')
 HEAVY = edited(OWN, f'{LINK3}/mass', value='90')
 
@@ -199,7 +197,7 @@ def test_files_and_folders_are_checked_one_after_another(tmp_path, told, refused
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, 'utf-8')
     fr3 = tmp_path / 'fr3.urdf'
-    fr3.write_text(urdf_text(load('fr3')), 'utf-8')
+    fr3.write_text(urdf_text(fd.load('fr3')), 'utf-8')
     status, said, data = told('arm check --states 7 --all', folder, fr3, 'fr3')
     verdicts = {path.removeprefix(f'{folder}/'): one['verdict'] for path, one in data.items()}
     assert verdicts == {
@@ -244,7 +242,7 @@ def test_commands_take_a_xacro_files_arguments_as_words(tmp_path, told):
     file.write_text(text.replace('<robot name="fr3">', f'{head}default="2"/>'), 'utf-8')
     assert told('arm show', file, 'm:=3')[2]['links'][2]['mass'] == 3.0
     assert run('arm import m:=4', file, '--output', output) == 0
-    assert load(output).links[2].mass == 4.0
+    assert fd.load(output).links[2].mass == 4.0
     status, _, data = told('arm check m:=0.2', file)
     assert status == 0 and data['consistency'][2]['mass'] == 0.2
     plain = tmp_path / 'own.urdf'

@@ -12,18 +12,12 @@ import click
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import available_sets, load
+import franka_dynamics as fd
 from franka_dynamics.arm.payload import read_payload
-from franka_dynamics.arm_io import save
 from franka_dynamics.cli import bag_record
 from franka_dynamics.cli._choices import ArmChoice
 from franka_dynamics.cli.main import command
-from franka_dynamics.control.tracking_prediction import predict_tracking
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.recordings.log_file import read_log
-from franka_dynamics.recordings.options import ColumnMap
-from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.ros.recording_session import Progress
 
 from ..recordings.test_log_import import DQ, EFFORT, FORMS, Q
@@ -119,10 +113,10 @@ def test_a_fault_of_the_program_in_the_player_is_no_failed_motion(run):
 
 
 def test_faults_that_the_bag_does_not_show_are_printed_at_the_end(simulate, run):
-    recorded = simulate(load('fr3'), rate=100.0)
+    recorded = simulate(fd.load('fr3'), rate=100.0)
 
     def record(path, names, *_):
-        write_recording(replace(recorded, joint_names=tuple(names)), path)
+        fd.write_recording(replace(recorded, joint_names=tuple(names)), path)
         problems = ['/joint_states has been silent for 7 s']
         return Progress(12.0, 12.0, len(recorded), topic='/joint_states', problems=problems)
 
@@ -132,16 +126,16 @@ def test_faults_that_the_bag_does_not_show_are_printed_at_the_end(simulate, run)
 
 @pytest.mark.parametrize('moves', [True, False])
 def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, run):
-    fr3 = load('fr3')
+    fr3 = fd.load('fr3')
     recorded = simulate(fr3, rate=100.0, noise=0.1)
     if not moves:
         still = np.full_like(recorded.q, 0.5)
         effort = recorded.effort - recorded.effort.mean(axis=0)
-        effort += NewtonEulerModel(fr3).gravity(still[0])
+        effort += fd.NewtonEulerModel(fr3).gravity(still[0])
         recorded = replace(recorded, q=still, dq=np.zeros_like(still), effort=effort)
 
     def record(path, names, *arguments):
-        write_recording(replace(recorded, joint_names=tuple(names)), path)
+        fd.write_recording(replace(recorded, joint_names=tuple(names)), path)
         progress = Progress(
             12.0,
             12.0,
@@ -160,7 +154,7 @@ def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, run):
     assert ('usable: ' in said.replace('not usable', '')) is moves
 
 
-FER = load('fer')
+FER = fd.load('fer')
 HEADER_STAMP = 't,' + ','.join(
     f'{name}{joint}' for name in ('q', 'dq', 'tau') for joint in range(1, 8)
 )
@@ -179,7 +173,7 @@ def log(simulate, tmp_path):
 def test_a_log_becomes_a_bag_that_replay_reads(log, tmp_path, answered):
     status, out = answered(f'bag import --arm fer {COLUMNS}', log)
     assert status == 0 and '301 messages in 3.00 s' in out and 'warning' not in out
-    assert len(read_recording(tmp_path / 'log', FER.joint_names)) == 301
+    assert len(fd.read_recording(tmp_path / 'log', FER.joint_names)) == 301
     assert answered('bag replay --arm fer --no-plots --require 0.1', tmp_path / 'log')[0] == 0
 
 
@@ -192,13 +186,15 @@ def test_the_columns_that_are_suggested_read_the_log(log, first, gap, answered, 
     said = refused('bag', 'import', log)
     words = shlex.split(said.partition(' Try ')[2].rstrip('. \n'))
     assert answered('bag import --arm fer', log, *words)[0] == 0
-    assert len(read_recording(tmp_path / 'log', FER.joint_names)) == 301
+    assert len(fd.read_recording(tmp_path / 'log', FER.joint_names)) == 301
 
 
 def options_of(columns):
     """Return the options of the command that are these columns."""
     names = {'rate': '--log-rate', 'skip_incomplete': ''}
-    given = {k: v for k, v in vars(columns).items() if v != getattr(ColumnMap(stamp='t'), k, None)}
+    given = {
+        k: v for k, v in vars(columns).items() if v != getattr(fd.ColumnMap(stamp='t'), k, None)
+    }
     given['stamp'] = columns.stamp
     words = [[names.get(k, f'--{k.replace("_", "-")}'), str(v)] for k, v in given.items()]
     flags = ['--skip-incomplete'] if columns.skip_incomplete else []
@@ -218,7 +214,7 @@ def test_other_programs_logs_become_bags(form, tmp_path, answered):
     words = '--output', tmp_path / 'bag', *options_of(columns)
     status, out = answered('bag import --arm fer', tmp_path / form, *words)
     assert status == 0, out
-    read = read_recording(tmp_path / 'bag', FER.joint_names)
+    read = fd.read_recording(tmp_path / 'bag', FER.joint_names)
     np.testing.assert_allclose([read.q, read.dq, read.effort], [Q, DQ, EFFORT], rtol=1e-14)
     assert ('49 incomplete rows of 99 were left out' in out) == (form == 'merged.csv')
 
@@ -243,10 +239,10 @@ def test_a_log_of_droid_takes_no_more_than_its_layout(tmp_path, answered):
     with h5py.File(path, 'w') as opened:
         opened[f'{state}/joint_positions'] = q
         opened[f'{state}/joint_velocities'] = 0.1 * np.cos(time)[:, None] * np.ones(7)
-        opened[f'{state}/motor_torques_measured'] = NewtonEulerModel(FER).gravity(q)
+        opened[f'{state}/motor_torques_measured'] = fd.NewtonEulerModel(FER).gravity(q)
         opened['observation/timestamp/robot_state/read_start'] = (1e3 * time).astype(int)
     assert answered('bag import --arm fer --layout droid', path)[0] == 0
-    found = read_recording(tmp_path / 'trajectory', FER.joint_names)
+    found = fd.read_recording(tmp_path / 'trajectory', FER.joint_names)
     np.testing.assert_array_equal(found.q, q)
     np.testing.assert_allclose(found.time, time, rtol=0.0, atol=1e-3)
 
@@ -261,7 +257,7 @@ def write(tmp_path):
 
     def write(recording, **changes):
         path = tmp_path / f'bag{len(list(tmp_path.iterdir()))}'
-        write_recording(replace(recording, **changes), path)
+        fd.write_recording(replace(recording, **changes), path)
         return path
 
     return write
@@ -282,7 +278,7 @@ def test_a_real_arms_table_plots_json_and_verdict_agree(fer_recording_path, tmp_
     errors = {
         (one['inertial_set'], one['hand']): one['without_friction']['E'] for one in data['fits']
     }
-    listed = {(one, load('fer', one).hand) for one in available_sets('fer')}
+    listed = {(one, fd.load('fer', one).hand) for one in fd.available_sets('fer')}
     tried = {(one, hand) for one, _ in listed for hand in ('none', 'franka_hand')}
     assert errors.keys() == listed | tried
     assert errors['ledezma2021', 'none'] == pytest.approx(1.003, abs=1e-3)
@@ -292,7 +288,7 @@ def test_a_real_arms_table_plots_json_and_verdict_agree(fer_recording_path, tmp_
 
 
 def test_a_hidden_load_is_not_taken_for_an_older_hand(simulate, write, figures):
-    arm = load('fr3', hand='franka_hand').with_payload(read_payload('0.15,0,0,0.03'))
+    arm = fd.load('fr3', hand='franka_hand').with_payload(read_payload('0.15,0,0,0.03'))
     recording = simulate(arm, duration=12.0, friction=FER.friction, noise=0.1)
     found = figures('bag replay --no-plots', write(recording))
     assert (found['arm'], found['best']['hand']) == ('fr3', 'franka_hand')
@@ -300,7 +296,7 @@ def test_a_hidden_load_is_not_taken_for_an_older_hand(simulate, write, figures):
 
 @pytest.mark.parametrize('hand', ['none', 'franka_hand'])
 def test_efforts_in_amperes_are_a_fault_with_and_without_a_hand(hand, simulate, write, answered):
-    measured = simulate(load('fr3', hand=hand), friction=FER.friction, noise=0.1)
+    measured = simulate(fd.load('fr3', hand=hand), friction=FER.friction, noise=0.1)
     currents = measured.scaled(1.0 / np.array([13.0, 13.0, 10.0, 10.0, 6.0, 6.0, 6.0]))
     status, said = answered('bag replay --arm fr3 --no-plots', write(currents))
     assert status == 0 and 'NOT sound' in said and '--torque-constant' in said
@@ -322,7 +318,7 @@ def test_only_the_sets_hands_and_filter_asked_for_are_used(
 def test_an_arm_that_is_not_a_franka_is_tried_without_frankas_hands(
     recording, write, tmp_path, figures
 ):
-    save(replace(FER, name='other'), tmp_path / 'other.yaml')
+    fd.save(replace(FER, name='other'), tmp_path / 'other.yaml')
     data = figures(f'{REPLAY} --arm', tmp_path / 'other.yaml', write(recording))
     assert {one['hand'] for one in data['fits']} == {'none'}
 
@@ -343,7 +339,7 @@ def test_the_tracking_error_of_gains_is_predicted_in_a_table_a_plot_and_json(
     status, said, data = told(
         'bag replay --arm fer --set gaz2019 --hand none --gains 300', bag, '--output', tmp_path
     )
-    found, expected = data['tracking'], predict_tracking(bag, FER, 300.0)
+    found, expected = data['tracking'], fd.predict_tracking(bag, FER, 300.0)
     np.testing.assert_allclose(found['errors'], expected.errors, rtol=1e-9)
     assert status == 0 and 'A prediction' in said and (tmp_path / 'tracking.png').is_file()
     for name in expected.rows:
@@ -355,14 +351,14 @@ def test_a_short_recording_is_compared_but_not_judged(fer_recording, write, told
     assert data['verdict'] is None and 'motion to be judged' in said
 
 
-HELD = load('fer', hand='franka_hand')
+HELD = fd.load('fer', hand='franka_hand')
 # The wrench that the arm exerts at its flange: 12 N sideways, 0.5 N m about the vertical.
 WRENCH = np.array([0.0, 12.0, 3.0, 0.0, 0.0, 0.5])
 COMMAND = 'bag replay --no-plots --set gaz2019 --hand franka_hand --external'
 
 
 def torque(q):
-    model = PinocchioModel(HELD)
+    model = fd.Model(HELD)
     return np.array([model.jacobian(one).T @ WRENCH for one in q])
 
 
@@ -371,7 +367,7 @@ def pushed(simulate, tmp_path):
     """Return the bag of an arm with a hand that pushes all the time."""
     recording = simulate(HELD, rate=100.0, friction=HELD.friction)
     effort = recording.effort + torque(recording.q)
-    write_recording(replace(recording, effort=effort), tmp_path / 'bag')
+    fd.write_recording(replace(recording, effort=effort), tmp_path / 'bag')
     return tmp_path / 'bag'
 
 

@@ -8,18 +8,16 @@ import shutil
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load, ViscousCoulombFriction
+import franka_dynamics as fd
+from franka_dynamics.arm import ViscousCoulombFriction
 from franka_dynamics.arm.payload import read_payload
-from franka_dynamics.arm_io import save
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.preprocessing import prepare
-from franka_dynamics.recordings.recording import read_recording, write_recording
 from franka_dynamics.recordings.replay import evaluate
 
 from ..arms import drawn_around
 from ..urdf.urdf_texts import six_axes
 
-FER, DRAWN = load('fer'), drawn_around(load('fer'), 0)
+FER, DRAWN = fd.load('fer'), drawn_around(fd.load('fer'), 0)
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.01))
 # For tests that do not concern friction.
 SIMPLE = '--friction viscous_coulomb'
@@ -32,7 +30,7 @@ def record(simulate):
 
     def write(path, arm, duration=20.0, **given):
         recording = simulate(arm, duration=duration, friction=FRICTION, noise=0.2, **given)
-        write_recording(recording, path)
+        fd.write_recording(recording, path)
         return path
 
     return write
@@ -75,7 +73,7 @@ def test_a_real_arms_file_predicts_the_reported_torques(
     assert data['improvement']['better'] is True
     assert data['verdict']['sound'] is True and data['verdict']['questions'] == []
     assert len(data['scores'][0]['folds']) == 5
-    arm = load(out)
+    arm = fd.load(out)
     assert (arm.inertial_set, arm.inconsistencies()) == ('identified', ())
     motion = prepare(fer_recording)
     # Ten digits are written.
@@ -101,7 +99,7 @@ def test_an_arm_no_better_than_published_is_not_written(record, out, tmp_path, v
     assert out.read_text() == 'mine'
     out.unlink()
     status, _, data = verb(bag, f'{SIMPLE} --anyway')
-    assert status == 0 and load(out).inertial_set == 'identified'
+    assert status == 0 and fd.load(out).inertial_set == 'identified'
     assert data['improvement']['better'] is False and data['verdict']['accepted'] is True
 
 
@@ -111,7 +109,7 @@ def test_a_payload_that_was_named_is_not_in_the_file(record, out, tmp_path, verb
     bag = record(tmp_path / 'loaded', loaded, 30.0)
     assert verb(bag, f'{SIMPLE} --payload {payload} --anyway')[0] == 0
     found, bare, carrying = (
-        NewtonEulerModel(arm).gravity(FER.home) for arm in (load(out), DRAWN, loaded)
+        fd.NewtonEulerModel(arm).gravity(FER.home) for arm in (fd.load(out), DRAWN, loaded)
     )
     # The payload alone makes 8 N m on joint 2; the identified arm misses by the noise.
     np.testing.assert_allclose(found, bare, rtol=0.0, atol=1.0)
@@ -141,24 +139,24 @@ def test_the_mounted_hand_is_suggested_where_another_was_named(bag, verb):
 
 
 def test_a_hand_is_the_arm_files_own_and_added_once(record, out, tmp_path, verb, answered):
-    bag = record(tmp_path / 'bag', drawn_around(load('fer', hand='franka_hand'), 0))
+    bag = record(tmp_path / 'bag', drawn_around(fd.load('fer', hand='franka_hand'), 0))
     assert verb(bag, f'--hand franka_hand {SIMPLE}')[0] == 0
-    assert load(out).hand == 'franka_hand'
-    assert load(out, hand='none').links[6].mass < 1.1
+    assert fd.load(out).hand == 'franka_hand'
+    assert fd.load(out, hand='none').links[6].mass < 1.1
     assert answered(f'bag replay {bag} --arm {out} --no-plots --require 0.35')[0] == 0
 
 
 def test_e_of_an_arm_with_a_prismatic_joint_is_in_percent(simulate, tmp_path, verb):
     limit = np.array([50.0, 50.0, 200.0, 10.0, 10.0, 10.0])  # N m, and N of the third joint
-    stanford, arm, bag = load('stanford'), tmp_path / 'arm.yaml', tmp_path / 'bag'
+    stanford, arm, bag = fd.load('stanford'), tmp_path / 'arm.yaml', tmp_path / 'bag'
     joints = (
         replace(joint, limits=replace(joint.limits, effort=most))
         for joint, most in zip(stanford.joints, limit.tolist())
     )
-    save(replace(stanford, joints=tuple(joints)), arm)
+    fd.save(replace(stanford, joints=tuple(joints)), arm)
     recording = simulate(stanford, duration=20.0)
     noise = np.random.default_rng(1).standard_normal(recording.effort.shape)
-    write_recording(replace(recording, effort=recording.effort + 0.02 * limit * noise), bag)
+    fd.write_recording(replace(recording, effort=recording.effort + 0.02 * limit * noise), bag)
     status, said, data = verb(bag, f'--arm {arm} {SIMPLE} --anyway')
     assert status == 0 and '% of the limits' in said
     parts = data['scores'][1]['test']
@@ -167,9 +165,9 @@ def test_e_of_an_arm_with_a_prismatic_joint_is_in_percent(simulate, tmp_path, ve
 
 
 def test_a_broken_log_ends_with_1_and_no_file(bag, out, tmp_path, verb):
-    recording = read_recording(bag, FER.joint_names)
+    recording = fd.read_recording(bag, FER.joint_names)
     effort = recording.effort * np.where(np.arange(7) == 3, 1.3, 1.0)
-    write_recording(replace(recording, effort=effort), tmp_path / 'broken')
+    fd.write_recording(replace(recording, effort=effort), tmp_path / 'broken')
     status, printed, data = verb(tmp_path / 'broken', SIMPLE)
     assert status == 1 and not out.exists()
     assert data['verdict']['accepted'] is False and data['verdict']['sound'] is False
@@ -191,7 +189,7 @@ def test_an_arm_of_a_urdf_and_its_currents_give_a_better_model(
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'six.urdf').write_text(six_axes(), encoding='utf-8')
     assert answered('arm import six.urdf --output six.yaml')[0] == 0
-    real = drawn_around(load('six.yaml'), 5)
+    real = drawn_around(fd.load('six.yaml'), 5)
     geared = (replace(joint, rotor_inertia=one) for joint, one in zip(real.joints, ROTORS))
     real = replace(real, joints=tuple(geared))
     rubbing = ViscousCoulombFriction(*map(np.array, (VISCOUS, COULOMB)), np.zeros(6))
@@ -207,7 +205,7 @@ def test_an_arm_of_a_urdf_and_its_currents_give_a_better_model(
     command = 'identify arm log --arm six.yaml --rotor-inertia --output found.yaml --json f.json'
     status, said = answered(command, *scale)
     assert status == 0 and 'the identified arm is better' in said
-    rotors = np.array([joint.rotor_inertia for joint in load('found.yaml').joints])
+    rotors = np.array([joint.rotor_inertia for joint in fd.load('found.yaml').joints])
     np.testing.assert_allclose(rotors[:5] / ROTORS[:5], 1.0, atol=0.15)
     # On another motion only white noise sampled at 100 Hz should remain in a band of 3 Hz.
     noise_alone = AMPERES * np.linalg.norm(SCALE) * np.sqrt(3.0 / 50.0)

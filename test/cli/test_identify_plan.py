@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 import yaml
 
-from franka_dynamics.arm import LinkInertia, load
+import franka_dynamics as fd
 from franka_dynamics.arm.payload import payload_array
-from franka_dynamics.arm_io import save
 from franka_dynamics.cli.main import main
 from franka_dynamics.control.reference import Reference
 from franka_dynamics.control.request import TrajectoryRequest
-from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.urdf.writer import urdf_text
 
 PLAN = 'identify plan --draws 2 --iterations 1 --period 8'
@@ -45,7 +43,7 @@ def test_the_node_accepts_and_follows_the_written_message(planned):
         and 'ros2 topic pub --once /feedforward/reference' in printed
     )
     message = yaml.safe_load(out.read_text())
-    arm = load('fer')
+    arm = fd.load('fer')
     assert message['joint_names'] == list(arm.joint_names)
     points = message['points']
     stamps = [point['time_from_start'] for point in points]
@@ -68,20 +66,20 @@ def test_the_node_accepts_and_follows_the_written_message(planned):
 
 def test_an_arm_whose_file_states_no_home_needs_no_start(tmp_path, answered):
     # Joints 4 and 6 of an FR3 cannot be at zero.
-    (tmp_path / 'fr3.urdf').write_text(urdf_text(load('fr3')), 'utf-8')
+    (tmp_path / 'fr3.urdf').write_text(urdf_text(fd.load('fr3')), 'utf-8')
     out = tmp_path / 'excitation.yaml'
     answered(f'{PLAN} --repetitions 10 --arm', tmp_path / 'fr3.urdf', '--output', out)
     points = yaml.safe_load(out.read_text())['points']
     q = np.array([point['positions'] for point in points])
-    limits = [load('fr3').limit(name) for name in ('lower', 'upper')]
+    limits = [fd.load('fr3').limit(name) for name in ('lower', 'upper')]
     assert ((q > limits[0] + 0.0999) & (q < limits[1] - 0.0999)).all()
     assert (np.ptp(q, axis=0) > 0.1).all()
 
 
 def test_given_bags_are_complemented_by_the_motion(simulate, tmp_path, answered):
     names = tuple(f'axis{k}' for k in range(7))
-    recording = replace(simulate(load('fer'), duration=10.0), joint_names=names)
-    write_recording(replace(recording, topic='/measured'), tmp_path / 'bag')
+    recording = replace(simulate(fd.load('fer'), duration=10.0), joint_names=names)
+    fd.write_recording(replace(recording, topic='/measured'), tmp_path / 'bag')
     given = ['--given', tmp_path / 'bag', '--joint-names', ','.join(names), '--topic', '/measured']
     status, said = answered(f'{OFTEN} --gravity 0,0,-9.81 --output', tmp_path / 'a.yaml', *given)
     assert status == 0
@@ -106,8 +104,8 @@ def test_by_default_it_says_how_often_to_repeat_the_motion(tmp_path, answered):
     assert out.exists()  # a second motion may complement it
 
 
-FER = load('fer')
-ONE_KG = LinkInertia.from_center_of_mass(
+FER = fd.load('fer')
+ONE_KG = fd.LinkInertia.from_center_of_mass(
     1.0, [0.02, -0.03, 0.08], [0.003, 0.0, 0.0, 0.004, 0.0, 0.002]
 )
 
@@ -116,7 +114,7 @@ ONE_KG = LinkInertia.from_center_of_mass(
 def bags(simulate, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, arm in (('bare', FER), ('loaded', FER.with_payload(ONE_KG))):
-        write_recording(simulate(arm, duration=30.0, rate=100.0, noise=0.2), tmp_path / name)
+        fd.write_recording(simulate(arm, duration=30.0, rate=100.0, noise=0.2), tmp_path / name)
 
 
 def test_beside_json_on_standard_output_nothing_is_printed(bags, capsys):
@@ -200,5 +198,5 @@ def test_an_unlikely_weight_is_warned_of_by_the_arms_own_rated_load(bar, tmp_pat
     said = answered(f'{bar} --mass 5')[1]
     assert 'warning: 5 kg is above the 3 kg that fr3 is rated for' in said
     assert 'warning: nothing is as dense as 4.167e+04 kg/m^3; is the unit mm right?' in said
-    save(replace(load('rpr'), rated_load=9.0), tmp_path / 'strong.yaml')
+    fd.save(replace(fd.load('rpr'), rated_load=9.0), tmp_path / 'strong.yaml')
     assert 'rated' not in answered(f'{bar} --mass 5 --arm {tmp_path / "strong.yaml"}')[1]

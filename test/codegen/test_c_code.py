@@ -13,13 +13,10 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.arm import JointKind, load
+from franka_dynamics.arm import JointKind
 from franka_dynamics.cli.main import main
-from franka_dynamics.codegen.c_code import c_header
-from franka_dynamics.codegen.equations import customised_equations, ParameterMode, Quantity
+from franka_dynamics.codegen.equations import ParameterMode, Quantity
 from franka_dynamics.codegen.python_code import python_module
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.sampling import sample_states
 
 from .arms import standard_parameters
 from ..arms import random_arm
@@ -48,13 +45,13 @@ def compiled(folder, source, *options):
 
 
 def test_written_c_and_python_give_all_pinocchios_quantities(tmp_path):
-    description, gravity = load('fer'), ('--gravity', ','.join(map(str, TILTED)))
+    description, gravity = fd.load('fer'), ('--gravity', ','.join(map(str, TILTED)))
     run = compiled(tmp_path, BAKED, *gravity)
     run.argtypes = [ctypes.c_int, *[DOUBLES] * 7]
-    states = sample_states(description, STATES, seed=0)
+    states = fd.sample_states(description, STATES, seed=0)
     outputs = [np.full((STATES, *shape), np.nan) for shape in ((7,), (7,), (7,), (7, 7))]
     run(STATES, *states, *outputs)
-    names, model = ('inverse_dynamics', 'gravity', 'coriolis'), PinocchioModel(description, TILTED)
+    names, model = ('inverse_dynamics', 'gravity', 'coriolis'), fd.Model(description, TILTED)
     expected = [getattr(model, name)(*states[:count]) for name, count in zip(names, (3, 1, 2))]
     for found, reference in zip(outputs, [*expected, model.mass_matrix(states.q)]):
         np.testing.assert_allclose(found, reference, rtol=0.0, atol=ATOL)
@@ -83,12 +80,12 @@ void run(const float *q, const float *dq, const float *ddq, const float *X, floa
     subprocess.run(command, check=True, cwd=tmp_path)
     run = ctypes.CDLL(str(tmp_path / 'run.so')).run
     run.argtypes = [np.ctypeslib.ndpointer(dtype=np.float32, flags='C_CONTIGUOUS')] * 5
-    arm, states = load('fer'), sample_states(load('fer'), 200, seed=0)
+    arm, states = fd.load('fer'), fd.sample_states(fd.load('fer'), 200, seed=0)
     X = standard_parameters(arm, (0.0, 0.0, -9.81)).astype(np.float32)
     found = np.zeros((200, 7), np.float32)
     for *state, tau in zip(*(one.astype(np.float32) for one in states), found):
         run(*state, X, tau)
-    expected = PinocchioModel(arm).inverse_dynamics(*states)
+    expected = fd.Model(arm).inverse_dynamics(*states)
     # Rounding of some hundred operations in 24 bits; measured 2e-5 N m, of 120.
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=3e-6 * np.abs(expected).max())
 
@@ -96,19 +93,19 @@ void run(const float *q, const float *dq, const float *ddq, const float *X, floa
 # The gravity of three prismatic joints depends on no position.
 SLIDING = random_arm(np.random.default_rng(3), joints=3, kinds=(JointKind.PRISMATIC,))
 # These names would end a comment, a docstring or an identifier.
-STRANGE = replace(load('rpr'), name='7*/ b', hand='"""\\', inertial_set='*/ */')
+STRANGE = replace(fd.load('rpr'), name='7*/ b', hand='"""\\', inertial_set='*/ */')
 
 
 @pytest.mark.parametrize('arm', [SLIDING, STRANGE], ids=['sliding', 'strange'])
 @pytest.mark.parametrize('parameters', ParameterMode)
 def test_headers_of_any_arm_compile_without_a_warning(arm, parameters, tmp_path):
     listed = [
-        customised_equations(arm, quantity, parameters=parameters)
+        fd.customised_equations(arm, quantity, parameters=parameters)
         for quantity in Quantity
         # An inertia at a frame takes six joints.
         if quantity not in (Quantity.REGRESSOR, Quantity.OPERATIONAL_SPACE_INERTIA)
     ]
-    (tmp_path / 'arm.h').write_text(c_header(listed))
+    (tmp_path / 'arm.h').write_text(fd.c_header(listed))
     (tmp_path / 'arm.c').write_text('#include "arm.h"\n')
     subprocess.run(
         [COMPILER, *STRICT, '-Wno-unused-function', '-c', 'arm.c'], check=True, cwd=tmp_path
@@ -140,23 +137,23 @@ def test_headers_of_an_arm_with_and_without_a_load_can_be_included_together(tmp_
     subprocess.run([COMPILER, *options], check=True, cwd=tmp_path)
     both = ctypes.CDLL(str(tmp_path / 'both.so')).both
     both.argtypes = [DOUBLES] * 3
-    q, *_ = sample_states(load('fer'), 1, seed=2)
+    q, *_ = fd.sample_states(fd.load('fer'), 1, seed=2)
     found = np.empty((2, 7))
     both(q[0].copy(), *found)
     for row, arm in zip(found, (fd.load('fer'), fd.load('fer', payload=payload))):
-        np.testing.assert_allclose(row, PinocchioModel(arm).gravity(q[0]), rtol=0.0, atol=ATOL)
+        np.testing.assert_allclose(row, fd.Model(arm).gravity(q[0]), rtol=0.0, atol=ATOL)
 
 
 def test_run_time_parameters_set_another_arm_in_compiled_code(tmp_path):
     # Code for the bare arm is given the parameters of another set with a hand.
-    other = load('fer', 'ledezma2021')
+    other = fd.load('fer', 'ledezma2021')
     options = ('--parameters', 'run_time', '--quantity', 'inverse_dynamics')
     run = compiled(tmp_path, RUN_TIME, *options)
     run.argtypes = [ctypes.c_int, *[DOUBLES] * 5]
-    states = sample_states(other, 200, seed=1)
+    states = fd.sample_states(other, 200, seed=1)
     tau = np.full((200, 7), np.nan)
     run(200, standard_parameters(other, TILTED), *states, tau)
-    expected = PinocchioModel(other, TILTED).inverse_dynamics(*states)
+    expected = fd.Model(other, TILTED).inverse_dynamics(*states)
     np.testing.assert_allclose(tau, expected, rtol=0.0, atol=ATOL)
 
 

@@ -8,14 +8,10 @@ import re
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
-from franka_dynamics.batch.batch_model import BatchModel
+import franka_dynamics as fd
 from franka_dynamics.cli.main import main
 from franka_dynamics.codegen.cuda import BLOCK, blocks_per_group, cuda_source, kernel_name
-from franka_dynamics.codegen.equations import customised_equations
 from franka_dynamics.codegen.options import PRECISIONS, Quantity
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import OutputError
 
 from . import cuda_on_cpu
@@ -26,8 +22,8 @@ on_cpu = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason='no g++ on the 
 TILTED = (1.0, -2.0, -9.0)
 STATES = 2 * BLOCK + 5  # the last block is not full
 ARMS = {
-    'fr3': with_rotors(load('fr3', hand='franka_hand')),
-    'stanford': load('stanford'),
+    'fr3': with_rotors(fd.load('fr3', hand='franka_hand')),
+    'stanford': fd.load('stanford'),
     'one joint': random_arm(5, n=1),
     'ten joints': random_arm(7, n=10),
 }
@@ -75,11 +71,11 @@ def reference(model, quantity, states):
 def test_kernels_of_every_quantity_have_pinocchios_values(name, precision):
     arm = ARMS[name]
     left_out = set() if arm.n > 5 else {Quantity.OPERATIONAL_SPACE_INERTIA}
-    every = [customised_equations(arm, one, TILTED) for one in Quantity if one not in left_out]
+    every = [fd.customised_equations(arm, one, TILTED) for one in Quantity if one not in left_out]
     run = cuda_on_cpu.built(cuda_source(every, precision=precision))
-    sampled = dict(zip(('q', 'dq', 'ddq'), sample_states(arm, STATES, seed=1)))
+    sampled = dict(zip(('q', 'dq', 'ddq'), fd.sample_states(arm, STATES, seed=1)))
     sampled['tau'] = sampled['ddq']
-    model = PinocchioModel(arm, TILTED)
+    model = fd.Model(arm, TILTED)
     dtype = np.dtype(np.float32 if precision == 'float' else float)
     # Rounding in some thousand operations, and by the condition of M and of the mobility.
     ill = {Quantity.FORWARD_DYNAMICS: 1e3, Quantity.OPERATIONAL_SPACE_INERTIA: 1e5}
@@ -102,16 +98,16 @@ def test_kernels_of_every_quantity_have_pinocchios_values(name, precision):
 
 @on_cpu
 def test_names_of_an_arm_that_are_no_words_of_c_do_no_harm():
-    strange = replace(load('rpr'), name='7*/ b', hand='"\\\n', inertial_set='*/ \\')
-    cuda_on_cpu.built(cuda_source([customised_equations(strange, Quantity.GRAVITY)]))
+    strange = replace(fd.load('rpr'), name='7*/ b', hand='"\\\n', inertial_set='*/ \\')
+    cuda_on_cpu.built(cuda_source([fd.customised_equations(strange, Quantity.GRAVITY)]))
 
 
 @on_cpu
 def test_a_kernel_of_derivatives_has_those_of_a_batch():
-    equations = customised_equations('rpr', Quantity.FORWARD_DYNAMICS, derivatives=True)
+    equations = fd.customised_equations('rpr', Quantity.FORWARD_DYNAMICS, derivatives=True)
     run = cuda_on_cpu.built(cuda_source([equations]))
-    states = sample_states(load('rpr'), 70, seed=2)
-    expected = BatchModel('rpr').evaluate(equations.quantity, *states, derivatives=True)
+    states = fd.sample_states(fd.load('rpr'), 70, seed=2)
+    expected = fd.BatchModel('rpr').evaluate(equations.quantity, *states, derivatives=True)
     found = evaluated(equations, run, states, np.dtype(float))
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
 
@@ -135,7 +131,7 @@ def compiled_log(text, arch):
 @pytest.mark.parametrize('arch', ['sm_80', 'sm_90'])
 def test_nvrtc_compiles_every_quantity_and_hardly_spills(arch, capsys):
     for quantity in Quantity:
-        equations = customised_equations(ARMS['fr3'], quantity)
+        equations = fd.customised_equations(ARMS['fr3'], quantity)
         for precision in ('double', 'float'):
             log = compiled_log(cuda_source([equations], precision=precision), arch)
             spilled = [int(one) for one in re.findall(r'(\d+) bytes spill stores', log)]
@@ -152,4 +148,4 @@ def test_the_command_writes_cuda_code_and_refuses_parameters_at_run_time(tmp_pat
     assert 'my_arm_gravity_states(' in text and 'double' not in text
     assert main([*command, '--parameters', 'run_time']) == 2
     with refuses(OutputError, 'run_time'):
-        cuda_source([customised_equations('rpr', parameters='run_time')])
+        cuda_source([fd.customised_equations('rpr', parameters='run_time')])

@@ -11,23 +11,16 @@ import re
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import available_arms, Convention, DHRow, JointKind, LinkInertia, load
-from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.codegen.c_code import c_header
+import franka_dynamics as fd
+from franka_dynamics.arm import Convention, DHRow, JointKind
 from franka_dynamics.codegen.chain import build_chain
-from franka_dynamics.codegen.equations import customised_equations, ParameterMode, Quantity
+from franka_dynamics.codegen.equations import ParameterMode, Quantity
 from franka_dynamics.codegen.expression import Graph
-from franka_dynamics.codegen.file_text import operation_count
 from franka_dynamics.codegen.program import Output, write_program
 from franka_dynamics.codegen.python_code import python_function, python_module
 from franka_dynamics.codegen.recursion import Inputs, inverse_dynamics
 from franka_dynamics.codegen.regrouping import regroup_parameters, with_origins_nearest_parent
-from franka_dynamics.dynamics.derivatives import tree_motion
 from franka_dynamics.dynamics.model import MIN_FREE_INERTIA_RATIO
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
-from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import InertiaError, OutputError, SettingsError
 
 from .arms import arms, runnable, standard_parameters, with_rotors
@@ -54,14 +47,14 @@ CASES = [
 @pytest.mark.parametrize(('name', 'quantity', 'parameters'), CASES)
 def test_the_equations_of_an_arm_give_pinocchios_quantities(name, quantity, parameters):
     description = ARMS[name]
-    equations = customised_equations(description, quantity, TILTED, parameters=parameters)
+    equations = fd.customised_equations(description, quantity, TILTED, parameters=parameters)
     functions = runnable(equations)
     prepared = ()
     if parameters is ParameterMode.RUN_TIME:
         prepared = (np.empty(len(equations.program.prepared)),)
         functions[f'prepare_{quantity.value}'](standard_parameters(description, TILTED), *prepared)
-    model = PinocchioModel(description, TILTED)
-    for state in zip(*sample_states(description, 5, seed=0)):
+    model = fd.Model(description, TILTED)
+    for state in zip(*fd.sample_states(description, 5, seed=0)):
         arrays = dict(zip(('q', 'dq', 'ddq'), state))
         inputs = [arrays[array] for array in equations.program.inputs]
         reference = getattr(model, quantity.value)(*inputs)
@@ -77,35 +70,35 @@ def point_mass_on_last_axis(arm):
     center = (0.0, 0.0, along)
     if arm.convention is Convention.STANDARD:
         center = (-row.a, along * np.sin(row.alpha), along * np.cos(row.alpha))
-    return LinkInertia.from_center_of_mass(0.7, center, np.zeros(6))
+    return fd.LinkInertia.from_center_of_mass(0.7, center, np.zeros(6))
 
 
 TURNING = (JointKind.REVOLUTE,)
 RANDOM = [random_arm(np.random.default_rng(seed), joints=4, kinds=TURNING) for seed in range(12)]
 
 
-@pytest.mark.parametrize('arm', [*map(load, ('rpr', 'fer', 'scemi', 'stanford')), *RANDOM])
+@pytest.mark.parametrize('arm', [*map(fd.load, ('rpr', 'fer', 'scemi', 'stanford')), *RANDOM])
 def test_forward_dynamics_of_a_joint_that_moves_no_inertia_is_refused(arm):
     # Of a point mass, rounding makes the inertia about its axis 1e-34 to 1e-17 kg m^2.
-    q = sample_states(arm, 1, seed=1).q[0]
+    q = fd.sample_states(arm, 1, seed=1).q[0]
     still = np.zeros(arm.n)
-    massless = LinkInertia.zero()
+    massless = fd.LinkInertia.zero()
     joints = tuple(replace(joint, rotor_inertia=0.0) for joint in arm.joints)
-    for kind in (PinocchioModel, NewtonEulerModel, ExponentialsModel, BatchModel):
+    for kind in (fd.Model, fd.NewtonEulerModel, fd.ExponentialsModel, fd.BatchModel):
         for tip in (massless, point_mass_on_last_axis(arm)):
             # Without any mass, code is not even generated, and the joint is known.
-            named = arm.joint_names[-1] if kind is BatchModel and tip is massless else ''
+            named = arm.joint_names[-1] if kind is fd.BatchModel and tip is massless else ''
             weightless = kind(replace(arm, links=(*arm.links[:-1], tip), joints=joints))
             with refuses(InertiaError, named, 'no mass'):
                 weightless.forward_dynamics(q, still, still)
         kind(arm).forward_dynamics(q, still, still)
 
 
-@pytest.mark.parametrize('name', available_arms())
+@pytest.mark.parametrize('name', fd.available_arms())
 def test_the_mass_matrices_of_the_shipped_arms_are_far_from_singular(name):
-    arm = load(name)
+    arm = fd.load(name)
     arm = replace(arm, joints=tuple(replace(one, rotor_inertia=0.0) for one in arm.joints))
-    mass = PinocchioModel(arm).mass_matrix(sample_states(arm, 1000).q)
+    mass = fd.Model(arm).mass_matrix(fd.sample_states(arm, 1000).q)
     free = 1.0 / np.diagonal(np.linalg.inv(mass), axis1=-2, axis2=-1).max(axis=-1)
     assert np.all(
         free > 1e6 * MIN_FREE_INERTIA_RATIO * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1)
@@ -115,9 +108,9 @@ def test_the_mass_matrices_of_the_shipped_arms_are_far_from_singular(name):
 @pytest.mark.parametrize('name', ['fer', 'rpr (standard rows)', 'skew twists', 'two joints'])
 def test_a_wrench_acts_on_the_flange_in_space_axes_as_on_the_models(name):
     description, rng = ARMS[name], np.random.default_rng(3)
-    function = runnable(customised_equations(description, gravity=TILTED, wrench=True))
-    model = PinocchioModel(description, TILTED)
-    for q, dq, ddq in zip(*sample_states(description, 3, seed=0)):
+    function = runnable(fd.customised_equations(description, gravity=TILTED, wrench=True))
+    model = fd.Model(description, TILTED)
+    for q, dq, ddq in zip(*fd.sample_states(description, 3, seed=0)):
         wrench, out = rng.uniform(-20.0, 20.0, 6), np.empty(description.n)
         function['inverse_dynamics'](q, dq, ddq, wrench, out)
         assert_close(out, model.inverse_dynamics(q, dq, ddq, wrench=wrench), RTOL)
@@ -133,8 +126,10 @@ def test_a_trees_wrench_acts_on_the_body_that_carries_the_tool(seed):
         # The tree's recursion has its wrench in the tool's axes.
         tool = (carrying.poses(q)[body] @ carrying.tool)[:3, :3]
         in_tool_axes = np.concatenate([part @ tool for part in np.split(wrench, 2)])
-        reference = tree_motion(carrying, q, dq, ddq, gravity=TILTED, tool_wrench=in_tool_axes).tau
-        function = runnable(customised_equations(carrying, gravity=TILTED, wrench=True))
+        reference = fd.tree_motion(
+            carrying, q, dq, ddq, gravity=TILTED, tool_wrench=in_tool_axes
+        ).tau
+        function = runnable(fd.customised_equations(carrying, gravity=TILTED, wrench=True))
         function['inverse_dynamics'](q, dq, ddq, wrench, out)
         assert_close(out, reference, RTOL)
 
@@ -142,28 +137,28 @@ def test_a_trees_wrench_acts_on_the_body_that_carries_the_tool(seed):
 @pytest.mark.parametrize('quantity', [one for one in Quantity if one is not FIRST])
 def test_a_wrench_on_anything_but_inverse_dynamics_is_refused(quantity):
     with refuses(SettingsError, quantity.value):
-        customised_equations(load('rpr'), quantity, wrench=True)
+        fd.customised_equations(fd.load('rpr'), quantity, wrench=True)
 
 
 @pytest.mark.parametrize('name', ['quantity', 'parameters'])
 @pytest.mark.parametrize('word', ['runtime', None])
 def test_an_unknown_quantity_or_kind_of_parameters_is_refused(name, word):
     with refuses(SettingsError, f'{name} is {word!r}'):
-        customised_equations('rpr', **{name: word})
+        fd.customised_equations('rpr', **{name: word})
 
 
-@pytest.mark.parametrize('write', [c_header, python_module])
-@pytest.mark.parametrize('listed', [[], load('rpr'), 'rpr', [load('rpr')]])
+@pytest.mark.parametrize('write', [fd.c_header, python_module])
+@pytest.mark.parametrize('listed', [[], fd.load('rpr'), 'rpr', [fd.load('rpr')]])
 def test_a_file_of_no_equations_is_refused(listed, write):
     with pytest.raises(OutputError):
         write(listed)
 
 
-LOAD = LinkInertia.from_center_of_mass(3.0, np.zeros(3), np.zeros(6))
-LOADED = load('rpr').with_payload(LOAD)
+LOAD = fd.LinkInertia.from_center_of_mass(3.0, np.zeros(3), np.zeros(6))
+LOADED = fd.load('rpr').with_payload(LOAD)
 
 
-@pytest.mark.parametrize('write', [c_header, python_module])
+@pytest.mark.parametrize('write', [fd.c_header, python_module])
 @pytest.mark.parametrize(
     ('arm', 'options', 'names'),
     [
@@ -176,7 +171,7 @@ LOADED = load('rpr').with_payload(LOAD)
 def test_a_file_of_equations_that_differ_in_more_than_quantity_is_refused(
     arm, options, names, write
 ):
-    mixed = [customised_equations('rpr', 'gravity'), customised_equations(arm, **options)]
+    mixed = [fd.customised_equations('rpr', 'gravity'), fd.customised_equations(arm, **options)]
     with refuses(OutputError, *names):
         write(mixed)
 
@@ -184,12 +179,12 @@ def test_a_file_of_equations_that_differ_in_more_than_quantity_is_refused(
 @pytest.mark.parametrize('name', ['scemi', 'stanford', 'rpr'])
 def test_classical_parameters_give_the_models_torques(name):
     # With classical=True parameters are not regrouped; the torque is the same.
-    arm = with_rotors(load(name))
-    inverse_dynamics = runnable(customised_equations(arm, classical=True))['inverse_dynamics']
+    arm = with_rotors(fd.load(name))
+    inverse_dynamics = runnable(fd.customised_equations(arm, classical=True))['inverse_dynamics']
     for q, dq, ddq in np.random.default_rng(0).normal(size=(5, 3, arm.n)):
         tau = np.empty(arm.n)
         inverse_dynamics(q, dq, ddq, tau)
-        assert_close(tau, NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq))
+        assert_close(tau, fd.NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq))
 
 
 PAGE = (Path(__file__).parents[2] / 'docs' / 'theory' / 'codegen.md').read_text('utf-8')
@@ -222,8 +217,8 @@ def test_counts_are_as_documented_and_in_sum_below_the_printed(
     if inertia == 'simplified':
         program = with_wrench_on_the_last_link(arm, classical)
     else:
-        program = customised_equations(arm, classical=classical).program
-    assert operation_count(program) == (c, d)
+        program = fd.customised_equations(arm, classical=classical).program
+    assert fd.operation_count(program) == (c, d)
     assert c + d < a + b
 
 
@@ -246,7 +241,7 @@ def with_wrench_on_the_last_link(arm, classical):
 def table_arm(robot, inertia):
     """Return an arm of the table, with a rotor behind every joint where it has them."""
     if robot in ('stanford', 'scemi'):
-        arm = load(robot, inertia)
+        arm = fd.load(robot, inertia)
         return with_rotors(arm) if inertia == 'simplified' else arm
     rng, kinds = np.random.default_rng(0), (JointKind.REVOLUTE,)
     arm = random_arm(rng, joints=6, convention=Convention.MODIFIED, kinds=kinds)
@@ -270,15 +265,15 @@ def test_the_fer_takes_as_many_operations_as_documented(parameters):
     )
     documented = [(int(a), int(b)) for a, b in re.findall(r'(\d+)/(\d+)', row[0])]
     programs = (
-        customised_equations(load('fer'), quantity, parameters=parameters).program
+        fd.customised_equations(fd.load('fer'), quantity, parameters=parameters).program
         for quantity in COUNTED.split()
     )
-    assert [*map(operation_count, programs)] == documented
+    assert [*map(fd.operation_count, programs)] == documented
 
 
 @pytest.mark.parametrize('quantity', Quantity)
 def test_counts_are_of_the_operators_that_python_reads(quantity):
-    equations = customised_equations(load('scemi'), quantity)
+    equations = fd.customised_equations(fd.load('scemi'), quantity)
     kinds = Counter()
     for node in ast.walk(ast.parse(python_function(equations))):
         if isinstance(node, ast.BinOp):
@@ -286,5 +281,5 @@ def test_counts_are_of_the_operators_that_python_reads(quantity):
         elif isinstance(node, ast.UnaryOp):
             kinds[ast.USub] += not isinstance(node.operand, ast.Constant)
     additions = kinds[ast.Add] + kinds[ast.Sub] + kinds[ast.USub]
-    assert operation_count(equations.program) == (kinds[ast.Mult], additions)
+    assert fd.operation_count(equations.program) == (kinds[ast.Mult], additions)
     assert set(kinds) <= {ast.Add, ast.Sub, ast.Mult, ast.Div, ast.USub}

@@ -13,6 +13,7 @@ import threading
 import numpy as np
 import pytest
 
+from franka_dynamics import errors
 from franka_dynamics.arm import load
 from franka_dynamics.control.core_state import Event, State, Stop, TRANSITIONS
 from franka_dynamics.control.default_gains import low_gains
@@ -21,14 +22,6 @@ from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.state_check import MAX_STATE_LOSS_COUNT, MIN_GOOD_STATE_COUNT
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import (
-    ArgumentError,
-    JointVectorError,
-    NotActiveError,
-    ReferenceRefusedError,
-    SettingsError,
-    StartRefusedError,
-)
 
 from .closed_loop import (
     core,
@@ -155,7 +148,7 @@ def test_gains_are_refused_at_once_or_command(period, drives, gains, names):
         arm = replace(arm.with_armature(), friction=arm.simulated_friction)
     made = partial(Feedforward, arm, 'mujoco', period=period, **gains)
     if names:
-        with pytest.raises(SettingsError, match=names) as refused:
+        with pytest.raises(errors.SettingsError, match=names) as refused:
             made()
         if found := re.search('kd of at least (.*), or', str(refused.value)):
             made(kd=(float(found[1]),) * 4 + (1.0, 0.5, 0.05))  # the advice can be followed
@@ -168,7 +161,7 @@ def test_gains_are_refused_at_once_or_command(period, drives, gains, names):
 
 def test_a_real_arms_rotors_bear_gains_that_its_links_alone_do_not():
     Feedforward('fr3', 'fci', kd=(0.5,))
-    with refuses(SettingsError, 'kd'):
+    with refuses(errors.SettingsError, 'kd'):
         Feedforward('fr3', 'mujoco', kd=(0.5,))
 
 
@@ -183,7 +176,7 @@ def test_soft_gains_are_those_of_the_rate_and_yield_to_given_ones():
 
 def test_degrees_are_refused_in_the_first_state():
     loop = core(MUJOCO, applied_when_silent=True)
-    with pytest.raises(JointVectorError, match=r'degrees.*radians'):
+    with pytest.raises(errors.JointVectorError, match=r'degrees.*radians'):
         loop.step(np.rad2deg(HOME), STILL, 1.0)
     # Later the arm rests on the last torque that was right.
     loop.step(HOME, STILL, 1.0)
@@ -246,7 +239,7 @@ def test_a_fault_is_cleared_by_a_start_at_rest_and_a_final_one_by_nothing():
     script.give().give(3, MOVING)
     assert script.core.state is State.RUNNING
     script.core.stop('test', Stop.HOLD)
-    with pytest.raises(StartRefusedError):  # while the arm is braked
+    with pytest.raises(errors.StartRefusedError):  # while the arm is braked
         script.core.start()
     script.give(60)
     assert script.core.status.faulty
@@ -256,7 +249,7 @@ def test_a_fault_is_cleared_by_a_start_at_rest_and_a_final_one_by_nothing():
     for _ in range(2):
         script.give(100)
         assert script.core.state is State.SILENT and script.core.status.faulty
-        with refuses(StartRefusedError, 'the model has changed'):
+        with refuses(errors.StartRefusedError, 'the model has changed'):
             script.core.start()
         script.core.reset()
 
@@ -489,7 +482,7 @@ def test_gains_that_bear_no_old_states_are_refused_while_states_come_old():
     fresh, old = (Script(MUJOCO, limits=StateLimits()).give(30, age=age) for age in (0.0, 0.012))
     assert fresh.sent and old.sent
     fresh.core.change(**gains)
-    with refuses(SettingsError, 'kd'):
+    with refuses(errors.SettingsError, 'kd'):
         old.core.change(**gains)
 
 
@@ -534,12 +527,12 @@ def test_a_source_whose_stamps_stand_still_is_lost_whatever_the_age(age):
 
 def test_a_reference_is_followed_only_while_torques_are_sent():
     script = Script()
-    with pytest.raises(ReferenceRefusedError):
+    with pytest.raises(errors.ReferenceRefusedError):
         script.core.follow(HOME)
     script.running().core.follow(HOME)
     script.core.stop('test')
     assert not script.core.reference.active
-    with pytest.raises(ReferenceRefusedError):
+    with pytest.raises(errors.ReferenceRefusedError):
         script.core.follow(HOME)
 
 
@@ -649,7 +642,7 @@ def test_a_motion_planned_while_another_thread_stops_the_arm_is_not_followed():
     script.core.change(kp=(0.0,), kd=(0.0,))  # so that a motion begins where the arm is
     script.give()
     script.core.reference.follow = late
-    with pytest.raises(NotActiveError, match='not followed'):
+    with pytest.raises(errors.NotActiveError, match='not followed'):
         script.core.follow(HOME + 0.05)
     assert not script.core.reference.active
 
@@ -659,7 +652,7 @@ def test_a_stop_lets_go_of_a_held_arm_and_leaves_its_fault():
         script.core.stop('the user ends')
         assert script.core.faulty and script.core.why.startswith('test')
         if script.core.state is State.BRAKING:
-            with pytest.raises(StartRefusedError):
+            with pytest.raises(errors.StartRefusedError):
                 script.core.start()
         script.give(300)
         assert script.core.ended
@@ -798,7 +791,7 @@ def test_the_target_stays_while_torques_are_sent():
         return law
 
     for _ in range(2):
-        with refuses(SettingsError, 'fci'):
+        with refuses(errors.SettingsError, 'fci'):
             script.core.change(target='fci')
         assert script.core.settings.target == 'mujoco'
         script.core.changed_law = prepare
@@ -888,7 +881,7 @@ def test_an_arm_that_is_to_be_held_again_is_started_only_once_it_is_held():
     script = Script(MUJOCO).holding()
     script.time += 1e-3
     script.core.step(HOME + 50.0, STILL, script.time)
-    with refuses(StartRefusedError, 'held'):
+    with refuses(errors.StartRefusedError, 'held'):
         script.core.start()
     script.give(3 * MIN_GOOD_STATE_COUNT).core.start()
     assert script.core.state is State.RUNNING
@@ -939,11 +932,11 @@ def test_a_loop_that_waits_long_for_its_first_torque_logs_why_once(caplog):
 )
 def test_settings_that_cannot_work_are_refused_and_change_nothing(settings, named):
     made = partial(Feedforward, FER, applied_when_silent=False)
-    with refuses((SettingsError, ArgumentError), named):
+    with refuses((errors.SettingsError, errors.ArgumentError), named):
         made(**settings)
     node = made('mujoco')
     before = node.settings
-    with refuses(SettingsError, named):
+    with refuses(errors.SettingsError, named):
         node.change(**settings)
     assert node.settings is before
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
+from franka_dynamics.arm import MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.friction import FrictionState
+from franka_dynamics.control import external_wrench
 from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.external_torque import (
     friction_in_measured_effort,
@@ -19,17 +20,10 @@ from franka_dynamics.control.external_torque import (
     OBSERVER_BANDWIDTH_RAD_S,
     OBSERVER_DAMPING_RATIO,
 )
-from franka_dynamics.control.external_wrench import (
-    external_torque_std,
-    MAX_FORCE_STD_N,
-    WrenchEstimator,
-)
 from franka_dynamics.control.feedforward import State, StateLimits
 from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
 from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
 from franka_dynamics.demo.multisine import multisine
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 
@@ -55,7 +49,7 @@ def states_of(arm, seconds, law, **settings):
 
 
 def test_a_flange_push_is_observed_as_minus_j_transpose_force_and_nothing_before():
-    model, before = PinocchioModel(FER), []
+    model, before = fd.Model(FER), []
     observer = MomentumObserver(model)
 
     def law(_, at):  # the arm is held by gravity torque and damping
@@ -66,26 +60,26 @@ def test_a_flange_push_is_observed_as_minus_j_transpose_force_and_nothing_before
         before += [torque] * (time < PUSH.start)
     # 1e-9 N m: far above rounding, far below what any sensor resolves.
     assert len(before) > 90 and np.abs(before).max() < 1e-9
-    expected = -NewtonEulerModel(FER).jacobian(q)[:3].T @ np.array(PUSH.force)
+    expected = -fd.NewtonEulerModel(FER).jacobian(q)[:3].T @ np.array(PUSH.force)
     # The arm moves while pushed, and the observer lags by 12 ms.
     np.testing.assert_allclose(torque, expected, rtol=0, atol=0.05 * np.abs(expected).max())
 
 
 def test_a_gap_in_the_states_starts_the_observer_over():
-    model = PinocchioModel(FER)
+    model = fd.Model(FER)
     observer, dq = MomentumObserver(model), np.zeros(7)
     for k in range(100):
         observer.update(1e-3 * k, FER.home, dq, np.full(7, 10.0))
     # The observer restarts as if the arm did not accelerate: with an effort of zero, something
     # else must carry g.
     torque = observer.update(10.0, FER.home, dq, np.zeros(7))
-    expected = -NewtonEulerModel(FER).gravity(FER.home)
+    expected = -fd.NewtonEulerModel(FER).gravity(FER.home)
     np.testing.assert_allclose(torque, expected, rtol=0, atol=1e-12)
 
 
 def test_a_forgotten_torque_leaves_nothing_that_grows_again():
-    observer, still = MomentumObserver(PinocchioModel(FER)), np.zeros(7)
-    gravity = NewtonEulerModel(FER).gravity(FER.home)
+    observer, still = MomentumObserver(fd.Model(FER)), np.zeros(7)
+    gravity = fd.NewtonEulerModel(FER).gravity(FER.home)
     for k in range(5):  # 10 N m begin to act: the estimate still rises
         observer.update(1e-3 * k, FER.home, still, gravity + 10.0 * (k > 0))
     observer.reset_estimate(np.zeros(7))
@@ -100,7 +94,7 @@ SLIP = MaxwellSlipFriction(*np.zeros((3, 7)), np.array([[0.4] * 7, [0.2] * 7]), 
 @functools.cache
 def swing(friction):
     """Swing joints 4 and 5 by computed torque; return the states as a driver would pair them."""
-    model, joints = PinocchioModel(FER), np.isin(np.arange(7), (3, 4))
+    model, joints = fd.Model(FER), np.isin(np.arange(7), (3, 4))
 
     def law(_, at):
         desired = 3.0 * np.cos(6.0 * at.time) * joints
@@ -113,11 +107,7 @@ STEADY = ViscousCoulombFriction(np.zeros(7), np.full(7, 0.6), np.zeros(7), width
 
 
 def largest_residual(friction, states):
-    followed, observer, largest = (
-        FrictionState(friction),
-        MomentumObserver(PinocchioModel(FER)),
-        0.0,
-    )
+    followed, observer, largest = (FrictionState(friction), MomentumObserver(fd.Model(FER)), 0.0)
     for time, q, dq, effort in states:
         followed.update(time, q)
         external = observer.update(time, q, dq, effort - followed.torque(dq))
@@ -154,7 +144,7 @@ def test_friction_in_effort_is_the_arm_files_or_none_by_choice(choice, target, t
 
 def test_effort_friction_of_an_arm_without_friction_is_refused():
     with pytest.raises(SettingsError, match=r'effort_friction is included, but .*fr3.* has no'):
-        friction_in_measured_effort('included', load('fr3'), RECEIVER_PROFILES['fci'])
+        friction_in_measured_effort('included', fd.load('fr3'), RECEIVER_PROFILES['fci'])
 
 
 # The wrench. ----------------------------------------------------------------------------------
@@ -173,9 +163,9 @@ def acting(time):
 
 def test_known_wrenches_in_mujoco_are_told_along_a_motion():
     # Given an arm that moves about home, and a wrench on its flange that turns.
-    arm, w = load('fr3v2'), SWING_RATES
-    model, lag = PinocchioModel(arm), 2.0 * OBSERVER_DAMPING_RATIO / OBSERVER_BANDWIDTH_RAD_S
-    observer, estimator = MomentumObserver(model), WrenchEstimator(model)
+    arm, w = fd.load('fr3v2'), SWING_RATES
+    model, lag = fd.Model(arm), 2.0 * OBSERVER_DAMPING_RATIO / OBSERVER_BANDWIDTH_RAD_S
+    observer, estimator = MomentumObserver(model), external_wrench.WrenchEstimator(model)
 
     def law(simulation, at):
         s, c = 0.4 * np.sin(w * at.time), 0.4 * np.cos(w * at.time)
@@ -204,12 +194,12 @@ def test_known_wrenches_in_mujoco_are_told_along_a_motion():
 
 
 def test_away_from_singular_poses_it_is_plain_least_squares():
-    jacobian = NewtonEulerModel(FER).jacobian(FER.home)
+    jacobian = fd.NewtonEulerModel(FER).jacobian(FER.home)
     torque = np.array([3.0, -5.0, 2.0, 4.0, -1.0, 0.5, 0.3])
-    weight = 1.0 / external_torque_std(FER)
+    weight = 1.0 / external_wrench.external_torque_std(FER)
     weighed = (jacobian * weight).T
     expected, *_ = np.linalg.lstsq(weighed, torque * weight, rcond=None)
-    estimate = WrenchEstimator(PinocchioModel(FER)).estimate(FER.home, torque)
+    estimate = external_wrench.WrenchEstimator(fd.Model(FER)).estimate(FER.home, torque)
     np.testing.assert_allclose(estimate.wrench, expected, rtol=1e-9)
     np.testing.assert_allclose(
         estimate.covariance, np.linalg.inv(weighed.T @ weighed), rtol=1e-7, atol=1e-12
@@ -228,24 +218,24 @@ def test_away_from_singular_poses_it_is_plain_least_squares():
 def test_a_singular_pose_is_said_and_damped():
     # Given the arm stretched upwards, and the joint torques of 10 N on its flange along x, each
     # with an error.
-    torque = 0.1 - 10.0 * NewtonEulerModel(FER).jacobian(STRAIGHT)[0]
-    estimate = WrenchEstimator(PinocchioModel(FER)).estimate(STRAIGHT, torque)
+    torque = 0.1 - 10.0 * fd.NewtonEulerModel(FER).jacobian(STRAIGHT)[0]
+    estimate = external_wrench.WrenchEstimator(fd.Model(FER)).estimate(STRAIGHT, torque)
     # Then the directions that no joint torque shows have a large deviation and no force.
     assert estimate.singular
     assert estimate.accuracy_text().startswith('singular pose: ')
     scale = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
     variances, directions = np.linalg.eigh(estimate.covariance * np.outer(scale, scale))
-    blind = directions.T[variances > MAX_FORCE_STD_N**2]
+    blind = directions.T[variances > external_wrench.MAX_FORCE_STD_N**2]
     assert len(blind) >= 1
-    assert np.linalg.eigvalsh(estimate.covariance)[-1] > MAX_FORCE_STD_N**2
+    assert np.linalg.eigvalsh(estimate.covariance)[-1] > external_wrench.MAX_FORCE_STD_N**2
     assert np.abs(blind @ (estimate.wrench * scale)).max() < 1.0
     # And the wrench stays of the size of the force.
     assert np.linalg.norm(estimate.wrench) < 15.0
 
 
 def test_the_wrench_does_not_jump_into_a_singular_pose():
-    estimator = WrenchEstimator(PinocchioModel(FER))
-    model = NewtonEulerModel(FER)
+    estimator = external_wrench.WrenchEstimator(fd.Model(FER))
+    model = fd.NewtonEulerModel(FER)
     wrench = np.array([5.0, -3.0, 8.0, 0.5, 0.2, -0.4])
     path = STRAIGHT + np.linspace(0.5, 0.0, 1001)[:, None] * (FER.home - STRAIGHT)
     wrenches = np.einsum('kij,i->kj', model.jacobian(path), wrench)
@@ -259,12 +249,12 @@ def test_the_wrench_does_not_jump_into_a_singular_pose():
 
 
 def test_at_a_tool_center_the_moment_is_about_it():
-    model = PinocchioModel(FER)
+    model = fd.Model(FER)
     tool = np.array([0.0, 0.05, 0.1])
     arm = model.frames(FER.home)[-1][:3, :3] @ tool
     force = np.array([4.0, 6.0, -2.0])
     torque = model.jacobian(FER.home).T @ np.concatenate([force, np.cross(arm, force)])
-    estimate = WrenchEstimator(model, offset=tool).estimate(FER.home, torque)
+    estimate = external_wrench.WrenchEstimator(model, offset=tool).estimate(FER.home, torque)
     # A force at the tool centre has no moment about it.
     np.testing.assert_allclose(estimate.wrench, [*force, 0.0, 0.0, 0.0], rtol=0, atol=1e-9)
 
@@ -274,7 +264,7 @@ def test_at_a_tool_center_the_moment_is_about_it():
 )
 def test_a_tool_center_that_is_no_point_is_refused(offset):
     with pytest.raises(SettingsError, match=r'tool_center (is|must)'):
-        WrenchEstimator(PinocchioModel(FER), offset=offset)
+        external_wrench.WrenchEstimator(fd.Model(FER), offset=offset)
 
 
 class Seen:
@@ -309,7 +299,7 @@ def test_a_receiver_that_applies_torques_when_silent_has_the_last_one():
     seen = Seen(controller)
     sent_at_rest(controller, MIN_GOOD_STATE_COUNT // 2)
     assert controller.state is State.SILENT
-    gravity = NewtonEulerModel(FER).gravity(FER.home)
+    gravity = fd.NewtonEulerModel(FER).gravity(FER.home)
     np.testing.assert_allclose(seen.torques[-1], gravity, rtol=1e-9, atol=1e-9)
 
 

@@ -14,14 +14,10 @@ import yaml
 
 from franka_dynamics.arm import load, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.friction import LinearFriction, slip_state_bounds
+from franka_dynamics.control import terms
 from franka_dynamics.control.feedforward import Feedforward, State
 from franka_dynamics.control.friction_forms import crisp_text, franky_text
 from franka_dynamics.control.settings import Terms
-from franka_dynamics.control.terms import (
-    FrictionFeedforward,
-    MAX_REST_SPEED_RAD_S,
-    MIN_FRICTION_SPEED_RAD_S,
-)
 from franka_dynamics.errors import FrictionError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
@@ -51,7 +47,7 @@ def path(rng, count=400):
 
 def commanded(known, q, dq, held=True):
     """Return the friction feedforward at each state of a motion, (k, n)."""
-    feedforward, torques = FrictionFeedforward(known, held), []
+    feedforward, torques = terms.FrictionFeedforward(known, held), []
     for step, (position, velocity) in enumerate(zip(q, dq)):
         feedforward.update(1e-3 * step, position)
         torques.append(feedforward.torque(velocity))
@@ -107,8 +103,8 @@ FRICTION_MODELS = [
 def test_at_rest_nothing_is_pushed_by_noise(friction, held):
     rng = np.random.default_rng(0)
     q = rng.normal(0.0, 1e-4, (500, 7))  # ten times a resting arm's encoder noise
-    dq = rng.uniform(-MIN_FRICTION_SPEED_RAD_S, MIN_FRICTION_SPEED_RAD_S, (500, 7))
-    dq[-1] = MAX_REST_SPEED_RAD_S
+    dq = rng.uniform(-terms.MIN_FRICTION_SPEED_RAD_S, terms.MIN_FRICTION_SPEED_RAD_S, (500, 7))
+    dq[-1] = terms.MAX_REST_SPEED_RAD_S
     found = commanded(friction, q, dq, held)
     rests = isinstance(friction, LinearFriction) and held
     np.testing.assert_array_equal(found[:-1], np.broadcast_to(rests * friction.offset, (499, 7)))
@@ -131,7 +127,7 @@ def test_along_a_trajectory_is_what_the_cycles_give():
     rng = np.random.default_rng(3)
     friction = random_friction(rng)
     q, dq = path(rng), rng.uniform(-1.0, 1.0, (400, N))
-    along = FrictionFeedforward(friction).torque_along(q, dq)
+    along = terms.FrictionFeedforward(friction).torque_along(q, dq)
     np.testing.assert_allclose(along, commanded(friction, q, dq), rtol=0.0, atol=ROUNDING_NM)
 
 

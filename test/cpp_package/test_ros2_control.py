@@ -12,11 +12,8 @@ import numpy as np
 import pytest
 import yaml
 
-from franka_dynamics.arm import load
-from franka_dynamics.control.settings import Settings, Terms
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.sampling import sample_states
-from franka_dynamics.urdf.importer import import_urdf
+import franka_dynamics as fd
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.urdf.writer import urdf_text
 
 from .cpp_core import ATOL, PAYLOAD
@@ -34,14 +31,14 @@ ARM = ARMS['fr3']
 ARRAYS = ('payload', 'gravity_vector', 'kp', 'kd')
 SETTINGS = Settings(
     target='mujoco',
-    terms=Terms(friction=True),
+    terms=fd.Terms(friction=True),
     payload=PAYLOAD,
     gravity_vector=(0.5, -0.4, -9.78),
     kp=(30.0,),
     kd=(3.0,),
     scale=0.9,
 )
-PLAIN = replace(SETTINGS, terms=Terms(), kp=(0.0,), kd=(0.0,), scale=1.0)
+PLAIN = replace(SETTINGS, terms=fd.Terms(), kp=(0.0,), kd=(0.0,), scale=1.0)
 
 
 @pytest.fixture(scope='module')
@@ -73,7 +70,7 @@ def near(found, expected, atol=ATOL):
 
 def model_of(settings):
     """Return Pinocchio's model of the arm with the payload and gravity of settings."""
-    return PinocchioModel(ARM.with_payload(settings.payload_inertia()), settings.gravity_vector)
+    return fd.Model(ARM.with_payload(settings.payload_inertia()), settings.gravity_vector)
 
 
 def of_feedforward(settings, **more):
@@ -120,9 +117,9 @@ TEXTS = {
 @pytest.mark.parametrize('name', TEXTS)
 def test_an_arm_in_a_urdf_has_the_terms_of_pinocchio(run, name):
     text = TEXTS[name]
-    arm = import_urdf(text, joint_names=re.findall(r'<joint name="(\w*joint\d+)"', text))
+    arm = fd.import_urdf(text, joint_names=re.findall(r'<joint name="(\w*joint\d+)"', text))
     held = {'finger_joint': 0.01} if name == 'held' else {}
-    q, dq, _ = sample_states(arm, 20, seed=1)
+    q, dq, _ = fd.sample_states(arm, 20, seed=1)
     found, said = run('terms', text, rows=np.hstack([q, dq]), parameters='', arm=arm)
     assert ('joint finger_joint is held at 0.01' in said) == bool(held)
     for row, position, velocity in zip(found, q, dq):
@@ -153,7 +150,7 @@ LOOP = """<joint name="loop" type="fixed"><parent link="fr3_link3"/><child link=
     ],
 )
 def test_a_robot_description_that_does_not_fit_is_refused_by_name(run, change, joints, named):
-    text = urdf_text(load('fr3'))
+    text = urdf_text(fd.load('fr3'))
     for word, other in change.items():
         text = text.replace(word, other)
     if joints == ['fr3_joint1']:
@@ -193,7 +190,7 @@ def test_alone_in_a_controller_manager_it_follows_its_topic(run, source):
     row = [*ARM.home, *np.zeros(ARM.n), *ddq]
     given, text = {}, None
     if source == 'robot_description':
-        given, text = {'arm_file': '', 'joints': list(ARM.joint_names)}, urdf_text(load('fr3'))
+        given, text = {'arm_file': '', 'joints': list(ARM.joint_names)}, urdf_text(fd.load('fr3'))
     parameters = of_feedforward(PLAIN, kpp=[30.0], **given) + (
         '/controller_manager:\n  ros__parameters:\n    update_rate: 1000\n'
         '    feedforward.type: franka_dynamics_controllers/FeedforwardController\n'
@@ -286,8 +283,8 @@ def test_a_torque_ends_with_its_sender_and_no_second_one_is_followed(folder, eve
 def test_a_payload_that_is_set_while_the_arm_is_held_is_held(folder):
     with Senders(ARM, folder) as senders:
         before, after, refusal = senders.change_payload(PAYLOAD, heavy=(5.0, *PAYLOAD[1:]))
-    near(before, PinocchioModel(ARM).gravity(ARM.home))
-    near(after, PinocchioModel(ARM.with_payload(SETTINGS.payload_inertia())).gravity(ARM.home))
+    near(before, fd.Model(ARM).gravity(ARM.home))
+    near(after, fd.Model(ARM.with_payload(SETTINGS.payload_inertia())).gravity(ARM.home))
     assert 'rated load' in refusal
 
 
@@ -309,13 +306,13 @@ def test_ctrl_c_ends_a_real_manager_that_can_be_started_again(folder):
 
 
 def test_the_examples_controller_holds_the_wrist_and_commands_no_gravity(run):
-    arm = load('fr3')
+    arm = fd.load('fr3')
     aside = np.concatenate([arm.home + 0.02 * np.resize((1.0, -1.0), 7), np.full(7, 0.1)])
     rows = [[*arm.home, *np.zeros(7)], aside]
     found, _ = run('hold', urdf_text(arm), rows=rows, parameters='', arm=arm)
     near(found[0], 0.0)
     kp, kd = [600.0] * 4 + [250.0, 150.0, 50.0], [30.0] * 4 + [10.0, 10.0, 5.0]
     pulls = kp * (arm.home - aside[:7]) - kd * aside[7:]
-    near(found[1], pulls + PinocchioModel(arm).coriolis(*np.split(aside, 2)))
+    near(found[1], pulls + fd.Model(arm).coriolis(*np.split(aside, 2)))
     assert np.abs(found[1]).max() < 20.0
     near(found[2], 0.0)

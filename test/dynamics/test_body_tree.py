@@ -7,11 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load
-from franka_dynamics.dynamics.body_tree import BodyTree
-from franka_dynamics.dynamics.closed_chain_derivatives import differentiate_by_parameters
-from franka_dynamics.dynamics.derivatives import dynamics_derivatives, linearize, tree_motion
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+import franka_dynamics as fd
 from franka_dynamics.errors import InertiaError, JointVectorError, TreeError
 
 from .trees import complex_step, random_link, random_tree, slow_dynamics, vee
@@ -21,13 +17,13 @@ from ..arms import random_arm
 
 @pytest.mark.parametrize(
     'arm',
-    [load('fer'), load('rpr'), random_arm(np.random.default_rng(0))],
+    [fd.load('fer'), fd.load('rpr'), random_arm(np.random.default_rng(0))],
     ids=lambda arm: arm.name,
 )
 def test_a_tree_of_an_arm_keeps_flange_pose_and_torques(arm):
-    tree, model = BodyTree.from_description(arm), NewtonEulerModel(arm)
+    tree, model = fd.BodyTree.from_description(arm), fd.NewtonEulerModel(arm)
     q, dq, ddq = np.random.default_rng(1).normal(size=(3, arm.n))
-    motion = tree_motion(tree, q, dq, ddq)
+    motion = fd.tree_motion(tree, q, dq, ddq)
     pose = np.linalg.multi_dot([*motion.transforms, tree.tool])
     np.testing.assert_allclose(pose, model.frames(q)[-1], rtol=0.0, atol=1e-14)
     assert_close(motion.tau, model.inverse_dynamics(q, dq, ddq), 1e-13)
@@ -62,7 +58,7 @@ def test_repeated_corrections_keep_twists_unit_and_without_pitch():
     ],
 )
 def test_a_tree_that_contradicts_itself_is_refused_by_name(change, names):
-    good = BodyTree((-1,), [np.eye(4)], [(0, 0, 0, 0, 0, 1.0)], (LinkInertia.zero(),))
+    good = fd.BodyTree((-1,), [np.eye(4)], [(0, 0, 0, 0, 0, 1.0)], (fd.LinkInertia.zero(),))
     with refuses(TreeError, *names):
         replace(good, **change)
 
@@ -80,7 +76,7 @@ def case(request):
     tree, rng = random_tree(3, request.param), np.random.default_rng(4)
     q, dq, ddq = rng.normal(size=(3, tree.n))
     wrench = rng.normal(size=6) * 10.0
-    found = dynamics_derivatives(tree, q, dq, ddq, gravity=TILTED, tool_wrench=wrench)
+    found = fd.dynamics_derivatives(tree, q, dq, ddq, gravity=TILTED, tool_wrench=wrench)
     expected = complex_step(tree, q, dq, ddq, TILTED, wrench)
     change = np.einsum('nab,nbck->knac', np.linalg.inv(tree.poses(q)), expected['pose'])
     expected['displacement'] = np.moveaxis(vee(change), 0, -1)
@@ -103,7 +99,7 @@ def test_tree_derivatives_agree_with_complex_steps(case, name):
 )
 def test_a_bad_vector_is_named(ddq, names):
     with refuses(JointVectorError, *names):
-        tree_motion(random_tree(0, CHAIN), np.zeros((3, 5)), np.zeros(5), ddq)
+        fd.tree_motion(random_tree(0, CHAIN), np.zeros((3, 5)), np.zeros(5), ddq)
 
 
 @pytest.mark.parametrize(
@@ -116,27 +112,27 @@ def test_a_bad_vector_is_named(ddq, names):
 def test_a_linearization_is_of_one_state_under_one_wrench(name, shape):
     given = dict.fromkeys(('q', 'dq', 'tau'), np.zeros(5)) | {name: np.zeros(shape)}
     with refuses(JointVectorError, name.replace('_', ' '), '(6,)' if 'w' in name else shape):
-        linearize(random_tree(0, CHAIN), **given)
+        fd.linearize(random_tree(0, CHAIN), **given)
     with refuses(JointVectorError, 'wrench'):
-        dynamics_derivatives(
+        fd.dynamics_derivatives(
             random_tree(7, TREE), *np.zeros((3, 7)), tool_wrench=[0.0, 0.0, -20.0]
         )
 
 
 def test_four_joints_that_move_a_point_mass_have_no_acceleration():
     # A point has three degrees of freedom, so M is singular, but by rounding not exactly.
-    tree, nothing = random_tree(0, (-1, 0, 1, 2)), LinkInertia.zero()
-    point = LinkInertia.from_center_of_mass(2.0, (0.3, -0.2, 0.1), np.zeros(6))
+    tree, nothing = random_tree(0, (-1, 0, 1, 2)), fd.LinkInertia.zero()
+    point = fd.LinkInertia.from_center_of_mass(2.0, (0.3, -0.2, 0.1), np.zeros(6))
     tree = replace(tree, inertias=(nothing,) * 3 + (point,), rotor_inertias=np.zeros(4))
     with pytest.raises(InertiaError):
-        linearize(tree, np.ones(4), np.zeros(4), np.ones(4))
+        fd.linearize(tree, np.ones(4), np.zeros(4), np.ones(4))
 
 
 def test_a_trees_linearization_agrees_with_complex_steps(case):
     tree, (q, dq, ddq), wrench, _, expected = case
     n, still = tree.n, np.zeros((tree.n + 1, 6))
     tau = slow_dynamics(tree, still, q, dq, ddq, TILTED, wrench)['tau']
-    here = linearize(tree, q, dq, tau, gravity=TILTED, tool_wrench=wrench)
+    here = fd.linearize(tree, q, dq, tau, gravity=TILTED, tool_wrench=wrench)
     by_q, by_dq, mass = np.split(expected['tau'][:, still.size :], 3, axis=1)
     zero, one, back = np.zeros((n, n)), np.eye(n), np.linalg.inv(mass)
     for found, theirs in (
@@ -155,9 +151,9 @@ def test_other_bodies_change_wrenches_and_torques_as_derived(parents):
     change = np.array(
         [new.parameters() - old.parameters() for new, old in zip(others, tree.inertias)]
     )
-    before = tree_motion(tree, q, dq, ddq)
-    after = tree_motion(replace(tree, inertias=others), q, dq, ddq)
-    by = differentiate_by_parameters(tree, q, dq, ddq)
+    before = fd.tree_motion(tree, q, dq, ddq)
+    after = fd.tree_motion(replace(tree, inertias=others), q, dq, ddq)
+    by = fd.differentiate_by_parameters(tree, q, dq, ddq)
     # Exact, because wrenches and torques are linear in the parameters: 2e-14 measured.
     for name, part, whole in (
         ('ijk,jk->i', by.tau, after.tau - before.tau),

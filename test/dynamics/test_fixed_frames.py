@@ -12,8 +12,6 @@ from franka_dynamics.arm import JointKind
 from franka_dynamics.arm.frames import frame_place, frame_table
 from franka_dynamics.codegen.python_code import python_callable
 from franka_dynamics.control.external_wrench import WrenchEstimator
-from franka_dynamics.dynamics.body_tree import BodyTree
-from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.validation.crosscheck import FORMULATIONS
 
@@ -254,7 +252,7 @@ def test_acceleration_derivatives_are_those_of_the_tree_and_of_differences(seed)
     found = model.forward_dynamics_derivatives(q, dq, tau)
     batch = fd.BatchModel(arm).forward_dynamics_derivatives(q, dq, tau)
     for k in range(2):
-        here = linearize(BodyTree.from_description(arm), q[k], dq[k], tau[k])
+        here = fd.linearize(fd.BodyTree.from_description(arm), q[k], dq[k], tau[k])
         expected = here.A[arm.n :, : arm.n], here.A[arm.n :, arm.n :], here.B[arm.n :]
         for one, two, three in zip(found, batch, expected):
             near(one[k], three, 1e-9)

@@ -12,31 +12,22 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load
+import franka_dynamics as fd
 from franka_dynamics.dynamics import regressor
 from franka_dynamics.dynamics.model import GRAVITY
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_builder import build_pinocchio
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.regressor import (
-    parameter_names,
-    parameter_vector,
-    torque_regressor,
-    with_parameter_vector,
-)
-from franka_dynamics.dynamics.sampling import sample_states
-from franka_dynamics.dynamics.space_inertia import space_inertias
+from franka_dynamics.dynamics.regressor import with_parameter_vector
 from franka_dynamics.errors import FrameError, InertiaError, JointVectorError
 from franka_dynamics.validation.crosscheck import FORMULATIONS, QUANTITIES
 
 from ..agreement import refuses
 from ..arms import make_random_arm, of_points
 
-FER = load('fer')
+FER = fd.load('fer')
 # Stacked sums are in another order than single ones: rounding, of values up to 100.
 ATOL = 1e-12
 SHAPE = (2, 3)
-STATES = [values.reshape(*SHAPE, 7) for values in sample_states(FER, 6, 0)]
+STATES = [values.reshape(*SHAPE, 7) for values in fd.sample_states(FER, 6, 0)]
 each_quantity = pytest.mark.parametrize('quantity', QUANTITIES, ids=attrgetter('name'))
 
 
@@ -57,7 +48,7 @@ def test_a_stack_gives_what_its_states_give(model, quantity):
 
 
 def test_pinocchio_takes_wrenches_keywords_lists_and_one_over_many():
-    model, wrench, (q, dq, ddq) = PinocchioModel(FER), np.arange(6.0), STATES
+    model, wrench, (q, dq, ddq) = fd.Model(FER), np.arange(6.0), STATES
     first = q[0, 0]
     loaded = model.inverse_dynamics(q, dq, ddq=ddq, wrench=wrench)
     np.testing.assert_array_equal(model.inverse_dynamics(q, dq, ddq, wrench), loaded)
@@ -73,7 +64,7 @@ def test_pinocchio_takes_wrenches_keywords_lists_and_one_over_many():
 
 
 def test_an_empty_stack_gives_an_empty_result():
-    model = PinocchioModel(FER)
+    model = fd.Model(FER)
     assert model.mass_matrix(np.empty((0, 7))).shape == (0, 7, 7)
     assert model.kinetic_energy(np.empty((0, 7)), np.zeros(7)).shape == (0,)
 
@@ -98,10 +89,10 @@ def test_many_wrenches_act_on_one_state_and_must_broadcast(model):
 
 
 def test_a_link_with_a_first_moment_but_no_mass_is_computed():
-    nothing, link = LinkInertia.zero(), LinkInertia(0.0, (0.1, 0.2, 0.3), np.eye(3))
+    nothing, link = fd.LinkInertia.zero(), fd.LinkInertia(0.0, (0.1, 0.2, 0.3), np.eye(3))
 
     def gravity(*links):
-        return NewtonEulerModel(replace(FER, links=links)).gravity(FER.home)
+        return fd.NewtonEulerModel(replace(FER, links=links)).gravity(FER.home)
 
     # Torques are linear in the parameters: the link's share is the torque of that link alone.
     alone, rest = gravity(*[nothing] * 6, link), gravity(*FER.links[:-1], nothing)
@@ -144,7 +135,7 @@ def test_joint_vectors_at_fault_are_refused_with_their_joints(model, q, dq, name
 @pytest.mark.parametrize('bad', [np.nan, np.inf])
 def test_a_number_that_is_not_finite_is_refused_with_its_joint(bad):
     with refuses(JointVectorError, f'dq of joint fer_joint4 is {bad}'):
-        NewtonEulerModel(FER).coriolis(np.zeros((2, 7)), np.where(FOURTH, bad, 0.0))
+        fd.NewtonEulerModel(FER).coriolis(np.zeros((2, 7)), np.where(FOURTH, bad, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -156,14 +147,14 @@ def test_a_number_that_is_not_finite_is_refused_with_its_joint(bad):
 )
 def test_an_unknown_frame_lists_the_choices(frame, choices):
     with refuses(FrameError, choices):
-        NewtonEulerModel(FER).jacobian(np.zeros(7), *frame)
+        fd.NewtonEulerModel(FER).jacobian(np.zeros(7), *frame)
 
 
 @each_quantity
 def test_a_result_is_not_changed_by_the_next_call(quantity):
     # Pinocchio's own arrays are views of its workspace; the caller must own what it gets.
-    first, second = zip(*sample_states(FER, 2, 13)[: quantity.inputs])
-    method = getattr(PinocchioModel(FER), quantity.name)
+    first, second = zip(*fd.sample_states(FER, 2, 13)[: quantity.inputs])
+    method = getattr(fd.Model(FER), quantity.name)
     result = method(*first)
     kept = result.copy()
     assert np.abs(method(*second) - kept).max() > 1e-6
@@ -181,7 +172,7 @@ def test_the_pinocchio_model_holds_limits_rotors_and_joint_names():
 
 
 def test_threads_that_share_a_model_read_their_own_poses_alone():
-    model = PinocchioModel(FER)
+    model = fd.Model(FER)
     poses = (FER.home, 0.5 * FER.home)
     expected = [model.frames(q) for q in poses]
 
@@ -199,8 +190,8 @@ def test_threads_that_share_a_model_read_their_own_poses_alone():
 
 
 def test_a_pickled_model_computes_alike():
-    model = pickle.loads(pickle.dumps(PinocchioModel(FER)))
-    np.testing.assert_array_equal(model.frames(FER.home), PinocchioModel(FER).frames(FER.home))
+    model = pickle.loads(pickle.dumps(fd.Model(FER)))
+    np.testing.assert_array_equal(model.frames(FER.home), fd.Model(FER).frames(FER.home))
 
 
 # Pinocchio's order is m, hx, hy, hz, xx, xy, yy, xz, yz, zz.
@@ -211,10 +202,10 @@ ATOL_COLUMN = 1e-12
 
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
 def test_regressor_columns_of_a_franka_arm_equal_pinocchios(name):
-    description = load(name)
-    states = sample_states(description, 20, seed=1)
-    actual = torque_regressor(description, *states).reshape(20, 7, 7, 10)
-    model = PinocchioModel(description).model
+    description = fd.load(name)
+    states = fd.sample_states(description, 20, seed=1)
+    actual = fd.torque_regressor(description, *states).reshape(20, 7, 7, 10)
+    model = fd.Model(description).model
     data = model.createData()
     expected = [pin.computeJointTorqueRegressor(model, data, *state) for state in zip(*states)]
     expected = np.reshape(expected, (20, 7, 7, 10))[..., OURS]
@@ -223,18 +214,18 @@ def test_regressor_columns_of_a_franka_arm_equal_pinocchios(name):
 
 def test_a_regressor_in_blocks_equals_single_states_and_gives_chosen_columns(monkeypatch):
     monkeypatch.setattr(regressor, '_STATES_PER_BLOCK', 4)
-    description, columns = load('fer'), (69, 5, 18)
-    states = sample_states(description, 10, 0)
-    whole = torque_regressor(description, *states)
-    single = [torque_regressor(description, *state) for state in zip(*states)]
+    description, columns = fd.load('fer'), (69, 5, 18)
+    states = fd.sample_states(description, 10, 0)
+    whole = fd.torque_regressor(description, *states)
+    single = [fd.torque_regressor(description, *state) for state in zip(*states)]
     np.testing.assert_allclose(whole, single, rtol=0.0, atol=ATOL_COLUMN)
-    chosen = torque_regressor(description, *states, columns=columns)
+    chosen = fd.torque_regressor(description, *states, columns=columns)
     np.testing.assert_array_equal(chosen, whole[..., columns])
 
 
 def test_an_arm_is_rebuilt_from_its_vector_with_links_and_rotors():
     arm, other = make_random_arm(4, n=3, rotors=True), make_random_arm(5, n=3)
-    other = with_parameter_vector(other, parameter_vector(arm, rotor_inertia=True))
+    other = with_parameter_vector(other, fd.parameter_vector(arm, rotor_inertia=True))
     assert other.links == arm.links
     assert [j.rotor_inertia for j in other.joints] == [j.rotor_inertia for j in arm.joints]
 
@@ -243,12 +234,16 @@ def test_a_bad_arm_vector_is_refused_by_name():
     for length, place in ((69, 68), (70, 13)):
         vector = np.where(np.arange(length) == place, np.nan, 0.0)
         with refuses(InertiaError, 'fer', '(69,)' if length == 69 else 'nan at [13]'):
-            with_parameter_vector(load('fer'), vector)
+            with_parameter_vector(fd.load('fer'), vector)
 
 
 def test_names_are_those_of_a_number_of_links_or_of_an_arm():
-    assert parameter_names(load('rpr')) == parameter_names(3) == parameter_names(np.int64(3))
-    assert len(parameter_names(load('rpr'), rotor_inertia=True)) == 33
+    assert (
+        fd.parameter_names(fd.load('rpr'))
+        == fd.parameter_names(3)
+        == fd.parameter_names(np.int64(3))
+    )
+    assert len(fd.parameter_names(fd.load('rpr'), rotor_inertia=True)) == 33
 
 
 ATOL_TENSOR = 1e-13  # near 10 kg m^2
@@ -257,12 +252,12 @@ ATOL_TENSOR = 1e-13  # near 10 kg m^2
 @pytest.mark.parametrize('name', ['fer', 'fr3', 'rpr'])
 def test_space_tensors_are_those_of_the_moved_point_masses(name):
     rng = np.random.default_rng(0)
-    arm = load(name, hand='none')
+    arm = fd.load(name, hand='none')
     clouds = [(rng.uniform(0.1, 1.0, 6), rng.uniform(-0.3, 0.3, (6, 3))) for _ in arm.links]
     arm = replace(arm, links=tuple(of_points(*cloud) for cloud in clouds))
     q = rng.uniform(-1.5, 1.5, arm.n)
-    poses = PinocchioModel(arm).frames(q)
-    for link, (masses, points), pose in zip(space_inertias(arm, q), clouds, poses):
+    poses = fd.Model(arm).frames(q)
+    for link, (masses, points), pose in zip(fd.space_inertias(arm, q), clouds, poses):
         moved = points @ pose[:3, :3].T + pose[:3, 3]
         center = masses @ moved / masses.sum()
         for actual, expected in (

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.arm import load
 from franka_dynamics.control.terms import MAX_REST_SPEED_RAD_S
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.mesh.mesh import mesh_volume
 
 
@@ -54,10 +52,10 @@ def test_the_sampled_control_takes_mujocos_arm_to_its_goal(mppi_reach, monkeypat
 
 
 def test_positions_within_limits_lie_in_the_drawn_workspace(rpr_workspace):
-    arm = load('rpr')
+    arm = fd.load('rpr')
     q = np.random.default_rng(0).uniform(arm.limit('lower'), arm.limit('upper'), (60, 3))
     # The recursion in DH frames knows nothing of the inverse.
-    positions = NewtonEulerModel(arm).frames(q)[:, -1, :3, 3]
+    positions = fd.NewtonEulerModel(arm).frames(q)[:, -1, :3, 3]
     for x, y, z in positions:
         assert rpr_workspace.postures(np.array([np.hypot(x, y)]), np.array([z]))[0, 0] >= 1
     # Nearer than a1, and above d0 + a3, it never is.
@@ -213,7 +211,7 @@ def test_a_solved_reach_keeps_every_limit(time_optimal_reach, planned):
     )
     np.testing.assert_allclose(dq[[0, -1]], 0.0, atol=1e-6)
     # Torques by another formulation than the one that planned.
-    tau = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq)
+    tau = fd.NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq)
     low, high = arm.velocity_bounds(q)
     share = time_optimal_reach.SHARE * (1.0 + ROUNDING)
     assert ((q >= arm.limit('lower')) & (q <= arm.limit('upper'))).all()
@@ -237,7 +235,7 @@ def test_a_solved_reach_keeps_every_limit(time_optimal_reach, planned):
 def test_a_plan_played_to_mujoco_ends_there(time_optimal_reach, planned):
     arm, states, duration = planned
     middles = (np.arange(10_000) + 0.5) * duration / 10_000
-    torques = NewtonEulerModel(arm).inverse_dynamics(
+    torques = fd.NewtonEulerModel(arm).inverse_dynamics(
         *time_optimal_reach.at(states, duration, middles)
     )
     goal = time_optimal_reach.GOAL

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.arm import load
 from franka_dynamics.dynamics.model import GRAVITY
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 
 from .. import scripts
 from ..codegen.arms import standard_parameters
@@ -107,12 +105,12 @@ ATOL = 1e-12
 @pytest.mark.parametrize(('what', 'name'), [('motion', 'rpr'), ('kinematics', 'fer')])
 def test_the_text_runs_and_gives_the_models_values(what, name, formulas, capsys):
     formulas.main(what, name)
-    arm, names = load(name), {}
+    arm, names = fd.load(name), {}
     exec(capsys.readouterr().out, names)
     q, dq = np.linspace(0.05, 0.7, arm.n), np.linspace(1.0, -1.0, arm.n)
     for quantity in formulas.QUANTITIES[what]:
         states = (q, dq) if quantity == 'coriolis_matrix' else (q,)
-        expected = getattr(NewtonEulerModel(arm), quantity)(*states)
+        expected = getattr(fd.NewtonEulerModel(arm), quantity)(*states)
         p, found = np.zeros(1000), np.full_like(expected, np.nan)
         names[f'prepare_{quantity}'](standard_parameters(arm, GRAVITY), p)
         names[quantity](*states, p, found)

@@ -9,9 +9,7 @@ import pinocchio as pin
 import pytest
 import yaml
 
-from franka_dynamics.arm import load
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.sampling import sample_states
+import franka_dynamics as fd
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.excitation import (
     FourierTrajectory,
@@ -34,7 +32,7 @@ from franka_dynamics.resources import share_directory
 from ..agreement import refuses
 from ..arms import first_joints, with_joint, with_link
 
-FER, FR3, LIMITS = load('fer'), load('fr3'), ExcitationLimits()
+FER, FR3, LIMITS = fd.load('fer'), fd.load('fr3'), ExcitationLimits()
 START = np.array([0.1, -0.2, 0.3])
 DENSE = np.linspace(0.0, 10.0, 5001)
 
@@ -103,7 +101,7 @@ def test_the_optimised_trajectory_keeps_every_limit(excitation):
     lowest, highest = (LIMITS.fraction * bound for bound in FR3.velocity_bounds(q))
     assert (dq >= lowest - slack).all() and (dq <= highest + slack).all()
     assert (np.abs(ddq) < LIMITS.fraction * FR3.limit('acceleration') + slack).all()
-    torque = PinocchioModel(FR3).inverse_dynamics(q, dq, ddq)
+    torque = fd.Model(FR3).inverse_dynamics(q, dq, ddq)
     assert (np.abs(torque) < LIMITS.fraction * FR3.limit('effort') + 0.1).all()
     points = skeleton_points(FR3, q, LIMITS.tool)
     assert heights(points).min() > LIMITS.table_margin - slack
@@ -122,7 +120,7 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
     place, last = names.index('XXR_7'), FR3.links[6]
     changed = replace(last, inertia=last.inertia + np.diag([deviations[place], 0.0, 0.0]))
     with_it, without = (
-        PinocchioModel(one).inverse_dynamics(*sample_states(FR3, 500))
+        fd.Model(one).inverse_dynamics(*fd.sample_states(FR3, 500))
         for one in (with_link(FR3, 6, changed), FR3)
     )
     part = (np.abs(with_it - without) / problem.noise).max()
@@ -153,7 +151,7 @@ def test_an_arm_whose_links_are_all_neighbours_is_planned_for():
 
 def test_near_a_joint_limit_the_velocity_that_still_brakes_is_the_limit():
     # The velocity limits of the FR3 depend on the position.
-    q, dq, ddq = sample_states(FR3, 20, 3)
+    q, dq, ddq = fd.sample_states(FR3, 20, 3)
     q[:10] = FR3.limit('upper') - 0.02  # where braking takes nearly all of the speed
     dq[:10] = 0.5 * FR3.limit('velocity')
     braking = np.sqrt(2.0 * FR3.limit('velocity_deceleration') * 0.02)
@@ -227,7 +225,7 @@ EXCITATIONS = share_directory() / 'config' / 'excitations'
 @pytest.fixture(params=sorted(path.stem for path in EXCITATIONS.glob('*.yaml')))
 def shipped(request):
     """Return an arm, and times (k,), positions, velocities and accelerations (k, n)."""
-    arm = load(request.param)
+    arm = fd.load(request.param)
     path = EXCITATIONS / f'{request.param}.yaml'
     content = yaml.safe_load(path.read_text(encoding='utf-8'))
     assert content['joint_names'] == list(arm.joint_names)
@@ -253,7 +251,7 @@ def test_a_shipped_excitation_begins_and_ends_at_rest_at_home_within_half_the_li
 
 def test_a_shipped_excitation_stays_above_the_table_and_shows_all_base_parameters(shipped):
     arm, _, *states = shipped
-    model = PinocchioModel(arm)
+    model = fd.Model(arm)
     assert model.frames(states[0])[:, 2:, 2, 3].min() > 0.1  # [m] from elbow to flange
     data = model.model.createData()
     rows = [pin.computeJointTorqueRegressor(model.model, data, *row) for row in zip(*states)]

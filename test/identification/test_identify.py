@@ -7,16 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load, ViscousCoulombFriction
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+import franka_dynamics as fd
+from franka_dynamics.arm import ViscousCoulombFriction
 from franka_dynamics.errors import IdentificationError, RecordingError
-from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.summary import require_motion
 from franka_dynamics.identification.torque_model import PRESLIDING_DISTANCES_RAD as SLIP_REACHES
 from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
-from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.recordings.replay import evaluate
 from franka_dynamics.report.identification import conclusion, details, tracking_sentence
 
@@ -24,7 +22,7 @@ from ..agreement import refuses
 from ..arms import drawn_around, first_joints
 from ..made_recordings import drawn_friction, slow_work
 
-FER, FR3 = load('fer'), load('fr3', hand='franka_hand')
+FER, FR3 = fd.load('fer'), fd.load('fr3', hand='franka_hand')
 SLIP, SIMPLE = IdentificationOptions(), IdentificationOptions(friction='viscous_coulomb')
 
 
@@ -37,7 +35,7 @@ def prepared(fer_recording, fer_1khz_recording):
 @pytest.fixture(scope='module')
 def identified(prepared):
     """Return what is identified from the fast real recording."""
-    return identify([prepared['fast']], FER, [FER])
+    return fd.identify([prepared['fast']], FER, [FER])
 
 
 def runs(draw):
@@ -71,7 +69,7 @@ def test_a_replay_and_an_identification_give_one_verdict(simulate):
     rough = ViscousCoulombFriction(np.full(3, 1.0), np.full(3, 3.0), np.zeros(3))
     recording = simulate(drawn_around(arm, 0, size=0.2), friction=rough, noise=0.1)
     motion = prepare(recording)
-    result = identify([motion], arm, [arm], SIMPLE)
+    result = fd.identify([motion], arm, [arm], SIMPLE)
     replayed = judge_motion(motion, result.estimate.model, arm, [arm], 'log')
     assert replayed.mass_ambiguity.scale == pytest.approx(
         result.verdict.mass_ambiguity.scale, rel=1e-9
@@ -82,9 +80,9 @@ def test_a_replay_and_an_identification_give_one_verdict(simulate):
 @pytest.mark.parametrize('speed', ['slow', 'fast'])
 def test_a_start_with_a_wrong_link_is_doubted_and_not_the_log_or_the_hand(prepared, speed):
     links = list(FER.links)
-    links[4] = LinkInertia.from_parameters(links[4].parameters() / 4.24)
+    links[4] = fd.LinkInertia.from_parameters(links[4].parameters() / 4.24)
     start = replace(FER, links=tuple(links))
-    result = identify([prepared[speed]], start, [start, load('fer', hand='franka_hand')])
+    result = fd.identify([prepared[speed]], start, [start, fd.load('fer', hand='franka_hand')])
     said = ' '.join(details(result))
     assert result.verdict.sound and 'masses of the starting set right' in said
     assert 'links 5' in said and 'another hand' not in said
@@ -106,25 +104,25 @@ def test_behind_strong_gears_the_inertias_decide(simulate):
     friction = ViscousCoulombFriction(0.1 * gears, gears, np.zeros(3))
     truth = drawn_around(arm, 19, size=0.2)
     log = simulate(truth, friction=friction, noise=0.5, duration=24.0, rate=60.0)
-    result = identify([prepare(log)], arm, [arm], SIMPLE)
+    result = fd.identify([prepare(log)], arm, [arm], SIMPLE)
     assert result.arm_score.rigid.E > result.published[0].rigid.E > 30.0
     assert result.accepted
     np.testing.assert_allclose(result.arm.friction.coulomb, gears, rtol=0.15)
     gravity, before, expected = (
-        NewtonEulerModel(one).gravity(FER.home[:3]) for one in (result.arm, arm, truth)
+        fd.NewtonEulerModel(one).gravity(FER.home[:3]) for one in (result.arm, arm, truth)
     )
     assert np.linalg.norm(gravity - expected) < 0.5 * np.linalg.norm(before - expected)
 
 
 def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_recording):
     both = [prepare(one) for one in (fer_1khz_recording, fer_recording)]
-    result = identify(both, FER, [FER], SIMPLE)
+    result = fd.identify(both, FER, [FER], SIMPLE)
     assert any('contradicts the other' in one for one in result.recordings.remarks)
     assert result.recordings.names == ('recording 1', 'recording 2')
 
 
 def test_slow_work_is_predicted_better_than_by_the_published_set():
-    result = identify(runs(0), FR3, [FR3])
+    result = fd.identify(runs(0), FR3, [FR3])
     published = result.published[0]
     assert result.arm_score.test.E < min(0.35, published.test.E)
     assert result.arm_score.rigid.E < published.rigid.E
@@ -134,7 +132,7 @@ def test_slow_work_is_predicted_better_than_by_the_published_set():
 
 def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own():
     recordings = runs(4)
-    result = identify(recordings[:1], FR3, [FR3], tests=recordings[1:])
+    result = fd.identify(recordings[:1], FR3, [FR3], tests=recordings[1:])
     # The prior keeps friction that the motion does not show near zero, with a large deviation.
     fv_5 = result.estimate.model.names.index('fv_5')
     assert result.arm.friction.viscous[4] < 0.3
@@ -151,11 +149,11 @@ def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own()
 
 def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
     # With an arm that hardly turns, a hand 0.3 kg heavier than declared looks like torque offsets.
-    heavier = LinkInertia.from_center_of_mass(0.3, (0.0, 0.0, 0.05), 1e-4 * np.eye(3))
+    heavier = fd.LinkInertia.from_center_of_mass(0.3, (0.0, 0.0, 0.05), 1e-4 * np.eye(3))
     truth = FR3.with_payload(heavier)
     friction = drawn_friction(FR3, 5)
     recordings = [slow_work(truth, friction, k, reach=0.1) for k in range(3)]
-    result = identify(recordings[:2], FR3, [FR3], tests=recordings[2:])
+    result = fd.identify(recordings[:2], FR3, [FR3], tests=recordings[2:])
     assert (np.abs(result.arm.friction.offset) < 0.01 * FR3.limit('effort')).all()
     elsewhere = slow_work(truth, friction, 9, reach=0.5)
     own, start = (evaluate(arm, prepare(elsewhere)).rigid.E for arm in (result.arm, FR3))
@@ -167,11 +165,11 @@ def test_four_runs_just_below_ten_seconds_count_together_and_are_the_folds(simul
     recordings = [
         simulate(drawn_around(arm, 3), duration=9.9, noise=0.2, seed=k) for k in range(4)
     ]
-    result = identify(recordings, arm, options=SIMPLE)
+    result = fd.identify(recordings, arm, options=SIMPLE)
     assert len(result.arm_score.folds) == len(result.recordings.notes) == 4
     assert result.verdict.sound and not result.verdict.causes
     with refuses(RecordingError, '9.90 s', 'in all', '10 s'):
-        identify(recordings[:1], arm, options=SIMPLE)
+        fd.identify(recordings[:1], arm, options=SIMPLE)
     with refuses(RecordingError, ' 9.99 s', ' 10 s'):  # not said to be ten
         require_motion(9.996)
     require_motion(10.0)
@@ -223,14 +221,14 @@ def clipped(recording):
 def test_sources_at_fault_are_refused_before_any_fit(simulate, sources, error, names):
     recording = simulate(FER, duration=24.0, noise=0.1)
     with refuses(error, *names):
-        identify(sources(recording), FER)
+        fd.identify(sources(recording), FER)
 
 
 def test_a_path_is_that_of_a_bag(simulate, tmp_path):
     recording, truth = simulate(FER, noise=0.1, duration=12.0), FER
-    write_recording(recording, tmp_path / 'bag')
-    found = identify(str(tmp_path / 'bag'), truth, options=SIMPLE)
-    expected = identify([recording], truth, options=SIMPLE)
+    fd.write_recording(recording, tmp_path / 'bag')
+    found = fd.identify(str(tmp_path / 'bag'), truth, options=SIMPLE)
+    expected = fd.identify([recording], truth, options=SIMPLE)
     np.testing.assert_array_equal(found.estimate.theta, expected.estimate.theta)
 
 

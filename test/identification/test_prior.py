@@ -11,20 +11,13 @@ import pytest
 from franka_dynamics.arm import available_sets, LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.demo.controller_comparison import draw_plant
 from franka_dynamics.errors import IdentificationError
+from franka_dynamics.identification import solve
 from franka_dynamics.identification.gram_sums import fold_numbers, FOLDS, GramSums, period_of
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import (
     Prior,
     starting_set_precision,
     with_minimum_gyration,
-)
-from franka_dynamics.identification.solve import (
-    equations,
-    estimate,
-    fit_friction,
-    posterior_covariance,
-    rms_residuals,
-    SAMPLES_PER_INDEPENDENT_SAMPLE,
 )
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
@@ -103,7 +96,7 @@ def drawn(samples, arm, rng):
     truth = np.concatenate([MODEL.base.values(arm), FRICTION])
     p, products = len(truth), sums.products.copy()
     # Noise is correlated over SAMPLES_PER_INDEPENDENT_SAMPLE samples.
-    size = NOISE * np.sqrt(SAMPLES_PER_INDEPENDENT_SAMPLE)
+    size = NOISE * np.sqrt(solve.SAMPLES_PER_INDEPENDENT_SAMPLE)
     noise = size[:, None] * np.einsum('kjab,kjb->kja', roots, rng.standard_normal(roots.shape[:3]))
     known = products[..., :p, :p] @ truth
     products[..., :p, -1] = products[..., -1, :p] = known + noise
@@ -113,10 +106,10 @@ def drawn(samples, arm, rng):
 
 def scores(sums, truth, prior, precision):
     """Return errors over standard deviations: of the prior as it is, and as stated, (2, b)."""
-    theta = estimate(sums, prior, precision, NOISE)
-    covariance, _ = posterior_covariance(sums, prior, precision, NOISE, theta)
+    theta = solve.estimate(sums, prior, precision, NOISE)
+    covariance, _ = solve.posterior_covariance(sums, prior, precision, NOISE, theta)
     stated = np.sqrt(np.diag(covariance))
-    triangle, _ = equations(sums, prior, NOISE)
+    triangle, _ = solve.equations(sums, prior, NOISE)
     known, _ = prior.information(precision)
     claimed = np.sqrt(np.diag(np.linalg.inv(triangle.T @ triangle + known)))
     return [(np.abs(theta - truth) / one)[:B] for one in (claimed, stated)]
@@ -143,7 +136,9 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
         # Drawn from the distribution to which the divergence is a prior, of precision 1 / d^2.
         arms = [draw_plant(FER, seed, deviation).arm for seed in range(9)]
         found = [
-            starting_set_precision(equations(drawn(samples, arm, rng)[0], PRIOR, NOISE), PRIOR)
+            starting_set_precision(
+                solve.equations(drawn(samples, arm, rng)[0], PRIOR, NOISE), PRIOR
+            )
             for arm in arms
         ]
         precisions = np.array([(one.masses, one.inertias) for one in found])
@@ -191,13 +186,13 @@ def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
     pull = known @ prior.center
     stacked = np.concatenate([rows.reshape(-1, rows.shape[-1]), known])
     theta, *_ = np.linalg.lstsq(stacked, np.append(right.ravel(), pull), rcond=None)
-    found = estimate(sums, prior, 1.0, prior.expected_residual)
+    found = solve.estimate(sums, prior, 1.0, prior.expected_residual)
     np.testing.assert_allclose(found / prior.std, theta / prior.std, atol=1e-6)
     left = motion.effort - SLIPPING.torque(motion, theta)
     np.testing.assert_allclose(
-        rms_residuals(sums, theta), np.sqrt(np.mean(left**2, axis=0)), rtol=1e-6
+        solve.rms_residuals(sums, theta), np.sqrt(np.mean(left**2, axis=0)), rtol=1e-6
     )
-    triangle, effort = equations(sums, prior, prior.expected_residual)
+    triangle, effort = solve.equations(sums, prior, prior.expected_residual)
     expected = rows.reshape(len(right.ravel()), -1)
     gradient = triangle.T @ (triangle @ found - effort)
     other = expected.T @ (expected @ found - right.ravel())
@@ -207,7 +202,7 @@ def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
 
 def test_friction_alone_brakes_and_leaves_the_inertias(sums):
     prior = Prior.centered_at(FER, SLIPPING, sums.max_torque)
-    theta = fit_friction(sums, prior, prior.expected_residual)
+    theta = solve.fit_friction(sums, prior, prior.expected_residual)
     b = len(SLIPPING.base)
     np.testing.assert_array_equal(theta[:b], prior.center[:b])
     assert (theta[b:][SLIPPING.friction.is_nonnegative] >= 0.0).all()

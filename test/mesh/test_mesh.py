@@ -5,16 +5,9 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import LinkInertia
+import franka_dynamics as fd
 from franka_dynamics.errors import MeshError
-from franka_dynamics.mesh.mesh import (
-    inertia_motion_derivative,
-    mesh_inertia,
-    mesh_volume,
-    TriangleMesh,
-    vertex_derivatives,
-)
-from franka_dynamics.mesh.mesh_file import load_mesh
+from franka_dynamics.mesh.mesh import mesh_volume
 from franka_dynamics.spatial import exp6, pose_from_xyz_rpy
 
 from ..agreement import differences, refuses
@@ -29,7 +22,7 @@ _FACES = np.array([[a, *pair] for a, b, c, d in _SIDES for pair in ((b, c), (c, 
 
 def cuboid(size, center=(0.0, 0.0, 0.0)):
     """Return a box with edges along the axes [m]."""
-    return TriangleMesh((_CORNERS - 0.5) * np.asarray(size) + np.asarray(center), _FACES)
+    return fd.TriangleMesh((_CORNERS - 0.5) * np.asarray(size) + np.asarray(center), _FACES)
 
 
 def bumpy_cuboid(seed, scale=0.1):
@@ -37,7 +30,7 @@ def bumpy_cuboid(seed, scale=0.1):
     rng = np.random.default_rng(seed)
     box = cuboid((1.0, 0.8, 0.6), (0.3, -0.2, 0.5))
     moved = box.vertices + rng.uniform(-0.15, 0.15, box.vertices.shape)
-    return TriangleMesh(scale * moved, box.faces)
+    return fd.TriangleMesh(scale * moved, box.faces)
 
 
 def joined(*meshes, flip=()):
@@ -47,7 +40,7 @@ def joined(*meshes, flip=()):
         (mesh.faces[:, ::-1] if number in flip else mesh.faces) + start
         for number, (mesh, start) in enumerate(zip(meshes, starts))
     ]
-    return TriangleMesh(np.vstack([mesh.vertices for mesh in meshes]), np.vstack(faces))
+    return fd.TriangleMesh(np.vstack([mesh.vertices for mesh in meshes]), np.vstack(faces))
 
 
 DENSITY = 2700.0  # kg/m^3, aluminium
@@ -68,11 +61,11 @@ def assert_inertias_close(actual, expected, rtol):
 def test_a_corner_tetrahedron_has_the_integrals_products():
     # Given the tetrahedron x, y, z >= 0, x + y + z <= 1, for which the integral of x y is 1/120,
     # of x^2 1/60, of x 1/24 and of 1 is 1/6.
-    mesh = TriangleMesh(
+    mesh = fd.TriangleMesh(
         [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
     )
-    actual = mesh_inertia(mesh, 1.0)
-    expected = LinkInertia(
+    actual = fd.mesh_inertia(mesh, 1.0)
+    expected = fd.LinkInertia(
         1 / 6, np.full(3, 1 / 24), np.full((3, 3), -1 / 120) + np.eye(3) * (2 / 60 + 1 / 120)
     )
     assert_inertias_close(actual, expected, RTOL)
@@ -84,8 +77,8 @@ def test_many_faces_agree_with_trimesh():
     ball.apply_scale((0.1, 0.2, 0.05))
     ball.apply_translation((0.1, -0.2, 0.3))
     ball.density = DENSITY
-    actual = mesh_inertia(TriangleMesh(ball.vertices, ball.faces), DENSITY)
-    expected = LinkInertia.from_center_of_mass(
+    actual = fd.mesh_inertia(fd.TriangleMesh(ball.vertices, ball.faces), DENSITY)
+    expected = fd.LinkInertia.from_center_of_mass(
         ball.mass_properties.mass, ball.center_mass, ball.moment_inertia
     )
     assert_inertias_close(actual, expected, RTOL_LARGE)
@@ -95,7 +88,7 @@ def test_a_mesh_far_away_keeps_its_central_inertias_digits():
     # Given a 6 cm part described 13 m from its frame's origin, as CAD exports sometimes are.
     near, offset = bumpy_cuboid(1), (3.0, 4.0, 12.0)
     far = near.expressed_in(pose_from_xyz_rpy(offset, np.zeros(3)))
-    actual, expected = (mesh_inertia(mesh, DENSITY) for mesh in (far, near))
+    actual, expected = (fd.mesh_inertia(mesh, DENSITY) for mesh in (far, near))
     center = expected.center_of_mass + offset
     np.testing.assert_allclose(actual.center_of_mass, center, rtol=0.0, atol=1e-13)
     # Then only the parallel-axis term of 169 m^2 against 4e-4 m^2 takes digits: 2e-11 measured;
@@ -114,10 +107,10 @@ def test_a_mesh_far_away_keeps_its_central_inertias_digits():
 )
 def test_normals_inwards_or_an_impossible_density_are_refused(step, density, names):
     box = cuboid((0.1, 0.1, 0.1))
-    mesh = TriangleMesh(box.vertices, box.faces[:, ::step])
+    mesh = fd.TriangleMesh(box.vertices, box.faces[:, ::step])
     np.testing.assert_allclose(mesh_volume(mesh), step * 1e-3, rtol=RTOL, atol=0.0)
     with refuses(MeshError, *names):
-        mesh_inertia(mesh, density)
+        fd.mesh_inertia(mesh, density)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +125,7 @@ def test_normals_inwards_or_an_impossible_density_are_refused(step, density, nam
 )
 def test_malformed_mesh_arrays_are_refused_by_name(vertices, faces, names):
     with refuses(MeshError, *names):
-        TriangleMesh(vertices, faces)
+        fd.TriangleMesh(vertices, faces)
 
 
 @pytest.mark.parametrize('seed', range(3))
@@ -141,11 +134,11 @@ def test_vertex_derivatives_hold_equations_18_21_23_and_27(seed):
 
     def parameters(change):
         vertices = mesh.vertices + change.reshape(-1, 3)
-        return mesh_inertia(TriangleMesh(vertices, mesh.faces), DENSITY).parameters()
+        return fd.mesh_inertia(fd.TriangleMesh(vertices, mesh.faces), DENSITY).parameters()
 
     # m; the parameters are polynomials of degree 5 in 6 cm, so truncation is h^2 / L^2
     expected = differences(parameters, mesh.vertices.size, 1e-4)
-    actual = vertex_derivatives(mesh, DENSITY).reshape(10, -1)
+    actual = fd.vertex_derivatives(mesh, DENSITY).reshape(10, -1)
     scale = np.abs(expected).max(axis=1, keepdims=True)
     # 8e-13 measured
     np.testing.assert_allclose(actual / scale, expected / scale, rtol=0.0, atol=3e-11)
@@ -158,7 +151,7 @@ def test_the_ten_by_six_matrix_is_the_slope_of_a_moved_body(seed):
     def moved(change):
         return inertia.expressed_in(exp6(change)).parameters()
 
-    expected, actual = differences(moved, 6, 1e-3), inertia_motion_derivative(inertia)
+    expected, actual = differences(moved, 6, 1e-3), fd.inertia_motion_derivative(inertia)
     # 6e-12 measured for entries up to 11.
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=1e-10)
 
@@ -176,18 +169,18 @@ def write(mesh, path):
 @pytest.mark.parametrize('suffix', ['.stl', '.obj', '.ply'])
 def test_given_each_format_when_loaded_then_the_inertia_survives(tmp_path, suffix):
     mesh = bumpy_cuboid(3)
-    loaded = load_mesh(write(mesh, tmp_path / f'tool{suffix}'), unit='m').mesh
-    found, expected = (mesh_inertia(one, 1000.0).parameters() for one in (loaded, mesh))
+    loaded = fd.load_mesh(write(mesh, tmp_path / f'tool{suffix}'), unit='m').mesh
+    found, expected = (fd.mesh_inertia(one, 1000.0).parameters() for one in (loaded, mesh))
     # STL stores single precision, PLY and OBJ eight decimals.
     atol = 1e-6 * np.abs(expected).max()
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=atol)
 
 
 def test_an_stls_notes_tell_its_unit_and_merged_vertices(tmp_path):
-    loaded = load_mesh(write(MILLIMETRES, tmp_path / 'tool.stl'))
+    loaded = fd.load_mesh(write(MILLIMETRES, tmp_path / 'tool.stl'))
     assert loaded.unit == 'mm'
     assert ' 30' in loaded.notes[0] and 'of 36 stored vertices 8 ' in loaded.notes[1]
-    inches = load_mesh(tmp_path / 'tool.stl', unit='in')
+    inches = fd.load_mesh(tmp_path / 'tool.stl', unit='in')
     np.testing.assert_allclose(mesh_volume(inches.mesh), 6000.0 * 0.0254**3, rtol=1e-6, atol=0.0)
     assert 'unit: in' in inches.notes[0]
 
@@ -196,15 +189,15 @@ def test_an_stls_notes_tell_its_unit_and_merged_vertices(tmp_path):
 def test_the_unit_of_an_evident_size_is_detected(tmp_path, size, unit):
     box = cuboid((size, size / 2, size / 3))
     # A face without area, 50 away, does not count.
-    far = TriangleMesh([*box.vertices, [size + 50.0, 0.0, 0.0]], [*box.faces, [8, 8, 8]])
-    loaded = load_mesh(write(far, tmp_path / 'tool.stl'))
+    far = fd.TriangleMesh([*box.vertices, [size + 50.0, 0.0, 0.0]], [*box.faces, [8, 8, 8]])
+    loaded = fd.load_mesh(write(far, tmp_path / 'tool.stl'))
     assert (loaded.unit, len(loaded.mesh.vertices)) == (unit, 8)
 
 
 def test_an_ambiguous_size_asks_for_its_unit(tmp_path):
     path = write(cuboid((4.0, 2.0, 1.0)), tmp_path / 'tool.stl')
     with refuses(MeshError, 'extent of 4'):
-        load_mesh(path)
+        fd.load_mesh(path)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +213,7 @@ def test_a_file_without_a_mesh_is_refused_by_name(tmp_path, name, content, said)
     if content is not None:
         path.write_bytes(content)
     with refuses(MeshError, name, said):
-        load_mesh(path)
+        fd.load_mesh(path)
 
 
 BOX = cuboid((0.2, 0.2, 0.2))
@@ -228,12 +221,12 @@ SMALL = cuboid((0.05, 0.05, 0.05))
 BESIDE = cuboid((0.1, 0.1, 0.1), (0.5, 0.0, 0.0))
 FACES = BOX.faces
 WINDING = np.where(np.isin(np.arange(12), (1, 6))[:, None], FACES[:, ::-1], FACES)
-SHEET = TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 1]])
+SHEET = fd.TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 1]])
 
 
 def test_a_solid_of_two_parts_with_a_cavity_is_read(tmp_path):
     path = write(joined(BOX, SMALL, BESIDE, flip=(1,)), tmp_path / 'tool.stl')
-    loaded = load_mesh(path)
+    loaded = fd.load_mesh(path)
     np.testing.assert_allclose(mesh_volume(loaded.mesh), 8e-3 - 1.25e-4 + 1e-3, rtol=1e-6)
     assert '3 parts; where they overlap' in loaded.notes[-1]
 
@@ -241,9 +234,9 @@ def test_a_solid_of_two_parts_with_a_cavity_is_read(tmp_path):
 @pytest.mark.parametrize(
     ('mesh', 'said'),
     [
-        (TriangleMesh(BOX.vertices, np.delete(FACES, [2, 3], axis=0)), 'not closed'),
-        (TriangleMesh(BOX.vertices, WINDING), 'wound against'),
-        (TriangleMesh(BOX.vertices, [*FACES, FACES[3]]), 'not closed'),
+        (fd.TriangleMesh(BOX.vertices, np.delete(FACES, [2, 3], axis=0)), 'not closed'),
+        (fd.TriangleMesh(BOX.vertices, WINDING), 'wound against'),
+        (fd.TriangleMesh(BOX.vertices, [*FACES, FACES[3]]), 'not closed'),
         (joined(BOX, flip=(0,)), 'inwards'),
         (joined(BOX, BESIDE, flip=(1,)), 'inwards'),
         (SHEET, 'no volume'),
@@ -253,4 +246,4 @@ def test_a_solid_of_two_parts_with_a_cavity_is_read(tmp_path):
 def test_what_bounds_no_solid_is_refused_with_file_defect_and_fix(tmp_path, mesh, said):
     path = write(mesh, tmp_path / 'tool.stl')
     with refuses(MeshError, 'tool.stl', said, 'trimesh.repair'):
-        load_mesh(path)
+        fd.load_mesh(path)

@@ -11,15 +11,8 @@ from rich.console import Console
 
 from franka_dynamics.arm import JointKind, LinkInertia, load
 from franka_dynamics.arm.inertia import tensor_from_six
+from franka_dynamics.report import elements
 from franka_dynamics.report.arm import inertia_rows, origins
-from franka_dynamics.report.elements import (
-    figure_of_size,
-    heading,
-    page,
-    paragraph,
-    picture,
-    rounded_to_deviation,
-)
 from franka_dynamics.report.json_types import to_json_types
 from franka_dynamics.report.payload_drawing import ellipsoid_axes
 from franka_dynamics.report.table import Cell, Header, Table
@@ -53,11 +46,15 @@ HOSTILE = '<script>alert("&")</script>'
 
 
 def test_hostile_text_stays_text_on_a_page():
-    texts = heading(HOSTILE), paragraph(HOSTILE), paragraph(HOSTILE, 'bad')
+    texts = (
+        elements.heading(HOSTILE),
+        elements.paragraph(HOSTILE),
+        elements.paragraph(HOSTILE, 'bad'),
+    )
     table = Table(HOSTILE, [HOSTILE], [[HOSTILE], [Cell(HOSTILE)]])
-    image = picture(figure_of_size((1.0, 1.0)), HOSTILE)
+    image = elements.picture(elements.figure_of_size((1.0, 1.0)), HOSTILE)
     # The page is also XML, whose strict parser checks the tags.
-    tree = ElementTree.fromstring(page(HOSTILE, [*texts, image, table]))
+    tree = ElementTree.fromstring(elements.page(HOSTILE, [*texts, image, table]))
     assert not list(tree.iter('script'))
     assert ''.join(tree.itertext()).count(HOSTILE) == 9
     (image,) = tree.iter('img')
@@ -81,7 +78,7 @@ def test_hostile_text_stays_text_on_a_page():
     ],
 )
 def test_a_number_ends_where_its_deviation_ends(value, deviation, texts):
-    assert rounded_to_deviation(value, deviation) == texts
+    assert elements.rounded_to_deviation(value, deviation) == texts
 
 
 MARKUP = 'a [red]name[/] \\[bold] with [/nothing] and <b>&</b>'

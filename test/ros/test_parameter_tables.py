@@ -13,19 +13,14 @@ from franka_dynamics.control.feedforward import StateLimits
 from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
 from franka_dynamics.errors import FrankaDynamicsError, SettingsError
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.parameter_tables import (
-    from_parameters,
-    generated_files,
-    parameter_specs,
-    settings_from,
-)
+from franka_dynamics.ros import parameter_tables
 from franka_dynamics.ros.parameter_tables import NODE_NAMES as NAMES
 from franka_dynamics.ros.parameters import declare, values
 from franka_dynamics.ros.simulator_node import SimulatorNode
 
 from ..agreement import refuses
 
-FILES = generated_files()
+FILES = parameter_tables.generated_files()
 PARAMETER_FILES = sorted(
     path.relative_to(share_directory()).as_posix()
     for name in NAMES
@@ -39,7 +34,7 @@ def declared(make_node):
 
     def make(name, *arguments):
         node = make_node(Node, *arguments, node_name=name)
-        declare(node, parameter_specs(name))
+        declare(node, parameter_tables.parameter_specs(name))
         return node
 
     return make
@@ -53,13 +48,13 @@ def test_committed_files_are_what_is_generated(name):
 
 
 def test_defaults_and_choices_are_those_of_what_they_stand_for():
-    given = {spec.name: spec.default for spec in parameter_specs('feedforward')}
+    given = {spec.name: spec.default for spec in parameter_tables.parameter_specs('feedforward')}
     for made, own in (
-        (settings_from(given), Settings()),
-        (from_parameters(StateLimits, given), StateLimits()),
+        (parameter_tables.settings_from(given), Settings()),
+        (parameter_tables.from_parameters(StateLimits, given), StateLimits()),
     ):
         assert dataclasses.asdict(made) == dataclasses.asdict(own)
-    choices = {spec.name: spec.choices for spec in parameter_specs('feedforward')}
+    choices = {spec.name: spec.choices for spec in parameter_tables.parameter_specs('feedforward')}
     assert choices['target'] == tuple(RECEIVER_PROFILES)
 
 
@@ -94,7 +89,7 @@ def test_a_shipped_file_arrives_in_its_node_whose_dump_another_takes(file, decla
 @pytest.mark.parametrize('name', sorted(NAMES))
 def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
     node = declared(name)
-    for spec in parameter_specs(name):
+    for spec in parameter_tables.parameter_specs(name):
         parameter, descriptor = node.get_parameter(spec.name), node.describe_parameter(spec.name)
         assert parameter.type_ is Parameter.Type[spec.kind.upper()]
         assert (descriptor.description, descriptor.read_only) == (spec.sentence, spec.read_only)
@@ -104,7 +99,7 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
         if spec.bounds:
             (ends,) = descriptor.floating_point_range
             assert (ends.from_value, ends.to_value) == spec.bounds
-    specs = parameter_specs(name)
+    specs = parameter_tables.parameter_specs(name)
     assert values(node, specs).keys() == {spec.name for spec in specs}
 
 

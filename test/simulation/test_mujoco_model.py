@@ -10,14 +10,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load
+import franka_dynamics as fd
 from franka_dynamics.arm.bodies import FixedFrame
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics import model as dynamics
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import InertiaError
 from franka_dynamics.resources import share_directory
 from franka_dynamics.simulation import gazebo
@@ -32,13 +29,14 @@ from ..control.closed_loop import core
 ATOL = 1e-10
 OWN = FixedFrame(xyz=np.ones(3), rpy=np.zeros(3), name='flange', joint=7)
 ARMS = {
-    'fer': load('fer'),
-    'fr3': load('fr3'),
-    'fer with hand': load('fer', hand='franka_hand'),
+    'fer': fd.load('fer'),
+    'fr3': fd.load('fr3'),
+    'fer with hand': fd.load('fer', hand='franka_hand'),
     'a link without mass': replace(
-        load('fer'), links=(*load('fer').links[:3], LinkInertia.zero(), *load('fer').links[4:])
+        fd.load('fer'),
+        links=(*fd.load('fer').links[:3], fd.LinkInertia.zero(), *fd.load('fer').links[4:]),
     ),
-    'own frame': replace(load('fer'), fixed_frames=(OWN,)),
+    'own frame': replace(fd.load('fer'), fixed_frames=(OWN,)),
     **{f'random {seed}': random_arm(np.random.default_rng(seed)) for seed in range(3)},
 }
 GRAVITY = (1.0, -2.0, -9.0)
@@ -61,8 +59,8 @@ def oracle(model, q, dq):
 @pytest.mark.parametrize('name', ARMS)
 def test_bias_mass_matrix_and_pose_agree_with_mujocos(name):
     arm = ARMS[name]
-    written, model = NewtonEulerModel(arm, GRAVITY), build_mujoco(arm, gravity=GRAVITY)
-    for q, dq, _ in zip(*sample_states(arm, 20, seed=11)):
+    written, model = fd.NewtonEulerModel(arm, GRAVITY), build_mujoco(arm, gravity=GRAVITY)
+    for q, dq, _ in zip(*fd.sample_states(arm, 20, seed=11)):
         bias, mass, pose = oracle(model, q, dq)
         scale = max(1.0, np.abs(bias).max())
         np.testing.assert_allclose(
@@ -75,11 +73,11 @@ def test_bias_mass_matrix_and_pose_agree_with_mujocos(name):
 
 def test_a_set_that_is_not_physical_is_refused_with_its_link():
     with refuses(InertiaError, 'ledezma2021', 'fer_joint2'):
-        build_mujoco(load('fer', 'ledezma2021'))
+        build_mujoco(fd.load('fer', 'ledezma2021'))
 
 
 def test_a_joint_at_full_torque_is_held_at_its_stop():
-    arm = load('fr3')
+    arm = fd.load('fr3')
     most = arm.limit('effort')
     for joint in range(arm.n):
         for side, limit in ((1.0, 'upper'), (-1.0, 'lower')):
@@ -98,7 +96,7 @@ def test_a_joint_at_full_torque_is_held_at_its_stop():
 
 
 def test_stops_change_nothing_for_an_arm_within_its_limits():
-    arm, states = load('fr3'), []
+    arm, states = fd.load('fr3'), []
     for stops in (False, True):
         model = build_mujoco(arm, stops=stops)
         data = mujoco.MjData(model)
@@ -115,11 +113,11 @@ CONFIG = share_directory() / 'config'
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3', 'rpr'])
 def test_the_direct_models_zero_is_the_start_pose_by_pinocchio(arm):
-    description = load(arm)
+    description = fd.load(arm)
     start = description.home_position + 0.05
     model = pin.buildModelFromXML(gazebo.gazebo_urdf(description, start))
-    q, dq, ddq = sample_states(description, 50, 0)
-    expected = NewtonEulerModel(description).inverse_dynamics(q, dq, ddq)
+    q, dq, ddq = fd.sample_states(description, 50, 0)
+    expected = fd.NewtonEulerModel(description).inverse_dynamics(q, dq, ddq)
     states = zip(q - start, dq, ddq)
     actual = [pin.rnea(model, model.createData(), *state) for state in states]
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=TORQUE)
@@ -129,9 +127,9 @@ def test_the_direct_models_zero_is_the_start_pose_by_pinocchio(arm):
 
 
 def test_a_start_is_home_with_pinocchios_gravity_torque():
-    description = load('fr3', hand='franka_hand')
+    description = fd.load('fr3', hand='franka_hand')
     np.testing.assert_array_equal(description.home_position, description.home)
-    expected = PinocchioModel(description).gravity(description.home)
+    expected = fd.Model(description).gravity(description.home)
     np.testing.assert_allclose(gazebo.holding_torque(description), expected, rtol=0.0, atol=TORQUE)
 
 
@@ -151,7 +149,7 @@ MOST_RAD = 0.03  # 0.028 of a bare fr3's last joint with states 20 ms old; the o
 
 def test_the_node_brings_the_arm_back_after_a_lost_cycle():
     # The states are 20 cycles old. The slowest motion decays by 0.47 1/s.
-    arm, seconds, age = load('fr3'), 2.0, 20
+    arm, seconds, age = fd.load('fr3'), 2.0, 20
     simulation = ArmSimulation(arm, SimulationSettings(brake_release_after=0.0))
     kp, kd = map(tuple, default_gains(arm))
     controller = core(Settings('gz_ros2_control', kp=kp, kd=kd), arm=arm)

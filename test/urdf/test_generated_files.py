@@ -11,14 +11,11 @@ import numpy as np
 import pinocchio
 import pytest
 
-from franka_dynamics.arm import arm_file, JointLimits, LinkInertia, load, MaxwellSlipFriction
+import franka_dynamics as fd
+from franka_dynamics.arm import arm_file, JointLimits, MaxwellSlipFriction
 from franka_dynamics.arm.arm_file import is_franka
 from franka_dynamics.arm.urdf_provenance import UrdfProvenance
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.resources import share_directory
-from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import urdf_text
@@ -41,7 +38,7 @@ def test_a_committed_file_is_what_is_generated_again(name):
 
 @ARMS
 def test_pinocchio_reads_a_committed_urdf_in_silence_with_the_rows_torques(arm, capfd):
-    text, description = committed(f'{arm}.urdf').read_text(encoding='utf-8'), load(arm)
+    text, description = committed(f'{arm}.urdf').read_text(encoding='utf-8'), fd.load(arm)
     tip = f'{arm}_link{description.n + 1}'
     origin = UrdfProvenance('', text, description.joint_names, tip)
     for found in compare_with_urdf(replace(description, urdf=origin)):
@@ -51,9 +48,9 @@ def test_pinocchio_reads_a_committed_urdf_in_silence_with_the_rows_torques(arm, 
 
 
 def test_differences_from_a_urdf_are_those_of_its_masses_and_its_place():
-    text, other = urdf_text(load('fer')), load('fer', 'franka_description')
-    states = sample_states(other, 50)
-    between = [NewtonEulerModel(arm).gravity(states.q) for arm in (load('fer'), other)]
+    text, other = urdf_text(fd.load('fer')), fd.load('fer', 'franka_description')
+    states = fd.sample_states(other, 50)
+    between = [fd.NewtonEulerModel(arm).gravity(states.q) for arm in (fd.load('fer'), other)]
     shifted = np.eye(4)
     shifted[1, 3] = 0.1  # m
     origin = UrdfProvenance('', text, other.joint_names, 'fer_link8')
@@ -75,15 +72,15 @@ def test_mujoco_loads_a_committed_file_with_the_rows_torques(arm, suffix, capfd)
     # Joint limits, contacts and friction would add torques that are no part of the dynamics.
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
     model.dof_damping[:] = 0.0
-    described = load(arm)
+    described = fd.load(arm)
     if suffix == 'xml' and described.simulated_armature is not None:
         described = described.with_armature()
-    data, states, found = mujoco.MjData(model), sample_states(described, 50, 0), []
+    data, states, found = mujoco.MjData(model), fd.sample_states(described, 50, 0), []
     for q, dq, ddq in zip(*states):
         data.qpos[:], data.qvel[:], data.qacc[:] = q, dq, ddq
         mujoco.mj_inverse(model, data)
         found.append(data.qfrc_inverse.copy())
-    expected = NewtonEulerModel(described).inverse_dynamics(*states)
+    expected = fd.NewtonEulerModel(described).inverse_dynamics(*states)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=TORQUE)
 
 
@@ -100,7 +97,7 @@ def test_mujoco_finds_no_links_touching_in_the_home_pose(arm):
             for contact in data.contact[: data.ncon]
         }
 
-    home = load(arm).home
+    home = fd.load(arm).home
     # The base and link 1 touch at joint 1; MuJoCo ignores contacts of neighbours, but not with
     # the world.
     neighbours = {('world', f'{arm}_link1')}
@@ -110,7 +107,7 @@ def test_mujoco_finds_no_links_touching_in_the_home_pose(arm):
 
 
 def test_an_mjcfs_motors_limits_and_home_are_the_described_ones():
-    model, fr3 = mujoco.MjModel.from_xml_path(str(committed('fr3.xml'))), load('fr3')
+    model, fr3 = mujoco.MjModel.from_xml_path(str(committed('fr3.xml'))), fd.load('fr3')
     limits = [fr3.limit(name) for name in ('lower', 'upper', 'effort')]
     np.testing.assert_array_equal((*model.jnt_range.T, model.actuator_ctrlrange[:, 1]), limits)
     np.testing.assert_allclose(model.key_qpos[0], fr3.home, rtol=0.0, atol=1e-14)
@@ -119,18 +116,18 @@ def test_an_mjcfs_motors_limits_and_home_are_the_described_ones():
 
 
 def test_joints_of_mjcf_are_like_the_real_ones_unless_the_ideal_arm_is_asked_for():
-    model = mujoco.MjModel.from_xml_string(robot_text(load('fr3'), 'mjcf'))
+    model = mujoco.MjModel.from_xml_string(robot_text(fd.load('fr3'), 'mjcf'))
     np.testing.assert_array_equal(model.dof_armature, [0.195] * 4 + [0.074] * 3)
     np.testing.assert_array_equal(model.dof_damping, np.full(7, 0.21))
     loss = [1.137, 1.137, 1.137, 1.137, 0.763, 0.44, 0.248]  # MuJoCo Menagerie's FR3
     np.testing.assert_array_equal(model.dof_frictionloss, loss)
-    ideal = mujoco.MjModel.from_xml_string(robot_text(load('fr3'), 'mjcf', ideal=True))
+    ideal = mujoco.MjModel.from_xml_string(robot_text(fd.load('fr3'), 'mjcf', ideal=True))
     for values in (ideal.dof_armature, ideal.dof_damping, ideal.dof_frictionloss):
         assert not values.any()
 
 
 def test_joints_of_unknown_limits_are_read_by_pinocchio():
-    rpr = load('rpr')
+    rpr = fd.load('rpr')
     free = (replace(joint, limits=JointLimits()) for joint in rpr.joints)
     text = urdf_text(replace(rpr, joints=tuple(free)))
     kinds = [joint.get('type') for joint in ElementTree.fromstring(text).findall('joint')]
@@ -140,7 +137,7 @@ def test_joints_of_unknown_limits_are_read_by_pinocchio():
 
 
 def test_a_stop_at_one_end_and_rotors_are_kept_in_urdf_and_mjcf():
-    rpr = load('rpr')
+    rpr = fd.load('rpr')
     stops = [(-1.25, np.inf), (-np.inf, 0.3), (-np.inf, 2.5)]
     joints = (
         replace(joint, limits=replace(joint.limits, lower=lower, upper=upper), rotor_inertia=0.2)
@@ -159,26 +156,26 @@ def test_a_stop_at_one_end_and_rotors_are_kept_in_urdf_and_mjcf():
 @pytest.mark.parametrize('write', [urdf_text, mjcf_text])
 @pytest.mark.parametrize('scale', [1e-5, 1e-7])
 def test_a_tiny_arm_keeps_its_digits(write, scale):
-    arm = load('fr3', hand='none')
-    links = tuple(LinkInertia.from_parameters(scale * link.parameters()) for link in arm.links)
-    arm, state = replace(arm, links=links), sample_states(arm, 20)
-    expected = PinocchioModel(arm).inverse_dynamics(*state)
-    found = PinocchioModel(import_urdf(write(arm))).inverse_dynamics(*state)
+    arm = fd.load('fr3', hand='none')
+    links = tuple(fd.LinkInertia.from_parameters(scale * link.parameters()) for link in arm.links)
+    arm, state = replace(arm, links=links), fd.sample_states(arm, 20)
+    expected = fd.Model(arm).inverse_dynamics(*state)
+    found = fd.Model(fd.import_urdf(write(arm))).inverse_dynamics(*state)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12 * np.abs(expected).max())
 
 
 def test_a_massless_link_keeps_its_inertia():
-    arm = load('fer', hand='none')
-    spinning = LinkInertia(0.0, np.zeros(3), np.diag([0.1, 0.1, 0.1]))
+    arm = fd.load('fer', hand='none')
+    spinning = fd.LinkInertia(0.0, np.zeros(3), np.diag([0.1, 0.1, 0.1]))
     arm = replace(arm, links=(*arm.links[:-1], spinning))
-    read = import_urdf(urdf_text(arm))
-    found, expected = (PinocchioModel(one).mass_matrix(arm.home) for one in (read, arm))
+    read = fd.import_urdf(urdf_text(arm))
+    found, expected = (fd.Model(one).mass_matrix(arm.home) for one in (read, arm))
     assert expected[6, 6] > 0.09
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
 
 
 def test_mujoco_and_pinocchio_read_the_friction_of_an_identified_arm():
-    rpr, ones = load('rpr'), np.ones(3)
+    rpr, ones = fd.load('rpr'), np.ones(3)
     friction = MaxwellSlipFriction(0.3 * ones, 0.2 * ones, 0.1 * ones, [0.4 * ones], [0.004])
     arm = replace(rpr, friction=friction)
     # The even part of the torque at 1 rad/s, where every element slips, is viscous and Coulomb.

@@ -7,25 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import (
-    Convention,
-    JointKind,
-    LinkInertia,
-    load,
-    MaxwellSlipFriction,
-    ViscousCoulombFriction,
-)
+import franka_dynamics as fd
+from franka_dynamics.arm import Convention, JointKind, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.inertia import six_from_tensor
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
-from franka_dynamics.validation.compare_files import compare
 
 from ..arms import random_arm, with_joint, with_link, with_row_shifted
 from ..urdf.urdf_texts import edited
 
-FER = load('fer')
+FER = fd.load('fer')
 TURNING = {'convention': Convention.MODIFIED, 'kinds': (JointKind.REVOLUTE,)}
 LINK_KINDS = ('mass', 'c', 'I')
 FAULTS, STATES = 16, 10
@@ -44,14 +35,14 @@ def plant(rng, arm, kind):
         [link.mass, *link.center_of_mass, *six_from_tensor(link.inertia_at_center_of_mass)]
     )
     numbers[first + int(rng.integers(count))] += scale * size
-    wrong = LinkInertia.from_center_of_mass(numbers[0], numbers[1:4], numbers[4:])
+    wrong = fd.LinkInertia.from_center_of_mass(numbers[0], numbers[1:4], numbers[4:])
     return with_link(arm, joint, wrong), arm.joint_names[joint]
 
 
 def torque_change(arm, other, seed, count=STATES):
     """Return the largest torque difference of two arms, by Pinocchio."""
-    states = sample_states(arm, count, seed)
-    here, there = (PinocchioModel(one).inverse_dynamics(*states) for one in (arm, other))
+    states = fd.sample_states(arm, count, seed)
+    here, there = (fd.Model(one).inverse_dynamics(*states) for one in (arm, other))
     return np.abs(here - there).max()
 
 
@@ -59,7 +50,7 @@ def named_alone(arm, seed, rng):
     """Return an arm with one error, and the differences, which name it."""
     kind = LINK_KINDS[seed % 3]
     faulty, place = plant(rng, arm, kind)
-    found = compare(arm, faulty).differences
+    found = fd.compare(arm, faulty).differences
     assert found and {(one.kind, one.place) for one in found} == {('link', place)}, seed
     assert all(one.parameter.startswith(WORDS[kind]) for one in found)
     return faulty, found
@@ -67,7 +58,7 @@ def named_alone(arm, seed, rng):
 
 @pytest.mark.parametrize('arm', ['fer', 'fr3'])
 def test_each_fault_of_a_shipped_arms_link_is_named_alone(arm):
-    description = load(arm)
+    description = fd.load(arm)
     unnoticed = 0
     for seed in range(FAULTS):
         faulty, found = named_alone(description, seed, np.random.default_rng(seed))
@@ -93,12 +84,12 @@ def test_a_moved_axis_is_one_difference_of_its_joint_or_of_the_base(arm, shift, 
     rng = np.random.default_rng(5)
     arm = FER if arm == 'fer' else random_arm(rng, joints=6, **TURNING)
     for joint, name in enumerate(arm.joint_names):
-        found = compare(arm, with_row_shifted(arm, joint, **shift)).geometry
+        found = fd.compare(arm, with_row_shifted(arm, joint, **shift)).geometry
         assert {one.place for one in found} == {name if joint else 'base'}
         # What is behind the joint is moved along or about the common normal.
         moved = [one.second - one.first for one in found if one.parameter.startswith(parameter)]
         np.testing.assert_allclose(np.linalg.norm(moved), [*shift.values()], rtol=1e-9)
-    assert not compare(arm, arm).differences
+    assert not fd.compare(arm, arm).differences
 
 
 @pytest.mark.parametrize(
@@ -106,7 +97,7 @@ def test_a_moved_axis_is_one_difference_of_its_joint_or_of_the_base(arm, shift, 
 )
 def test_a_slide_along_or_turn_about_an_axis_is_one_difference(shift, parameter):
     for joint, place in ((0, 'base'), (2, 'fer_joint3'), (6, 'fer_joint7')):
-        (found,) = compare(FER, with_row_shifted(FER, joint, **shift)).differences
+        (found,) = fd.compare(FER, with_row_shifted(FER, joint, **shift)).differences
         assert (found.place, found.parameter) == (place, parameter)
         assert abs(found.second - found.first) == pytest.approx(*shift.values(), rel=1e-9)
 
@@ -116,15 +107,15 @@ def test_a_reversed_joint_is_one_difference():
     text = edited(text, "joint[@name='fer_joint4']/axis", xyz='0 0 -1')
     limits = "joint[@name='fer_joint4']/limit"
     text = edited(text, limits, lower='0.0698', upper='3.0718')
-    found = compare(FER, text)
+    found = fd.compare(FER, text)
     assert [(one.place, one.parameter) for one in found.differences] == [
         ('fer_joint2', 'direction of the axis'),
         ('fer_joint4', 'direction of the axis'),
     ]
     signs = np.array([1, -1, 1, -1, 1, 1, 1])
-    q, dq, ddq = sample_states(FER, 200, 0)
+    q, dq, ddq = fd.sample_states(FER, 200, 0)
     here, there = (
-        PinocchioModel(FER).inverse_dynamics(*(sign * one for one in (q, dq, ddq)))
+        fd.Model(FER).inverse_dynamics(*(sign * one for one in (q, dq, ddq)))
         for sign in (1, signs)
     )
     assert found.together.largest == pytest.approx(np.abs(here - signs * there).max(), rel=1e-9)
@@ -135,7 +126,7 @@ def test_a_reversed_joint_is_one_difference():
 )
 def test_another_mounting_has_an_effect_if_it_is_tilted(roll, names):
     tilted = replace(FER, base=pose_from_xyz_rpy((0.0, 0.5, 0.0), (roll, 0.0, 0.0)))
-    found = compare(FER, tilted).differences
+    found = fd.compare(FER, tilted).differences
     assert [(one.place, one.parameter) for one in found] == [('base', name) for name in names]
     assert [one.has_effect for one in found] == [roll > 0.0] * len(names)
 
@@ -144,7 +135,7 @@ def test_the_differences_of_a_link_have_the_effect_of_the_link():
     # Two numbers of link 3 and one of link 5.
     heavier = replace(FER.links[2], mass=FER.links[2].mass + 1.0)
     other = with_link(with_link(FER, 2, heavier), 4, FER.links[4] + FER.links[4])
-    found = compare(FER, other).differences
+    found = fd.compare(FER, other).differences
     for joint in (3, 5):
         alone = with_link(FER, joint - 1, other.links[joint - 1])
         effects = {one.torque_effect for one in found if one.place == f'fer_joint{joint}'}
@@ -155,14 +146,14 @@ def test_the_differences_of_a_link_have_the_effect_of_the_link():
 
 def test_all_differences_put_in_at_once_give_the_others_torque():
     # Friction, rows and inertias differ at once.
-    arm = load('fer')
-    other = with_row_shifted(load('fer', 'ledezma2021', hand='none'), 1, d=0.02)
+    arm = fd.load('fer')
+    other = with_row_shifted(fd.load('fer', 'ledezma2021', hand='none'), 1, d=0.02)
     friction = replace(other.friction, amplitude=2.0 * other.friction.amplitude)
     other = replace(other, friction=friction)
-    together = compare(arm, other).together
-    states = sample_states(arm, 200, 0)
+    together = fd.compare(arm, other).together
+    states = fd.sample_states(arm, 200, 0)
     here, there = (
-        PinocchioModel(one).inverse_dynamics(*states) + one.friction.torque(states.dq)
+        fd.Model(one).inverse_dynamics(*states) + one.friction.torque(states.dq)
         for one in (arm, other)
     )
     apart = np.abs(there - here).max(axis=0)
@@ -201,14 +192,14 @@ JERKY = with_joint(FER, 2, limits=replace(FER.joints[2].limits, jerk=1.0))
     ],
 )
 def test_one_change_is_named_alone_with_its_place(first, second, expected):
-    (found,) = compare(first, second).differences
+    (found,) = fd.compare(first, second).differences
     assert (found.place, found.parameter, found.has_effect) == expected
 
 
 def test_a_difference_is_said_with_as_many_digits_as_tell_its_numbers_apart():
     bare = replace(FER, hand='none')
     heavier = with_link(bare, 6, replace(bare.links[6], mass=0.735522004))
-    (found,) = compare(bare, heavier).differences
+    (found,) = fd.compare(bare, heavier).differences
     assert 'mass is 0.735522004 instead of 0.735522 [kg]' in str(found)
 
 
@@ -216,7 +207,7 @@ def test_a_slip_element_is_named_with_its_joint():
     slip = np.array(TWO.friction.slip)
     slip[0, 4] = 1.5
     other = replace(TWO, friction=replace(TWO.friction, slip=slip))
-    (found,) = compare(TWO, other).differences
+    (found,) = fd.compare(TWO, other).differences
     assert (found.place, found.parameter) == ('fer_joint5', 'friction slip[1]')
     assert found.torque_effect == pytest.approx(0.5, rel=1e-6)
 
@@ -225,7 +216,7 @@ URDF = urdf_text(FER)
 
 
 def compared(text, arm=FER):
-    return compare(arm, text)
+    return fd.compare(arm, text)
 
 
 FLANGE = "joint[@name='fer_link8_joint']/origin"
@@ -262,7 +253,7 @@ def test_one_edited_origin_names_joint_quantity_and_size(path, attributes, place
 
 def test_an_arm_is_itself_in_rows_that_are_cut_otherwise():
     # 0.1 m are moved from the first row to the base, and the last frame along its axis.
-    arm = load('fr3')
+    arm = fd.load('fr3')
     base, moved = np.array(arm.base), np.eye(4)
     base[2, 3], moved[2, 3] = 0.1, -0.05
     other = with_row_shifted(with_row_shifted(arm, 0, d=-0.1), 6, d=0.05)
@@ -272,4 +263,4 @@ def test_an_arm_is_itself_in_rows_that_are_cut_otherwise():
         links=(*arm.links[:6], arm.links[6].expressed_in(moved)),
         flange=replace(arm.flange, d=arm.flange.d - 0.05),
     )
-    assert compare(arm, other).differences == ()
+    assert fd.compare(arm, other).differences == ()

@@ -7,27 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import (
-    ArmDescription,
-    Convention,
-    DHRow,
-    Joint,
-    JointKind,
-    LinkInertia,
-    load,
-)
+import franka_dynamics as fd
+from franka_dynamics.arm import Convention, DHRow, Joint, JointKind
 from franka_dynamics.dynamics.model import FLANGE, GRAVITY, REFERENCE_FRAMES
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
-from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import CrosscheckError, InertiaError
-from franka_dynamics.validation.crosscheck import (
-    compare_formulations,
-    crosscheck,
-    FORMULATIONS,
-    MAX_RELATIVE_DIFFERENCE,
-)
+from franka_dynamics.validation.crosscheck import FORMULATIONS, MAX_RELATIVE_DIFFERENCE
 
 from ..agreement import assert_near, refuses
 from ..arms import random_arm, with_link
@@ -37,25 +21,25 @@ from ..processes import printed
 STATES = 4
 # Relative to max(1, |value|) of each entry; measured 8e-13 on 1,000 random arms.
 RTOL = 1e-11
-OWN = (NewtonEulerModel, ExponentialsModel)
+OWN = (fd.NewtonEulerModel, fd.ExponentialsModel)
 
 
 def random_case(seed):
     rng = np.random.default_rng(seed)
     arm = random_arm(rng)
-    return arm, rng.normal(size=3) * 9.81, sample_states(arm, STATES, seed)
+    return arm, rng.normal(size=3) * 9.81, fd.sample_states(arm, STATES, seed)
 
 
 @pytest.mark.parametrize('seed', range(12))
 def test_all_formulations_agree_on_any_arm_in_every_quantity(seed):
     arm, gravity, _ = random_case(seed)
-    agreement = compare_formulations(arm, gravity=gravity, count=STATES, seed=seed)
+    agreement = fd.compare_formulations(arm, gravity=gravity, count=STATES, seed=seed)
     agreement.require()
     assert 0.0 < agreement.largest <= MAX_RELATIVE_DIFFERENCE
 
 
 def test_slow_motion_loses_no_digit():
-    arm = load('fr3')
+    arm = fd.load('fr3')
     q, dq = arm.home, np.linspace(0.3, -1.0, 7)
     for formulation in FORMULATIONS.values():
         model = formulation(arm, GRAVITY)
@@ -65,14 +49,14 @@ def test_slow_motion_loses_no_digit():
 
 def test_a_coriolis_torque_found_as_a_difference_is_seen(monkeypatch):
     subtracted = lambda self, q, dq: self.nonlinear_effects(q, dq) - self.gravity(q)  # noqa: E731
-    monkeypatch.setattr(PinocchioModel, 'coriolis', subtracted)
-    assert 'coriolis' in ' '.join(crosscheck('fr3', count=STATES).findings)
+    monkeypatch.setattr(fd.Model, 'coriolis', subtracted)
+    assert 'coriolis' in ' '.join(fd.crosscheck('fr3', count=STATES).findings)
 
 
 @pytest.mark.parametrize('seed', range(4))
 def test_the_backends_equations_are_lagranges(seed):
     arm, gravity, states = random_case(seed)
-    model = PinocchioModel(arm, gravity)
+    model = fd.Model(arm, gravity)
     for q, dq, _ in zip(*states):
         mass = lagrangian.mass_matrix(arm, q)
         for found, expected in (
@@ -89,7 +73,7 @@ def test_the_backends_equations_are_lagranges(seed):
 @pytest.mark.parametrize('seed', range(4))
 def test_jacobians_of_any_frame_of_any_arm_are_pinocchios(reference_frame, seed):
     arm, gravity, states = random_case(seed)
-    backend, models = PinocchioModel(arm, gravity), [own(arm, gravity) for own in OWN]
+    backend, models = fd.Model(arm, gravity), [own(arm, gravity) for own in OWN]
     for frame in (*range(1, arm.n + 2), FLANGE):
         expected = backend.jacobian(states.q, frame, reference_frame)
         for model in models:
@@ -102,7 +86,7 @@ def test_jacobians_of_any_frame_of_any_arm_are_pinocchios(reference_frame, seed)
 def test_a_wrench_on_the_flange_acts_as_in_pinocchio(own, seed):
     arm, gravity, states = random_case(seed)
     wrench = np.random.default_rng(seed).normal(size=6) * 20.0
-    backend, model = PinocchioModel(arm, gravity), own(arm, gravity)
+    backend, model = fd.Model(arm, gravity), own(arm, gravity)
     tau = backend.inverse_dynamics(*states, wrench=wrench)
     assert np.abs(tau - model.inverse_dynamics(*states)).max() > 1e-3
     assert_near(model.inverse_dynamics(*states, wrench=wrench), tau, RTOL)
@@ -120,8 +104,8 @@ def test_a_wrench_on_the_flange_acts_as_in_pinocchio(own, seed):
 def test_a_wrong_dh_matrix_moves_pinocchio_alone(convention, monkeypatch):
     # Newton-Euler and the exponentials compute poses from the rows' numbers themselves.
     arm = random_arm(np.random.default_rng(2), joints=5, convention=convention)
-    q = sample_states(arm, 1, 2).q[0]
-    right = {model: model(arm).frames(q) for model in (*OWN, PinocchioModel)}
+    q = fd.sample_states(arm, 1, 2).q[0]
+    right = {model: model(arm).frames(q) for model in (*OWN, fd.Model)}
     transform = DHRow.transform
 
     def wrong(self, *arguments, **keywords):
@@ -131,20 +115,20 @@ def test_a_wrong_dh_matrix_moves_pinocchio_alone(convention, monkeypatch):
 
     monkeypatch.setattr(DHRow, 'transform', wrong)
     moved = {model: np.abs(model(arm).frames(q) - frames).max() for model, frames in right.items()}
-    assert {model for model in moved if moved[model] > 1e-3} == {PinocchioModel}
+    assert {model for model in moved if moved[model] > 1e-3} == {fd.Model}
     with pytest.raises(CrosscheckError):
-        crosscheck(arm, count=10).require()
+        fd.crosscheck(arm, count=10).require()
 
 
 def test_a_wrong_center_of_mass_leaves_newton_euler_right(monkeypatch):
     # Newton-Euler takes first moments as they are; the exponentials divide by the mass.
-    arm = load('fer')
+    arm = fd.load('fer')
     q = arm.home
-    right = NewtonEulerModel(arm).gravity(q)
+    right = fd.NewtonEulerModel(arm).gravity(q)
     wrong = property(lambda link: 1.1 * link.first_moment / link.mass)
-    monkeypatch.setattr(LinkInertia, 'center_of_mass', wrong)
-    np.testing.assert_array_equal(NewtonEulerModel(arm).gravity(q), right)
-    assert np.abs(ExponentialsModel(arm).gravity(q) - right).max() > 0.1
+    monkeypatch.setattr(fd.LinkInertia, 'center_of_mass', wrong)
+    np.testing.assert_array_equal(fd.NewtonEulerModel(arm).gravity(q), right)
+    assert np.abs(fd.ExponentialsModel(arm).gravity(q) - right).max() > 0.1
 
 
 def test_the_other_formulations_run_without_pinocchio():
@@ -156,17 +140,17 @@ def test_the_other_formulations_run_without_pinocchio():
     )
 
 
-@pytest.mark.parametrize('own', [ExponentialsModel, PinocchioModel])
+@pytest.mark.parametrize('own', [fd.ExponentialsModel, fd.Model])
 def test_a_link_without_mass_but_with_moments_is_refused(own):
-    arm = load('fer')
+    arm = fd.load('fer')
     massless = replace(arm.links[2], mass=0.0)
     with refuses(InertiaError, 'fer_joint3', 'fer', 'mass'):
         own(with_link(arm, 2, massless))
 
 
-@pytest.mark.parametrize('formulation', [*OWN, PinocchioModel])
+@pytest.mark.parametrize('formulation', [*OWN, fd.Model])
 def test_an_arm_without_mass_has_no_center_of_mass_and_accelerates_nowhere(formulation):
-    model = formulation(load('fer').map_links(lambda link: LinkInertia.zero()))
+    model = formulation(fd.load('fer').map_links(lambda link: fd.LinkInertia.zero()))
     zero = np.zeros(7)
     np.testing.assert_array_equal(model.gravity(zero), zero)
     with refuses(InertiaError, 'centre of mass'):
@@ -176,26 +160,26 @@ def test_an_arm_without_mass_has_no_center_of_mass_and_accelerates_nowhere(formu
 
 
 def fer_of_mass(factor):
-    return load('fer').map_links(
-        lambda link: LinkInertia.from_parameters(factor * link.parameters())
+    return fd.load('fer').map_links(
+        lambda link: fd.LinkInertia.from_parameters(factor * link.parameters())
     )
 
 
 @pytest.mark.parametrize('factor', [1e-6, 30.0, 1e4])
 def test_masses_of_any_size_pass_both_comparisons(factor):
     arm, gravity = fer_of_mass(factor), (1.0, -2.0, -9.0)
-    report = crosscheck(arm, gravity=gravity, count=50, seed=4)
+    report = fd.crosscheck(arm, gravity=gravity, count=50, seed=4)
     report.require()
     assert (report.states, report.gravity) == (50, gravity)
-    assert compare_formulations(arm, count=50).passed
+    assert fd.compare_formulations(arm, count=50).passed
 
 
 def test_the_reported_figures_are_the_largest_differences():
-    arm = load('fer')
-    agreement = compare_formulations(arm, count=15, seed=2)
-    states = sample_states(arm, 15, 2)
-    expected = PinocchioModel(arm).inverse_dynamics(*states)
-    apart = np.abs(NewtonEulerModel(arm).inverse_dynamics(*states) - expected)
+    arm = fd.load('fer')
+    agreement = fd.compare_formulations(arm, count=15, seed=2)
+    states = fd.sample_states(arm, 15, 2)
+    expected = fd.Model(arm).inverse_dynamics(*states)
+    apart = np.abs(fd.NewtonEulerModel(arm).inverse_dynamics(*states) - expected)
     found = agreement.differences['inverse_dynamics']['Newton-Euler']
     assert found == apart.max() / np.abs(expected).max()
     assert agreement.formulations == ('Newton-Euler', 'exponentials')
@@ -209,12 +193,12 @@ def test_the_reported_figures_are_the_largest_differences():
 def test_a_wrong_quantity_is_named_and_raises(quantity, error, mass, monkeypatch):
     def too_small(model, *states):
         # Smaller than the reference: a negative difference must count as well.
-        values = getattr(NewtonEulerModel, quantity)(model, *states)
+        values = getattr(fd.NewtonEulerModel, quantity)(model, *states)
         return values - error * np.abs(values).max()
 
-    arm, faulty = fer_of_mass(mass), type('Faulty', (NewtonEulerModel,), {quantity: too_small})
+    arm, faulty = fer_of_mass(mass), type('Faulty', (fd.NewtonEulerModel,), {quantity: too_small})
     monkeypatch.setitem(FORMULATIONS, 'exponentials', faulty)
-    failed = compare_formulations(arm, count=20, seed=5)
+    failed = fd.compare_formulations(arm, count=20, seed=5)
     assert not failed.passed
     assert np.isnan(failed.largest) == np.isnan(error)
     (said,) = failed.findings
@@ -227,14 +211,14 @@ def test_a_wrong_quantity_is_named_and_raises(quantity, error, mass, monkeypatch
 
 def test_far_dh_frames_of_nearly_parallel_axes_widen_the_tolerance_as_their_errors_grow():
     # An arm of a metre in plain DH rows: the common normal of axes 2 and 3 is 300 m away.
-    body = LinkInertia.from_center_of_mass(2.0, np.array([0.1, 0.02, 0.03]), 0.03 * np.eye(3))
+    body = fd.LinkInertia.from_center_of_mass(2.0, np.array([0.1, 0.02, 0.03]), 0.03 * np.eye(3))
     rows = [DHRow(0.0, 0.0, 0.4), DHRow(0.0, -np.pi / 2, 300.0), DHRow(0.0, 1e-3, -300.0)]
     joints = [Joint(f'j{i}', JointKind.REVOLUTE, row) for i, row in enumerate(rows, start=1)]
     far = np.eye(4)
     far[2, 3] = -300.0  # the body of link 2 lies near the first axis
     links = (body, body.expressed_in(far), body)
-    arm = ArmDescription('far', Convention.MODIFIED, tuple(joints), links)
-    report = crosscheck(arm, count=50)
+    arm = fd.ArmDescription('far', Convention.MODIFIED, tuple(joints), links)
+    report = fd.crosscheck(arm, count=50)
     assert 1e-12 < report.largest < report.tolerance < 1e-6
     assert report.passed
-    assert crosscheck('fr3', count=5).tolerance == 1e-12
+    assert fd.crosscheck('fr3', count=5).tolerance == 1e-12

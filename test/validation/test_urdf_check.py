@@ -9,10 +9,8 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import LinkInertia, load, load_hand
+import franka_dynamics as fd
 from franka_dynamics.arm.inertia import six_from_tensor
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import UrdfError, UrdfMismatchError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import add_inertial, urdf_text
@@ -29,8 +27,8 @@ from ..arms import with_link
 from ..urdf.urdf_texts import edited, without
 
 ROUNDING = 1e-14  # kg m^2
-GAZ, FR3 = load('fer', 'gaz2019'), load('fr3')
-about_center = LinkInertia.from_center_of_mass
+GAZ, FR3 = fd.load('fer', 'gaz2019'), fd.load('fr3')
+about_center = fd.LinkInertia.from_center_of_mass
 TOOL = about_center(1.2, (0.01, 0.02, 0.08), 0.002 * np.eye(3))
 
 
@@ -68,8 +66,8 @@ def refused(text, reference, **options):
     [('fer', 'gaz2019', 'hand_ledezma2021'), ('rpr', 'aluminium', 'none')],
 )
 def test_a_published_set_is_recognised_with_its_hand(arm, inertial_set, hand):
-    description = load(arm, inertial_set, hand=hand)
-    found, verdict = checked_arm_from_urdf(urdf_text(description), load(arm))
+    description = fd.load(arm, inertial_set, hand=hand)
+    found, verdict = checked_arm_from_urdf(urdf_text(description), fd.load(arm))
     assert (verdict.inertial_set, verdict.hand_in_urdf) == (inertial_set, hand)
     assert verdict.nearest.distance < ROUNDING
     links = links_in_frames_of(description, found)
@@ -88,8 +86,8 @@ def test_a_set_of_four_decimals_passes_as_rounded_with_effect():
     # By rounding, link 2 is no longer physical, as in the table of 2021.
     _, verdict = checked_arm_from_urdf(rewritten(urdf_text(GAZ), **links_of(rounded)), GAZ)
     assert verdict.inertial_set == 'gaz2019'
-    states = sample_states(GAZ, 200, 0)
-    here, there = (NewtonEulerModel(arm).inverse_dynamics(*states) for arm in (GAZ, rounded))
+    states = fd.sample_states(GAZ, 200, 0)
+    here, there = (fd.NewtonEulerModel(arm).inverse_dynamics(*states) for arm in (GAZ, rounded))
     stated = float(re.search(r'up to ([\d.e-]+) N m', ' '.join(verdict.notes)).group(1))
     np.testing.assert_allclose(stated, np.abs(here - there).max(), rtol=0.05, atol=0.0)
 
@@ -97,7 +95,7 @@ def test_a_set_of_four_decimals_passes_as_rounded_with_effect():
 def test_numbers_that_no_motion_shows_pass_with_a_note():
     first = GAZ.links[0]
     tensor = first.inertia + np.diag([0.1, 0.1, 0.0])
-    other = LinkInertia(first.mass, first.first_moment + [0.0, 0.0, -0.23], tensor)
+    other = fd.LinkInertia(first.mass, first.first_moment + [0.0, 0.0, -0.23], tensor)
     _, verdict = checked_arm_from_urdf(urdf_text(with_link(GAZ, 0, other)), GAZ)
     assert verdict.inertial_set == 'gaz2019'
     assert verdict.notes[0].startswith('fer_joint1: ')
@@ -105,16 +103,16 @@ def test_numbers_that_no_motion_shows_pass_with_a_note():
 
 def test_a_number_that_only_a_tilted_base_shows_is_refused_all_the_same():
     first = GAZ.links[0]
-    off_axis = LinkInertia(first.mass, first.first_moment + [0.05, 0.0, 0.0], first.inertia)
+    off_axis = fd.LinkInertia(first.mass, first.first_moment + [0.05, 0.0, 0.0], first.inertia)
     findings = refused(urdf_text(with_link(GAZ, 0, off_axis)), GAZ)
     assert {one.place for one in findings} == {'fer_joint1'}
     assert not any(one.has_effect for one in findings)  # in the given gravity
 
 
 FER = urdf_text(GAZ)
-HAND = load_hand('franka_hand')
+HAND = fd.load_hand('franka_hand')
 TURNED = HAND.expressed_in(pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.pi / 2)))
-COARSE = load('fer', 'franka_description')
+COARSE = fd.load('fer', 'franka_description')
 ABOUT_ORIGIN, IMPOSSIBLE = GAZ.links[2].inertia, np.diag([0.01, 0.01, 0.03])
 UNKNOWN_TOO = {'accept_unknown_inertials': True}
 
@@ -185,7 +183,7 @@ def test_a_published_set_that_is_not_physical_passes_with_a_note():
 
 
 def test_a_prefix_and_own_joint_names_are_the_descriptions_too():
-    left = load('fr3', prefix='left_')
+    left = fd.load('fr3', prefix='left_')
     assert checked_arm_from_urdf(urdf_text(left), left)[0].joint_names == left.joint_names
     panda = tuple(f'panda_joint{i}' for i in range(1, 8))
     text = FER.replace('fer_joint', 'panda_joint')
@@ -213,7 +211,7 @@ def test_a_link_or_hand_without_mass_is_named():
     with refuses(UrdfError, 'fer_link3'):
         checked_arm_from_urdf(without(FER, "link[@name='fer_link3']", 'inertial'), GAZ)
     with refuses(UrdfError, 'fr3_hand'):
-        checked_arm_from_urdf(with_hand(LinkInertia.zero()), FR3)
+        checked_arm_from_urdf(with_hand(fd.LinkInertia.zero()), FR3)
 
 
 def with_added(link, mass=0.0, center=0.0, tensor=0.0):
@@ -241,7 +239,7 @@ def test_four_decimals_are_the_border_between_rounded_and_other(change, same):
 
 def test_a_small_link_rounded_to_four_decimals_is_another():
     # Its moments of inertia are 2e-4 kg m^2; rounding changes them by up to a quarter.
-    fr3 = load('fr3').links[6]
+    fr3 = fd.load('fr3').links[6]
     rounded = six_from_tensor(fr3.inertia_at_center_of_mass).round(4)
     assert not agree_within_rounding(about_center(fr3.mass, fr3.center_of_mass, rounded), fr3)
 
@@ -254,8 +252,8 @@ def test_given_every_known_set_when_identified_then_it_is_itself():
 
 
 def test_if_no_link_fits_the_nearest_set_is_that_of_the_nearest_numbers():
-    arm = load('fer', 'franka_description', hand='franka_hand')
-    links = [LinkInertia.from_parameters(1.005 * link.parameters()) for link in arm.links]
+    arm = fd.load('fer', 'franka_description', hand='franka_hand')
+    links = [fd.LinkInertia.from_parameters(1.005 * link.parameters()) for link in arm.links]
     found = nearest_set(links, published_sets(GAZ))
     assert not any(found.matches)
     assert (found.known.inertial_set, found.known.hand) == (arm.inertial_set, arm.hand)

@@ -12,16 +12,13 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
+import franka_dynamics as fd
 from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes, ShapeKind
 from franka_dynamics.cli import view
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.model import GRAVITY
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.recordings.options import SignalOptions
 from franka_dynamics.recordings.preprocessing import Motion, prepare
-from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.view.meshes import MeshesError, urdf_meshes
@@ -37,9 +34,9 @@ from franka_dynamics.view.window import play, Playback, Window
 from ..agreement import refuses
 from ..scripts import parsed
 
-FER = load('fer')
+FER = fd.load('fer')
 TURNED = replace(FER, base=pose_from_xyz_rpy((0.1, -0.2, 0.3), (0.4, -0.2, 1.0)))
-HELD = load('fer', hand='franka_hand')
+HELD = fd.load('fer', hand='franka_hand')
 Q = np.array([0.3, -0.5, 0.2, -1.9, 0.4, 1.7, 0.6])
 VISUAL = '<visual><geometry><mesh filename="package://some_arm/{}.stl"/></geometry></visual>'
 
@@ -117,7 +114,7 @@ def size_of(handle):
 
 def test_frames_and_centres_of_mass_are_where_the_arm_has_them(page):
     page.show(ViewState(0.0, Q))
-    drawn, frames = page.server.scene, [TURNED.base, *PinocchioModel(TURNED).frames(Q)]
+    drawn, frames = page.server.scene, [TURNED.base, *fd.Model(TURNED).frames(Q)]
     found = [pose_of(drawn.get_handle_by_name(f'/arm/{i}')) for i in range(FER.n + 2)]
     np.testing.assert_allclose(found, frames, rtol=0.0, atol=1e-9)
     for i, link in enumerate(TURNED.links, 1):
@@ -131,7 +128,7 @@ def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
     page.show(ViewState(0.0, Q, {TorqueColumn.EXTERNAL: external}))
     assert arrows.visible
     told = [0, 1, 3, 5, 6]
-    frames = PinocchioModel(TURNED).frames(Q)[told]
+    frames = fd.Model(TURNED).frames(Q)[told]
     tails, tips = np.swapaxes(arrows.points, 0, 1)
     np.testing.assert_allclose(tails, frames[:, :3, 3], rtol=0.0, atol=1e-6)
     along = 0.05 * external[told, None] * frames[:, :3, 2]
@@ -141,10 +138,10 @@ def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
         assert not arrows.visible
 
 
-@pytest.mark.parametrize('arm', [TURNED, HELD, load('rpr')])
+@pytest.mark.parametrize('arm', [TURNED, HELD, fd.load('rpr')])
 def test_shapes_are_drawn_in_their_size_at_their_links(arm):
     q = np.linspace(-0.3, 0.4, arm.n)
-    frames = [arm.base, *NewtonEulerModel(arm).frames(q)]
+    frames = [arm.base, *fd.NewtonEulerModel(arm).frames(q)]
     placed = [
         (frame, frames[frame], shape)
         for frame, shapes in load_shapes(arm.name).items()
@@ -172,7 +169,7 @@ def test_each_mesh_of_a_urdf_is_placed_at_its_link(kind, packages):
     text = urdf_with_meshes().replace('"revolute"', f'"{kind}"')
     joints, poses, sizes = zip(*drawn(FER, Q, urdf_meshes(text, FER.joint_names, [packages])))
     assert joints == tuple(range(8))
-    frames = [np.eye(4), *PinocchioModel(FER).frames(Q)[: FER.n]]
+    frames = [np.eye(4), *fd.Model(FER).frames(Q)[: FER.n]]
     np.testing.assert_allclose(poses, frames, rtol=0.0, atol=1e-9)
     np.testing.assert_allclose(sizes, [(0.1, 0.08, 0.06)] * 8, rtol=1e-6)
 
@@ -185,7 +182,7 @@ def test_a_franka_arm_has_its_meshes_where_franka_description_is_installed(packa
     monkeypatch.setenv('AMENT_PREFIX_PATH', f'{packages}')
     joints, poses, sizes = zip(*drawn(FER, Q))
     assert joints == tuple(range(8))
-    frames = [np.eye(4), *PinocchioModel(FER).frames(Q)[: FER.n]]
+    frames = [np.eye(4), *fd.Model(FER).frames(Q)[: FER.n]]
     np.testing.assert_allclose(poses, frames, rtol=0.0, atol=1e-9)
     np.testing.assert_allclose(sizes, [(0.1, 0.2, 0.0)] * 8, rtol=1e-6)
 
@@ -196,7 +193,7 @@ def test_a_franka_arm_has_its_meshes_where_franka_description_is_installed(packa
         (urdf_text(FER), 'no mesh'),
         ('<robot', 'meshes'),
         (VISUAL.format('x').replace('some_arm', 'elsewhere'), 'package elsewhere'),
-        (urdf_text(load('fr3')), 'fer_joint1'),
+        (urdf_text(fd.load('fr3')), 'fer_joint1'),
         (f'<robot name="r"><link name="a">{VISUAL.format("bad")}</link></robot>', 'bad.stl'),
     ],
 )
@@ -229,7 +226,7 @@ def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
     playback = Playback(FER, motion, GRAVITY)
     i = len(motion) // 2
     state = playback.state(float(motion.time[i] - motion.time[0]))
-    model, (q, dq, ddq) = PinocchioModel(FER), (motion.q[i], motion.dq[i], motion.ddq[i])
+    model, (q, dq, ddq) = fd.Model(FER), (motion.q[i], motion.dq[i], motion.ddq[i])
     np.testing.assert_array_equal((state.q, playback.state(1e9).q), (q, motion.q[-1]))
     for name, expected in (
         (TorqueColumn.GRAVITY, model.gravity(q)),
@@ -271,7 +268,7 @@ def test_the_default_host_serves_a_page_to_this_machine_only(page):
 
 
 def test_the_command_serves_a_bag_under_the_gravity_that_is_given(simulate, tmp_path, monkeypatch):
-    write_recording(simulate(FER, duration=3.0), tmp_path / 'bag')
+    fd.write_recording(simulate(FER, duration=3.0), tmp_path / 'bag')
     served = []
 
     def played(window, playback, go_on):
