@@ -18,9 +18,11 @@ from franka_dynamics import errors
 from franka_dynamics.arm import Convention, DHRow, Joint, JointKind
 from franka_dynamics.batch import batch_model, kernel
 from franka_dynamics.batch.kernel import MIN_STATES_PER_THREAD
+from franka_dynamics.codegen.equations import customised_equations
 from franka_dynamics.codegen.options import Quantity
 from franka_dynamics.codegen.quantities import INPUT_ARRAYS
 from franka_dynamics.dynamics.model import REFERENCE_FRAMES
+from franka_dynamics.dynamics.regressor import torque_regressor
 from franka_dynamics.validation.crosscheck import FORMULATIONS
 
 from ..agreement import assert_close, differences, refuses
@@ -177,8 +179,8 @@ def test_columns_that_do_not_exist_are_refused(fer, columns):
     states = np.zeros((3, 2, 7))
     for call in (
         lambda: fer.regressor(*states, columns=columns),
-        lambda: fd.torque_regressor(fer.description, *states, columns=columns),
-        lambda: fd.customised_equations(fer.description, Quantity.REGRESSOR, columns=columns),
+        lambda: torque_regressor(fer.description, *states, columns=columns),
+        lambda: customised_equations(fer.description, Quantity.REGRESSOR, columns=columns),
     ):
         with refuses(errors.BaseParameterError, np.ravel(columns)[0], '0 to 69'):
             call()
