@@ -13,6 +13,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import Convention, DHRow, JointKind
+from franka_dynamics.codegen.c_code import c_header
 from franka_dynamics.codegen.chain import build_chain
 from franka_dynamics.codegen.equations import ParameterMode, Quantity
 from franka_dynamics.codegen.expression import Graph
@@ -147,7 +148,7 @@ def test_an_unknown_quantity_or_kind_of_parameters_is_refused(name, word):
         fd.customised_equations('rpr', **{name: word})
 
 
-@pytest.mark.parametrize('write', [fd.c_header, python_module])
+@pytest.mark.parametrize('write', [c_header, python_module])
 @pytest.mark.parametrize('listed', [[], fd.load('rpr'), 'rpr', [fd.load('rpr')]])
 def test_a_file_of_no_equations_is_refused(listed, write):
     with pytest.raises(OutputError):
@@ -158,7 +159,7 @@ LOAD = fd.LinkInertia.from_center_of_mass(3.0, np.zeros(3), np.zeros(6))
 LOADED = fd.load('rpr').with_payload(LOAD)
 
 
-@pytest.mark.parametrize('write', [fd.c_header, python_module])
+@pytest.mark.parametrize('write', [c_header, python_module])
 @pytest.mark.parametrize(
     ('arm', 'options', 'names'),
     [
