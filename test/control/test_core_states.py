@@ -917,7 +917,7 @@ def test_a_loop_that_waits_long_for_its_first_torque_logs_why_once(caplog):
         assert why in record.getMessage()
 
 
-# What one field may hold is tested in test_settings.py.
+# What one field may hold is tested in test_terms.py.
 @pytest.mark.parametrize(
     ('settings', 'named'),
     [
