@@ -11,15 +11,11 @@ import pytest
 
 import franka_dynamics
 from franka_dynamics.arm import LinkInertia, load
+from franka_dynamics.control import stopping
 from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.disturbance import DisturbanceMonitor, MAX_PICK_UP_TIME_S
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.stopping import (
-    BRAKING_TIME_CONSTANT_S,
-    BrakingController,
-    MAX_SPEED_INCREASE_RATIO,
-)
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -312,15 +308,15 @@ def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_
 @pytest.mark.parametrize(
     ('gain', 'limited', 'driven'),
     [
-        (MAX_SPEED_INCREASE_RATIO - 0.02, False, False),
-        (MAX_SPEED_INCREASE_RATIO + 0.02, False, True),
-        (MAX_SPEED_INCREASE_RATIO + 0.02, True, False),
+        (stopping.MAX_SPEED_INCREASE_RATIO - 0.02, False, False),
+        (stopping.MAX_SPEED_INCREASE_RATIO + 0.02, False, True),
+        (stopping.MAX_SPEED_INCREASE_RATIO + 0.02, True, False),
     ],
 )
 def test_braking_that_drives_a_light_joint_is_found_while_the_arm_loses_energy(
     gain, limited, driven
 ):
-    terms, brake = core(MUJOCO).asked.terms, BrakingController(FER)
+    terms, brake = core(MUJOCO).asked.terms, stopping.BrakingController(FER)
     brake.record_limited_torque(
         NOTHING + 100.0 * limited, NOTHING
     )  # 0.1 s, until torques are turned
@@ -409,10 +405,10 @@ def test_a_brake_takes_energy_from_the_first_cycle_on():
     for _ in range(50):
         q = np.array(FER.home) + rng.normal(0, 0.3, 7)
         dq = rng.normal(0, 0.5, 7)
-        brake = BrakingController(FER)
+        brake = stopping.BrakingController(FER)
         torque = brake.torque(terms.at(0.0, q, dq, None), terms, NOTHING, 1e-3)
         acceleration = NewtonEulerModel(FER).forward_dynamics(q, dq, torque)
-        wanted = np.clip(-dq / BRAKING_TIME_CONSTANT_S, -30.0, 30.0)
+        wanted = np.clip(-dq / stopping.BRAKING_TIME_CONSTANT_S, -30.0, 30.0)
         np.testing.assert_allclose(acceleration, wanted, rtol=1e-9)
 
 

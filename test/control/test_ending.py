@@ -10,21 +10,19 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
-from franka_dynamics.arm_io import load_arm
+import franka_dynamics as fd
 from franka_dynamics.control import advice
 from franka_dynamics.control.ending import Cause, Reaction, Remedy
-from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
+from franka_dynamics.control.feedforward import State, StateLimits
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.wiring import torques_mixed_up
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import UrdfWarning
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 from .closed_loop import core, FER, HOME, Loop, MOVING, MUJOCO, Script, STILL
 from .test_core_faults import CARRIED, FIRM, GENTLE, NOTHING
 
-FR3 = load('fr3')
+FR3 = fd.load('fr3')
 
 
 @given(st.lists(st.sampled_from(Cause), min_size=1))
@@ -75,7 +73,7 @@ def test_an_arm_whose_last_link_has_no_mass_is_stopped_while_no_states_come():
     )
     joints = joint.format('j1', 'a', 'b', '0 1 0') + joint.format('j2', 'b', 'c', '0 0 1')
     with pytest.warns(UrdfWarning, match='no|neither'):
-        arm = load_arm(f'<robot name="r"><link name="a"/>{link}{joints}<link name="c"/></robot>')
+        arm = fd.load(f'<robot name="r"><link name="a"/>{link}{joints}<link name="c"/></robot>')
     node, q, dq = core(arm=arm), np.array([0.1, 0.2]), np.array([0.3, 0.0])
     for k in range(120):
         q = q + 1e-3 * dq + [0.0, 1e-9]
@@ -101,7 +99,7 @@ def test_an_arm_that_nothing_is_to_brake_any_more_is_not_braked_by_its_model():
         script.give(1, MOVING, impossible=9.0)
     assert script.core.ending.reaction is Reaction.COAST
     script.give(40, MOVING, impossible=9.0)
-    gravity = NewtonEulerModel(FER).gravity(script.q)
+    gravity = fd.NewtonEulerModel(FER).gravity(script.q)
     np.testing.assert_allclose(script.sent[-1][0], gravity[0], rtol=0.0, atol=0.1)
 
 
@@ -133,7 +131,7 @@ def test_torques_that_are_ignored_are_told_from_a_dead_motor(factors, simulation
 @pytest.mark.parametrize('name', ['fer', 'fr3', 'fr3v2'])
 @pytest.mark.parametrize('elastic', [False, True])
 def test_an_arm_that_nobody_carries_is_held_and_not_let_go(name, elastic):
-    arm = load(name)
+    arm = fd.load(name)
     soft = {'elasticity': franka_elasticity(arm) if elastic else None, 'friction': True}
     loop = Loop(Settings(target='fci', **FIRM), description=arm, **soft).run(1.5)
     assert loop.controller.state is State.HOLDING
@@ -141,7 +139,7 @@ def test_an_arm_that_nobody_carries_is_held_and_not_let_go(name, elastic):
 
 
 def test_after_refused_states_a_loop_gets_no_step_of_torque():
-    loop = Feedforward(FR3, 'mujoco')
+    loop = fd.Feedforward(FR3, 'mujoco')
     torques = [loop.step(NOTHING if k < 3 else FR3.home, STILL, 1e-3 * k) for k in range(60)]
     assert np.abs(np.diff(torques, axis=0)).max() <= 1.0 + 1e-12
     assert np.abs(torques[-1]).max() > 15.0
@@ -169,7 +167,7 @@ def test_coarse_stamps_hide_no_reason():
     ],
 )
 def test_a_joint_may_stick_as_its_friction_says(joint, share, desired, wrong):
-    loop = Feedforward(FR3)
+    loop = fd.Feedforward(FR3)
     for k in range(200):
         loop.states.update(
             loop.states.make_sample(HOME, STILL, None, 1e-3 * k, None, None), 1e-3 * k

@@ -17,17 +17,14 @@ import pinocchio as pin
 import pytest
 from scipy.spatial.transform import Rotation
 
-from franka_dynamics.arm import LinkInertia, load, MaxwellSlipFriction, ViscousCoulombFriction
+import franka_dynamics as fd
+from franka_dynamics.arm import MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.control.receiver import ReceiverState, TorqueRefusal
-from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.cpp_package.package import controller_arm_text
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError, SettingsError
 from franka_dynamics.parameter_schema import specs
-from franka_dynamics.urdf.importer import import_urdf
 from franka_dynamics.urdf.writer import urdf_text
 
 from .cpp_core import (
@@ -62,14 +59,14 @@ def identified(name, model):
         friction = model(*rows, covariance=covariance)
     else:
         friction = model(*rows[:3], rows[3:], (0.004, 0.3), covariance=covariance)
-    return replace(load(name), friction=friction)
+    return replace(fd.load(name), friction=friction)
 
 
 ARMS = {
-    'fer': load('fer'),  # sigmoids
+    'fer': fd.load('fer'),  # sigmoids
     'fr3': identified('fr3', MaxwellSlipFriction),
     'fr3v2': identified('fr3v2', ViscousCoulombFriction),
-    'bare': load('fr3'),  # no friction
+    'bare': fd.load('fr3'),  # no friction
 }
 
 
@@ -77,7 +74,7 @@ def based(rpy):
     """Return an FR3 whose file turns the base."""
     base = np.eye(4)
     base[:3, :3] = Rotation.from_euler('xyz', rpy).as_matrix()
-    return replace(load('fr3'), base=base)
+    return replace(fd.load('fr3'), base=base)
 
 
 def endless(arm):
@@ -88,22 +85,24 @@ def endless(arm):
 
 
 UPRIGHT = "joint[@name='fr3_link0_joint']/origin"
-WALL = edited(urdf_text(load('fr3')), UPRIGHT, rpy='1.5708 0.2 0.3')
+WALL = edited(urdf_text(fd.load('fr3')), UPRIGHT, rpy='1.5708 0.2 0.3')
 OTHERS = {
     'inclined': based((0.5, 0.0, 0.0)),
     'turned': endless(based((0.0, 0.0, 0.5))),
-    'wall': import_urdf(WALL),
+    'wall': fd.import_urdf(WALL),
     'drawn': limited(
-        import_urdf(random_chain(np.random.default_rng(2), ['revolute'] * 3 + ['prismatic'] * 2)),
+        fd.import_urdf(
+            random_chain(np.random.default_rng(2), ['revolute'] * 3 + ['prismatic'] * 2)
+        ),
         effort=300.0,
     ),
     'six': limited(
-        import_urdf(random_chain(np.random.default_rng(3), ['revolute'] * 6)), effort=300.0
+        fd.import_urdf(random_chain(np.random.default_rng(3), ['revolute'] * 6)), effort=300.0
     ),
-    'fr3v2_1': load('fr3v2_1'),
-    'hand': load('fr3', hand='franka_hand'),
+    'fr3v2_1': fd.load('fr3v2_1'),
+    'hand': fd.load('fr3', hand='franka_hand'),
     **{
-        name: limited(load(name), effort=60.0, velocity=2.0, acceleration=10.0)
+        name: limited(fd.load(name), effort=60.0, velocity=2.0, acceleration=10.0)
         for name in ('rpr', 'scemi', 'stanford')
     },
 }
@@ -134,9 +133,9 @@ def test_the_constants_are_those_of_the_python_controller():
 @pytest.mark.parametrize('seed', range(12))
 def test_drawn_arms_have_the_terms_of_pinocchio(library, tmp_path, seed):
     arm = limited(random_arm(np.random.default_rng(seed), joints=seed + 1), effort=100.0)
-    core, states = Core(library, arm, tmp_path), sample_states(arm, 20, seed=seed)
+    core, states = Core(library, arm, tmp_path), fd.sample_states(arm, 20, seed=seed)
     found, mass = core.terms(Settings(target='mujoco'), *states)
-    model = PinocchioModel(arm)
+    model = fd.Model(arm)
     matrices = model.mass_matrix(states.q)
     expected = [model.gravity(states.q), model.coriolis(*states[:2])]
     expected.append((matrices @ states.ddq[..., None])[..., 0])
@@ -157,7 +156,7 @@ SETTINGS = {
 }
 
 
-LOADED = load('fr3').with_payload(Settings(payload=PAYLOAD).payload_inertia())
+LOADED = fd.load('fr3').with_payload(Settings(payload=PAYLOAD).payload_inertia())
 
 
 @pytest.mark.parametrize('known', [True, False])
@@ -165,7 +164,7 @@ LOADED = load('fr3').with_payload(Settings(payload=PAYLOAD).payload_inertia())
 def test_a_payload_of_the_arm_is_commanded_where_the_robot_does_not_know_it(
     library, tmp_path, known, more
 ):
-    core, states = Core(library, LOADED, tmp_path), sample_states(LOADED, 20, seed=4)
+    core, states = Core(library, LOADED, tmp_path), fd.sample_states(LOADED, 20, seed=4)
     settings = Settings(payload=(more, 0.0, 0.0, 0.25 * more), payload_known_to_robot=known)
     found, _ = core.terms(settings, *states)
     model = TermModel(LOADED, settings)
@@ -177,7 +176,7 @@ def test_a_payload_of_the_arm_is_commanded_where_the_robot_does_not_know_it(
 @pytest.mark.parametrize('name', SETTINGS)
 def test_the_compiled_controller_has_the_terms_of_the_node(built, name):
     arm, core = built
-    settings, states = SETTINGS[name], sample_states(arm, 200, seed=3)
+    settings, states = SETTINGS[name], fd.sample_states(arm, 200, seed=3)
     found, _ = core.terms(settings, *states)
     model = TermModel(arm, settings)
     for row, (q, dq, ddq) in zip(np.moveaxis(found, 1, 0), zip(*states)):
@@ -290,12 +289,12 @@ DOWN_IN_BASE = {'gravity_vector': tuple(OTHERS['inclined'].base[:3, :3].T @ (0.0
                 ({'payload': (5.0, *[0.0] * 9)}, 'rated load of fr3, 3 kg'),
                 ({'payload': (1.0, 60.0, *[0.0] * 8)}, 'millimetres'),
                 ({'payload': PAYLOAD}, None),
-                ({'terms': Terms(friction=True)}, None),
+                ({'terms': fd.Terms(friction=True)}, None),
                 (ROBOT, None),
                 ({**MUJOCO, **NODE}, 'mount_tilt_compensated_by'),
             )
         ),
-        ('bare', {'terms': Terms(friction=True)}, 'no friction model'),
+        ('bare', {'terms': fd.Terms(friction=True)}, 'no friction model'),
         ('hand', {'payload': (2.5, *[0.0] * 9)}, 'rated load'),
         ('inclined', {}, 'mount_tilt_compensated_by'),
         ('inclined', ROBOT, None),
@@ -320,7 +319,7 @@ def test_impossible_settings_are_refused_by_name_where_the_node_refuses_them(
 
 @pytest.mark.parametrize('change', [MUJOCO, ROBOT, NODE])
 def test_gravity_of_a_tilted_mount_is_that_of_the_urdf(core, change):
-    states, settings = sample_states(OTHERS['wall'], 20, seed=3), Settings(**change)
+    states, settings = fd.sample_states(OTHERS['wall'], 20, seed=3), Settings(**change)
     found, _ = core('wall').terms(settings, *states)
     model = pin.buildModelFromXML(WALL)
     data = model.createData()
@@ -388,21 +387,19 @@ def test_links_that_are_points_or_rods_or_nothing_are_taken(library, tmp_path):
     links = (
         of_points(np.array([1.0]), np.array([[0.1, -0.2, 0.3]])),
         of_points(np.array([0.3, 0.7]), np.array([[0.1, -0.2, 0.3], [1.0, 0.2, 0.5]])),
-        LinkInertia.zero(),
+        fd.LinkInertia.zero(),
         of_points(np.array([1e-3]), np.zeros((1, 3))),
     )
     arm = replace(arm, links=links)
-    states = sample_states(arm, 5, seed=0)
+    states = fd.sample_states(arm, 5, seed=0)
     found, _ = Core(library, arm, tmp_path).terms(Settings(target='mujoco'), *states)
-    np.testing.assert_allclose(
-        found[0], PinocchioModel(arm).gravity(states.q), rtol=0.0, atol=ATOL
-    )
+    np.testing.assert_allclose(found[0], fd.Model(arm).gravity(states.q), rtol=0.0, atol=ATOL)
 
 
 @pytest.mark.parametrize(
     ('arm', 'named'),
     [
-        (load('scemi'), 'joint1 has no torque limit'),
+        (fd.load('scemi'), 'joint1 has no torque limit'),
         (limited(random_arm(np.random.default_rng(0), joints=13), effort=1.0), '13 joints'),
         (
             replace(
@@ -419,7 +416,7 @@ def test_an_arm_that_the_controller_cannot_take_is_not_exported(arm, named):
 
 
 def test_vectors_declare_no_load_that_the_arm_may_not_carry_beside_its_hand():
-    handed = load('fr3', hand='franka_hand')
+    handed = fd.load('fr3', hand='franka_hand')
     assert controller_test_vectors(handed) != controller_test_vectors(replace(handed, carried=2.9))
 
 
@@ -459,7 +456,7 @@ def test_a_set_point_with_velocity_that_ceases_makes_no_step(built):
         torques.append(torque)
     assert np.abs(np.diff(torques[200:], axis=0)).max() < 0.1
     # Then only the position is wanted.
-    damped = NewtonEulerModel(arm).nonlinear_effects(q, velocity) - 3.0 * velocity
+    damped = fd.NewtonEulerModel(arm).nonlinear_effects(q, velocity) - 3.0 * velocity
     np.testing.assert_allclose(torque, damped, rtol=0.0, atol=ATOL)
 
 
@@ -488,7 +485,7 @@ def test_torques_are_followed_with_the_terms_or_without(core, command):
         Receiver(core('bare'), Settings(target='mujoco'), command), 300, torque=given, dq=dq
     )
     assert set(states) == {'following'}
-    model = NewtonEulerModel(BARE)
+    model = fd.NewtonEulerModel(BARE)
     terms = model.gravity(BARE.home) + model.coriolis(BARE.home, dq)
     expected = given + (terms if command == 'torque' else 0.0)
     np.testing.assert_allclose(torques[-1], expected, rtol=0.0, atol=ATOL)
