@@ -6,20 +6,8 @@ import numpy as np
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
+from franka_dynamics import spatial
 from franka_dynamics.errors import InertiaError, RigidMotionError
-from franka_dynamics.spatial import (
-    ad,
-    adjoint,
-    adjoint_inverse,
-    exp3,
-    exp6,
-    hat,
-    inverse_transform,
-    log3,
-    pose_from_xyz_rpy,
-    rigid_transform,
-    rpy_rotation,
-)
 
 from .agreement import refuses
 
@@ -40,21 +28,24 @@ def test_exp6_of_a_stack_is_each_twists_matrix_exponential():
     twists = np.array([random_twist(2, angle) for angle in ANGLES]).reshape(2, 5, 6)
     factors = np.array([[0.5], [-2.0]])
     for found, scaled in (
-        (exp6(twists), twists),
-        (exp6(twists, factors), factors[..., None] * twists),
+        (spatial.exp6(twists), twists),
+        (spatial.exp6(twists, factors), factors[..., None] * twists),
     ):
-        expected = [[expm(hat(twist)) for twist in row] for row in scaled]
+        expected = [[expm(spatial.hat(twist)) for twist in row] for row in scaled]
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
 
 
 def test_adjoint_inverses_and_bracket_are_those_of_the_matrices():
-    pose, (a, b) = exp6(random_twist(8)), (random_twist(9), random_twist(13))
+    pose, (a, b) = spatial.exp6(random_twist(8)), (random_twist(9), random_twist(13))
     back = np.linalg.inv(pose)
     for found, expected in (
-        (hat(adjoint(pose) @ a), pose @ hat(a) @ back),
-        (adjoint_inverse(pose), np.linalg.inv(adjoint(pose))),
-        (inverse_transform(pose), back),
-        (hat(ad(a) @ b), hat(a) @ hat(b) - hat(b) @ hat(a)),
+        (spatial.hat(spatial.adjoint(pose) @ a), pose @ spatial.hat(a) @ back),
+        (spatial.adjoint_inverse(pose), np.linalg.inv(spatial.adjoint(pose))),
+        (spatial.inverse_transform(pose), back),
+        (
+            spatial.hat(spatial.ad(a) @ b),
+            spatial.hat(a) @ spatial.hat(b) - spatial.hat(b) @ spatial.hat(a),
+        ),
     ):
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
 
@@ -62,36 +53,36 @@ def test_adjoint_inverses_and_bracket_are_those_of_the_matrices():
 def test_roll_pitch_yaw_agrees_with_scipys_matrix():
     angles = (0.4, -1.1, 2.3)
     expected = Rotation.from_euler('xyz', angles).as_matrix()  # lower case: about fixed axes
-    np.testing.assert_allclose(rpy_rotation(*angles), expected, rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(spatial.rpy_rotation(*angles), expected, rtol=0.0, atol=ATOL)
 
 
 def test_the_logarithm_of_a_rotation_gives_its_vector_back():
     angles = (0.0, 1e-300, 1e-9, 1e-4, 0.5, 3.0, 3.14, np.pi - 1e-9)
     omegas = np.array([random_twist(4, angle)[3:] for angle in angles])
-    np.testing.assert_allclose(log3(exp3(omegas)), omegas, rtol=1e-15, atol=ATOL)
+    np.testing.assert_allclose(spatial.log3(spatial.exp3(omegas)), omegas, rtol=1e-15, atol=ATOL)
 
 
 def test_the_logarithm_of_a_half_turn_is_a_half_turn_about_its_axis():
     axes = np.array([random_twist(0, 1.0)[3:], random_twist(1, 1.0)[3:], *np.eye(3)])
     squares = axes[:, :, None] * axes[:, None, :]
-    vectors = log3(2.0 * squares - np.eye(3))
+    vectors = spatial.log3(2.0 * squares - np.eye(3))
     # Either way round: both are the same rotation.
     found = vectors[:, :, None] * vectors[:, None, :]
     np.testing.assert_allclose(found, np.pi**2 * squares, rtol=0.0, atol=ATOL)
 
 
 def test_only_a_rigid_motion_passes_and_unchanged():
-    pose = pose_from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -1.2, 2.5))
-    np.testing.assert_array_equal(rigid_transform(pose), pose)
+    pose = spatial.pose_from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -1.2, 2.5))
+    np.testing.assert_array_equal(spatial.rigid_transform(pose), pose)
     for row, column, change in ((0, 0, 1e-6), (3, 3, 1.0), (3, 0, 1e-12), (1, 1, np.inf)):
         other = pose.copy()
         other[row, column] += change
         with refuses(InertiaError, 'rigid motion'):
-            rigid_transform(other)
+            spatial.rigid_transform(other)
     with refuses(InertiaError, 'rigid motion'):
-        rigid_transform(np.diag([1.0, 1.0, -1.0, 1.0]))
+        spatial.rigid_transform(np.diag([1.0, 1.0, -1.0, 1.0]))
     for shape in ((3, 3), (2, 4, 4)):
         with refuses(InertiaError, '(4, 4)'):
-            rigid_transform(np.zeros(shape))
+            spatial.rigid_transform(np.zeros(shape))
     with refuses(RigidMotionError, '(4,)'):
-        hat(np.zeros(4))
+        spatial.hat(np.zeros(4))

@@ -190,7 +190,9 @@ def planar_four_bar(crank, coupler, rocker, ground):
     placements, coupler_end = np.tile(np.eye(4), (4, 1, 1)), np.eye(4)
     placements[:, 0, 3] = 0.0, crank, ground, rocker
     coupler_end[0, 3] = coupler
-    tree = fd.BodyTree((BASE_BODY, 0, BASE_BODY, 2), placements, [TURN_Z] * 4, [fd.LinkInertia.zero()] * 4)
+    tree = fd.BodyTree(
+        (BASE_BODY, 0, BASE_BODY, 2), placements, [TURN_Z] * 4, [fd.LinkInertia.zero()] * 4
+    )
     return fd.ClosedChain(tree, (0,), [fd.Loop(1, 3, 'planar_xy', first_frame=coupler_end)])
 
 

@@ -8,36 +8,26 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from franka_dynamics.arm import ArmDescription, Convention, DHRow, Joint, JointKind, load
+import franka_dynamics as fd
+from franka_dynamics.arm import Convention, DHRow, Joint, JointKind
 from franka_dynamics.arm.dh_conversion import in_modified_convention
 from franka_dynamics.codegen.chain import with_axes_along_z
 from franka_dynamics.dynamics.body_tree import BASE_BODY
-from franka_dynamics.dynamics.derivatives import tree_motion
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.regressor import parameter_names, parameter_vector
-from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import BaseParameterError, JointVectorError
+from franka_dynamics.identification import direct_method
 from franka_dynamics.identification.base_parameters import (
-    base_parameters,
     GRAVITY_BASIS_M_S2,
     max_base_parameter_count,
     NO_GRAVITY,
 )
-from franka_dynamics.identification.direct_method import (
-    direct_base_parameters,
-    energy_increment,
-    energy_transform,
-    modified_dh_rows,
-)
-from franka_dynamics.identification.energy_regressors import energy_regressors
 from franka_dynamics.identification.symbolic_parameters import symbolic_base_parameters
 
 from ..agreement import assert_close, refuses
 from ..arms import make_random_arm, with_row
 from ..dynamics.trees import GRAVITIES, random_tree, random_tree_of_rows, TILTED, VERTICAL
 
-FER = load('fer')
-STATES = sample_states(FER, 10, 0)
+FER = fd.load('fer')
+STATES = fd.sample_states(FER, 10, 0)
 # Coefficients of up to 3 from a least-squares solution; measured 2.3e-14.
 ATOL_COEFFICIENT = 1e-12
 # The published inertias have four decimals, and errors of masses times squared lengths add up; the
@@ -50,12 +40,12 @@ ATOL_QUOTED = 5.1e-7
     [('fer', (43, 45, 39)), ('fr3', (43, 45, 39)), ('scemi', (36, 38, 34)), ('rpr', (11, 13, 11))],
 )
 def test_a_known_arm_has_the_known_number_of_base_parameters(name, counts):
-    found = [len(base_parameters(load(name), gravity)) for gravity in GRAVITIES]
+    found = [len(fd.base_parameters(fd.load(name), gravity)) for gravity in GRAVITIES]
     assert found == [*counts, counts[1]]
 
 
 def test_the_fers_regrouped_values_are_those_quoted():
-    found = base_parameters(load('fer', 'ledezma2021'))
+    found = fd.base_parameters(fd.load('fer', 'ledezma2021'))
     quoted = {
         'ZZR_1': 0.0373,
         'XXR_2': 1.067532,
@@ -76,25 +66,25 @@ def test_the_fers_regrouped_values_are_those_quoted():
 def test_a_random_trees_base_parameters_keep_its_torques(seed):
     tree = random_tree_of_rows(seed, special=(0.6, 0.85, 0.95)[seed % 3])
     gravity = GRAVITIES[seed % 4]
-    found = base_parameters(tree, gravity)
+    found = fd.base_parameters(tree, gravity)
     rank, lost = found.check_at_random_states()
     assert rank == len(found)
     assert lost < ATOL_COEFFICIENT
     states = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 12, tree.n))
     vector = np.atleast_2d(gravity)[0]
     # The tree's inverse dynamics is a recursion without a regressor.
-    expected = tree_motion(tree, *states, gravity=vector).tau
+    expected = fd.tree_motion(tree, *states, gravity=vector).tau
     assert_close(found.regressor(*states, vector) @ found.values(), expected)
 
 
 def test_joints_along_any_axis_of_their_bodies_are_regrouped():
     tree = random_tree(4, (BASE_BODY, 0, 1, 1, 0, BASE_BODY, 5))
     states = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 12, tree.n))
-    expected = tree_motion(tree, *states)
-    found, moved = base_parameters(tree), with_axes_along_z(tree)
+    expected = fd.tree_motion(tree, *states)
+    found, moved = fd.base_parameters(tree), with_axes_along_z(tree)
     assert_close(found.regressor(*states) @ found.values(), expected.tau)
-    assert len(base_parameters(moved)) == len(found)
-    again = tree_motion(moved, *states)
+    assert len(fd.base_parameters(moved)) == len(found)
+    again = fd.tree_motion(moved, *states)
     np.testing.assert_allclose(again.tau, expected.tau, rtol=0.0, atol=1e-12)
     poses = [each.poses(states[0])[:, tree.tool_body] @ each.tool for each in (tree, moved)]
     np.testing.assert_allclose(*poses, rtol=0.0, atol=1e-13)
@@ -109,24 +99,24 @@ def test_base_parameters_of_a_random_arm_keep_its_torque(convention, seed):
     arm = make_random_arm(
         seed, convention=convention, special=special, rotors=rotors, base=seed % 2
     )
-    states = sample_states(arm, 10, seed)
+    states = fd.sample_states(arm, 10, seed)
     for gravity in GRAVITIES:
-        found = base_parameters(arm, gravity)
+        found = fd.base_parameters(arm, gravity)
         # Parameters for any gravity need the vector; others have their own.
         given, vector = ((TILTED,), TILTED) if gravity is GRAVITY_BASIS_M_S2 else ((), gravity)
         rank, lost = found.check_at_random_states()
         assert rank == len(found) and lost < ATOL_COEFFICIENT
         assert rotors or len(found) <= max_base_parameter_count(arm)
-        expected = NewtonEulerModel(arm, vector).inverse_dynamics(*states)
+        expected = fd.NewtonEulerModel(arm, vector).inverse_dynamics(*states)
         assert_close(found.regressor(*states, *given) @ found.values(), expected)
         assert_close(
-            NewtonEulerModel(found.regrouped_arm(), vector).inverse_dynamics(*states), expected
+            fd.NewtonEulerModel(found.regrouped_arm(), vector).inverse_dynamics(*states), expected
         )
 
 
 def test_the_rotor_of_joint_1_joins_link_1s_own_inertia():
     # Both turn with dq_1 about one axis; behind the wrist nothing else does.
-    found = base_parameters(FER, rotor_inertia=True)
+    found = fd.base_parameters(FER, rotor_inertia=True)
     assert 'ZZR_1 = ZZ_1 + YY_2 + Ia_1' in map(str, found.relations)
     assert {'Ia_3', 'Ia_4', 'Ia_5', 'Ia_6', 'Ia_7'} < set(found.names)
 
@@ -136,20 +126,20 @@ def test_neither_the_unit_of_length_nor_a_distant_base_changes_rank_decisions():
         replace(joint, row=replace(joint.row, a=1e-3 * joint.row.a, d=1e-3 * joint.row.d))
         for joint in FER.joints
     )
-    pose, scemi = np.eye(4), load('scemi')
+    pose, scemi = np.eye(4), fd.load('scemi')
     pose[:3, 3] = (3e6, -2e6, 5e6)
     for arm, changed in ((FER, replace(FER, joints=joints)), (scemi, replace(scemi, base=pose))):
-        found = base_parameters(changed)
-        assert found.columns == base_parameters(arm).columns
+        found = fd.base_parameters(changed)
+        assert found.columns == fd.base_parameters(arm).columns
         assert found.rank_gap.smallest_kept > 1e-3
 
 
 def test_a_twist_that_nearly_vanishes_shows_in_the_rank_gap():
     # Axes 1 and 2 are parallel to within 3.7e-6 rad: the arm has more base parameters than with
     # parallel axes.
-    arm = load('scemi')
+    arm = fd.load('scemi')
     twisted = (with_row(arm, 1, alpha=alpha) for alpha in (arm.joints[1].row.alpha, 0.0, 3.7e-6))
-    kept = [base_parameters(one).rank_gap.smallest_kept for one in twisted]
+    kept = [fd.base_parameters(one).rank_gap.smallest_kept for one in twisted]
     assert min(kept[:2]) > 1e-3 and kept[2] < 1e-5
 
 
@@ -157,23 +147,26 @@ def test_a_twist_that_nearly_vanishes_shows_in_the_rank_gap():
     ('call', 'names'),
     [
         *(
-            (lambda given=given: base_parameters(FER, given), ('Gravity', 'three'))
+            (lambda given=given: fd.base_parameters(FER, given), ('Gravity', 'three'))
             for given in ((0.0, -9.81), (0.0, 0.0, np.nan), np.zeros((0, 3)), 'up', [[0.0], 1.0])
         ),
         *(
-            (lambda given=given: base_parameters(FER).regrouped_arm(given), ('base parameters',))
+            (
+                lambda given=given: fd.base_parameters(FER).regrouped_arm(given),
+                ('base parameters',),
+            )
             for given in (1.0, 'text', [[0.0], 1.0], np.zeros(3))
         ),
         *(
             (
-                lambda given=given: base_parameters(FER, 'any').regressor(*STATES, given),
+                lambda given=given: fd.base_parameters(FER, 'any').regressor(*STATES, given),
                 ('gravity vector',),
             )
             for given in ('up', [[0.0], 1.0], (0.0, np.nan, 0.0))
         ),
-        (lambda: base_parameters(FER, 'any').regressor(*STATES), ('gravity vector',)),
-        (lambda: base_parameters(FER, VERTICAL).regressor(*STATES, TILTED), ('[3.0, -5.0',)),
-        (lambda: base_parameters(FER).values(load('scemi')), ('scemi', 'fer')),
+        (lambda: fd.base_parameters(FER, 'any').regressor(*STATES), ('gravity vector',)),
+        (lambda: fd.base_parameters(FER, VERTICAL).regressor(*STATES, TILTED), ('[3.0, -5.0',)),
+        (lambda: fd.base_parameters(FER).values(fd.load('scemi')), ('scemi', 'fer')),
     ],
 )
 def test_gravity_and_geometry_that_do_not_fit_are_refused(call, names):
@@ -183,12 +176,12 @@ def test_gravity_and_geometry_that_do_not_fit_are_refused(call, names):
 
 def test_parameters_for_vertical_gravity_hold_without_gravity():
     # Half the gravity vector, and none, lie in its span.
-    assert base_parameters(FER, VERTICAL).regressor(*STATES, NO_GRAVITY).shape == (10, 7, 43)
+    assert fd.base_parameters(FER, VERTICAL).regressor(*STATES, NO_GRAVITY).shape == (10, 7, 43)
 
 
 def test_values_with_a_payload_predict_the_loaded_arm():
-    found, loaded = base_parameters(FER), load('fer', hand='franka_hand')
-    expected = NewtonEulerModel(loaded).inverse_dynamics(*STATES)
+    found, loaded = fd.base_parameters(FER), fd.load('fer', hand='franka_hand')
+    expected = fd.NewtonEulerModel(loaded).inverse_dynamics(*STATES)
     assert_close(found.regressor(*STATES) @ found.values(loaded), expected)
 
 
@@ -215,7 +208,7 @@ ATOL_MAP = 1e-12
 
 
 def test_scemi_in_symbols_is_the_papers_section_9():
-    symbols = symbolic_base_parameters(load('scemi'))
+    symbols = symbolic_base_parameters(fd.load('scemi'))
     lines = symbols.as_text().splitlines()
     written = dict(line.split(' = ') for line in lines if line.partition(' = ')[0] in SCEMI)
     assert symbols.regrouped.keys() == written.keys() == SCEMI.keys()
@@ -226,7 +219,7 @@ def test_scemi_in_symbols_is_the_papers_section_9():
 
 
 KNOWN = [
-    (load(name), gravity, True)
+    (fd.load(name), gravity, True)
     for name in ('fer', 'stanford', 'scemi')
     for gravity in (VERTICAL, GRAVITY_BASIS_M_S2, NO_GRAVITY)
 ]
@@ -239,7 +232,7 @@ RANDOM = [
 
 @pytest.mark.parametrize(('arm', 'gravity', 'rotors'), [*KNOWN, *RANDOM])
 def test_symbols_with_numbers_are_an_arms_eliminations(arm, gravity, rotors):
-    found = base_parameters(arm, gravity, rotor_inertia=rotors)
+    found = fd.base_parameters(arm, gravity, rotor_inertia=rotors)
     symbols = symbolic_base_parameters(arm, gravity, rotor_inertia=rotors)
     assert tuple(symbols.relations) == found.names
     matrix = np.zeros(found.matrix.shape)
@@ -251,10 +244,10 @@ def test_symbols_with_numbers_are_an_arms_eliminations(arm, gravity, rotors):
 
 
 def test_the_text_is_python_that_gives_the_arms_values():
-    arm = load('fer', 'ledezma2021')
-    names = dict(zip(parameter_names(7), parameter_vector(arm)))
+    arm = fd.load('fer', 'ledezma2021')
+    names = dict(zip(fd.parameter_names(7), fd.parameter_vector(arm)))
     exec(compile(symbolic_base_parameters(arm).as_text(), 'symbols', 'exec'), names)
-    found = base_parameters(arm)
+    found = fd.base_parameters(arm)
     values = [names[name] for name in found.names]
     np.testing.assert_allclose(values, found.values(), rtol=0.0, atol=1e-12)
 
@@ -268,8 +261,8 @@ SUMS_OF_PRODUCTS = 5e-14
 
 
 ARMS = {
-    **{name: load(name) for name in ('fer', 'fr3', 'scemi', 'stanford')},
-    'rpr': in_modified_convention(load('rpr')),
+    **{name: fd.load(name) for name in ('fer', 'fr3', 'scemi', 'stanford')},
+    'rpr': in_modified_convention(fd.load('rpr')),
 }
 
 
@@ -278,18 +271,18 @@ def test_the_appendixs_recursions_give_the_energies_of_twists(seed):
     # `energy_regressors` is Pinocchio's, which uses neither lambda nor f.
     arm = make_random_arm(seed, n=4, special=(0.0, 0.6)[seed % 2], base=True)
     q, dq = np.random.default_rng(seed).uniform(-2.0, 2.0, (2, 4))
-    expected = np.reshape(energy_regressors(arm, q, dq, TILTED), (2, 4, 10))
+    expected = np.reshape(fd.energy_regressors(arm, q, dq, TILTED), (2, 4, 10))
     found = np.zeros((2, 10))
     found[1, 6:] = -np.asarray(TILTED) @ arm.base[:3]
     omega, velocity = np.zeros(3), np.zeros(3)
     for j, (joint, row, pose) in enumerate(
-        zip(arm.joints, modified_dh_rows(arm), arm.joint_transforms(q))
+        zip(arm.joints, direct_method.modified_dh_rows(arm), arm.joint_transforms(q))
     ):
         turns, rates = joint.kind is JointKind.REVOLUTE, np.array([0.0, 0.0, dq[j]])
         angle = joint.row.theta + q[j] * turns
         at = row._replace(ct=np.cos(angle), st=np.sin(angle), r=row.r + q[j] * (not turns))
-        found = found @ energy_transform(at).T
-        found[0] += energy_increment(at, omega, velocity, dq[j], turns)
+        found = found @ direct_method.energy_transform(at).T
+        found[0] += direct_method.energy_increment(at, omega, velocity, dq[j], turns)
         velocity = pose[:3, :3].T @ (velocity + np.cross(omega, pose[:3, 3])) + rates * (not turns)
         omega = pose[:3, :3].T @ omega + rates * turns
         np.testing.assert_allclose(found, expected[:, j], rtol=0.0, atol=ATOL_ENERGY)
@@ -299,9 +292,9 @@ def test_the_appendixs_recursions_give_the_energies_of_twists(seed):
 def test_energies_are_linear_in_the_parameters_in_both_conventions(convention):
     arm = make_random_arm(1, n=5, convention=convention)
     q, dq = np.random.default_rng(1).uniform(-2.0, 2.0, (2, 3, 2, 5))
-    model, X = NewtonEulerModel(arm, TILTED), parameter_vector(arm)
+    model, X = fd.NewtonEulerModel(arm, TILTED), fd.parameter_vector(arm)
     expected = model.kinetic_energy(q, dq), model.potential_energy(q)
-    found = np.array(energy_regressors(arm, q, dq, TILTED)) @ X
+    found = np.array(fd.energy_regressors(arm, q, dq, TILTED)) @ X
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL_ENERGY)
 
 
@@ -309,8 +302,8 @@ def test_energies_are_linear_in_the_parameters_in_both_conventions(convention):
 @pytest.mark.parametrize('name', ARMS)
 def test_the_direct_method_gives_the_qrs_map_of_known_arms(name, rotors):
     for gravity in GRAVITIES:
-        found = direct_base_parameters(ARMS[name], gravity, rotor_inertia=rotors)
-        other = base_parameters(ARMS[name], gravity, rotor_inertia=rotors)
+        found = fd.direct_base_parameters(ARMS[name], gravity, rotor_inertia=rotors)
+        other = fd.base_parameters(ARMS[name], gravity, rotor_inertia=rotors)
         assert found.names == other.names
         agree = {'rtol': SUMS_OF_PRODUCTS, 'atol': SUMS_OF_PRODUCTS}
         np.testing.assert_allclose(found.matrix, other.matrix, **agree)
@@ -324,7 +317,7 @@ def test_the_direct_method_gives_the_qrs_map_of_a_random_arm(seed):
     n, rotors, base = 2 + seed % 6, seed % 3 == 0, seed % 2
     arm = make_random_arm(seed, n=n, special=special, rotors=rotors, base=base)
     for gravity in GRAVITIES[seed % 2 :: 2]:
-        found, other = direct_base_parameters(arm, gravity), base_parameters(arm, gravity)
+        found, other = fd.direct_base_parameters(arm, gravity), fd.base_parameters(arm, gravity)
         assert found.columns == other.columns
         np.testing.assert_allclose(found.matrix, other.matrix, rtol=0.0, atol=ATOL_COEFFICIENT)
 
@@ -339,12 +332,12 @@ def test_the_direct_method_gives_the_qrs_map_of_a_random_arm(seed):
 )
 def test_a_single_joint_has_the_parameters_of_theorems_3_and_4(kind, gravity, kept):
     joint = Joint('j', kind, DHRow())
-    arm = ArmDescription('one', Convention.MODIFIED, (joint,), load('scemi').links[:1])
-    assert set(direct_base_parameters(arm, gravity).names) == kept
+    arm = fd.ArmDescription('one', Convention.MODIFIED, (joint,), fd.load('scemi').links[:1])
+    assert set(fd.direct_base_parameters(arm, gravity).names) == kept
 
 
 def test_an_arm_in_standard_rows_has_the_parameters_of_its_modified_rows():
-    found = direct_base_parameters('rpr')
+    found = fd.direct_base_parameters('rpr')
     assert found.description.convention is Convention.MODIFIED
     # At random states the regressor of that arm has this rank, and regrouping keeps its torques.
     rank, lost = found.check_at_random_states()

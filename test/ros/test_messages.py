@@ -16,30 +16,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from franka_dynamics import errors
 from franka_dynamics.control.feedforward import Feedforward
 from franka_dynamics.control.request import MAX_POINT_COUNT
-from franka_dynamics.errors import (
-    DescriptionError,
-    distinct_texts,
-    JointStateError,
-    ReferenceRefusedError,
-    SettingsError,
-    UnknownArmError,
-    UrdfError,
-)
+from franka_dynamics.ros import joint_state_messages, messages
 from franka_dynamics.ros.controller_factory import resolve_model
-from franka_dynamics.ros.joint_state_messages import (
-    joint_state_template,
-    JointStateReader,
-    NoArmJointsError,
-)
-from franka_dynamics.ros.messages import (
-    deserialize,
-    float64_message_head,
-    read_float64,
-    seconds,
-    stamp_from_seconds,
-)
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.topic_listener import resolve_name
 from franka_dynamics.ros.trajectory_messages import (
@@ -67,7 +48,7 @@ GOOD = joint_state()
 
 
 def test_joints_are_found_by_name_in_any_order_and_among_others():
-    reader = JointStateReader(WANTED)
+    reader = joint_state_messages.JointStateReader(WANTED)
     for names in (WANTED, WANTED[::-1], ['b_joint1', WANTED[2], '', *WANTED[:2]], WANTED):
         values = np.arange(3.0 * len(names)).reshape(3, -1)
         reading = reader.read(joint_state(names, values))
@@ -78,17 +59,17 @@ def test_joints_are_found_by_name_in_any_order_and_among_others():
 
 
 def test_states_like_the_one_before_are_read_as_rclpy_reads_them():
-    reader, rng = JointStateReader(WANTED), np.random.default_rng(1)
+    reader, rng = joint_state_messages.JointStateReader(WANTED), np.random.default_rng(1)
     kinds = [joint_state(names, rng.normal(size=9)) for names in (WANTED, WANTED[::-1])]
-    writer = joint_state_template(WANTED)
-    kinds += [writer.write(stamp_from_seconds(7.5), *rng.normal(size=(3, 3)))]
+    writer = joint_state_messages.joint_state_template(WANTED)
+    kinds += [writer.write(messages.stamp_from_seconds(7.5), *rng.normal(size=(3, 3)))]
     kinds += [joint_state((*WANTED, 'finger'), rng.normal(size=12)), joint_state(effort=[])]
     for kind in rng.integers(0, len(kinds), size=60):
         data = bytearray(kinds[kind])
         if kind < 4:  # the last effort
             data[-8:] = rng.normal(size=1).tobytes()
         message, reading = deserialize_message(bytes(data), JointState), reader.read(bytes(data))
-        assert reading.stamp == seconds(message.header.stamp)
+        assert reading.stamp == messages.seconds(message.header.stamp)
         order = [message.name.index(name) for name in WANTED]
         for field in ('position', 'velocity', 'effort'):
             row, value = np.asarray(getattr(message, field)), getattr(reading, field)
@@ -96,18 +77,18 @@ def test_states_like_the_one_before_are_read_as_rclpy_reads_them():
 
 
 def test_torques_are_read_as_rclpy_reads_them():
-    rng, head = np.random.default_rng(2), float64_message_head(7)
+    rng, head = np.random.default_rng(2), messages.float64_message_head(7)
     for count in (7, 6, 8, 0):
         message = Float64MultiArray(data=rng.normal(size=count).tolist())
         for dim in ([], [MultiArrayDimension(label='joint', size=count)]):
             message.layout.dim = dim
-            found = read_float64(bytes(serialize_message(message)), head)
+            found = messages.read_float64(bytes(serialize_message(message)), head)
             np.testing.assert_array_equal(found, message.data)
     torque = rng.normal(size=7)
     sent = deserialize_message(head + torque.tobytes(), Float64MultiArray)
     np.testing.assert_array_equal(sent.data, torque)
-    with refuses(SettingsError, 'torque cannot be read'):
-        read_float64(head, head)
+    with refuses(errors.SettingsError, 'torque cannot be read'):
+        messages.read_float64(head, head)
 
 
 @pytest.mark.parametrize('missing', [[], [np.nan] * 3])  # and as joint_state_broadcaster has them
@@ -117,18 +98,18 @@ def test_velocities_that_are_missing_are_derived_if_that_is_asked_for(missing):
 
     def bare(position, stamp):
         message = JointState(name=list(WANTED), position=list(position), velocity=missing)
-        message.header.stamp = stamp_from_seconds(stamp)
+        message.header.stamp = messages.stamp_from_seconds(stamp)
         return bytes(serialize_message(message))
 
-    reader = JointStateReader(WANTED, derive_velocity=True)
+    reader = joint_state_messages.JointStateReader(WANTED, derive_velocity=True)
     found = [reader.read(bare(*one)).velocity for one in zip(q, stamps)]
     expected = [np.zeros(3), [1.0, 0.0, -10.0], [1.0, 0.0, -10.0], [-0.25, 5.0, 2.5]]
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9)
     # After a reset of the clock there is no state before it; measured velocities come first.
     assert not reader.read(bare(q[0], 0.5)).velocity.any()
     np.testing.assert_array_equal(reader.read(GOOD).velocity, [3.0, 4.0, 5.0])
-    with refuses(JointStateError, 'velocit', 'franka/joint_states'):
-        JointStateReader(WANTED).read(bare(q[0], 1.0))
+    with refuses(errors.JointStateError, 'velocit', 'franka/joint_states'):
+        joint_state_messages.JointStateReader(WANTED).read(bare(q[0], 1.0))
     half = joint_state(velocity=[np.nan, 1.0, 1.0])  # a faulty sensor, which the core refuses
     assert np.isnan(reader.read(half).velocity[0])
 
@@ -144,7 +125,7 @@ def test_velocities_that_are_missing_are_derived_if_that_is_asked_for(missing):
     ],
 )
 def test_efforts_that_are_all_zero_or_no_numbers_are_nobodys_measurement(effort, measured):
-    reading = JointStateReader(WANTED).read(joint_state(effort=effort))
+    reading = joint_state_messages.JointStateReader(WANTED).read(joint_state(effort=effort))
     assert (reading.effort is not None) is measured
 
 
@@ -153,7 +134,7 @@ FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 
 def reference(data):
     """Return the trajectory in bytes, as the node reads it."""
-    return deserialize(JointTrajectory, data, 'reference', ReferenceRefusedError)
+    return messages.deserialize(JointTrajectory, data, 'reference', errors.ReferenceRefusedError)
 
 
 def trajectory(joints, count, fields):
@@ -209,7 +190,7 @@ def test_a_signalling_nan_is_refused_without_a_warning_or_counts_as_no_effort(fi
     state = JointState(name=FER.joint_names, **rows | {field: [np.pi, *[0.0] * 6]})
     data = bytes(serialize_message(state))
     data = data.replace(struct.pack('<d', np.pi), struct.pack('<Q', 0x7FF15A0000000000))
-    reading = JointStateReader(FER.joint_names).read(data)
+    reading = joint_state_messages.JointStateReader(FER.joint_names).read(data)
     controller = Feedforward(FER)
     torque = controller.step(
         reading.position, reading.velocity, reading.stamp, effort=reading.effort
@@ -222,7 +203,7 @@ def test_a_signalling_nan_is_refused_without_a_warning_or_counts_as_no_effort(fi
     assert np.isfinite(torque).all()
 
 
-READER = JointStateReader(WANTED)
+READER = joint_state_messages.JointStateReader(WANTED)
 UNREADABLE = 'cannot be read: failed to deserialize'
 FORM = 'a trajectory needs joint_names and points'
 LEFT, RIGHT = '/sim/left/feedforward', '/sim/right/feedforward'
@@ -260,7 +241,7 @@ def late_description():
 
 # What is read, and what the sentence names.
 STATES = {
-    JointStateError: [
+    errors.JointStateError: [
         (joint_state(position=[1.0, 2.0]), '3 names but 2 values of position'),
         (joint_state(velocity=[]), '3 values of position and 0 of velocity'),
         (joint_state(effort=[1.0]), '3 names but 1 values of effort'),
@@ -272,7 +253,7 @@ STATES = {
         (joint_state(('x' * 40000, *WANTED[1:])), '... (40000 characters)'),
     ],
     # A gripper's messages on the arm's topic are no fault.
-    NoArmJointsError: [
+    joint_state_messages.NoArmJointsError: [
         (joint_state([], []), 'no joints', 'robot_type, arm_prefix or joint_names'),
         (joint_state(['finger'], range(3)), 'lacks a_joint1, a_joint2, a_joint3', 'finger'),
         (joint_state([f'j{k}' for k in range(1000)], range(3000)), 'j11, ... (1000 in all)'),
@@ -283,23 +264,23 @@ REFUSED = {
         error: [(partial(READER.read, data), *names) for data, *names in rows]
         for error, rows in STATES.items()
     },
-    ReferenceRefusedError: [
+    errors.ReferenceRefusedError: [
         (lambda: points(0), 'no points', f'{MAX_POINT_COUNT}'),
         (lambda: points(1, velocities=[0.0, 0.0]), 'no positions'),
         (lambda: points(MAX_POINT_COUNT + 1, 1, positions=[0.0]), f'{MAX_POINT_COUNT + 1} points'),
         (uneven, 'velocities', '[1, 2] values', '2 joints'),
     ],
-    SettingsError: [
+    errors.SettingsError: [
         (lambda: resolve_name('feedforward', {LEFT, RIGHT}, 'node'), LEFT, RIGHT),
         (lambda: model(inertial_set='gaz2019'), 'inertial_set is gaz2019', 'of the URDF'),
     ],
-    UrdfError: [(lambda: model(model_source='/no.urdf'), '/no.urdf cannot be read')],
-    UnknownArmError: [
+    errors.UrdfError: [(lambda: model(model_source='/no.urdf'), '/no.urdf cannot be read')],
+    errors.UnknownArmError: [
         (lambda: model(model_source='description', robot_type='ur5'), "'ur5'", 'fr3v2'),
         (lambda: model(model_source='description', inertial_set='gaz'), "'gaz'"),
         (lambda: model(model_source='description', hand='claw'), "'claw'", 'franka_hand'),
     ],
-    DescriptionError: [(late_description, '/robot_description', '0.5 s')],
+    errors.DescriptionError: [(late_description, '/robot_description', '0.5 s')],
 }
 FILES = [
     ('hello', FORM),
@@ -330,7 +311,7 @@ def test_what_is_at_fault_is_refused_by_name_and_what_follows_is_taken(
 
 @pytest.mark.parametrize(('text', 'names'), [(text, names) for text, *names in FILES])
 def test_a_file_that_is_no_trajectory_is_refused_by_what_it_lacks(text, names, tmp_path):
-    with refuses(SettingsError, 'motion.yaml', *names):
+    with refuses(errors.SettingsError, 'motion.yaml', *names):
         motion(text, tmp_path)
 
 
@@ -346,7 +327,7 @@ def test_words_outside_those_for_ros_are_refused_with_the_usage(node, words, cap
 
 
 def test_numbers_that_differ_are_shown_with_digits_that_tell_them_apart():
-    assert distinct_texts(0.5, 0.25) == ('0.5', '0.25')
-    assert distinct_texts(1.5704, 1.57) == ('1.5704', '1.57')
-    assert distinct_texts(0.1, np.nextafter(0.1, 0.0)) != ('0.1', '0.1')
-    assert distinct_texts(0.1, 0.1) == ('0.1', '0.1')
+    assert errors.distinct_texts(0.5, 0.25) == ('0.5', '0.25')
+    assert errors.distinct_texts(1.5704, 1.57) == ('1.5704', '1.57')
+    assert errors.distinct_texts(0.1, np.nextafter(0.1, 0.0)) != ('0.1', '0.1')
+    assert errors.distinct_texts(0.1, 0.1) == ('0.1', '0.1')

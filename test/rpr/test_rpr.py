@@ -8,18 +8,14 @@ import math
 import numpy as np
 import pytest
 
-from franka_dynamics.arm import load
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.dynamics.sampling import sample_states
+import franka_dynamics as fd
 from franka_dynamics.errors import DescriptionError, UnreachableError
-from franka_dynamics.rpr.kinematics import RprKinematics
 from franka_dynamics.rpr.symbolic import python_text, rpr_report
 
 from ..agreement import refuses
 
-ARM = load('rpr')
-RPR = RprKinematics.from_description(ARM)
+ARM = fd.load('rpr')
+RPR = fd.RprKinematics.from_description(ARM)
 # The square roots of the inverse lose half the digits near the edge of the reach; away from it
 # 1e-15 was measured for positions.
 ATOL_INVERSE = 1e-12
@@ -33,7 +29,7 @@ def positions(count, seed=0):
 
 def reached(q):
     """Return the flange's positions, by the recursion in DH frames, which knows no inverse."""
-    return NewtonEulerModel(ARM).frames(q)[..., -1, :3, 3]
+    return fd.NewtonEulerModel(ARM).frames(q)[..., -1, :3, 3]
 
 
 EDGE = (
@@ -72,9 +68,9 @@ def test_a_target_out_of_reach_says_by_which_length_it_is(target, names):
 
 def test_another_arm_is_refused():
     moved = replace(ARM, base=np.eye(4) + 0.1 * np.eye(4, k=3))
-    for arm, name in ((load('fer'), 'fer'), (moved, 'rpr.yaml')):
+    for arm, name in ((fd.load('fer'), 'fer'), (moved, 'rpr.yaml')):
         with refuses(DescriptionError, name):
-            RprKinematics.from_description(arm)
+            fd.RprKinematics.from_description(arm)
 
 
 @pytest.mark.parametrize('seed', range(3))
@@ -125,10 +121,10 @@ def test_mujoco_of_the_same_solids_agrees_with_the_arm_file():
       </body></body></body></body></worldbody></mujoco>"""
     model = mujoco.MjModel.from_xml_string(xml)
     data = mujoco.MjData(model)
-    for q, dq, ddq in zip(*sample_states(ARM, 50, seed=0)):
+    for q, dq, ddq in zip(*fd.sample_states(ARM, 50, seed=0)):
         data.qpos[:], data.qvel[:], data.qacc[:] = q, dq, ddq
         mujoco.mj_inverse(model, data)
-        expected = PinocchioModel(ARM).inverse_dynamics(q, dq, ddq)
+        expected = fd.Model(ARM).inverse_dynamics(q, dq, ddq)
         np.testing.assert_allclose(data.qfrc_inverse, expected, rtol=0.0, atol=ATOL)
 
 
@@ -139,7 +135,7 @@ ATOL_NM = 1e-12  # torques up to 100 N m; 2e-14 was measured
 
 def symbols():
     """Return the lengths, masses and sides of the solids that the arm file describes."""
-    lengths, links = RprKinematics.from_description(ARM), ARM.links
+    lengths, links = fd.RprKinematics.from_description(ARM), ARM.links
     tensors = [np.diag(link.inertia_at_center_of_mass) for link in links]
     names = {'g': 9.81, 'I2y': tensors[1][1], 'I2z': tensors[1][2]}
     names |= {name: getattr(lengths, name) for name in ('d0', 'a1', 'a3', 'd2bar')}
@@ -157,10 +153,10 @@ def symbols():
 
 def test_every_line_of_the_report_is_what_the_formulations_say():
     text = compile(python_text(rpr_report()), 'rpr_report.py', 'exec')
-    model, box = PinocchioModel(ARM), np.diag(ARM.links[1].inertia_at_center_of_mass)
+    model, box = fd.Model(ARM), np.diag(ARM.links[1].inertia_at_center_of_mass)
     # At these positions w and C3 are positive.
     bounds = [-3.0, -0.2, -1.4], [3.0, 0.3, 1.4]
-    for q, dq, _ in zip(*sample_states(ARM, 5, seed=0)):
+    for q, dq, _ in zip(*fd.sample_states(ARM, 5, seed=0)):
         q = np.clip(q, *bounds)
         frames, jacobian, mass = model.frames(q), model.jacobian(q), model.mass_matrix(q)
         found = symbols() | dict(zip(('px', 'py', 'pz'), frames[2][:3, 3]))
