@@ -29,8 +29,8 @@ from timing import new_parser
 from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.trajectory import Trajectory
 from franka_dynamics.demo.multisine import multisine
+from franka_dynamics.motion.trajectory import Trajectory
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros import SIMULATION_NAMESPACE
 from franka_dynamics.ros.messages import seconds

@@ -32,10 +32,10 @@ from franka_dynamics.control.ending import Reason, ReasonCode
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.feedforward import State as CoreState
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
-from franka_dynamics.control.reference import ReferenceState
 from franka_dynamics.control.terms import StateTerms
 from franka_dynamics.control.watchers import MAX_FOLLOWING_SPEED_RATIO, MAX_SPEED_RATIO
 from franka_dynamics.errors import FrankaDynamicsError
+from franka_dynamics.motion.reference import ReferenceState
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 from franka_dynamics.typing import Array
 

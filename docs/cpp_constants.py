@@ -17,7 +17,6 @@ from franka_dynamics.control import (
     control_law,
     disturbance,
     limits,
-    planning,
     receiver,
     settings,
     state_check,
@@ -27,6 +26,7 @@ from franka_dynamics.control import (
 from franka_dynamics.control.receiver import ReceiverState, TorqueRefusal
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.files import write_text
+from franka_dynamics.motion import planning
 from franka_dynamics.parameter_schema import specs
 
 PATH = Path(__file__).parents[1] / 'cpp/include/franka_dynamics_controllers/constants.hpp'

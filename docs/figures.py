@@ -21,14 +21,11 @@ from franka_dynamics.control import (
     external_torque,
     external_wrench,
     limits,
-    planning,
     receiver,
-    request,
     settings,
     state_check,
     stopping,
     terms,
-    trajectory,
     watchers,
 )
 from franka_dynamics.control import core_step as core
@@ -45,6 +42,7 @@ from franka_dynamics.identification import (
 )
 from franka_dynamics.identification.faults import checks as fault_checks
 from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
+from franka_dynamics.motion import planning, request, trajectory
 from franka_dynamics.names import REALTIME_PRIORITY
 from franka_dynamics.parameter_schema import specs
 from franka_dynamics.recordings import preprocessing

@@ -19,7 +19,6 @@ from .codegen.equations import customised_equations as customised_equations
 from .codegen.file_text import operation_count as operation_count
 from .control.feedforward import Feedforward as Feedforward
 from .control.settings import Terms as Terms
-from .control.tracking_prediction import predict_tracking as predict_tracking
 from .dynamics.body_tree import BodyTree as BodyTree
 from .dynamics.closed_chain import ClosedChain as ClosedChain
 from .dynamics.closed_chain import Loop as Loop
@@ -44,6 +43,7 @@ from .identification.direct_method import direct_base_parameters as direct_base_
 from .identification.energy_regressors import energy_regressors as energy_regressors
 from .identification.identify import identify as identify
 from .identification.payload import identify_payload as identify_payload
+from .identification.tracking_prediction import predict_tracking as predict_tracking
 from .mesh.mesh import inertia_motion_derivative as inertia_motion_derivative
 from .mesh.mesh import mesh_inertia as mesh_inertia
 from .mesh.mesh import TriangleMesh as TriangleMesh

@@ -17,9 +17,9 @@ from ._options import require_not_existing
 from ..arm import ArmDescription, load
 from ..arm.arm_file import arm_file_text, is_robot_model
 from ..arm.hand_file import is_file_name
-from ..control.friction_forms import FRICTION_TEXTS
 from ..cpp_package.package import controller_arm_text
 from ..files import write_text
+from ..identification.friction_forms import FRICTION_TEXTS
 from ..names import Convention
 from ..urdf.importer import import_urdf
 from ..urdf.xacro_writer import robot_text

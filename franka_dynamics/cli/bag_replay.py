@@ -7,9 +7,9 @@ from pathlib import Path
 from ._choices import ArmChoice, BagReader, with_sets_and_hands
 from ._command import forbid_with, Options, require_installed
 from ._console import ProgressBar, say, say_each, show, write_json
-from ..control.tracking_prediction import predict_tracking, TrackingPrediction
 from ..identification.options import IdentificationOptions
 from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
+from ..identification.tracking_prediction import predict_tracking, TrackingPrediction
 from ..recordings.options import SignalOptions
 from ..report import replay as report
 from ..report.verdict import headline, undetermined_lines, verdict_lines

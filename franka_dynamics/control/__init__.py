@@ -15,7 +15,6 @@ A joint state goes through these files, in this order:
     disturbance     torques that the model does not explain      (external_torque, wiring, advice)
     watchers        speeds and falls that end torques
 
-Motions: request (checked), planning (planned), trajectory (its shape), reference (followed).
 Settings: settings, default_gains. A receiver of torques: receiver. Beside the core, deciding
-nothing: load_estimate, external_wrench, friction_forms, tracking_prediction.
+nothing: load_estimate, external_wrench. The room `motion` plans what `feedforward` follows.
 """

@@ -15,9 +15,9 @@ from .ending import Reason, ReasonCode
 from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_STEP_S, MAX_TORQUE_RATE_NM_S, PERIOD_MARGIN_RATIO
 from .settings import Settings
 from .terms import StateTerms, TermModel
-from .trajectory import MAX_ROUNDING, ReferencePoint, rest_states, Trajectory
 from ..arm import ArmDescription
 from ..errors import SettingsError
+from ..motion.trajectory import MAX_ROUNDING, ReferencePoint, rest_states, Trajectory
 from ..typing import Array
 
 # kp that acts with a delay of T seconds takes kp T from the damping; a joint has

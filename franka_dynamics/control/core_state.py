@@ -39,14 +39,14 @@ from typing import NamedTuple
 from .control_law import ControlLaw, TorqueRamp
 from .disturbance import DisturbanceMonitor
 from .ending import Cause, Ending, NO_ENDING, Reaction, Reason, ReasonCode, Remedy
-from .reference import Reference
 from .settings import StateLimits
 from .state_check import StateCheck
 from .stopping import BrakingController, UnseenArm
 from .terms import StateTerms
 from .torque_output import TorqueOutput
-from .trajectory import ReferencePoint
 from .watchers import FallWatcher, RepeatedPositions, SpeedWatcher
+from ..motion.reference import Reference
+from ..motion.trajectory import ReferencePoint
 
 _LOG = logging.getLogger(__name__)
 

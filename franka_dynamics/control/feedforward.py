@@ -22,15 +22,15 @@ from .core_state import ACTIVE_STATES, Event, State, Stop
 from .core_step import CoreStep
 from .default_gains import low_gains
 from .ending import Reaction, Remedy
-from .planning import MAX_START_DISTANCE_RAD
 from .settings import Settings, StateLimits
 from .state_check import StateCheck
 from .torque_output import TorqueOutput
-from .trajectory import Trajectory
 from ..arguments import checks_arguments
 from ..arm import ArmDescription
 from ..arm_io import as_description
 from ..errors import NotActiveError, SettingsError, StartRefusedError
+from ..motion.planning import MAX_START_DISTANCE_RAD
+from ..motion.trajectory import Trajectory
 from ..typing import Array
 
 _LOG = logging.getLogger(__name__)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..motion.trajectory import CONTROL_CYCLE_S
 from ..typing import Array
 
 # FCI's limit of the torque rate, applied to every arm even if the arm file has a larger rate or
@@ -14,7 +15,7 @@ MAX_TORQUE_RATE_NM_S = 1000.0  # N m/s, or N/s for a prismatic joint
 # A receiver applies a new torque within one cycle of 1 ms, even if states come more slowly. A
 # command therefore changes by at most the rate limit times MAX_STEP_S [s]; a loop's, which applies
 # each torque for a whole period, by the rate limit times its period.
-MAX_STEP_S = 1e-3
+MAX_STEP_S = CONTROL_CYCLE_S
 MIN_PERIOD_S, MAX_PERIOD_S = 0.5 * MAX_STEP_S, 10.0 * MAX_STEP_S  # of joint states, as stated [s]
 # What is decided by a period bears one that later is PERIOD_MARGIN_RATIO times as long.
 PERIOD_MARGIN_RATIO = 1.05

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .limits import MAX_STEP_S, MIN_PERIOD_S, TorqueLimiter
-from .request import MAX_LATENESS_S
 from .settings import Settings, StateLimits
 from .state_check import MIN_GOOD_STATE_COUNT, StateCheck
 from .stopping import BrakingController, MAX_BRAKING_TIME_S
@@ -25,6 +24,7 @@ from .terms import TermModel
 from ..arguments import checks_arguments
 from ..arm import ArmDescription
 from ..errors import SettingsError
+from ..motion.request import MAX_LATENESS_S
 from ..typing import Array
 
 # Time-out of receivers that have no parameter for it: 50 cycles of the sender. It bounds how long

@@ -21,6 +21,7 @@ from .settings import StateLimits
 from ..arm import ArmDescription
 from ..arrays import as_array, as_seconds
 from ..errors import JointVectorError, SettingsError
+from ..motion.request import MAX_PLAUSIBLE_POSITION_RAD
 from ..typing import Array
 
 # A position may be POSITION_TOLERANCE_RAD beyond its limit, a speed MAX_POSSIBLE_SPEED_RATIO times
@@ -35,8 +36,6 @@ MAX_DRIFT_RAD = 0.02
 MAX_STILL_DRIFT_RAD = 0.25 * MAX_DRIFT_RAD
 MAX_VELOCITY_DELAY_S = 5.0 * MAX_STEP_S
 DRIFT_TIME_CONSTANT_S = 0.2
-# Positions are degrees if one is beyond this [rad] and none, as degrees, is out of its limits.
-MAX_PLAUSIBLE_POSITION_RAD = 10.0
 MAX_POSSIBLE_EFFORT_RATIO = 3.0  # a measured effort beyond this many torque limits is not in N m
 # Torques begin after so many usable joint states in a row, the latest of which give the median
 # period and age.

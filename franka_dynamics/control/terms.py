@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from .settings import Settings
-from .trajectory import ReferencePoint
 from ..arm import ArmDescription, FrictionModel
 from ..arm.friction import FrictionState, LinearFriction, OFFSET_INDEX, slip_state_bounds
 from ..dynamics.pinocchio_model import PinocchioModel
+from ..motion.trajectory import ReferencePoint
 from ..typing import Array
 
 MAX_REST_SPEED_RAD_S = 0.02  # up to which a joint is at rest: noise of encoders

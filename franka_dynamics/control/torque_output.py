@@ -10,12 +10,12 @@ from collections.abc import Callable
 import numpy as np
 
 from .limits import MAX_STEP_S, TorqueLimiter
-from .planning import MAX_START_DISTANCE_RAD
 from .receiver import COMMAND_TIMEOUT_S
 from .settings import StateLimits
 from .state_check import MAX_REORDERING_TIME_S
 from .terms import StateTerms
 from ..arm import ArmDescription
+from ..motion.planning import MAX_START_DISTANCE_RAD
 from ..typing import Array
 
 

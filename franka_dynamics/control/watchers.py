@@ -24,12 +24,12 @@ from .limits import (
     MAX_GENTLE_SPEED_RAD_S,
     MAX_STEP_S,
 )
-from .request import STREAM_TIMEOUT_S
 from .state_check import StateCheck
 from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
-from .trajectory import ReferencePoint
 from ..arm import ArmDescription
 from ..errors import distinct_texts
+from ..motion.request import STREAM_TIMEOUT_S
+from ..motion.trajectory import ReferencePoint
 from ..typing import Array
 
 # Speeds from which the arm is braked, as shares of the velocity limit: while the reference moves,

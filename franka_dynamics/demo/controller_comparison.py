@@ -25,13 +25,13 @@ from .multisine import multisine
 from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
 from ..control.default_gains import low_gains
 from ..control.feedforward import Feedforward, State
-from ..control.request import TrajectoryRequest
 from ..control.settings import Terms
-from ..control.trajectory import Trajectory
 from ..errors import SettingsError
 from ..identification.excitation import random_trajectory
 from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
 from ..identification.identify import identify
+from ..motion.request import TrajectoryRequest
+from ..motion.trajectory import Trajectory
 from ..recordings.recording import Recording
 from ..simulation.arm_simulation import ArmSimulation, SimulationSettings
 from ..simulation.joint_elasticity import franka_elasticity

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..control.trajectory import Trajectory
 from ..errors import RecordingError
+from ..motion.trajectory import Trajectory
 from ..recordings.recording import Recording
 from ..typing import Array
 

@@ -5,8 +5,8 @@
 import numpy as np
 
 from ..arm import ArmDescription
-from ..control.request import TrajectoryRequest
 from ..errors import SettingsError
+from ..motion.request import TrajectoryRequest
 
 # Cycles per motion of each joint's two sines. No two of seven joints have the same pair, so that
 # no two joints move in proportion.

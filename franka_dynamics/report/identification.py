@@ -15,9 +15,9 @@ from .json_types import to_json_types
 from .table import Cell, Header, Table
 from .verdict import headline, undetermined_lines, verdict_lines
 from ..arm.arm_file import is_franka
-from ..control.tracking_prediction import FRANKA_ROS2_GAINS
 from ..identification.options import MAX_MASS_RATIO
 from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
+from ..identification.tracking_prediction import FRANKA_ROS2_GAINS
 from ..recordings.preprocessing import Motion
 
 

@@ -14,11 +14,11 @@ from .elements import figure_of_size, save, torque_figure
 from .json_types import to_json_types
 from .table import Cell, Header, Table
 from ..control.external_wrench import estimate_wrenches, WrenchEstimator
-from ..control.tracking_prediction import TrackingPrediction
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..files import atomic_write
 from ..identification.replay_evaluation import ReplayEvaluation
 from ..identification.torque_model import expected_residual
+from ..identification.tracking_prediction import TrackingPrediction
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
 from ..recordings.replay import hand_name, ReplayFit

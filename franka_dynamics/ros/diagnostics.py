@@ -19,8 +19,8 @@ from .term_publishers import TermPublishers
 from .topics import DESCRIPTION_QOS, publisher_names
 from ..control.core_state import Status
 from ..control.feedforward import Feedforward, State
-from ..control.planning import MAX_START_DISTANCE_RAD
-from ..control.reference import ReferenceEvent, ReferenceState
+from ..motion.planning import MAX_START_DISTANCE_RAD
+from ..motion.reference import ReferenceEvent, ReferenceState
 
 DIAGNOSTIC_PERIOD_S = 1.0
 _NEAR_BOUND_RATIO = 0.8  # share of a bound above which diagnostics warn

@@ -14,9 +14,9 @@ from .topics import PUBLISHER_QOS, REFERENCE_QOS
 from .trajectory_messages import motion_message, parse_reference
 from ..control.ending import ReasonCode
 from ..control.feedforward import Feedforward
-from ..control.request import TrajectoryRequest
-from ..control.trajectory import Trajectory
 from ..errors import NotActiveError, ReferenceRefusedError
+from ..motion.request import TrajectoryRequest
+from ..motion.trajectory import Trajectory
 
 _MAX_MARK_LENGTH = 64  # largest number of characters of a reference's frame id in reports
 

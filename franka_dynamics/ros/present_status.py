@@ -55,7 +55,7 @@ class PresentStatus:
             why = self.missing() or why
         return status._replace(remedy=words, why=why)
 
-    def in_words(self, why: Reason | Ending | Exception | str | None) -> str:
+    def in_words(self, why: object) -> str:
         """Return a reason, with advice for a node's user."""
         return why.text(self._advice) if isinstance(why, (Reason, Ending)) else str(why or '')
 

@@ -24,11 +24,7 @@ from .motion_requests import MotionRequests
 from .rclpy_private import begin_goal
 from .trajectory_messages import parse_trajectory
 from ..control.feedforward import State
-from ..control.planning import MAX_START_DISTANCE_RAD
-from ..control.reference import ReferenceEvent, ReferenceState
-from ..control.request import TrajectoryRequest
 from ..control.terms import StateTerms
-from ..control.trajectory import ReferencePoint, Trajectory
 from ..errors import (
     distinct_texts,
     JointsRefusedError,
@@ -37,6 +33,10 @@ from ..errors import (
     ReferenceRefusedError,
     short_text,
 )
+from ..motion.planning import MAX_START_DISTANCE_RAD
+from ..motion.reference import ReferenceEvent, ReferenceState
+from ..motion.request import TrajectoryRequest
+from ..motion.trajectory import ReferencePoint, Trajectory
 from ..typing import Array
 
 ACTION = '~/follow_joint_trajectory'

@@ -13,9 +13,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from .messages import float64_array, seconds, stamp_from_seconds
 from ..arm.arm_file import canonical_arm_name
 from ..arm.strict_yaml import read_mapping
-from ..control.request import require_point_count, TrajectoryRequest
-from ..control.trajectory import Trajectory
 from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
+from ..motion.request import require_point_count, TrajectoryRequest
+from ..motion.trajectory import Trajectory
 from ..resources import share_directory
 from ..typing import Array
 

@@ -15,8 +15,8 @@ import yaml
 import franka_dynamics as fd
 from franka_dynamics.arm.payload import payload_array
 from franka_dynamics.cli.main import main
-from franka_dynamics.control.reference import Reference
-from franka_dynamics.control.request import TrajectoryRequest
+from franka_dynamics.motion.reference import Reference
+from franka_dynamics.motion.request import TrajectoryRequest
 from franka_dynamics.urdf.writer import urdf_text
 
 PLAN = 'identify plan --draws 2 --iterations 1 --period 8'

@@ -15,10 +15,10 @@ from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.limits import TorqueLimiter
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import StateTerms, TermModel
-from franka_dynamics.control.trajectory import ReferencePoint, Trajectory
 from franka_dynamics.control.watchers import SpeedWatcher
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.errors import SettingsError, UrdfError
+from franka_dynamics.motion.trajectory import ReferencePoint, Trajectory
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.source_models import compare_with_urdf
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf

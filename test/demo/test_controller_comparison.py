@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.trajectory import Trajectory
 from franka_dynamics.demo import controller_comparison
 from franka_dynamics.demo.controller_comparison import compare_controllers, draw_plant
 from franka_dynamics.demo.metrics import demo_metrics
 from franka_dynamics.errors import RecordingError
+from franka_dynamics.motion.trajectory import Trajectory
 from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.simulation.arm_simulation import (
     ArmSimulation,

@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics import errors
 from franka_dynamics.control.feedforward import Feedforward
-from franka_dynamics.control.request import MAX_POINT_COUNT
+from franka_dynamics.motion.request import MAX_POINT_COUNT
 from franka_dynamics.ros import joint_state_messages, messages
 from franka_dynamics.ros.controller_factory import resolve_model
 from franka_dynamics.ros.parameter_tables import parameter_specs

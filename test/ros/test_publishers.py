@@ -12,9 +12,9 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
-from franka_dynamics.control.reference import ReferenceEvent, ReferenceState
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.motion.reference import ReferenceEvent, ReferenceState
 from franka_dynamics.ros import present_status
 from franka_dynamics.ros.diagnostics import FeedforwardDiagnostics
 from franka_dynamics.ros.term_publishers import TERM_TOPICS, TermPublishers

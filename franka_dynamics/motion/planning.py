@@ -17,10 +17,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .limits import MAX_STEP_S
-from .request import MAX_LATENESS_S, require_on_time, STREAM_TIMEOUT_S, TrajectoryRequest
-from .state_check import MAX_PLAUSIBLE_POSITION_RAD
-from .trajectory import BLEND_DURATIONS_S, rest_states, spline_through_points, Trajectory
+from .request import (
+    MAX_LATENESS_S,
+    MAX_PLAUSIBLE_POSITION_RAD,
+    require_on_time,
+    STREAM_TIMEOUT_S,
+    TrajectoryRequest,
+)
+from .trajectory import (
+    BLEND_DURATIONS_S,
+    CONTROL_CYCLE_S,
+    rest_states,
+    spline_through_points,
+    Trajectory,
+)
 from ..arm import ArmDescription
 from ..errors import distinct_texts, LimitExceededError, ReferenceRefusedError, StartTooFarError
 from ..typing import Array
@@ -159,7 +169,7 @@ class MotionPlanner:
         if streamed:
             # Unless it is replaced while the next one may still come, it is braked to rest; at
             # once, if the limits demand it.
-            return motion.extrapolated_to_rest(arm, (MAX_LATENESS_S, MAX_STEP_S))
+            return motion.extrapolated_to_rest(arm, (MAX_LATENESS_S, CONTROL_CYCLE_S))
         return motion.blended_from(arm, present, begin)
 
 
@@ -210,7 +220,7 @@ def _stream_timing(stream: Array) -> tuple[Array, float]:
     if len(stream) == 1:
         return np.zeros(1), np.inf  # the period is not known yet
     numbers, arrivals = (stream[:, :_POSITION_COL] - stream[-1, :_POSITION_COL]).T
-    period = max(float(np.polyfit(numbers, arrivals, 1)[0]), MAX_STEP_S)  # in a burst: one cycle
+    period = max(float(np.polyfit(numbers, arrivals, 1)[0]), CONTROL_CYCLE_S)  # of a burst
     return np.mean(arrivals - period * numbers) + period * (numbers + 2.0), period
 
 

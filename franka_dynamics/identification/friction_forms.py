@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .terms import FrictionFeedforward
 from ..arm import ArmDescription, SigmoidFriction
+from ..control.terms import FrictionFeedforward
 from ..errors import FrictionError, require_extra
 from ..typing import Array
 

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .settings import values_per_joint
-from .terms import FrictionFeedforward
 from ..arguments import checks_arguments
 from ..arm import ArmDescription, available_arms, load
 from ..arm.friction import friction_along
 from ..arm_io import as_description
+from ..control.settings import values_per_joint
+from ..control.terms import FrictionFeedforward
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError

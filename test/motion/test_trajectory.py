@@ -10,15 +10,15 @@ from scipy.interpolate import BPoly
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.control_law import ControlLaw
-from franka_dynamics.control.reference import Reference
-from franka_dynamics.control.request import TrajectoryRequest
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.trajectory import Trajectory
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
+from franka_dynamics.motion.reference import Reference
+from franka_dynamics.motion.request import TrajectoryRequest
+from franka_dynamics.motion.trajectory import Trajectory
 
-from .closed_loop import FER
+from ..control.closed_loop import FER
 
 FR3 = load('fr3')
 # Polynomials of degree five with values of order one. The second derivative divides rounding

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .ending import Ending
 from .planning import braked_motion, MotionPlanner, PLANNING_TIME_CANDIDATES_S, resting_motion
 from .request import checked_request, STREAM_TIMEOUT_S
 from .trajectory import ReferencePoint, Trajectory
@@ -59,7 +58,7 @@ class ReferenceEvent(NamedTuple):
     streamed: bool = False  # as set-points, each of which continues the stream
     state: ReferenceState = ReferenceState.ACCEPTED
     stamp: float = 0.0
-    reason: Ending | ReferenceRefusedError | str = ''
+    reason: object = ''
 
     @property
     def remaining_time(self) -> float:
@@ -123,7 +122,7 @@ class Reference:
             if not self._followed:
                 self.motion = None if q is None else resting_motion(q, self._stamp or 0.0)
 
-    def clear(self, reason: Ending | str = '') -> None:
+    def clear(self, reason: object = '') -> None:
         """Interrupt all motions for a reason, and desire no position."""
         with self._lock:
             self._interrupt_motions(reason)
@@ -227,7 +226,7 @@ class Reference:
                     self._interrupt_motions(reason)
                     self.motion = present.followed_by(planned, stamp)
 
-    def record_refusal(self, reason: ReferenceRefusedError | str, goal_id: str = '') -> None:
+    def record_refusal(self, reason: object, goal_id: str = '') -> None:
         """Record that a reference was refused, as the event REFUSED."""
         with self._lock:
             one = ReferenceEvent(next(self._numbers), goal_id, 0.0, 0.0, None)
@@ -264,7 +263,7 @@ class Reference:
         one = ReferenceEvent(next(self._numbers), goal_id, planned.begin, end, goal, streamed)
         self._followed.append(self._add_event(one, ReferenceState.ACCEPTED))
 
-    def _interrupt_motions(self, reason: Ending | str) -> None:
+    def _interrupt_motions(self, reason: object) -> None:
         """Interrupt all motions for a reason."""
         for one in self._followed:
             self._add_event(one, ReferenceState.INTERRUPTED, reason)
@@ -286,10 +285,7 @@ class Reference:
                 self._add_event(one, ReferenceState.INTERRUPTED, _REPLACED_REASON)
 
     def _add_event(
-        self,
-        one: ReferenceEvent,
-        state: ReferenceState,
-        reason: Ending | ReferenceRefusedError | str = '',
+        self, one: ReferenceEvent, state: ReferenceState, reason: object = ''
     ) -> ReferenceEvent:
         """Count and record that a reference is in a new state; return the event."""
         self.counts[state] += 1

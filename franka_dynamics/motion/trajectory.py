@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .limits import MAX_STEP_S
 from ..arm import ArmDescription, JointKind
 from ..errors import distinct_texts, LimitExceededError, ReferenceRefusedError
 from ..typing import Array
 
+# A motion is followed by one state in each control cycle [s].
+CONTROL_CYCLE_S = 1e-3
 # Durations, tried in turn, in which a distance fades, or a motion is braked to rest.
 BLEND_DURATIONS_S = tuple(0.15 * 1.2**k for k in range(20))
 # Points beyond a limit, as noisy ones are, are averaged with their neighbours, all but the ends,
@@ -37,7 +38,7 @@ _MAX_STREAM_ACCELERATION_RATIO = 2.0
 MAX_ROUNDING = 1e-6
 # Number of samples at which limits are checked: in all if possible, and in each segment.
 _SAMPLE_COUNT, _MIN_SAMPLE_COUNT = 400, 12
-_MIN_SEGMENT_DURATION_S = 0.1 * MAX_STEP_S
+_MIN_SEGMENT_DURATION_S = 0.1 * CONTROL_CYCLE_S
 
 
 class ReferencePoint(NamedTuple):

@@ -27,6 +27,9 @@ STREAM_TIMEOUT_S = 0.5
 # rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
 # are delayed: by 3 ms for 2000 points (benchmarks/services.py).
 MAX_POINT_COUNT = 2000
+# Positions beyond this [rad] are probably degrees; a joint state's are, if none as degrees is out
+# of its limits.
+MAX_PLAUSIBLE_POSITION_RAD = 10.0
 # Joints that are not the arm's, such as fingers, may be in a request if neither their motion nor
 # their speed exceeds this [rad or m, rad/s or m/s].
 MAX_EXTRA_JOINT_MOTION_RAD = 1e-3
