@@ -17,7 +17,8 @@ without a row changes nothing. `ending.py` has the causes that end torques. What
 
 The resting torque is zero if the target adds gravity, before an arm was compared with it, and
 after an ending with `Reaction.ZERO`; else g(q) of where the arm is, or of where its stop by the
-model ended. Every torque is within the limits of torque and rate (`torque_output.py`).
+model ended, with the disturbance torque of an arm that was held until its states ceased. Every
+torque is within the limits of torque and rate (`torque_output.py`).
 
 While the law or a sent resting torque carries the arm, a torque that departs from what the model
 explains, or a joint that is too fast, makes the core brake and hold the arm. It lets go of the arm

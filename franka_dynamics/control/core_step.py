@@ -340,7 +340,8 @@ class CoreStep(StateMachine):
         state, arm, terms, output = self.latest, self.unseen, self.acting, self.output
         stops = arm.stops and self.ending.reaction not in (Reaction.ZERO, Reaction.COAST)
         stops = stops and not arm.has_stopped(terms, now)
-        goal = arm.stopping_torque(terms, now) if stops else self._resting_torque(now)
+        carried = self._held_disturbance
+        goal = arm.stopping_torque(terms, now) + carried if stops else self._resting_torque(now)
         if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
             stops, goal = False, self._resting_torque(now)
         goal = output.clip_torque(goal)
@@ -356,9 +357,17 @@ class CoreStep(StateMachine):
 
     def _resting_torque(self, now: float) -> Array:
         """Return the resting torque, (n,) [N m]; zero before the arm was compared with it."""
-        torque = self.unseen.resting_torque(self.acting, now)
+        torque = self.unseen.resting_torque(self.acting, now) + self._held_disturbance
         acts = self.compared and self.ending.reaction is not Reaction.ZERO
         return torque if acts and np.isfinite(torque).all() else np.zeros_like(torque)
+
+    @property
+    def _held_disturbance(self) -> Array:
+        """The disturbance torque under which an arm that is to be held rested, (n,) [N m]."""
+        # Without it, an arm that was held with an undeclared load falls once its states cease.
+        held = self.ending.reaction is Reaction.HOLD and self.brake.at_rest
+        carries = held and not self.acting.adds_gravity
+        return self.brake.disturbance if carries else np.zeros_like(self.brake.disturbance)
 
     # 6. Must torques end? ----------------------------------------------------------------------
     def _run_watchers(self, state: StateTerms, refused: Reason | None) -> None:

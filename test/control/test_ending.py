@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
+from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.control import advice
 from franka_dynamics.control.ending import Cause, Reaction, Remedy
-from franka_dynamics.control.feedforward import State, StateLimits
+from franka_dynamics.control.feedforward import State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.wiring import torques_mixed_up
 from franka_dynamics.errors import UrdfWarning
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
-from .closed_loop import core, FER, HOME, Loop, MOVING, MUJOCO, Script, STILL
+from .closed_loop import core, FER, HOME, Loop, MOVING, MUJOCO, payload, Script, STILL
 from .test_core_faults import CARRIED, FIRM, GENTLE, NOTHING
 
 FR3 = fd.load('fr3')
@@ -60,6 +61,23 @@ def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
     )
     near = 0.0 if target == 'fci' else 0.2  # [N m], of the way after the stop
     np.testing.assert_allclose(torque, rest, rtol=0.0, atol=near)
+
+
+@pytest.mark.parametrize(('mass', 'friction'), [(0.0, True), (1.0, False), (3.0, True)])
+def test_a_held_arm_stays_with_a_load_that_nobody_declared_while_no_states_come(mass, friction):
+    carried = payload_from_array(np.array(payload(mass))) if mass else fd.LinkInertia.zero()
+    loop = Loop(MUJOCO, payload=carried, friction=friction).run(0.3)
+    loop.controller.stop('test', Stop.HOLD)
+    loop.until(State.HOLDING, 1.5).run(0.3)
+    loop.fastest, held = 0.0, loop.arm.position
+    for _ in range(500):
+        torque = loop.controller.tick(loop.arm.time)
+        loop.arm.step(torque, is_new=loop.controller.sends)
+        loop.fastest = max(loop.fastest, loop.speed)
+    assert loop.controller.state is State.SILENT
+    assert np.abs(loop.arm.position - held).max() < 0.02
+    loop.run(0.6)  # it is held again
+    assert loop.controller.state is State.HOLDING and loop.fastest < 0.1
 
 
 def test_an_arm_whose_last_link_has_no_mass_is_stopped_while_no_states_come():
