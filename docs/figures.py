@@ -44,7 +44,7 @@ from franka_dynamics.identification.faults import checks as fault_checks
 from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
 from franka_dynamics.motion import planning, request, trajectory
 from franka_dynamics.names import REALTIME_PRIORITY
-from franka_dynamics.parameter_schema import specs
+from franka_dynamics.parameter_schema import specs_in_file
 from franka_dynamics.recordings import preprocessing
 from franka_dynamics.recordings.preprocessing import SignalOptions
 from franka_dynamics.validation import comparison, crosscheck, published, robot_model
@@ -57,7 +57,7 @@ NUMBER = r'-?\d+(?:\.\d+)?(?:e-?\d+)?'
 
 def defaults(table: str) -> dict[str, float]:
     """Return the default values of a table of parameters in config/parameters."""
-    return {spec.name: spec.default for spec in specs(table)}
+    return {spec.name: spec.default for spec in specs_in_file(table)}
 
 
 def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:

@@ -19,8 +19,8 @@ import yaml
 from .errors import SettingsError, short_text
 from .resources import share_directory
 
-_UNIT = re.compile(r'\[([^]]+)\]')
-_WHILE_INACTIVE = 'franka_dynamics::while_inactive<>'
+_UNIT_PATTERN = re.compile(r'\[([^]]+)\]')
+_WHILE_INACTIVE_VALIDATION = 'franka_dynamics::while_inactive<>'
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class ParameterSpec:
     """
     A ROS parameter of a node: type, default, range or choices, and when it may change.
 
-    `kind` is bool, double, string, double_array or string_array. `check` enforces
+    `kind` is bool, double, string, double_array or string_array. `require_allowed` enforces
     `choices`, `bounds` if given. `while_inactive` allows changes only while the
     node is not active.
     """
@@ -45,22 +45,22 @@ class ParameterSpec:
     @property
     def unit(self) -> str:
         """Unit of a number, from [...] in its description; '' without one and for other types."""
-        found = _UNIT.search(self.sentence) if self.kind == 'double' else None
+        found = _UNIT_PATTERN.search(self.sentence) if self.kind == 'double' else None
         return found[1] if found else ''
 
 
 @functools.cache
-def specs(name: str) -> tuple[ParameterSpec, ...]:
+def specs_in_file(name: str) -> tuple[ParameterSpec, ...]:
     """Return the parameters that config/parameters/`name`.yaml declares, in the file's order."""
     path = share_directory() / 'config' / 'parameters' / f'{name}.yaml'
-    return tuple(_specs(yaml.safe_load(path.read_text(encoding='utf-8'))[name]))
+    return tuple(_specs_of_group(yaml.safe_load(path.read_text(encoding='utf-8'))[name]))
 
 
-def _specs(group: Mapping[str, Any], prefix: str = '') -> Iterator[ParameterSpec]:
+def _specs_of_group(group: Mapping[str, Any], prefix: str = '') -> Iterator[ParameterSpec]:
     """Yield the parameters of a mapping, with those of its groups behind a prefix."""
     for name, entry in group.items():
         if not isinstance(entry.get('type'), str):
-            yield from _specs(entry, f'{prefix}{name}.')
+            yield from _specs_of_group(entry, f'{prefix}{name}.')
             continue
         validation = entry.get('validation', {})
         bounds = validation.get('bounds<>')
@@ -70,13 +70,13 @@ def _specs(group: Mapping[str, Any], prefix: str = '') -> Iterator[ParameterSpec
             entry['default_value'],
             entry['description'],
             entry.get('read_only', False),
-            _WHILE_INACTIVE in validation,
+            _WHILE_INACTIVE_VALIDATION in validation,
             tuple(validation.get('one_of<>', ((),))[0]),
             bounds and tuple(bounds),
         )
 
 
-def check(spec: ParameterSpec, value: Any) -> None:
+def require_allowed(spec: ParameterSpec, value: Any) -> None:
     """
     Raise SettingsError if a value is outside a parameter's choices or range.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from .errors import DescriptionError
 
-PACKAGE = 'franka_dynamics'
+PACKAGE_NAME = 'franka_dynamics'
 
 
 def share_directory() -> Path:
@@ -27,11 +27,11 @@ def share_directory() -> Path:
     if (package.parent / 'package.xml').is_file() and (package.parent / 'config').is_dir():
         return package.parent
     for above in package.parents:
-        candidate = above / 'share' / PACKAGE
+        candidate = above / 'share' / PACKAGE_NAME
         if (candidate / 'config').is_dir():
             return candidate
     raise DescriptionError(
-        f'The data files of {PACKAGE} (config/, urdf/, launch/) are neither beside {package} nor '
-        f'in a share/{PACKAGE} above it. Install the package with colcon or pip; copying only '
-        'the Python modules is not enough.'
+        f'The data files of {PACKAGE_NAME} (config/, urdf/, launch/) are neither beside {package} '
+        f'nor in a share/{PACKAGE_NAME} above it. Install the package with colcon or pip; copying '
+        'only the Python modules is not enough.'
     )

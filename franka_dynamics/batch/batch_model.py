@@ -19,7 +19,7 @@ from typing import Any
 from . import numpy_arrays
 from .generated_model import GeneratedModel, Key
 from .kernel import available_threads, DeviceKernel, Kernel
-from .libraries import ArrayLibrary, is_plain, library_of
+from .libraries import are_kernel_inputs, ArrayLibrary, library_of
 from ..arm import ArmDescription
 from ..codegen.options import Quantity
 from ..codegen.quantities import output_shape
@@ -96,20 +96,20 @@ class BatchModel(GeneratedModel):
 
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
         """Return a quantity at states (..., n); `options` as in `GeneratedModel.evaluate`."""
-        key, n = self._key(quantity, given, options), self.description.n
-        if is_plain(given, n, *numpy_arrays.PLAIN):
+        key, n = self._key_of(quantity, given, options), self.description.n
+        if are_kernel_inputs(given, n, *numpy_arrays.KERNEL_TYPES):
             return self.kernel(key, given[0].dtype)(given, self.threads)
         library = library_of(given)
-        if is_plain(given, n, *library.PLAIN):
+        if are_kernel_inputs(given, n, *library.KERNEL_TYPES):
             return library.evaluate(self, key, given, given[0].shape[:-1])
-        return library.evaluate(self, key, *self._states(key.quantity, given, library.read))
+        return library.evaluate(self, key, *self._read_states(key.quantity, given, library.read))
 
     def kernel(self, key: Key, dtype: Any, device: int | None = None) -> Any:
         """Return the `Kernel` of a quantity for the CPU, or its `DeviceKernel` for a GPU."""
         known = key, dtype, device
         kernel = self._kernels.get(known)
         if kernel is None:
-            kernel = self._kernels[known] = _kernel(self.description, self._gravity, *known)
+            kernel = self._kernels[known] = _shared_kernel(self.description, self._gravity, *known)
         return kernel
 
     def shape(self, key: Key) -> tuple[int, ...]:
@@ -119,7 +119,7 @@ class BatchModel(GeneratedModel):
 
 
 @functools.lru_cache(maxsize=128)
-def _kernel(
+def _shared_kernel(
     description: ArmDescription | BodyTree,
     gravity: tuple[float, ...],
     key: Key,

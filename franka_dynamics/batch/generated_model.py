@@ -44,7 +44,7 @@ class Key(NamedTuple):
         return customised_equations(description, gravity=gravity, **self._asdict())
 
 
-_KEYS = {quantity: Key(quantity) for quantity in Quantity}  # without options
+_KEYS_WITHOUT_OPTIONS = {quantity: Key(quantity) for quantity in Quantity}  # without options
 
 
 class GeneratedModel(ABC):
@@ -89,7 +89,7 @@ class GeneratedModel(ABC):
 
         """
 
-    def _key(self, quantity: Quantity, given: Sequence[Any], options: dict[str, Any]) -> Key:
+    def _key_of(self, quantity: Quantity, given: Sequence[Any], options: dict[str, Any]) -> Key:
         """
         Return the key of a quantity.
 
@@ -101,15 +101,15 @@ class GeneratedModel(ABC):
         if len(given) != len(INPUT_ARRAYS[quantity]):
             names = ', '.join(INPUT_ARRAYS[quantity])
             raise JointVectorError(f'{quantity.value} takes {names}; got {len(given)} arrays.')
-        return Key(quantity, **options) if options else _KEYS[quantity]
+        return Key(quantity, **options) if options else _KEYS_WITHOUT_OPTIONS[quantity]
 
-    def _frame(self, frame: Frame) -> Frame:
+    def _checked_frame(self, frame: Frame) -> Frame:
         """Return `frame` if it is a frame's number or name; raise FrameError for anything else."""
         if type(frame) not in (int, str, type(None)):
             tree_and_frame(self.description, frame)  # also for True, which equals 1
         return frame
 
-    def _arrays(self, named: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
+    def _read_arrays(self, named: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
         """Return arguments as arrays of real numbers; the error for another names it."""
         found = {}
         for name, values in named.items():
@@ -125,7 +125,7 @@ class GeneratedModel(ABC):
                 raise JointVectorError(f'{name} has the type {dtype}; it must hold real numbers.')
         return found
 
-    def _states(
+    def _read_states(
         self, quantity: Quantity, given: Sequence[Any], read: Callable[[Any], Any]
     ) -> tuple[list[Any], tuple[int, ...]]:
         """
@@ -138,7 +138,7 @@ class GeneratedModel(ABC):
             broadcast; the message names the argument.
 
         """
-        found = self._arrays(dict(zip(INPUT_ARRAYS[quantity], given)), read)
+        found = self._read_arrays(dict(zip(INPUT_ARRAYS[quantity], given)), read)
         shapes = {name: tuple(array.shape) for name, array in found.items()}
         return list(found.values()), broadcast_state_shape(shapes, self.description.joint_names)
 
@@ -146,15 +146,17 @@ class GeneratedModel(ABC):
         """Return the torque M ddq + C dq + g - J^T w for a flange wrench w, (..., n) [N m]."""
         if wrench is None:
             return self.evaluate(Quantity.INVERSE_DYNAMICS, q, dq, ddq)
-        q, exerted = self._with_wrench(q, wrench)
+        q, exerted = self._position_and_wrench_torque(q, wrench)
         return self.evaluate(Quantity.INVERSE_DYNAMICS, q, dq, ddq) - exerted
 
     def forward_dynamics(self, q: Any, dq: Any, tau: Any, wrench: Any = None) -> Any:
         """Return ddq = M^-1 (tau - C dq - g + J^T w), flange wrench w, (..., n) [rad/s^2]."""
         if wrench is not None:
             library = self.library(q, dq, tau)
-            (_, _, tau), _ = self._states(Quantity.FORWARD_DYNAMICS, (q, dq, tau), library.read)
-            q, exerted = self._with_wrench(q, wrench)
+            (_, _, tau), _ = self._read_states(
+                Quantity.FORWARD_DYNAMICS, (q, dq, tau), library.read
+            )
+            q, exerted = self._position_and_wrench_torque(q, wrench)
             tau = tau + exerted
         return self.evaluate(Quantity.FORWARD_DYNAMICS, q, dq, tau)
 
@@ -181,7 +183,7 @@ class GeneratedModel(ABC):
     def kinetic_energy(self, q: Any, dq: Any) -> Any:
         """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape (...) [J]."""
         library = self.library(q, dq)
-        (q, rates), _ = self._states(Quantity.CORIOLIS, (q, dq), library.read)
+        (q, rates), _ = self._read_states(Quantity.CORIOLIS, (q, dq), library.read)
         q, rates = _in_common_type(library.xp, q, rates)
         M = self.mass_matrix(q)
         return 0.5 * (rates * (M * rates[..., None, :]).sum(-1)).sum(-1)
@@ -244,7 +246,7 @@ class GeneratedModel(ABC):
 
     def frame_pose(self, q: Any, frame: Frame = FLANGE) -> Any:
         """Return the poses in {S} of a frame (number or name), shape (..., 4, 4)."""
-        return self.evaluate(Quantity.FLANGE_POSE, q, frame=self._frame(frame))
+        return self.evaluate(Quantity.FLANGE_POSE, q, frame=self._checked_frame(frame))
 
     def flange_pose(self, q: Any) -> Any:
         """Return the flange's poses in {S}, shape (..., 4, 4)."""
@@ -255,11 +257,13 @@ class GeneratedModel(ABC):
     ) -> Any:
         """Return a frame's geometric Jacobians (v, omega) in `reference_frame`, (..., 6, n)."""
         axes = model.require_reference_frame(reference_frame)
-        return self.evaluate(Quantity.JACOBIAN, q, frame=self._frame(frame), reference_frame=axes)
+        return self.evaluate(
+            Quantity.JACOBIAN, q, frame=self._checked_frame(frame), reference_frame=axes
+        )
 
     def bias_acceleration(self, q: Any, dq: Any, frame: Frame = FLANGE) -> Any:
         """Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (..., 6) [m/s^2, rad/s^2]."""
-        return self.evaluate(Quantity.BIAS_ACCELERATION, q, dq, frame=self._frame(frame))
+        return self.evaluate(Quantity.BIAS_ACCELERATION, q, dq, frame=self._checked_frame(frame))
 
     def operational_space_inertia(self, q: Any, frame: Frame = FLANGE) -> Any:
         """
@@ -273,13 +277,15 @@ class GeneratedModel(ABC):
             If fewer than six joints move the frame.
 
         """
-        return self.evaluate(Quantity.OPERATIONAL_SPACE_INERTIA, q, frame=self._frame(frame))
+        return self.evaluate(
+            Quantity.OPERATIONAL_SPACE_INERTIA, q, frame=self._checked_frame(frame)
+        )
 
-    def _with_wrench(self, q: Any, wrench: Any) -> tuple[Any, Any]:
+    def _position_and_wrench_torque(self, q: Any, wrench: Any) -> tuple[Any, Any]:
         """Return positions, NaN where the wrench w is not finite, and J^T w, each (..., n)."""
         library = self.library(q, wrench)
-        (q,), _ = self._states(Quantity.FLANGE_POSE, (q,), library.read)
-        (forces,) = self._arrays({'wrench': wrench}, library.read).values()
+        (q,), _ = self._read_states(Quantity.FLANGE_POSE, (q,), library.read)
+        (forces,) = self._read_arrays({'wrench': wrench}, library.read).values()
         shape = tuple(forces.shape)
         if shape[-1:] != (6,):
             raise JointVectorError(

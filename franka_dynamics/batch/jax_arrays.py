@@ -17,9 +17,9 @@ from ..errors import require_extra
 with require_extra('JAX arrays need JAX 0.6.1 or newer', 'jax'):
     from jax.experimental.buffer_callback import buffer_callback
 
-_HOST = 1  # a CPU, of DLPack
+_DLPACK_CPU = 1  # a CPU, of DLPack
 xp = jnp
-PLAIN = None, ()  # all arguments are read
+KERNEL_TYPES = None, ()  # all arguments are read
 
 
 def read(values: Any) -> Any:
@@ -34,24 +34,26 @@ def evaluate(model: Any, key: Any, arrays: Sequence[Any], lead: tuple[int, ...])
     dtype = jnp.result_type(*arrays)
     kind = dtype if dtype == np.float32 else jnp.result_type(float)
     alike = (jnp.broadcast_to(array, (*lead, model.description.n)) for array in arrays)
-    return _differentiable(model, key)(*(array.astype(kind) for array in alike)).astype(dtype)
+    return _differentiable_function(model, key)(*(array.astype(kind) for array in alike)).astype(
+        dtype
+    )
 
 
 @functools.lru_cache(maxsize=64)
-def _differentiable(model: Any, key: Any) -> Callable[..., Any]:
+def _differentiable_function(model: Any, key: Any) -> Callable[..., Any]:
     """Return a quantity of arrays (..., n) as a function that JAX can differentiate once."""
 
     @jax.custom_jvp
     def function(*arrays: Any) -> Any:
         """Return the quantity at arrays (..., n)."""
-        return _computed(model, key, arrays)
+        return _compute(model, key, arrays)
 
     @function.defjvp
     def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
         """Return the quantity and its change along tangents, by the generated derivatives."""
         if key.derivatives:
             raise second_derivative_error('jax.numpy')
-        found = _differentiable(model, key._replace(derivatives=True))(*primals)
+        found = _differentiable_function(model, key._replace(derivatives=True))(*primals)
         letters = 'abc'[: found.ndim - primals[0].ndim]
         change = jnp.concatenate(tangents, axis=-1)
         return function(*primals), jnp.einsum(f'...{letters}k,...k->...{letters}', found, change)
@@ -59,7 +61,7 @@ def _differentiable(model: Any, key: Any) -> Callable[..., Any]:
     return function
 
 
-def _computed(model: Any, key: Any, arrays: Sequence[Any]) -> Any:
+def _compute(model: Any, key: Any, arrays: Sequence[Any]) -> Any:
     """Return a quantity at arrays (..., n) of one shape and type."""
     dtype, n = np.dtype(arrays[0].dtype), model.description.n
     shape, kernel_of = model.shape(key), functools.partial(model.kernel, key, dtype)
@@ -70,7 +72,7 @@ def _computed(model: Any, key: Any, arrays: Sequence[Any]) -> Any:
         """Compute the quantity where XLA calls back, in memory of the CPU or of a GPU."""
         kind, device = out.__dlpack_device__()
         states = math.prod(out.shape[: len(out.shape) - len(shape)])
-        if kind == _HOST:
+        if kind == _DLPACK_CPU:
             rows = [np.asarray(one).reshape(states, n) for one in buffers]
             kernel_of()(rows, model.threads, np.asarray(out).reshape(states, *shape))
         else:

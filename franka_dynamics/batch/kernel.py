@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.cuda import BLOCK, blocks_per_group, cuda_source, kernel_name
+from ..codegen.cuda import BLOCK_SIZE, blocks_per_group, cuda_source, kernel_name
 from ..codegen.equations import Equations
 from ..codegen.python_code import python_callable
 from ..codegen.vector_ir import vector_ir
@@ -33,10 +33,10 @@ else:
         llvm = None  # too old: its LLVM is from before opaque pointers
 
 MIN_STATES_PER_THREAD = 4000
-_STATES_PER_BLOCK = 4096  # states that NumPy works on at a time, so that they stay in the caches
+_NUMPY_BLOCK_STATES = 4096  # states that NumPy works on at a time, so that they stay in the caches
 
 # Computes the results of inputs (N, n) each into an output (N, *shape).
-_Fill = Callable[[Sequence[np.ndarray], np.ndarray], None]
+_StatesFunction = Callable[[Sequence[np.ndarray], np.ndarray], None]
 
 
 class Kernel:
@@ -50,7 +50,9 @@ class Kernel:
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
         self.shape, self._dtype = equations.shape, dtype
         self._threaded = llvm is not None
-        self._fill = _MachineCode(equations, dtype) if self._threaded else _numpy_code(equations)
+        self._compute = (
+            _MachineCode(equations, dtype) if self._threaded else _numpy_function(equations)
+        )
 
     def __call__(
         self, arrays: Sequence[np.ndarray], threads: int, out: np.ndarray | None = None
@@ -68,13 +70,13 @@ class Kernel:
         pieces = min(threads, states // MIN_STATES_PER_THREAD) if self._threaded else 1
         if pieces < 2:
             if out.size:
-                self._fill(arrays, out)
+                self._compute(arrays, out)
             return out
         size = -(-states // pieces)
 
         def fill(start: int) -> None:
             part = slice(start, start + size)
-            self._fill([array[part] for array in arrays], out[part])
+            self._compute([array[part] for array in arrays], out[part])
 
         others = [_executor().submit(fill, start) for start in range(size, states, size)]
         fill(0)
@@ -100,14 +102,14 @@ if hasattr(os, 'register_at_fork'):  # a forked process does not have its parent
     os.register_at_fork(after_in_child=_executor.cache_clear)
 
 
-def _numpy_code(equations: Equations) -> _Fill:
+def _numpy_function(equations: Equations) -> _StatesFunction:
     """Return a function that evaluates the equations in NumPy, at most 4,096 states at a time."""
     function, shape = python_callable(equations, np), equations.shape
 
     def fill(arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
         with np.errstate(all='ignore'):
-            for start in range(0, len(out), _STATES_PER_BLOCK):
-                part = slice(start, start + _STATES_PER_BLOCK)
+            for start in range(0, len(out), _NUMPY_BLOCK_STATES):
+                part = slice(start, start + _NUMPY_BLOCK_STATES)
                 columns = [np.ascontiguousarray(array[part].T) for array in arrays]
                 found = np.empty((*shape, len(out[part])), out.dtype)
                 function(*columns, found)
@@ -123,7 +125,9 @@ class _MachineCode:
 
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
         lanes = _vector_bits() // (8 * dtype.itemsize)
-        self._library, address = _linked(vector_ir(equations, lanes, single=dtype == np.float32))
+        self._library, address = _link_assembly(
+            vector_ir(equations, lanes, single=dtype == np.float32)
+        )
         inputs = len(equations.arrays)
         # Pointers, the bytes from one state to the next, and the number of states.
         kinds = ['char *'] * (inputs + 1) + ['int64_t'] * (inputs + 2)
@@ -150,7 +154,7 @@ def _vector_bits() -> int:
     return 256 if features.get('avx2') else 128
 
 
-def _linked(text: str) -> tuple[Any, int]:
+def _link_assembly(text: str) -> tuple[Any, int]:
     """Link LLVM assembly; return the owner of the machine code and the address of `run`."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -166,16 +170,16 @@ def _linked(text: str) -> tuple[Any, int]:
         return bytes(machine.emit_object(module))
 
     key = f'{text}{llvm.get_host_cpu_name()} {features}, LLVM {llvm.llvm_version_info}'
-    builder = llvm.JITLibraryBuilder().add_object_img(compiled_once(key, emitted))
+    builder = llvm.JITLibraryBuilder().add_object_img(cached_object_code(key, emitted))
     jit = llvm.create_lljit_compiler()
     library = builder.export_symbol('run').link(jit, 'equations')
     return (jit, library), library['run']
 
 
-_MAX_FILES = 1000  # the oldest are deleted; a kernel has 20 to 300 kB
+_MAX_CACHED_FILES = 1000  # the oldest are deleted; a kernel has 20 to 300 kB
 
 
-def compiled_once(key: str, compiled: Callable[[], bytes]) -> bytes:
+def cached_object_code(key: str, compiled: Callable[[], bytes]) -> bytes:
     """
     Return the object code that `compiled` makes, from the cache folder if it was made before.
 
@@ -193,7 +197,7 @@ def compiled_once(key: str, compiled: Callable[[], bytes]) -> bytes:
     with suppress(OSError):
         with atomic_write(path) as scratch:
             scratch.write_bytes(hashlib.sha256(code).digest() + code)
-        for old in sorted(folder.glob('*.o'), key=os.path.getmtime)[:-_MAX_FILES]:
+        for old in sorted(folder.glob('*.o'), key=os.path.getmtime)[:-_MAX_CACHED_FILES]:
             old.unlink()
     return code
 
@@ -226,8 +230,8 @@ class DeviceKernel:
 
         try:
             arch = f'sm_{core.Device(device).arch}'
-            with self._on_device():
-                code = compiled_once(f'{text}{arch}, cuda-core {core.__version__}', compiled)
+            with self._device_made_current():
+                code = cached_object_code(f'{text}{arch}, cuda-core {core.__version__}', compiled)
                 self._kernel = core.ObjectCode.from_cubin(code).get_kernel(kernel_name(equations))
         except Exception as error:  # of cuda-core or its bindings, also where no driver is found
             raise MissingDependencyError(
@@ -236,7 +240,7 @@ class DeviceKernel:
             ) from error
 
     @contextmanager
-    def _on_device(self) -> Iterator[None]:
+    def _device_made_current(self) -> Iterator[None]:
         """Make the kernel's GPU the current one of this thread."""
         before = self._core.Device()
         self._core.Device(self._device).set_current()
@@ -267,8 +271,8 @@ class DeviceKernel:
         """
         if states:
             inputs = [number for at, step in places for number in (at, np.int64(step))]
-            blocks = self._blocks * -(-states // BLOCK)
-            config = self._core.LaunchConfig(grid=blocks, block=BLOCK)
+            blocks = self._blocks * -(-states // BLOCK_SIZE)
+            config = self._core.LaunchConfig(grid=blocks, block=BLOCK_SIZE)
             arguments = (np.int64(states), *inputs, out)
-            with self._on_device():
+            with self._device_made_current():
                 self._core.launch(self._stream(stream), config, self._kernel, *arguments)

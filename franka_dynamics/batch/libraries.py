@@ -10,14 +10,18 @@ from typing import Any, Protocol
 from . import numpy_arrays
 from ..errors import JointVectorError
 
-_CUDA_DEVICES = (2, 13)  # of DLPack: device and managed memory
+_DLPACK_CUDA_DEVICE_TYPES = (2, 13)  # of DLPack: device and managed memory
 
 
 class ArrayLibrary(Protocol):
-    """The module of a library `xp`; PLAIN: type and precisions of arrays that need no `read`."""
+    """
+    What the modules numpy_arrays, torch_arrays, jax_arrays and cupy_arrays of this package define.
+
+    `xp` is the array library's own module.
+    """
 
     xp: Any
-    PLAIN: tuple[Any, Any]
+    KERNEL_TYPES: tuple[Any, Any]
 
     def read(self, values: Any) -> Any:
         """Return an argument as an array; TypeError or ValueError if it is none."""
@@ -31,11 +35,11 @@ def library_of(given: Sequence[Any]) -> ArrayLibrary:
     for name, kind in (('torch', 'Tensor'), ('jax', 'Array')):
         known = getattr(sys.modules.get(name), kind, ())
         if any(isinstance(one, known) for one in given):
-            return _module(name)
-    return _module('cupy') if any(map(is_on_gpu, given)) else numpy_arrays
+            return _library_module(name)
+    return _library_module('cupy') if any(map(is_on_gpu, given)) else numpy_arrays
 
 
-def _module(name: str) -> Any:
+def _library_module(name: str) -> Any:
     """Return the module of this package for an array library."""
     return import_module(f'.{name}_arrays', __package__)
 
@@ -43,11 +47,11 @@ def _module(name: str) -> Any:
 def is_on_gpu(values: object) -> bool:
     """Return whether an object of any library shares memory of an NVIDIA GPU."""
     device = getattr(values, '__dlpack_device__', None)
-    on_gpu = device is not None and device()[0] in _CUDA_DEVICES
+    on_gpu = device is not None and device()[0] in _DLPACK_CUDA_DEVICE_TYPES
     return on_gpu or hasattr(values, '__cuda_array_interface__')
 
 
-def is_plain(given: Sequence[Any], n: int, kind: Any, precisions: Container[Any]) -> bool:
+def are_kernel_inputs(given: Sequence[Any], n: int, kind: Any, precisions: Container[Any]) -> bool:
     """Return whether all are arrays (N, n) of a kind, and of one of some precisions."""
     first = given[0]
     if type(first) is not kind or first.dtype not in precisions:

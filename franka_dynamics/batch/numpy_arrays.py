@@ -11,9 +11,9 @@ import numpy as np
 
 from ..typing import Array
 
-_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 xp = np
-PLAIN: tuple[Any, Any] = np.ndarray, (_DOUBLE, _SINGLE)
+KERNEL_TYPES: tuple[Any, Any] = np.ndarray, (_FLOAT64, _FLOAT32)
 
 
 def read(values: Any) -> np.ndarray:
@@ -25,7 +25,7 @@ def read(values: Any) -> np.ndarray:
 
 def evaluate(model: Any, key: Any, arrays: Sequence[np.ndarray], lead: tuple[int, ...]) -> Array:
     """Return a quantity of a model at arrays of real numbers with leading axes `lead`."""
-    dtype = _SINGLE if all(array.dtype == _SINGLE for array in arrays) else _DOUBLE
+    dtype = _FLOAT32 if all(array.dtype == _FLOAT32 for array in arrays) else _FLOAT64
     n = model.description.n
     alike = (np.broadcast_to(one, (*lead, n)).reshape(-1, n) for one in arrays)
     rows = [one.astype(dtype, copy=False) for one in alike]

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch.autograd import forward_ad
 
-from .libraries import is_plain, second_derivative_error
+from .libraries import are_kernel_inputs, second_derivative_error
 from ..errors import JointVectorError
 
 # Autograd's nodes take longer than a kernel; without gradients they are left out, unless
@@ -19,7 +19,7 @@ from ..errors import JointVectorError
 _is_transforming = getattr(torch._C, '_are_functorch_transforms_active', lambda: True)
 _PRECISIONS = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
 xp = torch
-PLAIN = torch.Tensor, _PRECISIONS
+KERNEL_TYPES = torch.Tensor, _PRECISIONS
 
 
 def read(values: Any) -> Any:
@@ -54,8 +54,8 @@ def evaluate(model: Any, key: Any, tensors: Sequence[Any], lead: Sequence[int]) 
         tensors = torch.broadcast_tensors(*tensors)
     backward = torch.is_grad_enabled() and any(one.requires_grad for one in tensors)
     if backward or _is_transforming() or any(map(_has_tangent, tensors)):
-        return _Quantity.apply(model, key, *tensors)
-    return _computed(model, key, tensors)
+        return _QuantityFunction.apply(model, key, *tensors)
+    return _compute(model, key, tensors)
 
 
 def _has_tangent(tensor: Any) -> bool:
@@ -76,19 +76,19 @@ def _gpu_number(device: Any) -> int | None:
     return number
 
 
-def _computed(model: Any, key: Any, tensors: Sequence[Any]) -> Any:
+def _compute(model: Any, key: Any, tensors: Sequence[Any]) -> Any:
     """Return a quantity at tensors (..., n) of one shape."""
-    if is_plain(tensors, n := model.description.n, *PLAIN):
-        return _computed_rows(model, key, tensors)
+    if are_kernel_inputs(tensors, n := model.description.n, *KERNEL_TYPES):
+        return _compute_rows(model, key, tensors)
     dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
     kind = dtype if dtype in _PRECISIONS else torch.float64
     lead = tensors[0].shape[:-1]
     rows = [tensor.to(kind).reshape(math.prod(lead), n) for tensor in tensors]
-    found = _computed_rows(model, key, rows)
+    found = _compute_rows(model, key, rows)
     return found.reshape(*lead, *found.shape[1:]).to(dtype)
 
 
-def _computed_rows(model: Any, key: Any, rows: Sequence[Any]) -> Any:
+def _compute_rows(model: Any, key: Any, rows: Sequence[Any]) -> Any:
     """Return a quantity at tensors (N, n) of one type."""
     device, dtype, states = rows[0].device, rows[0].dtype, len(rows[0])
     rows = [row.detach().resolve_neg() for row in rows]  # signs that are only noted, as of .imag
@@ -105,13 +105,13 @@ def _computed_rows(model: Any, key: Any, rows: Sequence[Any]) -> Any:
     return found
 
 
-class _Quantity(torch.autograd.Function):
+class _QuantityFunction(torch.autograd.Function):
     """A node of PyTorch's autograd graph: a quantity, or its first derivatives."""
 
     @staticmethod
     def forward(model: Any, key: Any, *tensors: Any) -> Any:
         """Return the quantity `key` of `model` at the tensors."""
-        return _computed(model, key, tensors)
+        return _compute(model, key, tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -124,14 +124,14 @@ class _Quantity(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
         """Return the gradients by the inputs from the gradient by the result."""
-        derivatives, lead = _differentiated(ctx)
+        derivatives, lead = _derivatives_and_leading_axes(ctx)
         found = grad.reshape(*lead, 1, math.prod(ctx.shape)) @ derivatives
         return (None, None, *found.squeeze(-2).split(ctx.saved_tensors[0].shape[-1], -1))
 
     @staticmethod
     def jvp(ctx: Any, _model: None, _key: None, *tangents: Any) -> Any:
         """Return the change of the result along tangents of the inputs."""
-        derivatives, lead = _differentiated(ctx)
+        derivatives, lead = _derivatives_and_leading_axes(ctx)
         change = [
             torch.zeros_like(tensor) if tangent is None else tangent
             for tensor, tangent in zip(ctx.saved_tensors, tangents)
@@ -149,14 +149,14 @@ class _Quantity(torch.autograd.Function):
             else tensor.movedim(dim, 0)
             for tensor, dim in zip(tensors, in_dims[2:])
         ]
-        return _Quantity.apply(model, key, *stacked), 0
+        return _QuantityFunction.apply(model, key, *stacked), 0
 
 
-def _differentiated(ctx: Any) -> tuple[Any, Any]:
+def _derivatives_and_leading_axes(ctx: Any) -> tuple[Any, Any]:
     """Return a node's derivatives, (..., size of the quantity, inputs), and its leading axes."""
     if ctx.key.derivatives:
         raise second_derivative_error('torch')
     tensors = ctx.saved_tensors
-    derivatives = _Quantity.apply(ctx.model, ctx.key._replace(derivatives=True), *tensors)
+    derivatives = _QuantityFunction.apply(ctx.model, ctx.key._replace(derivatives=True), *tensors)
     lead = tensors[0].shape[:-1]
     return derivatives.reshape(*lead, math.prod(ctx.shape), derivatives.shape[-1]), lead

@@ -63,13 +63,13 @@ class TracedModel(GeneratedModel):
 
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
         """Return a quantity at states (..., n); `options` as in `GeneratedModel.evaluate`."""
-        key = self._key(quantity, given, options)
+        key = self._key_of(quantity, given, options)
         if key not in self._functions:
             equations = key.equations(self.description, self._gravity)
             self._functions[key] = python_callable(equations, self.xp), equations.shape
         function, shape = self._functions[key]
         n = self.description.n
-        arrays, _ = self._states(key.quantity, given, self.read)
+        arrays, _ = self._read_states(key.quantity, given, self.read)
         states = [[array[..., k] for k in range(n)] for array in arrays]
         # Added to every result: NaN for a state that is not finite, else zero.
         zero = 0.0 * sum(values for each in states for values in each)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
-from ._command import is_given
+from ._command import was_typed
 from ..errors import RecordingError
 from ..names import AS_LISTED, NO_HAND
 from ..recordings.options import HEADER_STAMP
@@ -47,7 +47,7 @@ class ArmChoice:
 
         return None if self.payload is None else read_payload(self.payload)
 
-    def load_each(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
+    def load_combinations(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
         """Load the arm with each combination of an inertial set and a hand."""
         pairs = [(one, hand) for one in sets for hand in hands]
         each = [replace(self, inertial_set=one, hand=hand) for one, hand in pairs]
@@ -83,7 +83,7 @@ class ArmChoice:
         return {name: value for name, value in given.items() if value}
 
 
-def with_sets_and_hands(
+def load_sets_and_hands(
     arm: ArmChoice, sets: Sequence[str] = (), hands: Sequence[str] = ()
 ) -> list[ArmDescription]:
     """Load the arm with every combination of inertial sets and hands; by default all sets."""
@@ -92,10 +92,12 @@ def with_sets_and_hands(
 
     sets = sets or available_sets(arm.arm)
     if hands:
-        return arm.load_each(sets, hands)
+        return arm.load_combinations(sets, hands)
     # Not the older descriptions of the hand: the heavier ones would take the place of a load.
-    hands = (_FRANKA_HAND,) if is_franka(arm.load_each(sets[:1], (AS_LISTED,))[0].name) else ()
-    return arm.load_each(sets, (AS_LISTED, NO_HAND, *hands))
+    hands = (
+        (_FRANKA_HAND,) if is_franka(arm.load_combinations(sets[:1], (AS_LISTED,))[0].name) else ()
+    )
+    return arm.load_combinations(sets, (AS_LISTED, NO_HAND, *hands))
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class BagReader:
     topic: str | None = None
     stamps: str = HEADER_STAMP
 
-    def arm_of(self, bag: str, arm: ArmChoice) -> ArmChoice:
+    def arm_in_bag(self, bag: str, arm: ArmChoice) -> ArmChoice:
         """
         Return `arm` or, unless --arm is given, the one shipped arm whose joints a bag has.
 
@@ -123,10 +125,10 @@ class BagReader:
             raise RecordingError(f'{bag} is an arm, not a bag; write --arm {bag}.')
         present = joint_names_in_bag(Path(bag), self.topic)
         found = arms_with_joints(present, prefix=arm.prefix or None)
-        if not found or (is_given('arm') and arms_with_joints(present, arm.load(), '')):
+        if not found or (was_typed('arm') and arms_with_joints(present, arm.load(), '')):
             return arm
         names, first = ' and '.join(one.joints[0] for one in found), found[0]
-        if is_given('arm'):
+        if was_typed('arm'):
             fix = f'not of {arm.arm}; give --arm {first.name}, or leave --arm out'
             raise RecordingError(f'{bag} has the joints of {first.name} ({names}, ...), {fix}.')
         if len(found) > 1:

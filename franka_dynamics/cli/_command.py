@@ -204,7 +204,7 @@ def choice_or_flag(name: str, help: str, choices: tuple[str, ...]) -> Any:
     )
 
 
-def is_given(name: str) -> bool:
+def was_typed(name: str) -> bool:
     """Return whether a parameter was given on the command line of the running command."""
     context = click.get_current_context(silent=True)
     source = context and context.get_parameter_source(name)
@@ -224,18 +224,20 @@ def forbid_with(use: str, *names: str) -> None:
 
     `use` is the option or input with which they have no effect, and the reason.
     """
-    for name in filter(is_given, names):
-        raise click.UsageError(f'{_flag(name)} has no meaning with {use}. Leave one of them out.')
+    for name in filter(was_typed, names):
+        raise click.UsageError(
+            f'{_option_name(name)} has no meaning with {use}. Leave one of them out.'
+        )
 
 
 def require_with(needed: str, *names: str) -> None:
     """Raise click.UsageError, asking for `needed`, if one of the named options was given."""
-    for name in filter(is_given, names):
-        flag = _flag(name)
+    for name in filter(was_typed, names):
+        flag = _option_name(name)
         raise click.UsageError(f'{flag} needs {needed}; add it, or leave {flag} out.')
 
 
-def _flag(name: str) -> str:
+def _option_name(name: str) -> str:
     """Return a parameter of the running command as users write it."""
     params = click.get_current_context().command.params
     param = next((one for one in params if one.name == name), None)

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ._command import STDOUT_PATH
 from ..files import write_text
 
-_STYLES = {
+_LABEL_STYLES = {
     'warning': 'yellow',
     'error': 'red',
     'pass': 'green',
@@ -75,7 +75,7 @@ def say(text: object, label: str = '', style: str = '') -> None:
     """
     console = make_console()
     if label:
-        console.print(f'{label}: ', style=_STYLES.get(label), end='')
+        console.print(f'{label}: ', style=_LABEL_STYLES.get(label), end='')
     console.print(f'{text}', style=style or None, soft_wrap=True)
 
 

@@ -30,8 +30,8 @@ from ..recordings.options import HEADER_STAMP, SignalOptions, STAMP_KINDS
 from ..ros import COMMAND_TOPIC
 
 _EARTH_GRAVITY_RANGE = 9.75, 9.85  # [m/s^2], rounded outwards
-_PICTURES = ('.png', '.svg', '.pdf')
-VECTOR = CommaList('X,Y,Z', Number(), 3)
+_PICTURE_SUFFIXES = ('.png', '.svg', '.pdf')
+VECTOR_TYPE = CommaList('X,Y,Z', Number(), 3)
 # Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
 MASS_OPTIONS = ('hand', 'inertial_set', 'payload')
 # Frames of --mount in the flange frame: offset along z [m] and rotation about z [rad].
@@ -67,7 +67,9 @@ def options_as(name: str, cls: type, *options: Callable[[Any], Any]) -> Callable
     return decorate
 
 
-def _with_remark(_context: Any, _parameter: Any, gravity: tuple[float, ...]) -> tuple[float, ...]:
+def _gravity_with_note(
+    _context: Any, _parameter: Any, gravity: tuple[float, ...]
+) -> tuple[float, ...]:
     """Return gravity; print a note if it points up or differs in strength from the Earth's."""
     note, strength = '', math.hypot(*gravity)
     if gravity[2] > 0.0:
@@ -79,9 +81,13 @@ def _with_remark(_context: Any, _parameter: Any, gravity: tuple[float, ...]) -> 
     return gravity
 
 
-_EARTH_TEXT = ','.join(f'{one:g}' for one in GRAVITY)
+_EARTH_GRAVITY_TEXT = ','.join(f'{one:g}' for one in GRAVITY)
 gravity_option = option(
-    '--gravity', 'in the space frame [m/s^2]', VECTOR, default=_EARTH_TEXT, callback=_with_remark
+    '--gravity',
+    'in the space frame [m/s^2]',
+    VECTOR_TYPE,
+    default=_EARTH_GRAVITY_TEXT,
+    callback=_gravity_with_note,
 )
 effort_scale_option = option(
     '--effort-scale --torque-constant',
@@ -91,15 +97,17 @@ effort_scale_option = option(
 )
 
 
-def picture_file(text: str) -> Path:
+def picture_path(text: str) -> Path:
     """Return a path for a picture; raise OutputError unless it ends in .png, .svg or .pdf."""
     path = writable_file(text)
-    if path.suffix.lower() not in _PICTURES:
-        raise OutputError(f'{path} is no picture; the name must end in {", ".join(_PICTURES)}.')
+    if path.suffix.lower() not in _PICTURE_SUFFIXES:
+        raise OutputError(
+            f'{path} is no picture; the name must end in {", ".join(_PICTURE_SUFFIXES)}.'
+        )
     return path
 
 
-def new_bag(text: str) -> Path:
+def new_bag_path(text: str) -> Path:
     """Return a path for a new bag; raise OutputError if it exists or cannot be written."""
     path = writable_folder(text)
     if path.exists():
@@ -107,7 +115,7 @@ def new_bag(text: str) -> Path:
     return path
 
 
-def new_file(text: str) -> Path:
+def new_file_path(text: str) -> Path:
     """Return a path for a new file; raise OutputError if it exists or cannot be written."""
     path = writable_file(text)
     if path.exists():
@@ -115,7 +123,7 @@ def new_file(text: str) -> Path:
     return path
 
 
-def _json_file(text: str) -> Path:
+def _json_path(text: str) -> Path:
     """Return the path of --json, which is - for standard output."""
     return STDOUT_PATH if text == f'{STDOUT_PATH}' else writable_file(text)
 
@@ -123,14 +131,14 @@ def _json_file(text: str) -> Path:
 # Types of options for outputs.
 OUTPUT_FILE = OutputPath(writable_file)
 OUTPUT_FOLDER = OutputPath(writable_folder)
-OUTPUT_PICTURE = OutputPath(picture_file)
-NEW_BAG = OutputPath(new_bag)
-NEW_FILE = OutputPath(new_file)
+OUTPUT_PICTURE = OutputPath(picture_path)
+NEW_BAG = OutputPath(new_bag_path)
+NEW_FILE = OutputPath(new_file_path)
 # Without a path the command prints JSON instead of text; see `_console.make_console`.
 json_option = option(
     '--json',
     'all figures as JSON, in this file or in place of text',
-    OutputPath(_json_file),
+    OutputPath(_json_path),
     metavar='[PATH]',
     is_flag=False,
     flag_value=f'{STDOUT_PATH}',
@@ -144,7 +152,7 @@ def require_not_existing(output: Path | None, force: bool) -> None:
         raise OutputError(f'{output} exists; choose another name, or add --force.')
 
 
-def _ros_name(_context: Any, _parameter: Any, name: str | None) -> str | None:
+def _validate_ros_name(_context: Any, _parameter: Any, name: str | None) -> str | None:
     """Return the name; raise click.BadParameter if ROS would refuse it."""
     if name and not re.fullmatch(r'[~/]?/?([A-Za-z_]\w*/)*[A-Za-z_]\w*', name, re.ASCII):
         raise click.BadParameter(f'{name!r} is no ROS name: letters, digits, _, / between them')
@@ -153,7 +161,7 @@ def _ros_name(_context: Any, _parameter: Any, name: str | None) -> str | None:
 
 def ros_name_option(name: str, help: str, default: str | None) -> Any:
     """Return a decorator that adds an option whose value is the name of a ROS topic or node."""
-    return option(name, help, default=default, metavar='NAME', callback=_ros_name)
+    return option(name, help, default=default, metavar='NAME', callback=_validate_ros_name)
 
 
 node_option = ros_name_option('--node', 'the node, with its namespace', 'feedforward')
@@ -184,39 +192,49 @@ payload_file_options = with_options(
 )
 
 
-ARM = ShippedOrPath('arms')
-_ARM = option(
-    '--arm', 'shipped, an arm file, a URDF, a xacro with NAME:=VALUE', ARM, default='fr3'
+ARM_TYPE = ShippedOrPath('arms')
+_arm_option = option(
+    '--arm', 'shipped, an arm file, a URDF, a xacro with NAME:=VALUE', ARM_TYPE, default='fr3'
 )
-_PAYLOAD = option(
+_payload_option = option(
     '--payload',
     "load on the flange: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml or Desk's .json file",
     click.Path(),
 )
-_JOINTS, _HELD = CommaList('JOINT,...'), CommaList('JOINT=POSITION,...', JointPosition())
+_JOINTS_TYPE, _HELD_TYPE = CommaList('JOINT,...'), CommaList('JOINT=POSITION,...', JointPosition())
 joints_option = option(
-    '--joints', "a URDF's joints, base to tip (default: the only chain)", _JOINTS
+    '--joints', "a URDF's joints, base to tip (default: the only chain)", _JOINTS_TYPE
 )
 hold_option = option(
-    '--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD, 'held'
+    '--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD_TYPE, 'held'
 )
-_CHAIN = with_options(_ARM, joints_option, hold_option, takes_xacro_arguments)
-named_arm_options = options_as('arm', ArmChoice, _CHAIN, _PAYLOAD)
-_HAND = option(
+_chain_options = with_options(_arm_option, joints_option, hold_option, takes_xacro_arguments)
+named_arm_options = options_as('arm', ArmChoice, _chain_options, _payload_option)
+_hand_option = option(
     '--hand',
     "shipped, a file, Desk's .json, none",
     ShippedOrPath('hands'),
     default=AS_LISTED,
     show_default="the arm's own; of sim and demo franka_hand",
 )
-_SET = option('--set', "one of the arm's inertial sets (default: its own)", dest='inertial_set')
-_ARM_WITH_SETS = option('--arm', 'shipped, or an arm file', ARM, default='fr3')
-set_options = options_as('arm', ArmChoice, _ARM_WITH_SETS, _HAND, _SET, _PAYLOAD)
-arm_options = options_as('arm', ArmChoice, _CHAIN, _HAND, _SET, _PAYLOAD)
+_set_option = option(
+    '--set', "one of the arm's inertial sets (default: its own)", dest='inertial_set'
+)
+_arm_with_sets_option = option('--arm', 'shipped, or an arm file', ARM_TYPE, default='fr3')
+set_options = options_as(
+    'arm', ArmChoice, _arm_with_sets_option, _hand_option, _set_option, _payload_option
+)
+arm_options = options_as(
+    'arm', ArmChoice, _chain_options, _hand_option, _set_option, _payload_option
+)
 _NAMES = CommaList('NAME,...')
 joint_names_option = option('--joint-names', "the joints' names in the bag, base to tip", _NAMES)
-_TOPIC = ros_name_option('--topic', 'of joint states (default: /joint_states or the only)', None)
-bag_options = options_as('reader', BagReader, arm_prefix_option(), joint_names_option, _TOPIC)
+_topic_option = ros_name_option(
+    '--topic', 'of joint states (default: /joint_states or the only)', None
+)
+bag_options = options_as(
+    'reader', BagReader, arm_prefix_option(), joint_names_option, _topic_option
+)
 stamps_option = option(
     '--stamps', "the messages' own, or the recorder's", STAMP_KINDS, default=HEADER_STAMP
 )

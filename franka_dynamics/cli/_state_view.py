@@ -13,8 +13,8 @@ from rich.text import Text
 
 from ..ros.status import DiagnosticSubject, Key, NodeSnapshot, PERCENTILES, TORQUE_TERMS
 
-_COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
-_HIGH_RATIO, _MAX_RATIO = 0.8, 1.0  # of torque to its limit: yellow, red
+_LEVEL_COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
+_HIGH_TORQUE_RATIO, _MAX_TORQUE_RATIO = 0.8, 1.0  # of torque to its limit: yellow, red
 _MAX_AGE_MS = 100.0  # older stamps come from a simulation slower than the clock
 _MIN_OTHER_CLOCK_AGE_MS = 3.6e6  # stamps that far off are simulated time
 
@@ -28,10 +28,10 @@ def state_view(nodes: Sequence[NodeSnapshot], now: float) -> RenderableType:
     if not nodes:
         return Text('waiting for diagnostics of a feedforward node ...', style='dim')
     ordered = sorted(nodes, key=lambda node: node.name)
-    return Group(*(_panel(node, now) for node in ordered))
+    return Group(*(_node_panel(node, now) for node in ordered))
 
 
-def _panel(node: NodeSnapshot, now: float) -> Panel:
+def _node_panel(node: NodeSnapshot, now: float) -> Panel:
     """Return a panel with a node's statuses, rates, latency and torques; dim if it is silent."""
     table = Table.grid(padding=(0, 2))
     for column in range(3):
@@ -40,36 +40,42 @@ def _panel(node: NodeSnapshot, now: float) -> Panel:
     parts: list[Any] = [Text(f'OK: {", ".join(good)}', style='green')] if good else []
     for subject, status in node.statuses.items():
         if subject not in good:
-            level = Text(status.level, style=_COLORS.get(status.level, ''))
+            level = Text(status.level, style=_LEVEL_COLORS.get(status.level, ''))
             table.add_row(level, subject, Text(status.message))
     parts.append(table)
     if node.is_feedforward_node:
         states, command = DiagnosticSubject.JOINT_STATES, DiagnosticSubject.COMMAND
         rate, age = (node.number(states, key) for key in (Key.RATE, Key.AGE))
         p50, p99 = (node.number(command, Key.LATENCY.format(name)) for name in PERCENTILES)
-        commands = _number(node.number(command, Key.RATE))
-        line = f'states {_number(rate)} Hz, {_age(age)}   commands {commands} Hz   latency '
-        line += f'p50 {_number(p50)} us, p99 {_number(p99)} us'
-        parts += [Text(line, style='bold'), _torques(node)]
+        commands = _number_text(node.number(command, Key.RATE))
+        line = (
+            f'states {_number_text(rate)} Hz, {_age_text(age)}   commands {commands} Hz   latency '
+        )
+        line += f'p50 {_number_text(p50)} us, p99 {_number_text(p99)} us'
+        parts += [Text(line, style='bold'), _torque_table(node)]
     silent = f' (silent for {now - node.updated:.0f} s)' if node.is_silent(now) else ''
     dim, red = ('dim', 'red') if silent else ('', '')
     title = f'{node.name}{silent}'
     return Panel(Group(*parts), title=title, title_align='left', style=dim, border_style=red)
 
 
-def _age(age: float) -> str:
+def _age_text(age: float) -> str:
     """Return how old states are [ms], or by how much their stamps are behind the clock."""
     if abs(age) >= _MIN_OTHER_CLOCK_AGE_MS:
         return 'simulated time'
-    return f'stamps {1e-3 * age:.1f} s late' if age > _MAX_AGE_MS else f'{_number(age, 1)} ms old'
+    return (
+        f'stamps {1e-3 * age:.1f} s late'
+        if age > _MAX_AGE_MS
+        else f'{_number_text(age, 1)} ms old'
+    )
 
 
-def _number(value: float, digits: int = 0) -> str:
+def _number_text(value: float, digits: int = 0) -> str:
     """Return a number as text with `digits` decimals, or - if it is not finite."""
     return f'{value:.{digits}f}' if math.isfinite(value) else '-'
 
 
-def _torques(node: NodeSnapshot) -> Table:
+def _torque_table(node: NodeSnapshot) -> Table:
     """Return a table of torques by joint and term, coloured from 80 % of the joint's limit."""
     terms = [term for term in TORQUE_TERMS if term in node.torques]
     caption = 'torques [N m]' if terms else 'no torque message has arrived yet'
@@ -82,13 +88,15 @@ def _torques(node: NodeSnapshot) -> Table:
         table.add_column(heading, justify='right', no_wrap=True)
     torques = [dict(zip(node.torques[term].name, node.torques[term].effort)) for term in terms]
     for joint, limit in node.torque_limits.items():
-        shown = (_torque(of.get(joint, math.nan), limit) for of in torques)
+        shown = (_torque_text(of.get(joint, math.nan), limit) for of in torques)
         table.add_row(joint.removeprefix(common), f'{limit:g}', *shown)
     return table
 
 
-def _torque(torque: float, limit: float) -> Text:
+def _torque_text(torque: float, limit: float) -> Text:
     """Return a torque [N m], yellow from 80 % of its limit, red from the limit on."""
     share = abs(torque) / limit if limit > 0.0 else 0.0
-    style = 'red' if share >= _MAX_RATIO else 'yellow' if share >= _HIGH_RATIO else ''
-    return Text(_number(torque, 2), style=style)
+    style = (
+        'red' if share >= _MAX_TORQUE_RATIO else 'yellow' if share >= _HIGH_TORQUE_RATIO else ''
+    )
+    return Text(_number_text(torque, 2), style=style)

@@ -17,7 +17,7 @@ def arm() -> None:
 
 
 @arm.command()
-@click.argument('positional', type=shared.ARM, required=False, metavar='[ARM]')
+@click.argument('positional', type=shared.ARM_TYPE, required=False, metavar='[ARM]')
 @option('--q', 'show inertias in the space frame at this pose', CommaList('zero|home|Q1,...'))
 @choice_or_flag('--base-parameters', 'print the base parameters', GRAVITY_DIRECTIONS)
 @choice_or_flag('--symbolic', 'print the base parameters in symbols', ('text', 'latex'))

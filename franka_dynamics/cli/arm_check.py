@@ -40,7 +40,7 @@ PASS, MISMATCH, NOT_PHYSICAL, NOT_READ = 'pass', 'MISMATCH', 'not physical', 'er
 
 
 @dataclass
-class Answer:
+class CheckResult:
     """
     Result of a check: its sentence, whether formulations differ, and data for JSON.
 
@@ -85,12 +85,12 @@ def check(arm: ArmChoice, options: Options) -> int:
     if options.arms:
         forbid_with(f'{options.arms[0]}, which is checked', 'arm')
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
-    files = [file for one in options.arms for file in _files_of(one)]
+    files = [file for one in options.arms for file in _model_files_in(one)]
     alone = not options.arms or files == [options.arms[0]]
     found = dict[str, dict[str, Any]]()
     for file in [arm.arm] if not options.arms else files:
         try:
-            answer = _answer_for(replace(arm, arm=file), options)
+            answer = _check_arm(replace(arm, arm=file), options)
         except FrankaDynamicsError as error:
             if alone:
                 raise
@@ -111,7 +111,7 @@ def check(arm: ArmChoice, options: Options) -> int:
     return FrankaDynamicsError.status if counts[NOT_READ] else int(counts.total() > counts[PASS])
 
 
-def _files_of(path: str) -> list[str]:
+def _model_files_in(path: str) -> list[str]:
     """Return the URDF, xacro and MJCF files below a folder, or the path itself if it is none."""
     if not Path(path).is_dir():
         return [path]
@@ -123,14 +123,14 @@ def _files_of(path: str) -> list[str]:
     ]
 
 
-def _answer_for(arm: ArmChoice, options: Options) -> Answer:
+def _check_arm(arm: ArmChoice, options: Options) -> CheckResult:
     """Return the result of comparing an arm's formulations with each other and its file."""
     description = arm.load()
     with make_console(stderr=True).status('comparing ...'):
         result = compare_formulations(description, gravity=options.gravity, count=options.states)
     sentence = f'{arm.title(description)}: {report.crosscheck_sentence(result)}'
     data = {**to_json_types(result), 'consistency': report.link_consistency(description)}
-    answer = Answer(sentence, not result.passed, data, [*result.findings])
+    answer = CheckResult(sentence, not result.passed, data, [*result.findings])
     shown = set[str]()
     if is_robot_model(arm.arm):
         assert description.urdf is not None
@@ -151,7 +151,7 @@ def _answer_for(arm: ArmChoice, options: Options) -> Answer:
     return answer
 
 
-def _add_doubts(answer: Answer, document: UrdfDocument, source: str) -> set[str]:
+def _add_doubts(answer: CheckResult, document: UrdfDocument, source: str) -> set[str]:
     """
     Add to an answer what is doubtful about the numbers of a file, by its meshes if they are read.
 

@@ -48,7 +48,7 @@ def import_(options: Options) -> int:
     say_each(arm.notes, 'note')
     plain = arm.with_joint_names([one.removeprefix(options.prefix) for one in arm.joint_names])
     content = arm_file_text(plain, source=f'imported from {Path(options.urdf).name}')
-    found = compare_with_urdf(_read_again(content, arm))
+    found = compare_with_urdf(_reloaded_arm(content, arm))
     passed = all(one.passed for one in found)
     if passed or options.anyway:
         write_text(options.output, content)
@@ -65,7 +65,7 @@ def import_(options: Options) -> int:
     return 0 if passed else 1
 
 
-def _read_again(content: str, arm: ArmDescription) -> ArmDescription:
+def _reloaded_arm(content: str, arm: ArmDescription) -> ArmDescription:
     """Return the arm that users will load from the arm file's text, to be compared."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / 'arm.yaml'

@@ -27,7 +27,7 @@ _FULL_TURN_RAD = 2.0 * np.pi  # [rad]; beyond it a position is taken for degrees
 # Largest rounding error that regrouping may cause in an entry of a regressor whose columns have
 # unit length.
 _MAX_REGROUPING_ERROR = 1e-9
-_GRAVITY = dict(zip(GRAVITY_DIRECTIONS, ([GRAVITY], GRAVITY_BASIS_M_S2, [NO_GRAVITY])))
+_GRAVITY_VECTORS = dict(zip(GRAVITY_DIRECTIONS, ([GRAVITY], GRAVITY_BASIS_M_S2, [NO_GRAVITY])))
 
 
 def run(arm: ArmChoice, options: Options) -> int:
@@ -42,7 +42,7 @@ def run(arm: ArmChoice, options: Options) -> int:
             return _print_symbolic(arm, direction, options.symbolic)
         return _print_base_parameters(arm, direction, options.json)
     description = arm.load()
-    pose = _pose(description, options.q) if options.q else None
+    pose = _pose_from_words(description, options.q) if options.q else None
     rows = report.inertia_rows(description, pose)
     data = {
         'arm': description,
@@ -66,7 +66,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     return 0
 
 
-def _pose(description: ArmDescription, words: Sequence[str]) -> Array:
+def _pose_from_words(description: ArmDescription, words: Sequence[str]) -> Array:
     """Return the joint positions (n,) [rad, m] given by --q: zero, home or numbers."""
     if words == ('zero',):
         return np.zeros(description.n)
@@ -105,7 +105,7 @@ def _print_symbolic(choice: ArmChoice, gravity: str, form: str) -> int:
             "equivalent modified rows, whose z axes are the joints' axes.",
             file=sys.stderr,
         )
-    symbols = symbolic_base_parameters(modified, np.array(_GRAVITY[gravity]))
+    symbols = symbolic_base_parameters(modified, np.array(_GRAVITY_VECTORS[gravity]))
     sys.stdout.write(getattr(symbols, f'as_{form}')())
     return 0
 
@@ -113,7 +113,7 @@ def _print_symbolic(choice: ArmChoice, gravity: str, form: str) -> int:
 def _print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) -> int:
     """Print an arm's base parameters; return 1 if torques at random states contradict them."""
     arm = choice.load()
-    parameters = base_parameters(arm, np.array(_GRAVITY[gravity]))
+    parameters = base_parameters(arm, np.array(_GRAVITY_VECTORS[gravity]))
     rank, lost = parameters.check_at_random_states()
     title = f'{choice.title(arm)}: base parameters, gravity {gravity}'
     show(report.base_parameter_table(parameters, title))

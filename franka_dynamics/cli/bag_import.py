@@ -10,7 +10,7 @@ import numpy as np
 from ._choices import ArmChoice, BagReader
 from ._command import forbid_with, Options
 from ._console import ProgressBar, say, say_each, show
-from ._options import new_bag
+from ._options import new_bag_path
 from ..recordings.log_file import read_log
 from ..recordings.log_import import import_log, require_columns
 from ..recordings.log_table import LogTable
@@ -21,25 +21,27 @@ from ..recordings.rosbag import DEFAULT_JOINT_STATE_TOPIC
 from ..report.table import Header, Table
 
 # Columns of a layout are known; these say which rows of it are read.
-_READING = 'episode', 'skip_incomplete'
+_READING_OPTIONS = 'episode', 'skip_incomplete'
 
 
 def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     """Write a bag from logs, print content and warnings; with --list print columns alone."""
     if options.columns_only:
-        show(_contents(read_log(*options.log)))
+        show(_contents_table(read_log(*options.log)))
         return 0
     layout = options.layout
     known = {one.name for one in fields(ColumnMap)}
     columns = {name: value for name, value in vars(options).items() if name in known}
     if layout is not None:
-        forbid_with('--layout, which says it', *(name for name in columns if name not in _READING))
+        forbid_with(
+            '--layout, which says it', *(name for name in columns if name not in _READING_OPTIONS)
+        )
     elif not (columns['position'] and columns['velocity'] and columns['effort']):
         require_columns(read_log(*options.log), columns)
-    reading = {name: columns[name] for name in _READING}
+    reading = {name: columns[name] for name in _READING_OPTIONS}
     named = replace(LAYOUTS[layout], **reading) if layout else ColumnMap(**columns)
     description = arm.load()
-    bag = options.output or new_bag(f'{Path(options.log[0]).with_suffix("")}')
+    bag = options.output or new_bag_path(f'{Path(options.log[0]).with_suffix("")}')
     with ProgressBar() as bar:
         bar.add_task(f'reading {options.log[0]}', total=None)
         names = reader.joint_names_in_bag(description)
@@ -56,7 +58,7 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     return 0
 
 
-def _contents(log: LogTable) -> Table:
+def _contents_table(log: LogTable) -> Table:
     """Return a table of the first, last, least and largest value of each column of a log."""
     rows = []
     for name, array in log.arrays.items():

@@ -12,7 +12,7 @@ import numpy as np
 from rich.text import Text
 
 from ._choices import ArmChoice
-from ._command import is_given, Options
+from ._command import Options, was_typed
 from ._console import catch_end_signals, make_console, say, say_each
 from ..errors import FrankaDynamicsError
 from ..names import AS_LISTED
@@ -22,7 +22,7 @@ from ..recordings.recording import read_recording
 from ..ros.node_client import NodeClient
 from ..ros.recording_session import Progress, record
 
-Play = Callable[[Callable[[], None]], object]
+SendMotion = Callable[[Callable[[], None]], object]
 _MAX_SLOWDOWN = 20.0  # simulated time may be slower than the clock by this factor
 _MAX_REST_MOTION_RAD = 0.02  # more than noise and drift of a held arm's positions [rad]
 _DISCOVERY_TIMEOUT_S = 5.0  # discovery of publishers may take this long on a busy machine
@@ -43,7 +43,7 @@ def record_and_check(
     topic: str,
     command: str,
     motion: str | None = None,
-    play: Play | None = None,
+    play: SendMotion | None = None,
 ) -> int:
     """
     Record and check a bag; return 1 if it is unusable or the motion to record failed.
@@ -83,16 +83,16 @@ def record_and_check(
             progress = record(bag, description.joint_names, topic, command, node, record_more)
         finally:
             over = True  # the arm comes to rest if it still moves
-    failure = None if playing is None else _motion_failure(playing, motion)
+    failure = None if playing is None else _report_motion(playing, motion)
     if play is None and progress.node:
-        arm = _arm_of_node(arm, progress.node)
+        arm = _arm_choice_with_node_values(arm, progress.node)
     usable = _check_recording(arm, bag, progress, motion)
     if failure is not None:
         say(f'{motion} was not played to its end: {str(failure) or "interrupted"}', 'error')
     return 0 if usable and failure is None else 1
 
 
-def _motion_failure(playing: Future[object], motion: str | None) -> BaseException | None:
+def _report_motion(playing: Future[object], motion: str | None) -> BaseException | None:
     """Print how a motion ended, or return why it was not played to its end."""
     failure = playing.exception()
     if failure is None:
@@ -115,7 +115,7 @@ def _is_over(duration: float | None, progress: Progress) -> bool:
     return progress.span >= duration or progress.seconds > timeout
 
 
-def arm_of(client: NodeClient) -> ArmChoice:
+def arm_choice_of_node(client: NodeClient) -> ArmChoice:
     """Return the choice of arm that equals the parameters of a running node."""
     keys = ('robot_type', 'hand', 'inertial_set', 'arm_prefix', 'payload')
     arm, hand, inertial_set, prefix, carried = client.parameter_values(keys)
@@ -123,16 +123,16 @@ def arm_of(client: NodeClient) -> ArmChoice:
     return ArmChoice(arm, hand or AS_LISTED, inertial_set or None, payload, prefix)
 
 
-def _arm_of_node(arm: ArmChoice, node: str) -> ArmChoice:
+def _arm_choice_with_node_values(arm: ArmChoice, node: str) -> ArmChoice:
     """Return the arm as a running node has it, unless an option says otherwise."""
     try:
         with NodeClient(node) as client:
-            node_arm = arm_of(client)
+            node_arm = arm_choice_of_node(client)
         if node_arm.load().joint_names != arm.load().joint_names:
             return arm
     except FrankaDynamicsError:  # it has gone, or its file is on another machine
         return arm
-    defaulted = [one.name for one in fields(arm) if not is_given(one.name)]
+    defaulted = [one.name for one in fields(arm) if not was_typed(one.name)]
     merged = replace(arm, **{name: getattr(node_arm, name) for name in defaulted})
     if merged != arm:
         say(f'{node} has {merged.title(merged.load())}', 'note')

@@ -4,7 +4,7 @@
 
 from pathlib import Path
 
-from ._choices import ArmChoice, BagReader, with_sets_and_hands
+from ._choices import ArmChoice, BagReader, load_sets_and_hands
 from ._command import forbid_with, Options, require_installed
 from ._console import ProgressBar, say, say_each, show, write_json
 from ..identification.options import IdentificationOptions
@@ -29,8 +29,8 @@ def run(
         forbid_with('--no-plots: the folder holds plots alone', 'output')
     else:
         require_installed('Plots need matplotlib', 'replay', 'matplotlib')
-    arm = reader.arm_of(options.bag, arm)
-    arms = with_sets_and_hands(arm, options.sets, options.hands)
+    arm = reader.arm_in_bag(options.bag, arm)
+    arms = load_sets_and_hands(arm, options.sets, options.hands)
     with ProgressBar() as bar:
         recording = reader.read(options.bag, arms[0], bar)
         result = evaluate_replay(recording, arms, signal, fit)
@@ -38,7 +38,7 @@ def run(
     if options.gains:
         tracking = predict_tracking(result.recording, arms[0], options.gains, gravity=fit.gravity)
     say_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
-    _print(result, fit, options.everything)
+    _print_verdict_and_errors(result, fit, options.everything)
     if tracking is not None:
         show(report.tracking_table(tracking))
         say(f'{report.PREDICTION_SENTENCE}.')
@@ -47,14 +47,16 @@ def run(
     if options.external:
         say(report.write_external_torque(options.external, result, list(fit.gravity)))
     if not options.no_plots:
-        _plot(options.output, result, tracking)
+        _write_plots(options.output, result, tracking)
     if options.require is not None and best.filtered.E > options.require:
         say(f'E is above the required {options.require:g} {best.unit.name}', style='red')
         return 1
     return 0
 
 
-def _plot(folder: Path, result: ReplayEvaluation, tracking: TrackingPrediction | None) -> None:
+def _write_plots(
+    folder: Path, result: ReplayEvaluation, tracking: TrackingPrediction | None
+) -> None:
     """Write torques.png, and tracking.png if it was predicted, to a folder; print their names."""
     best, recording = result.fits[0], result.recording
     path = folder / 'torques.png'
@@ -67,7 +69,9 @@ def _plot(folder: Path, result: ReplayEvaluation, tracking: TrackingPrediction |
         say(f'plot: {path}')
 
 
-def _print(result: ReplayEvaluation, fit: IdentificationOptions, everything: bool) -> None:
+def _print_verdict_and_errors(
+    result: ReplayEvaluation, fit: IdentificationOptions, everything: bool
+) -> None:
     """Print the verdict and the torque errors of the best models, or of all if `everything`."""
     fits, recording, verdict = result.fits, result.recording, result.verdict
     conclusion = 'Too little motion to be judged.' if verdict is None else headline(verdict)

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ._choices import ArmChoice
-from ._command import is_given, Options, require_installed
+from ._command import Options, require_installed, was_typed
 from ._console import catch_end_signals, ProgressBar, say, say_each, show
 from ..arm.arm_file import is_franka
 from ..demo import report as reports
@@ -18,8 +18,8 @@ from ..errors import IdentificationError, name_list
 from ..recordings.recording import write_recording
 from ..ros.demo_session import DemoPlan, run_demo
 
-_PLANT_BAG = 'plant_bag'
-_SECOND_PART = (
+_PLANT_BAG_NAME = 'plant_bag'
+_SECOND_PART_TITLE = (
     'second part, an arm that differs from the model: inertias some 10 % off, friction, '
     'elastic gears, noise and an undeclared 0.2 kg'
 )
@@ -34,7 +34,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     """
     needed = 'mujoco', 'rosbags', 'scipy', 'matplotlib', 'clarabel'
     require_installed(f'The demonstration needs {name_list(needed)}', 'sim,identify', *needed)
-    if not is_given('hand') and is_franka(arm.load().name):
+    if not was_typed('hand') and is_franka(arm.load().name):
         arm = replace(arm, hand='franka_hand')
     description = arm.load()
     folder = options.output / datetime.now().strftime('%Y%m%d-%H%M%S')
@@ -58,21 +58,21 @@ def run(arm: ArmChoice, options: Options) -> int:
         report = reports.demo_report(metrics, session)
         progress('drawing', 0.8)
         reports.plot_report(metrics, description.joint_names, folder / 'demo.png')
-        second = _second_part(plan, folder, progress)
+        second = _simulate_inexact_model(plan, folder, progress)
         reports.write_json(report, session.rates, second, folder / 'demo.json')
     exact = f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'
     show(report.table(exact))
     say(report.caption)
     say_each(report.errors, 'error')
     if second.rows:
-        show(second.table(_SECOND_PART))
+        show(second.table(_SECOND_PART_TITLE))
     else:
         say('no second part: too little room about home for a motion that identifies.', 'note')
     say(f'figures, pictures, bags and logs: {folder}')
     return 0 if report.passed and second.passed else 1
 
 
-def _second_part(
+def _simulate_inexact_model(
     plan: DemoPlan, folder: Path, progress: Callable[[str, float], None]
 ) -> reports.DemoReport:
     """Write bag and picture of an arm unlike its model; without room about home return no rows."""
@@ -81,6 +81,6 @@ def _second_part(
         recording, errors = compare_controllers(plan.arm, *motion, progress=progress)
     except IdentificationError:
         return reports.DemoReport(())
-    write_recording(recording, folder / _PLANT_BAG)
+    write_recording(recording, folder / _PLANT_BAG_NAME)
     reports.plot_inexact_model(errors, folder / 'inexact_model.png')
     return reports.inexact_model_report(errors)

@@ -18,22 +18,22 @@ from ..ros import ROS_INSTALL_HINT
 from ..ros.machine_checks import Check, GOOD, machine_checks, NOTE, SIMULATED_ARM_CHECK, TO_DO
 from ..validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot
 
-_STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
-_LISTEN_S = 2.0  # time to listen to the running system
+_LEVEL_STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
+_LISTENING_TIME_S = 2.0  # time to listen to the running system
 
 
 def run(arm: ArmChoice, options: Options) -> int:
     """Print one line per check of machine, nodes or robot; return 1 if one is "to do"."""
     if options.robot is None:
         require_with('--robot', 'arm', *MASS_OPTIONS)
-    running = [] if options.machine else _running_checks(options.topic, options.command)
+    running = [] if options.machine else _running_node_checks(options.topic, options.command)
     simulated = any(one.subject == SIMULATED_ARM_CHECK for one in running)
     of_machine = machine_checks(simulated=simulated)
     of_robot = [] if options.robot is None else _robot_checks(arm, options.robot)
     checks = []
     for check in chain(of_machine, of_robot, running):
         checks.append(check)
-        make_console().print(f'{check.level:5}', style=_STYLES[check.level], end=' ')
+        make_console().print(f'{check.level:5}', style=_LEVEL_STYLES[check.level], end=' ')
         say(f'{check.subject}: {check.text}')
     write_json(options.json, checks)
     return 1 if any(check.level == TO_DO for check in checks) else 0
@@ -57,12 +57,12 @@ def _robot_checks(choice: ArmChoice, address: str) -> Iterator[Check]:
         yield Check('robot', TO_DO, str(error))
 
 
-def _running_checks(topic: str, command: str) -> list[Check]:
+def _running_node_checks(topic: str, command: str) -> list[Check]:
     """Return the checks of the running nodes, or one that says why ROS 2 cannot be imported."""
     try:
         from ..ros.system_checks import system_checks
     except ImportError as error:
         return [Check('ROS 2', TO_DO, f'cannot be imported ({error}); {ROS_INSTALL_HINT}')]
     if sys.stdout.isatty():
-        print(f'listening for {_LISTEN_S:g} s ...', file=sys.stderr)
-    return list(system_checks(topic, command, _LISTEN_S))
+        print(f'listening for {_LISTENING_TIME_S:g} s ...', file=sys.stderr)
+    return list(system_checks(topic, command, _LISTENING_TIME_S))

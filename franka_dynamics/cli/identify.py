@@ -12,12 +12,12 @@ from ._command import CommaList, flag, Group, Number, option
 from ..identification import options as of
 from ..identification.options import ExcitationLimits, FRICTION_MODELS, IdentificationOptions
 
-_BAGS = CommaList('BAG,...', click.Path())
-_LIMITS = ExcitationLimits()
-_TIMES = f'{of.MIN_REPETITIONS} to {of.MAX_REPETITIONS}'
+_BAGS_TYPE = CommaList('BAG,...', click.Path())
+_DEFAULT_LIMITS = ExcitationLimits()
+_REPETITIONS_RANGE = f'{of.MIN_REPETITIONS} to {of.MAX_REPETITIONS}'
 
 
-def _workers(_context: Any, _parameter: Any, text: str) -> str:
+def _validate_workers(_context: Any, _parameter: Any, text: str) -> str:
     """Return a positive number or an address; otherwise raise click.BadParameter."""
     if not re.fullmatch(r'[1-9]\d*|\w+://\S+', text, re.ASCII):
         raise click.BadParameter(
@@ -33,7 +33,9 @@ def identify() -> None:
 
 @identify.command()
 @click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
-@option('--test', 'bags that decide, not fitted (default: parts of BAGs in turn)', _BAGS, 'tests')
+@option(
+    '--test', 'bags that decide, not fitted (default: parts of BAGs in turn)', _BAGS_TYPE, 'tests'
+)
 @option('--output', 'new file for the identified arm', shared.NEW_FILE)
 @option('--report', 'write an HTML page with plots', shared.OUTPUT_FILE)
 @shared.json_option
@@ -53,7 +55,7 @@ def identify() -> None:
     'processes that read and fit, or a Dask cluster (tcp://host:8786)',
     default='1',
     metavar='NUMBER|ADDRESS',
-    callback=_workers,
+    callback=_validate_workers,
 )
 @shared.stamped_bag_options
 @shared.set_options
@@ -69,8 +71,8 @@ def arm() -> None:
 
 
 @identify.command(work='payload.identified')
-@option('--without', 'recordings without the payload', _BAGS, required=True)
-@option('--with', 'the same motion with the payload', _BAGS, 'loaded', required=True)
+@option('--without', 'recordings without the payload', _BAGS_TYPE, required=True)
+@option('--with', 'the same motion with the payload', _BAGS_TYPE, 'loaded', required=True)
 @option('--known-mass', 'real mass of the payload [kg]: tells the scale of efforts', Number(0.0))
 @shared.effort_scale_option
 @shared.gravity_option
@@ -87,19 +89,21 @@ def payload() -> None:
 @option('--output', 'a JointTrajectory as YAML', shared.OUTPUT_FILE, default='excitation.yaml')
 @option('--period', 'duration of the motion [s]', Number(), default=10.0)
 @option(
-    '--repetitions', f'how often it is recorded (default: as needed, {_TIMES})', click.IntRange(1)
+    '--repetitions',
+    f'how often it is recorded (default: as needed, {_REPETITIONS_RANGE})',
+    click.IntRange(1),
 )
-@option('--given', 'bags that were recorded before', _BAGS)
+@option('--given', 'bags that were recorded before', _BAGS_TYPE)
 @option('--start', 'first and last pose [rad, m] (default: home)', CommaList('Q1,...', Number()))
 @option('--draws', 'random trajectories to start from', click.IntRange(1), default=100)
 @option('--iterations', 'most iterations of the optimisation', click.IntRange(1), default=300)
 @shared.options_as(
     'limits',
     ExcitationLimits,
-    option('--fraction', 'share of the limits to use', Number(), default=_LIMITS.fraction),
-    option('--table', 'height of the table [m]', Number(), default=_LIMITS.table),
-    option('--clearance', 'between links [m]', Number(), default=_LIMITS.clearance),
-    option('--tool', 'length of the mounted tool [m]', Number(), default=_LIMITS.tool),
+    option('--fraction', 'share of the limits to use', Number(), default=_DEFAULT_LIMITS.fraction),
+    option('--table', 'height of the table [m]', Number(), default=_DEFAULT_LIMITS.table),
+    option('--clearance', 'between links [m]', Number(), default=_DEFAULT_LIMITS.clearance),
+    option('--tool', 'length of the mounted tool [m]', Number(), default=_DEFAULT_LIMITS.tool),
 )
 @shared.bag_options
 @shared.arm_options

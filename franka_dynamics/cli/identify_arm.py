@@ -7,7 +7,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from ._choices import ArmChoice, BagReader, with_sets_and_hands
+from ._choices import ArmChoice, BagReader, load_sets_and_hands
 from ._command import Options, require_installed
 from ._console import ProgressBar, say, say_each, show, write_json
 from ..arm import ArmDescription, available_sets
@@ -29,18 +29,18 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
     """Identify the arm, print and write the results; return 1 if the arm is not accepted."""
     needed = 'rosbags', 'scipy', 'clarabel', *(['matplotlib'] if options.report else [])
     require_installed(f'Identifying an arm needs {name_list(needed)}', 'identify', *needed)
-    arm = reader.arm_of(options.bags[0], arm)
+    arm = reader.arm_in_bag(options.bags[0], arm)
     start = arm.load()
     names = reader.joint_names_in_bag(start)
     fitted, left_out = (
         [Bag(path, names, reader.topic, reader.stamps) for path in paths]
         for paths in (options.bags, options.tests)
     )
-    with ProgressBar() as bar, _executor(options.workers) as executor:
+    with ProgressBar() as bar, _executor_of_workers(options.workers) as executor:
         result = identify(
             fitted,
             start,
-            _published(arm, start),
+            _published_arms(arm, start),
             fit,
             tests=left_out,
             executor=executor,
@@ -50,7 +50,7 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
     if options.output and result.accepted:
         result.save(options.output, payload=arm.read_payload())
     if options.report:
-        page = pages.identification_page(result, _motions_of(result, [*fitted, *left_out]))
+        page = pages.identification_page(result, _used_motions(result, [*fitted, *left_out]))
         write_text(options.report, page)
     if options.json:
         write_json(options.json, pages.identification_as_data(result))
@@ -67,14 +67,14 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
     return 0
 
 
-def _published(arm: ArmChoice, start: ArmDescription) -> list[ArmDescription]:
+def _published_arms(arm: ArmChoice, start: ArmDescription) -> list[ArmDescription]:
     """Return the published sets to compare with: with the arm's hand, then with others."""
     hand = start.hand if arm.hand == AS_LISTED else arm.hand
-    own = arm.load_each(available_sets(arm.arm), (hand,))
-    return [*own, *(one for one in with_sets_and_hands(arm) if one.hand != start.hand)]
+    own = arm.load_combinations(available_sets(arm.arm), (hand,))
+    return [*own, *(one for one in load_sets_and_hands(arm) if one.hand != start.hand)]
 
 
-def _motions_of(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[str, Motion]]:
+def _used_motions(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[str, Motion]]:
     """Yield name and motion of the bags that were used."""
     scale = result.options.effort_scales(result.estimate.model.n)
     for name, one in zip(labels_of(bags), bags, strict=True):
@@ -100,7 +100,7 @@ def _refusal_sentence(result: Identification) -> str:
 
 
 @contextmanager
-def _executor(workers: str) -> Iterator[Executor | None]:
+def _executor_of_workers(workers: str) -> Iterator[Executor | None]:
     """Yield an executor of so many processes or of a Dask cluster, or None for one process."""
     if workers.isdigit():
         with ProcessPoolExecutor(int(workers)) if int(workers) > 1 else nullcontext() as pool:

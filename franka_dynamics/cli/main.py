@@ -33,8 +33,10 @@ _COMPLETION_VARIABLE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that cli
 EXIT_INVALID_INPUT = FrankaDynamicsError.status
 EXIT_INTERRUPTED = 130  # as shells report SIGINT
 EXIT_BROKEN_PIPE = 141  # as shells report SIGPIPE
-_MIN_POSITIVE = 1e-9  # smallest mass [kg] and density [kg/m^3]: both must be positive
-_QUANTITIES, _WHEN = ([one.value for one in kind] for kind in (Quantity, ParameterMode))
+_MIN_MASS_OR_DENSITY = 1e-9  # smallest mass [kg] and density [kg/m^3]: both must be positive
+_QUANTITY_NAMES, _PARAMETER_MODES = (
+    [one.value for one in kind] for kind in (Quantity, ParameterMode)
+)
 
 
 @click.group(
@@ -124,12 +126,12 @@ def view() -> None:
     work='payload.from_mesh', short_help="A tool's payload from its mesh (STL, OBJ, PLY)."
 )
 @click.argument('mesh', type=click.Path())
-@option('--density', 'density of the material [kg/m^3]', Number(_MIN_POSITIVE))
-@option('--mass', 'weighed mass of the tool [kg]', Number(_MIN_POSITIVE))
+@option('--density', 'density of the material [kg/m^3]', Number(_MIN_MASS_OR_DENSITY))
+@option('--mass', 'weighed mass of the tool [kg]', Number(_MIN_MASS_OR_DENSITY))
 @option('--unit', 'unit of the mesh (default: found from its size)', ('m', 'cm', 'mm', 'in'))
 @option('--mount', 'frame of the tool', [*shared.MOUNT_OFFSETS], default='flange')
-@option('--xyz', "the mesh's origin in --mount [m]", shared.VECTOR, default='0,0,0')
-@option('--rpy', 'its roll, pitch, yaw [rad], as in URDF', shared.VECTOR, default='0,0,0')
+@option('--xyz', "the mesh's origin in --mount [m]", shared.VECTOR_TYPE, default='0,0,0')
+@option('--rpy', 'its roll, pitch, yaw [rad], as in URDF', shared.VECTOR_TYPE, default='0,0,0')
 @option('--arm', 'arm whose rated load the mass is compared with', default='fr3')
 @option('--plot', 'draw mesh and inertia ellipsoid (.png, .svg, .pdf)', shared.OUTPUT_PICTURE)
 @shared.payload_file_options
@@ -144,14 +146,19 @@ def payload_from_mesh() -> None:
 @command.command(short_help="An arm's equations as C, CUDA or Python; operations counted.")
 @option('--language', 'of the code', ('c', 'cuda', 'python'), default='c')
 @option('--output', 'folder of the file; without it operations are counted', shared.OUTPUT_FOLDER)
-@option('--parameters', 'inertias and gravity as numbers, or set later', _WHEN, default='baked')
+@option(
+    '--parameters',
+    'inertias and gravity as numbers, or set later',
+    _PARAMETER_MODES,
+    default='baked',
+)
 @shared.gravity_option
 @flag('--package', 'copy the C++ package of the ros2_control controller to --output instead')
 @option('--name', "of functions and file (default: the arm's)")
 @option(
     '--quantity',
-    f'quantities to generate: {", ".join(_QUANTITIES)}',
-    CommaList('QUANTITY,...', click.Choice(_QUANTITIES)),
+    f'quantities to generate: {", ".join(_QUANTITY_NAMES)}',
+    CommaList('QUANTITY,...', click.Choice(_QUANTITY_NAMES)),
     'quantities',
     default=('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix'),
 )
@@ -184,9 +191,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         sys.stderr = os.fdopen(2, 'w')
     if sys.stdout is None:  # files opened later would take its place
-        return _report('standard output is closed; >/dev/null discards it', EXIT_INVALID_INPUT)
+        return _print_error(
+            'standard output is closed; >/dev/null discards it', EXIT_INVALID_INPUT
+        )
     try:
-        status = _run(words)
+        status = _run_command(words)
         sys.stdout.flush()
         return status
     except click.ClickException as error:
@@ -195,21 +204,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = context.command_path if context else PROGRAM_NAME
         if isinstance(error, click.NoSuchOption) and error.option_name[1:2].isdigit():
             message += '; a list has commas and no spaces, as 0,0,-9.81'
-        return _report(f'{message} (see {where} --help)', EXIT_INVALID_INPUT)
+        return _print_error(f'{message} (see {where} --help)', EXIT_INVALID_INPUT)
     except FrankaDynamicsError as error:
-        return _report(f'{error}', error.status)
+        return _print_error(f'{error}', error.status)
     except KeyboardInterrupt:
-        return _report('interrupted', EXIT_INTERRUPTED)
+        return _print_error('interrupted', EXIT_INTERRUPTED)
     except OSError as error:
         # What is still to be written goes nowhere, or Python would fail to write it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return EXIT_BROKEN_PIPE
         what = error.strerror or error
-        return _report(f'{error.filename or "standard output"}: {what}.', EXIT_INVALID_INPUT)
+        return _print_error(f'{error.filename or "standard output"}: {what}.', EXIT_INVALID_INPUT)
 
 
-def _run(words: list[str]) -> int:
+def _run_command(words: list[str]) -> int:
     """Run the command that the words name; return its exit status."""
     try:
         with command.make_context(PROGRAM_NAME, words) as context, warnings.catch_warnings():
@@ -229,7 +238,7 @@ def _show_warning(
     print(f'warning: {message}' if issubclass(category, UrdfWarning) else text, file=sys.stderr)
 
 
-def _report(sentence: str, status: int) -> int:
+def _print_error(sentence: str, status: int) -> int:
     """Print a sentence to standard error; return the status."""
     print(f'{PROGRAM_NAME}: {sentence}', file=sys.stderr)
     return status

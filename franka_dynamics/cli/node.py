@@ -7,9 +7,9 @@ import click
 from . import _options as shared
 from ._command import Group, Number, option
 
-_NODES = ('feedforward', 'simulator')
+_NODE_NAMES = ('feedforward', 'simulator')
 _TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
-_NODE_OPTIONS = shared.with_options(
+_node_options = shared.with_options(
     shared.node_option,
     option('--timeout', 'how long to wait for the node [s]', Number(0.1, 3600.0), default=5.0),
 )
@@ -27,7 +27,7 @@ def node() -> None:
 @node.command(work='node_requests.state')
 @click.argument('transition', type=click.Choice(_TRANSITIONS), required=False)
 @shared.json_option
-@_NODE_OPTIONS
+@_node_options
 def state() -> None:
     """Print a node's lifecycle state, status, rates and torques; or change the state."""
 
@@ -36,7 +36,7 @@ def state() -> None:
 @node.command('set', work='node_requests.set_', context_settings={'ignore_unknown_options': True})
 @click.argument('parameter')
 @click.argument('value')
-@_NODE_OPTIONS
+@_node_options
 def set_() -> None:
     """
     Set a parameter of a node.
@@ -50,7 +50,7 @@ def set_() -> None:
 @option('--lead', "time to the motion's beginning [s]", Number(0.0, 60.0), default=0.0)
 @option('--record', 'record all topics in this new bag', shared.NEW_BAG)
 @shared.topic_options
-@_NODE_OPTIONS
+@_node_options
 def play() -> None:
     """
     Send a motion to a node and wait until it ends; with --record, record a bag and check it.
@@ -60,13 +60,13 @@ def play() -> None:
 
 
 @node.command(work='node_requests.clear')
-@_NODE_OPTIONS
+@_node_options
 def clear() -> None:
     """Clear a node's fault, so that the node commands again; exit 1 if the fault remains."""
 
 
 @node.command()
-@click.argument('node', type=click.Choice(_NODES), default='feedforward')
+@click.argument('node', type=click.Choice(_NODE_NAMES), default='feedforward')
 @option('--output', 'file to write (default: print)', shared.OUTPUT_FILE)
 def defaults() -> None:
     """Print a node's default parameters as a commented YAML file."""

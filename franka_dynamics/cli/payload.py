@@ -85,7 +85,7 @@ def _write_payload(
 
 def identified(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     """Identify the payload, print it with standard deviations and write the output files."""
-    description = reader.arm_of(options.loaded[0], arm).load()
+    description = reader.arm_in_bag(options.loaded[0], arm).load()
 
     def motions(bags: Sequence[str]) -> list[Motion]:
         recordings = [reader.read(bag, description, bar) for bag in bags]

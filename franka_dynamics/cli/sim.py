@@ -24,11 +24,11 @@ from ..ros import SIMULATION_NAMESPACE
 from ..ros.node_group import NodeEndedError, NodeGroup
 from ..ros.topic_listener import TopicListener
 
-_DISCOVERY_RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
+_DISCOVERY_RANGE_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _POLL_PERIOD_S = 0.2
 _MAX_DECAY_RATE = 300.0  # largest decay rate of velocities by the PD [1/s]; torques are 1 ms late
 _DISCOVERY_TIMEOUT_S = 1.0  # wait for another simulated arm to be discovered [s]
-_STEP_RATE_HZ = 1000.0  # steps of the simulated arm per second at --real-time-factor 1
+_SIMULATION_RATE_HZ = 1000.0  # steps of the simulated arm per second at --real-time-factor 1
 
 
 class SimError(FrankaDynamicsError):
@@ -52,8 +52,8 @@ def run(arm: ArmChoice, options: Options) -> int:
     description, target = arm.load(), options.target
     # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
     # real arm may listen on the network.
-    os.environ.setdefault(_DISCOVERY_RANGE, 'LOCALHOST')
-    _require_alone()
+    os.environ.setdefault(_DISCOVERY_RANGE_VARIABLE, 'LOCALHOST')
+    _require_no_simulated_arm()
     driven = description
     if not options.ideal and description.simulated_armature is not None:
         driven = description.with_armature()
@@ -64,7 +64,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         folder = Path(scratch) if options.output is None else options.output
         folder.mkdir(parents=True, exist_ok=True)
         model = arm.node_parameters(folder)
-        plant = _drawn_plant(description, folder) if options.realistic else model
+        plant = _write_drawn_plant(description, folder) if options.realistic else model
         # The nodes end with this command, so that none goes on commanding a torque.
         with catch_end_signals() as keep_running, NodeGroup(folder) as nodes:
             try:
@@ -72,11 +72,11 @@ def run(arm: ArmChoice, options: Options) -> int:
                 nodes.start_arm_and_node(
                     {**plant, 'gravity_compensation': target == 'fci', 'ideal': options.ideal},
                     {**model, 'target': target, **gains},
-                    _STEP_RATE_HZ * options.real_time_factor,
+                    _SIMULATION_RATE_HZ * options.real_time_factor,
                 )
-                where = f'{_DISCOVERY_RANGE}={os.environ[_DISCOVERY_RANGE]}'
+                where = f'{_DISCOVERY_RANGE_VARIABLE}={os.environ[_DISCOVERY_RANGE_VARIABLE]}'
                 say(f'{arm.arm}, target {target}, {where}; Ctrl-C ends it.')
-                return _hold(description, nodes, keep_running, options.duration, view)
+                return _hold_until_end(description, nodes, keep_running, options.duration, view)
             except NodeEndedError:
                 # After Ctrl-C a node that has ended is no error.
                 if keep_running():
@@ -84,7 +84,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     return 0
 
 
-def _require_alone() -> None:
+def _require_no_simulated_arm() -> None:
     """Raise SimError if a simulated arm of this command is discovered."""
     with TopicListener('sim') as listener:
 
@@ -100,7 +100,7 @@ def _require_alone() -> None:
             )
 
 
-def _hold(
+def _hold_until_end(
     arm: ArmDescription,
     nodes: NodeGroup,
     keep_running: Callable[[], bool],
@@ -150,7 +150,7 @@ def _hold(
     return int(fault)
 
 
-def _drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
+def _write_drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
     """Write the file of an arm unlike the model; return the simulator's parameters for it."""
     plant = draw_plant(arm)
     own, file = plant.settings, folder / 'plant.yaml'

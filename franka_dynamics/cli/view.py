@@ -18,7 +18,7 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     """Serve the page with the arm, live or from a bag, until Ctrl-C."""
     if options.bag:
         forbid_with('a bag: no node runs', 'node')
-        arm = reader.arm_of(options.bag, arm)
+        arm = reader.arm_in_bag(options.bag, arm)
     else:
         require_with('a BAG', 'joint_names', 'stamps', 'gravity')
         from ..ros.live_view import watch  # without ROS this fails before anything starts

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import re
 
 from .equations import Equations
-from .file_text import heading, identifier, summary
+from .file_text import as_identifier, file_heading, quantity_summary
 from .options import PRECISIONS
-from .quantities import TWIST
+from .quantities import TWIST_SIZE
 from ..errors import OutputError
 
 
@@ -23,7 +23,7 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
     program, name = equations.program, f'{prefix}_{equations.name}'
     output = f'double {equations.output}' + ''.join(f'[{size}]' for size in equations.shape)
     arguments = [
-        f'const double {array}[{TWIST if array == "wrench" else equations.n}]'
+        f'const double {array}[{TWIST_SIZE if array == "wrench" else equations.n}]'
         for array in equations.arrays
     ]
     # Without (void) compilers warn of unused arguments, such as q in the gravity of an arm of
@@ -66,7 +66,7 @@ def _c_function(opening: str, arguments: list[str], body: list[str]) -> str:
 _REAL_NUMBER = re.compile(r'(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+)')
 
 
-def in_precision(functions: str, precision: str) -> str:
+def convert_precision(functions: str, precision: str) -> str:
     """
     Return C functions in double or float precision: arguments, constants, sines and cosines.
 
@@ -106,22 +106,23 @@ def c_header(
         equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
 
     """
-    head, prefix = heading(listed), identifier(name or listed[0].arm_name)
+    head, prefix = file_heading(listed), as_identifier(name or listed[0].arm_name)
     functions = [
-        f'{comment([summary(each)])}\n' + in_precision(c_functions(each, prefix), precision)
+        f'{comment_block([quantity_summary(each)])}\n'
+        + convert_precision(c_functions(each, prefix), precision)
         for each in listed
     ]
-    return guarded(head, f'{prefix}_dynamics_h', ['#include <math.h>', '', *functions])
+    return guarded_header(head, f'{prefix}_dynamics_h', ['#include <math.h>', '', *functions])
 
 
-def comment(lines: Sequence[str]) -> str:
+def comment_block(lines: Sequence[str]) -> str:
     """Return lines as a comment of C, which a name that contains */ does not end."""
     return '\n'.join(['/*', *(f' * {one}'.rstrip().replace('*/', '* /') for one in lines), ' */'])
 
 
-def guarded(head: Sequence[str], name: str, lines: Sequence[str]) -> str:
+def guarded_header(head: Sequence[str], name: str, lines: Sequence[str]) -> str:
     """Return a header of C with a comment as its head, that may be included twice."""
     guard = name.upper()
     return '\n'.join(
-        [comment(head), f'#ifndef {guard}', f'#define {guard}', '', *lines, '#endif', '']
+        [comment_block(head), f'#ifndef {guard}', f'#define {guard}', '', *lines, '#endif', '']
     )

@@ -32,7 +32,7 @@ Values = np.ndarray[Any, Any]
 
 # Entries of rotations, lengths relative to the largest coordinate of the tree, and components of
 # gravity relative to |gravity| are rounding errors up to this value, and count as zero.
-_ROUNDING = 1e-14
+_ROUNDING_ERROR = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class GeneratorChain:
         """Number of joints."""
         return len(self.joints)
 
-    def path(self) -> list[int]:
+    def joints_to_tip(self) -> list[int]:
         """Return the numbers of the joints that move the tip, from the base on."""
         path, j = [], self.tip_body
         while j != BASE_BODY:
@@ -156,13 +156,15 @@ def build_chain(
         zip(tree.parents, tree.placements, own.inertias)
     ):
         axes, theta = _axes_and_angle(placement[:3, :3])
-        origin = np.where(np.abs(placement[:3, 3]) > _ROUNDING * reach, placement[:3, 3], 0.0)
-        body = _parameters(graph, i + 1) if graph else link.pseudo_inertia().astype(object)
+        origin = np.where(
+            np.abs(placement[:3, 3]) > _ROUNDING_ERROR * reach, placement[:3, 3], 0.0
+        )
+        body = _symbolic_inertia(graph, i + 1) if graph else link.pseudo_inertia().astype(object)
         back = inverse_transform(moves[i])
         body = transformed_inertia(body, back[:3, :3], back[:3, 3])
         rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(own.rotor_inertias[i])
         if parent == BASE_BODY:
-            gravity_at[i] = _gravity_in(axes, gravity)
+            gravity_at[i] = _gravity_in_axes(axes, gravity)
             roots[i] = np.block([[axes, origin[:, None]], [np.zeros(3), 1.0]])
             axes, origin = np.eye(3), np.zeros(3)
         revolute = bool(tree.twists[i, 3:].any())
@@ -229,7 +231,7 @@ def pseudo_inertia(second: Values, first: Values, mass: Number) -> Values:
     return out
 
 
-def _parameters(graph: Graph, link: int) -> Values:
+def _symbolic_inertia(graph: Graph, link: int) -> Values:
     """Return a link's pseudo-inertia from symbols of its tensor, first moment and mass."""
     xx, xy, xz, yy, yz, zz, *first, mass = (
         graph.parameter(name) for name in link_parameter_names(link)
@@ -246,25 +248,25 @@ def _axes_and_angle(rotation: Values) -> tuple[Values, float]:
     These are the angles of Khalil and Kleinfinger 1986. The x axis of E is the common normal of
     the two joint axes, in the direction within a quarter turn of the antecedent's x.
     """
-    if math.hypot(*rotation[2, :2]) > _ROUNDING:
+    if math.hypot(*rotation[2, :2]) > _ROUNDING_ERROR:
         theta = math.atan2(rotation[2, 0], rotation[2, 1])
     else:  # parallel axes: gamma is 0
         theta = math.atan2(rotation[1, 0], rotation[0, 0])
-    theta = snapped_angle(theta, 0.5 * math.pi, _ROUNDING)
+    theta = snapped_angle(theta, 0.5 * math.pi, _ROUNDING_ERROR)
     c, s = cos_sin(theta)
     axes = rotation @ rotation_about_z(c, -s)
-    if axes[0, 0] < -_ROUNDING or (axes[0, 0] <= _ROUNDING and axes[1, 0] < 0.0):
+    if axes[0, 0] < -_ROUNDING_ERROR or (axes[0, 0] <= _ROUNDING_ERROR and axes[1, 0] < 0.0):
         axes, theta = axes @ np.diag([-1.0, -1.0, 1.0]), theta - math.copysign(math.pi, theta)
     whole = np.round(axes)
-    return np.where(np.abs(axes - whole) <= _ROUNDING, whole, axes), theta
+    return np.where(np.abs(axes - whole) <= _ROUNDING_ERROR, whole, axes), theta
 
 
-def _gravity_in(axes: Values, gravity: Values) -> Values:
+def _gravity_in_axes(axes: Values, gravity: Values) -> Values:
     """Return gravity's components along the columns of `axes` (3, 3); both are in space axes."""
     found = axes.T @ gravity
     if found.dtype == object:
         return found
-    return np.where(np.abs(found) > _ROUNDING * np.linalg.norm(found), found, 0.0)
+    return np.where(np.abs(found) > _ROUNDING_ERROR * np.linalg.norm(found), found, 0.0)
 
 
 # Tolerance for rounding errors in the entries of the unit twist of a joint along z.
@@ -284,7 +286,7 @@ def with_axes_along_z(tree: BodyTree) -> BodyTree:
     return replace(
         tree,
         placements=np.array(before) @ tree.placements @ moves,
-        twists=np.array([_along_z(twist) for twist in tree.twists]),
+        twists=np.array([_unit_twist_along_z(twist) for twist in tree.twists]),
         inertias=tuple(body.expressed_in(back) for body, back in zip(tree.inertias, backs)),
         tool=backs[tree.tool_body] @ tree.tool,
     )
@@ -298,17 +300,17 @@ def frames_along_z(tree: BodyTree) -> Array:
     the origin of the body's frame. For a body's frame whose z is already the joint's axis, the
     pose is the identity.
     """
-    return np.array([_to_axis(twist) for twist in tree.twists])
+    return np.array([_joint_axis_frame(twist) for twist in tree.twists])
 
 
-def _along_z(twist: Array) -> Array:
+def _unit_twist_along_z(twist: Array) -> Array:
     """Return the unit twist of a joint about z, or along z if `twist` is a prismatic joint's."""
     return np.eye(6)[5 if twist[3:].any() else 2]
 
 
-def _to_axis(twist: Array) -> Array:
+def _joint_axis_frame(twist: Array) -> Array:
     """Return the pose, in the body's frame, of a frame whose z is the joint's axis."""
-    if np.abs(twist - _along_z(twist)).max() <= _ALONG_Z_TOLERANCE:
+    if np.abs(twist - _unit_twist_along_z(twist)).max() <= _ALONG_Z_TOLERANCE:
         return np.eye(4)
     v, omega = twist[:3], twist[3:]
     axis = omega if omega.any() else v

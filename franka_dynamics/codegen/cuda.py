@@ -7,22 +7,24 @@ import math
 
 import numpy as np
 
-from .c_code import c_functions, comment, guarded, in_precision
+from .c_code import c_functions, comment_block, convert_precision, guarded_header
 from .equations import Equations
-from .file_text import heading, identifier, summary
+from .file_text import as_identifier, file_heading, quantity_summary
 from .options import Quantity
-from .quantities import output_shape, TWIST
+from .quantities import output_shape, TWIST_SIZE
 from ..errors import OutputError
 
 # Threads of a block, a state each. 49 doubles of each state fit the 48 KiB of shared memory that a
 # kernel has without asking.
-BLOCK = 64
-_STAGED = 49
-_ROWS_OF_GRADIENTS = (Quantity.DERIVATIVES, Quantity.CORIOLIS_MATRIX, Quantity.REGRESSOR)
-_USE = f"""A kernel NAME_states computes any number of states, one in each thread, in blocks of
-{BLOCK} threads: `parts` blocks for every {BLOCK} states. Of each input array it takes the address
-of the first state and the number of values from one state to the next. A state with a value that
-is not finite gives NaN in its own results alone."""
+BLOCK_SIZE = 64
+_MAX_STAGED_VALUES = 49
+_GRADIENT_QUANTITIES = (Quantity.DERIVATIVES, Quantity.CORIOLIS_MATRIX, Quantity.REGRESSOR)
+_USAGE_COMMENT = (
+    'A kernel NAME_states computes any number of states, one in each thread, in blocks of\n'
+    f'{BLOCK_SIZE} threads: `parts` blocks for every {BLOCK_SIZE} states. Of each input array it '
+    'takes the address\nof the first state and the number of values from one state to the next. A '
+    'state with a value that\nis not finite gives NaN in its own results alone.'
+)
 
 
 def cuda_source(
@@ -42,26 +44,29 @@ def cuda_source(
         As `c_header`, and if parameters are set at run time.
 
     """
-    head, prefix = heading(listed), identifier(name or listed[0].arm_name)
+    head, prefix = file_heading(listed), as_identifier(name or listed[0].arm_name)
     text = []
     for each in listed:
         if each.parameters:
             raise OutputError('CUDA code has its parameters baked in; leave out run_time.')
         qualifiers = 'static __device__ __forceinline__'
         function = c_functions(each, prefix, qualifiers)
-        code = in_precision(f'{function}\n{_kernel(each, prefix)}\n', precision)
-        text += [comment([f'{summary(each)} parts: {blocks_per_group(each)}.']), code]
-    return guarded([*head, '', *_USE.split('\n')], f'{prefix}_dynamics_cuh', text)
+        code = convert_precision(f'{function}\n{_kernel_text(each, prefix)}\n', precision)
+        text += [
+            comment_block([f'{quantity_summary(each)} parts: {blocks_per_group(each)}.']),
+            code,
+        ]
+    return guarded_header([*head, '', *_USAGE_COMMENT.split('\n')], f'{prefix}_dynamics_cuh', text)
 
 
 def kernel_name(equations: Equations, prefix: str = '') -> str:
     """Return the name of the equations' kernel in `cuda_source`."""
-    return f'{prefix or identifier(equations.arm_name)}_{equations.name}_states'
+    return f'{prefix or as_identifier(equations.arm_name)}_{equations.name}_states'
 
 
 def blocks_per_group(equations: Equations) -> int:
     """
-    Return how many blocks share the work of BLOCK states.
+    Return how many blocks share the work of BLOCK_SIZE states.
 
     A row of gradients is a reverse sweep of its own, and all together need more registers than a
     thread has: each row has a block.
@@ -72,7 +77,7 @@ def blocks_per_group(equations: Equations) -> int:
 def _output_parts(equations: Equations) -> list[list[tuple[int, ...]]]:
     """Return the places in the output that each block of a group computes, in order."""
     shape, plain = equations.shape, output_shape(equations.quantity, equations.n)
-    if equations.quantity not in _ROWS_OF_GRADIENTS and len(shape) == len(plain):
+    if equations.quantity not in _GRADIENT_QUANTITIES and len(shape) == len(plain):
         return [sorted(place for one in equations.outputs for place in one.places)]
     axis = 1 if equations.quantity is Quantity.DERIVATIVES else 0
     parts: list[list[tuple[int, ...]]] = [[] for _ in range(shape[axis])]
@@ -81,18 +86,20 @@ def _output_parts(equations: Equations) -> list[list[tuple[int, ...]]]:
     return [sorted(part) for part in parts if part]
 
 
-def _kernel(equations: Equations, prefix: str) -> str:
+def _kernel_text(equations: Equations, prefix: str) -> str:
     """Return the text of the kernel of a quantity, one state in each thread."""
     arrays, parts, output = equations.arrays, _output_parts(equations), equations.output
     rows = [f'const double *__restrict__ {one}_rows, const long long {one}_step' for one in arrays]
     arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']
     group = 'blockIdx.x' if len(parts) == 1 else f'(blockIdx.x / {len(parts)})'
     lines = [
-        f'extern "C" __global__ void __launch_bounds__({BLOCK}) {kernel_name(equations, prefix)}(',
+        f'extern "C" __global__ void __launch_bounds__({BLOCK_SIZE}) '
+        f'{kernel_name(equations, prefix)}(',
         '  ' + ',\n  '.join(arguments) + ')',
         '{',
-        f'  const long long first = (long long) {group} * {BLOCK};',
-        f'  const int count = (int) (states - first < {BLOCK} ? states - first : {BLOCK});',
+        f'  const long long first = (long long) {group} * {BLOCK_SIZE};',
+        f'  const int count = (int) (states - first < {BLOCK_SIZE} ? '
+        f'states - first : {BLOCK_SIZE});',
         '  const int thread = (int) threadIdx.x, own = thread < count ? thread : count - 1;',
         *_input_lines(equations),
     ]
@@ -101,7 +108,7 @@ def _kernel(equations: Equations, prefix: str) -> str:
         f'  double {output}{shape};',
         f'  {prefix}_{equations.name}({", ".join((*arrays, output))});',
     ]
-    size, width = math.prod(equations.shape), min(_STAGED, max(map(len, parts)))
+    size, width = math.prod(equations.shape), min(_MAX_STAGED_VALUES, max(map(len, parts)))
     if equations.shape == (size,) and size <= equations.n:
         writes = (
             f'    {output}_rows[(first + own) * {size} + {k}] = {output}[{k}] + unknown;'
@@ -110,7 +117,7 @@ def _kernel(equations: Equations, prefix: str) -> str:
         return '\n'.join([*lines, *call, '  if (thread < count) {', *writes, '  }', '}'])
     # An odd number of values between states keeps the threads of a warp in different banks.
     stride = width | 1
-    lines.append(f'  __shared__ double held[{stride * BLOCK}];')
+    lines.append(f'  __shared__ double held[{stride * BLOCK_SIZE}];')
     for number, part in enumerate(parts):
         body = [*call]
         for start in range(0, len(part), width):
@@ -125,7 +132,7 @@ def _input_lines(equations: Equations) -> list[str]:
     """Return lines that read a state's inputs; `unknown` is NaN if one is not finite, else 0."""
     lines = ['  double unknown = 0.0;']
     for one in equations.arrays:
-        size = TWIST if one == 'wrench' else equations.n
+        size = TWIST_SIZE if one == 'wrench' else equations.n
         lines += [
             f'  double {one}[{size}];',
             f'  for (int k = 0; k < {size}; ++k) {{',
@@ -155,7 +162,7 @@ def _output_lines(
         '  __syncthreads();',
         *(f'  held[thread * {stride} + {k}] = {one} + unknown;' for k, one in enumerate(elements)),
         '  __syncthreads();',
-        f'  for (int t = thread; t < count * {size}; t += {BLOCK}) {{',
+        f'  for (int t = thread; t < count * {size}; t += {BLOCK_SIZE}) {{',
         f'    const int k = t % {size};',
         f'    {output}_rows[(first + t / {size}) * {math.prod(shape)} + k + {where}] = '
         f'held[t / {size} * {stride} + k];',

@@ -19,8 +19,14 @@ from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
 from ..dynamics.body_tree import BodyTree, RobotLike
-from ..dynamics.derivatives import linearize
-from ..dynamics.model import ALIGNED_FRAME, GRAVITY, gravity_vector, require_reference_frame
+from ..dynamics.derivatives import dynamics_derivatives
+from ..dynamics.model import (
+    ALIGNED_FRAME,
+    GRAVITY,
+    gravity_vector,
+    require_reference_frame,
+    solve_acceleration,
+)
 from ..dynamics.regressor import checked_columns, N_LINK_PARAMETERS
 from ..errors import as_enum, SettingsError
 from ..typing import ArrayLike
@@ -66,7 +72,7 @@ class Equations:
     @property
     def output(self) -> str:
         """Name of the output array."""
-        return quantities.OUTPUTS[self.quantity]
+        return quantities.OUTPUT_NAMES[self.quantity]
 
     @functools.cached_property
     def program(self) -> Program:
@@ -146,7 +152,7 @@ def customised_equations(
     quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
     parameters = as_enum(ParameterMode, parameters, 'parameters', SettingsError)
     at_run_time = parameters is ParameterMode.RUN_TIME
-    _require_possible(quantity, at_run_time, wrench)
+    _require_supported_options(quantity, at_run_time, wrench)
     graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
     symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
     numbers = gravity_vector(gravity)
@@ -166,9 +172,11 @@ def customised_equations(
     outputs = quantities.outputs_of(quantity, given, derivatives=derivatives)
     arrays = quantities.INPUT_ARRAYS[quantity]
     if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:
-        # `linearize`, called at q = (0, 1, 2, ...), raises InertiaError if the mass matrix is
-        # singular but for rounding errors; `factorised` notices only a pivot that is exactly zero.
-        linearize(description, np.arange(description.n), *np.zeros((2, description.n)))
+        # A mass matrix that is singular but for rounding errors is an InertiaError, too;
+        # `ldl_factors` notices only a pivot that is exactly zero.
+        still = np.zeros(description.n)
+        motion = dynamics_derivatives(description, np.arange(description.n), still, still)
+        solve_acceleration(motion.tau.by_ddq, still)
     return Equations(
         description,
         tuple(numbers.tolist()),
@@ -182,7 +190,7 @@ def customised_equations(
     )
 
 
-def _require_possible(quantity: Quantity, at_run_time: bool, wrench: bool) -> None:
+def _require_supported_options(quantity: Quantity, at_run_time: bool, wrench: bool) -> None:
     """Raise SettingsError for what a quantity cannot have."""
     if quantity is Quantity.REGRESSOR and at_run_time:
         raise SettingsError(

@@ -99,18 +99,20 @@ class Graph:
             return value
         magnitude = abs(float(value))
         return Expression(
-            self, -1 if value < 0 else 1, self._node(Kind.CONSTANT, value=magnitude, constant=True)
+            self,
+            -1 if value < 0 else 1,
+            self._shared_node(Kind.CONSTANT, value=magnitude, constant=True),
         )
 
     def variable(self, name: str) -> Expression:
         """Return the expression of an input `name` that changes with every evaluation."""
-        return Expression(self, 1, self._node(Kind.VARIABLE, name=name))
+        return Expression(self, 1, self._shared_node(Kind.VARIABLE, name=name))
 
     def parameter(self, name: str) -> Expression:
         """Return the expression of an input `name` that is set once and counts as constant."""
         if self._parameters_vary:
             return self.variable(name)
-        return Expression(self, 1, self._node(Kind.PARAMETER, name=name, constant=True))
+        return Expression(self, 1, self._shared_node(Kind.PARAMETER, name=name, constant=True))
 
     def name(self, name: str, value: Number) -> None:
         """
@@ -137,8 +139,8 @@ class Graph:
         """Return sine and cosine of an angle as expressions."""
         if angle.number is not None:
             return self.lift(math.sin(angle.number)), self.lift(math.cos(angle.number))
-        sine = Expression(self, angle.sign, self._node(Kind.SIN, (angle.node,)))
-        return sine, Expression(self, 1, self._node(Kind.COS, (angle.node,)))
+        sine = Expression(self, angle.sign, self._shared_node(Kind.SIN, (angle.node,)))
+        return sine, Expression(self, 1, self._shared_node(Kind.COS, (angle.node,)))
 
     def add(self, a: Expression, b: Expression) -> Expression:
         """Return the sum a + b, simplified where a term is zero or both are constant."""
@@ -150,13 +152,15 @@ class Graph:
             return self.lift(a.number + b.number)
         if a.node is b.node:
             return 2.0 * a if a.sign == b.sign else self.zero
-        simpler = self._cancelled(a, b) or self._cancelled(b, a) or self._common_factor(a, b)
+        simpler = (
+            self._cancelled_sum(a, b) or self._cancelled_sum(b, a) or self._factored_sum(a, b)
+        )
         if simpler is not None:
             return simpler
         if a.node.number > b.node.number:
             a, b = b, a
         kind = Kind.ADD if a.sign == b.sign else Kind.SUBTRACT
-        return Expression(self, a.sign, self._node(kind, (a.node, b.node)))
+        return Expression(self, a.sign, self._shared_node(kind, (a.node, b.node)))
 
     def product(self, a: Expression, b: Expression) -> Expression:
         """Return the product a b, simplified where a factor is constant."""
@@ -183,20 +187,20 @@ class Graph:
         ordered = (a.node, b.node)
         if a.node.constant == b.node.constant and a.node.number > b.node.number:
             ordered = (b.node, a.node)
-        return Expression(self, sign, self._node(Kind.MULTIPLY, ordered))
+        return Expression(self, sign, self._shared_node(Kind.MULTIPLY, ordered))
 
     def reciprocal(self, a: Expression) -> Expression:
         """Return the reciprocal 1 / a, a number where a is constant."""
         if a.number is not None:
             return self.lift(1.0 / a.number)
-        return Expression(self, a.sign, self._node(Kind.RECIPROCAL, (a.node,)))
+        return Expression(self, a.sign, self._shared_node(Kind.RECIPROCAL, (a.node,)))
 
     def sqrt(self, a: Expression) -> Expression:
         """Return the square root of an expression, NaN at run time where it is negative."""
         if a.number is not None:
             return self.lift(math.sqrt(a.number))
-        node = a.node if a.sign > 0 else self._node(Kind.SUBTRACT, (self.zero.node, a.node))
-        return Expression(self, 1, self._node(Kind.SQRT, (node,)))
+        node = a.node if a.sign > 0 else self._shared_node(Kind.SUBTRACT, (self.zero.node, a.node))
+        return Expression(self, 1, self._shared_node(Kind.SQRT, (node,)))
 
     def sum(self, terms: Iterable[Number]) -> Expression:
         """Return the sum of all terms, 0 if there are none."""
@@ -205,7 +209,7 @@ class Graph:
             result = result + term
         return result
 
-    def _cancelled(self, a: Expression, b: Expression) -> Expression | None:
+    def _cancelled_sum(self, a: Expression, b: Expression) -> Expression | None:
         """Return a + b if the sum b contains -a, as in a - (a + y) = -y; otherwise None."""
         if b.node.kind not in (Kind.ADD, Kind.SUBTRACT):
             return None
@@ -217,23 +221,23 @@ class Graph:
             return Expression(self, signs[0], first)
         return None
 
-    def _common_factor(self, a: Expression, b: Expression) -> Expression | None:
+    def _factored_sum(self, a: Expression, b: Expression) -> Expression | None:
         """Return (c + k) x if a = c x and b = k x with constants c and k; otherwise None."""
         if a.node.constant or b.node.constant:
             return None
-        (c, x), (k, y) = self._coefficient(a), self._coefficient(b)
+        (c, x), (k, y) = self._split_coefficient(a), self._split_coefficient(b)
         if x is not y or (c.node is k.node and c.node.value == 1.0):
             return None
         return (c + k) * Expression(self, 1, x)
 
-    def _coefficient(self, a: Expression) -> tuple[Expression, Node]:
+    def _split_coefficient(self, a: Expression) -> tuple[Expression, Node]:
         """Return c and x of an expression c x with a constant c."""
         if a.node.kind == Kind.MULTIPLY and a.node.operands[0].constant:
             factor, rest = a.node.operands
             return Expression(self, a.sign, factor), rest
         return self.lift(float(a.sign)), a.node
 
-    def _node(
+    def _shared_node(
         self,
         kind: str,
         operands: tuple[Node, ...] = (),
@@ -268,7 +272,7 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
         if not node.constant:
             adjoints[node.number] = adjoints.get(node.number, graph.zero) + contribution
 
-    for node in reversed(reachable([value], into_constants=False)):
+    for node in reversed(reachable_nodes([value], into_constants=False)):
         adjoint = adjoints.get(node.number, graph.zero)
         if adjoint.is_zero or not node.operands:
             continue
@@ -292,7 +296,7 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
     ]
 
 
-def reachable(outputs: Iterable[Expression], *, into_constants: bool = True) -> list[Node]:
+def reachable_nodes(outputs: Iterable[Expression], *, into_constants: bool = True) -> list[Node]:
     """Return the nodes on which outputs depend, operands before the nodes that use them."""
     found: dict[int, Node] = {}
     pending = [output.node for output in outputs]

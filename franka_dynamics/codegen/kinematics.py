@@ -8,13 +8,13 @@ import numpy as np
 
 from .chain import GeneratorChain, Values
 from .expression import Expression, Graph
-from .recursion import Inputs, outward
+from .recursion import Inputs, outward_recursion
 from ..dynamics.body_tree import BASE_BODY
 
 
 def tip_pose(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> Values:
     """Return the pose (4, 4), in the space frame, of the chain's tip."""
-    rotation, origin = _frames(graph, chain, q)[chain.tip_body]
+    rotation, origin = _frames_to_tip(graph, chain, q)[chain.tip_body]
     pose = np.eye(4).astype(object)
     pose[:3, :3] = rotation @ chain.tip[:3, :3]
     pose[:3, 3] = origin + rotation @ chain.tip[:3, 3]
@@ -30,12 +30,12 @@ def jacobian(
     `reference_frame` has the meanings of `Model.jacobian`: LOCAL has the axes of the tip, WORLD
     the velocity of the body's point at the origin of the space frame.
     """
-    frames = _frames(graph, chain, q)
+    frames = _frames_to_tip(graph, chain, q)
     rotation, origin = frames[chain.tip_body]
     point = origin + rotation @ chain.tip[:3, 3] if reference_frame != 'WORLD' else np.zeros(3)
     into = (rotation @ chain.tip[:3, :3]).T if reference_frame == 'LOCAL' else np.eye(3)
     columns = np.zeros((6, chain.n)).astype(object)
-    for j in chain.path():
+    for j in chain.joints_to_tip():
         rotation, origin = frames[j]
         axis = rotation[:, 2]
         if chain.joints[j].revolute:
@@ -53,10 +53,10 @@ def bias_acceleration(
     if chain.tip_body == BASE_BODY:
         return np.array([*still, *still])
     inputs = Inputs(q, dq, [graph.zero] * chain.n, still, still, weightless=True)
-    tip = outward(graph, chain, inputs)[chain.tip_body]
-    rotation, _ = _frames(graph, chain, q)[chain.tip_body]
+    tip = outward_recursion(graph, chain, inputs)[chain.tip_body]
+    rotation, _ = _frames_to_tip(graph, chain, q)[chain.tip_body]
     return np.array(
-        [*rotation @ (tip.acceleration + tip.U @ chain.tip[:3, 3]), *rotation @ tip.spin]
+        [*rotation @ (tip.acceleration + tip.U @ chain.tip[:3, 3]), *rotation @ tip.domega]
     )
 
 
@@ -76,7 +76,7 @@ def first_moment(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -
     return total
 
 
-def in_tip_frame(
+def wrench_in_tip_frame(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression], wrench: Values
 ) -> tuple[Values, Values]:
     """
@@ -85,7 +85,7 @@ def in_tip_frame(
     `wrench`, shape (6,), is a force [N] and a moment [N m] about the tip's origin, in space axes;
     the returned force and moment are about the origin of the tip body's frame.
     """
-    path = chain.path()
+    path = chain.joints_to_tip()
     force, moment = (chain.roots[path[0]][:3, :3].T @ part for part in np.split(wrench, 2))
     for j in path:
         joint = chain.joints[j]
@@ -94,12 +94,12 @@ def in_tip_frame(
     return force, moment + np.cross(chain.tip[:3, 3], force)
 
 
-def _frames(
+def _frames_to_tip(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression]
 ) -> dict[int, tuple[Values, Values]]:
     """Return rotation and origin in space axes of the base, and of joints that move the tip."""
     frames = {BASE_BODY: (np.eye(3), np.zeros(3))}
-    for j in chain.path():
+    for j in chain.joints_to_tip():
         joint = chain.joints[j]
         rotation, origin = frames[chain.parents[j]]
         if j in chain.roots:

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import re
 from typing import NamedTuple
 
-from .expression import Expression, Graph, Kind, Node, reachable
+from .expression import Expression, Graph, Kind, Node, reachable_nodes
 
-_SUMS = (Kind.ADD, Kind.SUBTRACT)
-_INPUT = re.compile(r'([a-z]+)(\d+)')
+_SUM_KINDS = (Kind.ADD, Kind.SUBTRACT)
+_INPUT_PATTERN = re.compile(r'([a-z]+)(\d+)')
 
 
 class Output(NamedTuple):
@@ -82,10 +82,10 @@ def write_program(graph: Graph, outputs: Sequence[Output], arrays: Sequence[str]
     preparation: list[str] = []
     inputs: dict[str, list[int]] = {array: [] for array in arrays}
     for node in writer.nodes:
-        found = _INPUT.fullmatch(node.name)
+        found = _INPUT_PATTERN.fullmatch(node.name)
         if node.kind == Kind.VARIABLE and found:
             inputs[found[1]].append(int(found[2]))
-        elif node.operands and writer.needs_statement(node):
+        elif node.operands and writer.needs_variable(node):
             (preparation if node.constant else statements).append(writer.statement(node))
     return Program(
         {array: tuple(sorted(found)) for array, found in inputs.items()},
@@ -102,7 +102,7 @@ class _StatementWriter:
     def __init__(self, graph: Graph, outputs: Sequence[Output]) -> None:
         self.graph = graph
         results = [output.value.node for output in outputs]
-        self.nodes = reachable(output.value for output in outputs)
+        self.nodes = reachable_nodes(output.value for output in outputs)
         self.results = {node.number for node in results}
         self.uses = Counter(operand.number for node in self.nodes for operand in node.operands)
         self.uses.update(node.number for node in results)
@@ -115,7 +115,7 @@ class _StatementWriter:
             n.number: n.name for n in self.nodes if n.kind in (Kind.VARIABLE, Kind.PARAMETER)
         }
 
-    def needs_statement(self, node: Node) -> bool:
+    def needs_variable(self, node: Node) -> bool:
         """Return whether the value of a node gets a variable of its own."""
         if (
             node.kind in (Kind.SIN, Kind.COS, Kind.SQRT, Kind.RECIPROCAL)
@@ -130,61 +130,61 @@ class _StatementWriter:
     def statement(self, node: Node) -> str:
         """Return a node's assignment, and hold the name of its variable."""
         if node.kind in (Kind.SIN, Kind.COS):
-            angle = self._render(node.operands[0])
+            angle = self._node_text(node.operands[0])
             target, text = f'{node.kind[0]}_{_angle_name(angle)}', f'{node.kind}({angle})'
         else:
-            target, text = self._name(node), self._operation(node)
+            target, text = self._variable_name(node), self._operation_text(node)
         self.held[node.number] = target
         return f'{target} = {text}'
 
-    def _name(self, node: Node) -> str:
+    def _variable_name(self, node: Node) -> str:
         """Return the name of a node's variable: prepared value, textbook name or a number."""
         if node.constant and node.number in self.crossing:
             return f'p_{self.crossing.index(node.number)}'
         return self.graph.name_of(node) or f't{node.number}'
 
-    def _render(self, node: Node) -> str:
+    def _node_text(self, node: Node) -> str:
         """Return the text that stands for a node in an expression."""
         if node.number in self.held:
             return self.held[node.number]
-        return repr(node.value) if node.kind == Kind.CONSTANT else self._operation(node)
+        return repr(node.value) if node.kind == Kind.CONSTANT else self._operation_text(node)
 
-    def _operation(self, node: Node) -> str:
+    def _operation_text(self, node: Node) -> str:
         """Return the text of the operation that computes a node."""
         if node.kind == Kind.RECIPROCAL:
-            return f'1.0 / {self._factor(node.operands[0], *_SUMS, Kind.MULTIPLY)}'
+            return f'1.0 / {self._operand_text(node.operands[0], *_SUM_KINDS, Kind.MULTIPLY)}'
         if node.kind == Kind.SQRT:
-            return f'sqrt({self._render(node.operands[0])})'
+            return f'sqrt({self._node_text(node.operands[0])})'
         first, second = node.operands
         if node.kind == Kind.MULTIPLY:
-            return f'{self._factor(first, *_SUMS)}*{self._factor(second, *_SUMS)}'
-        inner = _SUMS if node.kind == Kind.SUBTRACT else ()
-        return f'{self._render(first)} {node.kind} {self._factor(second, *inner)}'
+            return '*'.join(self._operand_text(one, *_SUM_KINDS) for one in (first, second))
+        inner = _SUM_KINDS if node.kind == Kind.SUBTRACT else ()
+        return f'{self._node_text(first)} {node.kind} {self._operand_text(second, *inner)}'
 
-    def _factor(self, node: Node, *kinds: str) -> str:
+    def _operand_text(self, node: Node, *kinds: str) -> str:
         """Return the text of an operand, in parentheses if it is an operation of these kinds."""
         inline = node.number not in self.held and node.kind in kinds
-        return f'({self._render(node)})' if inline else self._render(node)
+        return f'({self._node_text(node)})' if inline else self._node_text(node)
 
     def signed_text(self, value: Expression) -> str:
         """Return the text of an expression with its sign."""
         if value.sign > 0 or value.is_zero:
-            return self._render(value.node)
-        return self._negative(value.node) or f'-{self._factor(value.node, *_SUMS)}'
+            return self._node_text(value.node)
+        return self._negated_text(value.node) or f'-{self._operand_text(value.node, *_SUM_KINDS)}'
 
-    def _negative(self, node: Node) -> str:
+    def _negated_text(self, node: Node) -> str:
         """Return the text of -node if it takes no further operation, else ''."""
         if node.number in self.held or not node.operands:
             return ''
         first, second = node.operands[0], node.operands[-1]
         if node.kind == Kind.MULTIPLY and first.kind == Kind.CONSTANT:
-            return f'-{self._operation(node)}'
+            return f'-{self._operation_text(node)}'
         if node.kind == Kind.SUBTRACT:
-            return f'{self._render(second)} - {self._factor(first, *_SUMS)}'
+            return f'{self._node_text(second)} - {self._operand_text(first, *_SUM_KINDS)}'
         if node.kind == Kind.ADD:
             for one, other in ((first, second), (second, first)):
-                if text := self._negative(one):
-                    return f'{text} - {self._factor(other, *_SUMS)}'
+                if text := self._negated_text(one):
+                    return f'{text} - {self._operand_text(other, *_SUM_KINDS)}'
         return ''
 
 

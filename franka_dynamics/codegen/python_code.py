@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .equations import Equations
-from .file_text import heading, summary
+from .file_text import file_heading, quantity_summary
 
 
 def python_function(equations: Equations, docstring: str = '') -> str:
@@ -63,7 +63,7 @@ def python_module(listed: Sequence[Equations]) -> str:
         equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
 
     """
-    comment = [f'# {line}'.rstrip() for line in heading(listed)]
-    functions = [python_function(equations, summary(equations)) for equations in listed]
+    comment = [f'# {line}'.rstrip() for line in file_heading(listed)]
+    functions = [python_function(equations, quantity_summary(equations)) for equations in listed]
     lines = [*comment, '', 'from math import cos, sin, sqrt', '', '', '\n\n'.join(functions)]
     return '\n'.join(lines)

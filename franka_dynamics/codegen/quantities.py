@@ -21,7 +21,7 @@ from ..dynamics.model import ALIGNED_FRAME, MIN_FREE_INERTIA_RATIO, singular_fra
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import InertiaError
 
-TWIST = 6  # numbers of a twist or a wrench
+TWIST_SIZE = 6  # numbers of a twist or a wrench
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Problem:
         return self.chains[0]
 
     @functools.cached_property
-    def _regrouped(self) -> GeneratorChain:
+    def _regrouped_chain(self) -> GeneratorChain:
         """The chain with base parameters, unless `classical` keeps those of the description."""
         if self.classical:
             return self.chain
@@ -57,26 +57,26 @@ class Problem:
     @property
     def q(self) -> tuple[Expression, ...]:
         """Positions of the joints."""
-        return self.variables('q')
+        return self.input_elements('q')
 
-    def variables(self, array: str, size: int = 0) -> tuple[Expression, ...]:
+    def input_elements(self, array: str, size: int = 0) -> tuple[Expression, ...]:
         """Return the elements of an input array, by default one a joint."""
         return tuple(self.graph.variable(f'{array}{i + 1}') for i in range(size or self.chain.n))
 
     def torques(self, *moving: str, weightless: bool = False) -> list[Expression]:
         """Return the torques at the rates of these names, dq and ddq; the others are zero."""
-        chain, none = self._regrouped, (self.graph.zero,) * self.chain.n
-        dq, ddq = (self.variables(one) if one in moving else none for one in ('dq', 'ddq'))
+        chain, none = self._regrouped_chain, (self.graph.zero,) * self.chain.n
+        dq, ddq = (self.input_elements(one) if one in moving else none for one in ('dq', 'ddq'))
         inputs = Inputs(self.q, dq, ddq, weightless=weightless)
         if self.wrench and chain.tip_body != BASE_BODY:
-            wrench = np.array(self.variables('wrench', TWIST))
-            force, moment = kinematics.in_tip_frame(self.graph, chain, self.q, wrench)
+            wrench = np.array(self.input_elements('wrench', TWIST_SIZE))
+            force, moment = kinematics.wrench_in_tip_frame(self.graph, chain, self.q, wrench)
             inputs = replace(inputs, force=force, moment=moment)
         return inverse_dynamics(self.graph, chain, inputs)
 
-    def mass_elements(self) -> dict[tuple[int, int], Expression]:
+    def mass_matrix_elements(self) -> dict[tuple[int, int], Expression]:
         """Return the elements (i, j), i <= j, of the mass matrix."""
-        return mass_matrix(self.graph, self._regrouped, self.q)
+        return mass_matrix(self.graph, self._regrouped_chain, self.q)
 
     def outputs(self, values: Values | Sequence[Number]) -> list[Output]:
         """Return the elements of an array as outputs."""
@@ -84,17 +84,17 @@ class Problem:
         return [Output((at,), self.graph.lift(array[at])) for at in np.ndindex(array.shape)]
 
 
-def _torques(*moving: str, weightless: bool = False) -> Callable[[Problem], list[Output]]:
+def _torque_writer(*moving: str, weightless: bool = False) -> Callable[[Problem], list[Output]]:
     """Return a function that writes torques at the named rates."""
     return lambda one: one.outputs(one.torques(*moving, weightless=weightless))
 
 
 def _mass_matrix(one: Problem) -> list[Output]:
     """Return the elements of the mass matrix."""
-    return _symmetric(one.mass_elements())
+    return _symmetric_outputs(one.mass_matrix_elements())
 
 
-def _symmetric(elements: Mapping[tuple[int, int], Expression]) -> list[Output]:
+def _symmetric_outputs(elements: Mapping[tuple[int, int], Expression]) -> list[Output]:
     """Return a symmetric matrix of its elements (i, j), i <= j."""
     return [
         Output(((i, j),) if i == j else ((i, j), (j, i)), element)
@@ -106,7 +106,7 @@ def _derivatives(one: Problem) -> list[Output]:
     """Return D[0] = dtau/dq, D[1] = dtau/d(dq) and D[2] = dtau/d(ddq) = M, which is symmetric."""
     outputs = []
     torques, n = one.torques('dq', 'ddq'), one.chain.n
-    variables = [each for array in ('q', 'dq', 'ddq') for each in one.variables(array)]
+    variables = [each for array in ('q', 'dq', 'ddq') for each in one.input_elements(array)]
     for i, torque in enumerate(torques):
         for k, slope in enumerate(gradient(one.graph, torque, variables)):
             kind, j = divmod(k, n)
@@ -122,7 +122,7 @@ def _coriolis_matrix(one: Problem) -> list[Output]:
     # Each element of C dq is a quadratic form of dq, whose symmetric coefficients are the
     # Christoffel symbols of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half
     # its gradient is a row of C.
-    graph, rates = one.graph, one.variables('dq')
+    graph, rates = one.graph, one.input_elements('dq')
     rows = [gradient(graph, value, rates) for value in one.torques('dq', weightless=True)]
     return one.outputs(0.5 * np.array(rows))
 
@@ -140,28 +140,28 @@ def _regressor(one: Problem) -> list[Output]:
 
 def _forward_dynamics(one: Problem) -> list[Output]:
     """Return the accelerations M^-1 (tau - C dq - g)."""
-    right = [tau - rest for tau, rest in zip(one.variables('tau'), one.torques('dq'))]
-    factors = factorised(one.graph, one.mass_elements(), one.chain.names, label=True)
-    return one.outputs(solved(one.graph, *factors, right))
+    right = [tau - rest for tau, rest in zip(one.input_elements('tau'), one.torques('dq'))]
+    factors = ldl_factors(one.graph, one.mass_matrix_elements(), one.chain.names, label=True)
+    return one.outputs(solve_ldl(one.graph, *factors, right))
 
 
 def _operational_space_inertia(one: Problem) -> list[Output]:
     """Return the elements of (J M^-1 J^T)^-1 at the tip."""
     graph = one.graph
-    if len(one.chain.path()) < TWIST:
+    if len(one.chain.joints_to_tip()) < TWIST_SIZE:
         raise singular_frame_error()
     J = kinematics.jacobian(graph, one.chain, one.q, ALIGNED_FRAME)
-    lower, inverse = factorised(graph, one.mass_elements(), one.chain.names, label=True)
+    lower, inverse = ldl_factors(graph, one.mass_matrix_elements(), one.chain.names, label=True)
     # With M = L D L^T the mobility J M^-1 J^T is Y D^-1 Y^T, rows of Y = J L^-T.
-    Y = [reduced(graph, lower, row) for row in J]
-    places = [(i, j) for i in range(TWIST) for j in range(i, TWIST)]
+    Y = [solve_lower(graph, lower, row) for row in J]
+    places = [(i, j) for i in range(TWIST_SIZE) for j in range(i, TWIST_SIZE)]
     mobility = {
         (i, j): graph.sum(y * z * d for y, z, d in zip(Y[i], Y[j], inverse)) for i, j in places
     }
-    least = MIN_FREE_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(TWIST))
-    factors = factorised(graph, mobility, least=least)
-    columns = [solved(graph, *factors, unit) for unit in np.eye(TWIST)]
-    return _symmetric({(i, j): columns[j][i] for i, j in places})
+    least = MIN_FREE_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(TWIST_SIZE))
+    factors = ldl_factors(graph, mobility, least=least)
+    columns = [solve_ldl(graph, *factors, unit) for unit in np.eye(TWIST_SIZE)]
+    return _symmetric_outputs({(i, j): columns[j][i] for i, j in places})
 
 
 def _frames(one: Problem) -> list[Output]:
@@ -170,13 +170,13 @@ def _frames(one: Problem) -> list[Output]:
     return one.outputs(np.array(poses))
 
 
-def _of_tip(write: Callable[..., Values], *arrays: str) -> Callable[[Problem], list[Output]]:
+def _tip_writer(write: Callable[..., Values], *arrays: str) -> Callable[[Problem], list[Output]]:
     """
     Return a function that writes a quantity of the tip: the elements of `write`.
 
     `write` is a function of graph, chain and the input `arrays`.
     """
-    return lambda one: one.outputs(write(one.graph, one.chain, *map(one.variables, arrays)))
+    return lambda one: one.outputs(write(one.graph, one.chain, *map(one.input_elements, arrays)))
 
 
 def _jacobian(one: Problem) -> list[Output]:
@@ -199,26 +199,28 @@ class _Definition(NamedTuple):
 
 
 _DEFINITIONS = {
-    Quantity.INVERSE_DYNAMICS: _Definition('q dq ddq', 'tau', 'n', _torques('dq', 'ddq')),
-    Quantity.NONLINEAR_EFFECTS: _Definition('q dq', 'tau', 'n', _torques('dq')),
-    Quantity.GRAVITY: _Definition('q', 'tau', 'n', _torques()),
-    Quantity.CORIOLIS: _Definition('q dq', 'tau', 'n', _torques('dq', weightless=True), 'mass'),
+    Quantity.INVERSE_DYNAMICS: _Definition('q dq ddq', 'tau', 'n', _torque_writer('dq', 'ddq')),
+    Quantity.NONLINEAR_EFFECTS: _Definition('q dq', 'tau', 'n', _torque_writer('dq')),
+    Quantity.GRAVITY: _Definition('q', 'tau', 'n', _torque_writer()),
+    Quantity.CORIOLIS: _Definition(
+        'q dq', 'tau', 'n', _torque_writer('dq', weightless=True), 'mass'
+    ),
     Quantity.MASS_MATRIX: _Definition('q', 'M', 'n n', _mass_matrix, 'mass'),
     Quantity.DERIVATIVES: _Definition('q dq ddq', 'D', '3 n n', _derivatives),
     Quantity.FORWARD_DYNAMICS: _Definition('q dq tau', 'ddq', 'n', _forward_dynamics),
     Quantity.CORIOLIS_MATRIX: _Definition('q dq', 'C', 'n n', _coriolis_matrix, 'mass'),
     Quantity.REGRESSOR: _Definition('q dq ddq', 'H', 'n columns', _regressor),
-    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', _of_tip(kinematics.tip_pose, 'q'), ''),
+    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', _tip_writer(kinematics.tip_pose, 'q'), ''),
     Quantity.JACOBIAN: _Definition('q', 'J', '6 n', _jacobian, ''),
     Quantity.BIAS_ACCELERATION: _Definition(
-        'q dq', 'a', '6', _of_tip(kinematics.bias_acceleration, 'q', 'dq'), ''
+        'q dq', 'a', '6', _tip_writer(kinematics.bias_acceleration, 'q', 'dq'), ''
     ),
     Quantity.OPERATIONAL_SPACE_INERTIA: _Definition(
         'q', 'A', '6 6', _operational_space_inertia, 'mass'
     ),
     Quantity.FRAMES: _Definition('q', 'T', 'frames 4 4', _frames, ''),
     Quantity.FIRST_MOMENT: _Definition(
-        'q', 'h', '3', _of_tip(kinematics.first_moment, 'q'), 'mass'
+        'q', 'h', '3', _tip_writer(kinematics.first_moment, 'q'), 'mass'
     ),
 }
 # In a formula {tip} stands for the name of a frame.
@@ -241,9 +243,9 @@ FORMULAS = {
 }
 # Names of a quantity's input arrays and of its output.
 INPUT_ARRAYS = {one: tuple(row.arrays.split()) for one, row in _DEFINITIONS.items()}
-OUTPUTS = {one: row.output for one, row in _DEFINITIONS.items()}
+OUTPUT_NAMES = {one: row.output for one, row in _DEFINITIONS.items()}
 # Words mass and gravity, for quantities that depend on them.
-DEPENDS = {one: row.depends.split() for one, row in _DEFINITIONS.items()}
+PARAMETER_KINDS = {one: row.depends.split() for one, row in _DEFINITIONS.items()}
 
 
 def output_shape(
@@ -251,7 +253,7 @@ def output_shape(
 ) -> tuple[int, ...]:
     """Return the shape of a quantity, or of its derivatives, for n joints."""
     width = N_LINK_PARAMETERS * n if columns is None else len(columns)
-    sizes = {'n': n, 'frames': n + 1, 'columns': width, '3': 3, '4': 4, '6': TWIST}
+    sizes = {'n': n, 'frames': n + 1, 'columns': width, '3': 3, '4': 4, '6': TWIST_SIZE}
     shape = tuple(sizes[size] for size in _DEFINITIONS[quantity].shape.split())
     return (*shape, n * len(INPUT_ARRAYS[quantity])) if derivatives else shape
 
@@ -266,7 +268,7 @@ def outputs_of(quantity: Quantity, given: Problem, *, derivatives: bool = False)
     if not derivatives:
         return outputs
     variables = [
-        variable for array in INPUT_ARRAYS[quantity] for variable in given.variables(array)
+        variable for array in INPUT_ARRAYS[quantity] for variable in given.input_elements(array)
     ]
     return [
         Output(tuple((*place, k) for place in output.places), slope)
@@ -275,17 +277,17 @@ def outputs_of(quantity: Quantity, given: Problem, *, derivatives: bool = False)
     ]
 
 
-Lower = dict[tuple[int, int], Expression]
+LowerTriangle = dict[tuple[int, int], Expression]
 
 
-def factorised(
+def ldl_factors(
     graph: Graph,
     elements: Mapping[tuple[int, int], Expression],
     names: Sequence[str] = (),
     *,
     least: Expression | None = None,
     label: bool = False,
-) -> tuple[Lower, list[Expression]]:
+) -> tuple[LowerTriangle, list[Expression]]:
     """
     Return L and the reciprocals of D of a symmetric matrix L D L^T.
 
@@ -295,8 +297,8 @@ def factorised(
     inertia at a frame is singular. A pivot that is not above `least` makes the result NaN. With
     `label` the variables of D, 1/D and L in generated code are named D1, E1, L2_1 and so on.
     """
-    L: Lower = {}
-    scaled: Lower = {}  # L D
+    L: LowerTriangle = {}
+    scaled: LowerTriangle = {}  # L D
     inverse: list[Expression] = []
     n = max(i for i, _ in elements) + 1
     for j in range(n):
@@ -326,7 +328,7 @@ def factorised(
     return L, inverse
 
 
-def reduced(graph: Graph, L: Lower, right: Iterable[Number]) -> list[Expression]:
+def solve_lower(graph: Graph, L: LowerTriangle, right: Iterable[Number]) -> list[Expression]:
     """Return y with L y = right."""
     y: list[Expression] = []
     for i, value in enumerate(right):
@@ -334,11 +336,11 @@ def reduced(graph: Graph, L: Lower, right: Iterable[Number]) -> list[Expression]
     return y
 
 
-def solved(
-    graph: Graph, L: Lower, inverse: Sequence[Expression], right: Iterable[Number]
+def solve_ldl(
+    graph: Graph, L: LowerTriangle, inverse: Sequence[Expression], right: Iterable[Number]
 ) -> list[Expression]:
     """Return x with L D L^T x = right."""
-    y = reduced(graph, L, right)
+    y = solve_lower(graph, L, right)
     n = len(y)
     x = [graph.zero] * n
     for i in reversed(range(n)):

@@ -49,17 +49,17 @@ class Motion(NamedTuple):
     """
     Expressions of a link's angular velocity, its derivative, and its frame's acceleration.
 
-    `spin` is the time derivative of omega, U is [spin] + [omega][omega], `acceleration` that of
-    the frame's origin.
+    `domega` is the time derivative of omega, U is [domega] + [omega][omega], `acceleration`
+    that of the frame's origin.
     """
 
     omega: Values
-    spin: Values
+    domega: Values
     U: Values
     acceleration: Values
 
 
-def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Motion]:
+def outward_recursion(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Motion]:
     """Return the motion of every link, from the base to the tips."""
     still = np.array([graph.zero] * 3)
     motions: list[Motion] = []
@@ -69,13 +69,13 @@ def outward(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Motion]
             last = Motion(still, still, np.array([still] * 3), up)
         else:
             last = motions[parent]
-        turn, _ = _turn_and_body(graph, chain, inputs, j)
+        turn, _ = _rotation_and_body(graph, chain, inputs, j)
         at_joint = last.acceleration + last.U @ joint.frame_origin(inputs.q[j])
         graph.name_vector(f'aP{j + 1}', at_joint)
         acceleration = turn.T @ (joint.axes.T @ at_joint)
         motion = _link_motion(joint, turn, last, acceleration, inputs.dq[j], inputs.ddq[j])
         graph.name_vector(f'w{j + 1}', motion.omega)
-        graph.name_vector(f'dw{j + 1}', motion.spin)
+        graph.name_vector(f'dw{j + 1}', motion.domega)
         for row, axis in zip(motion.U, 'xyz'):
             graph.name_vector(f'U{j + 1}{axis}', row)
         graph.name_vector(f'a{j + 1}', motion.acceleration)
@@ -97,20 +97,20 @@ def _link_motion(
         """Return vectors of the antecedent's axes in those of the link."""
         return turn.T @ (joint.axes.T @ values)
 
-    omega, spin = into(last.omega), into(last.spin)
+    omega, domega = into(last.omega), into(last.domega)
     if not joint.revolute:  # omega does not change
         straight = _is_axis_permutation(joint.axes) and _is_axis_permutation(turn)
-        U = into(into(last.U).T).T if straight else _U_matrix(omega, spin)
+        U = into(into(last.U).T).T if straight else _U_matrix(omega, domega)
         twice = 2.0 * rate
         sliding = np.array([twice * omega[1], -(twice * omega[0]), ddq])
-        return Motion(omega, spin, U, acceleration + sliding)
+        return Motion(omega, domega, U, acceleration + sliding)
     x, y, z = omega[0], omega[1], omega[2] + rate
     if not _is_axis_permutation(joint.axes):
-        spin = spin + np.array([y * rate, -(x * rate), ddq])
-        return Motion(np.array([x, y, z]), spin, _U_matrix((x, y, z), spin), acceleration)
+        domega = domega + np.array([y * rate, -(x * rate), ddq])
+        return Motion(np.array([x, y, z]), domega, _U_matrix((x, y, z), domega), acceleration)
     xz_axis, yz_axis, zz_axis = into(last.U @ joint.axes[:, 2])
     xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
-    spin_x, spin_y, spin_z = yz - yz_axis, xz_axis - xz, spin[2] + ddq
+    spin_x, spin_y, spin_z = yz - yz_axis, xz_axis - xz, domega[2] + ddq
     U = np.array(
         [
             [zz_axis + (xx - zz), xy - spin_z, xz_axis],
@@ -126,9 +126,9 @@ def _is_axis_permutation(rotation: Values) -> bool:
     return bool(np.isin(np.abs(rotation), (0.0, 1.0)).all())
 
 
-def _U_matrix(omega: Iterable[Number], spin: Iterable[Number]) -> Values:
+def _U_matrix(omega: Iterable[Number], domega: Iterable[Number]) -> Values:
     """Return [domega] + [omega][omega]."""
-    (x, y, z), (dx, dy, dz) = omega, spin
+    (x, y, z), (dx, dy, dz) = omega, domega
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
     return np.array(
         [
@@ -139,7 +139,7 @@ def _U_matrix(omega: Iterable[Number], spin: Iterable[Number]) -> Values:
     )
 
 
-def _turn_and_body(
+def _rotation_and_body(
     graph: Graph, chain: GeneratorChain, inputs: Inputs, j: int
 ) -> tuple[Values, Values]:
     """
@@ -151,13 +151,13 @@ def _turn_and_body(
     joint, turn = chain.joints[j], chain.joints[j].rotation(graph, inputs.q[j])
     alone = j not in chain.parents and (j != chain.tip_body or inputs.force is None)
     if joint.revolute and alone and chain.parents[j] != BASE_BODY:
-        return np.eye(3), _rotated(joint.body, turn)
+        return np.eye(3), _rotated_pseudo_inertia(joint.body, turn)
     return turn, joint.body
 
 
 def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Expression]:
     """Return the expression of every joint's torque (or force), by the Newton-Euler recursion."""
-    motions = outward(graph, chain, inputs)
+    motions = outward_recursion(graph, chain, inputs)
     none = np.array([graph.zero] * 3)
     # The wrench that each link exerts on the bodies beyond the link and, at the tip, on the
     # surroundings.
@@ -167,14 +167,16 @@ def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> lis
     torques = [graph.zero] * chain.n
     for j in reversed(range(chain.n)):
         joint, parent = chain.joints[j], chain.parents[j]
-        turn, body = _turn_and_body(graph, chain, inputs, j)
+        turn, body = _rotation_and_body(graph, chain, inputs, j)
         force, moment = (a + b for a, b in zip(_wrench_needed(body, motions[j]), beyond[j]))
         graph.name_vector(f'f{j + 1}', force)
         graph.name_vector(f'n{j + 1}', moment)
         own = moment[2] if joint.revolute else force[2]
         torques[j] = own + joint.rotor_inertia * inputs.ddq[j]
         if parent != BASE_BODY:
-            force, moment = _carried(joint, turn, joint.frame_origin(inputs.q[j]), force, moment)
+            force, moment = _wrench_on_parent(
+                joint, turn, joint.frame_origin(inputs.q[j]), force, moment
+            )
             beyond[parent] = beyond[parent][0] + force, beyond[parent][1] + moment
     return torques
 
@@ -194,7 +196,7 @@ def _wrench_needed(body: Values, motion: Motion) -> tuple[Values, Values]:
     return force, np.array(couple) + np.cross(h, motion.acceleration)
 
 
-def _carried(
+def _wrench_on_parent(
     joint: GeneratorJoint, turn: Values, arm: Values, force: Values, moment: Values
 ) -> tuple[Values, Values]:
     """Return a joint's wrench in the axes and about the origin of the antecedent's frame."""
@@ -219,11 +221,13 @@ def mass_matrix(
         elements |= {(i, j): graph.zero for i in range(j)}
         outer, i = j, parents[j]
         while i != BASE_BODY:
-            force, moment = _carried(joints[outer], turns[outer], arms[outer], force, moment)
+            force, moment = _wrench_on_parent(
+                joints[outer], turns[outer], arms[outer], force, moment
+            )
             elements[i, j] = graph.lift((moment if joints[i].revolute else force)[2])
             outer, i = i, parents[i]
         if parents[j] != BASE_BODY:
-            turned = _rotated(composite, turns[j])
+            turned = _rotated_pseudo_inertia(composite, turns[j])
             added = transformed_inertia(turned, joint.axes, arms[j])
             composites[parents[j]] = composites[parents[j]] + added
     return elements
@@ -237,7 +241,7 @@ def _wrench_of_ddq(joint: GeneratorJoint, body: Values) -> tuple[Values, Values]
     return np.array([0.0, 0.0, body[3, 3]], dtype=object), np.array([hy, -hx, 0.0])
 
 
-def _rotated(body: Values, turn: Values) -> Values:
+def _rotated_pseudo_inertia(body: Values, turn: Values) -> Values:
     """
     Return a pseudo-inertia, given in a joint's rotated axes, in the axes before the rotation.
 

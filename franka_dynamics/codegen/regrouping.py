@@ -19,10 +19,10 @@ from ..dynamics.body_tree import BASE_BODY
 from ..spatial import cos_sin
 
 # The elements of a pseudo-inertia that belong to the antecedent as well.
-_ON_AXIS = np.zeros((4, 4), dtype=bool)
-_ON_AXIS[2:, 2:] = True
-_TURNING = np.zeros((4, 4), dtype=bool)
-_TURNING[:3, :3] = True
+_REVOLUTE_REGROUPED_ELEMENTS = np.zeros((4, 4), dtype=bool)
+_REVOLUTE_REGROUPED_ELEMENTS[2:, 2:] = True
+_PRISMATIC_REGROUPED_ELEMENTS = np.zeros((4, 4), dtype=bool)
+_PRISMATIC_REGROUPED_ELEMENTS[:3, :3] = True
 
 
 def with_origins_nearest_parent(chain: GeneratorChain) -> GeneratorChain:
@@ -54,7 +54,7 @@ def regroup_parameters(chain: GeneratorChain) -> GeneratorChain:
     joints = list(chain.joints)
     for j in reversed(range(chain.n)):
         joint, parent = joints[j], chain.parents[j]
-        shared = _ON_AXIS if joint.revolute else _TURNING
+        shared = _REVOLUTE_REGROUPED_ELEMENTS if joint.revolute else _PRISMATIC_REGROUPED_ELEMENTS
         if parent != BASE_BODY:
             arrived = np.where(shared, joint.body, 0.0)
             if joint.revolute:

@@ -16,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .equations import Equations
-from .expression import Kind, Node, reachable
+from .expression import Kind, Node, reachable_nodes
 
-_OPERATIONS = {Kind.ADD: 'fadd', Kind.SUBTRACT: 'fsub', Kind.MULTIPLY: 'fmul'}
+_INSTRUCTIONS = {Kind.ADD: 'fadd', Kind.SUBTRACT: 'fsub', Kind.MULTIPLY: 'fmul'}
 
 
-class _Constants(NamedTuple):
+class _SineConstants(NamedTuple):
     """Constants for sines and cosines, in the order of the comment below."""
 
     half_pi: tuple[float, ...]
@@ -36,7 +36,7 @@ class _Constants(NamedTuple):
 # addition rounds a number of quarter turns to a whole number; the coefficients of the polynomials
 # of sine and cosine (fdlibm, Sun Microsystems 1993; Cephes, Moshier 1992); the largest angle whose
 # sine is right to an ulp where products and sums are fused: 2^49 quarter turns, 2^20 in float32.
-_DOUBLE = _Constants(
+_DOUBLE_CONSTANTS = _SineConstants(
     (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
     6755399441055744.0,
     (
@@ -58,7 +58,7 @@ _DOUBLE = _Constants(
     ),
     2**49 * math.pi / 2,
 )
-_SINGLE = _Constants(
+_SINGLE_CONSTANTS = _SineConstants(
     (1.5703125, 4.837512969970703125e-4, 7.54978995489188e-8),
     12582912.0,
     (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
@@ -80,7 +80,7 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
     """
     # Without the attributes in `#0`, LLVM uses vectors of 256 bits on many x86 processors that
     # have 512.
-    writer = _FunctionWriter(equations, lanes, single)
+    writer = _AssemblyWriter(equations, lanes, single)
     bits = lanes * writer.bits
     return '\n'.join(
         [
@@ -94,13 +94,14 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
     )
 
 
-class _FunctionWriter:
+class _AssemblyWriter:
     """Writes the function `run` of one quantity, statement by statement."""
 
     def __init__(self, equations: Equations, lanes: int, single: bool) -> None:
         self.equations, self.lanes, self.single = equations, lanes, single
         self.number, self.bits = ('float', 32) if single else ('double', 64)
         self.vector = f'<{lanes} x {self.number}>'
+        self.constants = _SINGLE_CONSTANTS if single else _DOUBLE_CONSTANTS
         self.root = f'@llvm.sqrt.v{lanes}f{self.bits}'
         self.lines: list[str] = []
         self.values: dict[int, str] = {}  # LLVM name of a node's value, by the node's number
@@ -117,18 +118,18 @@ class _FunctionWriter:
             '  %start = phi i64 [ 0, %entry ], [ %next, %loop ]',
         ]
         # Lanes beyond the last state compute the last state again, so that every vector is full.
-        wanted = [self._let(f'add i64 %start, {lane}') for lane in range(self.lanes)]
-        states = [self._let(f'call i64 @llvm.umin.i64(i64 {i}, i64 %last)') for i in wanted]
-        elements = {array: self._loaded(array, states) for array in self.equations.arrays}
-        unknown = self._nan(elements)
+        wanted = [self._emit_value(f'add i64 %start, {lane}') for lane in range(self.lanes)]
+        states = [self._emit_value(f'call i64 @llvm.umin.i64(i64 {i}, i64 %last)') for i in wanted]
+        elements = {array: self._load_array(array, states) for array in self.equations.arrays}
+        unknown = self._emit_nan_mask(elements)
         inputs = {
             f'{array}{k + 1}': value
             for array, values in elements.items()
             for k, value in enumerate(values)
         }
-        for node in reachable(output.value for output in self.equations.outputs):
-            self.values[node.number] = self._value(node, inputs)
-        self._store(unknown, states)
+        for node in reachable_nodes(output.value for output in self.equations.outputs):
+            self.values[node.number] = self._emit_node(node, inputs)
+        self._store_results(unknown, states)
         self.lines += [
             f'  %next = add i64 %start, {self.lanes}',
             '  %more = icmp ult i64 %next, %count',
@@ -142,131 +143,135 @@ class _FunctionWriter:
             [f'define void @run({", ".join([*arguments, "i64 %count"])}) #0 {{', *self.lines, '}']
         )
 
-    def _let(self, text: str) -> str:
+    def _emit_value(self, text: str) -> str:
         """Append a statement, and return the name of its value."""
         name = f'%v{len(self.lines)}'
         self.lines.append(f'  {name} = {text}')
         return name
 
-    def _operation(self, name: str, a: str, b: str) -> str:
+    def _emit_operation(self, name: str, a: str, b: str) -> str:
         """Append a floating-point operation on two vectors, and return the name of its value."""
         # `contract` allows LLVM to fuse a product and a sum, and nothing else.
-        return self._let(f'{name} contract {self.vector} {a}, {b}')
+        return self._emit_value(f'{name} contract {self.vector} {a}, {b}')
 
-    def _constant(self, value: float) -> str:
+    def _constant_vector(self, value: float) -> str:
         """Return a number as a constant vector."""
         if self.single:
             value = struct.unpack('f', struct.pack('f', value))[0]
         bits = f'0x{struct.unpack("<Q", struct.pack("<d", value))[0]:016X}'
-        return self._splat(f'{self.number} {bits}')
+        return self._broadcast(f'{self.number} {bits}')
 
-    def _splat(self, element: str) -> str:
+    def _broadcast(self, element: str) -> str:
         """Return a vector whose lanes are all one element."""
         return '<' + ', '.join([element] * self.lanes) + '>'
 
-    def _nan(self, elements: Mapping[str, Sequence[str]]) -> str:
+    def _emit_nan_mask(self, elements: Mapping[str, Sequence[str]]) -> str:
         """Return 0 for each state, NaN where an input is not finite or a position too large."""
         largest = np.finfo(np.float32 if self.single else float).max
-        scale = self._constant(float(largest / (_SINGLE if self.single else _DOUBLE).limit))
+        scale = self._constant_vector(float(largest / self.constants.limit))
         # A position beyond the limit becomes infinite here, and times 0 NaN.
-        scaled = [self._operation('fmul', value, scale) for value in elements['q']]
+        scaled = [self._emit_operation('fmul', value, scale) for value in elements['q']]
         total, *others = (
             *scaled,
             *(v for name, vs in elements.items() if name != 'q' for v in vs),
         )
         for value in others:
-            total = self._operation('fadd', total, value)
-        return self._operation('fmul', total, self._constant(0.0))
+            total = self._emit_operation('fadd', total, value)
+        return self._emit_operation('fmul', total, self._constant_vector(0.0))
 
-    def _value(self, node: Node, inputs: dict[str, str]) -> str:
+    def _emit_node(self, node: Node, inputs: dict[str, str]) -> str:
         """Append what computes a node, and return the name of its value."""
         if node.kind == Kind.VARIABLE:
             return inputs[node.name]
         if node.kind == Kind.CONSTANT:
-            return self._constant(node.value)
+            return self._constant_vector(node.value)
         operands = [self.values[operand.number] for operand in node.operands]
         if node.kind == Kind.SQRT:
-            return self._let(f'call {self.vector} {self.root}({self.vector} {operands[0]})')
+            return self._emit_value(f'call {self.vector} {self.root}({self.vector} {operands[0]})')
         if node.kind == Kind.RECIPROCAL:
-            return self._operation('fdiv', self._constant(1.0), operands[0])
+            return self._emit_operation('fdiv', self._constant_vector(1.0), operands[0])
         if node.kind in (Kind.SIN, Kind.COS):
             angle = node.operands[0].number
             if angle not in self.turns:
                 self.turns[angle] = self._sine_cosine(operands[0])
             return self.turns[angle][node.kind == Kind.COS]
-        return self._operation(_OPERATIONS[node.kind], *operands)
+        return self._emit_operation(_INSTRUCTIONS[node.kind], *operands)
 
     def _sine_cosine(self, x: str) -> tuple[str, str]:
         """Append what computes sine and cosine of a vector of angles; return their names."""
-        half_pi, large, sines, cosines, _ = _SINGLE if self.single else _DOUBLE
-        rounded = self._operation('fmul', x, self._constant(2.0 / math.pi))
-        rounded = self._operation('fadd', rounded, self._constant(large))
-        quarters, y = self._operation('fsub', rounded, self._constant(large)), x
+        half_pi, large, sines, cosines, _ = self.constants
+        rounded = self._emit_operation('fmul', x, self._constant_vector(2.0 / math.pi))
+        rounded = self._emit_operation('fadd', rounded, self._constant_vector(large))
+        quarters, y = self._emit_operation('fsub', rounded, self._constant_vector(large)), x
         for part in half_pi:
-            product = self._operation('fmul', quarters, self._constant(part))
-            y = self._operation('fsub', y, product)
-        square = self._operation('fmul', y, y)
-        cubed = self._operation('fmul', square, y)
-        sine = self._operation('fmul', cubed, self._polynomial(sines, square))
-        sine = self._operation('fadd', y, sine)
-        cosine = self._operation('fmul', square, self._polynomial(cosines, square))
-        cosine = self._operation('fadd', self._constant(1.0), cosine)
+            product = self._emit_operation('fmul', quarters, self._constant_vector(part))
+            y = self._emit_operation('fsub', y, product)
+        square = self._emit_operation('fmul', y, y)
+        cubed = self._emit_operation('fmul', square, y)
+        sine = self._emit_operation('fmul', cubed, self._polynomial(sines, square))
+        sine = self._emit_operation('fadd', y, sine)
+        cosine = self._emit_operation('fmul', square, self._polynomial(cosines, square))
+        cosine = self._emit_operation('fadd', self._constant_vector(1.0), cosine)
         # The lowest mantissa bits of `rounded` hold the number k of quarter turns. An odd number
         # of quarter turns exchanges sine and cosine. The second-lowest bit of k changes the sign
         # of the sine, the second-lowest bit of k + 1 that of the cosine.
         whole = f'<{self.lanes} x i{self.bits}>'
-        quarter = self._let(f'bitcast {self.vector} {rounded} to {whole}')
-        after = self._let(f'add {whole} {quarter}, {self._splat(f"i{self.bits} 1")}')
-        odd = self._let(f'trunc {whole} {quarter} to <{self.lanes} x i1>')
+        quarter = self._emit_value(f'bitcast {self.vector} {rounded} to {whole}')
+        after = self._emit_value(f'add {whole} {quarter}, {self._broadcast(f"i{self.bits} 1")}')
+        odd = self._emit_value(f'trunc {whole} {quarter} to <{self.lanes} x i1>')
         left, sign = (
-            self._splat(f'i{self.bits} {number}')
+            self._broadcast(f'i{self.bits} {number}')
             for number in (self.bits - 2, -(1 << (self.bits - 1)))
         )
         found = []
         for even, other, turned in ((sine, cosine, quarter), (cosine, sine, after)):
-            chosen = self._let(
+            chosen = self._emit_value(
                 f'select <{self.lanes} x i1> {odd}, {self.vector} {other}, {self.vector} {even}'
             )
-            flip = self._let(f'and {whole} {self._let(f"shl {whole} {turned}, {left}")}, {sign}')
-            chosen = self._let(f'bitcast {self.vector} {chosen} to {whole}')
-            chosen = self._let(f'xor {whole} {chosen}, {flip}')
-            found.append(self._let(f'bitcast {whole} {chosen} to {self.vector}'))
+            flip = self._emit_value(
+                f'and {whole} {self._emit_value(f"shl {whole} {turned}, {left}")}, {sign}'
+            )
+            chosen = self._emit_value(f'bitcast {self.vector} {chosen} to {whole}')
+            chosen = self._emit_value(f'xor {whole} {chosen}, {flip}')
+            found.append(self._emit_value(f'bitcast {whole} {chosen} to {self.vector}'))
         return found[0], found[1]
 
     def _polynomial(self, coefficients: Sequence[float], x: str) -> str:
         """Append the evaluation of a polynomial by Horner, and return the name of its value."""
-        value = self._constant(coefficients[-1])
+        value = self._constant_vector(coefficients[-1])
         for coefficient in coefficients[-2::-1]:
-            value = self._operation('fmul', x, value)
-            value = self._operation('fadd', self._constant(coefficient), value)
+            value = self._emit_operation('fmul', x, value)
+            value = self._emit_operation('fadd', self._constant_vector(coefficient), value)
         return value
 
-    def _rows(self, array: str, states: Sequence[str]) -> list[str]:
+    def _emit_row_addresses(self, array: str, states: Sequence[str]) -> list[str]:
         """Append the addresses of the states' rows of an array, and return their names."""
-        offsets = [self._let(f'mul i64 {state}, %{array}_step') for state in states]
-        return [self._let(f'getelementptr i8, ptr %{array}, i64 {at}') for at in offsets]
+        offsets = [self._emit_value(f'mul i64 {state}, %{array}_step') for state in states]
+        return [self._emit_value(f'getelementptr i8, ptr %{array}, i64 {at}') for at in offsets]
 
-    def _loaded(self, array: str, states: Sequence[str]) -> list[str]:
+    def _load_array(self, array: str, states: Sequence[str]) -> list[str]:
         """Return each joint's value of an input array, as a vector over the states."""
-        rows, found = self._rows(array, states), []
+        rows, found = self._emit_row_addresses(array, states), []
         for column in range(self.equations.n):
             value = 'poison'
             for lane, row in enumerate(rows):
-                element = self._let(f'load {self.number}, ptr {self._place(row, column)}')
-                value = self._let(
+                element = self._emit_value(
+                    f'load {self.number}, ptr {self._emit_address(row, column)}'
+                )
+                value = self._emit_value(
                     f'insertelement {self.vector} {value}, {self.number} {element}, i32 {lane}'
                 )
             found.append(value)
         return found
 
-    def _store(self, unknown: str, states: Sequence[str]) -> None:
+    def _store_results(self, unknown: str, states: Sequence[str]) -> None:
         """Write each state's results as one row."""
         shape = self.equations.shape
         values = [''] * math.prod(shape)
         for output in self.equations.outputs:
             held = self.values[output.value.node.number]
             name = 'fadd' if output.value.sign > 0 else 'fsub'
-            value = self._operation(name, unknown, held)
+            value = self._emit_operation(name, unknown, held)
             for place in output.places:
                 flat = 0
                 for index, size in zip(place, shape):
@@ -274,28 +279,30 @@ class _FunctionWriter:
                 values[flat] = value
         # Results are written in square tiles: `tile` values of `tile` states, with `tile` a power
         # of two.
-        rows = self._rows('out', states)
+        rows = self._emit_row_addresses('out', states)
         tile = 1 << (min(len(values), self.lanes).bit_length() - 1)
         piece = f'<{tile} x {self.number}>'
-        for column in _tiles(len(values), tile):
+        for column in _tile_starts(len(values), tile):
             for first in range(0, self.lanes, tile):
                 lanes = range(first, first + tile)
-                columns = [self._shuffled(v, v, lanes) for v in values[column : column + tile]]
-                for row, part in zip(rows[first:], self._transposed(columns)):
-                    at = self._place(row, column)
+                columns = [self._emit_shuffle(v, v, lanes) for v in values[column : column + tile]]
+                for row, part in zip(rows[first:], self._emit_transpose(columns)):
+                    at = self._emit_address(row, column)
                     self.lines.append(f'  store {piece} {part}, ptr {at}, align {self.bits // 8}')
 
-    def _place(self, row: str, column: int) -> str:
+    def _emit_address(self, row: str, column: int) -> str:
         """Write a statement for the address of a value in a row, and return its name."""
-        return self._let(f'getelementptr {self.number}, ptr {row}, i64 {column}')
+        return self._emit_value(f'getelementptr {self.number}, ptr {row}, i64 {column}')
 
-    def _shuffled(self, a: str, b: str, places: Sequence[int], size: int = 0) -> str:
+    def _emit_shuffle(self, a: str, b: str, places: Sequence[int], size: int = 0) -> str:
         """Return the elements `places` of vectors a and b, counted through a and then b."""
         held = f'<{size or self.lanes} x {self.number}>'
         mask = ', '.join(f'i32 {place}' for place in places)
-        return self._let(f'shufflevector {held} {a}, {held} {b}, <{len(places)} x i32> <{mask}>')
+        return self._emit_value(
+            f'shufflevector {held} {a}, {held} {b}, <{len(places)} x i32> <{mask}>'
+        )
 
-    def _transposed(self, rows: list[str]) -> list[str]:
+    def _emit_transpose(self, rows: list[str]) -> list[str]:
         """Return the columns of the square matrix of `rows`, by exchanging off-diagonal blocks."""
         size, step, held = len(rows), 1, list(rows)
         while step < size:
@@ -304,13 +311,13 @@ class _FunctionWriter:
             for i in range(size):
                 if not i & step:
                     a, b = held[i], held[i + step]
-                    held[i] = self._shuffled(a, b, low, size)
-                    held[i + step] = self._shuffled(a, b, high, size)
+                    held[i] = self._emit_shuffle(a, b, low, size)
+                    held[i + step] = self._emit_shuffle(a, b, high, size)
             step *= 2
         return held
 
 
-def _tiles(columns: int, tile: int) -> list[int]:
+def _tile_starts(columns: int, tile: int) -> list[int]:
     """Return the index of each tile's first value; the last two tiles may overlap."""
     first = list(range(0, columns - tile + 1, tile))
     return first if columns % tile == 0 else [*first, columns - tile]

@@ -16,7 +16,7 @@ from ..arm.payload import payload_array, payload_from_array, PAYLOAD_ORDER
 from ..arrays import as_array
 from ..dynamics.model import GRAVITY
 from ..errors import InertiaError, SettingsError
-from ..parameter_schema import check, specs
+from ..parameter_schema import require_allowed, specs_in_file
 from ..typing import Array
 
 
@@ -178,13 +178,13 @@ class Settings:
 
     def validate(self, description: ArmDescription) -> None:
         """Raise SettingsError if a value is out of range, or does not suit this arm or target."""
-        for spec in (*specs('torque'), *specs('motion')):
+        for spec in (*specs_in_file('torque'), *specs_in_file('motion')):
             value = attrgetter(spec.name)(self)
             if spec.kind == 'bool' and not isinstance(value, (bool, np.bool_)):
                 raise SettingsError(f'{spec.name} must be True or False; got {value!r:.80}.')
             if spec.kind == 'double':
                 value = float(as_array(value, (), spec.name, SettingsError))
-            check(spec, value)
+            require_allowed(spec, value)
         try:
             description.require_within_rated_load(self.payload_inertia().mass)
         except InertiaError as error:

@@ -19,7 +19,7 @@ from ..resources import share_directory
 from ..spatial import JointKind
 from ..typing import Array, ArrayLike
 
-NAME = 'franka_dynamics_controllers'
+PACKAGE_NAME = 'franka_dynamics_controllers'
 
 
 def copy_package(output: Path) -> Path:
@@ -32,7 +32,7 @@ def copy_package(output: Path) -> Path:
         If there is such a folder already, or it cannot be written; nothing is left then.
 
     """
-    folder = output / NAME
+    folder = output / PACKAGE_NAME
     if folder.exists():
         raise OutputError(f'{folder} exists already; remove it first, or choose another --output.')
     try:
@@ -40,7 +40,9 @@ def copy_package(output: Path) -> Path:
         with tempfile.TemporaryDirectory(dir=output) as beside:
             # A build in the source tree is no part of the package.
             ignored = shutil.ignore_patterns('build', 'install', 'log')
-            whole = shutil.copytree(share_directory() / 'cpp', Path(beside, NAME), ignore=ignored)
+            whole = shutil.copytree(
+                share_directory() / 'cpp', Path(beside, PACKAGE_NAME), ignore=ignored
+            )
             whole.rename(folder)
     except OSError as error:
         why = error.strerror
@@ -51,8 +53,8 @@ def copy_package(output: Path) -> Path:
 
 
 MAX_JOINTS = 12
-_LIMITS = ('lower', 'upper', 'velocity', 'acceleration', 'effort', 'effort_rate')
-_NO_WORD = re.compile(r'[\s#,:\[\]"]')
+_LIMIT_NAMES = ('lower', 'upper', 'velocity', 'acceleration', 'effort', 'effort_rate')
+_FORBIDDEN_CHARACTERS = re.compile(r'[\s#,:\[\]"]')
 
 
 def controller_arm_text(arm: ArmDescription) -> str:
@@ -78,24 +80,24 @@ def controller_arm_text(arm: ArmDescription) -> str:
     effort_free = (arm.rated_load or math.inf) - arm.carried
     return '\n'.join(
         (
-            f'# The arm {_word(arm.name)} for franka_dynamics_controllers, written by',
+            f'# The arm {_yaml_word(arm.name)} for franka_dynamics_controllers, written by',
             '# franka-dynamics arm export. SI units; a row for each joint.',
             f'# Contents: {arm.contents}.',
-            f'name: {_word(arm.name)}',
+            f'name: {_yaml_word(arm.name)}',
             f'joints: [{", ".join(arm.joint_names)}]',
             '# Whether the joint is prismatic; its placement in the frame of the joint before, z',
             '# its axis (rotation by rows, position); mass, first moment and inertia (xx, xy, xz,',
             "# yy, yz, zz) of its link about the joint's origin; rotor inertia.",
-            *_rows('links', _links(arm)),
+            *_yaml_rows('links', _link_rows(arm)),
             '# Position from, to; velocity, acceleration, effort, effort rate; home.',
-            *_rows('limits', _limits(arm)),
+            *_yaml_rows('limits', _limit_rows(arm)),
             '# Pose of the flange in the frame of the last joint, of the base in the space frame.',
-            *_rows('flange', [_pose(_after(arm)[-1] @ arm.flange_transform())]),
+            *_yaml_rows('flange', [_pose_numbers(_after(arm)[-1] @ arm.flange_transform())]),
             '# Mass, first moment, inertia of the payload in the last link, at the flange.',
-            *_rows('payload', [_body(arm.payload)]),
-            *_rows('mount', [[*mount_rotation(arm).ravel(), 0.0, 0.0, 0.0]]),
-            f'rated_load: {_number(effort_free)}  # on the flange',
-            *_friction(arm),
+            *_yaml_rows('payload', [_body_numbers(arm.payload)]),
+            *_yaml_rows('mount', [[*mount_rotation(arm).ravel(), 0.0, 0.0, 0.0]]),
+            f'rated_load: {_yaml_number(effort_free)}  # on the flange',
+            *_friction_lines(arm),
             '',
         )
     )
@@ -108,7 +110,7 @@ def _require_controllable(arm: ArmDescription) -> None:
             f'{arm.name} has {arm.n} joints; the controller takes {MAX_JOINTS}.'
         )
     for joint in arm.joints:
-        if _NO_WORD.search(joint.name):
+        if _FORBIDDEN_CHARACTERS.search(joint.name):
             raise DescriptionError(
                 f'{joint.name!r} cannot name a joint in a controller file, which takes no blanks, '
                 'brackets, commas, colons, quotation marks or #; rename the joint.'
@@ -125,26 +127,26 @@ def _after(arm: ArmDescription) -> list[Array]:
     return [after for _, after in arm.joint_placements()]
 
 
-def _links(arm: ArmDescription) -> Iterable[list[float]]:
+def _link_rows(arm: ArmDescription) -> Iterable[list[float]]:
     """Yield a row for each joint: kind, placement, its link's inertia, rotor inertia."""
     before = arm.base
     for joint, link, (axis, after) in zip(arm.joints, arm.links, arm.joint_placements()):
         yield [
             float(joint.kind is JointKind.PRISMATIC),
-            *_pose(before @ axis),
-            *_body(link.expressed_in(after)),
+            *_pose_numbers(before @ axis),
+            *_body_numbers(link.expressed_in(after)),
             joint.rotor_inertia,
         ]
         before = after
 
 
-def _limits(arm: ArmDescription) -> Array:
+def _limit_rows(arm: ArmDescription) -> Array:
     """Return a row of limits and the home position for each joint."""
-    limits = [arm.limit(name) for name in _LIMITS]
+    limits = [arm.limit(name) for name in _LIMIT_NAMES]
     return np.column_stack([*limits, arm.home_position])
 
 
-def _friction(arm: ArmDescription) -> list[str]:
+def _friction_lines(arm: ArmDescription) -> list[str]:
     """Return the lines on friction; raise FrictionError for a model of another package."""
     model, n = arm.friction, arm.n
     if model is None:
@@ -167,38 +169,38 @@ def _friction(arm: ArmDescription) -> list[str]:
         '# Of each joint amplitude, slope, offset (sigmoid), or viscous, Coulomb, offset and',
         '# Maxwell-slip coefficients (linear); their covariance; reach of the elements.',
         f'friction: {name}',
-        *_rows('friction_coefficients', coefficients.T),
-        *_rows('friction_covariance', np.reshape(covariance, (n, -1))),
-        f'friction_width: {_number(width)}',
+        *_yaml_rows('friction_coefficients', coefficients.T),
+        *_yaml_rows('friction_covariance', np.reshape(covariance, (n, -1))),
+        f'friction_width: {_yaml_number(width)}',
         f'friction_elements: {len(reach)}',
-        *(_rows('friction_reach', [reach]) if len(reach) else ()),
+        *(_yaml_rows('friction_reach', [reach]) if len(reach) else ()),
     ]
 
 
-def _body(body: LinkInertia) -> list[float]:
+def _body_numbers(body: LinkInertia) -> list[float]:
     """Return a body's mass, first moment and six elements of its tensor."""
     inertia, moment, mass = np.split(body.parameters(), (6, 9))
     return [*mass, *moment, *inertia]
 
 
-def _pose(transform: Array) -> list[float]:
+def _pose_numbers(transform: Array) -> list[float]:
     """Return a pose as nine numbers of its rotation, by rows, and three of its origin."""
     return [*transform[:3, :3].ravel(), *transform[:3, 3]]
 
 
-def _rows(key: str, rows: Iterable[ArrayLike]) -> list[str]:
+def _yaml_rows(key: str, rows: Iterable[ArrayLike]) -> list[str]:
     """Return a YAML list of lists under a key, as lines."""
-    texts = [', '.join(_number(value) for value in np.asarray(row)) for row in rows]
+    texts = [', '.join(_yaml_number(value) for value in np.asarray(row)) for row in rows]
     return [f'{key}:', *(f'  - [{text}]' for text in texts)]
 
 
-def _number(value: float) -> str:
+def _yaml_number(value: float) -> str:
     """Return a number as YAML text, with all digits."""
     if math.isinf(value):
         return '-.inf' if value < 0.0 else '.inf'
     return repr(float(value) + 0.0)
 
 
-def _word(name: str) -> str:
+def _yaml_word(name: str) -> str:
     """Return a name without characters that the file cannot hold."""
-    return _NO_WORD.sub('_', name)
+    return _FORBIDDEN_CHARACTERS.sub('_', name)

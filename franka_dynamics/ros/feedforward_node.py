@@ -39,7 +39,7 @@ from .trajectory_action import TrajectoryAction
 from ..control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
 from ..control.stopping import MAX_BRAKING_TIME_S
 from ..errors import FrankaDynamicsError, short_text, StartRefusedError
-from ..parameter_schema import specs
+from ..parameter_schema import specs_in_file
 
 NODE_NAME = 'feedforward'
 _REFRESH_PERIOD_S = 0.05  # between two looks at subscribers, receivers and reports [s]
@@ -184,7 +184,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._diagnostics.set_controller(controller, self._terms, residual)
         # A real arm measures its velocities; some simulators publish none.
         self.cycle.prepare(controller.names, measures_velocity=parameters['target'] == 'fci')
-        self._configured_with = values(self, specs(NODE_NAME))
+        self._configured_with = values(self, specs_in_file(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
         self.cycle.core = controller
 
@@ -195,7 +195,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         The first torque waits until the receivers are found to be the target's.
         """
         # The controller is None after an earlier activation failed to reconfigure the node.
-        if self.core is None or self._configured_with != values(self, specs(NODE_NAME)):
+        if self.core is None or self._configured_with != values(self, specs_in_file(NODE_NAME)):
             self.cycle.core = None
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
                 return TransitionCallbackReturn.FAILURE

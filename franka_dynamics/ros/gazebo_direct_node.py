@@ -30,7 +30,7 @@ from .rclpy_private import Executor
 from .topics import PUBLISHER_QOS, STATE_QOS
 from ..control.settings import Settings
 from ..errors import JointStateError
-from ..parameter_schema import specs
+from ..parameter_schema import specs_in_file
 from ..simulation.gazebo import holding_torque
 
 # The arm counts as held after the holding torque was sent _MIN_HOLDING_COUNT times to a
@@ -45,7 +45,7 @@ class GazeboDirectNode(CheckedParameters, Node):
 
     def __init__(self, **node_options: Any) -> None:
         super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})
-        description = load_arm(declare(self, specs('arm')))
+        description = load_arm(declare(self, specs_in_file('arm')))
         self._start, names = description.home_position, description.joint_names
         self._commands = CommandReceiver(
             self,

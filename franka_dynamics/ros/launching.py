@@ -30,7 +30,7 @@ import yaml
 from . import SIMULATION_NAMESPACE
 from ..arm import ArmDescription
 from ..cpp_package.package import controller_arm_text
-from ..cpp_package.package import NAME as BRAKING_PACKAGE
+from ..cpp_package.package import PACKAGE_NAME as BRAKING_PACKAGE
 from ..errors import SettingsError
 from ..resources import share_directory
 from ..simulation.gazebo import holding_torque, xacro_numbers

@@ -18,7 +18,7 @@ import yaml
 from ..arm import ArmDescription, load
 from ..control.settings import Settings, Terms
 from ..errors import nearest_name, SettingsError, short_text
-from ..parameter_schema import ParameterSpec, specs
+from ..parameter_schema import ParameterSpec, specs_in_file
 
 Made = TypeVar('Made')
 
@@ -36,7 +36,7 @@ NODE_NAMES = tuple(_FILES)
 @functools.cache
 def parameter_specs(node: str) -> tuple[ParameterSpec, ...]:
     """Return the specifications of all parameters of a node."""
-    return tuple(spec for name in _FILES[node] for spec in specs(name))
+    return tuple(spec for name in _FILES[node] for spec in specs_in_file(name))
 
 
 # What other nodes have as a parameter, and what is for it here.
@@ -57,7 +57,7 @@ def no_such_parameter(names: Iterable[str], known: Iterable[str] = ()) -> str:
 @functools.cache
 def live_table() -> tuple[ParameterSpec, ...]:
     """Return the feedforward node's parameters that change without reconfiguration."""
-    return tuple(spec for name in _LIVE_FILES for spec in specs(name))
+    return tuple(spec for name in _LIVE_FILES for spec in specs_in_file(name))
 
 
 _HEAD = """# Copyright 2026 The franka_dynamics authors

@@ -16,7 +16,7 @@ from rclpy.parameter import Parameter
 from .parameter_tables import constraints, no_such_parameter
 from ..errors import name_list, SettingsError
 from ..files import read_text
-from ..parameter_schema import check, ParameterSpec
+from ..parameter_schema import ParameterSpec, require_allowed
 
 # How a value of each type is written.
 _WRITTEN = {
@@ -99,7 +99,7 @@ def declare(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
             # If one parameter had no value, `ros2 param dump` would print none of them.
             node.set_parameters([Parameter(spec.name, kind, [])])
         else:
-            check(spec, parameter.value)
+            require_allowed(spec, parameter.value)
         # The descriptor is set last, so that `check` is the first to refuse a value out of range:
         # its message is clearer than rclpy's.
         node.set_descriptor(spec.name, _descriptor(spec, kind))
@@ -184,7 +184,7 @@ def _check_changes(node: Any, changes: Sequence[Parameter]) -> None:
                 f'{spec.name} is given a value of type {change.type_.name.lower()}; it must be '
                 f'{spec.kind}, written as {_WRITTEN[spec.kind]}.'
             )
-        check(spec, change.value)
+        require_allowed(spec, change.value)
         if spec.while_inactive and node.active:
             raise SettingsError(
                 f'{change.name} can be changed only while the node is not active: '

@@ -44,7 +44,7 @@ ARMS = {
 
 
 # As machine code, but without it; kept as long, because making it takes most of the time.
-_columns = functools.lru_cache(batch_model._kernel.__wrapped__)
+_columns = functools.lru_cache(batch_model._shared_kernel.__wrapped__)
 
 
 @pytest.fixture(params=['compiled', 'columns'])
@@ -52,7 +52,7 @@ def engine(request, monkeypatch):
     """Run each test with machine code, and again as if llvmlite were not installed."""
     if request.param == 'columns':
         monkeypatch.setattr(kernel, 'llvm', None)
-        monkeypatch.setattr(batch_model, '_kernel', _columns)
+        monkeypatch.setattr(batch_model, '_shared_kernel', _columns)
     elif kernel.llvm is None:
         pytest.skip('the [batch] extra is not installed')
 
@@ -420,8 +420,8 @@ def test_machine_code_that_no_model_uses_is_given_back():
     pytest.importorskip('llvmlite', reason='the [batch] extra is not installed')
     model = fd.BatchModel(fd.load('rpr'), (0.0, 0.0, -1.0))
     model.gravity(np.zeros(3))
-    (code,) = (weakref.ref(one._fill) for one in model._kernels.values())
-    batch_model._kernel.cache_clear()
+    (code,) = (weakref.ref(one._compute) for one in model._kernels.values())
+    batch_model._shared_kernel.cache_clear()
     assert np.isfinite(model.gravity(np.ones(3))).all()  # the model holds its own
     del model
     gc.collect()

@@ -26,9 +26,9 @@ STATES = fd.sample_states(ARM, 70, seed=1)
 
 @pytest.fixture
 def core(monkeypatch, tmp_path):
-    batch_model._kernel.cache_clear()  # of kernels of another stand-in
+    batch_model._shared_kernel.cache_clear()  # of kernels of another stand-in
     yield gpu_stand_in.installed(monkeypatch, tmp_path)
-    batch_model._kernel.cache_clear()
+    batch_model._shared_kernel.cache_clear()
 
 
 def on_gpu(values, number=0):
@@ -104,7 +104,7 @@ def test_a_compiled_kernel_is_found_again_in_the_cache_folder(core, tmp_path):
     for damage in (False, True):
         if damage:
             kept.write_bytes(kept.read_bytes()[:-1])
-        batch_model._kernel.cache_clear()
+        batch_model._shared_kernel.cache_clear()
         found = np.asarray(fd.BatchModel(ARM).gravity(on_gpu(STATES.q)))
         np.testing.assert_array_equal(found, expected)
         assert core.compiled == ['sm_90'] * (1 + damage)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.cli._options import new_bag, picture_file
+from franka_dynamics.cli._options import new_bag_path, picture_path
 from franka_dynamics.cli.main import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_INVALID_INPUT, main
 from franka_dynamics.errors import OutputError
 from franka_dynamics.files import writable_file, writable_folder
@@ -166,10 +166,10 @@ UNWRITABLE = [
     (writable_file, 'folder', 'is a folder'),
     (writable_file, 'file/below', 'Not a directory'),
     (writable_folder, 'file', 'folder'),
-    (picture_file, 'picture.docx', '.png'),
+    (picture_path, 'picture.docx', '.png'),
     *((writable_file, path, 'too long') for path in (LONG, f'{LONG}/y')),
     (writable_file, '/proc/x.yaml', 'written'),  # root has the permission, but cannot
-    (new_bag, 'folder', 'overwritten'),
+    (new_bag_path, 'folder', 'overwritten'),
 ]
 
 

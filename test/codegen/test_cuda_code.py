@@ -10,7 +10,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.cli.main import main
-from franka_dynamics.codegen.cuda import BLOCK, blocks_per_group, cuda_source, kernel_name
+from franka_dynamics.codegen.cuda import BLOCK_SIZE, blocks_per_group, cuda_source, kernel_name
 from franka_dynamics.codegen.options import PRECISIONS, Quantity
 from franka_dynamics.errors import OutputError
 
@@ -20,7 +20,7 @@ from ..agreement import refuses
 
 on_cpu = pytest.mark.skipif(cuda_on_cpu.COMPILER is None, reason='no g++ on the path')
 TILTED = (1.0, -2.0, -9.0)
-STATES = 2 * BLOCK + 5  # the last block is not full
+STATES = 2 * BLOCK_SIZE + 5  # the last block is not full
 ARMS = {
     'fr3': with_rotors(fd.load('fr3', hand='franka_hand')),
     'stanford': fd.load('stanford'),
@@ -35,7 +35,7 @@ def evaluated(equations, run, states, dtype):
     for row, state in zip(rows, states):
         row[:, : state.shape[1]] = state
     out = np.full((len(rows[0]) + 1, *equations.shape), -7.0, dtype)
-    blocks = blocks_per_group(equations) * -(-len(rows[0]) // BLOCK)
+    blocks = blocks_per_group(equations) * -(-len(rows[0]) // BLOCK_SIZE)
     places = [x for row in rows for x in (row.ctypes.data, row.shape[1])]
     run(kernel_name(equations), blocks, len(rows[0]), *places, out.ctypes.data)
     assert np.all(out[-1] == -7.0)  # nothing is written behind the last state
