@@ -59,7 +59,7 @@ _ELIMINATION_ORDER = {
 }
 # The elimination order holds for a joint axis along its link's z. In a standard DH row with alpha
 # = +-pi/2 the axis is along the link's y; in that case y and z of the order are exchanged.
-_Y_FOR_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
+_EXCHANGED_Y_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
 # Random states for the regressor: number per joint, smallest total number, and bound of positions
 # [rad, or in units of the arm's largest length], velocities and accelerations.
 _STATES_PER_JOINT = 8
@@ -72,7 +72,7 @@ _RANK_TOLERANCE = 1e-9
 # For the shipped arms `RankGap.smallest_kept` is at least 0.03 and `RankGap.largest_dropped` at
 # most 1e-15, a rounding error. If one of the two lies between these bounds, a length in the DH
 # rows is nearly zero or an angle is nearly a multiple of pi/2.
-_MAX_DROPPED, _MIN_KEPT = 1e-12, 1e-5
+_MAX_DROPPED_NORM, _MIN_KEPT_NORM = 1e-12, 1e-5
 # A coefficient is rounded if it is nearer to an integer than _ROUNDING_RATIO times the condition
 # number of the kept columns.
 _ROUNDING_RATIO = 1e-14
@@ -84,7 +84,7 @@ _SPAN_TOLERANCE = 1e-9
 @dataclass(frozen=True)
 class RankGap:
     """
-    Margin between kept and removed columns of the regressor in the rank decision.
+    The smallest kept and the largest removed column norm in a rank decision, relative.
 
     A regressor column is kept if its component orthogonal to the earlier columns is significant.
     `smallest_kept` is the smallest orthogonal component of a kept column, relative to the longest
@@ -97,14 +97,14 @@ class RankGap:
 
     @property
     def is_clear(self) -> bool:
-        """Whether no column nearly depends on others."""
-        return self.smallest_kept >= _MIN_KEPT and self.largest_dropped <= _MAX_DROPPED
+        """Whether every column clearly is or is not a combination of the others."""
+        return self.smallest_kept >= _MIN_KEPT_NORM and self.largest_dropped <= _MAX_DROPPED_NORM
 
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
     """
-    Base parameters: indices of regressor columns, and the map from standard parameters.
+    The base parameters of an arm or tree: their regressor columns and map from standard ones.
 
     With H = torque_regressor(...) and X = parameter_vector(...), H X = H[..., columns] @ (matrix @
     X) for every state: the regressor's columns stay, the parameters are regrouped. Columns and map
@@ -134,13 +134,13 @@ class BaseParameters:
 
     @cached_property
     def standard_names(self) -> tuple[str, ...]:
-        """Names of the standard parameters, in the order of the matrix's columns."""
+        """Names of the standard parameters, in the order of the columns of `matrix`."""
         n = self.matrix.shape[1] // (N_LINK_PARAMETERS + int(self.rotor_inertia))
         return parameter_names(n, rotor_inertia=self.rotor_inertia)
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:
-        """Each base parameter as a sum of standard parameters; `str()` writes the sum."""
+        """Each base parameter as a `Relation`, a weighted sum of standard parameters."""
         return relations(self.standard_names, self.columns, self.matrix)
 
     @cached_property
@@ -194,7 +194,7 @@ class BaseParameters:
         the analysed arm or tree.
         """
         other = self.description if description is None else description
-        if _geometry(other) != _geometry(self.description):
+        if _geometry_fields(other) != _geometry_fields(self.description):
             names = [getattr(one, 'name', 'a tree') for one in (other, self.description)]
             raise BaseParameterError(
                 f'{names[0]} has another geometry than {names[1]}, for which these base '
@@ -255,7 +255,7 @@ class BaseParameters:
         matrix, with the columns of H scaled to unit length, and should be a rounding error.
         """
         stacked = _stacked_regressor(self.tree, self.gravity, self.rotor_inertia, 1)
-        scale = _scales(self.tree, rotor_inertia=self.rotor_inertia)
+        scale = _parameter_scales(self.tree, rotor_inertia=self.rotor_inertia)
         matrix = self.matrix * scale / scale[list(self.columns)][:, None]
         lengths = np.linalg.norm(stacked, axis=0)
         lengths = np.where(lengths > _RANK_TOLERANCE * lengths.max(initial=0.0), lengths, 1.0)
@@ -306,17 +306,17 @@ def base_parameters(
     tree = as_tree(description)
     with_rotors = bool(tree.rotor_inertias.any()) if rotor_inertia is None else rotor_inertia
     stacked = _stacked_regressor(tree, vectors, with_rotors, 0)
-    order = _column_order(tree, rotor_inertia=with_rotors)
+    order = _tree_column_order(tree, rotor_inertia=with_rotors)
     columns, shares, gap = independent_columns(stacked, order)
-    units = _scales(tree, rotor_inertia=with_rotors)
+    units = _parameter_scales(tree, rotor_inertia=with_rotors)
     matrix = shares * units[columns][:, None] / units
     matrix[:, columns] = np.eye(len(columns))
     matrix.setflags(write=False)
     return BaseParameters(description, tree, vectors, with_rotors, tuple(columns), matrix, gap)
 
 
-def _geometry(one: ArmDescription | BodyTree) -> tuple[Any, ...]:
-    """Return all but the inertias of an arm or tree, to be compared."""
+def _geometry_fields(one: ArmDescription | BodyTree) -> tuple[Any, ...]:
+    """Return an arm's or a tree's joints and placements, without inertias, for a comparison."""
     if isinstance(one, BodyTree):
         return one.parents, one.placements.tolist(), one.twists.tolist()
     return one.convention, one.base.tolist(), [(joint.kind, joint.row) for joint in one.joints]
@@ -351,7 +351,7 @@ def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int]
     return [int(k) for k in indices[stays][sorting]], shares, gap
 
 
-def _unit(tree: BodyTree) -> float:
+def _length_unit(tree: BodyTree) -> float:
     """Return the largest offset between joints [m], the unit of length in rank decisions."""
     behind = [i for i, parent in enumerate(tree.parents) if parent != BASE_BODY]
     lengths = np.abs(tree.placements[behind, :3, 3]).max(initial=0.0)
@@ -361,8 +361,8 @@ def _unit(tree: BodyTree) -> float:
 
 
 def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed: int) -> Array:
-    """Return a tree's regressor at random states, with lengths in units of `_unit`."""
-    unit, placements, twists = _unit(tree), tree.placements.copy(), tree.twists.copy()
+    """Return a tree's regressor at random states as one matrix, lengths in `_length_unit`."""
+    unit, placements, twists = _length_unit(tree), tree.placements.copy(), tree.twists.copy()
     placements[:, :3, 3] /= unit
     twists[twists[:, 3:].any(axis=1), :3] /= unit
     # Where the first links are mounted on the base does not affect torques, but a large distance
@@ -382,16 +382,16 @@ def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed
     return rows.reshape(-1, rows.shape[-1])
 
 
-def _scales(tree: BodyTree, *, rotor_inertia: bool) -> Array:
-    """Return factors, (p,), from standard parameters with lengths in `_unit` to SI units."""
-    twists, unit = tree.twists, _unit(tree)
+def _parameter_scales(tree: BodyTree, *, rotor_inertia: bool) -> Array:
+    """Return the factors (p,) that convert parameters in units of `_length_unit` to SI units."""
+    twists, unit = tree.twists, _length_unit(tree)
     links = np.tile([unit**2] * 6 + [unit] * 3 + [1.0], len(twists))
     rotors = np.where(twists[:, 3:].any(axis=1), unit**2, 1.0)
     return np.concatenate([links, rotors]) if rotor_inertia else links
 
 
-def _column_order(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
-    """Return indices of standard parameters, body by body from the base, in `column_order`."""
+def _tree_column_order(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
+    """Return all standard parameters' indices in the order in which independence is tested."""
     indices = []
     for i, twist in enumerate(tree.twists):
         turns = twist[3:].any()
@@ -409,20 +409,20 @@ def _column_order(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
 
 def column_order(kind: JointKind, *, rotor_inertia: bool, axis_along_y: bool = False) -> list[int]:
     """
-    Return a body's parameter indices in the order of the test for independent columns.
+    Return one body's parameter indices in the order in which independence is tested.
 
     The order is the reverse of the elimination order. With `rotor_inertia`, index 10, the joint's
     rotor inertia, comes last. `axis_along_y` says whether the joint axis is nearer to the body's y
     than to its z.
     """
     symbols = reversed(_ELIMINATION_ORDER[kind])
-    named = [_Y_FOR_Z.get(symbol, symbol) if axis_along_y else symbol for symbol in symbols]
+    named = [_EXCHANGED_Y_Z.get(symbol, symbol) if axis_along_y else symbol for symbol in symbols]
     return [PARAMETER_SYMBOLS.index(name) for name in named] + [N_LINK_PARAMETERS] * rotor_inertia
 
 
 def gravity_vectors(gravity: ArrayLike) -> Array:
     """
-    Return one or several gravity vectors as a new array, (k, 3), for 'any' three along the axes.
+    Return given gravity vectors as an array (k, 3); 'any' stands for three along the axes.
 
     Raises BaseParameterError for a shape other than (3,) or (k, 3) and for values that are no
     finite numbers.

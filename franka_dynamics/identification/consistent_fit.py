@@ -27,13 +27,13 @@ from ..errors import IdentificationError
 from ..semidefinite import Cone, exponential_cone, minimiser, nonnegative_cone, psd_cone, zero_cone
 from ..typing import Array
 
-_MASS = N_LINK_PARAMETERS - 1
+_MASS_INDEX = N_LINK_PARAMETERS - 1
 # Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
 # point, on the boundary of the cone of physical links.
 _MIN_REGULARIZATION = 1e-2
-# The pseudo-inertia of the last link without the hand must exceed _MIN_REST_RATIO times
+# The pseudo-inertia of the last link without the hand must exceed _MIN_BARE_RATIO times
 # its value in the starting set (the difference must be positive semidefinite).
-_MIN_REST_RATIO = 1e-3
+_MIN_BARE_RATIO = 1e-3
 # Friction parameters of magnitude below _MIN_FRICTION_RATIO times their prior standard deviation
 # are within the solver's accuracy and are set to zero.
 _MIN_FRICTION_RATIO = 1e-6
@@ -42,7 +42,7 @@ _MIN_FRICTION_RATIO = 1e-6
 @dataclass(frozen=True, eq=False)
 class PhysicalLinks:
     """
-    The data of physical constraints that all fits about a starting set share.
+    The matrices of the constraints that keep the links of fits about a starting set physical.
 
     The unknowns x (p,) are differences of the standard parameters from their prior mean `center`
     in units of its standard deviations: the parameters are `center` + `root` x. The pseudo-inertia
@@ -59,7 +59,7 @@ class PhysicalLinks:
 
     @classmethod
     def about(cls, prior: Prior, start: ArmDescription) -> PhysicalLinks:
-        """Return the physical links of a prior about the starting set `start` with its hand."""
+        """Return the constraints' matrices for a prior about a starting set with its hand."""
         center = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
         root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
         basis, relative = pseudo_inertia_basis(), []
@@ -73,7 +73,7 @@ class PhysicalLinks:
         if start.hand != NO_HAND:
             hand = load_hand(start.hand).expressed_in(start.flange_transform())
             least = (
-                _MIN_REST_RATIO * with_minimum_gyration(start.links[-1] - hand).pseudo_inertia()
+                _MIN_BARE_RATIO * with_minimum_gyration(start.links[-1] - hand).pseudo_inertia()
             )
             moved = np.einsum('ka,kij->ija', root[block, block], basis).reshape(16, -1)
             without_hand = inertias[-1] - hand.pseudo_inertia() - least, moved
@@ -130,7 +130,7 @@ def fit_consistent(
     # With many samples the squared residuals are so large that the divergence is below the
     # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|).
     unit = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort))))
-    found = _minimiser(np.diag(quadratic), linear, cones, unit)
+    found = _minimum_cost_point(np.diag(quadratic), linear, cones, unit)
     vector = links.center + links.root @ found[change]
     rotors = slice(N_LINK_PARAMETERS * n, None)
     vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
@@ -153,9 +153,9 @@ def arm_from_fit(
     return replace(with_parameter_vector(start, vector), friction=model)
 
 
-def _minimiser(quadratic: Array, linear: Array, cones: list[Cone], unit: float) -> Array:
+def _minimum_cost_point(quadratic: Array, linear: Array, cones: list[Cone], unit: float) -> Array:
     """
-    Return what minimises a cost times a unit, or undivided if that fails, to 5e-5 if need be.
+    Return the unknowns within `cones` that minimise a quadratic cost.
 
     Raises IdentificationError if the solver finds no optimum.
     """
@@ -195,8 +195,8 @@ def _physical_constraints(links: PhysicalLinks, count: int, log_det: int) -> Ite
                 yield exponential_cone(first + 10 + i, place, count)
         yield psd_cone(one, slope)
         mass = np.zeros((2, count))
-        mass[:, block] = np.outer([1.0, -1.0], links.root[block, block][_MASS])
-        center, own = links.center[block][_MASS], links.masses[k]
+        mass[:, block] = np.outer([1.0, -1.0], links.root[block, block][_MASS_INDEX])
+        center, own = links.center[block][_MASS_INDEX], links.masses[k]
         yield nonnegative_cone(
             [center - own / MAX_MASS_RATIO, own * MAX_MASS_RATIO - center], mass
         )

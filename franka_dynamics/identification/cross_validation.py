@@ -23,7 +23,7 @@ from .faults import CLEAR_EFFECT, Diagnosis, Fault, Gain, Load, Offset
 from .gram_sums import GramSums, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
-from .solve import common_noise, estimate, joint_noise, least_noise, residual_weights, square_root
+from .solve import common_noise, estimate, joint_noise, min_noise, residual_weights, square_root
 from ..recordings.replay import TorqueErrorUnit
 from ..typing import Array
 
@@ -33,17 +33,17 @@ SIGNIFICANT_T = 2.13
 # Am. Stat. Assoc. 90(430)) for independent samples; a model's errors last for a second, five times
 # as long as the filter makes samples alike. Of sound logs the largest is 15 (Airbot), of faults
 # that matter the smallest 25 (benchmarks/broken_logs.py).
-STRONG_EVIDENCE = 20.0
+MIN_LOG_EVIDENCE = 20.0
 # Beside inertias that a prior of this precision fixes, a named fault must have this ratio to its
 # size, or up to the inverse. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint 3, and a
 # gain of a Med7's joint 2 like one of joint 4, with ratios beyond these.
 _FIXED_INERTIAS_PRECISION, _MIN_AGREEMENT = 1e8, 0.7
-_WEAK_PRECISION = 1e-9  # of a prior about zero on a fault's columns
+_FAULT_PRECISION = 1e-9  # of a prior about zero on a fault's columns
 
 
 class CrossValidation:
     """
-    The fits of a cross-validation: without each fold, to all, to all with the arm's weights.
+    Normal equations of a cross-validation: without each fold, of all, of all with common weights.
 
     The arm's weights are those with which it is identified: one noise level for all joints. All
     fits have the columns of the faults `given`, which do no harm: those like masses, offsets,
@@ -66,7 +66,7 @@ class CrossValidation:
     ) -> None:
         self.sums, self.prior, self.parameter_count = sums, prior, len(prior.std)
         self.per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
-        self.min_residual = least_noise(sums)
+        self.min_residual = min_noise(sums)
         used = np.flatnonzero(sums.samples)  # folds with samples
         self.products, self.samples = sums.products[used], sums.samples[used]
         common = noise = common_noise(sums, prior, precision, self.per_joint)
@@ -77,7 +77,7 @@ class CrossValidation:
         without_fold = whole - np.einsum('j,kjab->kab', weights, self.products)
         arm = sums.weighted(residual_weights(common))
         own = slice(self.parameter_count)
-        of_prior = _WEAK_PRECISION * np.eye(len(whole))
+        of_prior = _FAULT_PRECISION * np.eye(len(whole))
         of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
         self.equations = of_prior + np.stack([*without_fold, whole, arm])
         offsets = Offset.for_joint_count(prior.model.n)
@@ -88,7 +88,7 @@ class CrossValidation:
     @cached_property
     def at_starting_inertias(self) -> CrossValidation:
         """
-        The same with inertias fixed at those of the starting set, and no fault given but offsets.
+        The cross-validation with the starting set's inertias fixed, and only offsets fitted.
 
         A common gain and a load are given because free inertias can't be told from them. Beside
         fixed ones they could, and would take a part of the fault that is compared
@@ -99,7 +99,7 @@ class CrossValidation:
         return CrossValidation(self.sums, self.prior, _FIXED_INERTIAS_PRECISION, offsets)
 
     def with_harmless(self, fit: FoldFits) -> CrossValidation:
-        """Return the cross-validation whose fits all have the columns of a harmless fault, too."""
+        """Return a cross-validation all of whose fits also have a harmless fault's columns."""
         extended = copy(self)
         extended.given = (*self.given, fit.fault)
         extended.questions = (*self.questions, fit.question())
@@ -111,12 +111,12 @@ class CrossValidation:
         efforts = self.sums.squared_residuals(np.zeros(0)) / self.sums.count
         return error / float(np.sqrt(efforts @ self.per_joint**2))
 
-    def log_bayes_factor(self, fault: Fault, least: float = 0.0) -> float:
+    def log_bayes_factor(self, fault: Fault, min_precision: float = 0.0) -> float:
         """
         Return the log evidence (`prior`) with a fault in the recordings less that without.
 
-        The precision of the starting set is in each case the likeliest one, of masses from `least`
-        on: a fault counts that makes the recordings agree with published masses.
+        The precision of the starting set is in each case the likeliest one, of masses from
+        `min_precision` on: a fault counts that makes the recordings agree with published masses.
         """
         free = [k for k in self.free_columns(fault) if k >= self.parameter_count]
         columns = [*range(self.parameter_count), *free]
@@ -125,18 +125,18 @@ class CrossValidation:
         known, unknown = np.split(triangle, [self.parameter_count], axis=1)
         given = np.isin(free, self.free_columns())
         more, less = (
-            log_evidence((known, right), self.prior, one, min_mass_precision=least).max()
+            log_evidence((known, right), self.prior, one, min_mass_precision=min_precision).max()
             for one in (unknown, unknown[:, given])
         )
         return float(more - less)
 
     def free_columns(self, fault: Fault | None = None) -> list[int]:
-        """Return the numbers of the columns without a prior in fits with one more fault."""
+        """Return the indices of the given faults' and of one more fault's columns."""
         names = [name for one in self.given for name in one.names]
         names += fault.names if fault else ()
         return self.sums.places([*dict.fromkeys(names)])  # a gain's column is also a drift's
 
-    def fits_with(self, faults: list[Fault]) -> list[FoldFits]:
+    def fits_with_each(self, faults: list[Fault]) -> list[FoldFits]:
         """Return the fits with one of `faults` each, the largest likelihood first."""
         each = [FoldFits(self, one) for one in faults if one.names and one not in self.given]
         return sorted(each, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))
@@ -159,7 +159,7 @@ class FoldFits:
             if (
                 k < fits.parameter_count
             ):  # a column of the model, such as an offset's, loses its prior
-                rows[:, k, k] -= fits.prior.std[k] ** -2.0 - _WEAK_PRECISION
+                rows[:, k, k] -= fits.prior.std[k] ** -2.0 - _FAULT_PRECISION
             else:
                 own.append(k)
         theta = np.zeros(rows.shape[:2])
@@ -174,13 +174,13 @@ class FoldFits:
 
     @property
     def fault(self) -> Fault:
-        """The fault whose columns are in the fits."""
+        """The fault whose columns are added to these fits."""
         assert self._fault is not None
         return self._fault
 
     @cached_property
     def values(self) -> tuple[float, ...]:
-        """The fault in the user's terms, by the fit to all folds."""
+        """The fault's values in the units that users see, by the fit to all folds."""
         found = dict(zip(self.fits.sums.names, self.whole.tolist()))
         if self.fault.is_in_torques:
             found |= self._rigid_torque_coefficients((Gain.kind, *self.fault.names))
@@ -193,14 +193,14 @@ class FoldFits:
         Inertias explain a part of what such a fault adds; the sum of both shows the whole of it.
         """
         fits, rigid = self.fits, self.whole.copy()
-        rigid[fits.prior.model.friction_places] = 0.0
+        rigid[fits.prior.model.friction_slice] = 0.0
         columns, products = fits.sums.places(names), fits.sums.weighted(fits.per_joint**2)
         found = np.linalg.solve(products[np.ix_(columns, columns)], products[columns] @ rigid)
         found[0] -= 1.0  # of the starting set's torque, as the others are beside it
         return dict(zip(names, found.tolist()))
 
     def is_possible(self) -> bool:
-        """Return whether the fault can have these values."""
+        """Return whether a fault of this kind can have the fitted values."""
         return self.fault.is_possible(self.values, self.fits.prior.model.gravity)
 
     def question(self) -> Diagnosis:
@@ -241,7 +241,7 @@ class FoldFits:
     @cached_property
     def effect(self) -> float:
         """
-        E of the arm identified without the fault, relative to E of that identified with it.
+        E of the arm identified without the fault's columns, divided by E of that with them.
 
         Both are on the recordings with the fault undone. With `left` E of the fit with the fault,
         and `taken` the rms of the torques by which the other arm differs, it is
@@ -278,9 +278,9 @@ class FoldFits:
         has the friction that is recorded, not the real one.
         """
         theta, model = self.arm.copy(), self.fits.prior.model
-        fitted = theta[model.friction_places].reshape(model.n, -1)
+        fitted = theta[model.friction_slice].reshape(model.n, -1)
         corrected = self.fault.corrected_friction(fitted, self.values)
-        theta[model.friction_places] = corrected.ravel()
+        theta[model.friction_slice] = corrected.ravel()
         return theta
 
     def is_significant(self) -> bool:
@@ -293,9 +293,9 @@ class FoldFits:
         if not self.is_possible():
             return False
         most_folds = self.fault.is_in_part and float(np.median(self.log_likelihood_ratios())) > 0.0
-        return (self.is_better() or most_folds) and self.evidence > STRONG_EVIDENCE
+        return (self.is_better() or most_folds) and self.evidence > MIN_LOG_EVIDENCE
 
-    def matters(self) -> bool:
+    def is_harmful(self) -> bool:
         """
         Return whether the fault is significant and would make the identified arm wrong.
 
@@ -304,14 +304,14 @@ class FoldFits:
         """
         if self.is_harmless() or not self.is_significant():
             return False
-        return self.agrees_with_start() or self.evidence > 2.0 * STRONG_EVIDENCE
+        return self.agrees_with_start() or self.evidence > 2.0 * MIN_LOG_EVIDENCE
 
     def is_harmless(self) -> bool:
-        """Return whether the identified arm hardly changes by the fault."""
+        """Return whether the fault changes the identified arm's error E by less than a half."""
         return self.effect < CLEAR_EFFECT
 
     def agrees_with_start(self) -> bool:
-        """Return whether the fault keeps its size beside the inertias of the starting set."""
+        """Return whether the fault's size stays similar with the starting set's inertias fixed."""
         columns = self.fits.sums.places(self.fault.names)
         fixed = FoldFits(self.fits.at_starting_inertias, self.fault)
         own, beside_fixed = self.whole[columns], fixed.whole[columns]

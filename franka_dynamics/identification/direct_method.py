@@ -235,7 +235,7 @@ def regroupable_combinations(
     unit = max([abs(length) for row in rows[1:] for length in (row.d, row.r)], default=0.0) or 1.0
     rows = [row._replace(d=row.d / unit, r=row.r / unit) for row in rows]
     steps, gaps = [], []
-    for j, changes in enumerate(_changes(arm, rows, vectors)):
+    for j, changes in enumerate(_energy_diffs(arm, rows, vectors)):
         revolute = arm.joints[j].kind is JointKind.REVOLUTE
         indices = list(range(N_LINK_PARAMETERS * j, N_LINK_PARAMETERS * (j + 1)))
         units = [unit**2] * 6 + [unit] * 3 + [1.0]
@@ -257,9 +257,9 @@ def regroupable_combinations(
     )
 
 
-def _changes(arm: ArmDescription, rows: Sequence[ModifiedRow], gravity: Array) -> list[Array]:
+def _energy_diffs(arm: ArmDescription, rows: Sequence[ModifiedRow], gravity: Array) -> list[Array]:
     """
-    Return for each joint j how DE^j, DU^j and the rotor's energy change with q_j and dq_j.
+    Return by joint the changes of DE^j, DU^j and the rotor's energy due to q_j and dq_j.
 
     Each array has shape (rows, 11): for each random state of the arm and each random motion of
     joint j one row of DE^j, and one row of DU^j for each gravity vector other than zero. The rows
@@ -275,11 +275,11 @@ def _changes(arm: ArmDescription, rows: Sequence[ModifiedRow], gravity: Array) -
         for j, (row, joint) in enumerate(zip(rows, arm.joints)):
             revolute = joint.kind is JointKind.REVOLUTE
             motions = [(0.0, 0.0), *rng.uniform(-_MAX_STATE, _MAX_STATE, (_MOTION_COUNT, 2))]
-            steps = [energy_transform(_row_at(row, q, revolute)) for q, _ in motions]
+            steps = [energy_transform(_row_at_q(row, q, revolute)) for q, _ in motions]
             DEs = [
                 np.append(
                     step @ DE
-                    + energy_increment(_row_at(row, q, revolute), omega, velocity, dq, revolute),
+                    + energy_increment(_row_at_q(row, q, revolute), omega, velocity, dq, revolute),
                     0.5 * dq * dq,
                 )
                 for step, (q, dq) in zip(steps, motions)
@@ -297,8 +297,8 @@ def _changes(arm: ArmDescription, rows: Sequence[ModifiedRow], gravity: Array) -
     return [np.array(each) for each in found]
 
 
-def _row_at(row: ModifiedRow, q: float, revolute: bool) -> ModifiedRow:
-    """Return a joint's row with its position q [rad or m] added to theta or r."""
+def _row_at_q(row: ModifiedRow, q: float, revolute: bool) -> ModifiedRow:
+    """Return a joint's modified DH row at position q [rad or m], which adds to theta or r."""
     if not revolute:
         return row._replace(r=row.r + q)
     c, s = math.cos(q), math.sin(q)

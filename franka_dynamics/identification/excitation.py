@@ -29,15 +29,15 @@ from ..errors import IdentificationError, require_extra
 from ..typing import Array
 
 HARMONICS = 5  # number of sines, and of cosines, of each joint
-_SAMPLES = 100  # samples per period for regressor and limits during optimisation
-_CHECK_SAMPLES = 2000  # samples per period for the final check of the limits
+_SAMPLE_COUNT = 100  # samples per period for regressor and limits during optimisation
+_CHECK_SAMPLE_COUNT = 2000  # samples per period for the final check of the limits
 # Smallest amplitude, relative to that of the given trajectory, and relative tolerance of the
 # amplitude's bisection.
 _MIN_AMPLITUDE_RATIO = 1e-4
 _AMPLITUDE_TOLERANCE = 1e-3
-_CONVERGED = 1e-5  # the optimisation ends at a smaller change of the criterion
-_STEP = 1e-7  # step of forward differences of scaled coefficients [rad/s]
-_MARGIN_RESERVE = 5e-4  # margin for the motion between samples [rad, m, or relative to a limit]
+_CONVERGENCE_TOLERANCE = 1e-5  # the optimisation ends at a smaller change of the criterion
+_GRADIENT_STEP = 1e-7  # step of forward differences of scaled coefficients [rad/s]
+_MIN_MARGIN = 5e-4  # margin for the motion between samples [rad, m, or relative to a limit]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +55,13 @@ class FourierTrajectory:
     coefficients: Array
 
     def __post_init__(self) -> None:
-        """Check the period."""
+        """Raise IdentificationError if the period is not positive and finite."""
         if not 0.0 < self.period < np.inf:
             raise IdentificationError(f'The period is {self.period} s; it must be positive.')
 
     def at(self, time: ArrayLike) -> tuple[Array, Array, Array]:
         """
-        Return the joints' positions, velocities and accelerations at the times `time` [s].
+        Return the joints' positions, velocities and accelerations, (..., n) each, at `time` [s].
 
         Each has shape (..., n) [rad, rad/s, rad/s^2]; (...) is the shape of `time`.
         """
@@ -70,18 +70,18 @@ class FourierTrajectory:
         return self.start + position, velocity, acceleration
 
     def sampled(self, samples: int) -> tuple[Array, Array, Array]:
-        """Return the states of `at` at `samples` evenly spaced times of one period."""
-        return self.at(_times(samples, self.period))
+        """Return q, dq, ddq (samples, n) at `samples` evenly spaced times of one period."""
+        return self.at(_sample_times(samples, self.period))
 
 
-def _times(samples: int, period: float) -> Array:
+def _sample_times(samples: int, period: float) -> Array:
     """Return evenly spaced times of one period without its end, (samples,) [s]."""
     return np.arange(samples) / samples * period
 
 
 def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
     """
-    Return the basis functions at `time` and their first and second derivatives, (..., 2 H - 2).
+    Return the Fourier basis functions at `time` and two derivatives, (..., 2 H - 2) each.
 
     Of the 2 H coefficients of a joint two are used up by zero velocity and acceleration at the
     start.
@@ -103,7 +103,7 @@ def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
 @dataclass(frozen=True, eq=False)
 class Excitation:
     """
-    An optimised trajectory within all limits.
+    An optimised excitation trajectory, with the deviations that it leaves to parameters.
 
     `std` (p,) are the predicted standard deviations of all parameters,
     `std_ratios` (b,) the remaining fractions of the prior standard deviations of the
@@ -124,11 +124,11 @@ def random_trajectory(
     Raises IdentificationError if the start pose violates a limit, or as `scale_to_limits` does.
     """
     rest = np.zeros((2, problem.arm.n))
-    if problem.margins(np.array([start, start]), rest, rest).min() <= _MARGIN_RESERVE:
+    if problem.margins(np.array([start, start]), rest, rest).min() <= _MIN_MARGIN:
         arm, margin = problem.arm, problem.limits.position_margin
         low, high = arm.limit('lower') + margin, arm.limit('upper') - margin
         for name, at, first, last in zip(arm.joint_names, start, low, high):
-            if not first + _MARGIN_RESERVE < at < last - _MARGIN_RESERVE:
+            if not first + _MIN_MARGIN < at < last - _MIN_MARGIN:
                 raise IdentificationError(
                     f'The start pose has {name} at {at:.4g}; a motion about it must start between '
                     f'{first:.4g} and {last:.4g}, which are its limits less a margin of '
@@ -140,7 +140,7 @@ def random_trajectory(
         )
     coefficients = rng.standard_normal((problem.arm.n, 2 * HARMONICS - 2))
     trajectory = FourierTrajectory(start, period, coefficients)
-    return scale_to_limits(problem, trajectory, _SAMPLES)
+    return scale_to_limits(problem, trajectory, _SAMPLE_COUNT)
 
 
 def scale_to_limits(
@@ -207,7 +207,7 @@ def optimise(
     candidates, numbers = [], []
     for k in range(draws):
         candidates.append(random_trajectory(problem, pose, period, rng))
-        numbers.append(float(problem.criterion(*candidates[-1].sampled(_SAMPLES))))
+        numbers.append(float(problem.criterion(*candidates[-1].sampled(_SAMPLE_COUNT))))
         if progress is not None:
             progress(k + 1, draws + iterations)
     best = candidates[int(np.argmin(numbers))]
@@ -218,16 +218,16 @@ def optimise(
             progress(draws + step, draws + iterations)
 
     improved = scale_to_limits(
-        problem, _improve(problem, best, iterations, report), _CHECK_SAMPLES
+        problem, _locally_optimal(problem, best, iterations, report), _CHECK_SAMPLE_COUNT
     )
-    if problem.criterion(*improved.sampled(_SAMPLES)) > min(numbers):
-        improved = scale_to_limits(problem, best, _CHECK_SAMPLES)
-    return _predicted(problem, improved)
+    if problem.criterion(*improved.sampled(_SAMPLE_COUNT)) > min(numbers):
+        improved = scale_to_limits(problem, best, _CHECK_SAMPLE_COUNT)
+    return _with_predicted_std(problem, improved)
 
 
-def _predicted(problem: ExcitationProblem, trajectory: FourierTrajectory) -> Excitation:
-    """Return a trajectory with the standard deviations that the problem predicts for it."""
-    states = trajectory.sampled(_SAMPLES)
+def _with_predicted_std(problem: ExcitationProblem, trajectory: FourierTrajectory) -> Excitation:
+    """Return a trajectory as an Excitation, with predicted standard deviations of parameters."""
+    states = trajectory.sampled(_SAMPLE_COUNT)
     return Excitation(trajectory, problem.std(*states), problem.std_ratios(*states))
 
 
@@ -245,7 +245,7 @@ def choose_repetitions(
     def recorded(repetitions: int) -> Excitation:
         """Return the trajectory and predictions for a number of repetitions."""
         lasting = replace(problem, duration=repetitions * excitation.trajectory.period)
-        return _predicted(lasting, excitation.trajectory)
+        return _with_predicted_std(lasting, excitation.trajectory)
 
     def enough(repetitions: int) -> bool:
         """Return whether a number of repetitions identifies all essential base parameters."""
@@ -256,26 +256,26 @@ def choose_repetitions(
     return recorded(repetitions), repetitions
 
 
-def _improve(
+def _locally_optimal(
     problem: ExcitationProblem,
     start: FourierTrajectory,
     iterations: int,
     report: Callable[[int], None],
 ) -> FourierTrajectory:
-    """Return the motion at which SLSQP ends; `report` is called with the iteration's number."""
+    """Return a trajectory after optimisation by SLSQP; `report` gets each iteration's number."""
     from scipy.optimize import minimize
 
-    shapes = np.array(basis(start.period, _times(_SAMPLES, start.period)))
+    shapes = np.array(basis(start.period, _sample_times(_SAMPLE_COUNT, start.period)))
     # Coefficients are scaled to equal rms velocity: the optimisation then converges faster.
     unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)
-    steps = _STEP * np.eye(len(unit))
+    steps = _GRADIENT_STEP * np.eye(len(unit))
 
     def values(x: Array) -> Array:
         """Return criterion and margins to m limits, (..., 1 + m), of scaled coefficients x."""
         coefficients = (unit * x).reshape(*x.shape[:-1], problem.arm.n, -1)
         states = [shape @ np.swapaxes(coefficients, -1, -2) for shape in shapes]
         states[0] = states[0] + start.start
-        margins = soft_min(problem.state_margins(*states)) - _MARGIN_RESERVE
+        margins = soft_min(problem.state_margins(*states)) - _MIN_MARGIN
         return np.concatenate([problem.criterion(*states)[..., None], margins], axis=-1)
 
     # Caches, because SLSQP asks for a point's criterion and margins separately.
@@ -287,7 +287,7 @@ def _improve(
     @lru_cache(maxsize=1)
     def slopes_at(x: bytes) -> Array:
         """Return the derivatives of `values_at` by forward differences, (1 + m, coefficients)."""
-        return np.asarray((values(np.frombuffer(x) + steps) - values_at(x)).T / _STEP)
+        return np.asarray((values(np.frombuffer(x) + steps) - values_at(x)).T / _GRADIENT_STEP)
 
     iteration = count(1)
     found = minimize(
@@ -300,7 +300,7 @@ def _improve(
             'jac': lambda x: slopes_at(x.tobytes())[1:].copy(),
         },
         method='SLSQP',
-        options={'maxiter': iterations, 'ftol': _CONVERGED},
+        options={'maxiter': iterations, 'ftol': _CONVERGENCE_TOLERANCE},
         callback=lambda _: report(next(iteration)),
     )
     return replace(start, coefficients=(unit * found.x).reshape(start.coefficients.shape))

@@ -34,7 +34,7 @@ from ..typing import Array
 # correlated, but the assumed noise is larger than measured: for recordings of two FERs the
 # predicted deviations are 1.5 and 1.0 times (median of the base parameters) those of `identify`.
 _INDEPENDENT_RATE_HZ = 30.0
-_MIN_TORQUE_NM = 1.0  # smallest static torque assumed for a joint without torque limit
+_MIN_STATIC_TORQUE_NM = 1.0  # smallest static torque assumed for a joint without torque limit
 # A parameter is identifiable if the motion leaves at most MAX_IDENTIFIABLE_RATIO times its prior
 # standard deviation.
 MAX_IDENTIFIABLE_RATIO = 0.5
@@ -43,9 +43,9 @@ MAX_IDENTIFIABLE_RATIO = 0.5
 # "Essential parameters of robots", CDC).
 _MIN_ESSENTIAL_RATIO = 0.1
 _STATE_COUNT = 500
-_SHARPNESS = 8  # exponent of the power mean that replaces the maximum over parameters
+_POWER_MEAN_EXPONENT = 8  # exponent of the power mean that replaces the maximum over parameters
 # Exponent r of `soft_min`: the bound for 100 equal values is log(100) / 200 below them.
-_MARGIN_SHARPNESS = 200.0
+_SOFT_MIN_EXPONENT = 200.0
 _MIN_SPEED_RAD_S = 1e-9  # [rad/s]; divisor in place of a velocity limit of zero
 
 
@@ -78,15 +78,15 @@ class ExcitationProblem:
 
     @cached_property
     def model(self) -> TorqueModel:
-        """The model to identify."""
+        """The torque model whose parameters the motion shall determine."""
         return TorqueModel.for_arm(self.arm, gravity=self.gravity)
 
     @cached_property
     def prior(self) -> Prior:
-        """The prior for which each mass has a relative standard deviation of 100 %."""
+        """The prior of precision one: each mass has a relative standard deviation of 100 %."""
         q = sample_states(self.arm, _STATE_COUNT).q
         static = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
-        return Prior.centered_at(self.arm, self.model, np.maximum(static, _MIN_TORQUE_NM))
+        return Prior.centered_at(self.arm, self.model, np.maximum(static, _MIN_STATIC_TORQUE_NM))
 
     @cached_property
     def noise(self) -> Array:
@@ -122,7 +122,7 @@ class ExcitationProblem:
 
     @cached_property
     def _largest_torques(self) -> Array:
-        """Largest ratio of torque to noise that a unit of each base parameter causes, (b,)."""
+        """Largest torque, in units of noise, of one unit of each base parameter, (b,)."""
         states = sample_states(self.arm, _STATE_COUNT)
         rows = np.abs(self.model.base.regressor(*states)) / self.noise[:, None]
         return np.asarray(rows.max(axis=(0, 1)))
@@ -138,15 +138,15 @@ class ExcitationProblem:
         return np.asarray(std[: len(self.model.base)] * self._largest_torques)
 
     def unidentified_essential(self, std: Array) -> NDArray[np.bool_]:
-        """Return which base parameters are essential but not identifiable, (b,)."""
+        """Return which base parameters matter for torques, but stay uncertain, (b,)."""
         left = std[: len(self.model.base)] / self.prior.std[: len(self.model.base)]
         essential = self.torque_to_noise_ratio(std) > _MIN_ESSENTIAL_RATIO
         return np.asarray((left > MAX_IDENTIFIABLE_RATIO) & essential, dtype=bool)
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return the log of the power mean of `std_ratios`, to be minimised, (...)."""
-        powers = self.std_ratios(q, dq, ddq) ** _SHARPNESS
-        return np.asarray(np.log(np.mean(powers, axis=-1)) / _SHARPNESS)
+        """Return the cost of a motion: the log of the power mean of `std_ratios`, (...)."""
+        powers = self.std_ratios(q, dq, ddq) ** _POWER_MEAN_EXPONENT
+        return np.asarray(np.log(np.mean(powers, axis=-1)) / _POWER_MEAN_EXPONENT)
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return the regressor of all parameters, (..., n, p), at states of shape (..., n)."""
@@ -208,14 +208,14 @@ def soft_min(values: Array) -> Array:
     """
     from scipy.special import logsumexp  # scipy is installed: only `optimise` calls this
 
-    return np.asarray(-logsumexp(-_MARGIN_SHARPNESS * values, axis=-2) / _MARGIN_SHARPNESS)
+    return np.asarray(-logsumexp(-_SOFT_MIN_EXPONENT * values, axis=-2) / _SOFT_MIN_EXPONENT)
 
 
 _MIN_SEGMENT_M = 0.03  # [m]; no segment joins frames that are nearer to each other
 # A segment's distances from the next two segments are not checked: joint limits keep the segments
 # apart, and the first of the two may be an elbow's short offset.
 _FIRST_CHECKED_NEIGHBOUR = 3
-_FIRST_ABOVE = 3  # index of the first point that must be above the table: frame 3's origin
+_FIRST_RAISED_POINT = 3  # index of the first point that must be above the table: frame 3's origin
 
 
 def skeleton_points(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:
@@ -234,7 +234,7 @@ def skeleton_points(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Arr
 
 def heights(points: Array, table: float = 0.0) -> Array:
     """Return heights above the table of `skeleton_points` from frame 3 on, (..., n) [m]."""
-    return np.asarray(points[..., _FIRST_ABOVE:, 2] - table)
+    return np.asarray(points[..., _FIRST_RAISED_POINT:, 2] - table)
 
 
 def clearances(points: Array) -> Array:
@@ -252,7 +252,7 @@ def clearances(points: Array) -> Array:
             segments.append((last, i))
             last = i
     distances = [
-        _distance(points[..., a, :], points[..., b, :], points[..., c, :], points[..., d, :])
+        _segment_gap(points[..., a, :], points[..., b, :], points[..., c, :], points[..., d, :])
         for i, (a, b) in enumerate(segments)
         for c, d in segments[i + _FIRST_CHECKED_NEIGHBOUR :]
     ]
@@ -260,7 +260,7 @@ def clearances(points: Array) -> Array:
     return np.stack(distances, axis=-1) if distances else none
 
 
-def _distance(a: Array, b: Array, c: Array, d: Array) -> Array:
+def _segment_gap(a: Array, b: Array, c: Array, d: Array) -> Array:
     """Return the distance of segments ab and cd (Ericson, "Real-Time Collision Detection")."""
     along, other, between = b - a, d - c, a - c
     aa, ee = np.sum(along * along, -1), np.sum(other * other, -1)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Fits of all sets of parameters to recordings' sums, and their test on left-out parts."""
+"""Fits of all parameter sets to the Gram sums of recordings, and tests on left-out parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..typing import Array
 
 # From so many recordings on each is a fold, or a part of one: three left out in turn are too few
 # for a standard error.
-_RUNS_AS_FOLDS = 4
+_MIN_RECORDINGS_AS_FOLDS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Problem:
 @dataclass(frozen=True, eq=False)
 class Parts:
     """
-    Sums of recordings: of all, those to fit, and those left out of these fits.
+    Gram sums of recordings: of each, of all, those to fit, and those left out of these fits.
 
     `each` are the recordings' own. Of `fitted` there is one for each that is left out, or a single
     one for all test recordings.
@@ -59,9 +59,9 @@ class Parts:
 
     @classmethod
     def from_sums(cls, each: Sequence[GramSums], unseen: int) -> Parts:
-        """Return the parts of recordings, the last `unseen` of which are the test."""
+        """Return the parts for recordings of which the last `unseen` are left out as tests."""
         fitted, tested = each[: len(each) - unseen], each[len(each) - unseen :]
-        if len(fitted) >= _RUNS_AS_FOLDS:
+        if len(fitted) >= _MIN_RECORDINGS_AS_FOLDS:
             fitted = [one.as_fold(k % FOLDS) for k, one in enumerate(fitted)]
         every = reduce(add, [*fitted, *tested])
         # One prior for all: of joints without a torque limit by the largest torque.
@@ -89,7 +89,7 @@ class Fit:
 
 
 def fit(problem: Problem, priors: Sequence[Prior], links: PhysicalLinks, sums: GramSums) -> Fit:
-    """Return all sets of parameters fitted to sums; other processes can run it."""
+    """Return every parameter set fitted to Gram sums; it can run in another process."""
     (prior, *others), precision = priors, problem.options.regularization
     noise = solve.common_noise(sums, prior, precision, np.array(problem.unit.per_joint))
     base = solve.estimate(sums, prior, precision, noise)
@@ -130,8 +130,8 @@ def test_on_left_out(
     )
 
 
-def with_covariance(problem: Problem, prior: Prior, sums: GramSums, whole: Fit) -> Estimate:
-    """Return the parameters of the fit to all recordings, with the covariance."""
+def final_estimate(problem: Problem, prior: Prior, sums: GramSums, whole: Fit) -> Estimate:
+    """Return the parameters fitted to all recordings, with their covariance."""
     base, theta, *_ = whole.thetas
     spread, precision = solve.posterior_covariance(
         sums, prior, problem.options.regularization, whole.noise, base

@@ -31,12 +31,12 @@ from ..typing import Array
 TORQUE_COLUMN = -1  # place of the measured torque among the columns
 FOLDS = 5  # number of parts of the recordings, each of which is left out of a fit in turn
 _BLOCK_SAMPLE_COUNT = 1024  # samples at once: some MB of columns for a seven-joint arm
-# A motion repeats if positions a period apart differ by less than _REPEAT_RATIO of the
-# positions' standard deviation, after they differed by more than _APART_RATIO of it at a
+# A motion repeats if positions a period apart differ by less than _MAX_REPEAT_RATIO of the
+# positions' standard deviation, after they differed by more than _MIN_APART_RATIO of it at a
 # shorter lag. The recording of a real FER that repeats after 13.3 s has 0.002 at this lag and up
 # to 1.7 at shorter ones.
-_REPEAT_RATIO = 0.1
-_APART_RATIO = 0.5
+_MAX_REPEAT_RATIO = 0.1
+_MIN_APART_RATIO = 0.5
 _MIN_PERIOD_S = 3.0
 
 
@@ -53,7 +53,7 @@ def period_of(motion: Motion) -> float:
     apart = energy[n] - energy[lags] + energy[n - lags] - 2.0 * products[lags]
     relative = np.sqrt(np.maximum(apart, 0.0) / (n - lags) / max(energy[n] / n, 1e-12))
     again = np.flatnonzero(
-        (relative < _REPEAT_RATIO) & (np.maximum.accumulate(relative) > _APART_RATIO)
+        (relative < _MAX_REPEAT_RATIO) & (np.maximum.accumulate(relative) > _MIN_APART_RATIO)
     )
     again = again[again >= _MIN_PERIOD_S * rate]
     if not len(again):
@@ -125,7 +125,7 @@ class GramSums:
         )
 
     def places(self, names: Sequence[str]) -> list[int]:
-        """Return the positions of the named columns among all columns."""
+        """Return the indices of the named columns among all columns."""
         return [self.names.index(name) for name in names]
 
     def __add__(self, other: GramSums) -> GramSums:
@@ -138,13 +138,13 @@ class GramSums:
         )
 
     def as_fold(self, number: int) -> GramSums:
-        """Return the same sums with all samples in one fold."""
+        """Return the sums with all samples moved to fold `number`, the other folds empty."""
         products, samples = np.zeros_like(self.products), np.zeros_like(self.samples)
         products[number], samples[number] = self.products.sum(axis=0), self.count
         return replace(self, products=products, samples=samples)
 
     def part(self, chosen: Sequence[int]) -> GramSums:
-        """Return the sums of some folds, by their numbers."""
+        """Return the sums of the folds with the chosen numbers only."""
         folds = list(chosen)
         return replace(self, products=self.products[folds], samples=self.samples[folds])
 
@@ -165,14 +165,14 @@ class GramSums:
         return self.squared_combination(residual)
 
     def squared_combination(self, coefficients: Array) -> Array:
-        """Return each joint's sum of squares of columns times `coefficients` (c,), (n,)."""
-        return np.maximum(self._whole @ coefficients @ coefficients, 0.0)
+        """Return the sum of squares (n,) of each joint's columns times `coefficients` (c,)."""
+        return np.maximum(self._products_of_all @ coefficients @ coefficients, 0.0)
 
     @cached_property
-    def _whole(self) -> Array:
-        """The products of all folds, (n, c, c)."""
+    def _products_of_all(self) -> Array:
+        """The Gram matrices summed over folds, (n, c, c)."""
         return np.asarray(self.products.sum(axis=0))
 
     def weighted(self, weights: Array) -> Array:
-        """Return the sum over folds and joints of weights (n,) times the products, (c, c)."""
+        """Return the Gram matrix (c, c) of all folds and joints, weighted by joint by `weights`."""
         return np.einsum('j,kjab->ab', weights, self.products)

@@ -7,7 +7,7 @@ It has six stages, each a function of one noun that gives the next:
 
 1. read: a source -> a recording (`sources.read`);
 2. prepare: a recording -> a motion (`recordings.preprocessing.prepare`), with its checks;
-3. sum: a motion -> a summary, of a size that does not grow (`summary.sum_up`);
+3. sum: a motion -> a summary, of a size that does not grow (`summary.summarise_motion`);
 4. fit: sums -> base parameters, a physically consistent arm, friction of published sets
    (`fit.fit`);
 5. test: fits -> errors on the parts left out of them (`fit.test_on_left_out`): test recordings,
@@ -28,13 +28,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .consistent_fit import arm_from_fit, PhysicalLinks
-from .fit import fit, Parts, Problem, test_on_left_out, with_covariance
+from .fit import final_estimate, fit, Parts, Problem, test_on_left_out
 from .gram_sums import GramSums
 from .options import IdentificationOptions
 from .prior import Prior
 from .results import Identification, Improvement, mass_ratios, Recordings
 from .solve import estimate, rms_residuals
-from .sources import as_sources, Given, labels_of, Source
+from .sources import as_sources, labels_of, RecordingLike, Source
 from .summary import require_distinct_recordings, require_motion, summarise, Summary
 from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
 from ..arm import ArmDescription
@@ -52,12 +52,12 @@ _MAX_JOINT_FIT_RATIO = 1.5
 
 
 def identify(
-    recordings: Sequence[Given] | Given,
+    recordings: Sequence[RecordingLike] | RecordingLike,
     start: ArmDescription | str | Path,
     published: Sequence[ArmDescription | str | Path] = (),
     options: IdentificationOptions | None = None,
     *,
-    tests: Sequence[Given] | Given = (),
+    tests: Sequence[RecordingLike] | RecordingLike = (),
     skip_failures: bool = False,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -111,7 +111,7 @@ def identify(
     """
     start = as_description(start)
     fitted, tested = as_sources(recordings, start), as_sources(tests, start)
-    problem = _problem(fitted, start, published, options)
+    problem = _identification_setup(fitted, start, published, options)
     mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
     sources = [*fitted, *tested]
     reading = partial(summarise, problem.model, problem.start, problem.options)
@@ -124,7 +124,7 @@ def identify(
     fitting = mapped(partial(fit, problem, priors, links), asked)
     *fits, whole = _with_progress(fitting, len(asked), progress)
     errors = test_on_left_out(problem, parts, whole, fits)
-    estimated = with_covariance(problem, prior, parts.every, whole)
+    estimated = final_estimate(problem, prior, parts.every, whole)
     arm = arm_from_fit(problem.start, prior, whole.consistent, estimated.covariance)
 
     def judged_under(gravity: Sequence[float]) -> RecordingVerdict:
@@ -160,7 +160,7 @@ def identify(
     )
 
 
-def _problem(
+def _identification_setup(
     recordings: Sequence[Source],
     arm: ArmDescription,
     published: Sequence[ArmDescription | str | Path],
@@ -176,7 +176,7 @@ def _problem(
 
 
 def _with_progress(results: Iterable[T], count: int, progress: Progress | None) -> Iterator[T]:
-    """Yield results, and report after each how many of `count` are done."""
+    """Yield `results`, and call `progress` after each with the number done and `count`."""
     for k, one in enumerate(results, 1):
         yield one
         if progress is not None:
@@ -184,7 +184,7 @@ def _with_progress(results: Iterable[T], count: int, progress: Progress | None) 
 
 
 def _torque_error(sums: GramSums, theta: Array, unit: TorqueErrorUnit) -> ResidualRms:
-    """Return the rms torque errors of parameters; without parameters they are the rms efforts."""
+    """Return the rms torque errors of parameters `theta`, or the rms efforts if it is empty."""
     return ResidualRms.from_squares(sums.squared_residuals(theta), sums.count, unit)
 
 

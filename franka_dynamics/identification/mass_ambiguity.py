@@ -30,13 +30,13 @@ from ..typing import Array
 _CHI_SQUARE_1, _CHI_SQUARE_4 = 4.0, 9.7
 # Standard deviations to either side of single joints' ranges: with 95 % probability all of some
 # twelve ranges are right.
-_DEVIATIONS = 3.0
-_MIN_WIDTH = 0.2  # single joints' ranges [ratio or rad] that are narrower are not mentioned
-_WEAK = 1e-4  # information that there is no fault: a short chain does not show all
+_STD_COUNT = 3.0
+_MIN_RANGE_WIDTH = 0.2  # single joints' ranges [ratio or rad] that are narrower are not mentioned
+_NO_FAULT_INFORMATION = 1e-4  # information that there is no fault: a short chain does not show all
 
 
 class JointFaultRange(NamedTuple):
-    """A gain error or an encoder offset of one joint that the data may hide, as a range."""
+    """The range of one joint's gain or encoder offset [rad] that recordings leave possible."""
 
     kind: str
     joint: int
@@ -47,7 +47,7 @@ class JointFaultRange(NamedTuple):
 @dataclass(frozen=True)
 class MassAmbiguity:
     """
-    Ranges of the effort scale and of a flange load that torques and published masses allow.
+    Ranges of the effort scale and a flange load that agree with torques and published masses.
 
     `scale` are the smallest and largest ratio of recorded to real effort, of all joints alike,
     that the torques and the published masses allow if the flange carries what is declared, `load`
@@ -77,7 +77,7 @@ class MassAmbiguity:
 
 def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
     """
-    Return the ranges that torques and published masses allow.
+    Return the ranges of scale, load and joint faults that torques and published masses allow.
 
     They are those of the efforts' scale, of a load on the flange, and of single joints' gain and
     zero errors.
@@ -131,21 +131,21 @@ class _FitsNearPublishedMasses:
         self.places = {Gain(): [last], Load(): [*range(last + 1, last + 5)]}
 
     def with_faults(self, *faults: Fault) -> tuple[Array, Array]:
-        """Return values of faults fitted together with the arm, and their covariance."""
+        """Return the values of `faults`, fitted together with the arm, and their covariance."""
         places = (self.places.get(one) or self.sums.places(one.names) for one in faults)
         own = [*range(self.p), *(k for each in places for k in each)]
-        known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _WEAK))
+        known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _NO_FAULT_INFORMATION))
         covariance = np.linalg.inv(self.information[np.ix_(own, own)] + known)
         values = covariance @ self.information[own, self.last - 1]
         return values[self.p :], covariance[self.p :, self.p :]
 
     def joint_fault_ranges(self) -> Iterator[JointFaultRange]:
-        """Yield the ranges of single joints' gains and zeros that are wide."""
+        """Yield the wide ranges of single joints' gains and encoder offsets."""
         for fault in (*Gain.for_joint_count(self.n), *EncoderZero.for_joint_count(self.n)):
             if not fault.joints:
                 continue
             value, variance = (float(one.item()) for one in self.with_faults(fault))
-            reach, right = _DEVIATIONS * variance**0.5, float(fault.kind == Gain.kind)
-            if reach > 0.5 * _MIN_WIDTH:
+            reach, right = _STD_COUNT * variance**0.5, float(fault.kind == Gain.kind)
+            if reach > 0.5 * _MIN_RANGE_WIDTH:
                 low, high = min(value - reach, 0.0), max(value + reach, 0.0)
                 yield JointFaultRange(fault.kind, fault.joints[0], low + right, high + right)

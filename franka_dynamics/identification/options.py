@@ -52,7 +52,7 @@ class IdentificationOptions:
     anyway: bool = False
 
     def __post_init__(self) -> None:
-        """Check every option's value."""
+        """Raise IdentificationError for an option's value outside its range."""
         if self.friction not in FRICTION_MODELS:
             raise IdentificationError(
                 f'There is no friction model {self.friction!r}; '
@@ -71,7 +71,7 @@ class IdentificationOptions:
         return effort_scales(self.effort_scale, n)
 
     def torque_model(self, start: ArmDescription) -> TorqueModel:
-        """Return the torque model of an arm."""
+        """Return the torque model of an arm with these options' gravity, friction and rotors."""
         from .torque_model import PRESLIDING_DISTANCES_RAD, TorqueModel
 
         return TorqueModel.for_arm(
@@ -103,7 +103,7 @@ class ExcitationLimits:
     tool: float = 0.15
 
     def __post_init__(self) -> None:
-        """Check the fraction."""
+        """Raise IdentificationError unless the fraction is above 0 and at most 1."""
         if not 0.0 < self.fraction <= 1.0:
             raise IdentificationError(
                 f'The fraction of the limits is {self.fraction}; it must lie between 0 and 1.'

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .prior import Prior, with_minimum_gyration
-from .sources import as_sources, Given, motion_of
+from .sources import as_sources, motion_of, RecordingLike
 from .torque_model import PRESLIDING_DISTANCES_RAD, TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array
@@ -32,7 +32,7 @@ from ..typing import Array
 # The motion shows the load's inertia if the standard deviations of all entries of the inertia are
 # below mass times _SHOWN_RADIUS_M squared.
 _SHOWN_RADIUS_M = 0.1
-_STEP = 1e-6  # step of central differences of the load's parameters [kg m^2, kg m, kg]
+_PARAMETER_STEP = 1e-6  # step of central differences of the load's parameters [kg m^2, kg m, kg]
 # Smallest radius of gyration of `PayloadEstimate.payload`, unless it is a point mass.
 _MIN_GYRATION_M = 1e-3
 
@@ -40,7 +40,7 @@ _MIN_GYRATION_M = 1e-3
 @dataclass(frozen=True, eq=False)
 class PayloadEstimate:
     """
-    An estimated payload in the flange frame.
+    An estimated payload in the flange frame, with standard deviations.
 
     `values` (10,) are mass [kg], centre of mass [m] and inertia about the centre of mass (xx xy xz
     yy yz zz) [kg m^2] by least squares, not necessarily of a physical body; `std`
@@ -72,9 +72,9 @@ def _estimate(vector: Array, covariance: Array, noise: Array, arm_mass: float) -
             f'deviation of {spread:.2g} kg. Are the recordings with and without it swapped, '
             'or is the motion too small?'
         )
-    steps = _STEP * np.eye(N_LINK_PARAMETERS)
+    steps = _PARAMETER_STEP * np.eye(N_LINK_PARAMETERS)
     slopes = [(_about_center(vector + one) - _about_center(vector - one)) for one in steps]
-    jacobian = np.transpose(slopes) / (2.0 * _STEP)
+    jacobian = np.transpose(slopes) / (2.0 * _PARAMETER_STEP)
     values = _about_center(vector)
     deviations = np.sqrt(np.einsum('ij,jk,ik->i', jacobian, covariance, jacobian))
     shown = bool(deviations[4:].max() < mass * _SHOWN_RADIUS_M**2)
@@ -92,13 +92,13 @@ def _about_center(vector: Array) -> Array:
 # Standard deviations of a weak prior about zero for the load's ten parameters [kg m^2, kg m, kg].
 # The deviations are far above a load's parameters: the prior matters only for parameters that the
 # motion does not determine.
-_PRIOR = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
+_PRIOR_STD = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
 _BLOCK_S = 1.0  # residuals this far apart are independent
 
 
 def identify_payload(
-    without: Sequence[Given] | Given,
-    loaded: Sequence[Given] | Given,
+    without: Sequence[RecordingLike] | RecordingLike,
+    loaded: Sequence[RecordingLike] | RecordingLike,
     arm: ArmDescription | str | Path,
     *,
     gravity: ArrayLike = GRAVITY,
@@ -127,10 +127,11 @@ def identify_payload(
     both = [*bare, *carrying]
     max_torque = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
     prior = Prior.centered_at(arm, model, max_torque)
-    rows = [_columns(model, motion, float(k >= len(bare))) for k, motion in enumerate(both)]
+    rows = [_load_columns(model, motion, float(k >= len(bare))) for k, motion in enumerate(both)]
     columns, torque = np.concatenate(rows), np.concatenate([one.effort for one in both])
     p = len(prior.std)
-    information, pull = np.diag(np.append(np.zeros(p), _PRIOR**-2.0)), np.zeros(p + len(_PRIOR))
+    information = np.diag(np.append(np.zeros(p), _PRIOR_STD**-2.0))
+    pull = np.zeros(len(information))
     information[:p, :p], pull[:p] = prior.information(1.0)
     noise = prior.expected_residual
     for _ in range(2):  # the second time with the residuals of the first
@@ -141,7 +142,7 @@ def identify_payload(
         noise = np.maximum(np.sqrt(np.mean(residual**2, axis=0)), 1e-9 * prior.expected_residual)
     scores = np.einsum('tja,tj->ta', columns / noise[:, None], residual / noise)
     inverse = np.linalg.inv(matrix)
-    count = len(np.unique(blocks := _blocks(both)))
+    count = len(np.unique(blocks := _second_numbers(both)))
     if count <= N_LINK_PARAMETERS:
         raise IdentificationError(
             f'The recordings hold {count} independent samples, too few for '
@@ -156,15 +157,15 @@ def identify_payload(
     return _estimate(theta[p:], covariance[p:, p:], noise, mass)
 
 
-def _columns(model: TorqueModel, motion: Motion, loaded: float) -> Array:
-    """Return columns of the arm, and of a load times `loaded`, along a motion, (N, n, p + 10)."""
+def _load_columns(model: TorqueModel, motion: Motion, loaded: float) -> Array:
+    """Return the arm's regressor and that of a load times `loaded`, (N, n, p + 10)."""
     base, friction = model.regressor_blocks(motion)
     load = loaded * (base @ model.load_matrix)
     return np.concatenate([model.regressor(base, friction), load], axis=-1)
 
 
-def _blocks(motions: Sequence[Motion]) -> NDArray[np.intp]:
-    """Return the number of the second that each sample is in, counted over all motions, (N,)."""
+def _second_numbers(motions: Sequence[Motion]) -> NDArray[np.intp]:
+    """Return each sample's second, (N,), numbered through all motions."""
     keys = [
         np.column_stack(
             [np.full(len(one), k), one.piece, np.floor((one.time - one.time[0]) / _BLOCK_S)]

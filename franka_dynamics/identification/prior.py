@@ -50,10 +50,10 @@ MIN_GYRATION_M = 0.01
 # a UR10e's first joints.
 _ROTOR_ACCELERATION = 100.0
 # A joint's unknown torque limit is replaced by its largest torque (`max_torque`) times
-# _LIMIT_PER_EFFORT. With FRICTION_STD_RATIO (torque_model) the prior standard deviation of the
+# _LIMIT_PER_TORQUE. With FRICTION_STD_RATIO (torque_model) the prior standard deviation of the
 # joint's friction, offset excepted, is then a tenth of the joint's largest torque. That torque may
 # be nearly all friction, which a smaller standard deviation would suppress.
-_LIMIT_PER_EFFORT = 5.0
+_LIMIT_PER_TORQUE = 5.0
 
 
 @cache
@@ -91,11 +91,11 @@ MIN_COVARIANCE_GYRATION_M = 0.05
 # Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
 # With one of the FER's shipped sets as the real arm and another as the starting set (both without
 # a hand), the likeliest precision of inertias is 1 to 40 times lower than that of masses.
-_DECADES_APART = 1.0
+_PRECISION_RATIO_DECADES = 1.0
 # Prior standard deviation of unknowns beside a set's errors: a factor, a load in kg.
-_UNKNOWN = 10.0
-_PRECISIONS = np.logspace(-2.0, 5.0, 71)
-COARSE_PRECISIONS = _PRECISIONS[::5]
+_UNKNOWN_STD = 10.0
+_FINE_PRECISIONS = np.logspace(-2.0, 5.0, 71)
+COARSE_PRECISIONS = _FINE_PRECISIONS[::5]
 _ONE_STD_LOG_FALL = 0.5  # fall of a Gaussian's log-likelihood at one standard deviation
 
 
@@ -127,7 +127,7 @@ class Prior:
         return cls(
             model,
             arm.map_links(with_minimum_gyration),
-            np.where(known, limit, _LIMIT_PER_EFFORT * np.maximum(max_torque, 1e-6)),
+            np.where(known, limit, _LIMIT_PER_TORQUE * np.maximum(max_torque, 1e-6)),
             arm.limit('velocity'),
         )
 
@@ -250,9 +250,9 @@ def starting_set_precision(
     """
     triangle, effort = equations
     free = np.zeros((len(effort), 0)) if free_columns is None else free_columns
-    table = log_evidence((triangle, effort), prior, free, _PRECISIONS)
+    table = log_evidence((triangle, effort), prior, free, _FINE_PRECISIONS)
     return StartingSetPrecision(
-        _smallest_likely(table.max(axis=1)), _smallest_likely(table.max(axis=0))
+        _likely_precision(table.max(axis=1)), _likely_precision(table.max(axis=0))
     )
 
 
@@ -272,7 +272,7 @@ def log_evidence(
     triangle, effort = equations
     b = len(prior.model.base)
     unknown = np.concatenate(
-        [triangle[:, b:] * prior.friction_std, _UNKNOWN * free_columns], axis=1
+        [triangle[:, b:] * prior.friction_std, _UNKNOWN_STD * free_columns], axis=1
     )
     # Friction and noise together have the covariance root @ root.T; the inverse of root whitens
     # them.
@@ -282,20 +282,20 @@ def log_evidence(
     inside = directions.T @ off
     masses, inertias = (columns @ spread for spread in prior.covariance_factors)
     of_masses = precisions[precisions >= min_mass_precision]
-    table = _log_likelihoods(inside, masses, inertias, (of_masses, precisions))
+    table = _log_likelihood_table(inside, masses, inertias, (of_masses, precisions))
     table -= 0.5 * (off @ off - inside @ inside) + np.sum(np.log(np.diag(root)))
     apart = np.log10(precisions) - np.log10(of_masses)[:, None]
-    return table - 0.5 * (apart / _DECADES_APART) ** 2
+    return table - 0.5 * (apart / _PRECISION_RATIO_DECADES) ** 2
 
 
-def _smallest_likely(profile: Array) -> float:
-    """Return the likeliest precision if it is below 1, else the smallest likely one from 1 on."""
+def _likely_precision(profile: Array) -> float:
+    """Return the likeliest precision if below 1, else the smallest likely one from 1 on."""
     likely = np.flatnonzero(profile >= profile.max() - _ONE_STD_LOG_FALL)
-    best = _PRECISIONS[int(np.argmax(profile))]
-    return float(max(_PRECISIONS[likely[0]], min(1.0, best)))
+    best = _FINE_PRECISIONS[int(np.argmax(profile))]
+    return float(max(_FINE_PRECISIONS[likely[0]], min(1.0, best)))
 
 
-def _log_likelihoods(
+def _log_likelihood_table(
     off: Array, masses: Array, inertias: Array, precisions: tuple[Array, Array]
 ) -> Array:
     """

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# Coefficients equal within _SAME, relative, are written as one number.
-_SAME = 1e-12
+# Coefficients equal within _TOLERANCE, relative, are written as one number.
+_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class Relation:
     terms: tuple[tuple[float, str], ...]  # coefficients [1, m or m^2] and standard parameters
 
     def __str__(self) -> str:
-        """Return text such as 'XXR_5 = XX_5 - YY_5 + YY_6'; for a single term only the name."""
+        """Return the relation as text, such as 'XXR_5 = XX_5 - YY_5 + YY_6'."""
         if len(self.terms) == 1 and self.terms[0] == (1.0, self.name):
             return self.name
-        return f'{self.name} = {_sum(self.terms)}'
+        return f'{self.name} = {_sum_text(self.terms)}'
 
 
 def relations(
@@ -49,12 +49,12 @@ def relations(
     return tuple(found)
 
 
-def _sum(terms: Sequence[tuple[float, str]]) -> str:
+def _sum_text(terms: Sequence[tuple[float, str]]) -> str:
     """Return a sum as text; parameters with equal coefficients other than +-1 share brackets."""
     groups: list[tuple[float, list[str]]] = []
     for weight, name in terms:
         for size, members in groups:
-            if not _is_one(weight) and abs(weight - size) <= _SAME * abs(size):
+            if not _is_unit(weight) and abs(weight - size) <= _TOLERANCE * abs(size):
                 members.append(name)
                 break
         else:
@@ -63,11 +63,11 @@ def _sum(terms: Sequence[tuple[float, str]]) -> str:
     for weight, members in groups:
         sign = '-' if weight < 0.0 else '+'
         body = members[0] if len(members) == 1 else f'({" + ".join(members)})'
-        factor = '' if _is_one(weight) else f'{abs(weight):.6g} '
+        factor = '' if _is_unit(weight) else f'{abs(weight):.6g} '
         text += f' {sign} {factor}{body}'
     return text[3:] if text.startswith(' + ') else text[1:]
 
 
-def _is_one(weight: float) -> bool:
-    """Return whether a coefficient is 1 or -1."""
-    return abs(abs(weight) - 1.0) <= _SAME
+def _is_unit(weight: float) -> bool:
+    """Return whether a coefficient is 1 or -1 up to rounding."""
+    return abs(abs(weight) - 1.0) <= _TOLERANCE

@@ -32,10 +32,10 @@ _SPREAD_STD_COUNT = 2.0
 MIN_IMPROVEMENT_RATIO = 0.05
 # A link that becomes so many times as heavy, or light, is doubted: of two sound FER none is beyond
 # 1.27; of a start with a third or a quarter of a link's mass that link becomes 1.46 to 3 times it.
-_DOUBTED = 1.4
-_POORLY_KNOWN = 0.5  # a parameter is poorly known if this part of its prior deviation is left
+_DOUBT_RATIO = 1.4
+_OPEN_RATIO = 0.5  # a parameter is poorly known if this part of its prior deviation is left
 # Offsets and slip elements, which many sound motions leave near zero.
-_NEAR_0 = (OFFSET_SYMBOL, SLIP_SYMBOL)
+_NEAR_ZERO = (OFFSET_SYMBOL, SLIP_SYMBOL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +117,9 @@ class Estimate:
 
     @property
     def poorly_known(self) -> list[str]:
-        """Names of the parameters that the motion leaves open."""
+        """Names of the parameters that the motion hardly determines."""
         left = zip(self.model.names, self.std_ratios)
-        return [name for name, part in left if part > _POORLY_KNOWN and name[:2] not in _NEAR_0]
+        return [name for name, part in left if part > _OPEN_RATIO and name[:2] not in _NEAR_ZERO]
 
 
 @dataclass(frozen=True)
@@ -193,13 +193,13 @@ class Identification:
 
     @property
     def doubted_links(self) -> dict[int, float]:
-        """Ratios of mass to the starting set's, of links that the fit changes much, from 1."""
+        """Ratios of fitted to starting mass, by link number from 1, of links that change much."""
         ratios = mass_ratios(self.arm, self.start).tolist()
-        return {k: one for k, one in enumerate(ratios, 1) if max(one, 1.0 / one) > _DOUBTED}
+        return {k: one for k, one in enumerate(ratios, 1) if max(one, 1.0 / one) > _DOUBT_RATIO}
 
     @property
     def better_hand(self) -> tuple[TorqueErrors, TorqueErrors] | None:
-        """Errors of a set with another hand, and of the best with the own, if those are worse."""
+        """Errors of the best set with another hand and with the own one, if the own are worse."""
         own = [one for one in self.published if one.name.endswith(f', {self.start.hand}')]
         best = self.best_published
         if not own or best in own or not Improvement.from_errors(best, own).better:

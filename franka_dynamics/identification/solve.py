@@ -71,11 +71,11 @@ def rms_residuals(sums: GramSums, theta: Array) -> Array:
 
 def joint_noise(sums: GramSums, theta: Array) -> Array:
     """Return each joint's noise, its rms residual or a part of its largest effort, (n,) [N m]."""
-    return np.maximum(rms_residuals(sums, theta), least_noise(sums))
+    return np.maximum(rms_residuals(sums, theta), min_noise(sums))
 
 
-def least_noise(sums: GramSums) -> Array:
-    """Return the smallest noise of each joint, a part of its largest effort, (n,) [N m]."""
+def min_noise(sums: GramSums) -> Array:
+    """Return the least noise assumed for each joint, a part of its largest effort, (n,) [N m]."""
     return np.asarray(np.maximum(_MIN_NOISE_RATIO * sums.max_torque, 1e-12))
 
 

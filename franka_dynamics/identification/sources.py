@@ -44,10 +44,12 @@ class Bag:
 
 
 Source = Bag | Recording | Motion
-Given = Source | str | Path  # as users give one
+RecordingLike = Source | str | Path  # as users give one
 
 
-def as_sources(given: Sequence[Given] | Given, arm: ArmDescription) -> list[Source]:
+def as_sources(
+    given: Sequence[RecordingLike] | RecordingLike, arm: ArmDescription
+) -> list[Source]:
     """Return sources; paths become bags of the arm's joints. IdentificationError for others."""
     if isinstance(given, (str, Path, Bag, Recording, Motion)):
         given = [given]
@@ -73,7 +75,7 @@ def motion_of(source: Source) -> Motion:
 
 def labels_of(sources: Sequence[Source]) -> list[str]:
     """
-    Return a name for each source, for tables and messages.
+    Return the sources' names for tables and messages.
 
     A bag's name is its path from the last folder that holds all bags. If source number k, counted
     from 1, is a recording or motion in memory, its name is 'recording k'.
@@ -87,7 +89,7 @@ def labels_of(sources: Sequence[Source]) -> list[str]:
 
 
 def read(source: Source, name: str, arm: ArmDescription) -> Recording:
-    """Return a source called `name` as a recording of the arm; RecordingError for NaN."""
+    """Return a source called `name` as a recording; raise RecordingError if it holds NaN."""
     if isinstance(source, Bag):
         return source.recording()
     recording = source

@@ -22,21 +22,21 @@ from .torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
 from ..recordings.preprocessing import Motion
 from ..typing import Array
 
-_SAMPLES = 600  # of a recording, spread over it, that stand for all
+_MAX_SAMPLE_COUNT = 600  # of a recording, spread over it, that stand for all
 
 
 def corrected_state_sums(
     model: TorqueModel, motion: Motion, noise: Array, per_joint: Array
 ) -> tuple[Array, int]:
     """
-    Return Gram matrices of the model's columns and the torque, and the number of samples.
+    Return Gram matrices at the recorded and at each fault's corrected states, and a sample count.
 
     The matrices (2, 1 + faults, p + 1, p + 1) are weighted by each joint's `noise` (n,) [N m], and
     by `per_joint` (n,), which converts efforts to the unit of E. The first is at the recorded
     states, the others with each of `state_faults_of` corrected.
     """
     chosen = np.zeros(len(motion), dtype=bool)
-    chosen[np.linspace(0, len(motion) - 1, min(len(motion), _SAMPLES)).astype(int)] = True
+    chosen[np.linspace(0, len(motion) - 1, min(len(motion), _MAX_SAMPLE_COUNT)).astype(int)] = True
     part, friction = motion.part(chosen), model.friction_columns(motion)[chosen]
     weights = np.stack([residual_weights(noise), per_joint**2]) * (len(motion) / len(part))
     found = []
@@ -52,7 +52,7 @@ def corrected_state_sums(
 
 class StateFaultFit(NamedTuple):
     """
-    A fit with a fault of the states corrected: its effect as of `FoldFits`, and E.
+    A fit at states corrected for a fault, with the fault's effect, log evidence and errors E.
 
     `gain` is the log evidence with the fault corrected less that at the recorded states.
     """
@@ -79,17 +79,17 @@ def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFi
     `sums` are those of `corrected_state_sums`, of `count` samples.
     """
     (own, *others), (plain, *rest) = sums
-    theta = _fitted(own, prior)
-    before, known = _error(plain, theta, count), _evidence(own, prior)
+    theta = _fitted_parameters(own, prior)
+    before, known = _torque_error(plain, theta, count), _log_evidence_of(own, prior)
 
     def fits(matter: bool) -> Iterator[StateFaultFit]:
-        """Yield the fits with a clear effect, or the others."""
+        """Yield the fits with a clear effect if `matter`, else the others."""
         for fault, weighted, common in zip(state_faults_of(prior.model.n), others, rest):
-            after = _error(common, _fitted(weighted, prior), count)
-            effect = _error(common, theta, count) / after
+            after = _torque_error(common, _fitted_parameters(weighted, prior), count)
+            effect = _torque_error(common, theta, count) / after
             # One that fits worse than the recorded states by more than their E is none.
             if (effect > CLEAR_EFFECT) is matter and after < 2.0 * before:
-                gain = _evidence(weighted, prior) - known
+                gain = _log_evidence_of(weighted, prior) - known
                 yield StateFaultFit(fault, effect, gain, before, after)
 
     found = [*fits(True)]
@@ -98,21 +98,21 @@ def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFi
     return sorted(found, key=lambda fit: -fit.gain)
 
 
-def _fitted(gram: Array, prior: Prior) -> Array:
-    """Return the parameters (p,) that fit the sums best under the prior."""
+def _fitted_parameters(gram: Array, prior: Prior) -> Array:
+    """Return the parameters (p,) that fit a Gram matrix best under the prior."""
     known, pull = prior.information(DEFAULT_PRIOR_PRECISION)
     return np.asarray(np.linalg.solve(gram[:-1, :-1] + known, gram[:-1, -1] + pull))
 
 
-def _error(gram: Array, theta: Array, count: int) -> float:
-    """Return the torque error E of parameters on all samples."""
+def _torque_error(gram: Array, theta: Array, count: int) -> float:
+    """Return the torque error E of parameters, from the Gram matrix of `count` samples."""
     residual = np.append(-theta, 1.0)
     return float(np.sqrt(max(residual @ gram @ residual, 0.0) / count))
 
 
-def _evidence(gram: Array, prior: Prior) -> float:
+def _log_evidence_of(gram: Array, prior: Prior) -> float:
     """
-    Return the log evidence, with a common factor of the efforts and offsets free.
+    Return the log evidence of a Gram matrix, with a common factor of efforts and offsets free.
 
     A load is free where that is likelier. Masses are known as well as in the fit, or better:
     those of a set that is good for nothing would explain the recorded states, too.

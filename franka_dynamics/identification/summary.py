@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads, prepares and sums up recordings, in this process or in worker processes."""
+"""Reads and prepares recordings, and reduces each to sums, in this or in worker processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .faults.checks import touched_seconds
 from .gram_sums import GramSums, period_of
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
-from .solve import estimate, joint_noise, least_noise
+from .solve import estimate, joint_noise, min_noise
 from .sources import Bag, read, Source
 from .state_fault_fits import corrected_state_sums
 from .torque_model import TorqueModel
@@ -30,7 +30,7 @@ from ..recordings.replay import ResidualRms, TorqueErrorUnit
 from ..typing import Array
 
 _MAX_WARNING_COUNT = 10  # of one bag
-_ROUNDS = 3  # in which touched seconds are looked for
+_MAX_CONTACT_SEARCHES = 3  # in which touched seconds are looked for
 # Less motion, in all recordings, shows too little: halves of 12 s of a real FER's motion predict
 # each other.
 MIN_MOTION_S = 10.0
@@ -50,7 +50,7 @@ def require_motion(moving: float) -> None:
 @dataclass(frozen=True)
 class SourceNote:
     """
-    A report's entry about one recording.
+    A report's entry about one recording: its name, topic, size, remarks and warnings.
 
     `messages` is the number of joint states read, `duration` the time between the first and the
     last [s], and `samples` the number of samples after resampling and trimming, without those at
@@ -95,7 +95,7 @@ def summarise(
     name: str,
 ) -> Summary:
     """
-    Read, prepare and sum up a source called `name`; the error of an unusable bag is stored.
+    Return the summary of a source called `name`, which holds the error of an unusable bag.
 
     `arm` is the starting set; by its limits and gravity torques a faulty recording is recognised.
     """
@@ -115,17 +115,17 @@ def summarise(
             duration=recording.duration + trimmed,
             samples=len(preprocessing.without_rest(motion)),
             remarks=motion.remarks,
-            warnings=_plausible(recording, motion, name, arm, options)[:_MAX_WARNING_COUNT],
+            warnings=_warnings(recording, motion, name, arm, options)[:_MAX_WARNING_COUNT],
             digest=sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
         )
-        return sum_up(motion, model, arm, note)
+        return summarise_motion(motion, model, arm, note)
     except FrankaDynamicsError as error:
         if not isinstance(source, Bag):
             raise
         return Summary(SourceNote(name), source.signal, failure=error)
 
 
-def _plausible(
+def _warnings(
     recording: Recording,
     motion: Motion,
     name: str,
@@ -154,32 +154,34 @@ def _plausible(
     return (*wrong, *smaller_faults(measured, arm))
 
 
-def sum_up(motion: Motion, model: TorqueModel, arm: ArmDescription, note: SourceNote) -> Summary:
-    """Return the sums of a prepared motion, without the samples at which every joint rests."""
+def summarise_motion(
+    motion: Motion, model: TorqueModel, arm: ArmDescription, note: SourceNote
+) -> Summary:
+    """Return a prepared motion reduced to sums, without samples at which every joint rests."""
     moving = preprocessing.without_rest(motion)
     sums = GramSums.from_motion(model, arm, moving, period=period_of(motion))
     prior = Prior.centered_at(arm, model, sums.max_torque)
     theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
     per_joint = np.array(TorqueErrorUnit.for_arm(arm).per_joint)
     corrected = corrected_state_sums(model, moving, joint_noise(sums, theta), per_joint)
-    contact = _contact(moving, arm, prior, sums, theta)
+    contact = _harmful_contact(moving, arm, prior, sums, theta)
     touched = None if contact is None else replace(contact, where=note.name)
     moves = note.duration - preprocessing.seconds_at_rest(motion)
     return Summary(note, motion.options, sums, corrected, touched, moves)
 
 
-def _contact(
+def _harmful_contact(
     motion: Motion, arm: ArmDescription, prior: Prior, sums: GramSums, whole: Array
 ) -> Diagnosis | None:
     """
-    Return the contact without whose seconds another arm is identified, or None.
+    Return a contact that would make the identified arm wrong, or None.
 
     `whole` (p,) are parameters fitted to all of the motion.
     """
     model, theta = prior.model, whole
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_CONTACT_SEARCHES):
         residual = motion.effort - model.torque(motion, theta)
-        out, worst = touched_seconds(motion, residual, least_noise(sums))
+        out, worst = touched_seconds(motion, residual, min_noise(sums))
         if not out.any():
             return None
         rest = GramSums.from_motion(

@@ -33,9 +33,9 @@ from ..errors import require_extra
 with require_extra('Base parameters in symbols need sympy', 'symbolic'):
     import sympy as sp
 
-# Lengths equal within _SAME, relative, share one symbol. A coefficient within _SAME, absolute, of
-# plus or minus a symbol's value is replaced by plus or minus the symbol.
-_SAME = 1e-12
+# Lengths equal within _TOLERANCE, relative, share one symbol. A coefficient within _TOLERANCE,
+# absolute, of plus or minus a symbol's value is replaced by plus or minus the symbol.
+_TOLERANCE = 1e-12
 # Terms of a sum: each coefficient with the standard parameters that it multiplies.
 Terms = tuple[tuple[sp.Expr, tuple[str, ...]], ...]
 
@@ -43,7 +43,7 @@ Terms = tuple[tuple[sp.Expr, tuple[str, ...]], ...]
 @dataclass(frozen=True)
 class SymbolicBaseParameters:
     """
-    Symbolic relations of the base parameters, and the values of the symbols.
+    The base parameters as symbolic sums of standard parameters, and the symbols' values.
 
     `relations` maps a base parameter's name to its terms. The first term is the standard parameter
     whose regressor column is kept. `values` has each symbol's length [m], cosine or sine.
@@ -62,17 +62,17 @@ class SymbolicBaseParameters:
         """Return the symbols' values and the relations, one per line, as Python code."""
         lines = [f'{letter} = {value!r}' for letter, value in self.values.items()]
         for name, terms in self.relations.items():
-            lines.append(f'{name} = {_sum(terms)}' if name in self.regrouped else f'# {name}')
+            lines.append(f'{name} = {_sum_text(terms)}' if name in self.regrouped else f'# {name}')
         return '\n'.join(lines) + '\n'
 
     def as_latex(self) -> str:
         """Return a complete LaTeX document with the relations and the symbols' values."""
-        values = [f'{_latex(letter)} = {value:.6g}' for letter, value in self.values.items()]
+        values = [f'{_as_latex(letter)} = {value:.6g}' for letter, value in self.values.items()]
         rows = [
-            rf'{_latex(sp.Symbol(name))} &= {_sum(terms, latex=True)}'
+            rf'{_as_latex(sp.Symbol(name))} &= {_sum_text(terms, latex=True)}'
             for name, terms in self.regrouped.items()
         ]
-        alone = [f'${_latex(sp.Symbol(x))}$' for x in self.relations if x not in self.regrouped]
+        alone = [f'${_as_latex(sp.Symbol(x))}$' for x in self.relations if x not in self.regrouped]
         return '\n'.join(
             (
                 r'\documentclass[a4paper]{article}',
@@ -105,7 +105,7 @@ def symbolic_base_parameters(
     arm = as_description(arm)
     numbers = direct_method.direct_base_parameters(arm, gravity, rotor_inertia=rotor_inertia)
     steps, _ = direct_method.regroupable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
-    rows, values = _symbols(direct_method.modified_dh_rows(arm))
+    rows, values = _symbol_rows(direct_method.modified_dh_rows(arm))
     as_symbols = np.frompyfunc(lambda number: _as_symbol(number, values), 1, 1)
     steps = [step._replace(combinations=as_symbols(step.combinations)) for step in steps]
     columns, matrix = direct_method.regroup_parameters(arm, rows, steps)
@@ -132,8 +132,8 @@ def symbolic_base_parameters(
     return SymbolicBaseParameters(relations, {x: v for x, v in values.items() if x in used})
 
 
-def _symbols(rows: Sequence[ModifiedRow]) -> tuple[list[ModifiedRow], dict[sp.Symbol, float]]:
-    """Return the rows with symbols for lengths, cosines and sines, and the symbols' values."""
+def _symbol_rows(rows: Sequence[ModifiedRow]) -> tuple[list[ModifiedRow], dict[sp.Symbol, float]]:
+    """Return DH rows with symbols for lengths, cosines and sines, and the symbols' values."""
     values: dict[sp.Symbol, float] = {}
 
     def length(name: str, value: float) -> sp.Expr:
@@ -141,7 +141,8 @@ def _symbols(rows: Sequence[ModifiedRow]) -> tuple[list[ModifiedRow], dict[sp.Sy
         if value == 0.0:
             return 0
         for letter, known in values.items():
-            if letter.name[0] not in 'CS' and abs(abs(value) - abs(known)) <= _SAME * abs(known):
+            apart = abs(abs(value) - abs(known))
+            if letter.name[0] not in 'CS' and apart <= _TOLERANCE * abs(known):
                 return letter if value * known > 0.0 else -letter
         letter = sp.Symbol(name, real=True)
         values[letter] = float(value)
@@ -167,28 +168,28 @@ def _as_symbol(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
     if number == round(number):
         return round(number)
     for letter, value in values.items():
-        if abs(abs(value) - abs(number)) <= _SAME:
+        if abs(abs(value) - abs(number)) <= _TOLERANCE:
             return letter if value * number > 0.0 else -letter
     return sp.Float(number)
 
 
-def _sum(terms: Terms, *, latex: bool = False) -> str:
-    """Return terms as the text of a sum; the parameters of one term share brackets."""
+def _sum_text(terms: Terms, *, latex: bool = False) -> str:
+    """Return weighted parameters as the text of a sum; those of equal weight share brackets."""
     text, times = '', r'\,' if latex else '*'
     for factor, names in terms:
         negative = factor.could_extract_minus_sign()
         size = -factor if negative else factor
-        body = ' + '.join(_latex(sp.Symbol(name)) if latex else name for name in names)
+        body = ' + '.join(_as_latex(sp.Symbol(name)) if latex else name for name in names)
         body = f'({body})' if len(names) > 1 else body
         if size != 1:
-            written = _latex(size) if latex else str(size)
+            written = _as_latex(size) if latex else str(size)
             body = f'({written}){times}{body}' if size.is_Add else f'{written}{times}{body}'
         text += f' {"-" if negative else "+"} {body}'
     return text.removeprefix(' + ')
 
 
-def _latex(expression: sp.Expr) -> str:
-    """Return LaTeX in which names such as D3, XXR_2 or m_4 are words with a subscript number."""
+def _as_latex(expression: sp.Expr) -> str:
+    """Return an expression as LaTeX; the number of a name such as XXR_2 is its subscript."""
     names = {}
     for symbol in expression.free_symbols:
         word, number = re.fullmatch(r'([A-Za-z]+?)_?(\d+)', symbol.name).groups()  # type: ignore

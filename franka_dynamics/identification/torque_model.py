@@ -41,7 +41,7 @@ MAX_OFFSET_STD_RATIO = 3.0
 _LARGE_LIMIT_NM = 50.0
 _LARGE_LIMIT_RATIO = 0.006
 _SMALL_LIMIT_RATIO = 0.018
-_FRICTION_RATIO = 0.5
+_RESIDUAL_PER_FRICTION = 0.5
 
 
 def expected_residual(limit: Array, friction: Array) -> Array:
@@ -52,7 +52,7 @@ def expected_residual(limit: Array, friction: Array) -> Array:
     friction.
     """
     share = np.where(limit >= _LARGE_LIMIT_NM, _LARGE_LIMIT_RATIO, _SMALL_LIMIT_RATIO)
-    return np.asarray(np.maximum(share * limit, _FRICTION_RATIO * friction))
+    return np.asarray(np.maximum(share * limit, _RESIDUAL_PER_FRICTION * friction))
 
 
 @dataclass(frozen=True)
@@ -184,8 +184,8 @@ class TorqueModel:
         return (*self.base.names, *self.friction.names)
 
     @property
-    def friction_places(self) -> slice:
-        """Places of the friction parameters among all parameters."""
+    def friction_slice(self) -> slice:
+        """Slice of the friction parameters among all parameters."""
         return slice(len(self.base), len(self.base) + len(self.friction.names))
 
     @property

@@ -32,14 +32,14 @@ import numpy as np
 
 from .cross_validation import CrossValidation, FoldFits, SIGNIFICANT_T
 from .faults import checks as fault_checks
-from .faults import CLEAR_EFFECT, Diagnosis, faults_of, Force, Gain, Gravity, Offset, Unexplained
-from .faults.loads import is_left_out
+from .faults import CLEAR_EFFECT, Diagnosis, faults_of, Force, Gain, Gravity, Offset
+from .faults.loads import lacks_gravity
 from .gram_sums import GramSums
 from .mass_ambiguity import mass_ambiguity, MassAmbiguity
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior
 from .state_fault_fits import state_fault_fits, StateFaultFit
-from .summary import SourceNote, sum_up, Summary
+from .summary import SourceNote, summarise_motion, Summary
 from .torque_model import MAX_OFFSET_STD_RATIO, TorqueModel
 from ..arm import ArmDescription
 from ..recordings.preprocessing import Motion
@@ -81,15 +81,15 @@ def _with_harmless_faults(
     fits: CrossValidation,
 ) -> tuple[CrossValidation, list[FoldFits], list[FoldFits], FoldFits | None]:
     """
-    Return fits with harmless faults given, the fits of each other fault, and which of them count.
+    Return fits extended by harmless faults, those with each other fault, and which of them count.
 
     A harmless fault that explains more than any that matters is given to all fits, and the others
     are tried again. Last are the fits that matter, and the best harmless one or None.
     """
     every = faults_of(fits.prior.model.n)
     while True:
-        tried = fits.fits_with(every)
-        doubtful = [fit for fit in tried if fit.matters()]
+        tried = fits.fits_with_each(every)
+        doubtful = [fit for fit in tried if fit.is_harmful()]
         harmless = next((fit for fit in tried if fit.is_harmless() and fit.is_significant()), None)
         if not doubtful or harmless is None or not harmless.is_better(doubtful[0]):
             return fits, tried, doubtful, harmless
@@ -100,7 +100,7 @@ def diagnose(
     fits: CrossValidation, corrected: Sequence[StateFaultFit]
 ) -> tuple[RecordingVerdict, CrossValidation]:
     """
-    Return the one fault that explains the residuals, or else the joints of several such faults.
+    Return a verdict that names the one fault that explains residuals, or else suspected joints.
 
     The second value are the fits with harmless faults given. `corrected` are fits at corrected
     states, the largest evidence first.
@@ -129,7 +129,7 @@ def _state_fault_or_joints(
     fits: Sequence[StateFaultFit], evidence: float, ambiguous: bool
 ) -> RecordingVerdict:
     """
-    Return the first fault if it is clear, or else the joints of the first two.
+    Return a verdict on state faults: the first if it is clear, or else the first two's joints.
 
     `evidence` is that of faults with columns; an `ambiguous` fault is not clear, whatever it is.
     """
@@ -144,9 +144,9 @@ def _state_fault_or_joints(
 def _fault_or_joints(
     fits: CrossValidation, tried: Sequence[FoldFits], doubtful: Sequence[FoldFits]
 ) -> RecordingVerdict:
-    """Return the likeliest fault, a force beside a tilt if both may be, or else joints."""
-    best, kind = doubtful[0], doubtful[0].fault.simpler
-    rivals = (fit for fit in tried if fit.fault.simpler != kind and fit.is_possible())
+    """Return a verdict on faults with columns: the likeliest if it is clear, or else joints."""
+    best, kind = doubtful[0], doubtful[0].fault.simpler_fault
+    rivals = (fit for fit in tried if fit.fault.simpler_fault != kind and fit.is_possible())
     second = next(rivals, None)
     simpler = (fit for fit in doubtful if fit.fault == kind and not best.is_better(fit))
     named = next(simpler, best)
@@ -172,7 +172,7 @@ def judge_motion(
 
     def judged_by(own: TorqueModel) -> RecordingVerdict:
         """Return the verdict by a torque model."""
-        one = sum_up(motion, own, start, SourceNote(name))
+        one = summarise_motion(motion, own, start, SourceNote(name))
         assert one.sums is not None
         most = one.sums.max_torque
         prior, *others = (Prior.centered_at(each, own, most) for each in (start, *published))
@@ -189,7 +189,7 @@ def with_gravity_refitted(
     found: RecordingVerdict, judged_under: Callable[[Sequence[float]], RecordingVerdict]
 ) -> RecordingVerdict:
     """
-    Return a verdict; if its only cause is gravity elsewhere, with the direction refitted there.
+    Return the verdict, with the direction refitted if its only cause is a turned gravity.
 
     `judged_under` returns the verdict on the same recordings under a gravity [m/s^2]. Where that
     explains too little, its verdict is returned.
@@ -198,11 +198,11 @@ def with_gravity_refitted(
         if [one.kind for one in found.causes] != [Gravity.kind]:
             break
         (turned,) = found.causes
-        if is_left_out(turned.values):
+        if lacks_gravity(turned.values):
             break
         again = judged_under(turned.values)
         kinds = [one.kind for one in again.causes[:1]]
-        if kinds == [Unexplained.kind]:
+        if kinds == [fault_checks.UnexplainedEfforts.kind]:
             return again
         if kinds != [Gravity.kind]:
             break
@@ -218,7 +218,7 @@ def judge_recordings(
     masses: Array | None = None,
 ) -> RecordingVerdict:
     """
-    Judge whether recordings can be trusted: name a fault, ask about one, or find them sound.
+    Return the verdict on recordings: sound, a named fault, suspected joints, or questions.
 
     `prior` is about the starting set, `published` are about published sets, of which those with
     its hand count: a set with a hand hides a load of its mass. Of several the one with the
@@ -235,7 +235,7 @@ def judge_recordings(
     narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
 
     def checks() -> Iterator[Sequence[Diagnosis]]:
-        """Yield what each check finds, those first that would make later ones find something."""
+        """Yield each check's diagnoses, those first that would cause later ones."""
         # No cause is one that leaves much; what gravity leaves is judged where it points.
         if named and all(one.kind != Gravity.kind for one in named):
             yield fault_checks.unexplained(fits.share_of_efforts(named[0].after))
@@ -255,15 +255,15 @@ def judge_recordings(
     causes = next((tuple(one) for one in checks() if one), ())
     if causes:
         return RecordingVerdict(causes, mass_ambiguity=narrowest)
-    questions = () if suspected else tuple(_questions(fits))
+    questions = () if suspected else tuple(_questions_to_user(fits))
     return RecordingVerdict((), questions, suspected, narrowest)
 
 
-def _questions(fits: CrossValidation) -> Iterator[Diagnosis]:
-    """Yield faults of all joints that do no harm, and offsets that are large and significant."""
+def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
+    """Yield questions: about harmless faults of all joints, and about large offsets."""
     yield from (one for one in fits.questions if not one.joints)
     plain, every = fits.plain, faults_of(fits.prior.model.n)
-    of_all = fits.fits_with([one for one in every if one.is_asked and not one.joints])
+    of_all = fits.fits_with_each([one for one in every if one.is_asked and not one.joints])
     harmless = (fit for fit in of_all if fit.is_harmless() and fit.is_significant())
     yield from [fit.question() for fit in harmless if fit.agrees_with_start()][:1]
     for fault in every:

@@ -10,30 +10,30 @@ where they are treated apart: `cross_validation` gives gain, load and offsets to
 `summary` looks for contacts.
 """
 
-from .checks import Contact, Driven, Heavy, NotMeasured, Unexplained
-from .efforts import Drift, Exchanged, Gain, Offset, OffsetDrift, OneWay, Saturation
+from .checks import Contact, DrivingFriction, EffortsNotMeasured, MassesAtBound, UnexplainedEfforts
+from .efforts import Drift, Exchanged, Gain, Offset, OffsetDrift, OneWayGain, Saturation
 from .fault import CLEAR_EFFECT as CLEAR_EFFECT
 from .fault import Diagnosis as Diagnosis
 from .fault import Fault as Fault
-from .loads import Force, ForceChange, Gravity, Load, LoadChange, Rotors
+from .loads import Force, ForceChange, Gravity, Load, LoadChange, MissingRotors
 from .states import EncoderZero, ExchangedColumns, QuarterTurn, ReversedAxis, StateFault
 from .time import Delay, Lag, TimeScale
 
 _CLASSES: tuple[type[Fault], ...] = (
-    *(Gain, Drift, OneWay, Saturation, Offset, OffsetDrift, Exchanged),
+    *(Gain, Drift, OneWayGain, Saturation, Offset, OffsetDrift, Exchanged),
     *(EncoderZero, ReversedAxis, ExchangedColumns, QuarterTurn),
     *(Delay, Lag, TimeScale),
-    *(Gravity, Load, LoadChange, Force, ForceChange, Rotors),
-    *(Contact, Driven, Heavy, NotMeasured, Unexplained),
+    *(Gravity, Load, LoadChange, Force, ForceChange, MissingRotors),
+    *(Contact, DrivingFriction, MassesAtBound, EffortsNotMeasured, UnexplainedEfforts),
 )
 KINDS: dict[str, type[Fault]] = {one.kind: one for one in _CLASSES}
 
 
 def faults_of(n: int) -> list[Fault]:
-    """Return every fault of recordings of an arm of n joints."""
+    """Return every fault that recordings of an arm of n joints may have."""
     return [fault for kind in KINDS.values() for fault in kind.for_joint_count(n)]
 
 
 def state_faults_of(n: int) -> list[StateFault]:
-    """Return every fault of the states without columns, of an arm of n joints."""
+    """Return every `StateFault` that recordings of an arm of n joints may have."""
     return [fault for fault in faults_of(n) if isinstance(fault, StateFault)]

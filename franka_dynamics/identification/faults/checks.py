@@ -16,20 +16,20 @@ from ...typing import Array
 
 # [rad/s or m/s] A slower joint's friction may be anything up to its Coulomb friction. Without this
 # two of nine sound logs of a UR10e, which begin or end at rest, seem touched there.
-_MIN_SPEED = 0.02
-# Seconds with more than _LARGE_RESIDUAL times the usual residual may be touched, at most
-# _MAX_TOUCHED of all.
-_LARGE_RESIDUAL, _MAX_TOUCHED = 3.0, 0.25
+_MIN_MOVING_SPEED = 0.02
+# Seconds with more than _MIN_TOUCHED_RATIO times the usual residual may be touched, at most
+# _MAX_TOUCHED_SHARE of all.
+_MIN_TOUCHED_RATIO, _MAX_TOUCHED_SHARE = 3.0, 0.25
 # A mass is at its bound within this ratio: the solver stops before it.
-_AT_BOUND = 0.98
-_MIN_LINKS_AT_BOUND = 2  # of sound logs none has so many
+_AT_BOUND_RATIO = 0.98
+_MIN_LINK_COUNT = 2  # of sound logs none has so many
 # All efforts more than so many times the torques, or as much smaller, are in another unit: the
 # masses of no arm are so far off.
-_MAX_FACTOR = 2.0
+_MAX_EFFORT_FACTOR = 2.0
 # Of eighteen sound logs of seven arms E is 0.4 to 9 % of the efforts' root mean square, of one
 # 15 %. Of two joints exchanged with all their columns it is 12 to 99 %, unless both hardly bear a
 # load.
-_MAX_UNEXPLAINED = 0.2
+_MAX_ERROR_SHARE = 0.2
 
 
 class Contact(Fault):
@@ -42,8 +42,8 @@ class Contact(Fault):
     )
 
 
-class Driven(Fault):
-    """Joints whose fitted friction would accelerate them; values: friction torques [N m]."""
+class DrivingFriction(Fault):
+    """Joints whose fitted friction has the wrong sign; values: friction torques [N m]."""
 
     kind, of_all = 'driven', False
     text = (
@@ -52,8 +52,8 @@ class Driven(Fault):
     )
 
 
-class Heavy(Fault):
-    """Links with masses at a bound of the fit; its values are ratios to the starting set's."""
+class MassesAtBound(Fault):
+    """Links whose fitted masses are at a bound; values: ratios to the starting set's masses."""
 
     kind, of_all = 'heavy', False
     text = (
@@ -63,8 +63,8 @@ class Heavy(Fault):
     )
 
 
-class NotMeasured(Fault):
-    """Efforts that may as well not contain the published masses; values: range of their factor."""
+class EffortsNotMeasured(Fault):
+    """Efforts that may lack the torques of the published masses; values: range of their factor."""
 
     kind, of_all = 'not_measured', False
     text = (
@@ -74,8 +74,8 @@ class NotMeasured(Fault):
     )
 
 
-class Unexplained(Fault):
-    """Efforts that no model explains; its value is E on left-out parts / rms effort."""
+class UnexplainedEfforts(Fault):
+    """Efforts that the model does not explain; value: E on left-out parts / rms effort."""
 
     kind, of_all = 'unexplained', False
     text = (
@@ -89,14 +89,14 @@ def touched_seconds(
     motion: Motion, residual: Array, least: Array
 ) -> tuple[NDArray[np.bool_], float]:
     """
-    Return which samples are in seconds with residuals far above the usual, (N,), and the worst.
+    Return which samples are in seconds of unusually large residuals, (N,), and the worst's start.
 
     Residuals (N, n) [N m] are taken relative to each joint's usual one, by the median, or to
     `least` (n,). The worst second is given by its begin [s].
     """
     usual = 1.48 * np.median(np.abs(residual), axis=0)  # a Gaussian's deviation
     # The residual of a joint at rest does not count, whose static friction is unknown.
-    moving = np.abs(motion.dq) > _MIN_SPEED
+    moving = np.abs(motion.dq) > _MIN_MOVING_SPEED
     off = np.mean(np.where(moving, residual / np.maximum(usual, least), 0.0) ** 2, axis=1)
     _, first, second = np.unique(
         np.floor(motion.time - motion.time[0]) + 1e6 * motion.piece,
@@ -104,14 +104,14 @@ def touched_seconds(
         return_inverse=True,
     )
     rms = np.sqrt(np.bincount(second, off) / np.bincount(second))
-    usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_TOUCHED))
-    bound = max(_LARGE_RESIDUAL * usual_rms, many)
+    usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_TOUCHED_SHARE))
+    bound = max(_MIN_TOUCHED_RATIO * usual_rms, many)
     return np.asarray(rms > bound)[second], float(motion.time[first[np.argmax(rms)]])
 
 
 def driven(model: TorqueModel, theta: Array, squares: Array) -> Sequence[Diagnosis]:
     """
-    Return the joints whose Coulomb friction, as fitted, drives them by more than the residual.
+    Return the joints whose fitted Coulomb friction drives them by more than the rms residual.
 
     `theta` (folds, c) are parameters fitted without each fold, `squares` (folds, n) the mean
     squared residuals there [N^2 m^2].
@@ -122,45 +122,45 @@ def driven(model: TorqueModel, theta: Array, squares: Array) -> Sequence[Diagnos
     coulomb = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
     most = terms[..., coulomb].sum(axis=-1).max(axis=0)  # of all folds, (n,)
     joints = np.flatnonzero(most < -np.sqrt(squares.mean(axis=0)))
-    return _diagnosis_of_joints(Driven, joints, most)
+    return _diagnosis_of_joints(DrivingFriction, joints, most)
 
 
 def masses_at_bound(ratios: Array | None) -> Sequence[Diagnosis]:
-    """Return the fault if mass `ratios` (n,) of two or more links are at a bound of the fit."""
+    """Return a fault if two or more of the mass `ratios` (n,) are at a bound of the fit."""
     if ratios is None:
         return ()
-    at = np.flatnonzero(np.abs(np.log(ratios)) > _AT_BOUND * np.log(MAX_MASS_RATIO))
-    return _diagnosis_of_joints(Heavy, at, ratios) if len(at) >= _MIN_LINKS_AT_BOUND else ()
+    at = np.flatnonzero(np.abs(np.log(ratios)) > _AT_BOUND_RATIO * np.log(MAX_MASS_RATIO))
+    return _diagnosis_of_joints(MassesAtBound, at, ratios) if len(at) >= _MIN_LINK_COUNT else ()
 
 
 def _diagnosis_of_joints(
     kind: type[Fault], joints: NDArray[np.intp], values: Array
 ) -> Sequence[Diagnosis]:
-    """Return the fault with the values (n,) of some joints, or nothing if there are none."""
+    """Return one diagnosis of `kind` with the chosen joints' values, none without a joint."""
     if not len(joints):
         return ()
     return [Diagnosis(kind.kind, tuple(joints.tolist()), tuple(values[joints].tolist()))]
 
 
 def another_unit(factor: tuple[float, float]) -> Sequence[Diagnosis]:
-    """Return the fault if the range of a common factor of all efforts is another unit or sign."""
+    """Return a gain fault if the range of a common effort factor shows a wrong unit or sign."""
     low, high = factor
-    if high < 0.0 or low > _MAX_FACTOR or (high < 1.0 / _MAX_FACTOR and low > 0.0):
+    if high < 0.0 or low > _MAX_EFFORT_FACTOR or (high < 1.0 / _MAX_EFFORT_FACTOR and low > 0.0):
         return [Diagnosis(Gain.kind, (), (float(np.mean(factor)),))]
     return ()
 
 
 def not_measured(factor: tuple[float, float], doubted: bool) -> Sequence[Diagnosis]:
     """
-    Return the fault if the range of a common factor holds 0, or little, and not 1.
+    Return a fault if the range of a common effort factor is near 0, and excludes 1.
 
     A fault of some joint, `doubted`, makes the range wider, but never little.
     """
     low, high = factor
-    little = high < 1.0 / _MAX_FACTOR or (low <= 0.0 and not doubted)
-    return [Diagnosis(NotMeasured.kind, (), factor)] if little and 0.0 <= high < 1.0 else ()
+    little = high < 1.0 / _MAX_EFFORT_FACTOR or (low <= 0.0 and not doubted)
+    return [Diagnosis(EffortsNotMeasured.kind, (), factor)] if little and 0.0 <= high < 1.0 else ()
 
 
 def unexplained(share: float) -> Sequence[Diagnosis]:
-    """Return the fault if E is too large a share of the rms effort."""
-    return [Diagnosis(Unexplained.kind, (), (share,))] if share > _MAX_UNEXPLAINED else ()
+    """Return a fault if the error E, as a `share` of the rms effort, is too large."""
+    return [Diagnosis(UnexplainedEfforts.kind, (), (share,))] if share > _MAX_ERROR_SHARE else ()

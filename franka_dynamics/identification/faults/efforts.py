@@ -12,15 +12,15 @@ from .fault import Diagnosis, Fault, Samples
 from ..torque_model import OFFSET_SYMBOL
 from ...typing import Array
 
-_NEAR_MINUS_ONE = 0.25  # a gain that is as near to -1 is a wrong sign
-_SIGN = (
+_MAX_SIGN_GAIN_ERROR = 0.25  # a gain that is as near to -1 is a wrong sign
+_WRONG_SIGN_TEXT = (
     ' has the wrong sign: the torque that moves the joint is positive where it turns the joint '
     'positively'
 )
 
 
-def _divided(friction: Array, joints: tuple[int, ...], ratio: float) -> Array:
-    """Return friction parameters (n, k), those of some joints divided by a ratio."""
+def _friction_divided_by(friction: Array, joints: tuple[int, ...], ratio: float) -> Array:
+    """Return friction parameters (n, k) with the rows of `joints` divided by `ratio`."""
     there = np.isin(np.arange(len(friction)), joints)[:, None]
     return np.asarray(friction / np.where(there, ratio or 1.0, 1.0))
 
@@ -28,11 +28,11 @@ def _divided(friction: Array, joints: tuple[int, ...], ratio: float) -> Array:
 class Gain(Fault):
     """A wrong gain of the effort; its value is the ratio of recorded to real effort."""
 
-    kind, of_each = 'gain', True
+    kind, of_each_joint = 'gain', True
     text = '{effort}'
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return the rigid-body torque."""
+        """Return the rigid-body torque of the fault's joints as the only column."""
         return [at.only_joints(at.rigid, self.joints)]
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
@@ -40,8 +40,8 @@ class Gain(Fault):
         return [1.0 + found[self.names[0]]]
 
     def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
-        """Return the friction parameters divided by the ratio, by which efforts are wrong."""
-        return _divided(fitted, self.joints, values[0])
+        """Return the friction parameters divided by the ratio of recorded to real effort."""
+        return _friction_divided_by(fitted, self.joints, values[0])
 
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
@@ -49,8 +49,8 @@ class Gain(Fault):
         ratio = found.values[0]
         unit = 'unit (currents: --torque-constant)'
         what = f' is {ratio:.3g} times its torque. Check its column, sign, {unit} and gear'
-        if abs(ratio + 1.0) < _NEAR_MINUS_ONE:
-            what, ratio = _SIGN, -1.0
+        if abs(ratio + 1.0) < _MAX_SIGN_GAIN_ERROR:
+            what, ratio = _WRONG_SIGN_TEXT, -1.0
         there = np.isin(np.arange(len(names)), found.joints) if found.joints else True
         scales = np.where(there, scale / ratio, scale)
         shown = ','.join(f'{one:.3g}' for one in (scales if np.ptp(scales) else scales[:1]))
@@ -59,38 +59,38 @@ class Gain(Fault):
 
 
 class VaryingGain(Fault, ABC):
-    """A gain with a second column; its values are the ratios at two `ends` of `varies_with`."""
+    """A gain that changes with `gain_variable`; values: recorded / real effort at its `ends`."""
 
-    of_all, of_each = False, True
+    of_all, of_each_joint = False, True
     ends: ClassVar[tuple[float, float]]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of a constant gain and of its change."""
-        return (*self.simpler.names, *super().names)
+        """Names of the columns of a constant gain and of its change."""
+        return (*self.simpler_fault.names, *super().names)
 
     @property
-    def simpler(self) -> Fault:
-        """A constant gain."""
+    def simpler_fault(self) -> Fault:
+        """The constant gain of the same joints."""
         return Gain(self.joints)
 
     @abstractmethod
-    def varies_with(self, at: Samples) -> Array:
-        """Return what the gain changes with, between the `ends`, (N, n) or (N, 1)."""
+    def gain_variable(self, at: Samples) -> Array:
+        """Return the variable that the gain depends on, between the `ends`, (N, n) or (N, 1)."""
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return the torque, and that torque times what the gain changes with."""
-        both = at.rigid, at.rigid * self.varies_with(at)
+        """Return the rigid-body torque, and that torque times `gain_variable`."""
+        both = at.rigid, at.rigid * self.gain_variable(at)
         return [at.only_joints(one, self.joints) for one in both]
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
-        """Return the ratios of recorded to real effort at both ends."""
+        """Return the ratios of recorded to real effort at both `ends` of `gain_variable`."""
         constant, change = (found[name] for name in self.names)
         return [1.0 + constant + end * change for end in self.ends]
 
     def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
-        """Return the friction parameters divided by the mean ratio, by which efforts are wrong."""
-        return _divided(fitted, self.joints, 0.5 * (values[0] + values[1]))
+        """Return the friction parameters divided by the mean ratio of recorded to real effort."""
+        return _friction_divided_by(fitted, self.joints, 0.5 * (values[0] + values[1]))
 
 
 class Drift(VaryingGain):
@@ -102,12 +102,12 @@ class Drift(VaryingGain):
         'arm warm up, or record in shorter pieces.'
     )
 
-    def varies_with(self, at: Samples) -> Array:
+    def gain_variable(self, at: Samples) -> Array:
         """Return the normalised time over the recording, -0.5 to 0.5, (N, 1)."""
         return np.asarray((at.elapsed - 0.5)[:, None])
 
 
-class OneWay(VaryingGain):
+class OneWayGain(VaryingGain):
     """A gain that depends on direction; values: recorded / real effort if dq > 0 and if dq < 0."""
 
     kind, ends = 'one_way', (1.0, -1.0)
@@ -116,22 +116,22 @@ class OneWay(VaryingGain):
         'where negatively. Check its drive or sensor, and what is done to its efforts.'
     )
 
-    def varies_with(self, at: Samples) -> Array:
+    def gain_variable(self, at: Samples) -> Array:
         """Return the sign of the velocity."""
         return np.asarray(np.sign(at.motion.dq))
 
 
 class Saturation(Fault):
-    """A gain that changes with the torque; its value is the change of the gain at the largest."""
+    """A gain that changes with the torque; value: the gain's change at the largest torque."""
 
-    kind, of_all, of_each = 'saturation', False, True
+    kind, of_all, of_each_joint = 'saturation', False, True
     text = (
         '{effort} has another gain at large torques than at small ones ({0:+.2f} of it): its '
         'sensor or drive saturates. Record slower motions or with less load.'
     )
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether the gain falls; of sound UR10es it rises by 0.07, as friction does."""
+        """Return whether the gain falls; friction raises it, of sound UR10es by 0.07."""
         return values[0] < 0.0
 
     def columns(self, at: Samples) -> list[Array]:
@@ -143,7 +143,7 @@ class Saturation(Fault):
 class Offset(Fault):
     """An offset of the effort; its value is the error [N m]. It is only a question."""
 
-    kind, of_all, of_each = 'offset', False, True
+    kind, of_all, of_each_joint = 'offset', False, True
     text = (
         '{effort} is off by {0:.2f} N m. Zero its torque sensor, or subtract this from its column.'
     )
@@ -154,14 +154,14 @@ class Offset(Fault):
         return (f'{OFFSET_SYMBOL}_{self.joints[0] + 1}',)
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return False: all fits have offsets, and a large one is only asked about."""
+        """Return False, as an offset is in all fits and is only asked about."""
         return False
 
 
 class OffsetDrift(Fault):
     """A drift of the effort offset; its value is the change from begin to end [N m]."""
 
-    kind, of_all, of_each = 'offset_drift', False, True
+    kind, of_all, of_each_joint = 'offset_drift', False, True
     text = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'
 
     def columns(self, at: Samples) -> list[Array]:
@@ -173,7 +173,7 @@ class OffsetDrift(Fault):
 class Exchanged(Fault):
     """Exchanged efforts of two joints; its value is the share that is exchanged (1: all)."""
 
-    kind, of_all, of_pairs = 'exchanged', False, True
+    kind, of_all, of_joint_pairs = 'exchanged', False, True
     text = 'The efforts of {joints} are exchanged. Exchange their columns.'
 
     def columns(self, at: Samples) -> list[Array]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a kind of fault is, and what its columns are made of."""
+"""Base class of faults in recordings, and the torques of which their columns are made."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ...typing import Array
 # identified with the fault undone.
 CLEAR_EFFECT = 1.5
 # [rad] A larger angle found by a first derivative is only about right.
-_FIRST_DERIVATIVE_RANGE = 0.2
+_MAX_LINEAR_ANGLE_RAD = 0.2
 
 
 @dataclass(frozen=True)
 class Diagnosis:
     """
-    A fault found in recordings, with its joints, values and errors E; or a question about one.
+    A fault found in recordings, or a question about one, with its joints, values and errors E.
 
     `kind` and `joints` (indices from 0) are those of a `Fault`, `values` are in the user's terms,
     as the kind says. `before` and `after` are E on left-out parts without and with the fault in
@@ -79,7 +79,7 @@ class Samples:
         """
         dynamics = NewtonEulerModel(arm, model.gravity)
         rigid = dynamics.inverse_dynamics(motion.q, motion.dq, motion.ddq)
-        total = rigid + _friction(motion.effort, rigid, friction, model)
+        total = rigid + _fitted_friction(motion.effort, rigid, friction, model)
         rate, jerk = np.zeros_like(rigid), np.zeros_like(rigid)
         for number in np.unique(motion.piece):
             piece = motion.piece == number
@@ -92,7 +92,7 @@ class Samples:
         return cls(model, arm, dynamics, motion, rigid, total, rate, jerk, elapsed, load)
 
     def part(self, chosen: slice | NDArray[np.bool_]) -> Samples:
-        """Return the chosen samples."""
+        """Return only the chosen samples, as a slice or mask selects them."""
         names = 'rigid', 'total', 'rate', 'jerk', 'elapsed'
         arrays = {name: getattr(self, name)[chosen] for name in names}
         return replace(self, motion=self.motion.part(chosen), **arrays)
@@ -108,7 +108,7 @@ class Samples:
         return torque * np.isin(np.arange(self.model.n), joints) if joints else torque
 
 
-def _friction(effort: Array, rigid: Array, columns: Array, model: TorqueModel) -> Array:
+def _fitted_friction(effort: Array, rigid: Array, columns: Array, model: TorqueModel) -> Array:
     """Return the friction torque, without an offset, beside a multiple of `rigid`, (N, n)."""
     sliding = [not symbol.startswith(OFFSET_SYMBOL) for symbol in model.friction.symbols]
     found = np.zeros_like(effort)
@@ -134,9 +134,9 @@ class Fault:
 
     joints: tuple[int, ...] = ()
     kind: ClassVar[str]
-    of_each: ClassVar[bool] = False
+    of_each_joint: ClassVar[bool] = False
     of_all: ClassVar[bool] = True
-    of_pairs: ClassVar[bool] = False
+    of_joint_pairs: ClassVar[bool] = False
     is_in_torques: ClassVar[bool] = False
     is_in_part: ClassVar[bool] = False
     is_in_states: ClassVar[bool] = False
@@ -148,8 +148,8 @@ class Fault:
     def for_joint_count(cls, n: int) -> list[Fault]:
         """Return the faults of this kind that an arm of n joints may have."""
         joints: list[tuple[int, ...]] = [()] if cls.of_all else []
-        joints += combinations(range(n), 1) if cls.of_each else ()
-        joints += combinations(range(n), 2) if cls.of_pairs else ()
+        joints += combinations(range(n), 1) if cls.of_each_joint else ()
+        joints += combinations(range(n), 2) if cls.of_joint_pairs else ()
         return [cls(each) for each in joints]
 
     @property
@@ -159,13 +159,13 @@ class Fault:
         return tuple(f'{own}_{part}' for part in self.parts) or (own,)
 
     @property
-    def simpler(self) -> Fault:
-        """The fault of which this one is a variant with more columns, or itself."""
+    def simpler_fault(self) -> Fault:
+        """The fault of fewer columns of which this one is a variant, or itself."""
         return self
 
     def columns(self, at: Samples) -> list[Array]:
         """
-        Return a regressor column per name: torques (N, n) that one unit adds to the effort.
+        Return the regressor columns: torques (N, n) that one unit of each name adds to the effort.
 
         A kind without columns of its own is found otherwise, or has columns of the torque model.
         """
@@ -173,24 +173,24 @@ class Fault:
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """
-        Return the fault's values in user units from fitted coefficients, by column name.
+        Return the fault's values in the units that users see from fitted coefficients by column.
 
         `found` has those of the other faults in the fit as well; `gravity` (3,) is as declared.
         """
         return [found[name] for name in self.names]
 
     def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
-        """Return friction parameters (n, k) without the fault, of `fitted` with it."""
+        """Return the fitted friction parameters (n, k) with the fault's effect on them removed."""
         return fitted
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether a fault can have these values; `gravity` is as declared."""
+        """Return whether a fault of this kind can have `values` under the declared `gravity`."""
         return True
 
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
         """
-        Return what is wrong, and what to do about it.
+        Return sentences that say what is wrong with the recording, and what to do about it.
 
         `names` (n,) are the joints' names, `scale` (n,) the scales with which efforts were read.
         """
@@ -200,7 +200,7 @@ class Fault:
             effort=f'The effort of {joints[0]}' if joints else 'Every effort',
             joints=' and '.join(joints),
             size=abs(first),
-            about='about ' if abs(first) > _FIRST_DERIVATIVE_RANGE else '',
+            about='about ' if abs(first) > _MAX_LINEAR_ANGLE_RAD else '',
             ms=1e3 * abs(first),
             late_or_early='late' if first > 0.0 else 'early',
             where=found.where,

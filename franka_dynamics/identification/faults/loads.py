@@ -14,15 +14,15 @@ from ...typing import Array
 
 # Gravity whose size changes by more than so many times its turn is not turned: other times change
 # it by 0.36 and more beside a turn of 0.004 to 0.011 rad.
-_MAX_SIZE_CHANGE = 10.0
+_MAX_SIZE_TO_ANGLE = 10.0
 # Gravity of less than this share of its size is left out. One of 0.25 is that of recorded times
 # that are twice real ones.
-_LEFT_OUT = 0.16
-_MIN_FORCE = 1.0  # [N] The largest of a sound log, a FER's, that its efforts show is 0.7 N.
+_MAX_LEFT_OUT_RATIO = 0.16
+_MIN_FORCE_N = 1.0  # [N] The largest of a sound log, a FER's, that its efforts show is 0.7 N.
 
 
 class Gravity(Fault):
-    """Another gravity than declared; its values are the vector in the space frame [m/s^2]."""
+    """A gravity unlike the declared one; values: its vector in the space frame [m/s^2]."""
 
     kind, is_in_torques, is_asked = 'gravity', True, True
     parts = ('level_1', 'level_2', 'size')  # two turn gravity, one changes its size
@@ -32,13 +32,13 @@ class Gravity(Fault):
     )
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return the gravity torques of three vectors, those of `gravity_axes`."""
+        """Return the gravity torques of the three vectors of `gravity_axes` as columns."""
         axes = gravity_axes(at.model.gravity)
         return [NewtonEulerModel(at.arm, one).gravity(at.motion.q) for one in axes]
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """
-        Return gravity as the recording has it: its direction, or zeros if it is left out.
+        Return the gravity vector of the recording [m/s^2], or zeros if efforts lack gravity.
 
         A common factor of all efforts, which is fitted beside it, is part of the direction. Where
         nearly its size alone changes, it is `gravity`.
@@ -46,26 +46,26 @@ class Gravity(Fault):
         each, factor = [found[name] for name in self.names], 1.0 + found[Gain().kind]
         turned = gravity + np.array(each) @ gravity_axes(gravity) / factor
         size, real = np.linalg.norm(turned), np.linalg.norm(gravity)
-        if size < _LEFT_OUT * real:
+        if size < _MAX_LEFT_OUT_RATIO * real:
             return [0.0, 0.0, 0.0]
         direction = turned * real / size
-        most = _MAX_SIZE_CHANGE * angle_between(direction.tolist(), gravity)
+        most = _MAX_SIZE_TO_ANGLE * gravity_angle(direction.tolist(), gravity)
         return (gravity if abs(size / real - 1.0) > most else direction).tolist()
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether values, as of `values`, turn gravity, or leave it out."""
+        """Return whether the gravity vector `values` differs from the declared `gravity`."""
         return list(values) != gravity.tolist()
 
     @classmethod
     def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
-        """Return a sentence: the direction of gravity found, or that efforts lack gravity."""
-        if is_left_out(found.values):
+        """Return a sentence with the direction of gravity found, or that efforts lack gravity."""
+        if lacks_gravity(found.values):
             return 'Efforts leave gravity out. Record a topic with measured torques.'
         return super().sentence(found, names, scale)
 
 
-def is_left_out(values: Sequence[float]) -> bool:
-    """Return whether a diagnosed gravity vector is zero: the efforts then lack gravity."""
+def lacks_gravity(values: Sequence[float]) -> bool:
+    """Return whether a diagnosed gravity vector is zero, because efforts lack gravity."""
     return not any(values)
 
 
@@ -75,9 +75,9 @@ def gravity_axes(gravity: Array) -> Array:
     return np.concatenate([level, gravity[None, :]])
 
 
-def angle_between(values: Sequence[float], gravity: Array) -> float:
-    """Return the angle [rad] between a diagnosed and the declared gravity, pi if left out."""
-    if is_left_out(values):
+def gravity_angle(values: Sequence[float], gravity: Array) -> float:
+    """Return the angle [rad] between a diagnosed and the declared gravity, pi for zeros."""
+    if lacks_gravity(values):
         return np.pi
     sizes = np.linalg.norm(values) * np.linalg.norm(gravity)
     return float(np.arccos(np.clip(gravity @ values / sizes, -1.0, 1.0)))
@@ -91,7 +91,7 @@ class Load(Fault):
     text = 'The flange carries {0:.1f} kg more than declared. Name the load with --payload.'
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return the torques of mass and first moments."""
+        """Return the torques of a unit of mass and of each first moment as columns."""
         return [*np.moveaxis(at.regressor @ at.load, -1, 0)]
 
 
@@ -106,26 +106,26 @@ class Force(Fault):
     )
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether the force is larger than what a sound log may show."""
-        return float(np.linalg.norm(values)) > _MIN_FORCE
+        """Return whether the force is larger than sound recordings show."""
+        return float(np.linalg.norm(values)) > _MIN_FORCE_N
 
     def columns(self, at: Samples) -> list[Array]:
         """Return minus the Jacobian's rows: the efforts that hold against a unit force."""
         return [*-at.dynamics.jacobian(at.motion.q)[:, :3].swapaxes(0, 1)]
 
 
-class SecondHalf(Fault):
-    """A fault that only the second half of a recording has, with the columns of another kind."""
+class SecondHalfFault(Fault):
+    """A fault of another kind that acts only in the second half of a recording."""
 
     is_in_part = True
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return the other kind's columns in the second half."""
+        """Return the other kind's columns, set to zero in the first half."""
         return [one * (at.elapsed >= 0.5)[:, None] for one in super().columns(at)]
 
 
-class LoadChange(SecondHalf, Load):
-    """A load that only the second half has; values: mass [kg] and first moment [kg m]."""
+class LoadChange(SecondHalfFault, Load):
+    """An undeclared load in the second half only; values: mass [kg], first moment [kg m]."""
 
     kind = 'load_change'
     text = (
@@ -134,7 +134,7 @@ class LoadChange(SecondHalf, Load):
     )
 
 
-class ForceChange(SecondHalf, Force):
+class ForceChange(SecondHalfFault, Force):
     """A constant force that acts in the second half only, in the space frame [N]."""
 
     kind = 'force_change'
@@ -145,8 +145,8 @@ class ForceChange(SecondHalf, Force):
 
 
 @dataclass(frozen=True)
-class Rotors(Fault):
-    """Rotor inertias that the model lacks; its values are those of `count` joints [kg m^2]."""
+class MissingRotors(Fault):
+    """Rotor inertias that the model lacks; values: those of `count` joints [kg m^2]."""
 
     count: int = 0
     kind = 'rotors'
@@ -157,12 +157,12 @@ class Rotors(Fault):
 
     @classmethod
     def for_joint_count(cls, n: int) -> list[Fault]:
-        """Return the fault of all joints."""
+        """Return one fault, which has a column for each of n joints."""
         return [cls((), n)]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
+        """Names of the columns, one for each joint's rotor."""
         return tuple(f'{self.kind}_{joint + 1}' for joint in range(self.count))
 
     def columns(self, at: Samples) -> list[Array]:

@@ -12,7 +12,7 @@ import numpy as np
 from .fault import Fault, Samples
 from ...typing import Array
 
-_STEP = 1e-4  # of central differences [rad or m]
+_POSITION_STEP = 1e-4  # of central differences [rad or m]
 
 
 class EncoderZero(Fault):
@@ -35,42 +35,42 @@ class EncoderZero(Fault):
         return [cls((joint,)) for joint in range(1, n - 1)]
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return minus the derivative of the torques by the position."""
-        step = _STEP * np.eye(at.model.n)[self.joints[0]]
+        """Return minus the derivative of the torques by the joint's position as a column."""
+        step = _POSITION_STEP * np.eye(at.model.n)[self.joints[0]]
         q = np.stack([at.motion.q - step, at.motion.q + step])
         before, after = at.dynamics.inverse_dynamics(q, at.motion.dq, at.motion.ddq)
-        return [(before - after) / (2.0 * _STEP)]
+        return [(before - after) / (2.0 * _POSITION_STEP)]
 
 
 class StateFault(Fault, ABC):
     """
-    A fault of the states that is there as a whole or not at all, and has no columns.
+    A fault of positions and velocities that is present in full or absent, without columns.
 
     It is found by fits to the model at the corrected states.
     """
 
     @property
     def names(self) -> tuple[str, ...]:
-        """No names, as the fault has no columns."""
+        """An empty tuple, as the fault has no columns."""
         return ()
 
     @property
     def known_values(self) -> tuple[float, ...]:
-        """The fault's values in user units, which no fit has to find."""
+        """The fault's values in the units that users see, known without a fit."""
         return (1.0,)
 
     @abstractmethod
     def corrected_states(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array, Array]:
-        """Return the real states (N, n) of recorded ones."""
+        """Return the real q, dq, ddq (N, n) of recorded ones."""
 
     def as_recorded(self, torques: Array) -> Array:
-        """Return torques at the real states, or columns of them (N, n, ...), as recorded."""
+        """Return torques at the real states, or columns (N, n, ...), as they would be recorded."""
         return torques
 
 
 @dataclass(frozen=True)
 class ReversedAxis(StateFault):
-    """A joint whose states are recorded the other way, with its `effort` or without."""
+    """A joint recorded with reversed sign: states, and the effort as well if `effort`."""
 
     effort: bool = True
     kind = 'axis'
@@ -81,32 +81,32 @@ class ReversedAxis(StateFault):
 
     @classmethod
     def for_joint_count(cls, n: int) -> list[Fault]:
-        """Return two faults of each joint: its effort reversed as well, or not."""
+        """Return two faults of each joint, with and without a reversed effort."""
         return [cls((joint,), effort) for joint in range(n) for effort in (True, False)]
 
-    def _signs(self, n: int) -> Array:
+    def _axis_signs(self, n: int) -> Array:
         """Return -1 for the joint and 1 for the others, (n,)."""
         return np.where(np.arange(n) == self.joints[0], -1.0, 1.0)
 
     def corrected_states(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array, Array]:
-        """Return the states with the joint reversed."""
-        sign = self._signs(q.shape[1])
+        """Return q, dq, ddq (N, n) with the joint's signs reversed."""
+        sign = self._axis_signs(q.shape[1])
         return sign * q, sign * dq, sign * ddq
 
     def as_recorded(self, torques: Array) -> Array:
         """Return torques (N, n, ...) as the recording has them."""
-        sign = self._signs(torques.shape[1])
+        sign = self._axis_signs(torques.shape[1])
         return np.swapaxes(np.swapaxes(torques, 1, -1) * sign, 1, -1) if self.effort else torques
 
 
 class ExchangedColumns(StateFault):
     """Exchanged positions, velocities and efforts of two joints."""
 
-    kind, of_all, of_pairs = 'columns', False, True
+    kind, of_all, of_joint_pairs = 'columns', False, True
     text = 'All columns of {joints} are exchanged. Check the order of the joints.'
 
     def corrected_states(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array, Array]:
-        """Return the states with the columns exchanged back."""
+        """Return q, dq, ddq (N, n) with the two joints' columns exchanged."""
         return self.as_recorded(q), self.as_recorded(dq), self.as_recorded(ddq)
 
     def as_recorded(self, torques: Array) -> Array:
@@ -135,5 +135,5 @@ class QuarterTurn(StateFault):
         return (0.5 * np.pi * self.turns,)
 
     def corrected_states(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array, Array]:
-        """Return the states with the joint's position less its error."""
+        """Return q, dq, ddq (N, n) with the joint's error subtracted from its position."""
         return q - self.known_values[0] * (np.arange(q.shape[1]) == self.joints[0]), dq, ddq

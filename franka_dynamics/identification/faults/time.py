@@ -17,14 +17,14 @@ _MAX_TIME_RATIO = 2.5  # with a larger ratio gravity is missing
 class Delay(Fault):
     """A delay of efforts; its value is the time by which they lag the positions [s]."""
 
-    kind, of_each, is_asked = 'delay', True, True
+    kind, of_each_joint, is_asked = 'delay', True, True
     text = (
         '{effort} is {ms:.0f} ms {late_or_early} against the positions. Record both in one '
         'message, or move the effort columns.'
     )
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return minus the time derivative of the torques."""
+        """Return minus the time derivative of the torques of the fault's joints as a column."""
         return [at.only_joints(-at.rate, self.joints)]
 
 
@@ -38,7 +38,7 @@ class Lag(Fault):
     )
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return the change of the torques if velocities and accelerations were later."""
+        """Return the change of the torques per second of lag of velocities and accelerations."""
         ahead = at.motion.dq + _STEP_S * at.motion.ddq, at.motion.ddq + _STEP_S * at.jerk
         return [(at.dynamics.inverse_dynamics(at.motion.q, *ahead) - at.rigid) / _STEP_S]
 
@@ -59,14 +59,14 @@ class TimeScale(Fault):
     )
 
     def columns(self, at: Samples) -> list[Array]:
-        """Return the torques without those of gravity."""
+        """Return the torques without those of gravity as a column."""
         return [at.rigid - at.dynamics.gravity(at.motion.q)]
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
-        """Return the ratio of recorded to real time, without a common factor of all efforts."""
+        """Return the ratio of recorded to real time, corrected for a common factor of efforts."""
         weight = 1.0 + found[Gain().kind]
         return [float(np.sqrt(max(1.0 + found[self.kind] / weight, 0.0)))]
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether the ratio of times is so near 1 that gravity is not missing instead."""
+        """Return whether the ratio of times is near enough to 1 to be one of time stamps."""
         return 1.0 / _MAX_TIME_RATIO < values[0] < _MAX_TIME_RATIO
