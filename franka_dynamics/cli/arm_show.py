@@ -50,7 +50,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         'base': description.base,
         'denavit_hartenberg': report.dh_rows(description),
         'q': pose,
-        'origins': None if pose is None else report.origins(description, pose),
+        'origins': None if pose is None else report.frame_origins(description, pose),
         'inertia_order': TENSOR_ORDER,
         'links': rows,
     }

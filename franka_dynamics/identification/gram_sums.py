@@ -174,5 +174,5 @@ class GramSums:
         return np.asarray(self.products.sum(axis=0))
 
     def weighted(self, weights: Array) -> Array:
-        """Return the Gram matrix (c, c) of all folds and joints, weighted by joint by `weights`."""
+        """Return the Gram matrix (c, c) of all folds and joints, with `weights` by joint."""
         return np.einsum('j,kjab->ab', weights, self.products)

@@ -46,7 +46,7 @@ def read_log(*paths: str | Path) -> LogTable:
 
 def _read_file(path: str | Path) -> LogTable:
     """
-    Return the columns of a log file, whose format follows from the file's suffix.
+    Return the columns of one log file, read in the format that its suffix names.
 
     The suffix is .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz. Columns of a
     text file may be separated by commas, semicolons, tabs or blanks, with or without a header
@@ -95,7 +95,7 @@ def import_library(name: str, file: Path) -> Any:
 
 
 def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the columns of a text file; add a remark if its last row breaks off."""
+    """Yield a text file's columns by name; add a remark if its last row breaks off."""
     pandas = import_library('pandas', file)
     text = read_text(file)
     lines = [line.strip(' ') for line in text.splitlines() if line.strip()]
@@ -143,7 +143,7 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _require_distinct(names: list[str], file: Path) -> None:
-    """Raise RecordingError for a column name that is there twice."""
+    """Raise RecordingError if two columns have the same name."""
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
         raise RecordingError(
@@ -153,7 +153,7 @@ def _require_distinct(names: list[str], file: Path) -> None:
 
 
 def _as_numbers(column: Any) -> Array:
-    """Return texts as numbers, or if all below the first are none as dates or lists, (rows, k)."""
+    """Return a column's texts as numbers (rows,), dates in seconds, or lists (rows, k)."""
     numbers = import_module('pandas').to_numeric(column, errors='coerce').to_numpy(dtype=float)
     none = np.isnan(numbers) & (column.str.lower() != 'nan')
     found = _dates_or_lists(column) if none[1:].all() else None
@@ -161,7 +161,7 @@ def _as_numbers(column: Any) -> Array:
 
 
 def _dates_or_lists(column: Any) -> Array | None:
-    """Return ISO dates as seconds since 1970, or lists of numbers as rows; None for other text."""
+    """Return ISO dates as seconds since 1970, lists as rows, or None for other text."""
     pandas = import_module('pandas')
     dates = pandas.to_datetime(column, errors='coerce', utc=True, format='ISO8601')
     if dates.iloc[1:].notna().any():
@@ -220,18 +220,19 @@ def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 def _read_matlab(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     """Yield a .mat file's variables and, as struct.field, fields of structs."""
     try:
-        yield from _flat('', import_library('scipy.io', file).loadmat(file, simplify_cells=True))
+        content = import_library('scipy.io', file).loadmat(file, simplify_cells=True)
+        yield from _flatten('', content)
     except NotImplementedError:  # version 7.3 is HDF5, whose axes MATLAB writes in reverse order
         for name, array in _read_hdf5(file, remarks):
             if not name.startswith('#refs#'):
                 yield name.replace('/', '.'), array.T
 
 
-def _flat(prefix: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the variables of nested mappings by names such as struct.field, without __ names."""
+def _flatten(prefix: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the variables of nested mappings by names such as struct.field, but no __ names."""
     for name, value in variables.items():
         if isinstance(value, Mapping):
-            yield from _flat(f'{prefix}{name}.', value)
+            yield from _flatten(f'{prefix}{name}.', value)
         elif not name.startswith('__'):
             yield prefix + name, value
 

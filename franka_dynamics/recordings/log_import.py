@@ -29,7 +29,7 @@ _COMMON_NAMES = {
 }
 _COMMON_STAMP_NAMES = ('t', 'time', 'stamp', 'timestamp')
 # Parts of the names of columns that hold no measured torques: external ones, and commands.
-_NOT_MEASURED = frozenset(
+_NOT_MEASURED_WORDS = frozenset(
     'cmd command commanded control ctrl d des desired ext external ref'.split()
 )
 # An episode begins within this many sampling periods of the first stamp, and has as many rows.
@@ -96,7 +96,7 @@ def recording_from_arrays(
                 f'{source}: {what} has shape {values.shape}, but position has '
                 f'{position.shape}; they must be alike.'
             )
-    stamp_ns = _stamps(len(position), stamp, rate, source)
+    stamp_ns = _stamps_ns(len(position), stamp, rate, source)
     period = float(np.median(np.diff(stamp_ns))) * 1e-9 if len(stamp_ns) > 1 else 0.0
     if period > _MAX_PLAUSIBLE_PERIOD_S:
         remarks = (*remarks, f'rows are {period:g} s apart; stamps in ms are --stamp-unit ms')
@@ -119,12 +119,12 @@ def require_columns(log: LogTable, columns: Mapping[str, object]) -> None:
             )
             raise RecordingError(
                 f'{log.source}: {what} is missing; the file has {log.in_words()}.{derived}'
-                f'{_suggested(log) or f" Add --{what} COLUMNS, such as q{{}} or 2-8."}'
+                f'{_option_advice(log) or f" Add --{what} COLUMNS, such as q{{}} or 2-8."}'
             )
 
 
-def _suggested(log: LogTable) -> str:
-    """Return advice on options if columns have the usual names: q1, q2, ..., dq1, ..., tau1."""
+def _option_advice(log: LogTable) -> str:
+    """Return advice on column options for usual column names, such as q1 or tau1, else ''."""
     found = []
     for what, stems in _COMMON_NAMES.items():
         usual = (f'{stem}{end}' for stem in stems for end in ('0', '_0', '1', '_1'))
@@ -168,9 +168,9 @@ def import_log(
         given['velocity'] *= VELOCITY_UNITS[columns.velocity_unit]
     if columns.stamp is not None:
         given = {'stamp': _stamp_column(log, columns), **given}
-    remarks = [*log.remarks, *_doubts(log, named, n)]
+    remarks = [*log.remarks, *_column_doubts(log, named, n)]
     if len({len(part) for part in given.values()}) == 1:
-        kept = ~_incomplete(given, log.source, joint_names, columns)
+        kept = ~_incomplete_rows(given, log.source, joint_names, columns)
         if not kept.all():
             remarks.append(f'{(~kept).sum()} incomplete rows of {len(kept)} were left out')
         number = columns.episode if log is whole else None  # else chosen by column or group
@@ -190,10 +190,10 @@ def import_log(
     return replace(recording, remarks=(*remarks, *recording.remarks))
 
 
-def _doubts(log: LogTable, named: Mapping[str, str], n: int) -> Iterator[str]:
-    """Yield a sentence for columns that seem to hold other quantities, or other joints' too."""
+def _column_doubts(log: LogTable, named: Mapping[str, str], n: int) -> Iterator[str]:
+    """Yield a sentence for each doubt that the named columns hold what they are read as."""
     parts = re.split('[^a-z]+', named['effort'].lower())
-    for word in sorted(_NOT_MEASURED.intersection(parts)):
+    for word in sorted(_NOT_MEASURED_WORDS.intersection(parts)):
         yield (
             f'effort is read from {named["effort"]!r}: does {word!r} mean measured torques, '
             'gravity and friction included? Nothing can be identified from external torques or '
@@ -237,10 +237,10 @@ def _stamp_column(log: LogTable, columns: ColumnMap) -> Array:
     return log.select(columns.stamp, 1, 'stamp')[:, 0] * STAMP_UNITS[columns.stamp_unit]
 
 
-def _incomplete(
+def _incomplete_rows(
     parts: Mapping[str, Array], source: str, joint_names: Sequence[str], columns: ColumnMap
 ) -> NDArray[np.bool_]:
-    """Return which rows lack a value; raise RecordingError unless `columns` says to skip them."""
+    """Return a mask of rows that lack a value; raise RecordingError unless they may be skipped."""
     lacking: dict[str, NDArray[np.bool_]] = {
         k: np.any(np.isnan(part.reshape(len(part), -1)), axis=1) for k, part in parts.items()
     }
@@ -265,7 +265,7 @@ def _incomplete(
 def _episode_rows(
     stamp: Array | None, count: int, number: int | None, source: str
 ) -> NDArray[np.bool_]:
-    """Return which of `count` rows are of episode `number`, where stamps begin anew for each."""
+    """Return a mask of the rows of episode `number`, where stamps begin anew for each episode."""
     step = np.diff(stamp) if stamp is not None else np.zeros(0)
     begins = np.zeros(count, dtype=np.int64)
     if stamp is not None and np.any(step > 0.0):
@@ -283,7 +283,7 @@ def _episode_rows(
     return begins == number
 
 
-def _stamps(
+def _stamps_ns(
     count: int, stamp: ArrayLike | None, rate: float | None, source: str
 ) -> NDArray[np.int64]:
     """Return checked time stamps [ns] of `count` rows, from a stamp column [s] or a rate [Hz]."""

@@ -64,12 +64,12 @@ class LogTable:
                 f'begin there by {columns.replace("{}", "{0}")!r}, or name each column.'
             )
         found = []
-        for name in _expanded(columns, count):
-            array = self._named(name)
+        for name in _column_names(columns, count):
+            array = self._column_named(name)
             if array is None:
                 raise RecordingError(
                     f'{self.source} has no column {name!r} for {what}; it has {self.in_words()}.'
-                    + (f' {episode_hint(self._groups())}' if self._groups() else '')
+                    + (f' {episode_hint(self._episodes())}' if self._episodes() else '')
                 )
             # Some files have one row per joint.
             turned = array.ndim == 2 and array.shape[1] != count == array.shape[0]
@@ -84,8 +84,8 @@ class LogTable:
             )
         return np.column_stack(found)
 
-    def _groups(self) -> list[int]:
-        """Return the numbers of the episodes that have groups of their own."""
+    def _episodes(self) -> list[int]:
+        """Return the numbers of the episodes whose columns are in groups of their own, sorted."""
         return sorted({int(one[1]) for one in map(_EPISODE_GROUP.match, self.arrays) if one})
 
     def episode_columns(self, number: int | None) -> LogTable:
@@ -100,7 +100,7 @@ class LogTable:
             if column is not None and len(np.unique(column)) > 1:
                 raise RecordingError(f'{self.source}: {episode_hint(np.unique(column))}')
             return self
-        groups = self._groups()
+        groups = self._episodes()
         if number in groups:
             chosen = {}
             for name, array in self.arrays.items():
@@ -121,8 +121,8 @@ class LogTable:
             self, arrays={k: v[rows] if len(v) == len(rows) else v for k, v in self.arrays.items()}
         )
 
-    def _named(self, name: str) -> Array | None:
-        """Return the array or column that a name, a number or `name[first-last]` selects."""
+    def _column_named(self, name: str) -> Array | None:
+        """Return the array that a name, a number or `name[first-last]` selects, or None."""
         if name in self.arrays:
             return self.arrays[name]
         if name.isdigit() and len({len(array) for array in self.arrays.values()}) == 1:
@@ -135,7 +135,7 @@ class LogTable:
         return whole[:, int(part[2]) - 1 : int(part[3] or part[2])]
 
     def in_words(self) -> str:
-        """Return up to 24 arrays' names and matrices' shapes, or how many columns there are."""
+        """Return the log's columns as text: up to 24 names, with the shapes of matrices."""
         if list(self.arrays) == ['']:
             return (
                 f'{self.arrays[""].shape[1]} columns without names: give their numbers, such as '
@@ -156,7 +156,7 @@ def episode_hint(numbers: Sequence[float] | Array) -> str:
     return f'the episodes are {first}{several}; they are not joined: choose one by --episode N.'
 
 
-def _expanded(columns: str, count: int) -> Iterator[str]:
+def _column_names(columns: str, count: int) -> Iterator[str]:
     """Yield the column names or numbers that text such as `2-8`, `q{}` or `a,b` selects."""
     for entry in (one.strip() for one in columns.split(',')):
         first, _, last = entry.partition('-')

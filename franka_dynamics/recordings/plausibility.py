@@ -17,23 +17,23 @@ from ..typing import Array
 # Positions beyond this multiple of the joint's limits must be in degrees.
 _MAX_LIMIT_RATIO = 2.0
 # Integrals of velocities over windows of _WINDOW_S differ from the changes of the positions by the
-# share _MAX_DIFFERENCE of these at most (rms): of exchanged velocities by more in 257 of 264 logs,
-# of fourteen sound logs by less. Joints count that move by _MIN_MOVED_RAD per window (rms); of
-# others the integrals may be _MAX_STUCK_RAD.
+# share _MAX_VELOCITY_ERROR of these at most (rms): of exchanged velocities by more in 257 of 264
+# logs, of fourteen sound logs by less. Joints count that move by _MIN_MOVED_RAD per window (rms);
+# of others the integrals may be _MAX_STUCK_RAD.
 _WINDOW_S = 0.3
-_MAX_DIFFERENCE = 0.35
+_MAX_VELOCITY_ERROR = 0.35
 _MIN_MOVED_RAD = 2e-3
 _MAX_STUCK_RAD = 0.02
 # The median over joints of the ratio of both is within 1.2 % of one in twelve sound logs.
-_MAX_TIME_ERROR = 0.05
+_MAX_TIME_RATIO_ERROR = 0.05
 # An effort is clipped that is at its extreme in _MIN_CLIPPED_SHARE of the messages in which the
-# joint moves, _STANDS_OUT times as often as at any of the next _NEXT_LEVELS values: rounded
+# joint moves, _OUTLIER_RATIO times as often as at any of the next _COMPARED_LEVELS values: rounded
 # efforts are at all values about as often.
-_MIN_CLIPPED_SHARE, _STANDS_OUT, _NEXT_LEVELS = 0.02, 4.0, 5
+_MIN_CLIPPED_SHARE, _OUTLIER_RATIO, _COMPARED_LEVELS = 0.02, 4.0, 5
 _MIN_SPEED = 0.02
-# An effort or position is frozen that keeps a value for _MIN_FROZEN_S, _STANDS_OUT times as long
-# as nine in ten others, while the joint's velocity adds up to _MAX_STUCK_RAD, and then changes by
-# more than _STANDS_OUT of the finest steps.
+# An effort or position is frozen that keeps a value for _MIN_FROZEN_S, _OUTLIER_RATIO times as
+# long as nine in ten others, while the joint's velocity adds up to _MAX_STUCK_RAD, then changes
+# by more than _OUTLIER_RATIO of the finest steps.
 _MIN_FROZEN_S = 0.25
 # Multiples of the torque and velocity limits.
 _MAX_EFFORT_RATIO = 1.5
@@ -65,10 +65,10 @@ def plausibility_warnings(recording: Recording, arm: ArmDescription) -> tuple[st
 
 
 def smaller_faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
-    """Return sentences on torques far beyond the joints' limits, and on jumps in positions."""
-    in_newton_meters = not any(_effort_unit(recording, arm))
-    spikes = _spikes(recording, arm) if in_newton_meters else ()
-    return (*spikes, *_jumps(recording, arm))
+    """Return sentences on torques far beyond the joints' limits, and on jumps of positions."""
+    in_newton_meters = not any(_large_efforts(recording, arm))
+    spikes = _effort_spikes(recording, arm) if in_newton_meters else ()
+    return (*spikes, *_position_jumps(recording, arm))
 
 
 def faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
@@ -81,34 +81,34 @@ def faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
     efforts' size need a model's torques (identification's verdict).
     """
     require_effort(recording)
-    moving = _in_motion(recording)
+    moving = _is_moving(recording)
     return (
-        *_dead(recording, moving),
-        *_clipped(recording, moving),
-        *_frozen(recording, 'effort', recording.effort),
-        *_frozen(recording, 'position', recording.q),
-        *_effort_unit(recording, arm),
-        *_degrees(recording, arm),
-        *_velocity(recording, arm),
+        *_constant_efforts(recording, moving),
+        *_clipped_efforts(recording, moving),
+        *_frozen_values(recording, 'effort', recording.effort),
+        *_frozen_values(recording, 'position', recording.q),
+        *_large_efforts(recording, arm),
+        *_far_positions(recording, arm),
+        *_velocity_mismatch(recording, arm),
     )
 
 
-def _in_motion(recording: Recording) -> NDArray[np.bool_]:
-    """Return for each message and joint whether its position changes around it, (messages, n)."""
+def _is_moving(recording: Recording) -> NDArray[np.bool_]:
+    """Return for each message and joint whether the joint moves then, (messages, n)."""
     half = max(1, round(0.5 * _WINDOW_S / float(np.median(np.diff(recording.time)))))
     q = np.pad(recording.q, ((half, half), (0, 0)), mode='edge')
     return np.asarray(np.abs(q[2 * half :] - q[: -2 * half]) > _MIN_MOVED_RAD)
 
 
-def _clipped(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
+def _clipped_efforts(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
     """Yield a sentence for each joint whose effort stays at its extreme while the joint moves."""
     for joint, name in enumerate(recording.joint_names):
         there = moving[:, joint]
         levels, counts = np.unique(recording.effort[there, joint], return_counts=True)
         for order in (1, -1):
-            often = counts[::order][: _NEXT_LEVELS + 1]
+            often = counts[::order][: _COMPARED_LEVELS + 1]
             share = often[:1].sum() / max(1, len(there[there]))
-            alone = len(often) > _NEXT_LEVELS and often[0] > _STANDS_OUT * often[1:].max()
+            alone = len(often) > _COMPARED_LEVELS and often[0] > _OUTLIER_RATIO * often[1:].max()
             if alone and share > _MIN_CLIPPED_SHARE:
                 yield (
                     f'the effort of {name} is clipped: it is exactly {levels[::order][0]:.4g} in '
@@ -117,8 +117,8 @@ def _clipped(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
                 )
 
 
-def _frozen(recording: Recording, what: str, values: Array) -> Iterator[str]:
-    """Yield a sentence for each joint whose effort or position keeps a value, and then jumps."""
+def _frozen_values(recording: Recording, what: str, values: Array) -> Iterator[str]:
+    """Yield a sentence for each joint whose effort or position stays constant, and then jumps."""
     time, lag = recording.time, int(np.searchsorted(recording.time, _MIN_STEP_S, 'right'))
     for joint, name in enumerate(recording.joint_names):
         column, dq = values[:, joint], recording.dq[:, joint]
@@ -127,13 +127,13 @@ def _frozen(recording: Recording, what: str, values: Array) -> Iterator[str]:
         lasts = time[end - 1] - time[first]
         levels = np.unique(column)
         finest = np.diff(levels[np.diff(levels, prepend=-np.inf) > 1e-9 * np.ptp(levels)])
-        jump = np.abs(column[end] - column[end - 1]) > _STANDS_OUT * finest.min(initial=np.inf)
+        jump = np.abs(column[end] - column[end - 1]) > _OUTLIER_RATIO * finest.min(initial=np.inf)
         path = np.append(0.0, np.cumsum(np.abs(dq[1:]) * np.diff(time)))
         # Friction jumps where the joint turns back; an extreme value is clipped.
         onward = np.minimum(dq[end] * dq[np.maximum(end - lag, 0)], dq[end] ** 2) > _MIN_SPEED**2
         inside = (column[first] > levels[0]) & (column[first] < levels[-1])
         usual = float(np.quantile(np.append(0.0, lasts), 0.9))
-        stuck = lasts > max(_MIN_FROZEN_S, _STANDS_OUT * usual)
+        stuck = lasts > max(_MIN_FROZEN_S, _OUTLIER_RATIO * usual)
         stuck &= (path[end] - path[first] > _MAX_STUCK_RAD) & jump & onward & inside
         for k in np.flatnonzero(stuck)[:1]:
             yield (
@@ -143,7 +143,7 @@ def _frozen(recording: Recording, what: str, values: Array) -> Iterator[str]:
             )
 
 
-def _dead(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
+def _constant_efforts(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
     """Yield a sentence if the effort of some joints that move never changes."""
     dead = (np.ptp(recording.effort, axis=0) == 0.0) & moving.any(axis=0)
     if dead.any():
@@ -157,11 +157,11 @@ def _dead(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
 
 def require_units(recording: Recording, arm: ArmDescription) -> None:
     """Raise RecordingError if positions seem to be in degrees, or efforts not in N m."""
-    for sentence in (*_degrees(recording, arm), *_effort_unit(recording, arm)):
+    for sentence in (*_far_positions(recording, arm), *_large_efforts(recording, arm)):
         raise RecordingError(f'{recording.source}: {sentence}.')
 
 
-def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+def _far_positions(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence if positions are far beyond the limits: degrees, or another zero."""
     reach = np.abs(recording.q).max(axis=0)
     bound = _MAX_LIMIT_RATIO * np.maximum(np.abs(arm.limit('lower')), np.abs(arm.limit('upper')))
@@ -183,7 +183,7 @@ def _degrees(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array, Array]:
     """
-    Return changes of positions over windows, and integrals of velocities over them.
+    Return changes of positions and integrals of velocities over windows, (windows, n) each.
 
     Both are (windows, n). Windows with gaps, or mostly those with jumps, are left out.
     """
@@ -196,7 +196,8 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
     edges = np.searchsorted(time, np.arange(0.0, time[-1], window))
     edges = np.append(np.unique(edges), len(time) - 1)
     whole = np.diff(time[edges]) < 2.0 * window  # no gap inside
-    jumps = np.concatenate(([0], np.cumsum((_speed(recording, arm) > _JUMP_RATIO).any(axis=1))))
+    fast = (_speed_ratio(recording, arm) > _JUMP_RATIO).any(axis=1)
+    jumps = np.concatenate(([0], np.cumsum(fast)))
     without_jumps = whole & (np.diff(jumps[edges]) == 0)
     if 2 * np.count_nonzero(without_jumps) > np.count_nonzero(whole):
         whole = without_jumps
@@ -206,7 +207,7 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
     return moved, integrated
 
 
-def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+def _velocity_mismatch(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence if velocities do not match the changes of the positions."""
     moved, integrated = _position_changes(recording, arm)
     if not len(moved):
@@ -216,9 +217,9 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     )
     moves = size > _MIN_MOVED_RAD
     ratio = np.sum(moved * integrated, axis=0) / np.maximum(np.sum(moved * moved, axis=0), 1e-300)
-    wrong = np.where(moves, difference > _MAX_DIFFERENCE * size, summed > _MAX_STUCK_RAD)
+    wrong = np.where(moves, difference > _MAX_VELOCITY_ERROR * size, summed > _MAX_STUCK_RAD)
     times = float(np.median(summed[moves] / size[moves])) if moves.any() else 1.0
-    if not wrong.any() and abs(times - 1.0) <= _MAX_TIME_ERROR:
+    if not wrong.any() and abs(times - 1.0) <= _MAX_TIME_RATIO_ERROR:
         return
     of_all = float(np.median(ratio[moves])) if moves.any() else 1.0
     for factor, what, fix in _OTHER_UNITS:
@@ -247,12 +248,12 @@ def _velocity(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 
 def _effort_share(effort: Array, arm: ArmDescription) -> Array:
-    """Return |effort| relative to the effort limit; zero where the limit is 0, thus unknown."""
+    """Return |effort| / effort limit, (messages, n), with 0 for a joint of unknown limit."""
     limit = arm.limit('effort')
     return np.asarray(np.abs(effort) / np.where(limit > 0.0, limit, np.inf))
 
 
-def _effort_unit(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+def _large_efforts(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence if the efforts of most messages are far beyond the limits."""
     usual = np.median(_effort_share(recording.effort, arm), axis=0)
     joint = int(np.argmax(usual))
@@ -264,7 +265,7 @@ def _effort_unit(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         )
 
 
-def _spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+def _effort_spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence if an |effort| is above 1.5 times the joint's effort limit."""
     part = _effort_share(recording.effort, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
@@ -277,17 +278,17 @@ def _spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         )
 
 
-def _speed(recording: Recording, arm: ArmDescription) -> Array:
-    """Return rates of change of positions relative to velocity limits, (messages - 1, n)."""
+def _speed_ratio(recording: Recording, arm: ArmDescription) -> Array:
+    """Return |change of position| per second / velocity limit, (messages - 1, n)."""
     step = np.maximum(np.diff(recording.time), _MIN_STEP_S)
     limit = arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
     return np.asarray(rate / np.where(limit > 0.0, limit, np.inf))
 
 
-def _jumps(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if a position changes at over 3 times its velocity limit (`_speed`)."""
-    part = _speed(recording, arm)
+def _position_jumps(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+    """Yield a sentence if a position changes at over 3 times the joint's velocity limit."""
+    part = _speed_ratio(recording, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     if part[row, joint] > _JUMP_RATIO:
         change = recording.q[row + 1, joint] - recording.q[row, joint]

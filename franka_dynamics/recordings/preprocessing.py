@@ -34,11 +34,11 @@ _MIN_PIECE_S = 1.0  # shortest piece after trimming
 # scale gravity.
 _ANTI_ALIASING_ORDER = 8
 _ANTI_ALIASING_EDGE = 0.8
-_IDLE_S = 0.1  # efforts that are exactly zero for so long were not measured
+_MIN_IDLE_S = 0.1  # efforts that are exactly zero for so long were not measured
 # Efforts are held at a steady rate if this part of their values lasts as many messages as the
 # usual one, or one more or less: 0.95 of a Sawyer's, which come at 100 Hz; of those of ten logs,
 # rounded to 0.1 to 2 N m, up to 0.85 where they are held at all.
-_MIN_STEADY = 0.9
+_MIN_STEADY_SHARE = 0.9
 # Slower joints rest [rad/s or m/s]. Sensors with 1 mrad/s of noise make a resting arm's filtered
 # velocity less than 1e-3; no sample of the two FER recordings, which never rest, is slower.
 _MAX_REST_SPEED = 0.005
@@ -115,12 +115,12 @@ class Motion:
 
 # A function from recorded positions and velocities (N, n) to k signals per joint (N, n, k).
 Signals = Callable[[Array, Array], Array]
-_ARRAYS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece', 'row')
+_ARRAY_FIELDS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece', 'row')
 
 
 def _with_arrays(motion: Motion, array_of: Callable[[str], Any]) -> Motion:
-    """Return a motion with each of its arrays replaced by `array_of` its name."""
-    names = [name for name in _ARRAYS if getattr(motion, name) is not None]
+    """Return a motion whose arrays are `array_of(name)` for each array's name."""
+    names = [name for name in _ARRAY_FIELDS if getattr(motion, name) is not None]
     return replace(motion, **{name: array_of(name) for name in names})
 
 
@@ -163,7 +163,7 @@ def prepare(recording: Recording, options: SignalOptions | None = None) -> Motio
             'full-rate topic.'
         )
     remarks, motions, filters = list(recording.remarks), [], []
-    pieces = list(_without_gaps(recording, begin, period, chosen, remarks))
+    pieces = list(_split_at_gaps(recording, begin, period, chosen, remarks))
     shortest, short = 2.0 * chosen.trim + _MIN_PIECE_S, []
     for number, (piece, start) in enumerate(pieces):
         if piece.duration >= shortest:
@@ -205,7 +205,7 @@ def without_idle_effort(recording: Recording) -> Recording:
     kept, found = np.ones(len(idle), dtype=bool), []
     for first, end in zip(edges[::2], edges[1::2]):
         last = min(int(end), len(time) - 1)
-        if time[last] - time[first] >= _IDLE_S:
+        if time[last] - time[first] >= _MIN_IDLE_S:
             kept[first:end] = False
             found.append(f'{time[first]:.2f} to {time[end - 1]:.2f} s')
     if not found:
@@ -221,7 +221,7 @@ def without_idle_effort(recording: Recording) -> Recording:
 
 def with_interpolated_effort(recording: Recording) -> Recording:
     """
-    Return a recording with efforts that are interpolated where all are held at a steady rate.
+    Return a recording with efforts that were held at a lower rate interpolated in between.
 
     A driver that reads efforts at a lower rate repeats them in between, on average half a period
     late. Rounded efforts, or those of an arm at rest, repeat at no steady rate. A remark says so.
@@ -230,13 +230,13 @@ def with_interpolated_effort(recording: Recording) -> Recording:
     rows = np.flatnonzero(new)
     held = np.diff(rows)
     usual = float(np.median(held)) if len(held) else 1.0
-    if usual < 2.0 or np.mean(np.abs(held - usual) <= 1.0) < _MIN_STEADY:
+    if usual < 2.0 or np.mean(np.abs(held - usual) <= 1.0) < _MIN_STEADY_SHARE:
         return recording
     # What is held for longer is constant until one period before it changes.
     before = rows[1:] - round(usual)
     known = np.union1d(rows, before[before > rows[:-1]])
     time = recording.time
-    effort = _sample(time[known], recording.effort[known], time)
+    effort = _resample(time[known], recording.effort[known], time)
     remark = (
         f'{recording.source}: efforts are new in every {round(usual)}th message alone; between '
         'them they are interpolated'
@@ -266,7 +266,7 @@ def without_rest(motion: Motion) -> Motion:
     return replace(motion, piece=np.cumsum(begins | ~moving)).part(moving)
 
 
-def _without_gaps(
+def _split_at_gaps(
     recording: Recording, begin: float, period: float, options: SignalOptions, remarks: list[str]
 ) -> Iterator[tuple[Recording, float]]:
     """
@@ -291,7 +291,7 @@ def _without_gaps(
 
 @dataclass(frozen=True, eq=False)
 class PieceFilter:
-    """Filters and resamples all signals of a piece of a recording alike; `period` is its own."""
+    """The filter and resampling of one piece of a recording, applied to all its signals alike."""
 
     piece: Recording
     period: float
@@ -299,7 +299,7 @@ class PieceFilter:
 
     @property
     def time(self) -> Array:
-        """Times of the samples, before the ends are dropped [s]."""
+        """Times of the resampled signals [s], including the ends that `_trimmed` drops."""
         # Half a millionth is added to the number of sampling periods before rounding down, because
         # stamps are whole nanoseconds and sampling times are not.
         count = int(np.floor(self.piece.duration * self.options.rate + 5e-7)) + 1
@@ -309,14 +309,14 @@ class PieceFilter:
         """Return the motion of piece `number`, which starts at `start` [s]."""
         piece, time, rate = self.piece, self.time, self.options.rate
         q, dq, effort = (self._low_passed(one) for one in (piece.q, piece.dq, piece.effort))
-        unfiltered = _sample(piece.time, piece.effort, time)
+        unfiltered = _resample(piece.time, piece.effort, time)
         arrays = (start + time, q, dq, np.gradient(dq, 1.0 / rate, axis=0), effort, unfiltered)
         time, q, dq, ddq, effort, unfiltered = (self._trimmed(one) for one in arrays)
         numbers = np.full(len(time), number)
         return Motion(time, q, dq, ddq, effort, unfiltered, numbers, self.options)
 
     def filtered(self, signals: Signals) -> Array:
-        """Return further signals of the piece, (samples, n, k), as the motion's are."""
+        """Return further signals, filtered and trimmed like the motion, (samples, n, k)."""
         values = signals(self.piece.q, self.piece.dq)
         low = self._low_passed(values.reshape(len(values), -1))
         return self._trimmed(low).reshape(-1, *values.shape[1:])
@@ -327,14 +327,14 @@ class PieceFilter:
         return values[drop : len(values) - drop]
 
     def _low_passed(self, values: Array) -> Array:
-        """Return recorded values (N, k) at the times of the samples, filtered."""
+        """Return recorded values (N, k) low-pass filtered and resampled, (samples, k)."""
         signal = _scipy_signal()
         b, a = signal.butter(FILTER_ORDER, self.options.cutoff, fs=self.options.rate)
         known_at, values = self._without_aliases(values)
-        return np.asarray(signal.filtfilt(b, a, _sample(known_at, values, self.time), axis=0))
+        return np.asarray(signal.filtfilt(b, a, _resample(known_at, values, self.time), axis=0))
 
     def _without_aliases(self, values: Array) -> tuple[Array, Array]:
-        """Return times and values, anti-alias filtered if recorded at over 1.5 times the rate."""
+        """Return times and values, low-pass filtered if recorded at over 1.5 times the rate."""
         own_rate, piece = 1.0 / self.period, self.piece
         # At recording rates up to 1.5 times the new rate, aliases stay above half the new Nyquist
         # frequency, where the low-pass filter with Metric E's cut-off attenuates them.
@@ -344,10 +344,10 @@ class PieceFilter:
         time = np.arange(int(np.floor(piece.duration * own_rate)) + 1) / own_rate
         edge = _ANTI_ALIASING_EDGE * self.options.rate / own_rate
         sections = signal.butter(_ANTI_ALIASING_ORDER, edge, output='sos')
-        return time, signal.sosfiltfilt(sections, _sample(piece.time, values, time), axis=0)
+        return time, signal.sosfiltfilt(sections, _resample(piece.time, values, time), axis=0)
 
 
-def _sample(known_at: Array, values: Array, time: Array) -> Array:
+def _resample(known_at: Array, values: Array, time: Array) -> Array:
     """Return columns of `values`, known at times `known_at`, interpolated linearly to `time`."""
     return np.column_stack([np.interp(time, known_at, column) for column in values.T])
 

@@ -158,7 +158,7 @@ def read_recording(
         chosen = rosbag.choose_topic(reader, bag, topic)
         connections = [one for one in reader.connections if one.topic == chosen]
         expected = sum(one.msgcount for one in connections)
-        messages = _Messages(str(bag), chosen, names, stamps)
+        messages = _JointStateCollector(str(bag), chosen, names, stamps)
         for connection, received_ns, data in reader.messages(connections):
             message = deserialize(data, connection.msgtype)
             header = message.header.stamp
@@ -173,7 +173,7 @@ def read_recording(
     return replace(recording, remarks=(*recording.remarks, *unclosed))
 
 
-class _Messages:
+class _JointStateCollector:
     """Collects the states of the arm's joints from messages of joint states."""
 
     def __init__(self, bag: str, topic: str, joint_names: tuple[str, ...], stamps: str) -> None:
@@ -241,7 +241,7 @@ class _Messages:
                 'joints with --joint-names.'
             )
 
-        moved = self._put_in_order()
+        moved = self._reorder_delayed()
         numbers, stamp_ns, states = zip(*self._rows)
         stamps = np.array(stamp_ns, dtype=np.int64)
         q, dq, effort = np.ascontiguousarray(np.swapaxes(states, 0, 1))
@@ -262,8 +262,8 @@ class _Messages:
         require_valid_rows(found, self._where, rows, self._advice)
         return found
 
-    def _put_in_order(self) -> int:
-        """Put delayed messages where their stamps belong, if there are gaps; count them."""
+    def _reorder_delayed(self) -> int:
+        """Move delayed messages to where their stamps belong, and return how many were moved."""
         stamps = np.array([row[1] for row in self._rows])
         delayed = stamps < np.maximum.accumulate(stamps)
         if delayed.any():
@@ -279,13 +279,13 @@ class _Messages:
 
 
 def require_finite(recording: Recording, where: str, rows: Sequence[str] = ()) -> None:
-    """Raise RecordingError for a value that is not finite; arguments: see `require_valid_rows`."""
+    """Raise RecordingError that names the first row with a value that is not finite."""
     for field, values in zip(FIELDS, (recording.q, recording.dq, recording.effort)):
         bad = np.argwhere(~np.isfinite(values))
         if len(bad):
             row, joint = bad[0]
             raise RecordingError(
-                f'{where}, {_first_of(rows, np.unique(bad[:, 0]))}: {field} of '
+                f'{where}, {_row_text(rows, np.unique(bad[:, 0]))}: {field} of '
                 f'{recording.joint_names[joint]} is {values[row, joint]}; every value of the arm '
                 'must be a finite number. Cut the recording before it, or mend what wrote it.'
             )
@@ -307,14 +307,14 @@ def require_valid_rows(recording: Recording, where: str, rows: Sequence[str], ad
         row = int(stopped[0])
         before, after = recording.stamp_ns[row : row + 2]
         raise RecordingError(
-            f'{where}, {_first_of(rows, stopped + 1)}: the stamp {_seconds(after)} does not come '
-            f'after {_seconds(before)} of {_first_of(rows, [row])}, so the motion cannot be '
-            f'ordered in time; {advice}.'
+            f'{where}, {_row_text(rows, stopped + 1)}: the stamp {_as_seconds(after)} does not '
+            f'come after {_as_seconds(before)} of {_row_text(rows, [row])}, so the motion cannot '
+            f'be ordered in time; {advice}.'
         )
 
 
-def _first_of(names: Sequence[str], rows: NDArray[np.intp] | Sequence[int]) -> str:
-    """Return the words for the first of some rows; of several also their number and the last."""
+def _row_text(names: Sequence[str], rows: NDArray[np.intp] | Sequence[int]) -> str:
+    """Return text that names the first of some rows, and the last and number of several."""
     first, last = (names[row] if names else f'row {row + 1}' for row in (rows[0], rows[-1]))
     return first if len(rows) == 1 else f'{first} (of {len(rows)} such, the last is {last})'
 
@@ -329,7 +329,7 @@ def require_effort(recording: Recording) -> None:
 
 
 def _missing_field(field: str, count: int) -> str:
-    """Return advice on a field whose `count` values are not one per joint."""
+    """Return advice on a message field that has `count` values in place of one per joint."""
     if count:
         return 'the message is malformed, fix its publisher.'
     if field == 'effort':
@@ -340,8 +340,8 @@ def _missing_field(field: str, count: int) -> str:
     return f'record a topic that carries {field}.'
 
 
-def _seconds(nanoseconds: np.int64) -> str:
-    """Return a time in nanoseconds as a text in seconds, such as 1.000000001 s."""
+def _as_seconds(nanoseconds: np.int64) -> str:
+    """Return a time [ns] as text in seconds, such as '1.000000001 s'."""
     whole, rest = divmod(int(nanoseconds), 1_000_000_000)
     return f'{whole}.{rest:09d} s'
 

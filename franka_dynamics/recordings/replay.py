@@ -105,7 +105,7 @@ class ReplayFit:
 
     @property
     def name(self) -> str:
-        """Name of the inertial set, and the hand in words."""
+        """The inertial set's name and its hand, such as 'gaz2019 bare'."""
         return f'{self.arm.inertial_set} {hand_in_words(self.arm.hand)}'
 
 

@@ -26,22 +26,22 @@ from ..errors import MissingDependencyError, RecordingError, require_extra
 JOINT_STATE = 'sensor_msgs/msg/JointState'
 ROBOT_STATE_TYPE = 'franka_msgs/msg/FrankaRobotState'  # of franka_ros2; it contains a JointState
 DEFAULT_JOINT_STATE_TOPIC = '/joint_states'
-_FIRST_MESSAGES = 50  # a gripper's messages may come first on the same topic
-_FILES = ('.mcap', '.db3', '.bag')
+_SEARCHED_MESSAGES = 50  # a gripper's messages may come first on the same topic
+_SUFFIXES = ('.mcap', '.db3', '.bag')
 UNCLOSED_BAG_HINT = (
     'A recorder that was killed leaves such a file: try `ros2 bag reindex` or `mcap recover`, or '
     'record again'
 )
 # A record of MCAP (https://mcap.dev/spec): opcode (1 byte), length (8 bytes), content.
-_MAGIC = b'\x89MCAP0\r\n'
-_RECORD = struct.Struct('<BQ')
+_MCAP_MAGIC = b'\x89MCAP0\r\n'
+_RECORD_HEAD = struct.Struct('<BQ')
 _DATA_END, _FOOTER = 0x0F, 0x02
-_END = (
-    _RECORD.pack(_DATA_END, 4)
+_CLOSING_RECORDS = (
+    _RECORD_HEAD.pack(_DATA_END, 4)
     + bytes(4)  # no checksum
-    + _RECORD.pack(_FOOTER, 20)
+    + _RECORD_HEAD.pack(_FOOTER, 20)
     + bytes(20)  # no summary: readers then read the whole file
-    + _MAGIC
+    + _MCAP_MAGIC
 )
 RECOVERED_REMARK = (
     'the recorder was killed before it closed the bag: read as far as it was written'
@@ -63,11 +63,11 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
         from rosbags import rosbag1, rosbag2
         from rosbags.typesys import get_typestore, Stores
     inside = list(bag.iterdir()) if bag.is_dir() else [bag] if bag.exists() else []
-    files = [one for one in inside if one.suffix in _FILES]
+    files = [one for one in inside if one.suffix in _SUFFIXES]
     if not files:
         raise RecordingError(
-            f'{bag} is no bag; give the folder of a rosbag2, or a single {", ".join(_FILES)} file '
-            '(`bag import` reads logs of other kinds).'
+            f'{bag} is no bag; give the folder of a rosbag2, or a single {", ".join(_SUFFIXES)} '
+            'file (`bag import` reads logs of other kinds).'
         )
     path = mcap_in_folder(bag)
     readable = path.is_file() or (bag / 'metadata.yaml').is_file()
@@ -159,7 +159,7 @@ def joint_names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
     with open_bag(bag) as (reader, deserialize):
         topic = choose_topic(reader, bag, topic)
         on_topic = [one for one in reader.connections if one.topic == topic]
-        for connection, _, data in islice(reader.messages(on_topic), _FIRST_MESSAGES):
+        for connection, _, data in islice(reader.messages(on_topic), _SEARCHED_MESSAGES):
             names |= dict.fromkeys(deserialize(data, connection.msgtype).name)
     return list(names)
 
@@ -203,10 +203,10 @@ def is_unclosed(path: Path) -> bool:
     if path.suffix != '.mcap' or not path.is_file():
         return False
     with path.open('rb') as file:
-        begins = file.read(len(_MAGIC)) == _MAGIC
+        begins = file.read(len(_MCAP_MAGIC)) == _MCAP_MAGIC
         size = file.seek(0, 2)
-        file.seek(max(0, size - len(_MAGIC)))
-        return begins and not (size > len(_MAGIC) and file.read() == _MAGIC)
+        file.seek(max(0, size - len(_MCAP_MAGIC)))
+        return begins and not (size > len(_MCAP_MAGIC) and file.read() == _MCAP_MAGIC)
 
 
 @contextmanager
@@ -221,17 +221,17 @@ def closed_copy(path: Path) -> Iterator[Path]:
                 shutil.copyfileobj(file, written)
                 written.truncate(end)
                 written.seek(end)
-                written.write(_END)
+                written.write(_CLOSING_RECORDS)
         yield copy
 
 
 def _end_of_records(file: BinaryIO) -> int:
     """Return the position [bytes] in a file after its last complete data record."""
     size = file.seek(0, 2)
-    end = file.seek(len(_MAGIC))
-    while len(head := file.read(_RECORD.size)) == _RECORD.size:
-        operation, length = _RECORD.unpack(head)
-        after = end + _RECORD.size + length
+    end = file.seek(len(_MCAP_MAGIC))
+    while len(head := file.read(_RECORD_HEAD.size)) == _RECORD_HEAD.size:
+        operation, length = _RECORD_HEAD.unpack(head)
+        after = end + _RECORD_HEAD.size + length
         if operation in (_DATA_END, _FOOTER) or after > size:
             break
         end = file.seek(after)

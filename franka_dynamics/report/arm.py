@@ -75,7 +75,7 @@ def inertia_rows(
     ]
 
 
-def origins(description: ArmDescription, q: NDArray[np.float64]) -> NDArray[np.float64]:
+def frame_origins(description: ArmDescription, q: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the origins of frames 1..n and of the flange in {S}, shape (n + 1, 3) [m]."""
     return NewtonEulerModel(description).frames(q)[:, :3, 3]
 
@@ -96,7 +96,7 @@ def arm_tables(
         Table(
             f'{description.convention.value} Denavit-Hartenberg rows',
             ['frame', 'joint', 'kind', 'a [m]', 'd [m]', *(f'{one} [rad]' for one in angles)],
-            [_dh_texts(row, angles) for row in dh_rows(description)],
+            [_dh_cells(row, angles) for row in dh_rows(description)],
         )
     ]
     if q is not None:
@@ -105,7 +105,10 @@ def arm_tables(
             Table(
                 f'origins in {{S}} at q = ({", ".join(f"{value:.6g}" for value in q)})',
                 ['frame', *(Header(axis, 'm', '.6f') for axis in 'xyz')],
-                [[name, *_clean(place)] for name, place in zip(names, origins(description, q))],
+                [
+                    [name, *_round_values(place)]
+                    for name, place in zip(names, frame_origins(description, q))
+                ],
             )
         )
     return [
@@ -113,13 +116,13 @@ def arm_tables(
         Table(
             f'mass and centre of mass {place}',
             ['link', Header('m', 'kg', '.6g'), *(Header(f'c {a}', 'm', '.6g') for a in 'xyz')],
-            [[row.link, row.mass, *_clean(row.center_of_mass)] for row in rows],
+            [[row.link, row.mass, *_round_values(row.center_of_mass)] for row in rows],
         ),
         *(
             Table(
                 f'inertia [kg m^2] {place}, {about}',
                 ['link', *(Header(f'I {name}', form='.6g') for name in TENSOR_ORDER)],
-                [[row.link, *_clean(tensor)] for row, tensor in zip(rows, tensors)],
+                [[row.link, *_round_values(tensor)] for row, tensor in zip(rows, tensors)],
             )
             for about, tensors in (
                 ("about the frame's origin", [row.inertia for row in rows]),
@@ -129,15 +132,15 @@ def arm_tables(
     ]
 
 
-def _clean(values: NDArray[np.float64]) -> list[float]:
-    """Return numbers rounded to 12 decimals: a rotation's rounding error would print as 1e-18."""
+def _round_values(values: NDArray[np.float64]) -> list[float]:
+    """Return numbers rounded to 12 decimals, without which 0 would print as 1e-18."""
     return [float(value) for value in np.round(values, 12) + 0.0]
 
 
-def _dh_texts(row: dict[str, Any], angles: Sequence[str]) -> list[str]:
-    """Return the cells of a DH row, with the joint coordinate in theta or d, as in 'pi/2 + q3'."""
+def _dh_cells(row: dict[str, Any], angles: Sequence[str]) -> list[str]:
+    """Return a DH row's cells as text, with the joint coordinate, such as 'pi/2 + q3'."""
     cells = {key: f'{row[key]:g}' for key in ('a', 'd')}
-    cells |= {key: _angle(row[key]) for key in angles}
+    cells |= {key: _angle_text(row[key]) for key in angles}
     moving = {'revolute': 'theta', 'prismatic': 'd'}.get(row['kind'])
     if moving is not None:
         offset = '' if row[moving] == 0.0 else f'{cells[moving]} + '
@@ -145,8 +148,8 @@ def _dh_texts(row: dict[str, Any], angles: Sequence[str]) -> list[str]:
     return [row['frame'], row['joint'], row['kind'], *cells.values()]
 
 
-def _angle(value: float) -> str:
-    """Return an angle as text: a multiple of pi/4 by its name, such as -pi/2, else a number."""
+def _angle_text(value: float) -> str:
+    """Return an angle [rad] as text: a multiple of pi/4 such as '-pi/2', or else a number."""
     part = Fraction(value / np.pi).limit_denominator(4)
     if not part or float(part) * np.pi != value or part.denominator == 3:
         return f'{value:g}'
@@ -166,7 +169,7 @@ def base_parameter_table(base: BaseParameters, title: str) -> Table:
 
 
 def identifiability_sentences(base: BaseParameters) -> Iterator[str]:
-    """Yield which inertial parameters have no effect on torque, and which only with others."""
+    """Yield sentences on parameters without effect on torque, and with effect only in sums."""
     for text, indices in (
         ('no effect', base.unidentifiable_indices),
         ('only in combination with others', base.eliminated_indices),

@@ -17,11 +17,11 @@ from ..validation.crosscheck import CrosscheckResult, QUANTITIES
 
 # The condition number of M at home is 315 to 2,262 for the shipped Franka arms, and 16,841 for the
 # FR3 without a hand.
-_MAX_CONDITION = 5000.0
+_MAX_CONDITION_NUMBER = 5000.0
 
 
 class LinkConsistency(NamedTuple):
-    """Mass [kg] of the link behind a joint, and whether a real body can have its inertia."""
+    """One link's mass [kg] and margins by which a real body can have its inertia."""
 
     joint: str
     mass: float
@@ -52,7 +52,7 @@ def condition_notes(arm: ArmDescription) -> list[str]:
     """Return a note if M at the home pose is badly conditioned, else an empty list."""
     mass = NewtonEulerModel(arm).mass_matrix(arm.home_position)
     condition, joint = np.linalg.cond(mass), int(np.diag(mass).argmin())
-    if condition <= _MAX_CONDITION:
+    if condition <= _MAX_CONDITION_NUMBER:
         return []
     return [
         f'the condition number of M at home is {condition:.0f}: {arm.joint_names[joint]} moves '

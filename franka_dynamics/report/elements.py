@@ -23,7 +23,7 @@ from ..typing import Array
 if TYPE_CHECKING:
     from ..recordings.preprocessing import Motion
 
-_DEVIATION_DIGITS = 2  # significant digits of a standard deviation
+_DIGITS_OF_DEVIATION = 2  # significant digits of a standard deviation
 _MAX_DECIMALS = 12
 
 
@@ -38,8 +38,8 @@ def rounded_to_deviation(value: float, deviation: float) -> tuple[str, str]:
     if not (math.isfinite(value) and math.isfinite(deviation) and deviation > 0.0):
         return f'{value:.4g}', f'{deviation:.2g}'
     # The deviation is rounded first, because rounding may add a digit: 0.0996 becomes 0.10.
-    exponent = int(f'{deviation:.{_DEVIATION_DIGITS - 1}e}'.partition('e')[2])
-    places = _DEVIATION_DIGITS - 1 - exponent
+    exponent = int(f'{deviation:.{_DIGITS_OF_DEVIATION - 1}e}'.partition('e')[2])
+    places = _DIGITS_OF_DEVIATION - 1 - exponent
     if places > _MAX_DECIMALS:
         return f'{value:.{_MAX_DECIMALS}g}', f'{deviation:.2g}'
     texts = (f'{round(number, places) + 0.0:.{max(places, 0)}f}' for number in (value, deviation))
@@ -110,7 +110,7 @@ def torque_figure(
     return figure
 
 
-_STYLE = """
+_PAGE_STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem;
        padding: 0 1rem; color: #222 }
 table { border-collapse: collapse; margin: 1rem 0 }
@@ -131,7 +131,7 @@ def page(title: str, parts: Iterable[str | Table]) -> str:
     """Return an HTML page; `parts` are pieces of HTML or tables, the title is plain text."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
-        f'<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>\n'
+        f'<title>{escape(title)}</title><style>{_PAGE_STYLE}</style></head>\n<body>\n'
         f'<h1>{escape(title)}</h1>\n'
         + '\n'.join(part.html() if isinstance(part, Table) else part for part in parts)
         + '\n</body></html>\n'

@@ -41,12 +41,12 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
                 'sound': result.verdict.sound,
                 'accepted': result.accepted,
                 'sentences': [
-                    *_verdict(result),
+                    *_verdict_sentences(result),
                     *undetermined_lines(result.verdict, result.start.joint_names),
                 ],
             },
             'prior': {'precision': result.options.regularization, 'supported': estimate.precision},
-            'parameters': [dict(zip(heads, row)) for row in _parameters(result)],
+            'parameters': [dict(zip(heads, row)) for row in _parameter_rows(result)],
             'left_open': dict(zip(estimate.model.names, estimate.std_ratios.tolist())),
             'slip_reaches_rad': estimate.model.friction.reaches,
             'residual_of_recordings': dict(zip(recordings.names, recordings.errors)),
@@ -58,8 +58,8 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
     return data
 
 
-def _parameters(result: Identification) -> list[tuple[Any, ...]]:
-    """Return name, starting value (None of friction), estimate, deviation, the arm's value."""
+def _parameter_rows(result: Identification) -> list[tuple[Any, ...]]:
+    """Return one row a parameter: name, start (None of friction), estimate, deviation, arm."""
     names, start = result.estimate.model.names, result.estimate.model.base.values(result.start)
     starts = [*start, *[None] * (len(names) - len(start))]
     return list(
@@ -67,7 +67,7 @@ def _parameters(result: Identification) -> list[tuple[Any, ...]]:
     )
 
 
-def _verdict(result: Identification) -> list[str]:
+def _verdict_sentences(result: Identification) -> list[str]:
     """Return the verdict's sentences on faults of the recordings."""
     scale = result.options.effort_scales(result.estimate.model.n)
     return verdict_lines(result.verdict, result.start.joint_names, scale)
@@ -79,7 +79,7 @@ def conclusion(result: Identification) -> str:
     worst = int(np.argmax(own.joints))
     best = result.best_published
     judged = 'better' if gained.better else f'NOT better {_missed_bound(result)}'
-    where = _on_unseen_parts(result)
+    where = _test_phrase(result)
     sentences = [
         headline(result.verdict),
         f'{where} the identified arm has E = {own.E:.3f} {unit} over all joints, '
@@ -92,7 +92,7 @@ def conclusion(result: Identification) -> str:
 
 
 def _missed_bound(result: Identification) -> str:
-    """Return by how much the identified arm would have to predict better to be called better."""
+    """Return the condition that an arm not called better missed, as the end of a sentence."""
     gained, why = result.improvement, f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
     if gained.gain > gained.min_gain:
         why = f'by more than the spread between parts, {gained.spread:.3f} {result.unit}'
@@ -110,7 +110,7 @@ def tracking_sentence(result: Identification) -> str:
         1e3 * float(np.sqrt(np.mean((one.joints / kp) ** 2)))
         for one in (result.arm_score.rigid, result.arm_score.test)
     )
-    where = _on_unseen_parts(result)
+    where = _test_phrase(result)
     return (
         f"{where} a PD with franka_ros2's gains and a velocity reference would keep "
         f'{rigid:.2g} mrad with this C dq + M ddq, and {whole:.2g} mrad with this friction, too '
@@ -123,8 +123,8 @@ def details(result: Identification) -> list[str]:
     """Return sentences on faults and doubts of the recordings, and on undetermined parameters."""
     names = result.start.joint_names
     return [
-        *_verdict(result),
-        *_doubted_masses(result),
+        *_verdict_sentences(result),
+        *_mass_doubts(result),
         *(f'left out: {failure}' for failure in result.recordings.failures),
         *(
             sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}'
@@ -132,13 +132,13 @@ def details(result: Identification) -> list[str]:
             for sentence in (*one.warnings, *one.remarks)
         ),
         *result.recordings.remarks,
-        *_doubted_hand(result),
+        *_hand_doubts(result),
         *undetermined_lines(result.verdict, names),
-        *_poorly_known(result),
+        *_poorly_known_links(result),
     ]
 
 
-def _doubted_masses(result: Identification) -> list[str]:
+def _mass_doubts(result: Identification) -> list[str]:
     """Return a sentence on links that are much heavier or lighter than in the starting set."""
     doubted = result.doubted_links
     if not doubted or result.verdict.causes:
@@ -151,7 +151,7 @@ def _doubted_masses(result: Identification) -> list[str]:
     ]
 
 
-def _doubted_hand(result: Identification) -> list[str]:
+def _hand_doubts(result: Identification) -> list[str]:
     """Return a sentence if published sets with another hand predict the recordings better."""
     if result.better_hand is None:
         return []
@@ -163,8 +163,8 @@ def _doubted_hand(result: Identification) -> list[str]:
     ]
 
 
-def _on_unseen_parts(result: Identification) -> str:
-    """Return the beginning of a sentence on E: what the fits did not use."""
+def _test_phrase(result: Identification) -> str:
+    """Return the beginning of a sentence on E, which says on what unseen data it is."""
     unseen, count = result.recordings.unseen, len(result.recordings.names)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {count - unseen},'
@@ -172,20 +172,20 @@ def _on_unseen_parts(result: Identification) -> str:
 
 
 # Why links are poorly known, by the first letter of the parameters that the motion leaves open.
-_WHY = {
+_REASONS = {
     'XYZI': 'they turn too slowly to show all their inertia',
     'm': 'they are never tilted enough against gravity',
     'f': 'their joints hardly move, so that friction is not seen',
 }
 
 
-def _poorly_known(result: Identification) -> list[str]:
+def _poorly_known_links(result: Identification) -> list[str]:
     """Return a sentence on the links whose parameters the motion leaves open, and why."""
     opened = result.estimate.poorly_known
     if not opened:
         return []
     links = sorted({int(name.rpartition('_')[2]) for name in opened})
-    why = [text for letters, text in _WHY.items() if any(name[0] in letters for name in opened)]
+    why = [text for letters, text in _REASONS.items() if any(one[0] in letters for one in opened)]
     return [
         f'Link{"s" * (len(links) > 1)} {", ".join(map(str, links))} '
         f'{"are" if len(links) > 1 else "is"} poorly known, because {" and ".join(why)}. '
@@ -246,7 +246,7 @@ def tables(result: Identification) -> list[Table]:
 def parameter_table(result: Identification) -> Table:
     """Return the table of parameters: start, estimate, std. deviation, consistent estimate."""
     heads = [Header(name, form='.4g') for name in ('start', 'base', 'deviation', 'consistent')]
-    return Table('base parameters and friction', ['parameter', *heads], _parameters(result))
+    return Table('base parameters and friction', ['parameter', *heads], _parameter_rows(result))
 
 
 def identification_page(result: Identification, motions: Iterable[tuple[str, Motion]] = ()) -> str:
@@ -274,13 +274,13 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
         picture(parameter_figure(result), 'base parameters with two standard deviations'),
         parameter_table(result),
         heading('How'),
-        paragraph(_method(result)),
+        paragraph(_method_sentence(result)),
     ]
     return page(f'Identification of {result.start.name}', parts)
 
 
-def _method(result: Identification) -> str:
-    """Return how signals were filtered, and how many parameters were fitted."""
+def _method_sentence(result: Identification) -> str:
+    """Return sentences on how signals were filtered, and how many parameters were fitted."""
     signal, model = result.recordings.signal, result.estimate.model
     return (
         f'Signals at {signal.rate:g} Hz, zero-phase second-order Butterworth at '

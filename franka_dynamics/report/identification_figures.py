@@ -12,7 +12,7 @@ from .elements import figure_of_size, MEASURED_COLOR, PREDICTED_COLOR, torque_fi
 from ..identification.results import Identification
 from ..recordings.preprocessing import Motion
 
-_COLUMNS = 4  # of joints in the figure of friction
+_COLUMN_COUNT = 4  # of joints in the figure of friction
 
 
 def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
@@ -34,9 +34,9 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     rest = motion.effort - model.torque(motion, bodies)
     speeds = np.linspace(-1.0, 1.0, 401)[:, None] * np.abs(motion.dq).max(axis=0)
     curve, spread = friction.torque(speeds), friction.deviation(friction.terms(speeds))
-    rows = -(-model.n // _COLUMNS)
+    rows = -(-model.n // _COLUMN_COUNT)
     figure = figure_of_size((12.0, 2.4 * rows + 0.6))
-    axes = [*figure.subplots(rows, _COLUMNS, squeeze=False).flat]
+    axes = [*figure.subplots(rows, _COLUMN_COUNT, squeeze=False).flat]
     for i, (axis, joint) in enumerate(zip(axes, result.start.joint_names)):
         axis.plot(motion.dq[:, i], rest[:, i], '.', color=MEASURED_COLOR, ms=2, label='measured')
         axis.plot(speeds[:, i], curve[:, i], color=PREDICTED_COLOR, label='identified, sliding')

@@ -17,7 +17,7 @@ import numpy as np
 
 def to_json_types(value: Any) -> Any:
     """
-    Return a value in JSON's types; raise TypeError for a type that has no form in JSON.
+    Return a value converted to JSON's types; raise TypeError for a type without such a form.
 
     Fields of dataclasses and named tuples become keys; of a class with `json_names` these fields
     and properties. Arrays become lists, paths become strings, members of an enumeration their

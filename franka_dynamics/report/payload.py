@@ -11,12 +11,12 @@ from .table import Table
 from ..arm.payload import PAYLOAD_ORDER
 from ..identification.payload import PayloadEstimate
 
-_UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
+_VALUE_UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
 
 
 def payload_table(estimate: PayloadEstimate) -> Table:
     """Return a table of a payload estimate, standard deviations and the physical payload."""
-    numbers = zip(PAYLOAD_ORDER, estimate.values, estimate.std, estimate.payload, _UNITS)
+    numbers = zip(PAYLOAD_ORDER, estimate.values, estimate.std, estimate.payload, _VALUE_UNITS)
     return Table(
         'payload in the flange frame, inertia about its centre of mass',
         ('', 'estimate', 'standard deviation', 'payload', ''),
@@ -33,7 +33,7 @@ def payload_table(estimate: PayloadEstimate) -> Table:
 
 
 def inertia_sentence(estimate: PayloadEstimate) -> list[str]:
-    """Return why the payload gets another inertia than the estimate, or [] if it does not."""
+    """Return a sentence on why a payload's inertia is not its estimate, or [] if it is."""
     if not estimate.inertia_shown:
         return [
             'The inertia cannot be identified from this motion, so the payload is a point mass. '

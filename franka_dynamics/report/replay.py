@@ -190,7 +190,7 @@ def tracking_table(prediction: TrackingPrediction) -> Table:
     count = len(prediction.joint_names)
     return Table(
         f'predicted rms tracking error [mrad] of a PD with kp {kp}',
-        ['fed forward', *(Header(name, form='.2f') for name in ('all', *_numbers(count)))],
+        ['fed forward', *(Header(name, form='.2f') for name in ('all', *_number_texts(count)))],
         [
             [name, Cell(1e3 * total, 'strong'), *(1e3 * errors).tolist()]
             for name, total, errors in zip(prediction.rows, prediction.total, prediction.errors)
@@ -207,7 +207,7 @@ def plot_tracking(prediction: TrackingPrediction, title: str, path: str | Path) 
         places = np.arange(count) + (k - 0.5 * (len(rows) - 1)) * width
         axis.bar(places, 1e3 * errors, width, label=name)
     axis.set_yscale('log')
-    axis.set_xticks(range(count), _numbers(count))
+    axis.set_xticks(range(count), _number_texts(count))
     axis.set_xlabel('joint')
     axis.set_ylabel('predicted rms tracking error [mrad]')
     axis.grid(axis='y', alpha=0.25)
@@ -216,8 +216,8 @@ def plot_tracking(prediction: TrackingPrediction, title: str, path: str | Path) 
     save(figure, path)
 
 
-def _numbers(count: int) -> list[str]:
-    """Return the numbers 1 to `count` as texts."""
+def _number_texts(count: int) -> list[str]:
+    """Return the texts '1' to `count`, as names of joints in tables."""
     return [str(i) for i in range(1, count + 1)]
 
 

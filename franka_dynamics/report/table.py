@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A table for both a terminal and an HTML page."""
+"""A table that can be written to a terminal and to an HTML page."""
 
 from __future__ import annotations
 
@@ -70,22 +70,22 @@ class Table:
 
     def cell_texts(self) -> list[list[str]]:
         """Return the text of every cell, row by row."""
-        heads = self._heads()
+        heads = self._header_objects()
         return [
-            [_text(cell.value, head) for cell, head in zip(row, heads, strict=True)]
-            for row in self._cells()
+            [_cell_text(cell.value, head) for cell, head in zip(row, heads, strict=True)]
+            for row in self._cell_objects()
         ]
 
     def html(self) -> str:
         """Return the table as HTML; each cell's CSS class is its mark."""
-        heads = ''.join(f'<th>{escape(head.text)}</th>' for head in self._heads())
+        heads = ''.join(f'<th>{escape(head.text)}</th>' for head in self._header_objects())
         body = '\n'.join(
             '<tr>'
             + ''.join(
                 f'<td class="{cell.mark}">{escape(text)}</td>' for cell, text in zip(row, texts)
             )
             + '</tr>'
-            for row, texts in zip(self._cells(), self.cell_texts())
+            for row, texts in zip(self._cell_objects(), self.cell_texts())
         )
         return (
             f'<table><caption>{escape(self.title)}</caption><thead><tr>{heads}</tr></thead>'
@@ -95,7 +95,7 @@ class Table:
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RichTable | Text | str]:
-        """Yield title, table and an empty line; where it is narrow, blanks go, then texts fold."""
+        """Yield title, table and a blank line for rich; a narrow terminal gets less padding."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as RichTable
         from rich.text import Text
@@ -103,13 +103,13 @@ class Table:
         # Strings become rich's Text, because rich reads brackets in a plain string as markup.
         if self.title:
             yield Text(self.title, 'bold')
-        cells, texts = self._cells(), self.cell_texts()
-        heads = [head.text for head in self._heads()]
+        cells, texts = self._cell_objects(), self.cell_texts()
+        heads = [head.text for head in self._header_objects()]
         width = sum(max(map(len, column)) + 2 for column in zip(heads, *texts))
         blanks = (0, int(width <= options.max_width), 0, 0)
         table = RichTable(box=SIMPLE_HEAD, padding=blanks, show_edge=False, header_style='')
         for place, head in enumerate(heads):
-            right = place and any(_numeric(row[place].value) for row in cells)
+            right = place and any(_is_numeric(row[place].value) for row in cells)
             justify: Literal['left', 'right'] = 'right' if right else 'left'
             table.add_column(Text(head), justify=justify, overflow='fold')
         for row, shown in zip(cells, texts):
@@ -119,16 +119,16 @@ class Table:
         yield table
         yield ''
 
-    def _heads(self) -> list[Header]:
-        """Return the headers, of strings those without unit and format."""
+    def _header_objects(self) -> list[Header]:
+        """Return the columns' headers as Header objects, also of those given as plain strings."""
         return [Header(head) if isinstance(head, str) else head for head in self.heads]
 
-    def _cells(self) -> list[list[Cell]]:
-        """Return the rows' cells, of plain values those without a mark."""
+    def _cell_objects(self) -> list[list[Cell]]:
+        """Return the rows' cells as Cell objects, also of those given as plain values."""
         return [[one if isinstance(one, Cell) else Cell(one) for one in row] for row in self.rows]
 
 
-def _text(value: Any, head: Header) -> str:
+def _cell_text(value: Any, head: Header) -> str:
     """Return a cell's value as text, a number in the format of its column."""
     if value is None:
         return ''
@@ -137,7 +137,7 @@ def _text(value: Any, head: Header) -> str:
     return format(value, head.form) if isinstance(value, (int, float, np.number)) else str(value)
 
 
-def _numeric(value: Any) -> bool:
+def _is_numeric(value: Any) -> bool:
     """Return whether a value is a number, or a string that begins with one."""
     if isinstance(value, str):
         return re.match(r'[-+]?\d', value) is not None

@@ -21,7 +21,7 @@ def verdict_lines(
 
     `effort_scale` (n,) are the scales with which the recordings were read [N m per unit].
     """
-    lines = [_sentence(one, joint_names, effort_scale) for one in found.causes]
+    lines = [_diagnosis_sentence(one, joint_names, effort_scale) for one in found.causes]
     for one in found.causes:
         if np.isfinite(one.after):
             lines.append(
@@ -35,12 +35,12 @@ def verdict_lines(
             'change the identified torques explain the recordings better, but none is clear. Look '
             'at these joints in the plots: sign, unit, gear, zero, order of the columns.'
         )
-    lines += [_sentence(one, joint_names, effort_scale) for one in found.questions]
-    return lines + _scale_or_load(found)
+    lines += [_diagnosis_sentence(one, joint_names, effort_scale) for one in found.questions]
+    return lines + _scale_question(found)
 
 
-def _scale_or_load(verdict: RecordingVerdict) -> list[str]:
-    """Return the question about efforts or load, if there is one."""
+def _scale_question(verdict: RecordingVerdict) -> list[str]:
+    """Return a sentence that asks about the effort scale or load, or [] without doubt."""
     found = verdict.mass_ambiguity
     if found is None:
         return []
@@ -86,7 +86,7 @@ def undetermined_lines(verdict: RecordingVerdict, names: Sequence[str]) -> list[
 
 
 def _range_text(kind: str, name: str, least: float, most: float) -> str:
-    """Return what the motion leaves open of a joint's effort (of kind `gain`) or zero [rad]."""
+    """Return text on the range that a motion leaves open of a joint's gain or encoder zero."""
     if kind == 'gain':
         if least <= 0.0:
             return f'the effort of {name} is not known'
@@ -105,6 +105,6 @@ def headline(found: RecordingVerdict) -> str:
     return 'The recordings are sound, with a question.' if found.has_questions else ''
 
 
-def _sentence(one: Diagnosis, names: Sequence[str], effort_scale: Any) -> str:
-    """Return the sentence on a cause or question."""
+def _diagnosis_sentence(one: Diagnosis, names: Sequence[str], effort_scale: Any) -> str:
+    """Return the sentence on one diagnosed cause or question."""
     return KINDS[one.kind].sentence(one, names, np.asarray(effort_scale, dtype=float))

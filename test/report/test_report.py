@@ -12,7 +12,7 @@ from rich.console import Console
 from franka_dynamics.arm import JointKind, LinkInertia, load
 from franka_dynamics.arm.inertia import tensor_from_six
 from franka_dynamics.report import elements
-from franka_dynamics.report.arm import inertia_rows, origins
+from franka_dynamics.report.arm import frame_origins, inertia_rows
 from franka_dynamics.report.json_types import to_json_types
 from franka_dynamics.report.payload_drawing import ellipsoid_axes
 from franka_dynamics.report.table import Cell, Header, Table
@@ -29,12 +29,14 @@ ORIGINS = np.transpose(
 
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
 def test_origins_at_zero_are_those_of_the_derivations_figure(name):
-    np.testing.assert_allclose(origins(load(name), np.zeros(7)), ORIGINS, rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(
+        frame_origins(load(name), np.zeros(7)), ORIGINS, rtol=0.0, atol=1e-14
+    )
 
 
 def test_steiner_relates_the_space_rows_two_reference_points():
     arm, q = load('fer'), np.random.default_rng(1).uniform(-1.0, 1.0, 7)
-    for row, point in zip(inertia_rows(arm, q), origins(arm, q)):
+    for row, point in zip(inertia_rows(arm, q), frame_origins(arm, q)):
         lever = row.center_of_mass - point
         expected = tensor_from_six(row.inertia_at_center_of_mass) + row.mass * (
             lever @ lever * np.eye(3) - np.outer(lever, lever)
