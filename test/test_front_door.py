@@ -137,9 +137,7 @@ STATE = fd.load('fr3').home
         *((name, ()) for name in ('BodyTree.from_description', 'Feedforward')),
     ],
 )
-def test_an_arm_is_given_by_its_name_or_file_and_all_else_is_refused(
-    function, states, files, monkeypatch
-):
+def test_an_arm_is_given_by_name_or_file_all_else_is_refused(function, states, files, monkeypatch):
     monkeypatch.chdir(files)
     call = attrgetter(function)(fd)
     for arm in ('fr3', *(files / f'arm.{form}' for form in ('yaml', 'urdf', 'xacro'))):

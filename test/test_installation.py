@@ -59,9 +59,7 @@ def pip(source, tmp_path_factory):
 
 
 @pytest.mark.parametrize(('way', 'programs'), [('colcon', 'lib/franka_dynamics'), ('pip', 'bin')])
-def test_an_installed_verb_uses_the_installed_files_and_none_is_missing(
-    way, programs, request, setup_script
-):
+def test_an_installed_verb_uses_installed_files_all_there(way, programs, request, setup_script):
     prefix, environment = request.getfixturevalue(way)
     share = prefix / 'share' / 'franka_dynamics'
     for folder in setup_script['SHARED_FOLDERS']:

@@ -36,9 +36,7 @@ CODE = {
     if (blocks := re.findall(r'```python\n(.*?)```', text, re.S))
 }
 (ARM_FILE,) = re.findall(r'```yaml\n(.*?)```', PAGES[DOCS / 'howto/arm-files.md'], re.DOTALL)
-each_page = pytest.mark.parametrize(
-    'page', PAGES, ids=lambda page: page.relative_to(ROOT).as_posix()
-)
+each_page = pytest.mark.parametrize('page', PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
 
 
 def links(page):

@@ -82,9 +82,7 @@ def test_given_a_valid_file_when_loaded_then_every_field_arrives(tmp_path):
     assert (arm.joints[0].limits.lower, arm.joints[1].limits.lower) == (-1.0, -np.inf)
     np.testing.assert_array_equal(arm.home, [0.5, 0.0])
     assert isinstance(arm.friction, ViscousCoulombFriction)
-    np.testing.assert_allclose(
-        arm.links[0].inertia, np.diag([0.1, 0.21, 0.21]), rtol=1e-14, atol=0.0
-    )
+    np.testing.assert_allclose(arm.links[0].inertia, np.diag([0.1, 0.21, 0.21]), rtol=1e-14)
     assert arm.hand == 'none'
 
 

@@ -66,9 +66,7 @@ def test_json_holds_the_pose(name, convention, given, q, figures):
     assert (data['q'], data['convention']) == (q, convention)
     arm, centers = load(name), [link['center_of_mass'] for link in data['links']]
     frames = NewtonEulerModel(arm).frames(q)
-    expected = [
-        (frame @ [*link.center_of_mass, 1.0])[:3] for frame, link in zip(frames, arm.links)
-    ]
+    expected = [(pose @ [*link.center_of_mass, 1.0])[:3] for pose, link in zip(frames, arm.links)]
     np.testing.assert_allclose(centers, expected, rtol=0.0, atol=1e-12)
 
 

@@ -126,9 +126,7 @@ def test_joints_and_a_tip_choose_the_part_of_the_chain(imported):
     np.testing.assert_allclose(np.linalg.norm(tool - tip), 0.1, rtol=0.0, atol=1e-14)
 
 
-def test_a_urdfs_efforts_in_newton_millimetres_count_as_none_and_masses_in_grams_are_asked(
-    imported,
-):
+def test_a_urdfs_efforts_in_newton_millimetres_count_as_none_masses_in_grams_are_asked(imported):
     fer = urdf_text(fd.load('fer'))
     arm, said = imported(fer.replace('effort="12"', 'effort="12000"'))
     assert said.count('They are left out') == 1 and 'limit of fer_joint5 is 12000 N m' in said

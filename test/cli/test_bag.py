@@ -155,9 +155,7 @@ def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, run):
 
 
 FER = fd.load('fer')
-HEADER_STAMP = 't,' + ','.join(
-    f'{name}{joint}' for name in ('q', 'dq', 'tau') for joint in range(1, 8)
-)
+HEADER_STAMP = 't,' + ','.join(f'{name}{k}' for name in ('q', 'dq', 'tau') for k in range(1, 8))
 COLUMNS = '--stamp t --position q{} --velocity dq{} --effort tau{}'
 
 
@@ -275,9 +273,7 @@ def test_a_real_arms_table_plots_json_and_verdict_agree(fer_recording_path, tmp_
     assert 'gaz2019 bare has E = 0.874 N m' in printed
     assert [path.name for path in output.iterdir()] == ['torques.png']
     assert (output / 'torques.png').read_bytes().startswith(b'\x89PNG')
-    errors = {
-        (one['inertial_set'], one['hand']): one['without_friction']['E'] for one in data['fits']
-    }
+    errors = {(x['inertial_set'], x['hand']): x['without_friction']['E'] for x in data['fits']}
     listed = {(one, fd.load('fer', one).hand) for one in fd.available_sets('fer')}
     tried = {(one, hand) for one, _ in listed for hand in ('none', 'franka_hand')}
     assert errors.keys() == listed | tried
@@ -302,9 +298,7 @@ def test_efforts_in_amperes_are_a_fault_with_and_without_a_hand(hand, simulate, 
     assert status == 0 and 'NOT sound' in said and '--torque-constant' in said
 
 
-def test_only_the_sets_hands_and_filter_asked_for_are_used(
-    recording, write, figures, tmp_path, monkeypatch
-):
+def test_only_sets_hands_filter_asked_for_count(recording, write, figures, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = '--set gaz2019,ledezma2021 --hand none --cutoff 5 --trim 1'
     data = figures(f'{REPLAY} {options}', write(recording))
@@ -315,9 +309,7 @@ def test_only_the_sets_hands_and_filter_asked_for_are_used(
     assert len(list(tmp_path.iterdir())) == 1  # the bag
 
 
-def test_an_arm_that_is_not_a_franka_is_tried_without_frankas_hands(
-    recording, write, tmp_path, figures
-):
+def test_an_arm_that_is_no_franka_is_tried_without_its_hands(recording, write, tmp_path, figures):
     fd.save(replace(FER, name='other'), tmp_path / 'other.yaml')
     data = figures(f'{REPLAY} --arm', tmp_path / 'other.yaml', write(recording))
     assert {one['hand'] for one in data['fits']} == {'none'}
@@ -332,9 +324,7 @@ def test_a_missed_bound_on_e_exits_with_1(recording, write, told, answered):
     assert answered(QUICK, bag, '--require', 1.05 * filtered)[0] == 0
 
 
-def test_the_tracking_error_of_gains_is_predicted_in_a_table_a_plot_and_json(
-    simulate, write, told, tmp_path
-):
+def test_the_tracking_error_of_gains_is_in_table_plot_and_json(simulate, write, told, tmp_path):
     bag = write(simulate(FER, rate=100.0, friction=FER.friction, noise=0.05))
     status, said, data = told(
         'bag replay --arm fer --set gaz2019 --hand none --gains 300', bag, '--output', tmp_path

@@ -58,9 +58,7 @@ def verb(out, told):
     return lambda bag, options: told(f'identify arm {bag} --arm fer {options} --output', out)
 
 
-def test_a_real_arms_file_predicts_the_reported_torques(
-    fer_recording_path, fer_recording, out, tmp_path, verb
-):
+def test_a_real_arms_file_predicts_torques(fer_recording_path, fer_recording, out, tmp_path, verb):
     page = tmp_path / 'page.html'
     status, printed, data = verb(fer_recording_path, f'--report {page}')
     assert status == 0
@@ -116,9 +114,7 @@ def test_a_payload_that_was_named_is_not_in_the_file(record, out, tmp_path, verb
     assert np.abs(carrying - found).max() > 5.0
 
 
-def test_bags_named_as_unseen_decide_and_those_of_one_name_are_told_apart(
-    recorded, record, tmp_path, verb
-):
+def test_unseen_bags_decide_and_those_of_one_name_are_told_apart(recorded, record, tmp_path, verb):
     # Paths end with slashes, as a shell's completion writes them.
     monday, tuesday = (f'{tmp_path}/{day}/recording/' for day in ('monday', 'tuesday'))
     shutil.copytree(recorded, monday)
@@ -183,9 +179,7 @@ AMPERES = 0.05  # of noise
 VISCOUS, COULOMB = [10.0, 9.0, 6.0, 1.2, 1.0, 1.1], [8.0, 9.0, 5.0, 1.5, 1.4, 1.2]
 
 
-def test_an_arm_of_a_urdf_and_its_currents_give_a_better_model(
-    simulate, tmp_path, monkeypatch, answered, figures
-):
+def test_a_urdfs_currents_give_a_better_model(simulate, tmp_path, monkeypatch, answered, figures):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'six.urdf').write_text(six_axes(), encoding='utf-8')
     assert answered('arm import six.urdf --output six.yaml')[0] == 0

@@ -114,9 +114,7 @@ def test_a_kernel_of_derivatives_has_those_of_a_batch():
 
 def compiled_log(text, arch):
     """Return NVRTC's words on CUDA code for an architecture: registers and spilled bytes."""
-    nvrtc = pytest.importorskip(
-        'cuda.bindings.nvrtc', reason='NVRTC (the extra gpu) is not installed'
-    )
+    nvrtc = pytest.importorskip('cuda.bindings.nvrtc', reason='NVRTC (extra gpu) is not installed')
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b'cuda', 0, [], [])
     options = [b'--std=c++17', f'-arch={arch}'.encode(), b'--ptxas-options=-v']
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)

@@ -169,9 +169,7 @@ LOADED = fd.load('rpr').with_payload(LOAD)
         ('rpr', {'quantity': 'coriolis', 'parameters': 'run_time'}, ['baked and run_time']),
     ],
 )
-def test_a_file_of_equations_that_differ_in_more_than_quantity_is_refused(
-    arm, options, names, write
-):
+def test_equations_that_differ_in_more_than_quantity_are_refused(arm, options, names, write):
     mixed = [fd.customised_equations('rpr', 'gravity'), fd.customised_equations(arm, **options)]
     with refuses(OutputError, *names):
         write(mixed)
@@ -194,9 +192,7 @@ PAGE = (Path(__file__).parents[2] / 'docs' / 'theory' / 'codegen.md').read_text(
 # does not say how gravity lies, so that robot stands once for any direction and once for that of
 # axis 1. In the general case of the other arms no inertial parameter is zero; simplified arms have
 # diagonal tensors, one first moment a link, motor inertias and a terminal wrench.
-COLUMNS = [
-    (inertia, classical) for inertia in ('chosen', 'simplified') for classical in (True, False)
-]
+COLUMNS = [(kind, classical) for kind in ('chosen', 'simplified') for classical in (True, False)]
 TABLE_1 = [
     (robot, *column, *map(int, counts))
     for robot, *cells in re.findall(
@@ -211,9 +207,7 @@ assert len(TABLE_1) == 12
 
 
 @pytest.mark.parametrize(('robot', 'inertia', 'classical', *'abcd'), TABLE_1)
-def test_counts_are_as_documented_and_in_sum_below_the_printed(
-    robot, inertia, classical, a, b, c, d
-):
+def test_counts_are_as_documented_and_in_sum_below_printed(robot, inertia, classical, a, b, c, d):
     arm = table_arm(robot, inertia)
     if inertia == 'simplified':
         program = with_wrench_on_the_last_link(arm, classical)

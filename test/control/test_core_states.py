@@ -167,9 +167,7 @@ def test_a_real_arms_rotors_bear_gains_that_its_links_alone_do_not():
 
 def test_soft_gains_are_those_of_the_rate_and_yield_to_given_ones():
     given = (1.0,) * 7
-    soft, half = (
-        Feedforward('fr3', soft_gains=20.0, **more).asked for more in ({}, {'kp': given})
-    )
+    soft, half = (Feedforward('fr3', soft_gains=20.0, **x).asked for x in ({}, {'kp': given}))
     np.testing.assert_array_equal((soft.kp, soft.kd), low_gains(load('fr3'), 20.0))
     np.testing.assert_array_equal((half.kp, half.kd), (given, soft.kd))
 
@@ -273,9 +271,7 @@ def give_broken(script, name):
     added = BROKEN[name][0]
     sound = {'q': script.q + script.noise, 'dq': STILL, 'effort': GRAVITY}
     script.time += 1e-3
-    script.core.step(
-        time=script.time, **{key: x + added.get(key, 0.0) for key, x in sound.items()}
-    )
+    script.core.step(time=script.time, **{k: x + added.get(k, 0.0) for k, x in sound.items()})
 
 
 @pytest.mark.parametrize('name', BROKEN)
@@ -448,9 +444,7 @@ def test_slow_states_give_terms_and_no_torque():
         (10e-3, 10e-3, True),
     ],
 )
-def test_the_least_rate_is_the_one_that_the_node_has_or_that_of_a_loop_s_stated_period(
-    stated, real, runs
-):
+def test_the_least_rate_is_the_nodes_or_that_of_a_loops_stated_period(stated, real, runs):
     loop, ran = Feedforward(FER, 'mujoco', period=stated), False
     for k in range(60):
         loop.step(HOME, STILL, real * k)
@@ -471,9 +465,7 @@ def test_old_states_allow_no_first_torque_and_stop_the_arm():
     script.give(3, MOVING, age=0.001).give(1, age=0.06)
     assert script.core.state is State.STOPPING
     # Nor may a state come from the future.
-    early = (
-        Script(limits=limits).give(MIN_GOOD_STATE_COUNT, age=0.0).give(3, MOVING).give(age=-0.06)
-    )
+    early = Script(limits=limits).give(MIN_GOOD_STATE_COUNT, age=0).give(3, MOVING).give(age=-0.06)
     assert early.core.state is State.STOPPING
 
 
@@ -498,9 +490,7 @@ def test_silence_is_counted_by_the_clock_of_the_caller():
         aged.give(MIN_GOOD_STATE_COUNT, age=0.0).give(age=0.05).core.tick(aged.time, silence)
         assert (aged.core.state is State.RUNNING) is running
     # Three periods of slow states are allowed, though a gap in their stamps may be shorter.
-    slow = core(
-        MUJOCO, limits=StateLimits(min_input_rate=50.0, max_state_age=0.0, state_timeout=0.02)
-    )
+    slow = core(MUJOCO, limits=StateLimits(min_input_rate=50, max_state_age=0, state_timeout=0.02))
     sent_at_rest(slow, 60, period=0.015)
     for silence, running in ((0.044, True), (0.046, False)):
         slow.tick(10.0, silence)

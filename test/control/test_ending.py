@@ -135,9 +135,7 @@ NO_MOTOR = np.ones(7) - np.eye(7)[3]
 def test_torques_that_are_ignored_are_told_from_a_dead_motor(factors, simulation, named):
     ignored = named != 'dead motor'
     loop = Loop(Settings(target='fci', **FIRM), **CARRIED, **simulation).run(0.4)
-    loop.controller.follow(
-        HOME + np.outer([0.0, 1.0], [0.3, 0.3, -0.3, 0.3, 0.3, 0.3, 0.3]), [0, 0.8]
-    )
+    loop.controller.follow(HOME + np.outer([0, 1], [0.3, 0.3, -0.3, 0.3, 0.3, 0.3, 0.3]), [0, 0.8])
     loop.run(0.3)
     step = loop.arm.step
     loop.arm.step = lambda torque, is_new: step(factors * torque, is_new=is_new)

@@ -100,9 +100,7 @@ def test_a_load_that_the_arm_was_loaded_with_is_commanded_where_the_robot_lacks_
     )
     settings = Settings(payload=more, payload_known_to_robot=False)
     law, bare = ControlLaw(arm, settings), fd.NewtonEulerModel(FER)
-    whole = fd.NewtonEulerModel(
-        arm.with_payload(payload_from_array(np.array([*more, *[0.0] * 6])))
-    )
+    whole = fd.NewtonEulerModel(arm.with_payload(payload_from_array(np.array([*more, *[0] * 6]))))
     q = STATES.q[0]
     found = law.terms.gravity_to_command(q, law.terms.gravity(q))
     np.testing.assert_allclose(found, whole.gravity(q) - bare.gravity(q), rtol=0, atol=ATOL_NM)
@@ -330,9 +328,7 @@ def test_gains_are_one_number_or_one_for_each_joint(gain):
 
 @pytest.mark.parametrize(('gain', 'refused'), [(1e4, False), (1.1e4, True), (1e300, True)])
 def test_a_gain_is_bounded_also_where_no_torque_limit_is_known(gain, refused):
-    joints = tuple(
-        replace(joint, limits=replace(joint.limits, effort=np.inf)) for joint in FER.joints
-    )
+    joints = tuple(replace(one, limits=replace(one.limits, effort=np.inf)) for one in FER.joints)
     unlimited, settings = replace(FER, joints=joints), Settings(target='mujoco', kp=(gain,))
     if not refused:
         return settings.validate(unlimited)
@@ -375,9 +371,7 @@ def test_a_torque_step_passes_at_most_one_ms_of_a_finite_rate(limits, torque, el
         (0.0, 0.45, 0.0, False),
     ],
 )
-def test_a_joint_that_no_reference_moves_may_be_as_fast_as_it_can_be_stopped(
-    left, speed, gain, exceeds, moves
-):
+def test_a_joint_without_reference_may_be_as_fast_as_it_stops(left, speed, gain, exceeds, moves):
     controller, joint = core(), np.eye(7)[5]
     controller.disturbances.speed_gain_while_turning = lambda *_: gain * joint
     limit = SpeedWatcher(FER, controller.disturbances)

@@ -5,7 +5,7 @@
 from contextlib import nullcontext
 from dataclasses import replace
 import functools
-from itertools import pairwise
+from itertools import pairwise, product
 import math
 import os
 from pathlib import Path
@@ -157,26 +157,18 @@ SETTINGS = {
 
 
 LOADED = fd.load('fr3').with_payload(Settings(payload=PAYLOAD).payload_inertia())
+BESIDE_A_LOAD = [
+    Settings(payload=(more, 0.0, 0.0, 0.25 * more), payload_known_to_robot=known)
+    for more, known in product((0.0, 0.4), (True, False))
+]
 
 
-@pytest.mark.parametrize('known', [True, False])
-@pytest.mark.parametrize('more', [0.0, 0.4])
-def test_a_payload_of_the_arm_is_commanded_where_the_robot_does_not_know_it(
-    library, tmp_path, known, more
-):
-    core, states = Core(library, LOADED, tmp_path), fd.sample_states(LOADED, 20, seed=4)
-    settings = Settings(payload=(more, 0.0, 0.0, 0.25 * more), payload_known_to_robot=known)
-    found, _ = core.terms(settings, *states)
-    model = TermModel(LOADED, settings)
-    left = [model.gravity_to_command(q, model.gravity(q)) for q in states.q]
-    np.testing.assert_allclose(found[1], left, rtol=0.0, atol=ATOL)
-    assert np.any(left) != known
-
-
-@pytest.mark.parametrize('name', SETTINGS)
-def test_the_compiled_controller_has_the_terms_of_the_node(built, name):
-    arm, core = built
-    settings, states = SETTINGS[name], fd.sample_states(arm, 200, seed=3)
+@pytest.mark.parametrize(
+    ('arm', 'settings'),
+    [*product(ARMS.values(), SETTINGS.values()), *product((LOADED,), BESIDE_A_LOAD)],
+)
+def test_the_compiled_controller_has_the_terms_of_the_node(library, tmp_path, arm, settings):
+    core, states = Core(library, arm, tmp_path), fd.sample_states(arm, 200, seed=3)
     found, _ = core.terms(settings, *states)
     model = TermModel(arm, settings)
     for row, (q, dq, ddq) in zip(np.moveaxis(found, 1, 0), zip(*states)):
@@ -184,6 +176,8 @@ def test_the_compiled_controller_has_the_terms_of_the_node(built, name):
         left = model.gravity_to_command(q, gravity)
         expected = [gravity, left, model.coriolis(q, dq), model.inertia_torque(q, ddq)]
         np.testing.assert_allclose(row, expected, rtol=0.0, atol=ATOL)
+    # A load of the arm is commanded where the robot does not know it.
+    assert arm is not LOADED or np.any(found[1]) != settings.payload_known_to_robot
 
 
 @pytest.mark.parametrize('name', {**ARMS, **OTHERS})
@@ -307,9 +301,7 @@ DOWN_IN_BASE = {'gravity_vector': tuple(OTHERS['inclined'].base[:3, :3].T @ (0.0
         ('wall', {**MUJOCO, **TURN}, 'gravity_vector'),
     ],
 )
-def test_impossible_settings_are_refused_by_name_where_the_node_refuses_them(
-    core, arm, change, named
-):
+def test_impossible_settings_are_refused_by_name_where_the_node_does_so(core, arm, change, named):
     settings = Settings(**change)
     answer = core(arm).refusal(settings)
     assert answer is None if named is None else named in answer
@@ -504,9 +496,7 @@ def test_a_restart_forgets_the_last_torque_and_its_publisher(core):
     assert receiver.receive(np.full(BARE.n, -2.0), 2) == 'heard'
 
 
-UPPER, VELOCITY, ACCELERATION = (
-    BARE.limit(name)[0] for name in ('upper', 'velocity', 'acceleration')
-)
+UPPER, VELOCITY, ACCELERATION = (BARE.limit(x)[0] for x in ('upper', 'velocity', 'acceleration'))
 
 
 @pytest.mark.parametrize(

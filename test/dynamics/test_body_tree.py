@@ -120,9 +120,7 @@ def test_a_linearization_is_of_one_state_under_one_wrench(name, shape):
     with refuses(JointVectorError, name.replace('_', ' '), '(6,)' if 'w' in name else shape):
         fd.linearize(random_tree(0, CHAIN), **given)
     with refuses(JointVectorError, 'wrench'):
-        fd.dynamics_derivatives(
-            random_tree(7, TREE), *np.zeros((3, 7)), tool_wrench=[0.0, 0.0, -20.0]
-        )
+        fd.dynamics_derivatives(random_tree(7, TREE), *np.zeros((3, 7)), tool_wrench=[0, 0, -20.0])
 
 
 def test_four_joints_that_move_a_point_mass_have_no_acceleration():
@@ -154,9 +152,7 @@ def test_other_bodies_change_wrenches_and_torques_as_derived(parents):
     tree, rng = random_tree(0, parents), np.random.default_rng(1)
     q, dq, ddq = rng.normal(size=(3, tree.n))
     others = [random_link(rng) for _ in range(tree.n)]
-    change = np.array(
-        [new.parameters() - old.parameters() for new, old in zip(others, tree.inertias)]
-    )
+    change = np.array([a.parameters() - b.parameters() for a, b in zip(others, tree.inertias)])
     before = fd.tree_motion(tree, q, dq, ddq)
     after = fd.tree_motion(replace(tree, inertias=others), q, dq, ddq)
     by = fd.differentiate_by_parameters(tree, q, dq, ddq)

@@ -118,9 +118,7 @@ def assert_mujoco_agrees(description, gravity, bodies, states):
             assert_near(actual, np.array(expected), AGREEMENT, f'{quantity}, {type(one).__name__}')
 
 
-@pytest.mark.parametrize(
-    ('arm', 'gravity'), [('fer', (0.0, 0.0, -9.81)), ('fr3', (3.0, -5.0, 7.0))]
-)
+@pytest.mark.parametrize(('arm', 'gravity'), [('fer', (0, 0, -9.81)), ('fr3', (3.0, -5.0, 7.0))])
 def test_given_a_published_arm_when_computed_then_mujoco_agrees(arm, gravity):
     description = load(arm, hand='none')
     bodies = published_bodies(description)

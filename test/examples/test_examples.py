@@ -112,9 +112,7 @@ def test_given_torques_alone_when_played_then_mujoco_stays_on_it(rpr_tracking, d
 
 
 def test_computed_torque_brings_an_arm_beside_it_there(rpr_tracking, desired):
-    exact, gains = (
-        off(rpr_tracking.follow(way, desired), desired) for way in rpr_tracking.WAYS[:2]
-    )
+    exact, gains = (off(rpr_tracking.follow(x, desired), desired) for x in rpr_tracking.WAYS[:2])
     half = len(exact) // 2
     assert exact[0] > 0.01
     rms = [np.sqrt(np.mean(each[half:] ** 2)) for each in (exact, gains)]

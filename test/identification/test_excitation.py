@@ -50,9 +50,7 @@ def excitation():
 
 def test_a_few_steps_beat_any_random_trajectory(excitation):
     problem = ExcitationProblem(FR3, LIMITS)
-    drawn = [
-        random_trajectory(problem, FR3.home, 10.0, np.random.default_rng(k)) for k in range(4)
-    ]
+    drawn = [random_trajectory(problem, FR3.home, 10, np.random.default_rng(k)) for k in range(4)]
     worst = [problem.std_ratios(*one.sampled(100)).max() for one in drawn]
     assert excitation.std_ratios.max() < min(worst)
     assert len(excitation.std) == 64

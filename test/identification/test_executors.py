@@ -62,9 +62,7 @@ def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(paths, tmp_path):
     assert 'bag2 cannot be read' in failure
 
 
-def test_the_verb_writes_the_same_arm_from_this_process_two_others_and_a_cluster(
-    cluster, paths, tmp_path
-):
+def test_the_verb_writes_one_arm_from_this_process_two_and_a_cluster(cluster, paths, tmp_path):
     start, page, files = tmp_path / 'start.yaml', tmp_path / 'page.html', []
     start.write_text(arm_file_text(ARM))
     names = [str(paths[0]), '--test', str(paths[1]), '--arm', str(start)]

@@ -63,9 +63,7 @@ def parameter_file(path, sections):
         ('mujoco_ros2_control', {}, SIMULATED),
     ],
 )
-def test_arguments_win_over_a_file_that_names_the_node_and_its_other_values_arrive(
-    all_launched, tmp_path, name, given, expected
-):
+def test_arguments_win_over_a_file_for_the_node(all_launched, tmp_path, name, given, expected):
     # As `ros2 param dump` writes it. ROS prefers an exact name to /** whatever the order.
     wrong = {'robot_type': 'fer', 'arm_prefix': '', 'use_sim_time': not expected['use_sim_time']}
     wrong['target'] = 'mujoco' if expected['target'] == 'fci' else 'fci'
@@ -279,9 +277,7 @@ def test_mujoco_ros2_control_starts_with_torques_that_hold(launched, tmp_path):
 
 @pytest.mark.parametrize('controller', ['torques', 'feedforward_trajectory_controller'])
 @pytest.mark.parametrize(('robot_type', 'prefix'), [('fr3', ''), ('fr3v2', 'left_')])
-def test_franka_ros2_loads_a_controller_of_the_arm_that_its_spawner_unloads(
-    launched, controller, robot_type, prefix
-):
+def test_franka_ros2_loads_what_its_spawner_unloads(launched, controller, robot_type, prefix):
     given = {'controller': controller, 'robot_type': robot_type, 'arm_prefix': prefix}
     # Two arms may have one controller manager, so names begin with the arm's prefix.
     controller = prefix + controller.replace('torques', 'effort_controller')
@@ -345,9 +341,7 @@ def test_what_takes_the_torques_is_what_the_argument_names_whatever_is_installed
     assert processes['feedforward_node'].remappings[COMMAND] == f'{prefix}receiver/reference'
 
 
-def test_without_a_receiver_nothing_is_started_for_a_real_arm_and_both_are_named(
-    launched, installed
-):
+def test_without_a_receiver_nothing_is_started_for_a_real_arm_both_are_named(launched, installed):
     forward = 'receiver:=effort_controller (it holds the last torque for ever'
     braking = f'receiver:={PACKAGE} (it then brakes the arm)'
     with refuses(SettingsError, forward, braking, 'franka-dynamics codegen --package'):

@@ -199,9 +199,7 @@ def test_parquet_without_a_library_says_what_to_install(tmp_path, monkeypatch):
         read_log(path)
 
 
-@pytest.mark.parametrize(
-    ('unit', 'per_rad'), [('deg/s', 180.0 / np.pi), ('rpm', 60.0 / (2.0 * np.pi))]
-)
+@pytest.mark.parametrize(('unit', 'per_rad'), [('deg/s', 180.0 / np.pi), ('rpm', 30.0 / np.pi)])
 def test_units_become_si(unit, per_rad, tmp_path):
     constants = np.array([1.2, -3.0, 2.0, 0.5, 0.1, 0.2, 0.3])
     arrays = {'t': 1e6 * TIME, 'q': np.degrees(Q), 'dq': per_rad * DQ}

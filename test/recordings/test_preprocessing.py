@@ -285,9 +285,7 @@ def test_a_factor_of_every_velocity_is_told(sound, factor):
     ('stamps', 'velocities', 'told'),
     [(1.25, 1.0, 1.25), (0.8, 1.0, 0.8), (1.0, 1.08, 1.08), (1.25, 0.8, None), (1.03, 1.0, None)],
 )
-def test_velocities_of_another_time_than_the_positions_are_told(
-    fer_1khz_recording, stamps, velocities, told
-):
+def test_velocities_of_another_time_than_positions(fer_1khz_recording, stamps, velocities, told):
     log = fer_1khz_recording
     since = ((log.stamp_ns - log.stamp_ns[0]) * stamps).astype(np.int64)
     found = faults(replace(log, stamp_ns=log.stamp_ns[0] + since, dq=velocities * log.dq), FER)
@@ -324,9 +322,7 @@ def test_rounded_stale_and_resting_efforts_are_sound(fer_recording, fer_1khz_rec
 
 
 @pytest.mark.parametrize('joint', [1, 3, 5])
-def test_an_effort_that_freezes_for_a_second_is_found(
-    sound, fer_recording, fer_1khz_recording, joint
-):
+def test_an_effort_that_freezes_for_1_s_is_found(sound, fer_recording, fer_1khz_recording, joint):
     for log in (sound, fer_recording, fer_1khz_recording):
         effort = log.effort.copy()
         for begin in (4.0, 7.0):

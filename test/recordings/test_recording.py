@@ -77,9 +77,7 @@ def written(recording, folder, storage):
 
 @pytest.mark.parametrize(('storage', 'suffix'), [('mcap', 'mcap'), ('sqlite3', 'db3')])
 @pytest.mark.parametrize('single_file', [False, True])
-def test_a_written_bag_is_read_with_every_number_the_same(
-    simulate, tmp_path, storage, suffix, single_file
-):
+def test_a_written_bag_is_read_with_its_numbers(simulate, tmp_path, storage, suffix, single_file):
     recording = simulate(FER, duration=2.0)
     bag = written(recording, tmp_path, storage)
     path = bag / f'bag.{suffix}' if single_file else bag
@@ -307,9 +305,7 @@ def write_robot_states(path, messages, storage=StoragePlugin.MCAP, beside=None):
     return path
 
 
-def test_robot_states_of_franka_ros2_give_their_measured_joint_states(
-    simulate, messages, tmp_path
-):
+def test_robot_states_of_franka_ros2_give_measured_joint_states(simulate, messages, tmp_path):
     bag = write_robot_states(tmp_path / 'bag', messages)
     actual = read_recording(bag, FER.joint_names)
     assert_same_states(actual, simulate(FER, duration=2.0))
@@ -357,9 +353,7 @@ def test_a_damaged_bag_says_so(simulate, tmp_path, storage, file, edit, single_f
 
 
 @pytest.mark.parametrize(('kept', 'single_file'), [(0.4, True), (0.7, False), (1.0, False)])
-def test_a_bag_of_a_killed_recorder_is_read_as_far_as_it_goes(
-    simulate, tmp_path, kept, single_file
-):
+def test_a_killed_recorders_bag_is_read_as_far_as_it_goes(simulate, tmp_path, kept, single_file):
     whole, bag = simulate(FER, duration=12.0, rate=1000.0), tmp_path / 'bag'
     write_recording(whole, bag)
     (bag / 'metadata.yaml').unlink()

@@ -217,9 +217,7 @@ class Probe(Node):
         for one in map(NodeStatus.from_message, message.status):
             if one.subject == 'Reference' and one not in self.references[-1:]:
                 self.references.append(one)
-        self._statuses.update(
-            (one.name, one) for one in map(NodeStatus.from_message, message.status)
-        )
+        self._statuses.update((x.name, x) for x in map(NodeStatus.from_message, message.status))
 
     def status(self, name: str) -> NodeStatus | None:
         """

@@ -32,7 +32,7 @@ def describe(probe):
     return lambda text: publisher.publish(String(data=text))
 
 
-def test_a_description_that_comes_late_gives_torques_and_a_change_of_it_stops(
+def test_a_late_description_gives_torques_and_a_change_stops(
     probe, arm, start_node, describe, commands
 ):
     node = start_node(target='mujoco', model_source='robot_description')
@@ -98,9 +98,7 @@ def test_a_description_that_is_published_volatile_is_named_by_one_subscription(p
         ('fer', 'gz_ros2_control', []),
     ],
 )
-def test_a_joint_that_default_gains_leave_free_is_a_warning(
-    robot_type, target, free, make_node, capfd
-):
+def test_a_joint_that_default_gains_leave_free_is_told(robot_type, target, free, make_node, capfd):
     given = {'target': target, 'kp': '[-1.0]', 'robot_type': robot_type}
     words = [word for name, value in given.items() for word in ('-p', f'{name}:={value}')]
     node = make_node(FeedforwardNode, *words)

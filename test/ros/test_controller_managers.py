@@ -173,9 +173,7 @@ def test_what_cannot_be_asked_is_waited_for(probe, looking, loaded, monkeypatch)
     manager.process.send_signal(signal.SIGSTOP)
     try:
         _, unsure = until_found(probe, looking, {name: ReceiverKind.UNSURE})
-        probe.until(
-            lambda: 'has not answered for' in looking.receivers()[1], 'that it does not answer'
-        )
+        probe.until(lambda: 'has not answered for' in looking.receivers()[1], 'it does not answer')
     finally:
         manager.process.send_signal(signal.SIGCONT)
     until_found(probe, looking, {name: ReceiverKind.REAL})
@@ -210,9 +208,7 @@ class Efforts:
         self._probe.until(lambda: np.abs(self.latest() - expected).max() < 1e-9, what)
 
 
-def test_torques_flow_while_the_controller_is_active_and_nobody_else_could_take_them(
-    loaded, launch
-):
+def test_torques_flow_while_the_controller_is_active_and_no_other_could_take_them(loaded, launch):
     manager = loaded('simulated', 'joint_state_broadcaster', 'effort_controller')
     probe, efforts = manager.probe, Efforts(manager)
     manager.switch(['joint_state_broadcaster'])

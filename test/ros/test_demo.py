@@ -42,13 +42,9 @@ DONE = demo.DemoResult(None, (0.0, 1.0), (), RATES, 0.0, (), False)
         ([NodeEndedError('feedforward_node ended')], NodeEndedError, 0.0, ''),
     ],
 )
-def test_a_machine_too_busy_by_the_clock_runs_in_lockstep_and_says_why(
-    results, end, busy, why, monkeypatch, tmp_path
-):
+def test_a_busy_machine_runs_lockstep_and_says_why(results, end, busy, why, monkeypatch, tmp_path):
     ran, session = [], Mock(side_effect=results)
-    monkeypatch.setattr(
-        demo._Session, 'run', lambda one: ran.append(one._plan.lockstep) or session()
-    )
+    monkeypatch.setattr(demo._Session, 'run', lambda x: ran.append(x._plan.lockstep) or session())
     monkeypatch.setattr(demo, 'use_isolated_network', lambda: None)
     monkeypatch.setattr(os, 'getloadavg', lambda: (busy, busy, busy))
     plan, said = demo.DemoPlan(load('fer'), {}), []

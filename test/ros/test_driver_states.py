@@ -24,9 +24,7 @@ BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
     [(FINGERS, [np.nan] * 9, 2, BEST_EFFORT), (LEFT, [0.0] * 14, 2, 1), ((), [], 5, 1)],
     ids=['fingers, NaN, best effort', 'two prefixes, zero effort', 'no effort'],
 )
-def test_states_as_drivers_publish_them_are_enough(
-    extra, effort, milliseconds, qos, probe, commands, start_node
-):
+def test_states_of_drivers_suffice(extra, effort, milliseconds, qos, probe, commands, start_node):
     start_node(robot_type='fr3', target='fci')
     q = [*FR3.home, *[0.035] * len(extra)]
     arm, draw = ArmStream(probe, [*FR3.joint_names, *extra], q, qos=qos), Random(1)

@@ -115,9 +115,7 @@ def test_an_exception_in_a_transition_stops_the_arm(commanding, monkeypatch):
         (None, 'TypeError'),  # which nobody foresaw
     ],
 )
-def test_a_node_that_cannot_be_configured_ends_with_status_1_and_logs_why(
-    tolerance, said, monkeypatch, capfd
-):
+def test_a_node_that_cannot_be_configured_ends_and_logs_why(tolerance, said, monkeypatch, capfd):
     monkeypatch.setattr('franka_dynamics.validation.crosscheck.MAX_RELATIVE_DIFFERENCE', tolerance)
     monkeypatch.setattr('sys.argv', ['node'])
     assert run_node(RecordingNode, run_lifecycle) == 1
@@ -165,7 +163,7 @@ def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(m
 
 
 @pytest.mark.parametrize('found', ['poll', 'check_sequence_number'])
-def test_the_torques_of_a_held_arm_end_when_another_receiver_or_source_of_states_comes(
+def test_torques_of_a_held_arm_end_when_another_receiver_or_source_comes(
     found, commanding, monkeypatch
 ):
     node = commanding()
@@ -187,9 +185,7 @@ def test_the_torques_of_a_held_arm_end_when_another_receiver_or_source_of_states
     assert_stopped_in_steps(node.published)
 
 
-def test_changed_settings_whose_models_differ_stop_the_arm_until_configured_anew(
-    commanding, monkeypatch
-):
+def test_settings_whose_models_differ_stop_the_arm_until_configured_anew(commanding, monkeypatch):
     node = commanding()
     # No two recursions agree to less than rounding.
     monkeypatch.setattr('franka_dynamics.validation.crosscheck.MAX_RELATIVE_DIFFERENCE', 1e-20)
@@ -212,9 +208,7 @@ def test_changed_settings_whose_models_differ_stop_the_arm_until_configured_anew
     ('simulated', 'set_back', 'state'),
     [(True, 0.0, State.RUNNING), (True, 20.0, State.STOPPING), (False, 0.0, State.STOPPING)],
 )
-def test_states_that_cease_stop_the_arm_unless_simulated_time_stands_still(
-    simulated, set_back, state, commanding
-):
+def test_states_that_cease_stop_the_arm_unless_time_stands(simulated, set_back, state, commanding):
     node = commanding(RecordingNode, '-p', f'use_sim_time:={str(simulated).lower()}')
     node.cycle.controller.states.arrival -= 20.0  # as after a pause of 20 s
     node.cycle.clock_arrival = set_back  # the clock, which nobody publishes here, stands at zero

@@ -109,9 +109,7 @@ def test_a_request_is_sent_once_however_late_its_answer(probe, impatient):
     assert len(asked) == 1
 
 
-def test_a_motion_is_sent_once_and_ends_with_the_node_that_goes(
-    probe, motions, reports, impatient
-):
+def test_a_motion_is_sent_once_and_ends_with_a_node_that_goes(probe, motions, reports, impatient):
     went, waits = [], iter(range(3000))
     status = next(one for one in probe.publishers if one.topic_name == '/feedforward/status')
 
@@ -161,9 +159,7 @@ def test_a_value_of_another_type_is_refused_by_its_name(world):
     assert main(['node', 'set', 'scale', '1.5', *PATIENTLY]) == 2
 
 
-def test_a_motion_that_begins_far_away_is_refused_with_the_option_that_moves_there(
-    world, tmp_path
-):
+def test_a_motion_that_begins_far_off_is_refused_with_the_option_that_moves_there(world, tmp_path):
     away = {'time_from_start': {'sec': 0}, 'positions': [one + 0.5 for one in world.arm.q]}
     away |= {'velocities': [0.0] * 7}
     motion = {'joint_names': world.arm.names, 'points': [away]}

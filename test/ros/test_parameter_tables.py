@@ -125,9 +125,7 @@ def test_a_parameter_at_fault_is_refused_at_the_start_by_its_name(given, names, 
 
 
 @pytest.mark.parametrize('section', ['/**', '/*', '/mine', 'mine', '/**/mine'])
-def test_of_a_file_what_is_no_parameter_is_said_and_what_is_misspelt_refused(
-    section, make_node, tmp_path, capfd
-):
+def test_what_is_no_parameter_is_told_a_misspelt_one_refused(section, make_node, tmp_path, capfd):
     shared = {'robot_type': 'fer', 'update_rate': 1000, 'controller': {'type': 'effort'}}
     file = tmp_path / 'shared.yaml'
     words = '--params-file', file, '-r', '__node:=mine', '-r', '__ns:=/'

@@ -131,9 +131,7 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(told):
     assert all('argmax of an empty sequence' in text and len(text) < 400 for text in errors)
 
 
-def test_points_that_replace_each_other_are_all_published_and_logged_once_a_second(
-    told, monkeypatch
-):
+def test_points_that_replace_each_other_are_published_and_logged_once_a_second(told, monkeypatch):
     monkeypatch.setattr(present_status, '_MIN_PERIOD_S', 1e9)
     for number, state in product(range(50), ReferenceState):
         event = ReferenceEvent(number, '', 0.0, 0.1, None, state=state)

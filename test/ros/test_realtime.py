@@ -70,9 +70,7 @@ def test_with_sched_fifo_udp_is_used_unless_the_user_chose_transports(permitted,
     assert asked(monkeypatch, *rows) == [udp, chosen, of_profile]
 
 
-def test_a_node_announces_itself_more_often_than_by_default_unless_a_profile_is_chosen(
-    monkeypatch,
-):
+def test_a_node_announces_itself_more_often_than_default_unless_a_profile_is_chosen(monkeypatch):
     program = (
         'import os, sys; from franka_dynamics.ros.node_process import run_node; '
         'say = lambda: print(*filter(None, map(os.environ.get, sys.argv[1:]))); '

@@ -78,9 +78,8 @@ def test_a_receiver_is_refused_by_name_unless_the_target_expects_it(target, foun
 
 def test_a_controller_may_declare_the_only_target_it_takes_torques_for():
     service = {'/one/franka_dynamics/takes_torques_for_mujoco': ['std_srvs/srv/Trigger']}
-    assert declared_targets('/one', service) == ['mujoco'] and not declared_targets(
-        '/two', service
-    )
+    assert declared_targets('/one', service) == ['mujoco']
+    assert not declared_targets('/two', service)
     assert declared_kind('/one', service) is UNKNOWN
 
 
@@ -93,9 +92,7 @@ def test_torques_wait_while_only_idle_controllers_would_take_them():
     assert not receivers_idle('fci', {'/driver': echo})
 
 
-def test_a_receiver_that_carries_its_arm_gets_torques_also_from_the_next_node_after_a_kill(
-    probe, arm, start_node, commands
-):
+def test_a_receiver_that_carries_its_arm_follows_the_next_node(probe, arm, start_node, commands):
     """It has a PD of its own, or goes on with the torque of a killed node: both are measured."""
     for _ in range(2):
         node, before = start_node(target='mujoco'), len(commands)
@@ -139,9 +136,7 @@ def test_beside_another_sender_there_is_no_first_torque(probe, arm, start_node, 
     assert all(np.array_equal(one.data, [0.5] * 7) for one in commands)
 
 
-def test_a_later_sender_of_torques_is_shown_and_a_later_source_of_states_stops(
-    probe, arm, start_node, commands
-):
+def test_a_later_sender_is_shown_a_later_source_of_states_stops(probe, arm, start_node, commands):
     node = start_node(target='fci', **INCLINED)
     arm.until(lambda: len(commands) > 100, 'commands')
     other = probe.create_publisher(Float64MultiArray, COMMAND, 1)
@@ -207,9 +202,7 @@ def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
         assert looking.state is GRANTED and not looking.reason
 
 
-def test_a_node_that_the_graph_does_not_list_yet_looks_for_receivers_all_the_same(
-    probe, monkeypatch
-):
+def test_a_node_that_the_graph_does_not_list_yet_looks_for_receivers(probe, monkeypatch):
     with closing(Probe('driver')) as driver:
         driver.collect(Float64MultiArray, COMMAND)
         publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)

@@ -171,9 +171,7 @@ def test_of_states_that_are_rare_or_of_another_clock_the_cause_is_named(
     probe.until(told, str(words))
 
 
-def test_a_status_comes_again_without_a_change_and_to_who_has_not_found_its_publisher(
-    world, start_arm
-):
+def test_a_status_comes_again_unchanged_and_to_who_has_not_found_its_publisher(world, start_arm):
     """`ros2 topic echo` then subscribes without durability, as here."""
     start_arm(robot_type='fr3', remaps={'__ns': '/other'})
     world.commands_come()

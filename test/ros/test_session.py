@@ -39,9 +39,7 @@ def commanding(probe, arm, commands, start_node):
     return start
 
 
-def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused(
-    probe, arm, commanding
-):
+def test_a_motion_is_fed_forward_and_told_followed_stopped_or_refused(probe, arm, commanding):
     commanding()
 
     def told(*keys):
@@ -99,9 +97,7 @@ def test_a_motion_is_fed_forward_and_told_of_whether_followed_stopped_or_refused
 
 def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, commands, commanding):
     node = commanding(kp=[-1.0])
-    line = next(
-        line for line in node.text.splitlines() if 'default gains from the inertia' in line
-    )
+    line = next(x for x in node.text.splitlines() if 'default gains from the inertia' in x)
     kp = [float(value) for value in line.split('kp [')[1].split(']')[0].split(',')]
     np.testing.assert_allclose(
         kp, default_gains(FER.with_armature(), COMMAND_TIMEOUT_S)[0], rtol=1e-3
@@ -149,9 +145,7 @@ def test_every_end_of_torques_is_logged_once_with_its_reason(probe, arm, start_n
     assert 'no torque yet' not in node.text.split('commanding')[-1]
 
 
-def test_a_slow_a_still_and_a_second_clock_and_stamps_that_are_not_set_are_named(
-    probe, arm, start_node
-):
+def test_a_slow_still_or_second_clock_and_stamps_not_set_are_named(probe, arm, start_node):
     start_node(use_sim_time=True, max_state_age=0.1, period=0.05)
     arm.wait_for_listener()
     clock, ticked = probe.create_publisher(Clock, '/clock', 1), [0]
@@ -184,9 +178,7 @@ def test_efforts_of_references_are_said_to_be_ignored_once(probe, arm, start_nod
     assert node.text.count('have efforts') == 1
 
 
-def test_a_motion_that_never_began_is_a_warning_with_its_distance(
-    probe, arm, start_node, commands
-):
+def test_a_motion_that_never_began_is_told_with_its_distance(probe, arm, start_node, commands):
     start_node(target='mujoco')
     arm.until(lambda: len(commands) > 50, 'commands')
     references = probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)

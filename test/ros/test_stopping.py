@@ -136,17 +136,13 @@ def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands)
     node.end()
 
 
-def test_an_arm_waits_for_a_stalled_node_and_is_held_until_it_or_a_new_one_commands(
-    probe, start_arm, start_node
-):
+def test_an_arm_waits_for_a_stalled_node_and_is_held_until_commanded(probe, start_arm, start_node):
     states = probe.collect(JointState, 'joint_states')
     waits_s = 0.3
     start_arm(lockstep_timeout=waits_s)
     node = start_node(target='mujoco', kp=[-1.0])
     probe.until_status('simulator', held='True')
-    probe.until(
-        lambda: np.allclose(states[-1].effort, FER_GRAVITY, rtol=0, atol=1e-9), 'it is carried'
-    )
+    probe.until(lambda: np.allclose(states[-1].effort, FER_GRAVITY, rtol=0, atol=1e-9), 'carried')
 
     def counted(key):
         return int(probe.told('simulator: Simulated arm', key))
@@ -237,9 +233,7 @@ def test_a_callback_that_outlives_its_executor_uses_no_node_that_is_destroyed(ma
     assert not wrong
 
 
-def test_a_node_begins_and_ends_to_answer_joint_states_between_control_cycles(
-    make_node, monkeypatch
-):
+def test_a_node_begins_and_ends_to_answer_states_between_cycles(make_node, monkeypatch):
     node = make_node(FeedforwardNode, '-p', 'robot_type:=fer', '-p', 'autostart:=false')
     node.trigger_configure()
 

@@ -36,9 +36,7 @@ ARM = load('fer', prefix='left_')
 NAMED = {'robot_type': 'fer', 'arm_prefix': 'left_'}
 
 
-def test_json_of_an_arm_in_a_namespace_has_its_torques_and_limits(
-    launch, probe, capsys, monkeypatch
-):
+def test_json_of_an_arm_in_a_namespace_has_torques_and_limits(launch, probe, capsys, monkeypatch):
     # Often a node was silent for longer than this: then `state` waits until it is heard again.
     # Both nodes, which speak once per second, must be heard within it at once.
     monkeypatch.setattr(status, 'SILENT_AFTER_S', 0.6)
@@ -150,9 +148,8 @@ def test_states_give_our_models_gravity_and_a_nodes_terms_are_taken_by_name(arm,
         np.testing.assert_allclose(
             state.torques[TorqueColumn.GRAVITY], FER_GRAVITY, rtol=0.0, atol=ATOL_NM
         )
-        assert (
-            TorqueColumn.MEASURED in state.torques and TorqueColumn.EXTERNAL not in state.torques
-        )
+        assert TorqueColumn.MEASURED in state.torques
+        assert TorqueColumn.EXTERNAL not in state.torques
         assert state.time >= 0.0
         probe.until(lambda: shown(TorqueColumn.EXTERNAL, with_term=True), 'the external torque')
     np.testing.assert_array_equal(seen[-1].torques[TorqueColumn.EXTERNAL], torque)
@@ -301,18 +298,14 @@ def test_the_age_of_a_state_is_its_age_when_it_came():
 
 
 @pytest.mark.parametrize(('level', 'status'), [(GOOD, 0), (NOTE, 0), (TO_DO, 1)])
-def test_something_to_do_in_the_running_system_is_exit_status_1(
-    level, status, monkeypatch, capsys
-):
+def test_something_to_do_in_a_running_system_is_exit_status_1(level, status, monkeypatch, capsys):
     monkeypatch.setattr(system, 'system_checks', lambda *_: [machine.Check('node', level, 'so')])
     monkeypatch.setattr(machine, 'machine_checks', lambda **_: ())
     assert main(['doctor']) == status
     assert f'{level:5}' in capsys.readouterr().out
 
 
-def test_an_arm_in_lockstep_when_examined_then_the_clock_is_good(
-    start_arm, start_node, probe, capsys
-):
+def test_the_clock_of_an_arm_in_lockstep_is_found_good(start_arm, start_node, probe, capsys):
     start_arm()
     start_node(target='mujoco')
     probe.until_status('simulator', held='True')

@@ -227,9 +227,7 @@ K, D, B = 12e3, 10.0, 0.15
 def single_arm(ripple=0.0):
     values = [K], [D], [B], [38.4], [[ripple]], [1.0], [0.0]
     elasticity = JointElasticity(*map(np.array, values))
-    return ArmSimulation(
-        SINGLE, SimulationSettings(elasticity=elasticity, brake_release_after=0.0)
-    )
+    return ArmSimulation(SINGLE, SimulationSettings(elasticity=elasticity, brake_release_after=0))
 
 
 def test_a_torque_step_swings_as_the_two_mass_equations_say():

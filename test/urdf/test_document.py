@@ -306,18 +306,14 @@ def test_a_payload_is_on_the_flange_that_the_file_names(tools, flange, said):
     with pytest.warns(UrdfWarning) if said else np.errstate():  # with a payload it is of torque
         arm = fd.load(text, payload=LOAD)
     assert arm.urdf.tip == flange and arm.torque_notes == tuple(doubts)
-    np.testing.assert_allclose(
-        fd.Model(arm).gravity(Q), loaded_at(text, flange), rtol=0.0, atol=1e-13
-    )
+    assert_near(fd.Model(arm).gravity(Q), loaded_at(text, flange), 1e-14)
 
 
 def test_a_flange_is_chosen():
     text = arm_with(('tool0', FORWARD), ('tcp', SIDEWAYS))
     arm = fd.load(text, tip='tcp', payload=LOAD)
     assert arm.urdf.tip == 'tcp' and not arm.torque_notes
-    np.testing.assert_allclose(
-        fd.Model(arm).gravity(Q), loaded_at(text, 'tcp'), rtol=0.0, atol=1e-13
-    )
+    assert_near(fd.Model(arm).gravity(Q), loaded_at(text, 'tcp'), 1e-14)
     with refuses(UrdfError, "'arm'", 'tool0, tcp'):
         fd.load(text, tip='arm')
     with refuses(fd.FrankaDynamicsError, 'fr3', 'tip'):

@@ -172,9 +172,7 @@ def slipping(slip, reach):
 TWO = slipping([1.0, 2.0], [0.004, 0.3])
 THREE = slipping([1.0, 1.0, 1.0], [0.004, 0.3, 0.5])
 RUBBING = ViscousCoulombFriction(np.ones(7), np.zeros(7), np.zeros(7))
-RUBBED, WIDER = (
-    replace(FER, friction=friction) for friction in (RUBBING, replace(RUBBING, width=0.1))
-)
+RUBBED, WIDER = (replace(FER, friction=x) for x in (RUBBING, replace(RUBBING, width=0.1)))
 JERKY = with_joint(FER, 2, limits=replace(FER.joints[2].limits, jerk=1.0))
 
 

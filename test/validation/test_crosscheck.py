@@ -92,9 +92,7 @@ def test_a_wrench_on_the_flange_acts_as_in_pinocchio(own, seed):
     assert_near(model.inverse_dynamics(*states, wrench=wrench), tau, RTOL)
     # Compared is M ddq, because at a wrist of 1e-4 kg m^2 rounding errors of a torque make large
     # accelerations.
-    found, theirs = (
-        one.forward_dynamics(states.q, states.dq, tau, wrench) for one in (model, backend)
-    )
+    found, theirs = (one.forward_dynamics(*states[:2], tau, wrench) for one in (model, backend))
     mass = backend.mass_matrix(states.q)
     for expected in (theirs, states.ddq):
         assert_near(*(np.einsum('sij,sj->si', mass, ddq) for ddq in (found, expected)), RTOL)

@@ -149,9 +149,7 @@ def test_shapes_are_drawn_in_their_size_at_their_links(arm):
     ]
     if arm is HELD:
         placed += [(arm.n, frames[-1], shape) for shape in load_hand_shapes()]
-    parts = [
-        (joint, pose, part) for joint, pose, shape in placed for part in shape.urdf_primitives()
-    ]
+    parts = [(j, pose, part) for j, pose, shape in placed for part in shape.urdf_primitives()]
     found = drawn(arm, q)
     assert len(found) == len(parts) > 0
     for (joint, pose, extent), (expected, frame, shape) in zip(found, parts):
