@@ -116,9 +116,7 @@ def with_row(arm, joint, **values):
 def with_row_shifted(arm, joint, **changes):
     """Return an arm with changes added to the DH row of one joint, counted from 0."""
     row = arm.joints[joint].row
-    return with_row(
-        arm, joint, **{name: getattr(row, name) + change for name, change in changes.items()}
-    )
+    return with_row(arm, joint, **{k: getattr(row, k) + change for k, change in changes.items()})
 
 
 def with_link(arm, joint, link):

@@ -46,7 +46,6 @@ LONGEST = (
 WAITING_ROOMS = ('ros', 'launch_files')
 SLOWEST_ROOMS = ('control', 'cpp_package', 'identification', 'cli', 'examples', 'batch')
 
-
 # What needs more of ROS than its wheels bring, and what needs PyTorch. By default these are
 # neither collected nor counted as skipped: CONTRIBUTING.md names the commands that run them.
 APART = {

@@ -18,7 +18,6 @@ PREFIXES = os.environ.get('FRANKA_DYNAMICS_ROS2_CONTROL', '')
 # What the ROS wheels set for their own process.
 _WHEELS = ('_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'LD_LIBRARY_PATH', 'PYTHONPATH')
 
-
 MANAGER = 'lib/controller_manager/ros2_control_node'
 
 

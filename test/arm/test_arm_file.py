@@ -123,7 +123,6 @@ PUBLISHED = {
     },
 }
 
-
 # lower, upper [rad], velocity [rad/s], effort [N m], velocity_offset [rad/s], deceleration_limit
 # [rad/s^2] of franka_description 2.8.0, robots/fr3v2_1/joint_limits.yaml (also robots/fr3v2).
 FR3V2_1 = [
@@ -135,7 +134,6 @@ FR3V2_1 = [
     [0.43982265, 4.62163335, 4.18, 12.0, 0.4884649342105264, 5.5],
     [-3.05083335, 3.05083335, 5.26, 12.0, 0.4591952376425851, 17.0],
 ]
-
 
 FIELDS = 'lower upper velocity effort velocity_offset velocity_deceleration'.split()
 EFFORTS = {'effort': [87, 87, 87, 87, 12, 12, 12], 'effort_rate': [1000.0] * 7}

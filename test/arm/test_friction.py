@@ -43,7 +43,6 @@ MODEL = MaxwellSlipFriction(
     reach=REACH,
 )
 
-
 # Positions q = a sin(w t) + b sin(v t) of two joints that reverse at different times.
 A, W, B, V = np.array([[0.4, 0.002], [1.3, 9.0], [0.003, -0.1], [40.0, 0.7]])
 

@@ -104,12 +104,7 @@ DESK = [
     (json.dumps(EXAMPLE).replace('"mass": 0.9', '"mass": 0.9, "mass": 2.0'), 'mass is given'),
     ('{"inertia": [{"a": 1, "a": 2}]}', 'a is given twice; keep one of the two'),
     *(
-        (
-            json.dumps(
-                {key: value for key, value in {**EXAMPLE, **change}.items() if value is not None}
-            ),
-            *names,
-        )
+        (json.dumps({k: v for k, v in {**EXAMPLE, **change}.items() if v is not None}), *names)
         for change, *names in (
             ({'mass': None}, 'mass is missing'),
             ({'mass': 0}, 'mass is 0; leave the file out for no end effector.'),

@@ -42,7 +42,6 @@ ARMS = {
     'one joint': random_arm(5, n=1),
 }
 
-
 # As machine code, but without it; kept as long, because making it takes most of the time.
 _columns = functools.lru_cache(batch_model._shared_kernel.__wrapped__)
 
@@ -102,9 +101,7 @@ def test_every_method_of_any_arm_agrees_with_pinocchio(name, kind, engine):
     states = fd.sample_states(description, COUNT, seed=2)
     own, model = kind(description, gravity=TILTED), fd.Model(description, TILTED)
     for method, (count, bound) in METHODS.items():
-        found, expected = (
-            np.asarray(getattr(one, method)(*states[:count])) for one in (own, model)
-        )
+        found, expected = (np.asarray(getattr(x, method)(*states[:count])) for x in (own, model))
         assert_close(found, expected, bound)
     for frame in (1, description.joint_names[-1], description.n + 1):
         calls = [('frame_pose', states.q, frame), ('bias_acceleration', *states[:2], frame)]
@@ -250,7 +247,6 @@ def test_a_forked_process_has_threads_of_its_own():
 
 
 ROWS = np.zeros((5, 7))
-
 
 RAGGED = [[1.0], [2.0, 3.0]]
 TAU = 'inverse_dynamics'

@@ -254,7 +254,6 @@ MISTAKES = [
     ('arm check --arm fer --gravity 0 0 -9.81', ('commas', '0,0,-9.81')),
 ]
 
-
 # Options that mean nothing together; the answer names the option that must go.
 WITHOUT_MEANING = """
 node state activate --json

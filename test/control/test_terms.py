@@ -338,7 +338,6 @@ def test_a_gain_is_bounded_also_where_no_torque_limit_is_known(gain, refused):
 
 EFFORT, RATE = np.array([87.0, 12.0]), np.array([1000.0, 1000.0])
 
-
 INFINITE = np.full(2, np.inf)
 
 

@@ -155,7 +155,6 @@ SETTINGS = {
     'mujoco_payload': Settings(target='mujoco', payload=PAYLOAD, gravity_vector=INCLINED),
 }
 
-
 LOADED = fd.load('fr3').with_payload(Settings(payload=PAYLOAD).payload_inertia())
 BESIDE_A_LOAD = [
     Settings(payload=(more, 0.0, 0.0, 0.25 * more), payload_known_to_robot=known)
@@ -544,7 +543,7 @@ def test_without_time_passing_the_torque_stays(core, elapsed):
 SOURCE = Path(__file__).parent / 'nonsense.cpp'
 # `make fuzz` tries more inputs, and different ones each time.
 FUZZ = os.environ.get('FRANKA_DYNAMICS_FUZZ')
-CYCLES, SEED = 100 * int(FUZZ or 500), random.randrange(2**32) if FUZZ else 0
+CYCLES, SEED = 100 * int(FUZZ or 250), random.randrange(2**32) if FUZZ else 0
 
 
 def output(program, *words):

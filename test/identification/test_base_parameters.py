@@ -259,7 +259,6 @@ ATOL_ENERGY = 1e-11
 # of its value, which BLAS adds in another order on each kind of processor; 4e-15 seen with five.
 SUMS_OF_PRODUCTS = 5e-14
 
-
 ARMS = {
     **{name: fd.load(name) for name in ('fer', 'fr3', 'scemi', 'stanford')},
     'rpr': in_modified_convention(fd.load('rpr')),

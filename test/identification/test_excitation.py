@@ -110,9 +110,7 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
     # Only the inertia of the FR3's last link makes less torque than the noise.
     problem = ExcitationProblem(FR3, LIMITS)
     names, deviations = problem.model.base.names, problem.prior.std
-    small = [
-        name for name, one in zip(names, problem.unidentified_essential(deviations)) if not one
-    ]
+    small = [name for name, x in zip(names, problem.unidentified_essential(deviations)) if not x]
     assert small == ['XXR_7', 'XY_7', 'XZ_7', 'YZ_7', 'ZZ_7']
     # One standard deviation of XX_7 changes Pinocchio's torques by as much as predicted.
     place, last = names.index('XXR_7'), FR3.links[6]

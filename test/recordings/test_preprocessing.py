@@ -315,9 +315,7 @@ def test_rounded_stale_and_resting_efforts_are_sound(fer_recording, fer_1khz_rec
         still = np.zeros((200, 7))
         before = log.stamp_ns[0] + np.arange(-200, 0) * 10**7
         arrays = {'q': still + log.q[0], 'dq': still, 'effort': rest, 'stamp_ns': before}
-        rested = {
-            name: np.concatenate([rows, getattr(log, name)]) for name, rows in arrays.items()
-        }
+        rested = {k: np.concatenate([rows, getattr(log, k)]) for k, rows in arrays.items()}
         assert faults(replace(log, **rested), FER) == ()
 
 

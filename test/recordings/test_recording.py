@@ -20,7 +20,6 @@ FER = load('fer')
 FIELDS = ('position', 'velocity', 'effort')
 GRIPPER = {'name': ['fer_finger_joint1'], **{field: [0.0] for field in FIELDS}}
 
-
 TYPES = get_typestore(Stores.ROS2_JAZZY)
 JOINT_STATE, HEADER_STAMP, TIME = (
     TYPES.types[name]

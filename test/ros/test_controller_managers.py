@@ -36,7 +36,6 @@ TORQUES = '/effort_controller/commands'
 # For a slow machine: a process may pause for seconds.
 STEADY = {'period': 2.5, 'max_state_age': 0.0}
 
-
 FORWARD = 'forward_command_controller/ForwardCommandController'
 REMAP = f'-r, "~/commands:={TORQUES}"'
 # Controllers by name: type, parameters, and ROS arguments of their nodes.

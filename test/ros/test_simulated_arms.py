@@ -130,9 +130,7 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
     gazebo = Gazebo(probe, description)
     launch('gazebo_direct_node', **ROOT_NAMES, robot_type='fr3', hand='franka_hand')
     states = probe.collect(JointState, 'joint_states')
-    probe.until(
-        lambda: gazebo.publish() or probe.told('gazebo_direct', 'held') == 'True', 'the arm held'
-    )
+    probe.until(lambda: gazebo.publish() or probe.told('gazebo_direct', 'held') == 'True', 'held')
     probe.until(lambda: all(gazebo.forces), 'a force on every joint')
     held = holding_torque(description)
 

@@ -59,9 +59,7 @@ def test_signals_end_at_the_resting_torque_and_exit_zero(
 
     probe.until(ended, 'the end of the node')
     node.wait()
-    probe.until(
-        lambda: np.allclose(commands[-1].data, resting, rtol=0, atol=1e-12), 'the resting torque'
-    )
+    probe.until(lambda: np.allclose(commands[-1].data, resting, rtol=0, atol=1e-12), 'its rest')
     # Some may be lost, but all are on the way there.
     low, high = np.sort([full, resting], axis=0) + [[-1e-9], [1e-9]]
     assert all((low <= one.data).all() and (one.data <= high).all() for one in commands[count:])

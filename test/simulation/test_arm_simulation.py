@@ -20,7 +20,6 @@ FER = load('fer')
 MODEL = NewtonEulerModel(FER)
 STEP = 1e-3
 
-
 WEIGHTLESS = {'brake_release_after': 0.0, 'gravity': (0.0, 0.0, 0.0)}
 STILL, LAST = np.zeros(7), np.eye(7)[6]
 

@@ -40,7 +40,6 @@ HELD = fd.load('fer', hand='franka_hand')
 Q = np.array([0.3, -0.5, 0.2, -1.9, 0.4, 1.7, 0.6])
 VISUAL = '<visual><geometry><mesh filename="package://some_arm/{}.stl"/></geometry></visual>'
 
-
 # A triangle.
 DAE = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
 <asset><up_axis>Z_UP</up_axis></asset><library_geometries><geometry id="g"><mesh>
