@@ -16,5 +16,5 @@ A joint state goes through these files, in this order:
     watchers        speeds and falls that end torques
 
 Settings: settings, default_gains. A receiver of torques: receiver. Beside the core, deciding
-nothing: load_estimate, external_wrench. The room `motion` plans what `feedforward` follows.
+nothing: external_wrench. The room `motion` plans what `feedforward` follows.
 """

@@ -256,7 +256,7 @@ class StateMachine:
             may_still_act = output.may_still_act(state, self.states.arrival, adds)
             unknown = silent and not (output.in_loop or may_still_act)
             if unknown:
-                output.forget_torques()  # another receiver, or the arm was moved
+                output.sent.clear()  # another receiver, or the arm was moved
             if not output.sent:
                 first = gravity if found.is_idle else found.received
                 output.begin_at_torque(0.0 * gravity if adds else first)

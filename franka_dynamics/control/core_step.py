@@ -225,7 +225,7 @@ class CoreStep(StateMachine):
         if problem is None:
             states.accept_latest()
             if not states.contradicted:  # else velocities cannot say that the arm rests
-                unseen.end_stop()
+                unseen.stops = False
 
     def _warn_while_waiting(self) -> None:
         """Log after many silent states why no torque is sent though the user wants torques."""

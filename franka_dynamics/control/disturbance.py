@@ -21,9 +21,8 @@ import numpy as np
 
 from . import advice
 from .ending import Cause, Ending, Reason, ReasonCode
-from .external_torque import friction_in_measured_effort, MomentumObserver
+from .external_torque import friction_in_measured_effort, LoadEstimate, MomentumObserver
 from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
-from .load_estimate import LoadEstimate
 from .settings import StateLimits
 from .terms import inverse_mass_matrix, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
 from .wiring import KEPT_STATE_COUNT, torques_mixed_up

@@ -220,7 +220,7 @@ class UnseenArm:
         Position and velocity, (n,) each, of each joint when it was seen last, and when, one time
         or one for each joint [s].
     stops : bool
-        Whether the arm is brought to rest by the model.
+        Whether the arm is brought to rest by the model, until its states can be used again.
 
     """
 
@@ -256,10 +256,6 @@ class UnseenArm:
             self.last = q, dq, now
             self.stops = some or bool(np.abs(dq).max() > MAX_REST_SPEED_RAD_S)
             self._begun = now
-
-    def end_stop(self) -> None:
-        """End a stop by the model: joint states can be used again."""
-        self.stops = False
 
     def probable_state(self, now: float) -> tuple[Array, Array]:
         """

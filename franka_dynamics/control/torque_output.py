@@ -113,10 +113,6 @@ class TorqueOutput:
         """The last torque, zero if there is none, (n,) [N m]; not to be written into."""
         return self.sent[-1] if self.sent else self._zero
 
-    def forget_torques(self) -> None:
-        """Discard the torques that were sent: none acts on the arm any more."""
-        self.sent.clear()
-
     def begin_at_torque(self, torque: Array) -> None:
         """Take a torque, (n,) [N m], within its limits, as the last one: the next begins there."""
         self.sent.append(self.clip_torque(torque))
