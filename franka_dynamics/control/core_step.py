@@ -16,16 +16,19 @@ While a law or the brake acts, parts 5 and 6 come after the torque, so that `sen
 before them; what they find changes the next torque. `core_state.py` says what is commanded in
 each state. Particular cases, and what decides them:
 
-- A loop's first state gets the resting torque: zero if the target adds gravity, else g(q). The
-  law begins after 20 usable states in a row (`_begin_torques_if_allowed`).
+- A loop's first state gets the resting torque: zero if the target adds gravity or a measured
+  torque contradicts the settings, else g(q). The law begins after 20 usable states in a row
+  (`_begin_torques_if_allowed`).
 - The first state after a gap is not answered by the law. An arm that moves gets the torque that
   stops it from that position and velocity; after the next usable state it gets the resting torque.
   The law begins again after 20 usable states, at the torque sent last, if the arm then agrees with
   the settings.
 - An arm that moved when its states ceased is brought to rest by its model (`_stopping_torque`);
   then it gets the resting torque of where that ended. A node's last torque goes on acting.
-- A measured torque that departs from the one sent is braked against, and the arm is then held. If
-  torques sent to other joints, earlier or reversed explain it, the arm is let go (`wiring.py`):
+- A measured torque that departs from the one sent, at one joint or several, makes the core brake
+  and hold the arm once it is beyond its bound for 20 ms (if the arm rests, from 1 s after the first
+  torque on). If torques sent to other joints, earlier or reversed explain it, the arm is let go at
+  once, and the resting torque follows (`wiring.py`):
   torques that are exchanged on their way, and measured torques that are, look alike.
 - Settings that change while the arm is held act on the brake's model at once, without a step of
   its torque; kp and kd of the brake stay until `start`, from which the torque ramps to the law's,
@@ -35,8 +38,12 @@ each state. Particular cases, and what decides them:
   resting torque. An arm that then moves by 3 mrad, or that contradicts the settings while torques
   go out, is braked and held (`_settings_contradiction`, `_run_watchers`). If no torque is
   measured, only the motion shows it: the law begins, and the arm is braked once it gets too fast.
-- An effort that is not a number at one joint counts as no measured effort at all. One impossible
-  position ends torques at once: the other joints are slowed as seen, that one by its model.
+- An effort that is not a number at one joint counts as no measured effort at all. A motion goes on
+  without: what is commanded is then compared with what the motion needs.
+- One impossible position ends torques at once: the other joints are slowed as seen, that one by
+  its model. The fault is latched, before the first torque, too: the resting torque stays, and the
+  law waits for `start`. A position that is not a number loses the state only: after 20 usable ones
+  the law begins again.
 - States 20 ms old give no first torque (15 ms); up to `max_state_age` a law that runs goes on, and
   is compared with the torque that acted then. The brake softens its gains (`stopping.py`).
 - A torque that is not finite is never sent: the resting torque follows, within the rate, and the
