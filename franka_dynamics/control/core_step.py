@@ -26,10 +26,10 @@ each state. Particular cases, and what decides them:
 - An arm that moved when its states ceased is brought to rest by its model (`_stopping_torque`);
   then it gets the resting torque of where that ended. A node's last torque goes on acting.
 - A measured torque that departs from the one sent, at one joint or several, makes the core brake
-  and hold the arm once it is beyond its bound for 20 ms (if the arm rests, from 1 s after the first
+  and hold the arm once it is beyond its bound for 20 ms (an arm at rest from 1 s after the first
   torque on). If torques sent to other joints, earlier or reversed explain it, the arm is let go at
-  once, and the resting torque follows (`wiring.py`):
-  torques that are exchanged on their way, and measured torques that are, look alike.
+  once, and the resting torque follows (`wiring.py`): torques that are exchanged on their way, and
+  measured torques that are, look alike.
 - Settings that change while the arm is held act on the brake's model at once, without a step of
   its torque; kp and kd of the brake stay until `start`, from which the torque ramps to the law's,
   or until the arm is braked again, as after lost states.

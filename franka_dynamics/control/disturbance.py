@@ -16,6 +16,7 @@ Without a measured torque `external` is `disturbance`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -66,6 +67,14 @@ MIN_STICTION_TORQUE_RATIO = 0.02
 STICTION_MARGIN_RATIO = 1.25
 
 
+class ObservedTorques(NamedTuple):
+    """What the momentum observer estimates, or a change of it, (n,) each [N m]."""
+
+    commanded: Array  # `disturbance`
+    measured: Array  # `external`
+    minus_needed: Array  # minus the torque that the motion needs
+
+
 class DisturbanceMonitor:
     """
     Computes and watches the disturbance torques of one arm, state by state.
@@ -113,7 +122,8 @@ class DisturbanceMonitor:
 
     def reset_at_first_torque(self, stamp: float) -> None:
         """Reset the disturbance torques to zero; the first torque is sent at a stamp [s]."""
-        self._observer.reset_estimate(np.array((self._zero, self._zero, -self._state.gravity)))
+        estimate = ObservedTorques(self._zero, self._zero, -self._state.gravity)
+        self._observer.reset_estimate(np.array(estimate))
         self.commanded = self.external_torque = self._zero
         self._end = 0
         self._over_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
@@ -127,30 +137,26 @@ class DisturbanceMonitor:
         It has shape (n,) [N m]. `loaded`: the payload has changed.
         """
         change = self._added_torque(before, after, state)
-        self.commanded = self.commanded + change[0]
-        self.external_torque = self.external_torque + change[1]
-        self._observer.change_model(after.true, change)
+        self.commanded = self.commanded + change.commanded
+        self.external_torque = self.external_torque + change.measured
+        self._observer.change_model(after.true, np.array(change))
         self._friction = self._effort_friction_state(after)
         if loaded:
             self.load.reset()
         if loaded and state is not None:
             earlier = self._zero if self._pick_up is None else self._pick_up[1]
-            self._pick_up = state.stamp, earlier - change[2]
-        return -change[0]
+            self._pick_up = state.stamp, earlier - change.minus_needed
+        return -change.commanded
 
     def _added_torque(
         self, before: TermModel, after: TermModel, state: StateTerms | None
-    ) -> Array:
-        """
-        Return what a change of terms adds to the three observed torques, (3, n) [N m].
-
-        These are the commanded and the measured disturbance torque and minus what motion needs.
-        """
+    ) -> ObservedTorques:
+        """Return what a change of terms at a joint state adds to the observed torques."""
         if state is None:
-            return np.zeros((3, self._arm.n))
+            return ObservedTorques(self._zero, self._zero, self._zero)
         old, new = before.gravity(state.q), after.gravity(state.q)
         more = after.gravity_to_command(state.q, new) - before.gravity_to_command(state.q, old)
-        return np.array((-more, old - new if self.measured else -more, old - new))
+        return ObservedTorques(-more, old - new if self.measured else -more, old - new)
 
     def _effort_friction_state(self, terms: TermModel) -> FrictionState:
         """Return the state of the joint friction that the measured torque contains."""
@@ -202,9 +208,9 @@ class DisturbanceMonitor:
                 self._friction.update(state.stamp, state.q)
                 torque = effort - self._friction.torque(state.dq)
             self.received = effort - added
-        self.commanded, self.external_torque, needed = self._observer.update(
-            state.stamp, state.q, state.dq, np.array((believed, torque, self._zero)), state.gravity
-        )
+        torques = np.array((believed, torque, self._zero))
+        found = self._observer.update(state.stamp, state.q, state.dq, torques, state.gravity)
+        self.commanded, self.external_torque, needed = ObservedTorques(*found)
         self._needed = -needed
         if sent or self.measured:
             at = state.stamp, state.q, state.dq
@@ -291,8 +297,8 @@ class DisturbanceMonitor:
         motion, command = self._torque_differences()
         if acting not in (None, terms):
             change = self._added_torque(acting, terms, self._state)
-            motion = self.external_torque + change[1]
-            command = motion - (self.commanded + change[0])
+            motion = self.external_torque + change.measured
+            command = motion - (self.commanded + change.commanded)
         shares = np.abs((motion, command)) / bound
         joint = int(shares.max(axis=0).argmax())
         if shares[:, joint].max() <= 1.0:
