@@ -61,12 +61,12 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
 def _contents_table(log: LogTable) -> Table:
     """Return a table of the first, last, least and largest value of each column of a log."""
     rows = []
-    for name, array in log.arrays.items():
+    for name, array in log.columns.items():
         for place, column in enumerate(array.reshape(len(array), -1).T, start=1):
             shown = name if array.ndim == 1 else f'{name}[{place}]' if name else str(place)
             rows.append(
                 [shown, column[0], column[-1], np.fmin.reduce(column), np.fmax.reduce(column)]
             )
     heads = [Header(name, form='.6g') for name in ('first', 'last', 'least', 'largest')]
-    count = len(next(iter(log.arrays.values())))
+    count = len(next(iter(log.columns.values())))
     return Table(f'{log.source}: {count} rows', ['column', *heads], rows)

@@ -22,8 +22,7 @@ from ..mesh.mesh_file import load_mesh
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import Motion, prepare
 from ..recordings.recording import effort_scales
-from ..report.payload import inertia_sentence, payload_table, scale_sentence
-from ..report.payload_drawing import draw_payload
+from ..report.payload import draw_payload, inertia_sentence, payload_table, scale_sentence
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 

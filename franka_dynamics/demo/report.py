@@ -12,7 +12,7 @@ import numpy as np
 
 from .metrics import DemoMetrics, DemoRates, DemoResult, TrackingError
 from ..files import write_text
-from ..report.elements import figure_of_size, MEASURED_COLOR, PREDICTED_COLOR, RESIDUAL_COLOR, save
+from ..report import figures
 from ..report.json_types import json_text
 from ..report.table import Cell, Table
 from ..typing import Array
@@ -130,20 +130,20 @@ def _plot_errors(
 
 def plot_inexact_model(errors: Mapping[str, TrackingError], path: Path) -> None:
     """Plot each controller's rms error to a file."""
-    figure = figure_of_size((9.0, 4.5))
+    figure = figures.figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD'
     _plot_errors(
         figure.subplots(),
         errors,
         title,
-        (MEASURED_COLOR, RESIDUAL_COLOR, '#009e73', PREDICTED_COLOR),
+        (figures.MEASURED_COLOR, figures.RESIDUAL_COLOR, '#009e73', figures.PREDICTED_COLOR),
     )
-    save(figure, path)
+    figures.save_figure(figure, path)
 
 
 def plot_report(metrics: DemoMetrics, joint_names: tuple[str, ...], path: Path) -> None:
     """Plot tracking errors with and without feedforward, the motion and the torques to a file."""
-    figure = figure_of_size((9.0, 8.0))
+    figure = figures.figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))
     error, motion, torque = (axes[name] for name in ('error', 'motion', 'torque'))
     _plot_errors(
@@ -151,7 +151,7 @@ def plot_report(metrics: DemoMetrics, joint_names: tuple[str, ...], path: Path) 
         metrics.errors,
         f'Held without feedback for {metrics.held:.0f} s: drift '
         f'{metrics.drift:.0e} rad. Then one motion under one weak PD:',
-        (MEASURED_COLOR, PREDICTED_COLOR),
+        (figures.MEASURED_COLOR, figures.PREDICTED_COLOR),
     )
     error.set(ylim=(1e-3, None))
     *_, (time, _) = metrics.errors.values()
@@ -163,7 +163,7 @@ def plot_report(metrics: DemoMetrics, joint_names: tuple[str, ...], path: Path) 
     figure.legend(lines, short, loc='outside lower center', ncols=len(short), fontsize='small')
     for one in (motion, torque):
         one.grid(alpha=0.3)
-    save(figure, path)
+    figures.save_figure(figure, path)
 
 
 def _bounded_row(name: str, value: float, bound: float, unit: str) -> Row:

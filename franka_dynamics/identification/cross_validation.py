@@ -24,7 +24,7 @@ from .gram_sums import GramSums, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
 from .solve import common_noise, estimate, joint_noise, min_noise, residual_weights, square_root
-from ..recordings.replay import TorqueErrorUnit
+from ..recordings.torque_error import TorqueErrorUnit
 from ..typing import Array
 
 # Student's t of four degrees of freedom (five folds), one-sided, 95 %.

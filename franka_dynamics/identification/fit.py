@@ -19,7 +19,7 @@ from .prior import Prior
 from .results import Estimate, TorqueErrors
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
-from ..recordings.replay import ResidualRms, TorqueErrorUnit
+from ..recordings.torque_error import ResidualRms, TorqueErrorUnit
 from ..typing import Array
 
 # From so many recordings on each is a fold, or a part of one: three left out in turn are too few
@@ -96,8 +96,8 @@ def fit(problem: Problem, priors: Sequence[Prior], links: PhysicalLinks, sums: G
     consistent = fit_consistent(solve.equations(sums, prior, noise), prior, links, precision)
     standard, friction = consistent
     theta = np.concatenate([prior.model.base.matrix @ standard, friction])
-    published = [solve.fit_friction(sums, one, noise) for one in others]
-    return Fit(consistent, noise, (base, theta, *published))
+    published_sets = [solve.fit_friction(sums, one, noise) for one in others]
+    return Fit(consistent, noise, (base, theta, *published_sets))
 
 
 def test_on_left_out(

@@ -40,7 +40,7 @@ from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
 from ..arm import ArmDescription
 from ..arm_io import as_description
 from ..errors import ClusterError, IdentificationError, RecordingError
-from ..recordings.replay import ResidualRms, TorqueErrorUnit
+from ..recordings.torque_error import ResidualRms, TorqueErrorUnit
 from ..typing import Array
 
 Progress = Callable[[int, int], None]

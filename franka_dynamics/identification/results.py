@@ -22,7 +22,7 @@ from ..arm.payload import as_payload
 from ..errors import IdentificationError
 from ..files import write_text
 from ..recordings.preprocessing import SignalOptions
-from ..recordings.replay import ResidualRms, TorqueErrorUnit
+from ..recordings.torque_error import ResidualRms, TorqueErrorUnit
 from ..typing import Array
 
 IDENTIFIED_SET_NAME = 'identified'  # name of the identified arm's inertial set

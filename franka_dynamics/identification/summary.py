@@ -26,7 +26,7 @@ from ..recordings import preprocessing
 from ..recordings.plausibility import faults, require_units, smaller_faults
 from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.recording import Recording
-from ..recordings.replay import ResidualRms, TorqueErrorUnit
+from ..recordings.torque_error import ResidualRms, TorqueErrorUnit
 from ..typing import Array
 
 _MAX_WARNING_COUNT = 10  # of one bag

@@ -38,7 +38,7 @@ def read_log(*paths: str | Path) -> LogTable:
         {
             f'{stem}/{name}' if name else stem: array
             for stem, log in logs.items()
-            for name, array in log.arrays.items()
+            for name, array in log.columns.items()
         },
         tuple(f'{stem}: {remark}' for stem, log in logs.items() for remark in log.remarks),
     )

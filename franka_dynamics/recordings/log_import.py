@@ -128,11 +128,11 @@ def _option_advice(log: LogTable) -> str:
     found = []
     for what, stems in _COMMON_NAMES.items():
         usual = (f'{stem}{end}' for stem in stems for end in ('0', '_0', '1', '_1'))
-        first = next((name for name in usual if name in log.arrays), '')
+        first = next((name for name in usual if name in log.columns), '')
         if first:
             pattern = f'{first[:-1]}{{{"0" if first.endswith("0") else ""}}}'
             found.append(f'--{what} {pattern}')
-    stamp = next((name for name in _COMMON_STAMP_NAMES if name in log.arrays), '')
+    stamp = next((name for name in _COMMON_STAMP_NAMES if name in log.columns), '')
     if not found:
         return ''
     return f' Try {" ".join(found)} {f"--stamp {stamp}" if stamp else "--log-rate HZ"}.'
@@ -201,7 +201,7 @@ def _column_doubts(log: LogTable, named: Mapping[str, str], n: int) -> Iterator[
         )
     for what, columns in named.items():
         following = columns.replace('{}', str(n + 1)).replace('{0}', str(n))
-        if following != columns and following in log.arrays:
+        if following != columns and following in log.columns:
             yield (
                 f'{what} {columns!r} is read for the {n} joints of the arm, and the log has '
                 f'{following}, too: a gripper, or is this another arm?'
@@ -212,11 +212,11 @@ def _require_one_clock(log: LogTable, columns: ColumnMap) -> None:
     """Raise RecordingError if the files of a log have different stamps under the same name."""
     for name in (columns.stamp or '').split(','):
         last = name.rpartition('/')[2]
-        for other, array in log.arrays.items():
+        for other, array in log.columns.items():
             if (
                 other.rpartition('/')[2] == last
-                and name in log.arrays
-                and not np.array_equal(array, log.arrays[name])
+                and name in log.columns
+                and not np.array_equal(array, log.columns[name])
             ):
                 raise RecordingError(
                     f'{log.source}: the stamps {name} and {other} differ; bring all quantities to '

@@ -34,7 +34,7 @@ class LogTable:
     """
 
     source: str
-    arrays: Mapping[str, Array]
+    columns: Mapping[str, Array]
     remarks: tuple[str, ...] = ()
 
     def select(self, columns: str, count: int, what: str) -> Array:
@@ -58,7 +58,7 @@ class LogTable:
 
         """
         zeroth = columns.replace('{}', '0')
-        if zeroth != columns and zeroth in self.arrays:
+        if zeroth != columns and zeroth in self.columns:
             raise RecordingError(
                 f'{self.source}: {what} {columns!r} begins at 1, and there is a column {zeroth}; '
                 f'begin there by {columns.replace("{}", "{0}")!r}, or name each column.'
@@ -86,7 +86,7 @@ class LogTable:
 
     def _episodes(self) -> list[int]:
         """Return the numbers of the episodes whose columns are in groups of their own, sorted."""
-        return sorted({int(one[1]) for one in map(_EPISODE_GROUP.match, self.arrays) if one})
+        return sorted({int(one[1]) for one in map(_EPISODE_GROUP.match, self.columns) if one})
 
     def episode_columns(self, number: int | None) -> LogTable:
         """
@@ -95,7 +95,7 @@ class LogTable:
         Without a number the file must not have a column that numbers several episodes. Raises
         RecordingError that lists the episodes if there is no such episode.
         """
-        column = next((self.arrays[one] for one in _EPISODE_COLUMNS if one in self.arrays), None)
+        column = next((self.columns[one] for one in _EPISODE_COLUMNS if one in self.columns), None)
         if number is None:
             if column is not None and len(np.unique(column)) > 1:
                 raise RecordingError(f'{self.source}: {episode_hint(np.unique(column))}')
@@ -103,12 +103,12 @@ class LogTable:
         groups = self._episodes()
         if number in groups:
             chosen = {}
-            for name, array in self.arrays.items():
+            for name, array in self.columns.items():
                 group = _EPISODE_GROUP.match(name)
                 if group is None or int(group[1]) == number:
                     chosen[name] = array
                     chosen[name[group.end() :] if group else name] = array
-            return replace(self, arrays=chosen)
+            return replace(self, columns=chosen)
         if column is None or number not in column:
             there = groups if column is None else np.unique(column)
             if len(there):
@@ -117,35 +117,34 @@ class LogTable:
                 )
             return self
         rows = column.reshape(len(column), -1)[:, 0] == number
-        return replace(
-            self, arrays={k: v[rows] if len(v) == len(rows) else v for k, v in self.arrays.items()}
-        )
+        kept = {k: v[rows] if len(v) == len(rows) else v for k, v in self.columns.items()}
+        return replace(self, columns=kept)
 
     def _column_named(self, name: str) -> Array | None:
         """Return the array that a name, a number or `name[first-last]` selects, or None."""
-        if name in self.arrays:
-            return self.arrays[name]
-        if name.isdigit() and len({len(array) for array in self.arrays.values()}) == 1:
-            every = np.column_stack(list(self.arrays.values()))
+        if name in self.columns:
+            return self.columns[name]
+        if name.isdigit() and len({len(array) for array in self.columns.values()}) == 1:
+            every = np.column_stack(list(self.columns.values()))
             return every[:, int(name) - 1] if 1 <= int(name) <= every.shape[1] else None
         part = re.fullmatch(r'(.+)\[(\d+)(?:-(\d+))?\]', name)
-        whole = self.arrays.get(part[1]) if part else None
+        whole = self.columns.get(part[1]) if part else None
         if part is None or whole is None or whole.ndim != 2:
             return None
         return whole[:, int(part[2]) - 1 : int(part[3] or part[2])]
 
     def in_words(self) -> str:
         """Return the log's columns as text: up to 24 names, with the shapes of matrices."""
-        if list(self.arrays) == ['']:
+        if list(self.columns) == ['']:
             return (
-                f'{self.arrays[""].shape[1]} columns without names: give their numbers, such as '
+                f'{self.columns[""].shape[1]} columns without names: give their numbers, such as '
                 '--position 2-8'
             )
         shown = [
             f'{name}{"" if array.ndim == 1 else f" {array.shape}"}'
-            for name, array in islice(self.arrays.items(), _MAX_LISTED_NAMES)
+            for name, array in islice(self.columns.items(), _MAX_LISTED_NAMES)
         ]
-        more = len(self.arrays) - len(shown)
+        more = len(self.columns) - len(shown)
         return ', '.join(shown) + (f' and {more} more' if more else '')
 
 

@@ -162,12 +162,30 @@ def prepare(recording: Recording, options: SignalOptions | None = None) -> Motio
             f'{chosen.cutoff:g} Hz; choose one below {0.5 / period:.2g} Hz, or record the '
             'full-rate topic.'
         )
-    remarks, motions, filters = list(recording.remarks), [], []
-    pieces = list(_split_at_gaps(recording, begin, period, chosen, remarks))
-    shortest, short = 2.0 * chosen.trim + _MIN_PIECE_S, []
+    remarks = list(recording.remarks)
+    filters, motions = _filter_pieces(recording, begin, period, chosen, remarks)
+    joined = _with_arrays(
+        motions[0], lambda name: np.concatenate([getattr(one, name) for one in motions])
+    )
+    every = np.arange(len(joined))
+    return replace(joined, remarks=tuple(remarks), filters=tuple(filters), row=every)
+
+
+def _filter_pieces(
+    recording: Recording, begin: float, period: float, options: SignalOptions, remarks: list[str]
+) -> tuple[list[PieceFilter], list[Motion]]:
+    """
+    Return the filter and the motion of each piece without gaps that is long enough.
+
+    Remarks on gaps and on pieces left out are appended. Raises RecordingError if no piece is long
+    enough.
+    """
+    motions, filters, short = [], [], []
+    pieces = list(_split_at_gaps(recording, begin, period, options, remarks))
+    shortest = 2.0 * options.trim + _MIN_PIECE_S
     for number, (piece, start) in enumerate(pieces):
         if piece.duration >= shortest:
-            filters.append(PieceFilter(piece, period, chosen))
+            filters.append(PieceFilter(piece, period, options))
             motions.append(filters[-1].motion(start, number))
         else:
             short.append(f'{start:.2f}')
@@ -182,11 +200,7 @@ def prepare(recording: Recording, options: SignalOptions | None = None) -> Motio
             f'{shortest:.2g} s (it lasts {recording.duration:.2f} s '
             f'in {len(pieces)} piece{"s" * (len(pieces) > 1)}); record longer, or trim less.'
         )
-    joined = _with_arrays(
-        motions[0], lambda name: np.concatenate([getattr(one, name) for one in motions])
-    )
-    every = np.arange(len(joined))
-    return replace(joined, remarks=tuple(remarks), filters=tuple(filters), row=every)
+    return filters, motions
 
 
 def without_idle_effort(recording: Recording) -> Recording:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .elements import heading, page, paragraph, picture
+from .html import heading, page, paragraph, picture
 from .identification_figures import friction_figure, parameter_figure, recording_figure
 from .json_types import to_json_types
 from .table import Cell, Header, Table

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .elements import figure_of_size, MEASURED_COLOR, PREDICTED_COLOR, torque_figure
+from .figures import figure_of_size, MEASURED_COLOR, PREDICTED_COLOR, torque_figure
 from ..identification.results import Identification
 from ..recordings.preprocessing import Motion
 

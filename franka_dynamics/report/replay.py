@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .elements import figure_of_size, save, torque_figure
+from .figures import figure_of_size, save_figure, torque_figure
 from .json_types import to_json_types
 from .table import Cell, Header, Table
 from ..control.external_wrench import estimate_wrenches, WrenchEstimator
@@ -175,7 +175,7 @@ def plot_torques(
         joint_names,
         f'{title}: E = {best.filtered.E:.3f} {best.unit.name} at {motion.options.cutoff:g} Hz',
     )
-    save(figure, path)
+    save_figure(figure, path)
 
 
 PREDICTION_SENTENCE = (
@@ -213,7 +213,7 @@ def plot_tracking(prediction: TrackingPrediction, title: str, path: str | Path) 
     axis.grid(axis='y', alpha=0.25)
     figure.legend(loc='outside lower center', ncols=3, fontsize=8)
     axis.set_title(title, fontsize=11)
-    save(figure, path)
+    save_figure(figure, path)
 
 
 def _number_texts(count: int) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+import math
 import re
 from typing import Any, Literal, NamedTuple, TYPE_CHECKING
 
@@ -142,3 +143,27 @@ def _is_numeric(value: Any) -> bool:
     if isinstance(value, str):
         return re.match(r'[-+]?\d', value) is not None
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+_DIGITS_OF_DEVIATION = 2  # significant digits of a standard deviation
+_MAX_DECIMALS = 12
+
+
+def rounded_to_deviation(value: float, deviation: float) -> tuple[str, str]:
+    """
+    Return a value and its standard deviation as text with the same number of decimals.
+
+    The deviation keeps two significant digits, and the number is rounded to the same decimal
+    place. The number keeps four significant digits if the deviation is zero or not finite, and
+    twelve if the deviation is below 1e-11.
+    """
+    if not (math.isfinite(value) and math.isfinite(deviation) and deviation > 0.0):
+        return f'{value:.4g}', f'{deviation:.2g}'
+    # The deviation is rounded first, because rounding may add a digit: 0.0996 becomes 0.10.
+    exponent = int(f'{deviation:.{_DIGITS_OF_DEVIATION - 1}e}'.partition('e')[2])
+    places = _DIGITS_OF_DEVIATION - 1 - exponent
+    if places > _MAX_DECIMALS:
+        return f'{value:.{_MAX_DECIMALS}g}', f'{deviation:.2g}'
+    texts = (f'{round(number, places) + 0.0:.{max(places, 0)}f}' for number in (value, deviation))
+    shown, spread = texts
+    return shown, spread
