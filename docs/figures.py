@@ -274,7 +274,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'A fault makes recordings unsound whose effect is above {} and',
                 (cross_validation.CLEAR_EFFECT,),
             ),
-            ("a Student's **t** above {} (95 %)", (cross_validation.SIGNIFICANT_T,)),
+            ("a Student's **t** above {} (95 %)", (cross_validation.CRITICAL_T,)),
             ('rises by more than {}: masses', (cross_validation.MIN_LOG_EVIDENCE,)),
             ('within {} % and the inverse', (100.0 * cross_validation._MIN_AGREEMENT,)),
             ('likelier: above {} they are faults', (verdict._VERY_STRONG_EVIDENCE,)),

@@ -28,7 +28,7 @@ from ..recordings.torque_error import TorqueErrorUnit
 from ..typing import Array
 
 # Student's t of four degrees of freedom (five folds), one-sided, 95 %.
-SIGNIFICANT_T = 2.13
+CRITICAL_T = 2.13
 # Log evidence that a fault must add. 5 is very strong (Kass and Raftery 1995, "Bayes factors", J.
 # Am. Stat. Assoc. 90(430)) for independent samples; a model's errors last for a second, five times
 # as long as the filter makes samples alike. Of sound logs the largest is 15 (Airbot), of faults
@@ -64,6 +64,7 @@ class CrossValidation:
         precision: float = DEFAULT_PRIOR_PRECISION,
         given: tuple[Fault, ...] | None = None,
     ) -> None:
+        """Set up the normal equations with all sums, and solve the fits without a fault."""
         self.sums, self.prior, self.parameter_count = sums, prior, len(prior.std)
         self.per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
         self.min_residual = min_noise(sums)
@@ -152,6 +153,7 @@ class FoldFits:
     """
 
     def __init__(self, fits: CrossValidation, fault: Fault | None = None) -> None:
+        """Solve the fits with the columns of `fault`, and predict the left-out folds."""
         self.fits, self._fault = fits, fault
         own = [*range(fits.parameter_count)]
         rows = fits.equations.copy()
@@ -231,7 +233,7 @@ class FoldFits:
         """Return whether the mean log-likelihood ratio is significantly above zero."""
         ratios = self.log_likelihood_ratios(than)
         spread = float(ratios.std(ddof=1)) if len(ratios) > 1 else np.inf
-        return float(ratios.mean()) > SIGNIFICANT_T * spread / np.sqrt(len(ratios))
+        return float(ratios.mean()) > CRITICAL_T * spread / np.sqrt(len(ratios))
 
     @cached_property
     def evidence(self) -> float:

@@ -28,7 +28,7 @@ _MIN_RECORDINGS_AS_FOLDS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Setup:
     """The setup of an identification: starting set, published sets to compare with, options."""
 
     start: ArmDescription
@@ -44,7 +44,7 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class DataSplit:
     """
     Gram sums of recordings: of each, of all, those to fit, and those left out of these fits.
 
@@ -58,7 +58,7 @@ class Parts:
     left_out: tuple[GramSums, ...]
 
     @classmethod
-    def from_sums(cls, each: Sequence[GramSums], unseen: int) -> Parts:
+    def from_sums(cls, each: Sequence[GramSums], unseen: int) -> DataSplit:
         """Return the parts for recordings of which the last `unseen` are left out as tests."""
         fitted, tested = each[: len(each) - unseen], each[len(each) - unseen :]
         if len(fitted) >= _MIN_RECORDINGS_AS_FOLDS:
@@ -74,7 +74,7 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class FittedSets:
     """
     All parameter sets fitted to the Gram sums of the same recordings.
 
@@ -88,7 +88,9 @@ class Fit:
     thetas: tuple[Array, ...]
 
 
-def fit(problem: Problem, priors: Sequence[Prior], links: PhysicalLinks, sums: GramSums) -> Fit:
+def fit_all_sets(
+    problem: Setup, priors: Sequence[Prior], links: PhysicalLinks, sums: GramSums
+) -> FittedSets:
     """Return every parameter set fitted to Gram sums; it can run in another process."""
     (prior, *others), precision = priors, problem.options.regularization
     noise = solve.common_noise(sums, prior, precision, np.array(problem.unit.per_joint))
@@ -97,11 +99,11 @@ def fit(problem: Problem, priors: Sequence[Prior], links: PhysicalLinks, sums: G
     standard, friction = consistent
     theta = np.concatenate([prior.model.base.matrix @ standard, friction])
     published_sets = [solve.fit_friction(sums, one, noise) for one in others]
-    return Fit(consistent, noise, (base, theta, *published_sets))
+    return FittedSets(consistent, noise, (base, theta, *published_sets))
 
 
 def test_on_left_out(
-    problem: Problem, parts: Parts, whole: Fit, each: Sequence[Fit]
+    problem: Setup, parts: DataSplit, whole: FittedSets, each: Sequence[FittedSets]
 ) -> tuple[TorqueErrors, ...]:
     """
     Return the errors of all sets of parameters on all data, and on parts left out of `each`.
@@ -111,7 +113,9 @@ def test_on_left_out(
     fits = each if len(each) > 1 else [*each] * len(parts.left_out)
     unseen = list(zip(parts.left_out, fits))
 
-    def errors(k: int, tested: list[tuple[GramSums, Fit]], last: int | None = None) -> ResidualRms:
+    def errors(
+        k: int, tested: list[tuple[GramSums, FittedSets]], last: int | None = None
+    ) -> ResidualRms:
         """Return the errors of the k-th parameter set, or of its first `last` parameters."""
         squares = [sums.squared_residuals(own.thetas[k][:last]) for sums, own in tested]
         count = sum(sums.count for sums, _ in tested)
@@ -130,7 +134,7 @@ def test_on_left_out(
     )
 
 
-def final_estimate(problem: Problem, prior: Prior, sums: GramSums, whole: Fit) -> Estimate:
+def final_estimate(problem: Setup, prior: Prior, sums: GramSums, whole: FittedSets) -> Estimate:
     """Return the parameters fitted to all recordings, with their covariance."""
     base, theta, *_ = whole.thetas
     spread, precision = solve.posterior_covariance(

@@ -9,7 +9,7 @@ It has six stages, each a function of one noun that gives the next:
 2. prepare: a recording -> a motion (`recordings.preprocessing.prepare`), with its checks;
 3. sum: a motion -> a summary, of a size that does not grow (`summary.summarise_motion`);
 4. fit: sums -> base parameters, a physically consistent arm, friction of published sets
-   (`fit.fit`);
+   (`fit.fit_all_sets`);
 5. test: fits -> errors on the parts left out of them (`fit.test_on_left_out`): test recordings,
    or else five folds of the recordings, by phase where the motion repeats, by recording where
    there are four or more;
@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .consistent_fit import arm_from_fit, PhysicalLinks
-from .fit import final_estimate, fit, Parts, Problem, test_on_left_out
+from .fit import DataSplit, final_estimate, fit_all_sets, Setup, test_on_left_out
 from .gram_sums import GramSums
 from .options import IdentificationOptions
 from .prior import Prior
@@ -117,11 +117,11 @@ def identify(
     reading = partial(summarise, problem.model, problem.start, problem.options)
     read = _with_progress(mapped(reading, sources, labels_of(sources)), len(sources), progress)
     used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
-    parts = Parts.from_sums([one.sums for one in used if one.sums is not None], unseen)
+    parts = DataSplit.from_sums([one.sums for one in used if one.sums is not None], unseen)
     asked = [*parts.fitted, parts.every]
     prior, *sets = priors = problem.priors(parts.every)
     links = PhysicalLinks.about(prior, problem.start)
-    fitting = mapped(partial(fit, problem, priors, links), asked)
+    fitting = mapped(partial(fit_all_sets, problem, priors, links), asked)
     *fits, whole = _with_progress(fitting, len(asked), progress)
     errors = test_on_left_out(problem, parts, whole, fits)
     estimated = final_estimate(problem, prior, parts.every, whole)
@@ -132,7 +132,7 @@ def identify(
         model = problem.model.with_gravity(gravity, problem.start)
         again = partial(summarise, model, problem.start, problem.options)
         each = [one for one in mapped(again, sources, labels_of(sources)) if one.sums is not None]
-        sums = Parts.from_sums([one.sums for one in each], 0).every
+        sums = DataSplit.from_sums([one.sums for one in each], 0).every
         centered = Prior.centered_at(problem.start, model, sums.max_torque)
         return judge_recordings(sums, centered, (), each)
 
@@ -165,14 +165,14 @@ def _identification_setup(
     arm: ArmDescription,
     published: Sequence[ArmDescription | str | Path],
     options: IdentificationOptions | None,
-) -> Problem:
+) -> Setup:
     """Return the setup of an identification; raise errors in it before any recording is read."""
     asked = IdentificationOptions() if options is None else options
     if not recordings:
         raise IdentificationError('There is no recording to identify from.')
     asked.effort_scales(arm.n)
     sets = tuple(as_description(one) for one in published) or (arm,)
-    return Problem(arm, sets, asked, asked.torque_model(arm), TorqueErrorUnit.for_arm(arm))
+    return Setup(arm, sets, asked, asked.torque_model(arm), TorqueErrorUnit.for_arm(arm))
 
 
 def _with_progress(results: Iterable[T], count: int, progress: Progress | None) -> Iterator[T]:

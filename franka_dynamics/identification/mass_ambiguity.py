@@ -111,6 +111,7 @@ class _FitsNearPublishedMasses:
     """
 
     def __init__(self, sums: GramSums, prior: Prior) -> None:
+        """Set up the normal equations, with masses known as well as the torques show."""
         self.sums, self.n = sums, prior.model.n
         theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
         noise = joint_noise(sums, theta)

@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .cross_validation import CrossValidation, FoldFits, SIGNIFICANT_T
+from .cross_validation import CRITICAL_T, CrossValidation, FoldFits
 from .faults import checks as fault_checks
 from .faults import CLEAR_EFFECT, Diagnosis, faults_of, Force, Gain, Gravity, Offset
 from .faults.loads import lacks_gravity
@@ -273,5 +273,5 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
             error = float(np.sqrt((len(folds) - 1.0) * folds.var()))  # the jackknife's
             clear = CLEAR_EFFECT * plain.error()
             least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], clear)
-            if abs(value) > max(least, SIGNIFICANT_T * error):
+            if abs(value) > max(least, CRITICAL_T * error):
                 yield Diagnosis(fault.kind, fault.joints, (value,))

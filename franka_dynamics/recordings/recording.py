@@ -177,6 +177,7 @@ class _JointStateCollector:
     """Collects the states of the arm's joints from messages of joint states."""
 
     def __init__(self, bag: str, topic: str, joint_names: tuple[str, ...], stamps: str) -> None:
+        """Begin without states of `joint_names`; `stamps` is one of STAMP_KINDS."""
         self._bag, self._topic, self._where = bag, topic, f'{bag}, {topic}'
         self._expected = joint_names
         self._advice = (

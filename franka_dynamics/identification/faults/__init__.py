@@ -11,18 +11,18 @@ where they are treated apart: `cross_validation` gives gain, load and offsets to
 """
 
 from .checks import Contact, DrivingFriction, EffortsNotMeasured, MassesAtBound, UnexplainedEfforts
-from .efforts import Drift, Exchanged, Gain, Offset, OffsetDrift, OneWayGain, Saturation
+from .efforts import ExchangedEfforts, Gain, GainDrift, Offset, OffsetDrift, OneWayGain, Saturation
 from .fault import CLEAR_EFFECT as CLEAR_EFFECT
 from .fault import Diagnosis as Diagnosis
 from .fault import Fault as Fault
 from .loads import Force, ForceChange, Gravity, Load, LoadChange, MissingRotors
 from .states import EncoderZero, ExchangedColumns, QuarterTurn, ReversedAxis, StateFault
-from .time import Delay, Lag, TimeScale
+from .time import EffortDelay, TimeScale, VelocityLag
 
 _CLASSES: tuple[type[Fault], ...] = (
-    *(Gain, Drift, OneWayGain, Saturation, Offset, OffsetDrift, Exchanged),
+    *(Gain, GainDrift, OneWayGain, Saturation, Offset, OffsetDrift, ExchangedEfforts),
     *(EncoderZero, ReversedAxis, ExchangedColumns, QuarterTurn),
-    *(Delay, Lag, TimeScale),
+    *(EffortDelay, VelocityLag, TimeScale),
     *(Gravity, Load, LoadChange, Force, ForceChange, MissingRotors),
     *(Contact, DrivingFriction, MassesAtBound, EffortsNotMeasured, UnexplainedEfforts),
 )

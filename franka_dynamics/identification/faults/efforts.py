@@ -93,7 +93,7 @@ class VaryingGain(Fault, ABC):
         return _friction_divided_by(fitted, self.joints, 0.5 * (values[0] + values[1]))
 
 
-class Drift(VaryingGain):
+class GainDrift(VaryingGain):
     """A drift of the effort gain; its values are recorded / real effort at begin and end."""
 
     kind, ends = 'drift', (-0.5, 0.5)
@@ -170,7 +170,7 @@ class OffsetDrift(Fault):
         return [at.only_joints(time, self.joints)]
 
 
-class Exchanged(Fault):
+class ExchangedEfforts(Fault):
     """Exchanged efforts of two joints; its value is the share that is exchanged (1: all)."""
 
     kind, of_all, of_joint_pairs = 'exchanged', False, True

@@ -14,7 +14,7 @@ _STEP_S = 1e-4  # of forward differences
 _MAX_TIME_RATIO = 2.5  # with a larger ratio gravity is missing
 
 
-class Delay(Fault):
+class EffortDelay(Fault):
     """A delay of efforts; its value is the time by which they lag the positions [s]."""
 
     kind, of_each_joint, is_asked = 'delay', True, True
@@ -28,7 +28,7 @@ class Delay(Fault):
         return [at.only_joints(-at.rate, self.joints)]
 
 
-class Lag(Fault):
+class VelocityLag(Fault):
     """A lag of velocities; its value is the time by which they lag the positions [s]."""
 
     kind, is_in_states = 'lag', True
