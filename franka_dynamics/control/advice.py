@@ -22,15 +22,15 @@ from ..typing import Array
 # the second one if it exceeds g(q) itself. Wide: the observer lags behind a falling arm.
 MIN_GRAVITY_RATIO, MIN_TWICE_GRAVITY_RATIO = 0.3, 1.4
 
-ADDED_TWICE = (
+G_ADDED_TWICE = (
     'gravity or a load is added twice: what the receiver compensates, or the load in Desk (a load '
     'that is not there counts, too)'
 )
-NOBODY_ADDS = (
+NOBODY_ADDS_G = (
     'nobody adds the gravity torque g(q), which target {target} expects of its receiver: its '
     'motors are dead or braked, or it is of another target'
 )
-RECEIVER_ADDS = (
+RECEIVER_ADDS_G = (
     'the receiver adds the gravity torque g(q) itself, which target {target} takes for missing, '
     'or still applies an earlier torque, or its own feedback or brakes carry the arm'
 )
@@ -88,15 +88,15 @@ class CauseRow(NamedTuple):
 
 ANY = None
 COMMAND, MOTION, ESTIMATE = ExcessKind
-_ROWS = (
-    (COMMAND, '+', ANY, ANY, True, (ADDED_TWICE, OTHER_SENDER)),
-    (COMMAND, '-', True, ANY, True, (TORQUE_LOST, NOBODY_ADDS, WRONG_ORDER)),
-    (COMMAND, '-', False, ANY, True, (DEAD_MOTOR, NOBODY_ADDS)),
-    (COMMAND, '+', ANY, ANY, False, (RECEIVER_ADDS, OTHER_SENDER)),
+_CAUSE_ROWS = (
+    (COMMAND, '+', ANY, ANY, True, (G_ADDED_TWICE, OTHER_SENDER)),
+    (COMMAND, '-', True, ANY, True, (TORQUE_LOST, NOBODY_ADDS_G, WRONG_ORDER)),
+    (COMMAND, '-', False, ANY, True, (DEAD_MOTOR, NOBODY_ADDS_G)),
+    (COMMAND, '+', ANY, ANY, False, (RECEIVER_ADDS_G, OTHER_SENDER)),
     (COMMAND, '-', True, ANY, False, (TORQUE_LOST, NO_GRAVITY_IN_EFFORT, WRONG_ORDER)),
     (COMMAND, '-', False, ANY, False, (DEAD_MOTOR, NO_GRAVITY_IN_EFFORT)),
-    (COMMAND, '', True, ANY, True, (ADDED_TWICE, TORQUE_LOST, OTHER_SENDER, WRONG_ORDER)),
-    (COMMAND, '', True, ANY, False, (RECEIVER_ADDS, TORQUE_LOST, OTHER_SENDER, WRONG_ORDER)),
+    (COMMAND, '', True, ANY, True, (G_ADDED_TWICE, TORQUE_LOST, OTHER_SENDER, WRONG_ORDER)),
+    (COMMAND, '', True, ANY, False, (RECEIVER_ADDS_G, TORQUE_LOST, OTHER_SENDER, WRONG_ORDER)),
     (COMMAND, '', False, ANY, ANY, (DEAD_MOTOR, OTHER_SENDER, WRONG_ORDER)),
     (MOTION, '--', ANY, ANY, ANY, (REVERSED_EFFORT, WRONG_GRAVITY)),
     (MOTION, '-', ANY, ANY, ANY, (NO_GRAVITY_IN_EFFORT, ABSENT_LOAD, WRONG_GRAVITY)),
@@ -104,16 +104,16 @@ _ROWS = (
     (MOTION, '+', ANY, ANY, ANY, (UNDECLARED_LOAD, CONTACT, WRONG_UNITS)),
     (MOTION, '', True, False, ANY, (WRONG_ORDER, WRONG_TARGET, CONTACT, WRONG_UNITS)),
     (MOTION, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, WRONG_UNITS, WRONG_ORDER)),
-    (ESTIMATE, '--', ANY, ANY, True, (WRONG_GRAVITY, ADDED_TWICE)),
-    (ESTIMATE, '--', ANY, ANY, False, (WRONG_GRAVITY, RECEIVER_ADDS)),
-    (ESTIMATE, '-', ANY, ANY, True, (ADDED_TWICE, ABSENT_LOAD, WRONG_GRAVITY)),
-    (ESTIMATE, '-', ANY, ANY, False, (RECEIVER_ADDS, ABSENT_LOAD, WRONG_GRAVITY)),
-    (ESTIMATE, '+', True, ANY, True, (NOBODY_ADDS, UNDECLARED_LOAD)),
-    (ESTIMATE, '+', False, ANY, True, (UNDECLARED_LOAD, NOBODY_ADDS)),
+    (ESTIMATE, '--', ANY, ANY, True, (WRONG_GRAVITY, G_ADDED_TWICE)),
+    (ESTIMATE, '--', ANY, ANY, False, (WRONG_GRAVITY, RECEIVER_ADDS_G)),
+    (ESTIMATE, '-', ANY, ANY, True, (G_ADDED_TWICE, ABSENT_LOAD, WRONG_GRAVITY)),
+    (ESTIMATE, '-', ANY, ANY, False, (RECEIVER_ADDS_G, ABSENT_LOAD, WRONG_GRAVITY)),
+    (ESTIMATE, '+', True, ANY, True, (NOBODY_ADDS_G, UNDECLARED_LOAD)),
+    (ESTIMATE, '+', False, ANY, True, (UNDECLARED_LOAD, NOBODY_ADDS_G)),
     (ESTIMATE, '+', ANY, ANY, False, (UNDECLARED_LOAD, TORQUE_LOST, WRONG_ORDER)),
     (ESTIMATE, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, DEAD_MOTOR, OTHER_SENDER, WRONG_ORDER)),
 )
-CAUSES = tuple(map(CauseRow._make, _ROWS))
+CAUSES = tuple(map(CauseRow._make, _CAUSE_ROWS))
 
 
 class TorqueExcess(NamedTuple):
@@ -141,7 +141,7 @@ class TorqueExcess(NamedTuple):
 
     @property
     def gravity_sign(self) -> str:
-        """'+' along g(q) at each joint that bears weight, '-' against it, twice if much, or ''."""
+        """Sign along g(q): '+', '-' if against it, doubled if larger than g(q), '' if mixed."""
         heavy = np.abs(self.gravity) > self.bound
         ratios = self.torque[heavy] / self.gravity[heavy]
         if not heavy.any() or (np.abs(self.torque)[heavy] <= self.bound[heavy]).all():

@@ -143,7 +143,7 @@ class ControlLaw:
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
         """
-        Return `feedforward` at a trajectory's k points, (k, n) [N m], clipped to the limits.
+        Return the feedforward torque at a trajectory's k points, (k, n) [N m], within limits.
 
         Maxwell-slip friction depends on the displacement, so it is computed for the whole motion
         at once.

@@ -24,16 +24,17 @@ from ..errors import JointVectorError, SettingsError
 from ..motion.request import MAX_PLAUSIBLE_POSITION_RAD
 from ..typing import Array
 
-# A position may be POSITION_TOLERANCE_RAD beyond its limit, a speed MAX_POSSIBLE_SPEED_RATIO times
-# its limit, a step of position MAX_DRIFT_RAD more than that speed allows. Position and integrated
-# velocity may differ by MAX_DRIFT_RAD and what a velocity MAX_VELOCITY_DELAY_S late explains; this
-# drift decays with DRIFT_TIME_CONSTANT_S, and is at most MAX_STILL_DRIFT_RAD where all velocities
-# are zero. On real FERs it was at most 7 mrad at 1 kHz, 33 mrad at 30 Hz.
+# A position may be POSITION_TOLERANCE_RAD beyond its limit, a speed MAX_POSSIBLE_SPEED_RATIO
+# times its limit, a step of position MAX_POSITION_DRIFT_RAD more than that speed allows.
+# Position and integrated velocity may differ by MAX_POSITION_DRIFT_RAD and what a velocity
+# MAX_VELOCITY_DELAY_S late explains; this drift decays with DRIFT_TIME_CONSTANT_S, and is at
+# most MAX_STILL_POSITION_DRIFT_RAD where all velocities are zero. On real FERs it was at most 7
+# mrad at 1 kHz, 33 mrad at 30 Hz.
 POSITION_TOLERANCE_RAD = 0.2
 MAX_POSSIBLE_SPEED_RATIO = 2.0
 MIN_CONFIRMED_SPEED_RATIO = 0.5  # of a speed beyond that, by positions: then it is a fast arm's
-MAX_DRIFT_RAD = 0.02
-MAX_STILL_DRIFT_RAD = 0.25 * MAX_DRIFT_RAD
+MAX_POSITION_DRIFT_RAD = 0.02
+MAX_STILL_POSITION_DRIFT_RAD = 0.25 * MAX_POSITION_DRIFT_RAD
 MAX_VELOCITY_DELAY_S = 5.0 * MAX_STEP_S
 DRIFT_TIME_CONSTANT_S = 0.2
 MAX_POSSIBLE_EFFORT_RATIO = 3.0  # a measured effort beyond this many torque limits is not in N m
@@ -386,11 +387,11 @@ class StateCheck:
             leap = self._before_leap = None
         before = leap or (stamp - self.elapsed, self.q, self.dq)
         gap, moved = stamp - before[0], q - before[1]
-        far = np.abs(moved) > self._fastest * gap + MAX_DRIFT_RAD
+        far = np.abs(moved) > self._fastest * gap + MAX_POSITION_DRIFT_RAD
         keep = max(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
         self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + before[2])
-        most = MAX_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
-        wrong = far | (np.abs(drift) > (most if dq.any() else MAX_STILL_DRIFT_RAD))
+        most = MAX_POSITION_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
+        wrong = far | (np.abs(drift) > (most if dq.any() else MAX_STILL_POSITION_DRIFT_RAD))
         if not wrong.any():
             self.leapt &= leap is None
             self._before_leap = None

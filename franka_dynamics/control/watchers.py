@@ -201,5 +201,5 @@ class RepeatedPositions:
         return self.repeats and bool(self.still_s.all() and self._moved.any())
 
     def extrapolated_state(self, q: Array) -> tuple[Array, Array]:
-        """Return positions and velocities, (n,) each, as joints moved before, at measured q."""
+        """Return q and dq, (n,) each, as if frozen joints had kept the velocity from before."""
         return q + self.still_s * self._dq, self._dq

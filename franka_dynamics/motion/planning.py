@@ -165,7 +165,7 @@ class MotionPlanner:
             return spline_through_points(
                 arm, present, begin, times[kept], points.positions[kept], streamed
             )
-        motion = Trajectory(times, points.states(), zero)
+        motion = Trajectory(times, points.point_states(), zero)
         if streamed:
             # Unless it is replaced while the next one may still come, it is braked to rest; at
             # once, if the limits demand it.

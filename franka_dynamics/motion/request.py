@@ -17,10 +17,10 @@ from ..typing import Array
 # Transport delays a request by less than MAX_LATENESS_S [s]; a request whose start lies further
 # before the latest joint state is refused.
 MAX_LATENESS_S = 0.1
-# A trajectory that starts more than MAX_LEAD_S [s] after the latest joint state is refused,
+# A trajectory that starts more than MAX_START_LEAD_S [s] after the latest joint state is refused,
 # because its stamp comes from another clock. A set-point's bound is MAX_LATENESS_S: MoveIt Servo's
 # are due 10 to 34 ms after they are sent.
-MAX_LEAD_S = 600.0
+MAX_START_LEAD_S = 600.0
 # A stream ends if no point came for this time [s]: five periods of a slow one, of 10 Hz. A
 # trajectory with a start and velocities that is no longer continues a stream.
 STREAM_TIMEOUT_S = 0.5
@@ -85,8 +85,8 @@ class TrajectoryRequest:
         """The stamp of the last point [s], of a request with a start."""
         return (self.start or 0.0) + float(self.times[-1])
 
-    def states(self) -> Array:
-        """Return the points' positions, velocities and (also missing) accelerations, (k, 3, n)."""
+    def point_states(self) -> Array:
+        """Return positions, velocities and accelerations (computed if missing), (k, 3, n)."""
         dq: Any = self.velocities
         ddq = self.accelerations
         if ddq is None:
@@ -124,7 +124,7 @@ class TrajectoryRequest:
 def require_on_time(start: float | None, stamp: float, is_setpoint: bool) -> None:
     """Raise ReferenceRefusedError unless a start [s] is near enough to a joint state's stamp."""
     lateness = 0.0 if start is None else stamp - start
-    if not -(MAX_LATENESS_S if is_setpoint else MAX_LEAD_S) <= lateness <= MAX_LATENESS_S:
+    if not -(MAX_LATENESS_S if is_setpoint else MAX_START_LEAD_S) <= lateness <= MAX_LATENESS_S:
         kind = LateReferenceError if lateness > 0.0 else ReferenceRefusedError
         raise kind(
             f'The reference starts {abs(lateness):.3g} s '
