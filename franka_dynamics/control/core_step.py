@@ -371,8 +371,9 @@ class CoreStep(StateMachine):
     @property
     def _held_disturbance(self) -> Array:
         """The disturbance torque under which an arm that is to be held rested, (n,) [N m]."""
-        # Without it, an arm that was held with an undeclared load falls once its states cease.
-        held = self.ending.reaction is Reaction.HOLD and self.brake.at_rest
+        # Without it, an arm that was held with an undeclared load falls once its states cease. One
+        # that moves is pushed, and would go on.
+        held = self.ending.reaction is Reaction.HOLD and self.brake.is_still
         carries = held and not self.acting.adds_gravity
         return self.brake.disturbance if carries else np.zeros_like(self.brake.disturbance)
 

@@ -178,15 +178,16 @@ class BrakingController:
             turning = np.abs(self._held_back) / MAX_TORQUE_RATE_NM_S
             self._turned_s = np.maximum(MAX_DISTURBANCE_TIME_S, turning)
 
+    @property
+    def is_still(self) -> bool:
+        """Whether the arm was at rest in the last MIN_GOOD_STATE_COUNT states."""
+        return self._rest_count >= MIN_GOOD_STATE_COUNT
+
     def _watch_speeds(self, speed: Array, elapsed: float) -> None:
         """Update `at_rest` and `driven` by the speeds of the joints, (n,) [rad/s]."""
         self._time += elapsed
         self._rest_count = self._rest_count + 1 if speed.max() < MAX_STOPPED_SPEED_RAD_S else 0
-        self.at_rest = (
-            self.at_rest
-            or self._rest_count >= MIN_GOOD_STATE_COUNT
-            or self._time > MAX_BRAKING_TIME_S
-        )
+        self.at_rest = self.at_rest or self.is_still or self._time > MAX_BRAKING_TIME_S
         turning = True if self._turned_s is None else self._time < self._turned_s
         self._speed = np.where(turning, np.maximum(self._speed, speed), self._speed)
         faster = speed - self._speed

@@ -18,6 +18,7 @@ from franka_dynamics.control.feedforward import State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.wiring import torques_mixed_up
 from franka_dynamics.errors import UrdfWarning
+from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
 from .closed_loop import core, FER, HOME, Loop, MOVING, MUJOCO, payload, Script, STILL
@@ -78,6 +79,21 @@ def test_a_held_arm_stays_with_a_load_that_nobody_declared_while_no_states_come(
     assert np.abs(loop.arm.position - held).max() < 0.02
     loop.run(0.6)  # it is held again
     assert loop.controller.state is State.HOLDING and loop.fastest < 0.1
+
+
+def test_a_held_arm_that_is_pushed_away_is_not_driven_on_while_no_states_come():
+    push = Push((0.0, 40.0, 0.0), 1.3, 0.55)
+    loop = Loop(MUJOCO, friction=True, armature=True, push=push).run(0.3)
+    loop.controller.stop('test', Stop.HOLD)
+    loop.until(State.HOLDING, 0.9)
+    loop.run(1.6 - loop.arm.time)
+    assert loop.controller.state is State.HOLDING and loop.speed > 0.5
+    for _ in range(300):
+        torque = loop.controller.tick(loop.arm.time)
+        loop.arm.step(torque, is_new=loop.controller.sends)
+    controller = loop.controller
+    seen = controller.unseen.probable_state(np.inf)[0]
+    np.testing.assert_allclose(torque, fd.NewtonEulerModel(FER).gravity(seen), rtol=0.0, atol=0.05)
 
 
 def test_an_arm_whose_last_link_has_no_mass_is_stopped_while_no_states_come():
