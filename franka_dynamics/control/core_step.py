@@ -17,19 +17,16 @@ before them; what they find changes the next torque. `core_state.py` says what i
 each state. Particular cases, and what decides them:
 
 - A loop's first state gets the resting torque: zero if the target adds gravity or a measured
-  torque contradicts the settings, else g(q). The law begins after 20 usable states in a row
-  (`_begin_torques_if_allowed`).
+  torque contradicts the settings, else g(q). The law begins after 20 usable states in a row.
 - The first state after a gap is not answered by the law. An arm that moves gets the torque that
   stops it from that position and velocity; after the next usable state it gets the resting torque.
-  The law begins again after 20 usable states, at the torque sent last, if the arm then agrees with
-  the settings.
+  After 20 usable states the law begins again, at the torque sent last, if the arm agrees with it.
 - An arm that moved when its states ceased is brought to rest by its model (`_stopping_torque`);
   then it gets the resting torque of where that ended. A node's last torque goes on acting.
 - A measured torque that departs from the one sent, at one joint or several, makes the core brake
   and hold the arm once it is beyond its bound for 20 ms (an arm at rest from 1 s after the first
   torque on). If torques sent to other joints, earlier or reversed explain it, the arm is let go at
-  once, and the resting torque follows (`wiring.py`): torques that are exchanged on their way, and
-  measured torques that are, look alike.
+  once, and the resting torque follows (`wiring.py`). Exchanged measured torques look the same.
 - Settings that change while the arm is held act on the brake's model at once, without a step of
   its torque; kp and kd of the brake stay until `start`, from which the torque ramps to the law's,
   or until the arm is braked again, as after lost states.
@@ -141,8 +138,7 @@ class CoreStep(StateMachine):
         with self._lock:
             timeout = self.states.silence_timeout(from_stamps=silence is not None)
             silence = now - self.states.arrival if silence is None else silence
-            # NaN, and a clock that was set back, count as silence, too.
-            if self.state in ACTIVE_STATES and not abs(silence) <= timeout:
+            if self.state in ACTIVE_STATES and not abs(silence) <= timeout:  # or NaN, or set back
                 why = ReasonCode.SILENCE(silence=1e3 * abs(silence))
                 return self._reject_state(Cause.STATES_LOST.ending(why), now)
             return self._torque_without_state(now, silence)
