@@ -78,6 +78,7 @@ __version__ = '0.2.0'
 
 
 def __getattr__(name: str) -> object:
+    """Return an exported name, imported from its module at first use."""
     from importlib import import_module
     from inspect import isfunction
 

@@ -85,22 +85,23 @@ class BatchModel(GeneratedModel):
         super().__init__(description, gravity)
         self.threads = available_threads() if threads is None else threads
         self._kernels: dict[tuple[Any, ...], Any] = {}
+        self.jax_functions: dict[Key, Any] = {}  # differentiable functions, made by jax_arrays
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes to pickle: all but the kernels, which cannot be pickled."""
-        return {**self.__dict__, '_kernels': {}}
+        """Return the attributes to pickle: all but compiled code, which cannot be pickled."""
+        return {**self.__dict__, '_kernels': {}, 'jax_functions': {}}
 
     def library(self, *given: Any) -> ArrayLibrary:
-        """Return the module of this package for the library of some arguments."""
+        """Return the module of this package for the array library that the arguments belong to."""
         return library_of(given)
 
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
         """Return a quantity at states (..., n); `options` as in `GeneratedModel.evaluate`."""
         key, n = self._key_of(quantity, given, options), self.description.n
-        if are_kernel_inputs(given, n, *numpy_arrays.KERNEL_TYPES):
+        if are_kernel_inputs(given, n, numpy_arrays.KERNEL_TYPES):
             return self.kernel(key, given[0].dtype)(given, self.threads)
         library = library_of(given)
-        if are_kernel_inputs(given, n, *library.KERNEL_TYPES):
+        if are_kernel_inputs(given, n, library.KERNEL_TYPES):
             return library.evaluate(self, key, given, given[0].shape[:-1])
         return library.evaluate(self, key, *self._read_states(key.quantity, given, library.read))
 
@@ -113,7 +114,7 @@ class BatchModel(GeneratedModel):
         return kernel
 
     def shape(self, key: Key) -> tuple[int, ...]:
-        """Return the shape of a quantity at one state."""
+        """Return the shape of a quantity's result at one state."""
         n = self.description.n
         return output_shape(key.quantity, n, key.columns, derivatives=key.derivatives)
 
@@ -126,6 +127,6 @@ def _shared_kernel(
     dtype: Any,
     device: int | None,
 ) -> Kernel | DeviceKernel:
-    """Return the kernel of a quantity, the same for models of the same arm."""
+    """Return the kernel of a quantity, shared by all models of the same arm and gravity."""
     equations = key.equations(description, gravity)
     return Kernel(equations, dtype) if device is None else DeviceKernel(equations, dtype, device)

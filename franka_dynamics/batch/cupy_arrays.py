@@ -25,7 +25,7 @@ except ImportError as error:
     ) from error
 
 xp = cupy
-KERNEL_TYPES = None, ()  # all arguments are read
+KERNEL_TYPES = None  # all arguments are read
 
 
 def read(values: Any) -> Any:

@@ -40,7 +40,7 @@ class Key(NamedTuple):
     def equations(
         self, description: ArmDescription | BodyTree, gravity: tuple[float, ...]
     ) -> Equations:
-        """Return the equations of an arm or a tree."""
+        """Return the generated equations of the quantity for an arm or a tree of bodies."""
         return customised_equations(description, gravity=gravity, **self._asdict())
 
 
@@ -91,7 +91,7 @@ class GeneratedModel(ABC):
 
     def _key_of(self, quantity: Quantity, given: Sequence[Any], options: dict[str, Any]) -> Key:
         """
-        Return the key of a quantity.
+        Return the `Key` of a quantity with its options, for which `given` arrays were passed.
 
         Raises SettingsError if there is no such quantity, and JointVectorError for another number
         of arrays than it takes.
@@ -110,7 +110,7 @@ class GeneratedModel(ABC):
         return frame
 
     def _read_arrays(self, named: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
-        """Return arguments as arrays of real numbers; the error for another names it."""
+        """Return arguments as arrays of real numbers, by name; JointVectorError for others."""
         found = {}
         for name, values in named.items():
             if isinstance(values, np.ma.MaskedArray):

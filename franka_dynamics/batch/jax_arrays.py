@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batches of JAX's arrays, also under jit, vmap and grad, on CPUs and NVIDIA GPUs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import functools
 import math
 from typing import Any
@@ -19,7 +19,7 @@ with require_extra('JAX arrays need JAX 0.6.1 or newer', 'jax'):
 
 _DLPACK_CPU = 1  # a CPU, of DLPack
 xp = jnp
-KERNEL_TYPES = None, ()  # all arguments are read
+KERNEL_TYPES = None  # all arguments are read
 
 
 def read(values: Any) -> Any:
@@ -39,9 +39,10 @@ def evaluate(model: Any, key: Any, arrays: Sequence[Any], lead: tuple[int, ...])
     )
 
 
-@functools.lru_cache(maxsize=64)
-def _differentiable_function(model: Any, key: Any) -> Callable[..., Any]:
+def _differentiable_function(model: Any, key: Any) -> Any:
     """Return a quantity of arrays (..., n) as a function that JAX can differentiate once."""
+    if key in model.jax_functions:
+        return model.jax_functions[key]
 
     @jax.custom_jvp
     def function(*arrays: Any) -> Any:
@@ -58,6 +59,7 @@ def _differentiable_function(model: Any, key: Any) -> Callable[..., Any]:
         change = jnp.concatenate(tangents, axis=-1)
         return function(*primals), jnp.einsum(f'...{letters}k,...k->...{letters}', found, change)
 
+    model.jax_functions[key] = function
     return function
 
 

@@ -254,7 +254,7 @@ class DeviceKernel:
         self, stream: int, states: int, places: Sequence[tuple[int, int]], out: int
     ) -> None:
         """
-        Start the computation on a stream.
+        Start the computation of the quantity at N states on a CUDA stream.
 
         Parameters
         ----------

@@ -12,16 +12,19 @@ from ..errors import JointVectorError
 
 _DLPACK_CUDA_DEVICE_TYPES = (2, 13)  # of DLPack: device and managed memory
 
+KernelTypes = tuple[Any, Container[Any]] | None
+
 
 class ArrayLibrary(Protocol):
     """
     What the modules numpy_arrays, torch_arrays, jax_arrays and cupy_arrays of this package define.
 
-    `xp` is the array library's own module.
+    `xp` is the array library's own module, KERNEL_TYPES the type and the precisions of arrays that
+    kernels read as they are, or None if all have to be converted by `read`.
     """
 
     xp: Any
-    KERNEL_TYPES: tuple[Any, Any]
+    KERNEL_TYPES: KernelTypes
 
     def read(self, values: Any) -> Any:
         """Return an argument as an array; TypeError or ValueError if it is none."""
@@ -40,7 +43,7 @@ def library_of(given: Sequence[Any]) -> ArrayLibrary:
 
 
 def _library_module(name: str) -> Any:
-    """Return the module of this package for an array library."""
+    """Import and return the module of this package for an array library: torch, jax or cupy."""
     return import_module(f'.{name}_arrays', __package__)
 
 
@@ -51,9 +54,11 @@ def is_on_gpu(values: object) -> bool:
     return on_gpu or hasattr(values, '__cuda_array_interface__')
 
 
-def are_kernel_inputs(given: Sequence[Any], n: int, kind: Any, precisions: Container[Any]) -> bool:
-    """Return whether all are arrays (N, n) of a kind, and of one of some precisions."""
-    first = given[0]
+def are_kernel_inputs(given: Sequence[Any], n: int, kernel_types: KernelTypes) -> bool:
+    """Return whether all arguments are arrays (N, n) of one precision that kernels can read."""
+    if kernel_types is None:
+        return False
+    first, (kind, precisions) = given[0], kernel_types
     if type(first) is not kind or first.dtype not in precisions:
         return False
     shape, dtype = first.shape, first.dtype

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..typing import Array
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 xp = np
-KERNEL_TYPES: tuple[Any, Any] = np.ndarray, (_FLOAT64, _FLOAT32)
+KERNEL_TYPES: tuple[Any, Container[Any]] | None = np.ndarray, (_FLOAT64, _FLOAT32)
 
 
 def read(values: Any) -> np.ndarray:

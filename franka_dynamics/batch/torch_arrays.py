@@ -78,7 +78,7 @@ def _gpu_number(device: Any) -> int | None:
 
 def _compute(model: Any, key: Any, tensors: Sequence[Any]) -> Any:
     """Return a quantity at tensors (..., n) of one shape."""
-    if are_kernel_inputs(tensors, n := model.description.n, *KERNEL_TYPES):
+    if are_kernel_inputs(tensors, n := model.description.n, KERNEL_TYPES):
         return _compute_rows(model, key, tensors)
     dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
     kind = dtype if dtype in _PRECISIONS else torch.float64
@@ -115,7 +115,7 @@ class _QuantityFunction(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Keep what the derivatives need in the node's context."""
+        """Store the inputs and the result's shape in the node's context, for derivatives."""
         ctx.model, ctx.key, *tensors = inputs
         ctx.shape = output.shape[tensors[0].ndim - 1 :]  # at one state
         ctx.save_for_backward(*tensors)

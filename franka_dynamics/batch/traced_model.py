@@ -58,7 +58,7 @@ class TracedModel(GeneratedModel):
         self._functions: dict[Key, tuple[Callable[..., None], tuple[int, ...]]] = {}
 
     def library(self, *given: Any) -> Any:
-        """Return the model itself, which knows one library."""
+        """Return the model itself, which has `xp` and `read` of its own array library."""
         return self
 
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:

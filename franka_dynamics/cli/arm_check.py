@@ -153,7 +153,7 @@ def _check_arm(arm: ArmChoice, options: Options) -> CheckResult:
 
 def _add_doubts(answer: CheckResult, document: UrdfDocument, source: str) -> set[str]:
     """
-    Add to an answer what is doubtful about the numbers of a file, by its meshes if they are read.
+    Add implausible masses, tensors and limits of a file, also by its meshes, to a check's result.
 
     Those that no body can have are the answer's, the others are a table. Returns the sentences of
     doubts that need no mesh, which notes have, too.

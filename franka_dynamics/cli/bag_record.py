@@ -93,7 +93,7 @@ def record_and_check(
 
 
 def _report_motion(playing: Future[object], motion: str | None) -> BaseException | None:
-    """Print how a motion ended, or return why it was not played to its end."""
+    """Print how a motion ended; return the error if it was not played to its end."""
     failure = playing.exception()
     if failure is None:
         say(f'{motion}: {playing.result()}')

@@ -70,9 +70,9 @@ def _write_plots(
 
 
 def _print_verdict_and_errors(
-    result: ReplayEvaluation, fit: IdentificationOptions, everything: bool
+    result: ReplayEvaluation, fit: IdentificationOptions, all_fits: bool
 ) -> None:
-    """Print the verdict and the torque errors of the best models, or of all if `everything`."""
+    """Print the verdict and the torque errors of the best models, or of all if `all_fits`."""
     fits, recording, verdict = result.fits, result.recording, result.verdict
     conclusion = 'Too little motion to be judged.' if verdict is None else headline(verdict)
     say(f'{conclusion} {report.best_sentence(fits[0], result.others)}'.strip(), style='bold')
@@ -82,7 +82,7 @@ def _print_verdict_and_errors(
         say_each(undetermined_lines(verdict, names))
     named = (fits[0], *result.others)
     ordered = (*named, *(one for one in fits if one not in named))
-    shown = fits if everything else ordered[:_MAX_SHOWN_FITS]
+    shown = fits if all_fits else ordered[:_MAX_SHOWN_FITS]
     arms = [one.arm for one in shown]
     doubts = (f'{arm.inertial_set}: {one}' for arm in arms for one in arm.inconsistencies())
     say_each(dict.fromkeys(doubts), 'warning')

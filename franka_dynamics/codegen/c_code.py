@@ -29,7 +29,7 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
     # Without (void) compilers warn of unused arguments, such as q in the gravity of an arm of
     # prismatic joints.
     body = [f'  (void) {array};' for array, elements in program.inputs.items() if not elements]
-    body += program.body('  const double ', 'parameters->p', ';')
+    body += program.body_lines('  const double ', 'parameters->p', ';')
     body += [f'  {line};' for line in program.result_lines(equations.output, '][')]
     if not equations.parameters:
         return _c_function(f'{qualifiers} void {name}', [*arguments, output], body)
@@ -121,7 +121,7 @@ def comment_block(lines: Sequence[str]) -> str:
 
 
 def guarded_header(head: Sequence[str], name: str, lines: Sequence[str]) -> str:
-    """Return a header of C with a comment as its head, that may be included twice."""
+    """Return the text of a C header: a comment, then the lines within an include guard."""
     guard = name.upper()
     return '\n'.join(
         [comment_block(head), f'#ifndef {guard}', f'#define {guard}', '', *lines, '#endif', '']

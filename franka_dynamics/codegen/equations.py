@@ -191,7 +191,7 @@ def customised_equations(
 
 
 def _require_supported_options(quantity: Quantity, at_run_time: bool, wrench: bool) -> None:
-    """Raise SettingsError for what a quantity cannot have."""
+    """Raise SettingsError for run-time parameters or a wrench that the quantity cannot have."""
     if quantity is Quantity.REGRESSOR and at_run_time:
         raise SettingsError(
             'A regressor has no inertial parameters to set at run time; leave them baked in.'

@@ -20,7 +20,7 @@ Number = Union['Expression', float, int]
 
 
 class Kind:
-    """What a node is: a constant, an input or an operation; the last as text writes it."""
+    """Kinds of nodes: constants, inputs, and operations by their operator or function."""
 
     CONSTANT, PARAMETER, VARIABLE = 'constant', 'parameter', 'variable'
     ADD, SUBTRACT, MULTIPLY = '+', '-', '*'
@@ -49,20 +49,25 @@ class Expression:
     node: Node
 
     def __add__(self, other: Number) -> Expression:
+        """Return the sum as an expression of the same graph."""
         return self.graph.add(self, self.graph.lift(other))
 
     __radd__ = __add__
 
     def __neg__(self) -> Expression:
+        """Return the negative, which costs no operation."""
         return self if self.is_zero else Expression(self.graph, -self.sign, self.node)
 
     def __sub__(self, other: Number) -> Expression:
+        """Return the difference as an expression of the same graph."""
         return self + -self.graph.lift(other)
 
     def __rsub__(self, other: Number) -> Expression:
+        """Return a number minus the expression."""
         return -self + other
 
     def __mul__(self, other: Number) -> Expression:
+        """Return the product as an expression of the same graph."""
         return self.graph.product(self, self.graph.lift(other))
 
     __rmul__ = __mul__

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""What every generated file says: of which arm, in which names, and how many operations."""
+"""The comments of generated files: arm, parameters, meaning of names, numbers of operations."""
 
 from collections.abc import Sequence
 import re
@@ -16,7 +16,7 @@ from ..errors import OutputError
 
 
 class OperationCount(NamedTuple):
-    """Numbers of multiplications and of additions, among which are subtractions and negations."""
+    """Numbers of multiplications and additions; subtractions and negations count as additions."""
 
     multiplications: int
     additions: int
@@ -72,7 +72,7 @@ def file_heading(listed: Sequence[Equations]) -> list[str]:
 
 
 def _equations_with_most_parameters(listed: Sequence[Equations]) -> Equations:
-    """Return those of some equations that have most parameters; OutputError if they differ."""
+    """Return equations that depend on most parameters; OutputError if arms or inertias differ."""
     with_mass = [each for each in listed if 'mass' in PARAMETER_KINDS[each.quantity]]
     with_gravity = [each for each in with_mass if 'gravity' in PARAMETER_KINDS[each.quantity]]
     baked = [each for each in with_mass if not each.parameters]
@@ -95,7 +95,7 @@ def _equations_with_most_parameters(listed: Sequence[Equations]) -> Equations:
 
 
 def _parameter_sentences(equations: Equations) -> str:
-    """Return sentences on where the inertial parameters and gravity are."""
+    """Return sentences that say which inertial parameters and gravity the code has or reads."""
     if equations.parameters:
         return (
             'Inertial parameters and gravity are set at run time, by the functions '

@@ -46,7 +46,7 @@ class Program:
     preparation: tuple[str, ...]
     prepared: tuple[str, ...]
 
-    def body(self, opening: str, prepared: str, end: str) -> list[str]:
+    def body_lines(self, opening: str, prepared: str, end: str) -> list[str]:
         """Return the lines that read inputs and prepared values, then the statements' lines."""
         read = [
             f'{array}{i} = {array}[{i - 1}]'
@@ -97,7 +97,7 @@ def write_program(graph: Graph, outputs: Sequence[Output], arrays: Sequence[str]
 
 
 class _StatementWriter:
-    """Writes nodes as text; `held` are the names of variables, by the node's number."""
+    """A writer of a graph's nodes as text; `held` has variable names by node number."""
 
     def __init__(self, graph: Graph, outputs: Sequence[Output]) -> None:
         self.graph = graph
@@ -128,7 +128,7 @@ class _StatementWriter:
         return self.graph.name_of(node) is not None and node.number not in self.results
 
     def statement(self, node: Node) -> str:
-        """Return a node's assignment, and hold the name of its variable."""
+        """Return the assignment of a node's value to a variable, and record its name."""
         if node.kind in (Kind.SIN, Kind.COS):
             angle = self._node_text(node.operands[0])
             target, text = f'{node.kind[0]}_{_angle_name(angle)}', f'{node.kind}({angle})'

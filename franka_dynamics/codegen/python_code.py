@@ -18,7 +18,7 @@ def python_function(equations: Equations, docstring: str = '') -> str:
     and the first one's name, takes the array X of the parameters in their order and fills `p`.
     """
     program = equations.program
-    body = program.body('    ', 'p', '')
+    body = program.body_lines('    ', 'p', '')
     body += [f'    {line}' for line in program.result_lines(equations.output, ', ')]
     arguments = [*equations.arrays, *(['p'] if equations.parameters else []), equations.output]
     text = _python_function(equations.name, arguments, docstring, body)

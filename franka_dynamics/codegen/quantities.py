@@ -27,7 +27,7 @@ TWIST_SIZE = 6  # numbers of a twist or a wrench
 @dataclass(frozen=True)
 class Problem:
     """
-    A chain, and its inputs as variables of a graph, of which a quantity's elements are made.
+    A chain, and the graph and options with which a quantity's elements are written.
 
     `chains` differ in their tips, of which only FRAMES has several. `classical` keeps the
     parameters of the description, which are else regrouped to base parameters. With `wrench` the
@@ -64,7 +64,7 @@ class Problem:
         return tuple(self.graph.variable(f'{array}{i + 1}') for i in range(size or self.chain.n))
 
     def torques(self, *moving: str, weightless: bool = False) -> list[Expression]:
-        """Return the torques at the rates of these names, dq and ddq; the others are zero."""
+        """Return each joint's torque; of dq and ddq those not named in `moving` are zero."""
         chain, none = self._regrouped_chain, (self.graph.zero,) * self.chain.n
         dq, ddq = (self.input_elements(one) if one in moving else none for one in ('dq', 'ddq'))
         inputs = Inputs(self.q, dq, ddq, weightless=weightless)
@@ -79,36 +79,36 @@ class Problem:
         return mass_matrix(self.graph, self._regrouped_chain, self.q)
 
     def outputs(self, values: Values | Sequence[Number]) -> list[Output]:
-        """Return the elements of an array as outputs."""
+        """Return each element of an array of expressions as an Output with its index."""
         array: Any = np.asarray(values, dtype=object)
         return [Output((at,), self.graph.lift(array[at])) for at in np.ndindex(array.shape)]
 
 
 def _torque_writer(*moving: str, weightless: bool = False) -> Callable[[Problem], list[Output]]:
-    """Return a function that writes torques at the named rates."""
-    return lambda one: one.outputs(one.torques(*moving, weightless=weightless))
+    """Return a function of a Problem that writes torques; rates not in `moving` are zero."""
+    return lambda problem: problem.outputs(problem.torques(*moving, weightless=weightless))
 
 
-def _mass_matrix(one: Problem) -> list[Output]:
+def _mass_matrix(problem: Problem) -> list[Output]:
     """Return the elements of the mass matrix."""
-    return _symmetric_outputs(one.mass_matrix_elements())
+    return _symmetric_outputs(problem.mass_matrix_elements())
 
 
 def _symmetric_outputs(elements: Mapping[tuple[int, int], Expression]) -> list[Output]:
-    """Return a symmetric matrix of its elements (i, j), i <= j."""
+    """Return the outputs of a symmetric matrix, from its elements (i, j), i <= j."""
     return [
         Output(((i, j),) if i == j else ((i, j), (j, i)), element)
         for (i, j), element in sorted(elements.items())
     ]
 
 
-def _derivatives(one: Problem) -> list[Output]:
+def _derivatives(problem: Problem) -> list[Output]:
     """Return D[0] = dtau/dq, D[1] = dtau/d(dq) and D[2] = dtau/d(ddq) = M, which is symmetric."""
     outputs = []
-    torques, n = one.torques('dq', 'ddq'), one.chain.n
-    variables = [each for array in ('q', 'dq', 'ddq') for each in one.input_elements(array)]
+    torques, n = problem.torques('dq', 'ddq'), problem.chain.n
+    variables = [each for array in ('q', 'dq', 'ddq') for each in problem.input_elements(array)]
     for i, torque in enumerate(torques):
-        for k, slope in enumerate(gradient(one.graph, torque, variables)):
+        for k, slope in enumerate(gradient(problem.graph, torque, variables)):
             kind, j = divmod(k, n)
             if kind < 2:
                 outputs.append(Output(((kind, i, j),), slope))
@@ -117,41 +117,45 @@ def _derivatives(one: Problem) -> list[Output]:
     return outputs
 
 
-def _coriolis_matrix(one: Problem) -> list[Output]:
+def _coriolis_matrix(problem: Problem) -> list[Output]:
     """Return the elements of the Coriolis matrix of Christoffel symbols."""
     # Each element of C dq is a quadratic form of dq, whose symmetric coefficients are the
     # Christoffel symbols of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half
     # its gradient is a row of C.
-    graph, rates = one.graph, one.input_elements('dq')
-    rows = [gradient(graph, value, rates) for value in one.torques('dq', weightless=True)]
-    return one.outputs(0.5 * np.array(rows))
+    graph, rates = problem.graph, problem.input_elements('dq')
+    rows = [gradient(graph, value, rates) for value in problem.torques('dq', weightless=True)]
+    return problem.outputs(0.5 * np.array(rows))
 
 
-def _regressor(one: Problem) -> list[Output]:
+def _regressor(problem: Problem) -> list[Output]:
     """Return the elements of the regressor of the chosen columns."""
     # The torques are linear in the parameters, so their gradients by the parameters are the rows
     # of the regressor.
-    every = [name for link in range(one.chain.n) for name in link_parameter_names(link + 1)]
-    named = every if one.columns is None else [every[column] for column in one.columns]
-    parameters = [one.graph.variable(name) for name in named]
-    rows = [gradient(one.graph, torque, parameters) for torque in one.torques('dq', 'ddq')]
-    return one.outputs(np.array(rows, dtype=object).reshape(len(rows), len(named)))
+    every = [name for link in range(problem.chain.n) for name in link_parameter_names(link + 1)]
+    named = every if problem.columns is None else [every[column] for column in problem.columns]
+    parameters = [problem.graph.variable(name) for name in named]
+    rows = [gradient(problem.graph, torque, parameters) for torque in problem.torques('dq', 'ddq')]
+    return problem.outputs(np.array(rows, dtype=object).reshape(len(rows), len(named)))
 
 
-def _forward_dynamics(one: Problem) -> list[Output]:
+def _forward_dynamics(problem: Problem) -> list[Output]:
     """Return the accelerations M^-1 (tau - C dq - g)."""
-    right = [tau - rest for tau, rest in zip(one.input_elements('tau'), one.torques('dq'))]
-    factors = ldl_factors(one.graph, one.mass_matrix_elements(), one.chain.names, label=True)
-    return one.outputs(solve_ldl(one.graph, *factors, right))
+    right = [tau - rest for tau, rest in zip(problem.input_elements('tau'), problem.torques('dq'))]
+    factors = ldl_factors(
+        problem.graph, problem.mass_matrix_elements(), problem.chain.names, label=True
+    )
+    return problem.outputs(solve_ldl(problem.graph, *factors, right))
 
 
-def _operational_space_inertia(one: Problem) -> list[Output]:
+def _operational_space_inertia(problem: Problem) -> list[Output]:
     """Return the elements of (J M^-1 J^T)^-1 at the tip."""
-    graph = one.graph
-    if len(one.chain.joints_to_tip()) < TWIST_SIZE:
+    graph = problem.graph
+    if len(problem.chain.joints_to_tip()) < TWIST_SIZE:
         raise singular_frame_error()
-    J = kinematics.jacobian(graph, one.chain, one.q, ALIGNED_FRAME)
-    lower, inverse = ldl_factors(graph, one.mass_matrix_elements(), one.chain.names, label=True)
+    J = kinematics.jacobian(graph, problem.chain, problem.q, ALIGNED_FRAME)
+    lower, inverse = ldl_factors(
+        graph, problem.mass_matrix_elements(), problem.chain.names, label=True
+    )
     # With M = L D L^T the mobility J M^-1 J^T is Y D^-1 Y^T, rows of Y = J L^-T.
     Y = [solve_lower(graph, lower, row) for row in J]
     places = [(i, j) for i in range(TWIST_SIZE) for j in range(i, TWIST_SIZE)]
@@ -164,29 +168,33 @@ def _operational_space_inertia(one: Problem) -> list[Output]:
     return _symmetric_outputs({(i, j): columns[j][i] for i, j in places})
 
 
-def _frames(one: Problem) -> list[Output]:
+def _frames(problem: Problem) -> list[Output]:
     """Return the poses of the tips of all chains."""
-    poses = [kinematics.tip_pose(one.graph, chain, one.q) for chain in one.chains]
-    return one.outputs(np.array(poses))
+    poses = [kinematics.tip_pose(problem.graph, chain, problem.q) for chain in problem.chains]
+    return problem.outputs(np.array(poses))
 
 
 def _tip_writer(write: Callable[..., Values], *arrays: str) -> Callable[[Problem], list[Output]]:
     """
-    Return a function that writes a quantity of the tip: the elements of `write`.
+    Return a function of a Problem that writes the elements of `write` at the tip.
 
     `write` is a function of graph, chain and the input `arrays`.
     """
-    return lambda one: one.outputs(write(one.graph, one.chain, *map(one.input_elements, arrays)))
+    return lambda problem: problem.outputs(
+        write(problem.graph, problem.chain, *map(problem.input_elements, arrays))
+    )
 
 
-def _jacobian(one: Problem) -> list[Output]:
+def _jacobian(problem: Problem) -> list[Output]:
     """Return the tip's Jacobian in the reference frame."""
-    return one.outputs(kinematics.jacobian(one.graph, one.chain, one.q, one.reference_frame))
+    return problem.outputs(
+        kinematics.jacobian(problem.graph, problem.chain, problem.q, problem.reference_frame)
+    )
 
 
 class _Definition(NamedTuple):
     """
-    A quantity: names of its input arrays and output, the output's shape, and its elements.
+    A quantity's input arrays, output array, its shape, and the function that writes it.
 
     In the shape n is the number of joints. `depends`: whether on masses, and on gravity.
     """

@@ -22,7 +22,7 @@ _INSTRUCTIONS = {Kind.ADD: 'fadd', Kind.SUBTRACT: 'fsub', Kind.MULTIPLY: 'fmul'}
 
 
 class _SineConstants(NamedTuple):
-    """Constants for sines and cosines, in the order of the comment below."""
+    """Constants of sine and cosine in one precision, in the order of the comment below."""
 
     half_pi: tuple[float, ...]
     large: float
@@ -166,7 +166,7 @@ class _AssemblyWriter:
         return '<' + ', '.join([element] * self.lanes) + '>'
 
     def _emit_nan_mask(self, elements: Mapping[str, Sequence[str]]) -> str:
-        """Return 0 for each state, NaN where an input is not finite or a position too large."""
+        """Append a vector of zeros, NaN for states with invalid inputs, and return its name."""
         largest = np.finfo(np.float32 if self.single else float).max
         scale = self._constant_vector(float(largest / self.constants.limit))
         # A position beyond the limit becomes infinite here, and times 0 NaN.
@@ -180,7 +180,7 @@ class _AssemblyWriter:
         return self._emit_operation('fmul', total, self._constant_vector(0.0))
 
     def _emit_node(self, node: Node, inputs: dict[str, str]) -> str:
-        """Append what computes a node, and return the name of its value."""
+        """Append the statements that compute a node, and return the name of its value."""
         if node.kind == Kind.VARIABLE:
             return inputs[node.name]
         if node.kind == Kind.CONSTANT:
@@ -193,12 +193,12 @@ class _AssemblyWriter:
         if node.kind in (Kind.SIN, Kind.COS):
             angle = node.operands[0].number
             if angle not in self.turns:
-                self.turns[angle] = self._sine_cosine(operands[0])
+                self.turns[angle] = self._emit_sine_cosine(operands[0])
             return self.turns[angle][node.kind == Kind.COS]
         return self._emit_operation(_INSTRUCTIONS[node.kind], *operands)
 
-    def _sine_cosine(self, x: str) -> tuple[str, str]:
-        """Append what computes sine and cosine of a vector of angles; return their names."""
+    def _emit_sine_cosine(self, x: str) -> tuple[str, str]:
+        """Append sine and cosine of a vector of angles, and return their names."""
         half_pi, large, sines, cosines, _ = self.constants
         rounded = self._emit_operation('fmul', x, self._constant_vector(2.0 / math.pi))
         rounded = self._emit_operation('fadd', rounded, self._constant_vector(large))
@@ -208,9 +208,9 @@ class _AssemblyWriter:
             y = self._emit_operation('fsub', y, product)
         square = self._emit_operation('fmul', y, y)
         cubed = self._emit_operation('fmul', square, y)
-        sine = self._emit_operation('fmul', cubed, self._polynomial(sines, square))
+        sine = self._emit_operation('fmul', cubed, self._emit_polynomial(sines, square))
         sine = self._emit_operation('fadd', y, sine)
-        cosine = self._emit_operation('fmul', square, self._polynomial(cosines, square))
+        cosine = self._emit_operation('fmul', square, self._emit_polynomial(cosines, square))
         cosine = self._emit_operation('fadd', self._constant_vector(1.0), cosine)
         # The lowest mantissa bits of `rounded` hold the number k of quarter turns. An odd number
         # of quarter turns exchanges sine and cosine. The second-lowest bit of k changes the sign
@@ -236,7 +236,7 @@ class _AssemblyWriter:
             found.append(self._emit_value(f'bitcast {whole} {chosen} to {self.vector}'))
         return found[0], found[1]
 
-    def _polynomial(self, coefficients: Sequence[float], x: str) -> str:
+    def _emit_polynomial(self, coefficients: Sequence[float], x: str) -> str:
         """Append the evaluation of a polynomial by Horner, and return the name of its value."""
         value = self._constant_vector(coefficients[-1])
         for coefficient in coefficients[-2::-1]:
@@ -250,7 +250,7 @@ class _AssemblyWriter:
         return [self._emit_value(f'getelementptr i8, ptr %{array}, i64 {at}') for at in offsets]
 
     def _load_array(self, array: str, states: Sequence[str]) -> list[str]:
-        """Return each joint's value of an input array, as a vector over the states."""
+        """Append loads of an input array; return the name of each joint's vector over states."""
         rows, found = self._emit_row_addresses(array, states), []
         for column in range(self.equations.n):
             value = 'poison'
@@ -265,7 +265,7 @@ class _AssemblyWriter:
         return found
 
     def _store_results(self, unknown: str, states: Sequence[str]) -> None:
-        """Write each state's results as one row."""
+        """Append the stores of each state's results as one row of the output."""
         shape = self.equations.shape
         values = [''] * math.prod(shape)
         for output in self.equations.outputs:
@@ -291,11 +291,11 @@ class _AssemblyWriter:
                     self.lines.append(f'  store {piece} {part}, ptr {at}, align {self.bits // 8}')
 
     def _emit_address(self, row: str, column: int) -> str:
-        """Write a statement for the address of a value in a row, and return its name."""
+        """Append the address of a value in a row, and return its name."""
         return self._emit_value(f'getelementptr {self.number}, ptr {row}, i64 {column}')
 
     def _emit_shuffle(self, a: str, b: str, places: Sequence[int], size: int = 0) -> str:
-        """Return the elements `places` of vectors a and b, counted through a and then b."""
+        """Append a choice of elements `places` of vectors a, then b, and return its name."""
         held = f'<{size or self.lanes} x {self.number}>'
         mask = ', '.join(f'i32 {place}' for place in places)
         return self._emit_value(

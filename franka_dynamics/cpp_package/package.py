@@ -202,5 +202,5 @@ def _yaml_number(value: float) -> str:
 
 
 def _yaml_word(name: str) -> str:
-    """Return a name without characters that the file cannot hold."""
+    """Return a name in which _ replaces characters that the YAML file cannot hold."""
     return _FORBIDDEN_CHARACTERS.sub('_', name)
