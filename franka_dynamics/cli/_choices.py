@@ -47,7 +47,7 @@ class ArmChoice:
 
         return None if self.payload is None else read_payload(self.payload)
 
-    def load_combinations(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
+    def load_all(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
         """Load the arm with each combination of an inertial set and a hand."""
         pairs = [(one, hand) for one in sets for hand in hands]
         each = [replace(self, inertial_set=one, hand=hand) for one, hand in pairs]
@@ -92,12 +92,10 @@ def load_sets_and_hands(
 
     sets = sets or available_sets(arm.arm)
     if hands:
-        return arm.load_combinations(sets, hands)
+        return arm.load_all(sets, hands)
     # Not the older descriptions of the hand: the heavier ones would take the place of a load.
-    hands = (
-        (_FRANKA_HAND,) if is_franka(arm.load_combinations(sets[:1], (AS_LISTED,))[0].name) else ()
-    )
-    return arm.load_combinations(sets, (AS_LISTED, NO_HAND, *hands))
+    hands = (_FRANKA_HAND,) if is_franka(arm.load_all(sets[:1], (AS_LISTED,))[0].name) else ()
+    return arm.load_all(sets, (AS_LISTED, NO_HAND, *hands))
 
 
 @dataclass(frozen=True)

@@ -67,9 +67,7 @@ def options_as(name: str, cls: type, *options: Callable[[Any], Any]) -> Callable
     return decorate
 
 
-def _gravity_with_note(
-    _context: Any, _parameter: Any, gravity: tuple[float, ...]
-) -> tuple[float, ...]:
+def _note_gravity(_context: Any, _parameter: Any, gravity: tuple[float, ...]) -> tuple[float, ...]:
     """Return gravity; print a note if it points up or differs in strength from the Earth's."""
     note, strength = '', math.hypot(*gravity)
     if gravity[2] > 0.0:
@@ -87,7 +85,7 @@ gravity_option = option(
     'in the space frame [m/s^2]',
     VECTOR_TYPE,
     default=_EARTH_GRAVITY_TEXT,
-    callback=_gravity_with_note,
+    callback=_note_gravity,
 )
 effort_scale_option = option(
     '--effort-scale --torque-constant',
@@ -201,10 +199,10 @@ _payload_option = option(
     "load on the flange: mass,x,y,z[,ixx,ixy,ixz,iyy,iyz,izz], a .yaml or Desk's .json file",
     click.Path(),
 )
-_JOINTS_TYPE, _HELD_TYPE = CommaList('JOINT,...'), CommaList('JOINT=POSITION,...', JointPosition())
 joints_option = option(
-    '--joints', "a URDF's joints, base to tip (default: the only chain)", _JOINTS_TYPE
+    '--joints', "a URDF's joints, base to tip (default: the only chain)", CommaList('JOINT,...')
 )
+_HELD_TYPE = CommaList('JOINT=POSITION,...', JointPosition())
 hold_option = option(
     '--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD_TYPE, 'held'
 )
@@ -227,8 +225,9 @@ set_options = options_as(
 arm_options = options_as(
     'arm', ArmChoice, _chain_options, _hand_option, _set_option, _payload_option
 )
-_NAMES = CommaList('NAME,...')
-joint_names_option = option('--joint-names', "the joints' names in the bag, base to tip", _NAMES)
+joint_names_option = option(
+    '--joint-names', "the joints' names in the bag, base to tip", CommaList('NAME,...')
+)
 _topic_option = ros_name_option(
     '--topic', 'of joint states (default: /joint_states or the only)', None
 )

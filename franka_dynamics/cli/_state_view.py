@@ -14,7 +14,7 @@ from rich.text import Text
 from ..ros.status import DiagnosticSubject, Key, NodeSnapshot, PERCENTILES, TORQUE_TERMS
 
 _LEVEL_COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
-_HIGH_TORQUE_RATIO, _MAX_TORQUE_RATIO = 0.8, 1.0  # of torque to its limit: yellow, red
+_HIGH_LOAD_RATIO, _MAX_LOAD_RATIO = 0.8, 1.0  # of torque to its limit: yellow, red
 _MAX_AGE_MS = 100.0  # older stamps come from a simulation slower than the clock
 _MIN_OTHER_CLOCK_AGE_MS = 3.6e6  # stamps that far off are simulated time
 
@@ -47,11 +47,9 @@ def _node_panel(node: NodeSnapshot, now: float) -> Panel:
         states, command = DiagnosticSubject.JOINT_STATES, DiagnosticSubject.COMMAND
         rate, age = (node.number(states, key) for key in (Key.RATE, Key.AGE))
         p50, p99 = (node.number(command, Key.LATENCY.format(name)) for name in PERCENTILES)
-        commands = _number_text(node.number(command, Key.RATE))
-        line = (
-            f'states {_number_text(rate)} Hz, {_age_text(age)}   commands {commands} Hz   latency '
-        )
-        line += f'p50 {_number_text(p50)} us, p99 {_number_text(p99)} us'
+        commands = _decimal(node.number(command, Key.RATE))
+        line = f'states {_decimal(rate)} Hz, {_age_text(age)}   commands {commands} Hz   latency '
+        line += f'p50 {_decimal(p50)} us, p99 {_decimal(p99)} us'
         parts += [Text(line, style='bold'), _torque_table(node)]
     silent = f' (silent for {now - node.updated:.0f} s)' if node.is_silent(now) else ''
     dim, red = ('dim', 'red') if silent else ('', '')
@@ -63,14 +61,10 @@ def _age_text(age: float) -> str:
     """Return how old states are [ms], or by how much their stamps are behind the clock."""
     if abs(age) >= _MIN_OTHER_CLOCK_AGE_MS:
         return 'simulated time'
-    return (
-        f'stamps {1e-3 * age:.1f} s late'
-        if age > _MAX_AGE_MS
-        else f'{_number_text(age, 1)} ms old'
-    )
+    return f'stamps {1e-3 * age:.1f} s late' if age > _MAX_AGE_MS else f'{_decimal(age, 1)} ms old'
 
 
-def _number_text(value: float, digits: int = 0) -> str:
+def _decimal(value: float, digits: int = 0) -> str:
     """Return a number as text with `digits` decimals, or - if it is not finite."""
     return f'{value:.{digits}f}' if math.isfinite(value) else '-'
 
@@ -96,7 +90,5 @@ def _torque_table(node: NodeSnapshot) -> Table:
 def _torque_text(torque: float, limit: float) -> Text:
     """Return a torque [N m], yellow from 80 % of its limit, red from the limit on."""
     share = abs(torque) / limit if limit > 0.0 else 0.0
-    style = (
-        'red' if share >= _MAX_TORQUE_RATIO else 'yellow' if share >= _HIGH_TORQUE_RATIO else ''
-    )
-    return Text(_number_text(torque, 2), style=style)
+    style = 'red' if share >= _MAX_LOAD_RATIO else 'yellow' if share >= _HIGH_LOAD_RATIO else ''
+    return Text(_decimal(torque, 2), style=style)

@@ -68,7 +68,7 @@ def import_() -> None:
     """
 
 
-def _external_csv_path(text: str) -> Path:
+def _csv_path(text: str) -> Path:
     """Return --external as the path of a CSV file."""
     if Path(text).suffix.lower() != '.csv':
         raise OutputError(f'{text}: the name must end in .csv.')
@@ -84,9 +84,7 @@ def _external_csv_path(text: str) -> Path:
 @option('--output', 'folder for plots', shared.OUTPUT_FOLDER, default='replay_output')
 @flag('--no-plots', 'draw no plots')
 @shared.json_option
-@option(
-    '--external', 'write external torque and flange wrench (.csv)', OutputPath(_external_csv_path)
-)
+@option('--external', 'write external torque and flange wrench (.csv)', OutputPath(_csv_path))
 @option('--require', 'exit with 1 if E is above this [N m; % if a joint slides]', Number(0.0))
 @option('--gains', "predict a PD's tracking error: kp as KP,..., or franka_ros2")
 @shared.stamped_bag_options

@@ -115,7 +115,7 @@ def _is_over(duration: float | None, progress: Progress) -> bool:
     return progress.span >= duration or progress.seconds > timeout
 
 
-def arm_choice_of_node(client: NodeClient) -> ArmChoice:
+def arm_of_node(client: NodeClient) -> ArmChoice:
     """Return the choice of arm that equals the parameters of a running node."""
     keys = ('robot_type', 'hand', 'inertial_set', 'arm_prefix', 'payload')
     arm, hand, inertial_set, prefix, carried = client.parameter_values(keys)
@@ -127,7 +127,7 @@ def _arm_choice_with_node_values(arm: ArmChoice, node: str) -> ArmChoice:
     """Return the arm as a running node has it, unless an option says otherwise."""
     try:
         with NodeClient(node) as client:
-            node_arm = arm_choice_of_node(client)
+            node_arm = arm_of_node(client)
         if node_arm.load().joint_names != arm.load().joint_names:
             return arm
     except FrankaDynamicsError:  # it has gone, or its file is on another machine

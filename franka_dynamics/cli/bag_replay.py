@@ -38,7 +38,7 @@ def run(
     if options.gains:
         tracking = predict_tracking(result.recording, arms[0], options.gains, gravity=fit.gravity)
     say_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
-    _print_verdict_and_errors(result, fit, options.everything)
+    _print_result(result, fit, options.everything)
     if tracking is not None:
         show(report.tracking_table(tracking))
         say(f'{report.PREDICTION_SENTENCE}.')
@@ -69,9 +69,7 @@ def _write_plots(
         say(f'plot: {path}')
 
 
-def _print_verdict_and_errors(
-    result: ReplayEvaluation, fit: IdentificationOptions, all_fits: bool
-) -> None:
+def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, all_fits: bool) -> None:
     """Print the verdict and the torque errors of the best models, or of all if `all_fits`."""
     fits, recording, verdict = result.fits, result.recording, result.verdict
     conclusion = 'Too little motion to be judged.' if verdict is None else headline(verdict)

@@ -15,7 +15,7 @@ from ._console import make_console, print_or_write, say, say_each, show
 from ..codegen.c_code import c_header
 from ..codegen.cuda import cuda_source
 from ..codegen.equations import customised_equations
-from ..codegen.file_text import as_identifier, operation_count, require_distinct_quantities
+from ..codegen.file_text import identifier, operation_count, require_distinct_quantities
 from ..codegen.options import ParameterMode, Quantity
 from ..codegen.python_code import python_module
 from ..cpp_package.package import copy_package
@@ -55,9 +55,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         text_of, suffix = _LANGUAGES[options.language]
         if options.language != 'python':
             text_of = partial(text_of, precision=options.precision, name=options.name)
-        path = (
-            options.output / f'{as_identifier(options.name or description.name)}_dynamics{suffix}'
-        )
+        path = options.output / f'{identifier(options.name or description.name)}_dynamics{suffix}'
         print_or_write(text_of(listed), path)
     return 0
 

@@ -70,7 +70,7 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
 def _published_arms(arm: ArmChoice, start: ArmDescription) -> list[ArmDescription]:
     """Return the published sets to compare with: with the arm's hand, then with others."""
     hand = start.hand if arm.hand == AS_LISTED else arm.hand
-    own = arm.load_combinations(available_sets(arm.arm), (hand,))
+    own = arm.load_all(available_sets(arm.arm), (hand,))
     return [*own, *(one for one in load_sets_and_hands(arm) if one.hand != start.hand)]
 
 

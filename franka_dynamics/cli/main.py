@@ -34,9 +34,7 @@ EXIT_INVALID_INPUT = FrankaDynamicsError.status
 EXIT_INTERRUPTED = 130  # as shells report SIGINT
 EXIT_BROKEN_PIPE = 141  # as shells report SIGPIPE
 _MIN_MASS_OR_DENSITY = 1e-9  # smallest mass [kg] and density [kg/m^3]: both must be positive
-_QUANTITY_NAMES, _PARAMETER_MODES = (
-    [one.value for one in kind] for kind in (Quantity, ParameterMode)
-)
+_QUANTITIES, _MODES = ([one.value for one in kind] for kind in (Quantity, ParameterMode))
 
 
 @click.group(
@@ -146,19 +144,14 @@ def payload_from_mesh() -> None:
 @command.command(short_help="An arm's equations as C, CUDA or Python; operations counted.")
 @option('--language', 'of the code', ('c', 'cuda', 'python'), default='c')
 @option('--output', 'folder of the file; without it operations are counted', shared.OUTPUT_FOLDER)
-@option(
-    '--parameters',
-    'inertias and gravity as numbers, or set later',
-    _PARAMETER_MODES,
-    default='baked',
-)
+@option('--parameters', 'inertias and gravity as numbers, or set later', _MODES, default='baked')
 @shared.gravity_option
 @flag('--package', 'copy the C++ package of the ros2_control controller to --output instead')
 @option('--name', "of functions and file (default: the arm's)")
 @option(
     '--quantity',
-    f'quantities to generate: {", ".join(_QUANTITY_NAMES)}',
-    CommaList('QUANTITY,...', click.Choice(_QUANTITY_NAMES)),
+    f'quantities to generate: {", ".join(_QUANTITIES)}',
+    CommaList('QUANTITY,...', click.Choice(_QUANTITIES)),
     'quantities',
     default=('inverse_dynamics', 'gravity', 'coriolis', 'mass_matrix'),
 )

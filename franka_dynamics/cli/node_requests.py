@@ -11,7 +11,7 @@ from typing import Any
 from ._command import forbid_with, Options, require_with
 from ._console import catch_end_signals, say_each, show, write_json
 from ._state_view import state_view
-from .bag_record import arm_choice_of_node, record_and_check
+from .bag_record import arm_of_node, record_and_check
 from ..arm.payload import payload_array, read_payload
 from ..errors import StartTooFarError
 from ..ros.node_client import NodeClient, NodeClientError
@@ -119,11 +119,7 @@ def play(options: Options) -> int:
         print(_call_node(options, lambda client: send_motion(file, lead, client)))
         return 0
     with NodeClient(options.node, options.timeout) as client:
-        arm, node, namespace = (
-            arm_choice_of_node(client),
-            client.name,
-            client.name.rpartition('/')[0],
-        )
+        arm, node, namespace = (arm_of_node(client), client.name, client.name.rpartition('/')[0])
 
     def send(meanwhile: Callable[[], None]) -> object:
         with NodeClient(node, options.timeout, meanwhile) as client:

@@ -209,10 +209,7 @@ class Graph:
 
     def sum(self, terms: Iterable[Number]) -> Expression:
         """Return the sum of all terms, 0 if there are none."""
-        result = self.zero
-        for term in terms:
-            result = result + term
-        return result
+        return self.lift(sum(terms, self.zero))
 
     def _cancelled_sum(self, a: Expression, b: Expression) -> Expression | None:
         """Return a + b if the sum b contains -a, as in a - (a + y) = -y; otherwise None."""

@@ -74,7 +74,7 @@ class Problem:
             inputs = replace(inputs, force=force, moment=moment)
         return inverse_dynamics(self.graph, chain, inputs)
 
-    def mass_matrix_elements(self) -> dict[tuple[int, int], Expression]:
+    def mass_elements(self) -> dict[tuple[int, int], Expression]:
         """Return the elements (i, j), i <= j, of the mass matrix."""
         return mass_matrix(self.graph, self._regrouped_chain, self.q)
 
@@ -91,7 +91,7 @@ def _torque_writer(*moving: str, weightless: bool = False) -> Callable[[Problem]
 
 def _mass_matrix(problem: Problem) -> list[Output]:
     """Return the elements of the mass matrix."""
-    return _symmetric_outputs(problem.mass_matrix_elements())
+    return _symmetric_outputs(problem.mass_elements())
 
 
 def _symmetric_outputs(elements: Mapping[tuple[int, int], Expression]) -> list[Output]:
@@ -141,9 +141,7 @@ def _regressor(problem: Problem) -> list[Output]:
 def _forward_dynamics(problem: Problem) -> list[Output]:
     """Return the accelerations M^-1 (tau - C dq - g)."""
     right = [tau - rest for tau, rest in zip(problem.input_elements('tau'), problem.torques('dq'))]
-    factors = ldl_factors(
-        problem.graph, problem.mass_matrix_elements(), problem.chain.names, label=True
-    )
+    factors = ldl_factors(problem.graph, problem.mass_elements(), problem.chain.names, label=True)
     return problem.outputs(solve_ldl(problem.graph, *factors, right))
 
 
@@ -153,9 +151,7 @@ def _operational_space_inertia(problem: Problem) -> list[Output]:
     if len(problem.chain.joints_to_tip()) < TWIST_SIZE:
         raise singular_frame_error()
     J = kinematics.jacobian(graph, problem.chain, problem.q, ALIGNED_FRAME)
-    lower, inverse = ldl_factors(
-        graph, problem.mass_matrix_elements(), problem.chain.names, label=True
-    )
+    lower, inverse = ldl_factors(graph, problem.mass_elements(), problem.chain.names, label=True)
     # With M = L D L^T the mobility J M^-1 J^T is Y D^-1 Y^T, rows of Y = J L^-T.
     Y = [solve_lower(graph, lower, row) for row in J]
     places = [(i, j) for i in range(TWIST_SIZE) for j in range(i, TWIST_SIZE)]

@@ -77,7 +77,9 @@ def controller_arm_text(arm: ArmDescription) -> str:
     """
     arm.require_physical('a controller')
     _require_controllable(arm)
-    effort_free = (arm.rated_load or math.inf) - arm.carried
+    limits = [arm.limit(name) for name in _LIMIT_NAMES]
+    _, last = arm.joint_placements()[-1]  # the last DH frame in a frame whose z is its axis
+    free_load_kg = (arm.rated_load or math.inf) - arm.carried
     return '\n'.join(
         (
             f'# The arm {_yaml_word(arm.name)} for franka_dynamics_controllers, written by',
@@ -90,13 +92,13 @@ def controller_arm_text(arm: ArmDescription) -> str:
             "# yy, yz, zz) of its link about the joint's origin; rotor inertia.",
             *_yaml_rows('links', _link_rows(arm)),
             '# Position from, to; velocity, acceleration, effort, effort rate; home.',
-            *_yaml_rows('limits', _limit_rows(arm)),
+            *_yaml_rows('limits', np.column_stack([*limits, arm.home_position])),
             '# Pose of the flange in the frame of the last joint, of the base in the space frame.',
-            *_yaml_rows('flange', [_pose_numbers(_after(arm)[-1] @ arm.flange_transform())]),
+            *_yaml_rows('flange', [_pose_numbers(last @ arm.flange_transform())]),
             '# Mass, first moment, inertia of the payload in the last link, at the flange.',
             *_yaml_rows('payload', [_body_numbers(arm.payload)]),
             *_yaml_rows('mount', [[*mount_rotation(arm).ravel(), 0.0, 0.0, 0.0]]),
-            f'rated_load: {_yaml_number(effort_free)}  # on the flange',
+            f'rated_load: {_yaml_number(free_load_kg)}  # on the flange',
             *_friction_lines(arm),
             '',
         )
@@ -122,11 +124,6 @@ def _require_controllable(arm: ArmDescription) -> None:
             )
 
 
-def _after(arm: ArmDescription) -> list[Array]:
-    """Return the pose of each link's DH frame in a frame whose z is the axis of its joint."""
-    return [after for _, after in arm.joint_placements()]
-
-
 def _link_rows(arm: ArmDescription) -> Iterable[list[float]]:
     """Yield a row for each joint: kind, placement, its link's inertia, rotor inertia."""
     before = arm.base
@@ -138,12 +135,6 @@ def _link_rows(arm: ArmDescription) -> Iterable[list[float]]:
             joint.rotor_inertia,
         ]
         before = after
-
-
-def _limit_rows(arm: ArmDescription) -> Array:
-    """Return a row of limits and the home position for each joint."""
-    limits = [arm.limit(name) for name in _LIMIT_NAMES]
-    return np.column_stack([*limits, arm.home_position])
 
 
 def _friction_lines(arm: ArmDescription) -> list[str]:
