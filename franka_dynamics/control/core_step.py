@@ -20,7 +20,7 @@ each state. Particular cases, and what decides them:
   torque contradicts the settings, else g(q). The law begins after 20 usable states in a row.
 - The first state after a gap is not answered by the law. An arm that moves gets the torque that
   stops it from that position and velocity; after the next usable state it gets the resting torque.
-  After 20 usable states the law begins again, at the torque sent last, if the arm agrees with it.
+  After 20 usable states the law begins again, at the torque sent last, if settings fit the arm.
 - An arm that moved when its states ceased is brought to rest by its model (`_stopping_torque`);
   then it gets the resting torque of where that ended. A node's last torque goes on acting.
 - A measured torque that departs from the one sent, at one joint or several, makes the core brake
