@@ -208,31 +208,29 @@ hold_option = option(
 )
 _chain_options = with_options(_arm_option, joints_option, hold_option, takes_xacro_arguments)
 named_arm_options = options_as('arm', ArmChoice, _chain_options, _payload_option)
-_hand_option = option(
-    '--hand',
-    "shipped, a file, Desk's .json, none",
-    ShippedOrPath('hands'),
-    default=AS_LISTED,
-    show_default="the arm's own; of sim and demo franka_hand",
-)
-_set_option = option(
-    '--set', "one of the arm's inertial sets (default: its own)", dest='inertial_set'
+_mass_options = with_options(
+    option(
+        '--hand',
+        "shipped, a file, Desk's .json, none",
+        ShippedOrPath('hands'),
+        default=AS_LISTED,
+        show_default="the arm's own; of sim and demo franka_hand",
+    ),
+    option('--set', "one of the arm's inertial sets (default: its own)", dest='inertial_set'),
+    _payload_option,
 )
 _arm_with_sets_option = option('--arm', 'shipped, or an arm file', ARM_TYPE, default='fr3')
-set_options = options_as(
-    'arm', ArmChoice, _arm_with_sets_option, _hand_option, _set_option, _payload_option
-)
-arm_options = options_as(
-    'arm', ArmChoice, _chain_options, _hand_option, _set_option, _payload_option
-)
+set_options = options_as('arm', ArmChoice, _arm_with_sets_option, _mass_options)
+arm_options = options_as('arm', ArmChoice, _chain_options, _mass_options)
 joint_names_option = option(
     '--joint-names', "the joints' names in the bag, base to tip", CommaList('NAME,...')
 )
-_topic_option = ros_name_option(
-    '--topic', 'of joint states (default: /joint_states or the only)', None
-)
 bag_options = options_as(
-    'reader', BagReader, arm_prefix_option(), joint_names_option, _topic_option
+    'reader',
+    BagReader,
+    arm_prefix_option(),
+    joint_names_option,
+    ros_name_option('--topic', 'of joint states (default: /joint_states or the only)', None),
 )
 stamps_option = option(
     '--stamps', "the messages' own, or the recorder's", STAMP_KINDS, default=HEADER_STAMP
