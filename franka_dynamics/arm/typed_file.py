@@ -187,11 +187,12 @@ def _decode(kind: Any, value: Any) -> Any:
         return _as_dataclass(kind, value)
     if kind is Any:
         return value
-    if kind is int and isinstance(value, int) and not isinstance(value, bool):
+    if kind is int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise FieldError(f'must be a whole number, not {short_repr(value)}')
         return value
-    if kind is int or not isinstance(value, str) or not value.strip():
-        wanted = 'a whole number' if kind is int else 'a string'
-        raise FieldError(f'must be {wanted}, not {short_repr(value)}')
+    if not isinstance(value, str) or not value.strip():
+        raise FieldError(f'must be a string, not {short_repr(value)}')
     return kind(_choice(value, [one.value for one in kind])) if issubclass(kind, Enum) else value
 
 

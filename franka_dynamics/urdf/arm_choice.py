@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .document import UrdfDocument
+from .document import UrdfDocument, UrdfJoint
 from .serial_chain import SerialChain
 from ..errors import AmbiguousUrdfError, name_list
 from ..spatial import inverse_transform, JointKind
@@ -131,36 +131,21 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
     carried: dict[str | None, list[str]] = {}
     for name, parent in carrier.items():
         carried.setdefault(parent, []).append(name)
-    followers = {
-        name: [one for one, joint in moving.items() if joint.mimics == name] for name in moving
-    }
     found: set[str] = set()
 
     def is_gripper(name: str) -> bool:
         """Return whether a joint is part of a gripper, given those `found` so far."""
-        joint, below = moving[name], carried.get(name, ())
-        if any(name in loop for loop in document.loops):
-            return True
-        words = _words_of_name(name)
-        if joint.kind == 'prismatic' or not below:
-            link = _words_of_name(joint.child)
-            # A revolute joint that moves a gripper's link is the wrist.
-            if not link & {'fixed', 'base'}:
-                words |= link if joint.kind == 'prismatic' else link - {'gripper', 'grip'}
-        if any(map(_GRIPPER_WORD.fullmatch, words)) and not words & _WRIST_WORDS:
+        joint, behind = moving[name], carried.get(name, ())
+        if any(name in loop for loop in document.loops) or _has_gripper_name(joint, bool(behind)):
             return True
         beside = [one for one in carried[carrier[name]] if one != name and carrier[name]]
-        mimicking = followers[name]
-        return (
-            joint.mimics in found
-            or any(one in found for one in mimicking)
-            or (any(one in beside for one in mimicking) and not {*mimicking} & {*below})
-            or (
-                joint.kind == 'prismatic'
-                and not below
-                and any(moving[one].kind == 'prismatic' and one not in carried for one in beside)
-            )
-        )
+        followers = {one for one in moving if moving[one].mimics == name}
+        if joint.mimics in found or followers & found:
+            return True
+        if followers.intersection(beside) and not followers.intersection(behind):
+            return True
+        slides = [one for one in beside if moving[one].kind == 'prismatic' and one not in carried]
+        return joint.kind == 'prismatic' and not behind and bool(slides)
 
     while more := {
         name
@@ -171,6 +156,17 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
     }:
         found |= more
     return tuple(name for name in moving if name in found)
+
+
+def _has_gripper_name(joint: UrdfJoint, carries_joints: bool) -> bool:
+    """Return whether a joint or, where that tells, its link is named after a gripper's part."""
+    words = _words_of_name(joint.name)
+    if joint.kind == 'prismatic' or not carries_joints:
+        link = _words_of_name(joint.child)
+        # A revolute joint that moves a gripper's link is the wrist.
+        if not link & {'fixed', 'base'}:
+            words |= link if joint.kind == 'prismatic' else link - {'gripper', 'grip'}
+    return any(map(_GRIPPER_WORD.fullmatch, words)) and not words & _WRIST_WORDS
 
 
 def _words_of_name(name: str) -> set[str]:

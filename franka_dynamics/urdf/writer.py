@@ -81,10 +81,8 @@ def urdf_text(
     description.require_physical('a URDF')
     free = UniqueNames()
     links = written_links(description, free, root=root, on_axes=True)
-    robot, joint_name = (
-        Element('robot', name=description.name),
-        UniqueNames(*description.joint_names),
-    )
+    robot = Element('robot', name=description.name)
+    joint_name = UniqueNames(*description.joint_names)
     friction, left_out = simulated_friction(description.friction, description.n)
     for comment in filter(None, (_rotor_comment(description), left_out)):
         robot.append(ElementTree.Comment(comment))
@@ -120,6 +118,7 @@ def urdf_text(
         tool_link = free(tool[0]), np.eye(4), tool[1], tool_shapes
         add_fixed(links.flange.name, *tool_link)
     text = xml_text(robot)
+    # A name may have characters that XML lacks, which nothing checks before.
     read_chain(text, description.joint_names, f'The URDF of {description.name}')
     return text
 

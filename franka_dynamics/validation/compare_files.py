@@ -63,7 +63,14 @@ def compare(
         If a URDF cannot be read, or which of its joints are the arm is not clear.
 
     """
-    return compare_descriptions(*read_pair(first, second, xacro=xacro), gravity)
+    return compare_descriptions(*read_pair(*urdf_second(first, second), xacro=xacro), gravity)
+
+
+def urdf_second(first: ArmLike, second: ArmLike) -> tuple[ArmLike, ArmLike]:
+    """Return two arms, in exchanged order if only the first is given by a URDF or MJCF."""
+    # Data that no URDF contains (friction, rotors) come from the arm that is no URDF.
+    swapped = is_robot_model(first) and not is_robot_model(second)
+    return (second, first) if swapped else (first, second)
 
 
 def _is_xacro(arm: object) -> bool:
@@ -82,12 +89,13 @@ def read_pair(
     nearest: bool = False,
 ) -> tuple[ArmDescription, ArmDescription]:
     """
-    Return two loaded arms for `compare_descriptions`; if one is from a URDF, it comes second.
+    Return two loaded arms for `compare_descriptions`, the second as a URDF has it.
 
-    `first` and `second` are arms as `compare` takes them. `inertial_set` and `hand` choose those
-    of an arm that is no URDF; with `nearest`, a shipped arm gets the published set and the hand
-    that are nearest to the URDF's, where they are not given. `prefix` is that of the joint names
-    in the URDF, found if not given; `xacro` are a xacro file's arguments.
+    `first` and `second` are arms as `compare` takes them, in the order of `urdf_second`.
+    `inertial_set` and `hand` choose those of an arm that is no URDF; with `nearest`, a shipped arm
+    gets the published set and the hand that are nearest to the URDF's, where they are not given.
+    `prefix` is that of the joint names in the URDF, found if not given; `xacro` are a xacro file's
+    arguments.
 
     Raises
     ------
@@ -111,9 +119,6 @@ def read_pair(
             return load_arm(one, inertial_set, hand=hand)
         return as_description(one)
 
-    if is_robot_model(first) and not is_robot_model(second):
-        # Data that no URDF contains (friction, rotors) come from the arm that is no URDF.
-        first, second = second, first
     reference = loaded(first)
     if not is_robot_model(second):
         return reference, loaded(second)
