@@ -30,7 +30,10 @@ _MAX_MOTION_BY_KIND = {
 _MIN_UNLIMITED_VALUE = 1e4
 _MAX_RATIO_BESIDE = 0.51  # of these bounds, in an arm of which another joint is beyond one
 _MAX_REACH_M = 20.0  # more than any arm's on Earth
-_MAX_DENSITY_KG_M3 = 11_340.0  # [kg/m^3] of lead, for the moving links in a cube as wide as they
+_STEEL_KG_M3 = 7850.0
+# No arm is heavier than a solid cylinder of steel as long as it, and half as thick; one of up to
+# three joints may be as compact as a wheel or a mobile base: as thick as it is long.
+_MAX_THICKNESS_RATIO, _MAX_COMPACT_JOINT_COUNT = 0.5, 3
 
 
 class UnitQuestion(NamedTuple):
@@ -72,10 +75,15 @@ def _length_and_mass_questions(arm: ArmDescription) -> Iterator[str]:
     mass = sum(one.mass for _, one in massive)
     if reach > _MAX_REACH_M:
         yield f'the arm is {reach:.3g} m long at zero. Are its lengths millimetres?'
-    spreads = [np.trace(one.inertia_at_center_of_mass) / one.mass for _, one in massive]
-    size = reach + math.sqrt(max([*spreads, 0.0]))  # a trace may be negative
-    if mass > _MAX_DENSITY_KG_M3 * size**3:
-        yield f'the moving links weigh {mass:.3g} kg within {size:.2g} m. Are their masses grams?'
+    spread = sum(float(np.trace(one.inertia_at_center_of_mass)) for _, one in massive)
+    length = reach + math.sqrt(max(spread, 0.0) / (mass or 1.0))  # a trace may be negative
+    thickness = length * (_MAX_THICKNESS_RATIO if arm.n > _MAX_COMPACT_JOINT_COUNT else 1.0)
+    most = _STEEL_KG_M3 * math.pi / 4.0 * thickness**2 * length
+    if mass > most:
+        yield (
+            f'the moving links weigh {mass:.3g} kg, and a cylinder of solid steel, {length:.2g} m '
+            f'long and {thickness:.2g} m thick, {most:.3g} kg. Are their masses grams?'
+        )
 
 
 def _motion_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:

@@ -123,14 +123,11 @@ def find_implausible_values(
         shown = [one.name for one in frames if one.name in shapes]
         if group:
             heaviest = max(group, key=lambda body: body.mass)
-            found += _compactness_doubts(
-                heaviest, model.inertias[k], any(map(_tensor_problem, group))
-            )
+            impossible = any(map(_tensor_problem, group))
+            found += _compactness_doubts(heaviest, model.inertias[k], impossible)
             if shown and meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
-                mass = sum(body.mass for body in group)
-                found += _density_doubts(
-                    heaviest, mass, [np.vstack(shapes[name]) for name in shown]
-                )
+                mass, solids = sum(body.mass for body in group), [shapes[name] for name in shown]
+                found += _density_doubts(heaviest, mass, [*map(np.vstack, solids)])
     moving = {body.name for body in bodies}
     for name, link in document.links.items():
         if link.mass and name not in moving:

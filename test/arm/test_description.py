@@ -125,6 +125,10 @@ def in_grams(arm):
     )
 
 
+def denser(arm):
+    return arm.map_links(lambda one: fd.LinkInertia.from_parameters(1e3 * one.parameters()))
+
+
 def with_velocities_in_degrees(arm):
     joints = (replace(one, limits=JointLimits(velocity=150.0)) for one in arm.joints)
     return replace(arm, joints=tuple(joints))
@@ -150,6 +154,13 @@ def test_another_unit_is_asked_about(name, other, said, tmp_path):
     assert any(said in one.sentence for one in unit_questions(arm))
     with refuses(DescriptionError, said):
         fd.save(replace(arm, home=None), tmp_path / 'arm.yaml')
+
+
+@pytest.mark.parametrize('name', SHIPPED)
+def test_an_arm_heavier_than_steel_is_asked_for_its_unit_of_mass(name, tmp_path):
+    assert any('grams' in one.sentence for one in unit_questions(denser(fd.load(name))))
+    with refuses(DescriptionError, 'grams'):
+        fd.save(denser(fd.load(name)), tmp_path / 'arm.yaml')
 
 
 @pytest.mark.parametrize(
