@@ -55,7 +55,7 @@ class _DeskFile:
             raise FieldError(f'is not symmetric: {self.inertia.tolist()}', 'inertia')
 
     def link_inertia(self) -> LinkInertia:
-        """Return the end effector about the flange's origin, in the flange frame."""
+        """Return the end effector's LinkInertia about the flange's origin, in the flange frame."""
         six = six_from_tensor(self.inertia.reshape(3, 3))
         return payload_from_array(np.concatenate(([self.mass], self.center, six)))
 

@@ -179,6 +179,7 @@ class TreeKinematics:
     """
 
     def __init__(self, tree: BodyTree, states: Iterable[Array], gravity: Array) -> None:
+        """Compute poses, twists and accelerations at a stack of states."""
         self.tree, (self.q, self.dq, self.ddq) = tree, states
         self.joint_motions = exp6(tree.twists, self.q)
         self.own_inverse = adjoint_inverse(self.joint_motions)  # Ad(exp([A_i] q_i))^-1
@@ -212,6 +213,7 @@ class _Recursion(TreeKinematics):
         gravity: ArrayLike,
         tool_wrench: ArrayLike | None,
     ) -> None:
+        """Check the states, and compute the wrenches of all bodies, too."""
         exerted = np.zeros(6) if tool_wrench is None else tool_wrench
         *states, exerted = broadcast_states(tree, q=q, dq=dq, ddq=ddq, wrench=exerted)
         super().__init__(tree, states, gravity_vector(gravity))

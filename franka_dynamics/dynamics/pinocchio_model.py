@@ -102,6 +102,7 @@ class _WorkSpace(threading.local):
     """Pinocchio's work space of one model; each thread has its own, because calls overwrite it."""
 
     def __init__(self, model: pin.Model) -> None:
+        """Allocate the data of a model."""
         self.data = model.createData()
 
 

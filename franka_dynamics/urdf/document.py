@@ -26,7 +26,7 @@ TENSOR_FROM_GEOMS = 'geoms'
 
 
 class Notes(NamedTuple):
-    """Sentences on what changes rigid-body torques, and others."""
+    """Notes on a file: those on what changes rigid-body torques, and all others."""
 
     of_torque: list[str]
     others: list[str]
@@ -36,6 +36,7 @@ class UniqueNames:
     """Makes names unique; the names of `taken` are in use from the start."""
 
     def __init__(self, *taken: str) -> None:
+        """Take the names that are in use."""
         self._taken = set(taken)
 
     def __call__(self, wanted: str) -> str:
@@ -145,14 +146,14 @@ class UrdfDocument:
         return MJCF_TERMS if self.mjcf else URDF_TERMS
 
     def inertial_terms(self, link: str) -> FormatTerms:
-        """Return `terms` with the names of the entries that state a link's mass and inertia."""
+        """Return the format's terms, with the entries of a link's mass and inertia."""
         if (stated := self.tensors.get(link)) == TENSOR_FROM_GEOMS:
             mass, center, tensor = (f'{one} of its geoms' for one in ('mass', 'centre', 'inertia'))
             return replace(self.terms, mass=mass, center=center, tensor=tensor)
         return replace(self.terms, tensor=f'inertial {stated}') if stated else self.terms
 
     def joint_type(self, joint: UrdfJoint) -> str:
-        """Return a joint's type for a message; 'floating' in the terms of the file's format."""
+        """Return a joint's type for a message, in the terms of the file's format."""
         return self.terms.floating if joint.kind == 'floating' else joint.kind
 
     def is_link_of_file(self, link: str) -> bool:

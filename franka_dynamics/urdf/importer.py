@@ -203,7 +203,7 @@ def joint_names_in(
 
 
 class ArmWithJointNames(NamedTuple):
-    """An arm, the name of its file, and the names that its joints have elsewhere."""
+    """An arm, the name of its file, and the names of its joints in a robot's description."""
 
     name: str
     arm: ArmDescription

@@ -135,6 +135,7 @@ class _TreeBuilder:
     """Builds the links and joints of a UrdfDocument from MuJoCo's compiled model."""
 
     def __init__(self, mujoco: Any, model: Any) -> None:
+        """Read the links, joints and named sites of a compiled model."""
         self._mujoco, self._model = mujoco, model
         self.bodies = [model.body(k).name or f'{UNNAMED_BODY}{k}' for k in range(model.nbody)]
         self.joints = [model.joint(k).name or f'{UNNAMED_JOINT}{k}' for k in range(model.njnt)]

@@ -103,6 +103,7 @@ class _XacroArguments(dict[str, str]):
     """Arguments given to a xacro file; `asked` holds the names that the file has looked up."""
 
     def __init__(self, given: Mapping[str, object]) -> None:
+        """Take the arguments, their values converted to text."""
         super().__init__({name: str(value) for name, value in given.items()})
         self.asked = set[str]()
 

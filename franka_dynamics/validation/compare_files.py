@@ -89,7 +89,7 @@ def read_pair(
     nearest: bool = False,
 ) -> tuple[ArmDescription, ArmDescription]:
     """
-    Return two loaded arms for `compare_descriptions`, the second as a URDF has it.
+    Return two loaded arms; one from a URDF has the friction and rotors of the other.
 
     `first` and `second` are arms as `compare` takes them, in the order of `urdf_second`.
     `inertial_set` and `hand` choose those of an arm that is no URDF; with `nearest`, a shipped arm

@@ -101,6 +101,7 @@ class _Differences:
     """Collects the differences of two arms, joint after joint, in `all`."""
 
     def __init__(self, first: ArmDescription, second: ArmDescription, gravity: ArrayLike) -> None:
+        """Place both arms in {S}, and compute the effect of all differences at once."""
         self.first, self.second, self.all = first, second, list[Difference]()
         text = second.urdf is not None
         self._rounding = MAX_TEXT_ROUNDING if text else _EQUALITY_TOLERANCE

@@ -100,6 +100,7 @@ class TorqueProbe:
     """
 
     def __init__(self, first: ArmDescription, gravity: ArrayLike) -> None:
+        """Draw the random states within the limits of `first`, and compute its torques."""
         self._first, self._gravity = first, gravity_vector(gravity)
         self._states = sample_states(first, _STATE_COUNT)
         largest = np.abs(self._torque(ArmInSpace.at_zero(first))).max()
