@@ -88,7 +88,7 @@ def test_any_csv_log_is_read_or_refused(folder, text):
     path = folder / 'log.csv'
     path.write_text(text, encoding='utf-8', errors='replace')
     try:
-        columns = read_log(path).arrays
+        columns = read_log(path).columns
     except RecordingError as error:
         assert str(path) in str(error)
     else:
