@@ -266,7 +266,7 @@ from franka_dynamics.files import write_text
 from franka_dynamics.ros import parameter_tables
 from franka_dynamics.urdf import xacro_writer
 
-for name, text in parameter_tables.generated_files().items():
+for name, text in parameter_tables.generated_parameter_files().items():
     write_text(name, text)
 for name, text in xacro_writer.generated_files().items():
     write_text(f'urdf/{name}', text)

@@ -33,11 +33,11 @@ from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.motion.trajectory import Trajectory
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros import SIMULATION_NAMESPACE
-from franka_dynamics.ros.messages import seconds
+from franka_dynamics.ros.messages import stamp_to_seconds
 from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.rclpy_private import Executor
 from franka_dynamics.ros.topics import REFERENCE_QOS, STATE_QOS
-from franka_dynamics.ros.trajectory_messages import reference_message, trajectory_of
+from franka_dynamics.ros.trajectory_messages import reference_message, trajectory_from_message
 
 NOT_HERE = (
     'gazebo-check: skipped, because {} is not installed here; docs/howto/gazebo.md says '
@@ -160,12 +160,12 @@ class Session:
         )
 
     def _on_state(self, message: JointState) -> None:
-        self.states.append((seconds(message.header.stamp), np.array(message.position)))
+        self.states.append((stamp_to_seconds(message.header.stamp), np.array(message.position)))
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for entry in message.status:
             self.diagnostics[entry.name] = {pair.key: pair.value for pair in entry.values}
-            self._told_at[entry.name] = seconds(message.header.stamp)
+            self._told_at[entry.name] = stamp_to_seconds(message.header.stamp)
 
     def close(self) -> None:
         """Take the node down."""
@@ -232,7 +232,7 @@ class Session:
             while not self.planned and time.monotonic() - asked < PLANNED_S:
                 self._executor.spin_once(timeout_sec=0.02)
         self.until(lambda: self.planned, 'the planned motion', 0.0)
-        return trajectory_of(self.planned[-1])
+        return trajectory_from_message(self.planned[-1])
 
     def add_motion_terms(self, add: bool) -> None:
         """Switch the feedforward node's inertia and Coriolis terms on or off."""

@@ -220,7 +220,7 @@ class OtherPlant:
             self._all.qpos[N:] = self._all.qpos[:N] + self.effort / STIFFNESS
             return
         self._all.qfrc_applied[:] = 0.0
-        if self.push.active(self.time):
+        if self.push.is_active(self.time):
             force, moment = (
                 np.reshape(one, (3, 1)) for one in (self.push.force, self.push.moment)
             )

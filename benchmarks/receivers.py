@@ -46,7 +46,7 @@ from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S, ReceiverState
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import COMMAND_TOPIC
-from franka_dynamics.ros.node_group import node_command, use_isolated_network
+from franka_dynamics.ros.node_group import node_command_line, use_isolated_network
 from franka_dynamics.ros.trajectory_messages import reference_message
 from franka_dynamics.simulation.step_log import read_steps
 
@@ -105,7 +105,7 @@ class Bench:
     def start(self, name: str, module: str, names: Mapping[str, str], **parameters) -> None:
         """Start a node; NAME.log gets the node's output."""
         values = {key.replace('__', '.'): one for key, one in parameters.items()}
-        command = node_command(module, values, names)
+        command = node_command_line(module, values, names)
         with (self.folder / f'{name}.log').open('wb') as log:
             self._running[name] = subprocess.Popen(command, stdout=log, stderr=log)
 

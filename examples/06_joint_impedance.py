@@ -135,7 +135,7 @@ def run(make_node):
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node = make_node()
     try:
-        while not stop.requested:
+        while not stop.is_requested:
             rclpy.spin_once(node, timeout_sec=0.1)
     finally:
         node.stop()

@@ -116,7 +116,7 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
         simulation.push = pulled_at(time, released)
         if step % 4 == 0:
             found.time.append(time)
-            active = simulation.push.active(time)
+            active = simulation.push.is_active(time)
             found.pulled.append(np.array(simulation.push.force) * active)
             found.told.append(np.zeros(3) if released else releaser.pull)
             found.flange.append(controller.asked.terms.true.frames(simulation.position)[-1][:3, 3])

@@ -10,7 +10,7 @@ arguments; the last value of a parameter wins.
 from franka_dynamics.ros.launching import feedforward_node, launch_description, string_parameter
 
 TARGETS = ['fci', 'franka_gazebo', 'gz_ros2_control', 'mujoco']
-TEXTS = ['robot_type', 'arm_prefix', 'target']
+STRING_PARAMETERS = ['robot_type', 'arm_prefix', 'target']
 UNSET = ''  # an argument that was not given leaves its parameter to the files
 ARGUMENTS = {
     'robot_type': (
@@ -60,7 +60,7 @@ def generate_launch_description():
 
 def node(arguments):
     """Return the node."""
-    parameters = {name: string_parameter(getattr(arguments, name)) for name in TEXTS}
+    parameters = {name: string_parameter(getattr(arguments, name)) for name in STRING_PARAMETERS}
     parameters['use_sim_time'] = arguments.use_sim_time == 'true'
     parameters = {
         name: one for name, one in parameters.items() if getattr(arguments, name) != UNSET

@@ -11,15 +11,15 @@ prefix, so that two arms can have one controller manager. See docs/howto/franka_
 
 from franka_dynamics.arm import load
 from franka_dynamics.ros.launching import (
-    controllers_text,
-    EFFORT_CONTROLLER,
+    controller_parameters_text,
+    controller_spawner,
+    EFFORT_CONTROLLER_NAME,
+    exit_callback,
     feedforward_node,
     launch_description,
-    on_exit,
     optional_file,
     parameters_argument,
     RECEIVER_HELP,
-    spawner,
     string_parameter,
     torque_controller,
     TorqueController,
@@ -64,31 +64,31 @@ ARGUMENTS = {
 
 def generate_launch_description():
     """Return the launch arguments, and the actions that start controller and node."""
-    return launch_description(ARGUMENTS, everything)
+    return launch_description(ARGUMENTS, launch_actions)
 
 
-def everything(arguments):
+def launch_actions(arguments):
     """Return the actions that load the controller and start the node."""
     controllers_file = optional_file('controllers_file', arguments.controllers_file)
     prefix = arguments.arm_prefix
     arm = load(arguments.robot_type, prefix=prefix)
     require_fr3(arguments.robot_type, arm.joint_names[0].removeprefix(prefix))
-    forward = controllers_text('franka_ros2_controllers.yaml', arm.joint_names, prefix)
+    forward = controller_parameters_text('franka_ros2_controllers.yaml', arm.joint_names, prefix)
     if arguments.controller == TORQUES:
         chosen = torque_controller(arm, arguments, 'fci', forward, prefix)
     else:
         # It takes whole trajectories with torques; to ~/command nobody listens.
         chosen = TorqueController(
-            f'{prefix}{TRAJECTORY}', f'{prefix}{EFFORT_CONTROLLER}/commands', forward, []
+            f'{prefix}{TRAJECTORY}', f'{prefix}{EFFORT_CONTROLLER_NAME}/commands', forward, []
         )
     folder = write_temporary_files({'controllers.yaml': chosen.parameters})
     # It waits until launch ends, and then deactivates and unloads the controller.
-    active = spawner(
+    active = controller_spawner(
         arguments.namespace,
         '--unload-on-kill',
         chosen.name,
         file=controllers_file[0] if controllers_file else str(folder / 'controllers.yaml'),
-        on_exit=on_exit(f'the spawner of {chosen.name}'),
+        on_exit=exit_callback(f'the spawner of {chosen.name}'),
     )
     feedforward = feedforward_node(
         arguments,

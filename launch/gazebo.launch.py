@@ -19,16 +19,16 @@ from franka_dynamics.arm import available_hands, load
 from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
 from franka_dynamics.ros.launching import (
     CONFIG_FOLDER,
-    EFFORT_CONTROLLER,
+    EFFORT_CONTROLLER_NAME,
     feedforward_node_for_simulator,
     launch_description,
     optional_file,
-    other_node,
+    package_node,
     required_node,
     robot_state_publisher,
     ros2_control_actions,
     simulation_arguments,
-    start_after,
+    start_after_success,
     write_temporary_files,
 )
 from franka_dynamics.simulation import gazebo
@@ -57,17 +57,19 @@ ARGUMENTS = {
 
 def generate_launch_description():
     """Return the launch arguments, and the actions that start Gazebo, the arm and the node."""
-    return launch_description(ARGUMENTS, everything)
+    return launch_description(ARGUMENTS, launch_actions)
 
 
-def everything(arguments):
+def launch_actions(arguments):
     """Return the actions for the argument control; refuse absent files."""
     arguments.world = ''.join(optional_file('world', arguments.world))
     arm = load(arguments.robot_type, hand=arguments.hand)
-    return (direct_way if arguments.control == 'direct' else ros2_control_way)(arguments, arm)
+    return (
+        direct_control_actions if arguments.control == 'direct' else ros2_control_launch_actions
+    )(arguments, arm)
 
 
-def server(arguments, flag):
+def gazebo_server(arguments, flag):
     """Return the action that starts Gazebo with the world and a flag, -r (run) or none."""
     flags = [flag, '' if arguments.gui == 'true' else '-s']
     return IncludeLaunchDescription(
@@ -81,38 +83,40 @@ def server(arguments, flag):
     )
 
 
-def bridge(arguments, folder):
+def gazebo_bridge(arguments, folder):
     """Return the node of ros_gz_bridge, configured by the file bridge.yaml in `folder`."""
     file = {'config_file': str(folder / 'bridge.yaml')}
-    return other_node('ros_gz_bridge', 'parameter_bridge', arguments.namespace, parameters=[file])
+    return package_node(
+        'ros_gz_bridge', 'parameter_bridge', arguments.namespace, parameters=[file]
+    )
 
 
-def spawned(arguments, *source):
+def arm_spawner(arguments, *source):
     """Return the process that spawns the arm in Gazebo."""
-    words = [*source, '-name', gazebo.MODEL]
-    return other_node('ros_gz_sim', 'create', arguments.namespace, arguments=words)
+    words = [*source, '-name', gazebo.MODEL_NAME]
+    return package_node('ros_gz_sim', 'create', arguments.namespace, arguments=words)
 
 
-def ros2_control_way(arguments, arm):
+def ros2_control_launch_actions(arguments, arm):
     """Return the actions that start Gazebo and the node, spawn the arm, then its controllers."""
-    folder = write_temporary_files({'bridge.yaml': yaml.safe_dump(gazebo.bridges())})
+    folder = write_temporary_files({'bridge.yaml': yaml.safe_dump(gazebo.bridge_configuration())})
     hardware = {
         'ros2_control': 'gz_ros2_control/GazeboSimSystem',
         'controllers': folder / 'controllers.yaml',
         'namespace': f'/{arguments.namespace.strip("/")}',
     }
     active, others = ros2_control_actions(arguments, arm, TARGET, folder, hardware)
-    spawn = spawned(arguments, '-topic', 'robot_description')
+    spawn = arm_spawner(arguments, '-topic', 'robot_description')
     return [
-        server(arguments, '-r'),  # controllers cannot be activated while Gazebo is paused
-        bridge(arguments, folder),
+        gazebo_server(arguments, '-r'),  # controllers cannot be activated while Gazebo is paused
+        gazebo_bridge(arguments, folder),
         spawn,
-        start_after(spawn, 'spawning the arm', active),
+        start_after_success(spawn, 'spawning the arm', active),
         *others,
     ]
 
 
-def direct_way(arguments, arm):
+def direct_control_actions(arguments, arm):
     """Return the actions that start Gazebo paused, spawn the arm, and resume once it is held."""
     shapes = load_shapes(arm.name)
     if arguments.hand in available_hands():  # Franka's hand; a hand of a file has no shapes
@@ -124,11 +128,11 @@ def direct_way(arguments, arm):
     start = arm.home_position
     folder = write_temporary_files(
         {
-            'bridge.yaml': yaml.safe_dump(gazebo.bridges(arm.joint_names)),
+            'bridge.yaml': yaml.safe_dump(gazebo.bridge_configuration(arm.joint_names)),
             'arm.urdf': gazebo.gazebo_urdf(arm, start, shapes=shapes),
         }
     )
-    spawn = spawned(arguments, '-file', str(folder / 'arm.urdf'))
+    spawn = arm_spawner(arguments, '-file', str(folder / 'arm.urdf'))
     direct = required_node(
         'gazebo_direct',
         arguments.namespace,
@@ -140,16 +144,16 @@ def direct_way(arguments, arm):
         output='screen', cmd=[sys.executable, '-m', 'franka_dynamics.ros.topic_listener', name]
     )
     kinds = '--reqtype gz.msgs.WorldControl --reptype gz.msgs.Boolean --timeout 5000'
-    service = f'gz service -s /world/{gazebo.WORLD}/control {kinds} --req'
+    service = f'gz service -s /world/{gazebo.WORLD_NAME}/control {kinds} --req'
     resume = ExecuteProcess(output='screen', cmd=[*service.split(), 'pause: false'])
     return [
-        server(arguments, ''),  # without -r Gazebo starts paused
-        bridge(arguments, folder),
+        gazebo_server(arguments, ''),  # without -r Gazebo starts paused
+        gazebo_bridge(arguments, folder),
         robot_state_publisher(arguments.namespace, urdf_text(arm, root='world')),
         spawn,
         # gazebo_direct_node takes torques on the same topic as ros2_control's forward controller.
-        feedforward_node_for_simulator(arguments, TARGET, f'{EFFORT_CONTROLLER}/commands'),
-        start_after(spawn, 'spawning the arm', direct, held),
-        start_after(held, 'waiting until the arm is held', resume),
-        start_after(resume, "Gazebo's start"),
+        feedforward_node_for_simulator(arguments, TARGET, f'{EFFORT_CONTROLLER_NAME}/commands'),
+        start_after_success(spawn, 'spawning the arm', direct, held),
+        start_after_success(held, 'waiting until the arm is held', resume),
+        start_after_success(resume, "Gazebo's start"),
     ]

@@ -11,8 +11,8 @@ from launch_ros.actions import Node
 from franka_dynamics.arm import load
 from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
 from franka_dynamics.ros.launching import (
+    exit_callback,
     launch_description,
-    on_exit,
     ros2_control_actions,
     simulation_arguments,
     write_temporary_files,
@@ -32,10 +32,10 @@ ARGUMENTS = {
 
 def generate_launch_description():
     """Return the launch arguments, and the actions that start MuJoCo, the arm and the node."""
-    return launch_description(ARGUMENTS, everything)
+    return launch_description(ARGUMENTS, launch_actions)
 
 
-def everything(arguments):
+def launch_actions(arguments):
     """Return the actions that start MuJoCo with its controller manager, controllers and node."""
     arm = load(arguments.robot_type, hand=arguments.hand)
     tool_shapes = () if arguments.hand == 'none' else load_hand_shapes()
@@ -53,7 +53,7 @@ def everything(arguments):
         executable='ros2_control_node',
         namespace=arguments.namespace,
         output='screen',
-        on_exit=on_exit('MuJoCo'),
+        on_exit=exit_callback('MuJoCo'),
         parameters=[{'use_sim_time': True}, str(folder / 'controllers.yaml')],
     )
     return [manager, active, *others]

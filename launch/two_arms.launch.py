@@ -11,7 +11,7 @@ from franka_dynamics.ros.launching import launch_description, namespace_argument
 
 SIDES = ('left', 'right')
 # Arguments of simulation.launch.py that each arm has for itself.
-PER_ARM = {
+ARGUMENTS_PER_ARM = {
     'robot_type': ('fr3', 'The {} arm: a file name of config/arms, or the path of an arm file.'),
     'params_file': ('', 'A parameter file for the feedforward node of the {} arm.'),
     'simulator_params_file': ('', 'A parameter file for the simulation of the {} arm.'),
@@ -20,7 +20,7 @@ ARGUMENTS = {
     **{
         f'{side}_{name}': (default, sentence.format(side))
         for side in SIDES
-        for name, (default, sentence) in PER_ARM.items()
+        for name, (default, sentence) in ARGUMENTS_PER_ARM.items()
     },
     'urdf_file': (
         '',
@@ -51,7 +51,10 @@ def both_arms(arguments):
                         'namespace': f'{arguments.namespace.rstrip("/")}/{side}',
                         'urdf_file': arguments.urdf_file,
                         'arm_prefix': f'{arguments.arm_prefix}{side}_',
-                        **{name: getattr(arguments, f'{side}_{name}') for name in PER_ARM},
+                        **{
+                            name: getattr(arguments, f'{side}_{name}')
+                            for name in ARGUMENTS_PER_ARM
+                        },
                     }.items(),
                 )
             ]

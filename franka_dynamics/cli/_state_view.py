@@ -11,7 +11,13 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ..ros.status import DiagnosticSubject, Key, NodeSnapshot, PERCENTILES, TORQUE_TERMS
+from ..ros.status import (
+    DiagnosticSubject,
+    NodeSnapshot,
+    StatusKey,
+    TIME_PERCENTILES,
+    TORQUE_TERM_HEADINGS,
+)
 
 _LEVEL_COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
 _HIGH_LOAD_RATIO, _MAX_LOAD_RATIO = 0.8, 1.0  # of torque to its limit: yellow, red
@@ -45,9 +51,11 @@ def _node_panel(node: NodeSnapshot, now: float) -> Panel:
     parts.append(table)
     if node.is_feedforward_node:
         states, command = DiagnosticSubject.JOINT_STATES, DiagnosticSubject.COMMAND
-        rate, age = (node.number(states, key) for key in (Key.RATE, Key.AGE))
-        p50, p99 = (node.number(command, Key.LATENCY.format(name)) for name in PERCENTILES)
-        commands = _decimal(node.number(command, Key.RATE))
+        rate, age = (node.number_of(states, key) for key in (StatusKey.RATE, StatusKey.AGE))
+        p50, p99 = (
+            node.number_of(command, StatusKey.LATENCY.format(name)) for name in TIME_PERCENTILES
+        )
+        commands = _decimal(node.number_of(command, StatusKey.RATE))
         line = f'states {_decimal(rate)} Hz, {_age_text(age)}   commands {commands} Hz   latency '
         line += f'p50 {_decimal(p50)} us, p99 {_decimal(p99)} us'
         parts += [Text(line, style='bold'), _torque_table(node)]
@@ -71,14 +79,14 @@ def _decimal(value: float, digits: int = 0) -> str:
 
 def _torque_table(node: NodeSnapshot) -> Table:
     """Return a table of torques by joint and term, coloured from 80 % of the joint's limit."""
-    terms = [term for term in TORQUE_TERMS if term in node.torques]
+    terms = [term for term in TORQUE_TERM_HEADINGS if term in node.torques]
     caption = 'torques [N m]' if terms else 'no torque message has arrived yet'
     heads = {name.rstrip('0123456789') for name in node.torque_limits}
     common = heads.pop() if len(heads) == 1 and not heads & {*node.torque_limits} else ''
     caption += f' of {common}...' if common else ''
     table = Table(box=None, padding=(0, 1), caption_justify='left', caption=caption)
     table.add_column('joint', overflow='fold')
-    for heading in ('limit', *(TORQUE_TERMS[term] for term in terms)):
+    for heading in ('limit', *(TORQUE_TERM_HEADINGS[term] for term in terms)):
         table.add_column(heading, justify='right', no_wrap=True)
     torques = [dict(zip(node.torques[term].name, node.torques[term].effort)) for term in terms]
     for joint, limit in node.torque_limits.items():

@@ -20,7 +20,7 @@ from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import prepare
 from ..recordings.recording import read_recording
 from ..ros.node_client import NodeClient
-from ..ros.recording_session import Progress, record
+from ..ros.recording_session import record_bag, RecordingProgress
 
 SendMotion = Callable[[Callable[[], None]], object]
 _MAX_SLOWDOWN = 20.0  # simulated time may be slower than the clock by this factor
@@ -64,7 +64,7 @@ def record_and_check(
     status = make_console().status('')
     with catch_end_signals() as keep_running, status as status_line, ThreadPoolExecutor(1) as pool:
 
-        def record_more(progress: Progress) -> bool:
+        def record_more(progress: RecordingProgress) -> bool:
             nonlocal playing
             status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
             if not progress.of_arm and progress.since_first_state > _OTHER_ARM_TIMEOUT_S:
@@ -80,7 +80,7 @@ def record_and_check(
             return keep_running() and not _is_over(duration, progress)
 
         try:
-            progress = record(bag, description.joint_names, topic, command, node, record_more)
+            progress = record_bag(bag, description.joint_names, topic, command, node, record_more)
         finally:
             over = True  # the arm comes to rest if it still moves
     failure = None if playing is None else _report_motion(playing, motion)
@@ -102,7 +102,7 @@ def _report_motion(playing: Future[object], motion: str | None) -> BaseException
     return failure
 
 
-def _is_over(duration: float | None, progress: Progress) -> bool:
+def _is_over(duration: float | None, progress: RecordingProgress) -> bool:
     """
     Return whether the recorded stamps span --duration, or the time-out has passed.
 
@@ -139,7 +139,9 @@ def _arm_choice_with_node_values(arm: ArmChoice, node: str) -> ArmChoice:
     return merged
 
 
-def _check_recording(choice: ArmChoice, bag: Path, progress: Progress, motion: str | None) -> bool:
+def _check_recording(
+    choice: ArmChoice, bag: Path, progress: RecordingProgress, motion: str | None
+) -> bool:
     """Read the bag and say whether replay and identify could use it; return that."""
     arm = choice.load()
     if progress.disk_is_full:

@@ -15,7 +15,14 @@ from ..arm.arm_file import is_robot_model
 from ..errors import FrankaDynamicsError
 from ..names import AS_LISTED, NO_HAND
 from ..ros import ROS_INSTALL_HINT
-from ..ros.machine_checks import Check, GOOD, machine_checks, NOTE, SIMULATED_ARM_CHECK, TO_DO
+from ..ros.machine_checks import (
+    CheckResult,
+    GOOD,
+    machine_checks,
+    NOTE,
+    SIMULATED_ARM_SUBJECT,
+    TO_DO,
+)
 from ..validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot
 
 _LEVEL_STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
@@ -27,7 +34,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     if options.robot is None:
         require_with('--robot', 'arm', *MASS_OPTIONS)
     running = [] if options.machine else _running_node_checks(options.topic, options.command)
-    simulated = any(one.subject == SIMULATED_ARM_CHECK for one in running)
+    simulated = any(one.subject == SIMULATED_ARM_SUBJECT for one in running)
     of_machine = machine_checks(simulated=simulated)
     of_robot = [] if options.robot is None else _robot_checks(arm, options.robot)
     checks = []
@@ -39,7 +46,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     return 1 if any(check.level == TO_DO for check in checks) else 0
 
 
-def _robot_checks(choice: ArmChoice, address: str) -> Iterator[Check]:
+def _robot_checks(choice: ArmChoice, address: str) -> Iterator[CheckResult]:
     """Yield a check for each quantity in which the robot at an address is compared with an arm."""
     arm = choice.load()
     # What a URDF holds cannot be taken off.
@@ -52,17 +59,17 @@ def _robot_checks(choice: ArmChoice, address: str) -> Iterator[Check]:
             wrong = NOTE if one.subject == POSE_SUBJECT else TO_DO
             level = GOOD if one.allowed else wrong
             hint = '' if one.allowed else '; check --arm, --set, --hand, --payload and Desk'
-            yield Check(f'robot, {one.subject}', level, one.sentence + hint)
+            yield CheckResult(f'robot, {one.subject}', level, one.sentence + hint)
     except FrankaDynamicsError as error:
-        yield Check('robot', TO_DO, str(error))
+        yield CheckResult('robot', TO_DO, str(error))
 
 
-def _running_node_checks(topic: str, command: str) -> list[Check]:
+def _running_node_checks(topic: str, command: str) -> list[CheckResult]:
     """Return the checks of the running nodes, or one that says why ROS 2 cannot be imported."""
     try:
         from ..ros.system_checks import system_checks
     except ImportError as error:
-        return [Check('ROS 2', TO_DO, f'cannot be imported ({error}); {ROS_INSTALL_HINT}')]
+        return [CheckResult('ROS 2', TO_DO, f'cannot be imported ({error}); {ROS_INSTALL_HINT}')]
     if sys.stdout.isatty():
         print(f'listening for {_LISTENING_TIME_S:g} s ...', file=sys.stderr)
     return list(system_checks(topic, command, _LISTENING_TIME_S))

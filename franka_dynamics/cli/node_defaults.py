@@ -4,9 +4,9 @@
 
 from ._command import Options
 from ._console import print_or_write
-from ..ros.parameter_tables import parameter_file
+from ..ros.parameter_tables import parameter_file_text
 
 
 def run(options: Options) -> None:
     """Print the parameter file of a node, or write it to a file."""
-    print_or_write(parameter_file(options.node), options.output)
+    print_or_write(parameter_file_text(options.node), options.output)

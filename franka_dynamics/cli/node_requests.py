@@ -15,9 +15,9 @@ from .bag_record import arm_of_node, record_and_check
 from ..arm.payload import payload_array, read_payload
 from ..errors import StartTooFarError
 from ..ros.node_client import NodeClient, NodeClientError
-from ..ros.status import fault_sentences, NodeSnapshot, TORQUE_TERMS
+from ..ros.status import fault_sentences, NodeSnapshot, TORQUE_TERM_HEADINGS
 from ..ros.topic_listener import TopicListener
-from ..ros.trajectory_messages import read_trajectory_file, shipped_excitation
+from ..ros.trajectory_messages import read_trajectory_file, shipped_excitation_path
 
 # Longest wait for a node's remaining figures once it was heard. A node publishes diagnostics once
 # per second, some figures only in the second message. Torque terms that need measured effort or
@@ -46,7 +46,7 @@ def state(options: Options) -> int:
     """Change a node's lifecycle state, or print it with status, rates and torques; 1: a fault."""
     if options.transition is not None:
         forbid_with('a TRANSITION', 'json')
-        print(_call_node(options, lambda client: client.change_state(options.transition)))
+        print(_call_node(options, lambda client: client.trigger_transition(options.transition)))
         return 0
     node = options.node
     namespaces = [node.strip('/').rpartition('/')[0]] if '/' in node else []
@@ -80,18 +80,18 @@ def _wait_for_nodes(
     """
 
     def arms() -> list[NodeSnapshot]:
-        return [one for one in feed.nodes(namespaces) if one.is_feedforward_node]
+        return [one for one in feed.package_nodes(namespaces) if one.is_feedforward_node]
 
     def all_heard() -> bool:
         now = time.monotonic()
-        return not any(one.is_silent(now) for one in feed.nodes(namespaces))
+        return not any(one.is_silent(now) for one in feed.package_nodes(namespaces))
 
-    if feed.until(lambda: bool(arms()), timeout):
-        terms = len(TORQUE_TERMS)
-        feed.until(lambda: all(len(one.torques) == terms for one in arms()), wait)
-        feed.wait(_SETTLING_TIME_S)
-    feed.until(all_heard, timeout)
-    return feed.nodes(namespaces)
+    if feed.wait_until(lambda: bool(arms()), timeout):
+        terms = len(TORQUE_TERM_HEADINGS)
+        feed.wait_until(lambda: all(len(one.torques) == terms for one in arms()), wait)
+        feed.poll_for(_SETTLING_TIME_S)
+    feed.wait_until(all_heard, timeout)
+    return feed.package_nodes(namespaces)
 
 
 def set_(options: Options) -> None:
@@ -146,8 +146,8 @@ def send_motion(file: str, lead: float, client: NodeClient) -> object:
     except NodeClientError as error:
         if error.refused_by == StartTooFarError.__name__:
             raise NodeClientError(f'{error} `--lead 5` first moves it there in 5 s.') from error
-        arm = client.get_parameter('robot_type')
-        if arm == file or None in map(shipped_excitation, (file, arm)):
+        arm = client.parameter_values(['robot_type'])[0]
+        if arm == file or None in map(shipped_excitation_path, (file, arm)):
             raise
         raise NodeClientError(
             f'The node controls {arm}, and {file} is the motion of another arm: '

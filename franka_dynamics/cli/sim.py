@@ -92,7 +92,7 @@ def _require_no_simulated_arm() -> None:
             nodes = listener.node.get_node_names_and_namespaces()
             return any(space == f'/{SIMULATION_NAMESPACE}' for _, space in nodes)
 
-        if listener.until(others, _DISCOVERY_TIMEOUT_S):
+        if listener.wait_until(others, _DISCOVERY_TIMEOUT_S):
             domain = os.environ.get('ROS_DOMAIN_ID', '0')
             raise SimError(
                 f'A simulated arm runs already in ROS_DOMAIN_ID {domain}, and would take the '
@@ -120,8 +120,8 @@ def _hold_until_end(
 
         def go_on(wait: float = 0.0) -> bool:
             nonlocal fault
-            feed.wait(wait)
-            latest, before = feed.status(node), fault
+            feed.poll_for(wait)
+            latest, before = feed.latest_status(node), fault
             fault = latest is not None and latest.level == 'ERROR'
             if latest is not None and fault and not before:
                 say(f'the node has a fault: {latest.message}', style='red')
@@ -130,7 +130,7 @@ def _hold_until_end(
             nodes.require_running()
             return time.monotonic() < end
 
-        while not ((arms := feed.status(simulator)) and arms.is_arm_held):
+        while not ((arms := feed.latest_status(simulator)) and arms.is_arm_held):
             if not go_on(_POLL_PERIOD_S):
                 if not keep_running():
                     return int(fault)
@@ -139,12 +139,12 @@ def _hold_until_end(
                 )
         say('the arm is held; `franka-dynamics node --help` lists what its node can be asked')
         if view:
-            from ..ros.live_view import watch
+            from ..ros.live_view import show_running_arm
             from ..view.window import Window
 
             with Window(arm) as window:
                 say(f'open {window.address} in a browser')
-                watch(window, arm, 'joint_states', 'feedforward', go_on)
+                show_running_arm(window, arm, 'joint_states', 'feedforward', go_on)
         while go_on(_POLL_PERIOD_S):
             pass
     return int(fault)

@@ -21,7 +21,8 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
         arm = reader.arm_in_bag(options.bag, arm)
     else:
         require_with('a BAG', 'joint_names', 'stamps', 'gravity')
-        from ..ros.live_view import watch  # without ROS this fails before anything starts
+        # Without ROS this fails before anything starts.
+        from ..ros.live_view import show_running_arm
     description = arm.load()
     file, meshes = options.urdf or (arm.arm if is_robot_model(arm.arm) else None), None
     if file is not None:
@@ -47,5 +48,7 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
             else:
                 topic = reader.topic or 'joint_states'
                 own = meshes is None
-                watch(window, description, topic, options.node, go_on, show_urdf_meshes=own)
+                show_running_arm(
+                    window, description, topic, options.node, go_on, show_urdf_meshes=own
+                )
     return 0

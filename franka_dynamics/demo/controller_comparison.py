@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compares four controllers on one simulated arm that differs from the published model.
+The comparison of four controllers on a simulated arm that differs from the published model.
 
 The same weak joint PD follows the same motion with the gravity torque of a published set, with all
 terms of that set's model, and with a model identified from a recording of the simulated arm (the
@@ -42,15 +42,15 @@ from ..typing import Array
 # recording of a bare FER suggests for gaz2019.
 INERTIA_STD_RATIO = 0.1
 # Friction identified from a 1 kHz recording of a real FER (viscous, Coulomb, offset), rounded.
-_VISCOUS = (0.05, 0.11, 0.06, 0.10, 0.07, 0.005, 0.065)
-_COULOMB = (0.22, 0.17, 0.19, 0.48, 0.25, 0.16, 0.21)
-_OFFSET = (-0.13, -0.02, 0.09, -0.09, -0.01, 0.08, -0.002)
-_LOAD = LinkInertia.from_center_of_mass(0.2, (0.05, 0.0, 0.05), np.zeros(6))
+_VISCOUS_NM_S_PER_RAD = (0.05, 0.11, 0.06, 0.10, 0.07, 0.005, 0.065)
+_COULOMB_NM = (0.22, 0.17, 0.19, 0.48, 0.25, 0.16, 0.21)
+_FRICTION_OFFSET_NM = (-0.13, -0.02, 0.09, -0.09, -0.01, 0.08, -0.002)
+_UNDECLARED_LOAD = LinkInertia.from_center_of_mass(0.2, (0.05, 0.0, 0.05), np.zeros(6))
 # Vibration of joint 2 of a real FER between 15 and 40 Hz, per band of 5 Hz [N m rms].
-_VIBRATION_NM = 0.5
-_FRANKA_JOINTS = 7  # number of joints of the arms whose gears are known
+_VIBRATION_RMS_NM = 0.5
+_FRANKA_JOINT_COUNT = 7  # number of joints of the arms whose gears are known
 # Standard deviations of the sensors' noise [rad, rad/s, N m].
-_POSITION_NOISE, _VELOCITY_NOISE, _EFFORT_NOISE = 1e-5, 1e-3, 0.2
+_POSITION_NOISE_STD, _VELOCITY_NOISE_STD, _EFFORT_NOISE_STD = 1e-5, 1e-3, 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def draw_plant(
     published: ArmDescription, seed: int = 0, deviation: float = INERTIA_STD_RATIO
 ) -> Plant:
     """
-    Return a random arm near a published one.
+    Return a simulated arm whose inertias are drawn at random near a published arm's.
 
     Every link's pseudo-inertia P = L L^T becomes L exp(S) L^T, which is physically consistent. S
     is symmetric and Gaussian, with standard deviation `deviation` on the diagonal and `deviation`
@@ -87,26 +87,28 @@ def draw_plant(
     rng = np.random.default_rng(seed)
     links = tuple(_random_link(link, rng, deviation) for link in published.links)
     n = published.n
-    viscous, coulomb, offset = (np.resize(values, n) for values in (_VISCOUS, _COULOMB, _OFFSET))
+    viscous, coulomb, offset = (
+        np.resize(values, n)
+        for values in (_VISCOUS_NM_S_PER_RAD, _COULOMB_NM, _FRICTION_OFFSET_NM)
+    )
     friction = ViscousCoulombFriction(viscous, coulomb, offset)
     settings = SimulationSettings(
-        payload=_LOAD,
+        payload=_UNDECLARED_LOAD,
         friction=True,
-        vibration=_VIBRATION_NM,
-        elasticity=franka_elasticity(published) if n == _FRANKA_JOINTS else None,
-        position_noise=_POSITION_NOISE,
-        velocity_noise=_VELOCITY_NOISE,
-        effort_noise=_EFFORT_NOISE,
+        vibration=_VIBRATION_RMS_NM,
+        elasticity=franka_elasticity(published) if n == _FRANKA_JOINT_COUNT else None,
+        position_noise=_POSITION_NOISE_STD,
+        velocity_noise=_VELOCITY_NOISE_STD,
+        effort_noise=_EFFORT_NOISE_STD,
         brake_release_after=0.0,
         seed=seed,
     )
-    return Plant(
-        replace(published, links=links, friction=friction, inertial_set='drawn'), settings
-    )
+    drawn = replace(published, links=links, friction=friction, inertial_set='drawn')
+    return Plant(drawn, settings)
 
 
 def _random_link(link: LinkInertia, rng: np.random.Generator, deviation: float) -> LinkInertia:
-    """Return a random link near a link, as `draw_plant` describes."""
+    """Return the inertia of a link drawn at random near a given one, as `draw_plant` says."""
     raw = rng.normal(0.0, deviation, (4, 4))
     # Off the diagonal `change` is the mean of two independent values, with standard deviation
     # `deviation` / sqrt(2); on the diagonal `change` is one value, with the whole `deviation`.
@@ -120,26 +122,26 @@ def _random_link(link: LinkInertia, rng: np.random.Generator, deviation: float) 
     )
 
 
-_MAX_DECAY_RATE = 300.0  # largest decay rate of the PD [1/s]; torques act a millisecond late
+_MAX_DECAY_RATE_PER_S = 300.0  # largest decay rate of the PD [1/s]; torques act a millisecond late
 MOTION_PERIOD_COUNT = 2  # of the motion for identification
 RANDOM_MOTION_COUNT = 30  # random motions of which the most informative one is chosen
-_SETTLE_S = 1.0
+_SETTLING_TIME_S = 1.0
 _FIRST_STAMP_NS = 1_700_000_000_000_000_000
 
-Progress = Callable[[str, float], None]
+OnProgress = Callable[[str, float], None]
 
 
 def compare_controllers(
     published: ArmDescription,
     motion: float = 10.0,
     amplitude: float = 0.5,
-    progress: Progress = lambda *_: None,
+    progress: OnProgress = lambda *_: None,
 ) -> tuple[Recording, dict[str, TrackingError]]:
     """
-    Identify a random plant from a recording, and compare four controllers on one motion.
+    Return the recording of a random plant, and tracking errors of four controllers on it.
 
-    Returns this recording, and each controller's tracking error by its name: times (k,) [s],
-    desired minus true position (k, n) [rad].
+    Two of the controllers use the model identified from this recording. A controller's tracking
+    error, by its name, is times (k,) [s] and desired minus true positions (k, n) [rad].
 
     `published` is the arm near which the plant is drawn. The motion to follow, which is not used
     for identification, lasts `motion` seconds and deflects a joint by at most `amplitude` [rad].
@@ -147,7 +149,7 @@ def compare_controllers(
     SettingsError, with the reason, if the simulated arm runs away or the controller stops it, or
     `published` has no home pose.
     """
-    plant, gains = draw_plant(published), low_gains(published, _MAX_DECAY_RATE)
+    plant, gains = draw_plant(published), low_gains(published, _MAX_DECAY_RATE_PER_S)
     recording = record_plant(published, progress)
     progress('identifying it', 0.4)
     identified = identify([recording], published).arm
@@ -163,21 +165,21 @@ def compare_controllers(
         )
     ):
         progress(f'following with {name}', 0.5 + 0.12 * share)
-        _, errors[name] = _follow(plant, arm, gains, request, terms)
+        _, errors[name] = _follow_motion(plant, arm, gains, request, terms)
     return recording, errors
 
 
-def record_plant(published: ArmDescription, progress: Progress = lambda *_: None) -> Recording:
+def record_plant(published: ArmDescription, progress: OnProgress = lambda *_: None) -> Recording:
     """Return the recording of the plant drawn near a published arm on an informative motion."""
     progress('arm that differs from the model: planning a motion to identify it', 0.0)
-    excitation, gains = _excitation_motion(published), low_gains(published, _MAX_DECAY_RATE)
+    excitation, gains = _excitation_motion(published), low_gains(published, _MAX_DECAY_RATE_PER_S)
     progress('recording the plant', 0.2)
     terms = Terms(coriolis=False, inertia=False)
-    return _follow(draw_plant(published), published, gains, excitation, terms)[0]
+    return _follow_motion(draw_plant(published), published, gains, excitation, terms)[0]
 
 
 def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
-    """Return the most informative of several random periodic motions, as repeated points."""
+    """Return the most informative for identification of several random periodic motions."""
     # A margin to the limits, as a weak PD with a wrong gravity torque errs by tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
     rng = np.random.default_rng(0)
@@ -188,50 +190,48 @@ def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
     time = np.arange(100) / 100 * period
     best = min(drawn, key=lambda one: float(problem.criterion(*one.at(time))))
     # At 50 points per second the quintics between points err far less than an encoder's noise.
-    points = np.linspace(
-        0.0, MOTION_PERIOD_COUNT * period, round(MOTION_PERIOD_COUNT * period * 50) + 1
-    )
+    duration = MOTION_PERIOD_COUNT * period
+    points = np.linspace(0.0, duration, round(duration * 50) + 1)
     return TrajectoryRequest(arm.joint_names, points, *best.at(points))
 
 
-def _follow(
+def _follow_motion(
     plant: Plant,
     arm: ArmDescription,
     gains: tuple[Array, Array],
     request: TrajectoryRequest,
     terms: Terms,
 ) -> tuple[Recording, TrackingError]:
-    """Follow a motion on the plant with one controller; return recording and tracking error."""
+    """Return the recording and tracking error of a motion that one controller follows."""
     simulation = ArmSimulation(plant.arm, plant.settings)
     kp, kd = (tuple(gain) for gain in gains)
     controller = Feedforward(arm, 'mujoco', terms=terms, kp=kp, kd=kd)
     rows, errors, times = [], [], []
     planned: Trajectory | None = None
     duration = float(request.times[-1])
-    for _ in range(round((_SETTLE_S + duration) / TIMESTEP_S)):
+    for _ in range(round((_SETTLING_TIME_S + duration) / TIMESTEP_S)):
         time = simulation.time
         reading = simulation.read()
         torque = controller.step(reading.position, reading.velocity, time)
-        if planned is None and time >= _SETTLE_S:
+        if planned is None and time >= _SETTLING_TIME_S:
             planned = controller.follow(**request.follow_arguments(arm))
         if planned is not None and time >= planned.begin:
             times.append(time - planned.begin)
             errors.append(planned.at(time).q - simulation.position)
         simulation.step(torque)
-        stopped = controller.state is not State.RUNNING and time > 0.5 * _SETTLE_S
+        stopped = controller.state is not State.RUNNING and time > 0.5 * _SETTLING_TIME_S
         if simulation.ran_away or stopped:
-            raise SettingsError(
-                f'The simulated arm stopped: {simulation.ran_away or controller.status}'
-            )
+            why = simulation.ran_away or controller.status
+            raise SettingsError(f'The simulated arm stopped: {why}')
         rows.append((reading.position, reading.velocity, simulation.read().effort))
-    recording = to_recording('plant', arm, rows[-len(times) :], TIMESTEP_S)
+    recording = recording_from_rows('plant', arm, rows[-len(times) :], TIMESTEP_S)
     return recording, (np.array(times), np.array(errors))
 
 
-def to_recording(
+def recording_from_rows(
     source: str, arm: ArmDescription, rows: Sequence[tuple[Array, Array, Array]], period: float
 ) -> Recording:
-    """Return a recording of rows (q, dq, effort), (n,) each, `period` [s] apart."""
+    """Return a recording from rows of positions, velocities and efforts, `period` [s] apart."""
     q, dq, effort = (np.array(column) for column in zip(*rows))
     stamps = _FIRST_STAMP_NS + np.round(np.arange(len(q)) * period * 1e9).astype(np.int64)
     return Recording(source, '/joint_states', arm.joint_names, stamps, q, dq, effort)

@@ -14,7 +14,7 @@ from ..motion.trajectory import Trajectory
 from ..recordings.recording import Recording
 from ..typing import Array
 
-_STEPS_PER_POINT = 10  # simulation steps per point of the picture: a hundred points per second
+_STEPS_PER_PLOT_POINT = 10  # a hundred points per second
 
 
 # Times since a motion's start (k,) [s], and desired minus measured positions (k, n) [rad].
@@ -24,7 +24,7 @@ TrackingError = tuple[Array, Array]
 @dataclass(frozen=True, eq=False)
 class DemoMetrics:
     """
-    Results of a demonstration: angles [rad], times [s] and the whole run's effort [N m].
+    Metrics of a demonstration: drift, tracking errors [rad], times [s] and efforts [N m].
 
     `held` is how long the arm was held, `drift` the largest deviation of any joint from its
     position at the start of that. `errors` has the tracking errors of each run by the name of
@@ -44,7 +44,7 @@ def demo_metrics(
     steps: Recording, hold: tuple[float, float], motions: tuple[Trajectory, Trajectory]
 ) -> DemoMetrics:
     """
-    Compute drift, tracking errors and torques from the steps of a demonstration.
+    Return drift, tracking errors and torques, computed from the steps of a demonstration.
 
     `steps` are all steps of the simulated arm. `hold` is the start and the end of the time in
     which the arm was held by feedforward alone [s since the first step]. `motions` are the desired
@@ -59,7 +59,7 @@ def demo_metrics(
         followed = _rows_between(stamps, motion.begin, motion.end)
         desired = motion.at_times(stamps[followed] - motion.zero)[:, 0]
         errors[name] = stamps[followed] - motion.begin, desired - steps.q[followed]
-    every = slice(None, None, _STEPS_PER_POINT)
+    every = slice(None, None, _STEPS_PER_PLOT_POINT)
     return DemoMetrics(
         float(np.ptp(steps.time[during])),
         float(np.abs(positions - positions[0]).max()),
@@ -71,7 +71,7 @@ def demo_metrics(
 
 
 def _rows_between(time: Array, begin: float, end: float) -> NDArray[np.bool_]:
-    """Return which rows lie between two times [s]; raise RecordingError if none does."""
+    """Return the mask of the times between two times [s]; raise RecordingError if none is."""
     during = (time >= begin) & (time <= end)
     if not during.any():
         raise RecordingError(f'No step of the arm is from {begin:.3f} to {end:.3f} s.')

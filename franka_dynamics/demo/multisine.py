@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Plans a multisine motion of all joints about the home pose, within an arm's limits."""
+"""A multisine motion of all joints about the home pose, within an arm's limits."""
 
 import numpy as np
 
@@ -10,16 +10,17 @@ from ..motion.request import TrajectoryRequest
 
 # Cycles per motion of each joint's two sines. No two of seven joints have the same pair, so that
 # no two joints move in proportion.
-_CYCLES = ((2, 3), (3, 5), (4, 5), (3, 7), (5, 6), (4, 7), (6, 7))
-_FADE = 0.2  # fraction of the duration, at each end, in which the amplitude fades
-_ROOM = 0.8  # usable fraction of every limit
+_CYCLE_COUNTS = ((2, 3), (3, 5), (4, 5), (3, 7), (5, 6), (4, 7), (6, 7))
+_FADE_RATIO = 0.2  # fraction of the duration, at each end, in which the amplitude fades
+_USABLE_LIMIT_RATIO = 0.8  # usable fraction of every limit
 POINT_RATE_HZ = 25.0
-_FINE = 40  # points at which motion and limits are computed, per point of the trajectory
+# Samples at which motion and limits are computed, per point of the trajectory.
+_SAMPLES_PER_POINT = 40
 
 
 def multisine(description: ArmDescription, duration: float, amplitude: float) -> TrajectoryRequest:
     """
-    Return a trajectory of two sines per joint about the home pose, faded in and out.
+    Return the request of a trajectory of two sines per joint about home, faded in and out.
 
     `duration` is in seconds, `amplitude` the largest deflection of a joint [rad], reduced so that
     the joint uses at most 80 % of the distance to its position limits and of its limits of
@@ -34,11 +35,11 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
             f'duration and amplitude must be positive; got {duration} and {amplitude}.'
         )
     count = max(3, round(duration * POINT_RATE_HZ) + 1)
-    time = np.linspace(0.0, duration, _FINE * (count - 1) + 1)
+    time = np.linspace(0.0, duration, _SAMPLES_PER_POINT * (count - 1) + 1)
     share = time / duration
-    x = np.minimum(1.0, np.minimum(share, 1.0 - share) / _FADE)
+    x = np.minimum(1.0, np.minimum(share, 1.0 - share) / _FADE_RATIO)
     fade = x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
-    cycles = np.array([_CYCLES[i % len(_CYCLES)] for i in range(description.n)], dtype=float)
+    cycles = np.resize(_CYCLE_COUNTS, (description.n, 2)).astype(float)
     waves = 0.5 * np.sin(2.0 * np.pi * share[:, None, None] * cycles).sum(axis=-1)
     position = fade[:, None] * waves
     velocity = np.gradient(position, time, axis=0)
@@ -48,7 +49,7 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
     room = np.minimum(description.limit('upper') - pose, pose - description.limit('lower'))
     low, high = description.velocity_bounds(pose)
     most = room, np.minimum(high, -low), description.limit('acceleration')
-    scales = [_ROOM * limit / size for limit, size in zip(most, largest)]
+    scales = [_USABLE_LIMIT_RATIO * limit / size for limit, size in zip(most, largest)]
     scale = np.minimum.reduce([amplitude / largest[0], *scales])
-    q, *rates = (scale * rows[::_FINE] for rows in (position, velocity, acceleration))
-    return TrajectoryRequest(description.joint_names, time[::_FINE], pose + q, *rates)
+    q, *rates = (scale * rows[::_SAMPLES_PER_POINT] for rows in (position, velocity, acceleration))
+    return TrajectoryRequest(description.joint_names, time[::_SAMPLES_PER_POINT], pose + q, *rates)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Report of `franka-dynamics demo`: table, JSON and plots."""
+"""The report of `franka-dynamics demo`: tables, JSON and plots."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,8 +26,8 @@ MAX_TRACKING_ERROR_RATIO = 1.0 / 3.0
 
 
 @dataclass(frozen=True)
-class Row:
-    """One value of the demonstration; `good`: whether the value keeps `bound` (None: no bound)."""
+class ReportRow:
+    """A row of the report: a value, its bound and, unless there is none, whether it is kept."""
 
     name: str
     value: float
@@ -39,13 +39,13 @@ class Row:
 @dataclass(frozen=True)
 class DemoReport:
     """
-    The metrics of the demonstration's first part (exact model) or second part (inexact model).
+    The report on one part of the demonstration, with an exact or an inexact model.
 
     The first part also has the nodes' error messages, whether the run `failed`, and a `caption`
     with the run's pacing, the machine and the processes' load.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[ReportRow, ...]
     errors: tuple[str, ...] = ()
     failed: bool = False
     caption: str = ''
@@ -72,11 +72,13 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
             'drift while holding without feedback', metrics.drift, MAX_HOLDING_DRIFT_RAD, 'rad'
         ),
         *_tracking_rows(metrics.errors, MAX_TRACKING_ERROR_RATIO),
-        Row('update rate', new, f'{new:.0f} Hz'),
-        Row('cycles without a new command', rates.missed, f'{rates.missed} of {rates.steps}'),
-        Row('stop sequences before the end', rates.stops, f'{rates.stops}'),
+        ReportRow('update rate', new, f'{new:.0f} Hz'),
+        ReportRow(
+            'cycles without a new command', rates.missed, f'{rates.missed} of {rates.steps}'
+        ),
+        ReportRow('stop sequences before the end', rates.stops, f'{rates.stops}'),
         *(
-            Row(f'round trip {name}', 1e6 * value, f'{1e6 * value:.0f} us')
+            ReportRow(f'round trip {name}', 1e6 * value, f'{1e6 * value:.0f} us')
             for name, value in zip(('p50', 'p99'), rates.round_trip)
         ),
     )
@@ -85,7 +87,7 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
 
 
 def write_json(report: DemoReport, rates: DemoRates, second: DemoReport, path: Path) -> None:
-    """Write the reports on an exact and an inexact model as JSON; the file is never incomplete."""
+    """Write the reports on both parts of the demonstration, and its rates, to a JSON file."""
     content = {
         'passed': report.passed and second.passed,
         'figures': {row.name: row for row in report.rows},
@@ -114,14 +116,14 @@ def inexact_model_report(errors: Mapping[str, TrackingError]) -> DemoReport:
 def _plot_errors(
     axes: Any, errors: Mapping[str, TrackingError], title: str, colours: Sequence[str]
 ) -> None:
-    """Plot the rms over joints of tracking errors against time."""
+    """Plot tracking errors, as rms over the joints, against time on `axes`."""
     for (name, (time, error)), colour in zip(errors.items(), colours):
         axes.plot(
             time,
             1e3 * np.sqrt(np.mean(error**2, axis=1)),
             color=colour,
             lw=1.2,
-            label=f'{name}: {1e3 * _rms(error):.2f} mrad rms',
+            label=f'{name}: {1e3 * _rms_error(error):.2f} mrad rms',
         )
     axes.set(title=title, xlabel='time [s]', ylabel='rms over the joints [mrad]', yscale='log')
     axes.legend()
@@ -129,7 +131,7 @@ def _plot_errors(
 
 
 def plot_inexact_model(errors: Mapping[str, TrackingError], path: Path) -> None:
-    """Plot each controller's rms error to a file."""
+    """Save a plot of each controller's tracking error over time, with an inexact model."""
     figure = figures.figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD'
     _plot_errors(
@@ -142,7 +144,7 @@ def plot_inexact_model(errors: Mapping[str, TrackingError], path: Path) -> None:
 
 
 def plot_report(metrics: DemoMetrics, joint_names: tuple[str, ...], path: Path) -> None:
-    """Plot tracking errors with and without feedforward, the motion and the torques to a file."""
+    """Save a plot of tracking errors with and without feedforward, the motion and torques."""
     figure = figures.figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))
     error, motion, torque = (axes[name] for name in ('error', 'motion', 'torque'))
@@ -166,31 +168,32 @@ def plot_report(metrics: DemoMetrics, joint_names: tuple[str, ...], path: Path) 
     figures.save_figure(figure, path)
 
 
-def _bounded_row(name: str, value: float, bound: float, unit: str) -> Row:
-    """Return the row of a value that is at most a bound."""
-    return Row(name, value, f'{value:.1e} {unit}', f'{bound:.0e} {unit}', _within(value, bound))
+def _bounded_row(name: str, value: float, bound: float, unit: str) -> ReportRow:
+    """Return the report row of a value that has an upper bound, in `unit`."""
+    good = _is_at_most(value, bound)
+    return ReportRow(name, value, f'{value:.1e} {unit}', f'{bound:.0e} {unit}', good)
 
 
 def _tracking_rows(
     errors: Mapping[str, TrackingError], ratio: float, compared: int = 0
-) -> tuple[Row, ...]:
-    """Return the rows of tracking errors; the last is at most `ratio` times one before it."""
-    rms = {name: _rms(error) for name, (_, error) in errors.items()}
+) -> tuple[ReportRow, ...]:
+    """Return the rows of tracking errors; the last one's bound is `ratio` times row `compared`."""
+    rms = {name: _rms_error(error) for name, (_, error) in errors.items()}
     rows = [
-        Row(f'tracking error, {name}', value, f'{1e3 * value:.2f} mrad rms')
+        ReportRow(f'tracking error, {name}', value, f'{1e3 * value:.2f} mrad rms')
         for name, value in rms.items()
     ]
     values = [*rms.values()]
     last, bound = values[-1], ratio * values[compared]
-    rows[-1] = replace(rows[-1], bound=f'{1e3 * bound:.2f} mrad', good=_within(last, bound))
+    rows[-1] = replace(rows[-1], bound=f'{1e3 * bound:.2f} mrad', good=_is_at_most(last, bound))
     return tuple(rows)
 
 
-def _rms(error: Array) -> float:
+def _rms_error(error: Array) -> float:
     """Return the root mean square of an error over time and joints."""
     return float(np.sqrt(np.mean(error**2)))
 
 
-def _within(value: float, bound: float) -> bool:
+def _is_at_most(value: float, bound: float) -> bool:
     """Return whether a value is finite and not above its bound."""
     return math.isfinite(value) and value <= bound

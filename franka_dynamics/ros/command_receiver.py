@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Receives the torques for a simulated arm from a topic, and publishes the receiver's status."""
+"""The subscription by which a simulated arm takes torques, and the status that it publishes."""
 
 from collections.abc import Callable
 import time
@@ -11,10 +11,10 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from . import COMMAND_TOPIC
-from .messages import float64_message_head, read_float64
+from .messages import float64_message_prefix, read_float64_message
 from .rclpy_private import with_sequence_number
 from .receivers import DECLARATION_SERVICES, ReceiverKind
-from .status import Key, NodeStatus
+from .status import NodeStatus, StatusKey
 from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, QOS_OVERRIDES
 from ..arm import ArmDescription
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver, TorqueRefusal
@@ -23,8 +23,8 @@ from ..errors import name_list, SettingsError
 from ..typing import Array
 
 _LOG_PERIOD_S = 1.0
-# Levels of the typed status; WARN in all other states.
-_LEVELS = {
+# Diagnostic levels of ~/status; WARN in all other states.
+_LEVEL_BY_STATE = {
     ReceiverState.WAITING: 'STALE',
     ReceiverState.FOLLOWING: 'OK',
     ReceiverState.FAULT: 'ERROR',
@@ -33,7 +33,7 @@ _LEVELS = {
 
 class CommandReceiver:
     """
-    Passes torques from a topic to a TorqueReceiver, and publishes its state on `~/status`.
+    A subscription that passes torques to a `TorqueReceiver`, whose state goes to `~/status`.
 
     Arm, settings and `holding` are those of the receiver, `receiver`. `on_torque_taken` is
     called after each accepted torque. A service declares to senders whether the arm adds its
@@ -48,12 +48,13 @@ class CommandReceiver:
         on_torque_taken: Callable[[], None],
         holding: Array | None = None,
     ) -> None:
+        """Make the subscription, the status publisher and the declaration service on a node."""
         self._node, self._arm, self._on_torque_taken = node, arm, on_torque_taken
         self.receiver = TorqueReceiver(arm, settings, COMMAND_TIMEOUT_S, holding=holding)
-        self._head = float64_message_head(arm.n)
-        self.held = False  # whether a torque holds the arm; its owner sets it
-        self._published: tuple[ReceiverState, bool] | None = None
-        self._next = 0.0
+        self._message_prefix = float64_message_prefix(arm.n)
+        self.is_held = False  # whether a torque holds the arm; its owner sets it
+        self._published_state: tuple[ReceiverState, bool] | None = None
+        self._publish_at = 0.0
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._subscription = node.create_subscription(
             Float64MultiArray,
@@ -65,45 +66,46 @@ class CommandReceiver:
         )
         adds_gravity = settings.profile.receiver_adds_gravity
         kind = ReceiverKind.LIGHT_ARM if adds_gravity else ReceiverKind.ARM
-        node.create_service(Trigger, DECLARATION_SERVICES[kind], self._on_request)
-        self.publish_changes()
+        node.create_service(Trigger, DECLARATION_SERVICES[kind], self._on_declaration)
+        self.publish_status_if_due()
 
-    def _on_request(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        """Answer with the receiver's state; the service's name declares the torques it takes."""
+    def _on_declaration(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
+        """Answer a request of the declaration service with the receiver's state as a sentence."""
         answer.success = self.receiver.state is not ReceiverState.FAULT
         answer.message = self.receiver.state_text
         return answer
 
     @property
     def event_counts(self) -> dict[str, int]:
-        """Number of command time-outs, and of refused torques by reason."""
+        """Numbers of command time-outs and of refused torques, these by reason."""
         # The C++ controller publishes values of the same keys on its ~/status.
         refused = {f'refused: {why.value}': n for why, n in self.receiver.refused.items()}
         return {'time-outs': self.receiver.timeouts, **refused}
 
-    def publish_changes(self) -> None:
+    def publish_status_if_due(self) -> None:
         """
-        Publish the receiver's status once per second, and its state when it changes; log that.
+        Publish the receiver's status each second and after a change of its state, which is logged.
 
         `ros2 topic echo` subscribes without the durability of a publisher that it has not
         discovered yet, and gets only what is published later.
         """
         receiver, now = self.receiver, time.monotonic()
-        before, self._published = self._published, (receiver.state, self.held)
-        if before == self._published and now < self._next:
+        before, self._published_state = self._published_state, (receiver.state, self.is_held)
+        if before == self._published_state and now < self._publish_at:
             return
-        self._next = now + _LOG_PERIOD_S
-        values = {'state': receiver.state.status_word, Key.HELD: self.held, **self.event_counts}
-        level, name = _LEVELS.get(receiver.state, 'WARN'), self._node.get_fully_qualified_name()
-        status = NodeStatus('', name, level, receiver.state_text, values)
+        self._publish_at = now + _LOG_PERIOD_S
+        values = {'state': receiver.state.status_word, StatusKey.HELD: self.is_held}
+        level = _LEVEL_BY_STATE.get(receiver.state, 'WARN')
+        name = self._node.get_fully_qualified_name()
+        status = NodeStatus('', name, level, receiver.state_text, values | self.event_counts)
         self._publisher.publish(status.to_message(self._arm.name))
         if before is None or receiver.state is not before[0]:
             self._node.get_logger().info(receiver.state_text)
 
     def _on_torque(self, data: bytes, number: int | None) -> None:
-        """Pass a serialized torque to the receiver; log why it was refused."""
+        """Pass a serialized torque to the receiver; if the receiver refuses it, log why."""
         try:
-            torque = read_float64(data, self._head)
+            torque = read_float64_message(data, self._message_prefix)
         except SettingsError as error:
             self._node.get_logger().error(str(error), throttle_duration_sec=_LOG_PERIOD_S)
             return

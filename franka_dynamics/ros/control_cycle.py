@@ -12,31 +12,30 @@ from typing import Any
 import numpy as np
 
 from .diagnostics import FeedforwardDiagnostics
-from .joint_state_messages import JointStateReader, NoArmJointsError
-from .messages import float64_message_head
+from .messages import float64_message_prefix, JointStateReader, NoArmJointsError
 from .receiver_check import ReceiverCheck
 from .term_publishers import TermPublishers
 from ..control.feedforward import ACTIVE_STATES, Feedforward, State
 from ..errors import JointStateError
 from ..typing import Array
 
-IDLE_PERIOD_S = 0.1  # between two calls while the node is not active [s]
-CHECK_PERIOD_S = 5e-3  # between two checks whether joint states have ceased [s]
+INACTIVE_POLL_PERIOD_S = 0.1  # between two calls while the node is not active [s]
+SILENCE_CHECK_PERIOD_S = 5e-3  # between two checks whether joint states have ceased [s]
 
 
 class ControlCycle:
     """
-    Answers each joint state with a torque; what the control thread of a feedforward node runs.
+    The work of a feedforward node's control thread: the torque that answers each joint state.
 
     This thread never logs, because a terminal that does not read its output would stop it. Torques
-    go to the publisher `commands`, model terms to `terms`. `core` is the controller from configure
+    go to the publisher `commands`, model terms to `terms`. `controller` is there from configure
     to cleanup. `active` says whether joint states are answered, `ending` whether a transition
     brakes the arm, `sends` whether torques are published, which is so while there is a receiver;
     `simulated_time` whether `clock`, rclpy's, is simulated. Whoever holds `lock` may change
     `active`.
     """
 
-    core: Feedforward | None = None
+    controller: Feedforward | None = None
     active = ending = sends = simulated_time = False
 
     def __init__(
@@ -47,6 +46,7 @@ class ControlCycle:
         diagnostics: FeedforwardDiagnostics,
         terms: TermPublishers,
     ) -> None:
+        """Store what the cycle uses; `set_joints` must follow before the first joint state."""
         self._commands, self._clock, self._receivers = commands, clock, receivers
         self._diagnostics, self._terms, self.lock = diagnostics, terms, threading.Lock()
         self.clock_arrival = 0.0  # the node's time when the latest joint state came [s]
@@ -54,39 +54,35 @@ class ControlCycle:
         self._clock_steps, self._clock_stepped = deque[float](maxlen=5), 0.0
         self._last_stamp, self.got_state, self._published = np.nan, False, 0.0
 
-    @property
-    def controller(self) -> Feedforward:
-        """The controller `core`; only a configured node has one."""
-        assert self.core is not None, 'only called between configure and cleanup'
-        return self.core
-
-    def prepare(self, names: Sequence[str], *, measures_velocity: bool) -> None:
-        """Read joint states of these joints from now on, and write their torques."""
+    def set_joints(self, names: Sequence[str], *, measures_velocity: bool) -> None:
+        """Set the names, in the order of the torques, of the joints to read from joint states."""
         self._reader = JointStateReader(names, derive_velocity=not measures_velocity)
-        self._command_head = float64_message_head(len(names))
+        self._command_prefix = float64_message_prefix(len(names))
 
     def on_joint_state(self, data: bytes, number: int | None = None) -> None:
         """
-        Run a control cycle for a serialized joint state; publish its terms, and any command.
+        Compute and publish the torque and the model terms for a serialized joint state.
 
         `number` is the message number that the publisher gave the joint state; None if the
         middleware does not number messages.
         """
         began = time.perf_counter()
         with self.lock:
-            if self.active:
-                self._answer(data, number, began)
+            if self.active and self.controller is not None:
+                self._run_cycle(self.controller, data, number, began)
 
-    def _answer(self, data: bytes, number: int | None, began: float) -> None:
-        """Run one control cycle of an active node; the lock is held."""
-        controller, now, clock, wrong = self.controller, time.monotonic(), self._now(), ''
+    def _run_cycle(
+        self, controller: Feedforward, data: bytes, number: int | None, began: float
+    ) -> None:
+        """Run one control cycle of an active node, whose lock the caller holds."""
+        now, clock, wrong = time.monotonic(), self._node_time(), ''
         try:
             reading = self._reader.read(data)
         except NoArmJointsError as error:
             # Another node may publish other joints, such as a gripper's, on the same topic. They
             # are no sign of the arm, whose states may have ceased.
             if controller.latest is None:
-                self._diagnostics.status.arrival = now
+                self._diagnostics.node_status.arrival = now
                 controller.reject_state(str(error).removesuffix('.'), now)
             return
         except JointStateError as error:
@@ -98,12 +94,12 @@ class ControlCycle:
         if clock != self.clock_arrival:
             self._clock_steps.append(now - self._clock_stepped)
             self.clock_arrival, self._clock_stepped = clock, now
-        self.got_state, self._diagnostics.status.arrival = True, now
+        self.got_state, self._diagnostics.node_status.arrival = True, now
         second = self._receivers.check_sequence_number(number)
         if second and (controller.state in ACTIVE_STATES or not controller.faulty):
             # Of two nodes' states one may be another arm's.
             controller.reject_state(second, now, faulty=True)
-        elif self._receivers.is_first_of_another:
+        elif self._receivers.is_first_of_other_publisher:
             return  # the next number shows whether it is of another arm
         if wrong:
             controller.reject_state(wrong, now)
@@ -123,22 +119,25 @@ class ControlCycle:
             self._diagnostics.latency.append(self._published - began)
         state = controller.latest
         if state is not None and state.stamp == reading.stamp:
-            self._terms.publish(state, torque if controller.sends else None, reading.stamp_message)
+            self._terms.publish_terms(
+                state, torque if controller.sends else None, reading.stamp_message
+            )
 
-    def publish(self, torque: Array) -> None:
-        """Publish a torque, (n,) [N m], if there is a receiver; the controller calls it."""
+    def publish_torque(self, torque: Array) -> None:
+        """Publish a torque, (n,) [N m], if there is a receiver; the controller calls this."""
         if self.sends:
-            self._commands.publish(self._command_head + torque.tobytes())
+            self._commands.publish(self._command_prefix + torque.tobytes())
             self._diagnostics.sent += 1
         self._published = time.perf_counter()
 
-    def _now(self) -> float:
-        """Return the node's time [s]; time.time reads the system clock faster than rclpy."""
+    def _node_time(self) -> float:
+        """Return the time [s] of the node's clock, simulated or the system's."""
+        # time.time reads the system clock faster than rclpy.
         return self._clock.now().nanoseconds * 1e-9 if self.simulated_time else time.time()
 
     @property
-    def clock_rate(self) -> float:
-        """How often the node's time goes on [Hz], at most as often as joint states come."""
+    def clock_rate_hz(self) -> float:
+        """Rate at which the node's clock advances [Hz], as far as joint states show it."""
         stands_still = time.monotonic() - self._clock_stepped
         return 1.0 / max(median(self._clock_steps), stands_still) if self._clock_steps else np.inf
 
@@ -150,13 +149,14 @@ class ControlCycle:
         on a busy machine these were seen not to fire; the cause is unknown.
         """
         with self.lock:
-            if not self.active:
-                return IDLE_PERIOD_S
             controller = self.controller
+            if not self.active or controller is None:
+                return INACTIVE_POLL_PERIOD_S
             if not self.got_state:
                 # Simulated time does not pass in a pause, where a stop must end nevertheless.
                 by_stamps = self.simulated_time and controller.state is not State.STOPPING
-                silence = self._now() - self.clock_arrival if by_stamps else None
+                silence = self._node_time() - self.clock_arrival if by_stamps else None
                 controller.tick(time.monotonic(), silence)
             self.got_state = False
-            return Feedforward.TICK_S if controller.state is State.STOPPING else CHECK_PERIOD_S
+            stopping = controller.state is State.STOPPING
+            return Feedforward.TICK_S if stopping else SILENCE_CHECK_PERIOD_S

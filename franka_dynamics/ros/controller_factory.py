@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Makes a controller from node parameters, and cross-checks its model with Newton-Euler.
+Functions that make a feedforward controller from node parameters and cross-check its model.
 
 The arm comes from an arm file, a URDF file or the topic robot_description.
 """
@@ -33,19 +33,19 @@ from ..urdf.reading import read_urdf
 from ..validation.crosscheck import crosscheck
 from ..validation.urdf_check import checked_arm_from_urdf
 
-_DEFAULT_KP = [-1.0]  # of the parameter kp: default gains
-_CHECKED_STATE_COUNT = 50  # states at which the models of changed settings are compared
+_KP_FOR_DEFAULT_GAINS = [-1.0]  # of the parameter kp: default gains
+_CROSSCHECK_STATE_COUNT = 50  # states at which the models of changed settings are compared
 # After so many of the longest usual periods without a joint state they count as lost: 20 ms of a
 # real arm's default, in which a forward controller holds the last torque.
-TIMEOUT_PERIODS = 4.0
-_WAITED_S, _SAY_AGAIN_S = 5.0, 10.0  # for robot_description, until that is logged [s]
+STATE_TIMEOUT_PERIOD_COUNT = 4.0
+_FIRST_WARNING_S, _WARNING_PERIOD_S = 5.0, 10.0  # for robot_description, until that is logged [s]
 _POLL_PERIOD_S = 0.5  # longest time between two calls of `should_stop` [s]
 # Friction of Franka's wrists over their torque limit (MuJoCo Menagerie).
-_WRIST_FRICTION_RATIO = 0.02
-DESCRIPTION_TIMEOUT_S = 30.0  # longest wait for robot_description [s]
+_WRIST_FRICTION_TO_LIMIT_RATIO = 0.02
+ROBOT_DESCRIPTION_TIMEOUT_S = 30.0  # longest wait for robot_description [s]
 
 
-def resolve_model(
+def arm_and_urdf_from_parameters(
     node: Any, values: dict[str, Any], should_stop: Callable[[], bool]
 ) -> tuple[ArmDescription, str | None]:
     """
@@ -66,7 +66,7 @@ def resolve_model(
     if source == tables.ARM_DESCRIPTION:
         return reference, None
     if source == tables.ROBOT_DESCRIPTION:
-        name, text = _wait_for_description(node, should_stop)
+        name, text = _wait_for_robot_description(node, should_stop)
     else:
         name, text = source, read_urdf(Path(source).expanduser())
     hand = values['hand']
@@ -106,9 +106,9 @@ def make_controller(
     # apply torques alone (`receiver_check.py`): what holds the arm before the first torque, such
     # as a brake, its own PD or Gazebo's initial effort, is no sign of a wrong target.
     limits = replace(
-        tables.from_parameters(StateLimits, parameters),
+        tables.dataclass_from_parameters(StateLimits, parameters),
         min_input_rate=1.0 / parameters['period'],
-        state_timeout=TIMEOUT_PERIODS * parameters['period'],
+        state_timeout=STATE_TIMEOUT_PERIOD_COUNT * parameters['period'],
         held_until_commanded=True,
     )
     controller = Feedforward(
@@ -116,7 +116,7 @@ def make_controller(
         limits=limits,
         applied_when_silent=False,
         send=send,
-        **vars(tables.settings_from(parameters)),
+        **vars(tables.settings_from_parameters(parameters)),
     )
     controller.stop('not activated')
     terms = controller.asked.terms
@@ -136,7 +136,7 @@ def make_controller(
 
 
 def _mount_compensation_sentence(controller: Feedforward) -> str:
-    """Return a sentence on what the node commands for the tilted mount of a URDF."""
+    """Return a sentence on whether the node commands the gravity torque of a tilted mount."""
     settings = controller.settings
     if not settings.profile.receiver_adds_gravity:
         return 'gravity follows from the mount; this node commands all of it.'
@@ -147,31 +147,29 @@ def _mount_compensation_sentence(controller: Feedforward) -> str:
 
 def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> float | None:
     """
-    Apply changed node parameters to a controller's settings.
+    Apply changed node parameters to a controller; return the difference of its two models.
 
-    If they change the arm's payload or gravity, returns the largest difference of the two models,
-    and stops the controller for good if they disagree; otherwise returns None.
+    The difference is None unless the payload or gravity changes. If the models disagree, the
+    controller is stopped for good.
     """
-    before = controller.asked
-    controller.change(**vars(tables.settings_from(parameters)))
-    law = controller.asked
-    gravity = law.terms.space_gravity
-    if law.terms.loaded == before.terms.loaded and np.array_equal(
-        gravity, before.terms.space_gravity
-    ):
+    before = controller.asked.terms
+    controller.change(**vars(tables.settings_from_parameters(parameters)))
+    terms = controller.asked.terms
+    gravity = terms.space_gravity
+    if terms.loaded == before.loaded and np.array_equal(gravity, before.space_gravity):
         return None
-    report = crosscheck(law.terms.loaded, gravity=gravity, count=_CHECKED_STATE_COUNT)
+    report = crosscheck(terms.loaded, gravity=gravity, count=_CROSSCHECK_STATE_COUNT)
     if not report.passed:
         controller.stop(f'cross-check: {" ".join(report.findings)}', Stop.FINAL)
     return report.largest
 
 
 def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDescription) -> None:
-    """Set kp and kd, and log them, if kp asks for default gains."""
-    if list(parameters['kp']) != _DEFAULT_KP:
+    """Compute, set and log default gains kp and kd if the parameter kp is [-1.0]."""
+    if list(parameters['kp']) != _KP_FOR_DEFAULT_GAINS:
         return
-    settings = tables.settings_from({**parameters, 'kp': [0.0], 'kd': [0.0]})
-    held = max(COMMAND_TIMEOUT_S, TIMEOUT_PERIODS * parameters['period'])
+    settings = tables.settings_from_parameters({**parameters, 'kp': [0.0], 'kd': [0.0]})
+    held = max(COMMAND_TIMEOUT_S, STATE_TIMEOUT_PERIOD_COUNT * parameters['period'])
     if settings.target == 'mujoco':
         held = COMMAND_TIMEOUT_S  # the simulated arm holds no torque longer, but is braked
     loaded = description.with_payload(settings.payload_inertia())
@@ -179,17 +177,15 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
         # Without the drives' inertia the last joint of a bare FR3 would be nearly free.
         loaded = loaded.with_armature()
     gains = default_gains(loaded, held)
-    given = {
-        name: [float(f'{value:.4g}') for value in rows] for name, rows in zip(('kp', 'kd'), gains)
-    }
+    kp, kd = ([float(f'{value:.4g}') for value in rows] for rows in gains)
+    given = {'kp': kp, 'kd': kd}
     parameters.update(given)
     node.set_parameters([Parameter(name, value=value) for name, value in given.items()])
     node.get_logger().info(
-        f'default gains from the inertia at home: kp {given["kp"]} N m/rad, '
-        f'kd {given["kd"]} N m s/rad'
+        f'default gains from the inertia at home: kp {kp} N m/rad, kd {kd} N m s/rad'
     )
     # 1 rad off, the spring of a free joint does not overcome its friction.
-    weak = gains[0] < _WRIST_FRICTION_RATIO * description.limit('effort')
+    weak = gains[0] < _WRIST_FRICTION_TO_LIMIT_RATIO * description.limit('effort')
     if weak.any():
         free = ', '.join(np.array(description.joint_names)[weak])
         node.get_logger().warning(
@@ -197,9 +193,9 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
         )
 
 
-def _wait_for_description(node: Any, should_stop: Callable[[], bool]) -> tuple[str, str]:
+def _wait_for_robot_description(node: Any, should_stop: Callable[[], bool]) -> tuple[str, str]:
     """
-    Wait for robot_description; return its topic's full name and its text.
+    Wait for a message on robot_description; return the topic's full name and the URDF text.
 
     The subscription belongs to a node of its own, because a transition runs in a callback, and no
     executor serves this node's subscriptions meanwhile.
@@ -215,12 +211,12 @@ def _wait_for_description(node: Any, should_stop: Callable[[], bool]) -> tuple[s
     waiting.create_subscription(String, topic, came.append, DESCRIPTION_QOS)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(waiting)
-    began, say_at, seconds = time.monotonic(), _WAITED_S, DESCRIPTION_TIMEOUT_S
+    began, say_at, seconds = time.monotonic(), _FIRST_WARNING_S, ROBOT_DESCRIPTION_TIMEOUT_S
     try:
         while not came and (waited := time.monotonic() - began) < seconds:
             executor.spin_once(timeout_sec=_POLL_PERIOD_S)
             if waited >= say_at:
-                say_at += _SAY_AGAIN_S
+                say_at += _WARNING_PERIOD_S
                 node.get_logger().warning(
                     f'waiting for {topic} for {waited:.0f} s, where '
                     f'{node.count_publishers(topic)} publish; at most {seconds:g} s'

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Runs the demonstration: a simulated arm and the feedforward node as processes over DDS.
+The run of `franka-dynamics demo`: a simulated arm and the feedforward node as two processes.
 
 First the feedforward torques hold the arm with no feedback at all. Then the arm follows a motion
 of two sines per joint twice under the same weak PD: with gravity, Coriolis and inertia torques,
@@ -25,9 +25,9 @@ from trajectory_msgs.msg import JointTrajectory
 from . import SIMULATION_NAMESPACE
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeGroup, use_isolated_network
-from .realtime import ON, REALTIME_VARIABLE
-from .status import DiagnosticSubject, fault_sentences, Key, NodeSnapshot, PERCENTILES
-from .trajectory_messages import reference_message, trajectory_of
+from .node_process import REALTIME_ON, REALTIME_VARIABLE
+from .status import DiagnosticSubject, fault_sentences, NodeSnapshot, StatusKey, TIME_PERCENTILES
+from .trajectory_messages import reference_message, trajectory_from_message
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
 from ..demo.metrics import DemoRates, DemoResult
@@ -36,12 +36,12 @@ from ..errors import FrankaDynamicsError
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import read_steps
 
-_NODE = f'{SIMULATION_NAMESPACE}/feedforward'
-_SIMULATOR = f'{SIMULATION_NAMESPACE}/simulator'
-_ARM = f'{_SIMULATOR}: {DiagnosticSubject.SIMULATED_ARM}'
+_FEEDFORWARD_NODE = f'{SIMULATION_NAMESPACE}/feedforward'
+_SIMULATOR_NODE = f'{SIMULATION_NAMESPACE}/simulator'
+_ARM_STATUS_NAME = f'{_SIMULATOR_NODE}: {DiagnosticSubject.SIMULATED_ARM}'
 # The PD makes velocities decay at this rate at most [1/s]: with a hand on, all shipped arms still
 # follow the motion with torques that are held for 10 ms and 5 ms late.
-_MAX_DECAY_RATE = 50.0
+_MAX_DECAY_RATE_PER_S = 50.0
 # A joint with less inertia at home gets the gains of a joint with this much [kg m^2]. The last
 # link of an FR3 without a hand has 1.2e-4, and a PD in proportion to that holds nothing against
 # the other joints' motion.
@@ -49,16 +49,16 @@ _MIN_INERTIA_KG_M2 = 3e-4
 # Largest accepted fraction of cycles without a new torque in real time. At a fraction of 0.5 the
 # tracking error is near its bound (demo.report.MAX_TRACKING_ERROR_RATIO); at a fraction of 0.1 the
 # tracking error is a hundredth of the bound.
-_MAX_MISSED_RATIO = 0.1
+_MAX_MISSED_CYCLE_RATIO = 0.1
 # Of the start, and how much longer than expected other waits may last: with a dozen busy processes
 # the start may take half a minute.
 _START_TIMEOUT_S = 120.0
-_SETTLING_TIME_S = _LEAD_IN_S = 1.0  # before a motion, without and with its first point
-_MAX_SLOWDOWN = 20.0  # simulated time may be slower than real time by this factor
+_SETTLING_TIME_S = _LEAD_IN_TIME_S = 1.0  # before a motion, without and with its first point
+_MAX_SLOWDOWN_RATIO = 20.0  # simulated time may be slower than real time by this factor
 
 
 class TooBusyError(FrankaDynamicsError):
-    """This machine is too busy or slow; the figures would not show the quality of the torques."""
+    """The machine is too busy or slow for figures that show the quality of the torques."""
 
     status = 3
 
@@ -66,9 +66,10 @@ class TooBusyError(FrankaDynamicsError):
 @dataclass(frozen=True)
 class DemoPlan:
     """
-    The arm, the nodes' parameters for it, durations [s] and the motion's amplitude [rad].
+    What the demonstration runs: the arm, parameters of its nodes, durations and the motion.
 
-    With `lockstep` simulated time waits for each torque from the beginning.
+    `hold` and `motion` are durations [s], `amplitude` is that of the motion [rad]. With `lockstep`
+    simulated time waits for each torque from the beginning.
     """
 
     arm: ArmDescription
@@ -79,17 +80,17 @@ class DemoPlan:
     lockstep: bool = False
 
 
-Progress = Callable[[str, float], None]
+OnProgress = Callable[[str, float], None]
 
 
 def run_demo(
     plan: DemoPlan,
     folder: Path,
-    progress: Progress = lambda *_: None,
+    progress: OnProgress = lambda *_: None,
     log: Callable[[str], object] = lambda _: None,
 ) -> DemoResult:
     """
-    Run the demonstration in real time, or in lockstep if the machine is too slow; return results.
+    Run the demonstration in real time, or in lockstep on a slow machine; return its results.
 
     The processes write their logs into `folder`. `progress` is called many times a second with the
     name of the present step and its progress, 0 to 1; an exception that it raises ends the
@@ -100,10 +101,10 @@ def run_demo(
     use_isolated_network()
     # Here the simulated arm asks for real-time scheduling, too, because a real arm does not wait
     # for a processor.
-    os.environ.setdefault(REALTIME_VARIABLE, ON)
+    os.environ.setdefault(REALTIME_VARIABLE, REALTIME_ON)
     load = os.getloadavg()[0]
     try:
-        return _Session(plan, folder, progress, load).run()
+        return _DemoRun(plan, folder, progress, load).run()
     except TooBusyError as error:
         if plan.lockstep:
             raise
@@ -112,106 +113,110 @@ def run_demo(
             f'on {os.cpu_count()} threads before the start): {error}. So this part begins again, '
             'with simulated time waiting for each torque'
         )
-        run = _Session(replace(plan, lockstep=True), folder, progress, load).run()
+        run = _DemoRun(replace(plan, lockstep=True), folder, progress, load).run()
         return replace(run, rates=replace(run.rates, too_busy=str(error)))
 
 
-class _Session:
+class _DemoRun:
     """One run of the demonstration, in real time or in lockstep."""
 
-    def __init__(self, plan: DemoPlan, folder: Path, progress: Progress, load: float) -> None:
+    def __init__(self, plan: DemoPlan, folder: Path, progress: OnProgress, load: float) -> None:
+        """Store the plan and the load of the machine before; nothing is started yet."""
         self._plan, self._folder, self._load = plan, folder, load
         self._progress, self._doing = progress, ''
         self._planned: list[JointTrajectory] = []
         self._stage = 0.0, 1.0  # begin and duration of what is being done [s of simulated time]
 
     def run(self) -> DemoResult:
-        """Start the processes, run the demonstration once, and end the processes."""
+        """Run the demonstration once, in processes that are ended after it; return its results."""
         with (
             NodeGroup(self._folder) as self._nodes,
-            NodeClient(_NODE, _START_TIMEOUT_S, self._report_progress) as self._client,
+            NodeClient(_FEEDFORWARD_NODE, _START_TIMEOUT_S, self._report_progress) as self._client,
         ):
-            return self._run(self._folder / 'steps')
+            return self._run_steps(self._folder / 'steps')
 
-    def _run(self, log: Path) -> DemoResult:
+    def _run_steps(self, log: Path) -> DemoResult:
         """Run the demonstration's steps with the processes started; return the results."""
         plan, given = self._plan, self._plan.arm_parameters
-        kp, kd = low_gains(plan.arm, _MAX_DECAY_RATE, _MIN_INERTIA_KG_M2)
+        kp, kd = low_gains(plan.arm, _MAX_DECAY_RATE_PER_S, _MIN_INERTIA_KG_M2)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
         self._nodes.start_arm_and_node(
             {**given, 'ideal': True, 'step_log': str(log)},
             {**given, 'target': 'mujoco'},
             1000.0 if self._plan.lockstep else None,
         )
-        client, motions = self._client, f'/{_NODE}/feedforward_trajectory'
+        client, motions = self._client, f'/{_FEEDFORWARD_NODE}/feedforward_trajectory'
         client.heard_nodes()
         client.node.create_subscription(JointTrajectory, motions, self._planned.append, 10)
-        self._wait_until('waiting until the node holds the arm', self._is_held)
-        simulator, simulated_start = client.heard_nodes()[_SIMULATOR], self._time
+        self._wait_until('waiting until the node holds the arm', self._is_arm_held)
+        simulator, simulated_start = client.heard_nodes()[_SIMULATOR_NODE], self._simulated_time
         start = simulator.updated  # each status that arrives changes it
-        hold = self._wait_for('holding by feedforward alone', plan.hold)
+        hold = self._wait_simulated_time('holding by feedforward alone', plan.hold)
         self._require_new_torques()
         client.set_parameters({'kp': kp.tolist(), 'kd': kd.tolist()})
-        self._follow('following with M ddq + C dq + g and PD')
+        self._follow_motion('following with M ddq + C dq + g and PD')
         client.set_parameters({'scale': 0.0})
-        self._follow('following with g and PD alone')
-        node = client.heard_nodes()[_NODE].statuses
-        p50, p99 = (1e-6 * self._arm_value(Key.ROUND_TRIP.format(one)) for one in PERCENTILES)
+        self._follow_motion('following with g and PD alone')
+        node = client.heard_nodes()[_FEEDFORWARD_NODE].statuses
+        p50, p99 = (
+            1e-6 * self._simulated_arm_figure(StatusKey.ROUND_TRIP.format(one))
+            for one in TIME_PERCENTILES
+        )
         rates = DemoRates(
-            (self._time - simulated_start) / (simulator.updated - start) / TIMESTEP_S,
+            (self._simulated_time - simulated_start) / (simulator.updated - start) / TIMESTEP_S,
             *self._step_counts(),
-            int(node[DiagnosticSubject.COMMAND].values[Key.STOPS]),
+            int(node[DiagnosticSubject.COMMAND].values[StatusKey.STOPS]),
             (p50, p99),
             f'{os.cpu_count()} threads, load {self._load:.1f} before',
             self._plan.lockstep,
         )
         errors = fault_sentences(client.heard_nodes().values(), monotonic())
         # The results are complete, so a node that fails while it ends does not lose them.
-        disorder = self._nodes.end_all()
+        disorder = self._nodes.end_nodes()
         self._progress('done', 1.0)
-        first, second = map(trajectory_of, self._planned)
+        first, second = map(trajectory_from_message, self._planned)
         return DemoResult(
             read_steps(log, plan.arm.joint_names),
             hold,
             (first, second),
             rates,
-            float(node[DiagnosticSubject.ARM].values[Key.MODEL_DIFFERENCE]),
+            float(node[DiagnosticSubject.ARM].values[StatusKey.MODEL_DIFFERENCE]),
             (*errors, *disorder),
-            bool(disorder) or any(_ARM in sentence for sentence in errors),
+            bool(disorder) or any(_ARM_STATUS_NAME in sentence for sentence in errors),
         )
 
-    def _is_held(self) -> bool:
+    def _is_arm_held(self) -> bool:
         """Return whether torques hold the simulated arm and its time is known."""
-        status = self._client.status(f'/{_SIMULATOR}')
-        return status is not None and status.is_arm_held and self._time >= 0.0
+        status = self._client.latest_status(f'/{_SIMULATOR_NODE}')
+        return status is not None and status.is_arm_held and self._simulated_time >= 0.0
 
-    def _wait_for(self, text: str, duration: float) -> tuple[float, float]:
-        """Wait for a duration; return start and end, in simulated time [s]."""
-        start = self._time
+    def _wait_simulated_time(self, text: str, duration: float) -> tuple[float, float]:
+        """Wait for a duration of simulated time [s]; return its start and end."""
+        start = self._simulated_time
         self._stage = start, duration
-        end, timeout = start + duration, _MAX_SLOWDOWN * duration + _START_TIMEOUT_S
-        self._wait_until(text, lambda: self._time >= end, timeout)
-        return start, self._time
+        end, timeout = start + duration, _MAX_SLOWDOWN_RATIO * duration + _START_TIMEOUT_S
+        self._wait_until(text, lambda: self._simulated_time >= end, timeout)
+        return start, self._simulated_time
 
-    def _follow(self, text: str) -> None:
-        """Let the arm settle, send the node the motion, and wait until it is finished."""
+    def _follow_motion(self, text: str) -> None:
+        """Let the arm settle, send the motion to the node, and wait until it has been followed."""
         plan, before = self._plan, len(self._planned)
-        self._wait_for('settling', _SETTLING_TIME_S)
-        self._doing, self._stage = text, (self._time, _LEAD_IN_S + plan.motion)
+        self._wait_simulated_time('settling', _SETTLING_TIME_S)
+        self._doing, self._stage = text, (self._simulated_time, _LEAD_IN_TIME_S + plan.motion)
         request = multisine(plan.arm, plan.motion, plan.amplitude)
         try:
-            self._client.play(reference_message(request, _LEAD_IN_S))
+            self._client.play(reference_message(request, _LEAD_IN_TIME_S))
         except NodeClientError as error:
-            receiver = self._client.status(f'/{_SIMULATOR}')
-            sentence = f'{error} {_SIMULATOR}: {receiver and receiver.message}.'
+            receiver = self._client.latest_status(f'/{_SIMULATOR_NODE}')
+            sentence = f'{error} {_SIMULATOR_NODE}: {receiver and receiver.message}.'
             raise (NodeClientError if self._plan.lockstep else TooBusyError)(sentence) from error
         self._wait_until(text, lambda: len(self._planned) > before)
         self._require_new_torques()
 
     def _require_new_torques(self) -> None:
-        """Raise an error if in real time too many steps had no new torque."""
+        """Raise TooBusyError if in real time more than a tenth of the steps had no new torque."""
         missed, steps = self._step_counts()
-        if not self._plan.lockstep and missed > _MAX_MISSED_RATIO * steps:
+        if not self._plan.lockstep and missed > _MAX_MISSED_CYCLE_RATIO * steps:
             raise TooBusyError(
                 f'in real time {missed} of {steps} cycles ({100 * missed / steps:.0f} %) had no '
                 'new command'
@@ -220,9 +225,9 @@ class _Session:
     def _wait_until(
         self, text: str, done: Callable[[], bool], timeout: float = _START_TIMEOUT_S
     ) -> None:
-        """Wait until `done` returns True; raise TooBusyError after the time-out [s]."""
+        """Wait until `done()` is True; raise TooBusyError after the time-out [s]."""
         self._doing = text
-        if not self._client.until(done, timeout):
+        if not self._client.wait_until(done, timeout):
             raise TooBusyError(
                 f'gave up {text} after {timeout:g} s, because this machine is too slow or busy '
                 f'(load {os.getloadavg()[0]:.1f} on {os.cpu_count()} threads); the logs are in '
@@ -230,22 +235,24 @@ class _Session:
             )
 
     def _report_progress(self) -> None:
-        """Pass the present step's progress on; raise NodeEndedError if a process has ended."""
+        """Report the progress of the present step; raise NodeEndedError if a process has ended."""
         begin, duration = self._stage
-        share = (self._time - begin) / duration
+        share = (self._simulated_time - begin) / duration
         self._progress(self._doing, min(1.0, share) if share > 0.0 else 0.0)
         self._nodes.require_running()
 
-    def _arm_value(self, key: str) -> float:
-        """Return a figure that the simulated arm has published; NaN before the first."""
-        arm = self._client.heard_nodes().get(_SIMULATOR, NodeSnapshot(_SIMULATOR))
-        return arm.number(DiagnosticSubject.SIMULATED_ARM, key)
+    def _simulated_arm_figure(self, key: str) -> float:
+        """Return a number from the simulated arm's diagnostics; NaN before the first message."""
+        arm = self._client.heard_nodes().get(_SIMULATOR_NODE, NodeSnapshot(_SIMULATOR_NODE))
+        return arm.number_of(DiagnosticSubject.SIMULATED_ARM, key)
 
     @property
-    def _time(self) -> float:
-        """Simulated time [s]; NaN before the arm has published it."""
-        return self._arm_value(Key.SIMULATED_TIME)
+    def _simulated_time(self) -> float:
+        """Simulated time [s]; NaN before the simulated arm has published it."""
+        return self._simulated_arm_figure(StatusKey.SIMULATED_TIME)
 
     def _step_counts(self) -> tuple[int, int]:
-        """Return the number of steps without a new torque, and of all steps since the first."""
-        return int(self._arm_value(Key.MISSED)), int(self._arm_value(Key.COMMANDED))
+        """Return numbers of steps since the first torque: those without a new torque, and all."""
+        keys = StatusKey.MISSED, StatusKey.COMMANDED
+        missed, commanded = (int(self._simulated_arm_figure(key)) for key in keys)
+        return missed, commanded

@@ -1,150 +1,294 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes diagnostics of a configured feedforward node each second and after changes."""
+"""The status of a feedforward node: its diagnostics, ~/status, and the log of changes."""
 
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 import math
+import re
 import time
 from typing import Any
 
-from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 
-from .present_status import MIN_REASON_S, PresentStatus, StatusLog
 from .receiver_check import ReceiverCheck
-from .status import DiagnosticSubject, Key, NodeStatus, PERCENTILES
+from .status import (
+    DiagnosticSubject,
+    DurationWindow,
+    NodeStatus,
+    StatusKey,
+    StatusPublisher,
+    StatusRow,
+)
 from .term_publishers import TermPublishers
 from .topics import DESCRIPTION_QOS, publisher_names
 from ..control.core_state import Status
-from ..control.feedforward import Feedforward, State
+from ..control.ending import Ending, LOOP_ADVICE, Reason, ReasonCode
+from ..control.feedforward import Feedforward, Remedy, State
 from ..motion.planning import MAX_START_DISTANCE_RAD
 from ..motion.reference import ReferenceEvent, ReferenceState
 
-DIAGNOSTIC_PERIOD_S = 1.0
 _NEAR_BOUND_RATIO = 0.8  # share of a bound above which diagnostics warn
-Row = tuple[str, str, str, Mapping[str, Any]]  # subject, level, message and values of a status
+
+_MISSING_STATE_TIMEOUT_S = 1.0  # after which missing joint states are a reason for silence
+MIN_CLOCK_RATE_HZ = 20.0  # below it the steps of a clock make joint states too old or too new
+
+# How a node's user makes it command again, where the core's own words do not say it.
+_REMEDY_TEXTS = {
+    Remedy.START: (
+        'activate the node (`franka-dynamics node state activate`); if it is active, wait'
+    ),
+    Remedy.CLEAR: 'remove the cause, then clear the fault (`franka-dynamics node clear`)',
+}
+_RATE_ADVICE = (
+    'joint_state_publisher and broadcasters with a rate of their own are too slow: take the '
+    "driver's own topic (franka/joint_states with franka_ros2), or raise the parameter period"
+)
 
 
-class DurationWindow(deque[float]):
-    """The last 4096 durations [s] of a step."""
+class StatusSource:
+    """
+    The source of a node's status: its controller's, with reasons and remedies of the node's own.
 
-    def __init__(self) -> None:
-        super().__init__(maxlen=4096)
+    `controller` is set when the node is configured. `arrival` is when the latest joint state came
+    [s], `ends` says that the node never commands again.
+    """
 
-    def percentiles_us(self, key: str) -> dict[str, float]:
-        """Return percentiles of the durations [us] by `key.format(name)`; NaN without any."""
-        found = 1e6 * np.percentile(list(self) or [np.nan], [*PERCENTILES.values()])
-        return dict(zip(map(key.format, PERCENTILES), found.tolist()))
+    controller: Feedforward
+
+    def __init__(self, node: Any, state_topic: str, receivers: ReceiverCheck) -> None:
+        """Store the node, its topic of joint states and its receivers of torques."""
+        self._node, self._states, self.receivers = node, state_topic, receivers
+        self.arrival, self.ends = 0.0, False
+
+    def status(self) -> Status:
+        """Return the controller's status with the node's own reason for silence and remedy."""
+        controller = self.controller
+        status = controller.status
+        remedy = Remedy(status.remedy)
+        words = '' if self.ends else _REMEDY_TEXTS.get(remedy, remedy.value)
+        why = self.reason_text(controller.ending) or status.why
+        if status.state is State.RUNNING:
+            why = self.receivers.delivery_problem or why
+        elif self._node.active and status.state is State.SILENT and controller.enabled:
+            why = self.missing_state_text() or why
+        return status._replace(remedy=words, why=why)
+
+    def reason_text(self, why: object) -> str:
+        """Return a reason as text, with advice for the user of a node."""
+        return why.text(self._advice_on) if isinstance(why, (Reason, Ending)) else str(why or '')
+
+    def _advice_on(self, code: ReasonCode) -> str | None:
+        """Return advice for the user of a node about the reason with a code, or None."""
+        if code is ReasonCode.TOO_RARE:
+            return _RATE_ADVICE
+        old = code in (ReasonCode.TOO_OLD, ReasonCode.AHEAD, ReasonCode.OLD_AT_START)
+        return self._advice_on_clocks() if old else LOOP_ADVICE.get(code)
+
+    def _advice_on_clocks(self) -> str:
+        """Return advice about joint states whose stamps are not of this node's clock."""
+        publishers = publisher_names(self._node, '/clock')
+        clocks = ', '.join(publishers)
+        if self._node.get_parameter('use_sim_time').value:
+            if not clocks:
+                return 'use_sim_time is true, and nobody publishes /clock: start it, or set false'
+            if len(publishers) > 1:
+                return f'{clocks} all publish /clock, which goes to and fro: stop all but one'
+            rate = self._node.cycle.clock_rate_hz
+            if rate < MIN_CLOCK_RATE_HZ:
+                return (
+                    f'the clock comes at {rate:.2g} Hz from {clocks}: publish it with each joint '
+                    f'state, at {MIN_CLOCK_RATE_HZ:g} Hz at least'
+                )
+            return (
+                f'use_sim_time is true, with /clock from {clocks}; set it true where the joint '
+                'states are made, too, or false here'
+            )
+        if clocks:
+            return f'/clock comes from {clocks}: set use_sim_time true on this node'
+        return (
+            'synchronise the clocks (chrony), or set max_state_age to 0 for stamps that count '
+            'from elsewhere'
+        )
+
+    def missing_state_text(self) -> str:
+        """Return a sentence on missing joint states; '' if one came within the last second."""
+        silence = time.monotonic() - self.arrival
+        if silence < _MISSING_STATE_TIMEOUT_S:
+            return ''
+        return (
+            f'no joint state on {self._states} for {silence:.0f} s, where '
+            f'{self._node.count_publishers(self._states)} publish; `franka-dynamics doctor` lists '
+            'what there is: start the driver or the simulator in this ROS_DOMAIN_ID, let a paused '
+            'simulation go on, or remap joint_states to its topic'
+        )
 
 
-class StatusPublisher:
-    """Publishes statuses of a node and its arm on /diagnostics."""
+MIN_REASON_DURATION_S = 1.0  # of a reason for silence, until it is logged
+_REPEATED_LOG_PERIOD_S = 10.0  # of the same reason for silence
+_MIN_LOG_PERIOD_S = 1.0  # of any other sentence, whatever its figures
 
-    def __init__(self, node: Any, arm: str = '') -> None:
-        self._node, self._arm = node, arm
-        self._name = node.get_fully_qualified_name().lstrip('/')
-        # No lifecycle publisher, because nodes without lifecycle publish diagnostics, too.
-        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        self.due = time.monotonic() + DIAGNOSTIC_PERIOD_S  # when to publish next [s]
 
-    def array(self, stamp: Time, *rows: Row) -> DiagnosticArray:
-        """Return statuses as a stamped diagnostic_msgs/DiagnosticArray."""
-        statuses = [NodeStatus(self._name, *row).to_message(self._arm) for row in rows]
-        message = DiagnosticArray(status=statuses)
-        message.header.stamp = stamp
-        return message
+class StatusLog:
+    """The log of a node's status: its changes, and why torques end, wait or are not received."""
 
-    def publish(self, *rows: Row) -> None:
-        """Publish statuses, stamped with the node's clock; the next are due a second later."""
-        self._publisher.publish(self.array(self._node.get_clock().now().to_msg(), *rows))
-        self.due = time.monotonic() + DIAGNOSTIC_PERIOD_S
+    def __init__(self, node: Any, node_status: StatusSource) -> None:
+        """Store the node whose status is logged; nothing counts as logged yet."""
+        self._node, self._node_status = node, node_status
+        self.begin_activation()
+
+    def begin_activation(self) -> None:
+        """Forget what was logged, so that a new activation logs all reasons again."""
+        self._logged: dict[str, float] = {}  # when what was logged [s]
+        self._seen: tuple[State, bool, bool] | None = None
+        self._last_reason, self._has_run, self._changed_at = '', False, time.monotonic()
+
+    def log_changes(self, status: Status, *, waits: bool) -> None:
+        """Log what has changed in a status; `waits`: whether torques begin without a command."""
+        controller, now = self._node_status.controller, time.monotonic()
+        while controller.ends:
+            ending = controller.ends.popleft()
+            self._has_run = True
+            if not ending.is_latched:  # a fault is logged below
+                self._last_reason = self._node_status.reason_text(ending)
+                self._warn_if_due(f'torques ended: {self._last_reason}', _MIN_LOG_PERIOD_S)
+        seen = status.state, status.faulty, waits
+        if seen != self._seen:
+            self._seen, self._changed_at = seen, now
+            self._log_change(status, waits, controller.settings.target)
+        if status.state is State.RUNNING and self._node_status.receivers.delivery_problem:
+            self._warn_if_due(self._node_status.receivers.delivery_problem, _REPEATED_LOG_PERIOD_S)
+        if waits and now >= self._changed_at + MIN_REASON_DURATION_S:
+            yet = '' if self._has_run else ' yet'
+            self._warn_if_due(f'no torque{yet}: {status.why}', _REPEATED_LOG_PERIOD_S)
+
+    def _log_change(self, status: Status, waits: bool, target: str) -> None:
+        """Log a status whose state, fault or waiting differs from the one before."""
+        logger = self._node.get_logger()
+        if status.state is State.RUNNING:
+            self._last_reason, self._has_run = '', True
+            logger.info(f'commanding (target {target})')
+        elif status.why == self._last_reason:  # of the same stop
+            return
+        elif status.faulty:
+            logger.error(f'fault: {status}')
+        elif status.state is not State.SILENT:
+            logger.warning(f'{status}')
+        elif not waits:
+            logger.info(f'{status}')
+        self._last_reason = '' if status.state is State.RUNNING else status.why
+
+    def log_reference(self, text: str, *, bad: bool) -> None:
+        """Log the outcome of a reference motion, at most once a second."""
+        if bad:
+            self._warn_if_due(text, _MIN_LOG_PERIOD_S)
+        elif self._is_due(text, _MIN_LOG_PERIOD_S):
+            self._node.get_logger().info(text)
+
+    def _warn_if_due(self, text: str, period: float) -> None:
+        """Log a warning unless its text was logged in the last `period` [s]."""
+        if self._is_due(text, period):
+            self._node.get_logger().warning(text)
+
+    def _is_due(self, text: str, period: float) -> bool:
+        """Return whether to log a text that, numbers apart, was not logged in `period` [s]."""
+        what, now = re.sub(r'[\d.]+', '', text), time.monotonic()
+        due = now >= self._logged.get(what, -math.inf) + period
+        if due:
+            self._logged[what] = now
+        return due
 
 
 class FeedforwardDiagnostics(StatusPublisher):
     """
-    Publishes and logs the state of a feedforward node and of its controller.
+    The publisher and log of what a feedforward node and its controller do.
 
     The service thread publishes diagnostics and reads the controller without the lock: slightly
-    old values do no harm, and the control cycle must not wait. `status` has what the node does.
+    old values do no harm, and the control cycle must not wait. `node_status` is the source
+    of the status.
     """
 
-    def __init__(self, node: Any, state_topic: str, receivers: ReceiverCheck) -> None:
+    def __init__(
+        self, node: Any, state_topic: str, receivers: ReceiverCheck, terms: TermPublishers
+    ) -> None:
+        """Make the publishers on a node; `set_controller` must follow before reports."""
         super().__init__(node)
-        self._receivers = receivers
-        self.status = PresentStatus(node, state_topic, receivers)
-        self._log = StatusLog(node, self.status)
+        self._receivers, self._terms, self.residual = receivers, terms, math.nan
+        self.node_status = StatusSource(node, state_topic, receivers)
+        self._log = StatusLog(node, self.node_status)
         self.refused = ''  # why the last reference was refused
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
-        self._reference: tuple[Row, ...] = ()  # what became of the latest reference
+        self._reference: tuple[StatusRow, ...] = ()  # what became of the latest reference
         self.latency, self.sent = DurationWindow(), 0  # torques that were published
-
-    def set_controller(
-        self, controller: Feedforward, terms: TermPublishers, residual: float
-    ) -> None:
-        """Report on a controller from now on; `residual` is that of its cross-check."""
-        self._controller, self._terms, self.residual = controller, terms, residual
-        self.status.controller, self._arm = controller, controller.description.name
         # What ~/status says (state, whether a fault is latched, whether the node waits; the
-        # reason), and since when [s].
+        # reason), since when [s], and the torques published up to the last diagnostics.
         self._published_state: tuple[Any, str] = None, ''
-        self._published_at = -math.inf
-        self.refused = ''
-        self._counted = time.monotonic(), self.sent  # at the last diagnostics
-        self._log.begin()
+        self._published_at, self._counted = -math.inf, (0.0, 0)
+
+    @property
+    def controller(self) -> Feedforward:
+        """The controller of the node's latest configuration, to report on."""
+        return self.node_status.controller
+
+    def set_controller(self, controller: Feedforward, residual: float) -> None:
+        """Set the controller to report on; `residual` is the largest error of its cross-check."""
+        self.node_status.controller, self._arm = controller, controller.description.name
+        self.residual, self.refused = residual, ''
+        self._published_state, self._published_at = (None, ''), -math.inf
+        self._counted = time.monotonic(), self.sent
+        self._log.begin_activation()
 
     def begin_activation(self) -> None:
-        """Count the time without joint states from now on; the node is being activated."""
-        self.status.arrival = time.monotonic()
-        self._log.begin()
+        """Begin an activation: count the time without joint states from now on."""
+        self.node_status.arrival = time.monotonic()
+        self._log.begin_activation()
 
-    def report(self) -> None:
+    def report_changes(self) -> None:
         """
-        Log and publish events of references and changes of the controller's status.
+        Log and publish changes of the controller's status and events of reference motions.
 
         Diagnostics and ~/status are published if they are due. Of a node that waits, ~/status has
-        the present reason at most MIN_REASON_S late.
+        the present reason at most MIN_REASON_DURATION_S late.
         """
-        controller, now = self._controller, time.monotonic()
+        controller, now = self.controller, time.monotonic()
         while controller.reference.events:
             event = controller.reference.events.popleft()
             refused = type(event.reason).__name__
-            event = event._replace(reason=self.status.in_words(event.reason))
+            event = event._replace(reason=self.node_status.reason_text(event.reason))
             self._report_reference(event, refused)
             self.on_reference_event(event)
-        status = self.status.present()
+        status = self.node_status.status()
         waits = status.state is State.SILENT and controller.enabled
-        self._log.report(status, waits=waits)
+        self._log.log_changes(status, waits=waits)
         state = (status.state, status.faulty, waits), status.why
         if state[0] != self._published_state[0]:
             self._published_at = -math.inf
-        if state != self._published_state and now >= self._published_at + MIN_REASON_S:
+        if state != self._published_state and now >= self._published_at + MIN_REASON_DURATION_S:
             self._published_state, self._published_at, self.due = state, now, now
         if now >= self.due:
             # The largest since the last report, so that a short peak near the bound is reported.
             shares = controller.disturbances.largest.tolist()
             controller.disturbances.reset_largest_shares()
-            level, message, values = self._summary(status, shares)
+            level, message, values = self._status_summary(status, shares)
             own = NodeStatus('', self._name, level, message, values)
             self._status.publish(own.to_message(self._arm))  # late subscribers get the latest
-            figures = values | self._command_figures(shares)
+            figures = values | self._command_values(shares)
             command = DiagnosticSubject.COMMAND, level, message, figures
             rows = self._joint_state_row(), command, *self._reference, self._wrench_row()
-            self.publish(*rows, *self._model_rows())
+            self.publish_rows(*rows, *self._model_rows())
 
     def _report_reference(self, event: ReferenceEvent, refused_by: str) -> None:
-        """Publish and log an event of a reference, and keep it for later diagnostics."""
-        controller = self._controller
+        """Publish and log an event of a reference motion, and store it for later diagnostics."""
+        controller = self.controller
         pairs: dict[str, Any] = {
             'state': event.state.value,
             'number': event.number,
             'frame_id': event.goal_id,
             'reason': event.reason,
-            Key.REFUSED_BY: refused_by if event.state is ReferenceState.REFUSED else '',
+            StatusKey.REFUSED_BY: refused_by if event.state is ReferenceState.REFUSED else '',
             'remaining [s]': event.remaining_time,
-            Key.REMEDY: self.status.present().remedy,
+            StatusKey.REMEDY: self.node_status.status().remedy,
         }
         text = f'reference {event.number} {event.state.value}'
         if event.goal is not None and controller.latest is not None:
@@ -163,34 +307,36 @@ class FeedforwardDiagnostics(StatusPublisher):
         )  # the next motion could not begin where this one ends
         row = DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs
         self._reference = (row,)  # all events are published, and the latest one again
-        self._publisher.publish(self.array(self._node.get_clock().now().to_msg(), row))
-        self._log.report_reference(text, bad=bad)
+        self._publisher.publish(self.status_array(self._node.get_clock().now().to_msg(), row))
+        self._log.log_reference(text, bad=bad)
 
-    def _joint_state_row(self) -> Row:
-        """Return the row Joint states: rate, age, and what is wrong with them."""
-        controller = self._controller
+    def _joint_state_row(self) -> StatusRow:
+        """Return the diagnostic row of joint states: their rate, their age and what is wrong."""
+        controller = self.controller
         level, message = 'OK', 'states are complete, fresh and fast'
         if not self._node.active:
             level, message = 'WARN', 'a node that is not active reads no joint states'
-        elif missing := self.status.missing():
+        elif missing := self.node_status.missing_state_text():
             level, message = 'STALE', missing
         elif controller.states.problem is not None:
             unusable = controller.enabled and controller.latest is None
-            problem = self.status.in_words(controller.states.problem)
+            problem = self.node_status.reason_text(controller.states.problem)
             level, message = 'ERROR' if unusable else 'STALE', problem
         elif not controller.states.has_enough_states:
-            level, message = 'WARN', self.status.in_words(controller.ending)
+            level, message = 'WARN', self.node_status.reason_text(controller.ending)
         values = {
-            Key.RATE: 1.0 / controller.states.period,
-            Key.AGE: 1e3 * controller.states.median_age,
+            StatusKey.RATE: 1.0 / controller.states.period,
+            StatusKey.AGE: 1e3 * controller.states.median_age,
             'unusable': controller.counts['unusable states'],
             'effort': 'measured' if controller.disturbances.measured else 'not measured',
         }
         return DiagnosticSubject.JOINT_STATES, level, message, values
 
-    def _summary(self, status: Status, shares: list[float]) -> tuple[str, str, dict[str, Any]]:
+    def _status_summary(
+        self, status: Status, shares: list[float]
+    ) -> tuple[str, str, dict[str, Any]]:
         """
-        Return level, message and values that ~/status and the row Command have in common.
+        Return the level, message and values common to ~/status and the diagnostic row Command.
 
         The level is STALE while the node waits, OK while it commands torques and nothing is wrong,
         ERROR while a fault is latched, else WARN. `shares` are those of the guard's bounds.
@@ -201,43 +347,43 @@ class FeedforwardDiagnostics(StatusPublisher):
             if self.refused:
                 message = f'reference refused: {self.refused}'
             elif largest > _NEAR_BOUND_RATIO and not self._receivers.delivery_problem:
-                joint = self._controller.names[shares.index(largest)]
+                joint = self.controller.names[shares.index(largest)]
                 message = f"{joint} came near the guard's bound ({largest:.0%} of it)"
             elif not self._receivers.delivery_problem:
                 level = 'OK'
-        return level, message, {'state': status.state.value, Key.REMEDY: status.remedy}
+        return level, message, {'state': status.state.value, StatusKey.REMEDY: status.remedy}
 
-    def _command_figures(self, shares: list[float]) -> dict[str, Any]:
-        """Return what the row Command has beyond ~/status."""
-        controller, receivers = self._controller, self._receivers
+    def _command_values(self, shares: list[float]) -> dict[str, Any]:
+        """Return the values of the diagnostic row Command that ~/status does not have."""
+        controller, receivers = self.controller, self._receivers
         since, before = self._counted
         self._counted = now, published = time.monotonic(), self.sent
         references = controller.reference.counts.items()
         return {
             'target': controller.settings.target,
             'published': published,
-            Key.RATE: max(0, published - before) / (now - since),
+            StatusKey.RATE: max(0, published - before) / (now - since),
             'cut by torque or rate limit': controller.counts['limited'],
-            Key.STOPS: controller.counts['stops'],
+            StatusKey.STOPS: controller.counts['stops'],
             'faults latched': controller.counts['faults'],
             **{f'references {state.value}': count for state, count in references},
-            'receivers': receivers.listed,
+            'receivers': receivers.listed_receivers,
             'other publishers of commands': ', '.join(publisher_names(self._node, receivers.topic))
             or 'none',
-            **self.latency.percentiles_us(Key.LATENCY),
-            **self._by_joint(
+            **self.latency.percentiles_us(StatusKey.LATENCY),
+            **self._number_by_joint(
                 'largest share of limit, {} [%]', 100.0 * controller.output.largest_share
             ),
-            **self._by_joint('largest share of bound, {} [%]', 100.0 * np.array(shares)),
+            **self._number_by_joint('largest share of bound, {} [%]', 100.0 * np.array(shares)),
         }
 
-    def _by_joint(self, key: str, numbers: Any) -> dict[str, float]:
-        """Return one number per joint, by `key` with the joint's name in place of {}."""
-        return {key.format(name): float(one) for name, one in zip(self._controller.names, numbers)}
+    def _number_by_joint(self, key: str, numbers: Any) -> dict[str, float]:
+        """Return numbers, one per joint, by `key` with the joint's name in place of {}."""
+        return {key.format(name): float(one) for name, one in zip(self.controller.names, numbers)}
 
-    def _wrench_row(self) -> Row:
-        """Return the row External wrench."""
-        latest = self._controller.latest
+    def _wrench_row(self) -> StatusRow:
+        """Return the diagnostic row of the external wrench at the node's frame [N, N m]."""
+        latest = self.controller.latest
         wrench = None if latest is None else self._terms.external_wrench(latest.q)
         if wrench is None:
             unknown = 'unknown: effort is not measured, or too few states came'
@@ -251,11 +397,12 @@ class FeedforwardDiagnostics(StatusPublisher):
         level = 'WARN' if wrench.singular else 'OK'
         return DiagnosticSubject.EXTERNAL_WRENCH, level, wrench.accuracy_text(), values
 
-    def _model_rows(self) -> tuple[Row, Row]:
-        """Return the rows Arm and Torque limits."""
-        arm, mass = self._controller.description, self._controller.settings.payload[0]
+    def _model_rows(self) -> tuple[StatusRow, StatusRow]:
+        """Return the diagnostic rows of the arm's model and of its torque limits [N m]."""
+        arm, mass = self.controller.description, self.controller.settings.payload[0]
         payload = f', payload {mass:g} kg' if mass else ''
         name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
-        limits = self._by_joint('{}', arm.limit('effort'))
-        model = DiagnosticSubject.ARM, 'OK', name, {Key.MODEL_DIFFERENCE.value: self.residual}
+        limits = self._number_by_joint('{}', arm.limit('effort'))
+        residual = {StatusKey.MODEL_DIFFERENCE.value: self.residual}
+        model = DiagnosticSubject.ARM, 'OK', name, residual
         return model, (DiagnosticSubject.TORQUE_LIMITS, 'OK', arm.name, limits)

@@ -23,14 +23,19 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 
-from .control_cycle import CHECK_PERIOD_S, ControlCycle, IDLE_PERIOD_S
-from .controller_factory import change_settings, make_controller, resolve_model
+from .control_cycle import ControlCycle, INACTIVE_POLL_PERIOD_S, SILENCE_CHECK_PERIOD_S
+from .controller_factory import arm_and_urdf_from_parameters, change_settings, make_controller
 from .diagnostics import FeedforwardDiagnostics
-from .lifecycle_threads import NodeEntities, run_lifecycle
+from .lifecycle_threads import NodeEntities, run_lifecycle_node
 from .motion_requests import MotionRequests
 from .node_process import run_node
-from .parameter_tables import live_table, parameter_specs, ROBOT_DESCRIPTION, settings_from
-from .parameters import CheckedParameters, declare, values
+from .parameter_tables import (
+    live_parameter_specs,
+    parameter_specs,
+    ROBOT_DESCRIPTION,
+    settings_from_parameters,
+)
+from .parameters import CheckedParameters, declare_parameters, present_values
 from .rclpy_private import destroy_state_machine, with_sequence_number
 from .receiver_check import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
@@ -42,15 +47,15 @@ from ..errors import FrankaDynamicsError, short_text, StartRefusedError
 from ..parameter_schema import specs_in_file
 
 NODE_NAME = 'feedforward'
-_REFRESH_PERIOD_S = 0.05  # between two looks at subscribers, receivers and reports [s]
+_BACKGROUND_PERIOD_S = 0.05  # between two looks at subscribers, receivers and reports [s]
 # Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
 # core ends braking after half of it by the stamps of joint states.
-_MAX_BRAKING_S = 2.0 * MAX_BRAKING_TIME_S
-_END_IN_TIME = (
+_MAX_BRAKING_WAIT_S = 2.0 * MAX_BRAKING_TIME_S
+_SHUTDOWN_ADVICE = (
     'rclpy.init(signal_handler_options=SignalHandlerOptions.NO), and destroy_node() before '
     'rclpy.shutdown(), let this node end its torque, which a receiver may hold for ever'
 )
-_DELIVERY_TIMEOUT = Duration(seconds=0.5)
+_TORQUE_DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 
 class FeedforwardNode(CheckedParameters, LifecycleNode):
@@ -62,18 +67,20 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     calls `run_background_tasks`. An inactive node drops joint states.
     """
 
-    # Defaults for rclpy's __init__, which already reads `executor`.
+    # Defaults for rclpy's __init__, which already reads `executor` and `active`.
+    cycle: ControlCycle = None  # type: ignore[assignment]
     service_entities: NodeEntities | None = None
     _whole_executor: Any = None  # the executor, not of this package, that serves both parts
     _is_component = False
 
     def __init__(self, **node_options: Any) -> None:
+        """Make the unconfigured node; `node_options` are those of rclpy's Node."""
         super().__init__(NODE_NAME, **node_options)
         # The node logs what the core reports; without a handler Python would print it, too.
         logging.getLogger('franka_dynamics').addHandler(logging.NullHandler())
-        # The wait for robot_description ends when `should_stop`, which run_lifecycle sets, returns
-        # True. While `cycles_go_on`, another thread than that of a transition runs the control
-        # cycles, so that a transition can wait until the arm is braked.
+        # The wait for robot_description ends when `should_stop`, which run_lifecycle_node sets,
+        # returns True. While `cycles_go_on`, another thread than that of a transition runs the
+        # control cycles, so that a transition can wait until the arm is braked.
         self.should_stop: Callable[[], bool] = lambda: False
         self.cycles_go_on = False
         self._urdf: str | None = None  # of which the arm was made
@@ -82,19 +89,19 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         states = MutuallyExclusiveCallbackGroup()
         self.control_entities = NodeEntities(self, lambda one: one.callback_group is states)
         self.service_entities = NodeEntities(self, lambda one: one.callback_group is not states)
-        declare(self, parameter_specs(NODE_NAME))
+        declare_parameters(self, parameter_specs(NODE_NAME))
         self.commands = self.create_lifecycle_publisher(
             Float64MultiArray, '~/command', PUBLISHER_QOS, qos_overriding_options=QOS_OVERRIDES
         )
         self._terms = TermPublishers(self)
         self._topic = self.resolve_topic_name('joint_states')
         self.receivers = ReceiverCheck(self, self.commands)
-        self._diagnostics = FeedforwardDiagnostics(self, self._topic, self.receivers)
+        self._diagnostics = FeedforwardDiagnostics(self, self._topic, self.receivers, self._terms)
         self.cycle = ControlCycle(
             self.commands, self.get_clock(), self.receivers, self._diagnostics, self._terms
         )
         self.add_on_set_parameters_callback(self._on_set_parameters)
-        self.add_post_set_parameters_callback(self._use_parameters)
+        self.add_post_set_parameters_callback(self._apply_live_parameters)
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
         requests = MotionRequests(self, self._diagnostics)
         self._goals = TrajectoryAction(self, requests, self._diagnostics)
@@ -113,43 +120,44 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             )
 
     @property
-    def core(self) -> Feedforward | None:
+    def controller(self) -> Feedforward | None:
         """The node's controller; None unless the node is configured."""
-        return self.cycle.core
+        return self.cycle.controller
 
     @property
     def active(self) -> bool:  # type: ignore[override]
-        """Whether the node is active, and answers joint states."""
-        return 'cycle' in vars(self) and self.cycle.active
+        """Whether the node is active, so that it answers joint states with torques."""
+        return self.cycle is not None and self.cycle.active
 
     @property
     def executor(self) -> Any:
         """
-        The executor that rclpy tells of entities which are made or destroyed while the node runs.
+        The executor that rclpy wakes when the node's subscriptions, timers or services change.
 
-        In a process of the node's own they are all the service thread's; untold, it never serves
-        them, nor lets go of them. An executor that the node is added to, as in composition, serves
-        both parts, and timers call what the threads call: torques then wait for all its callbacks.
+        In a process of the node's own they are all the service thread's; if it is not woken, it
+        never serves them, nor lets go of them. An executor that the node is added to, as in
+        composition, serves both parts, and timers call what the threads call: torques then wait
+        for all its callbacks.
         """
         return self._whole_executor or (self.service_entities and self.service_entities.executor)
 
     @executor.setter
     def executor(self, executor: Any) -> None:
         if executor is not None and not self._is_component:
-            self._become_component()
+            self._start_component_timers()
         self._whole_executor = executor
 
-    def _become_component(self) -> None:
-        """Let timers call what the threads call in a process of the node's own."""
+    def _start_component_timers(self) -> None:
+        """Make timers for what threads do if the node has a process of its own."""
         self._is_component = True
         if get_current_signal_handlers_options() != SignalHandlerOptions.NO:
-            self.get_logger().warning(f'Ctrl-C would shut ROS down first: {_END_IN_TIME}')
+            self.get_logger().warning(f'Ctrl-C would shut ROS down first: {_SHUTDOWN_ADVICE}')
         self._autostarts = self.get_parameter('autostart').value
-        self.create_timer(CHECK_PERIOD_S, self.cycle.run_timed_tasks)
-        self.create_timer(_REFRESH_PERIOD_S, self._run_as_component)
+        self.create_timer(SILENCE_CHECK_PERIOD_S, self.cycle.run_timed_tasks)
+        self.create_timer(_BACKGROUND_PERIOD_S, self._run_component_tasks)
 
-    def _run_as_component(self) -> None:
-        """Configure and activate the node once, if it is to; then run its background tasks."""
+    def _run_component_tasks(self) -> None:
+        """Run the node's background tasks; if `autostart`, configure and activate it before."""
         with self._background_lock:
             if self._finalized:
                 return
@@ -175,28 +183,29 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return super().on_configure(state)
 
     def _configure(self) -> None:
-        """Make the controller from the parameters; raise an error if that is not possible."""
-        parameters = values(self, parameter_specs(NODE_NAME))
-        arm, self._urdf = resolve_model(self, parameters, self.should_stop)
-        controller, residual = make_controller(self, parameters, arm, self.cycle.publish)
+        """Make the controller from the parameters; raise FrankaDynamicsError if they are wrong."""
+        parameters = present_values(self, parameter_specs(NODE_NAME))
+        arm, self._urdf = arm_and_urdf_from_parameters(self, parameters, self.should_stop)
+        controller, residual = make_controller(self, parameters, arm, self.cycle.publish_torque)
         frame = parameters['frame']
         self._terms.set_controller(controller, int(frame) if frame.isdigit() else frame)
-        self._diagnostics.set_controller(controller, self._terms, residual)
+        self._diagnostics.set_controller(controller, residual)
         # A real arm measures its velocities; some simulators publish none.
-        self.cycle.prepare(controller.names, measures_velocity=parameters['target'] == 'fci')
-        self._configured_with = values(self, specs_in_file(NODE_NAME))
+        self.cycle.set_joints(controller.names, measures_velocity=parameters['target'] == 'fci')
+        self._configured_with = present_values(self, specs_in_file(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
-        self.cycle.core = controller
+        self.cycle.controller = controller
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
-        Reconfigure if non-live parameters changed; take joint states and references.
+        Begin to answer joint states; configure anew if parameters changed that are not live.
 
         The first torque waits until the receivers are found to be the target's.
         """
         # The controller is None after an earlier activation failed to reconfigure the node.
-        if self.core is None or self._configured_with != values(self, specs_in_file(NODE_NAME)):
-            self.cycle.core = None
+        configuration = present_values(self, specs_in_file(NODE_NAME))
+        if self.controller is None or self._configured_with != configuration:
+            self.cycle.controller = None
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
                 return TransitionCallbackReturn.FAILURE
         # Exempt all present objects from later garbage collections, which would otherwise delay
@@ -208,9 +217,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.cycle.ending = False
         self._diagnostics.begin_activation()
         # Activation clears a fault; torques begin once nothing speaks against a first torque.
-        self._begin_receiver_check()
+        assert self.controller is not None  # as it is configured
         with suppress(StartRefusedError):  # a final fault stays
-            self.cycle.controller.start()
+            self._start_torques(self.controller, is_receiver_known=False)
         self.get_logger().info(
             f'activated: commands begin once the states on {self._topic} are good'
         )
@@ -218,17 +227,19 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             self.cycle.active = True
         return result
 
-    def _begin_receiver_check(self) -> None:
-        """Begin to look up who receives torques; until that is known, block them."""
-        core = self.cycle.controller
-        self.receivers.begin(core.settings.target, self._topic, core.names)
-        core.blocked = self.receivers.reason
+    def _start_torques(self, controller: Feedforward, *, is_receiver_known: bool) -> None:
+        """Let torques begin again; first look up which nodes receive them, unless known."""
+        if not is_receiver_known:
+            settings, names = controller.settings, controller.names
+            self.receivers.begin_activation(settings.target, self._topic, names)
+            controller.blocked = self.receivers.reason
+        controller.start()
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
-        Brake the arm, then publish the last torques of the activation.
+        Brake the arm to rest, then publish the last torques of the activation.
 
-        This takes as long as the arm needs to come to rest, at most _MAX_BRAKING_S, then some
+        This takes as long as the arm needs to come to rest, at most _MAX_BRAKING_WAIT_S, then some
         tenths of a second until the last torque has arrived.
         """
         self._end_activation('deactivated')
@@ -237,38 +248,38 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Discard the arm and its controller."""
-        self.cycle.core = None
+        self.cycle.controller = None
         self.get_logger().info('cleaned up')
         return super().on_cleanup(state)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Brake the arm if the node is active, as `on_deactivate` does."""
-        self._finalized = self._diagnostics.status.ends = True
+        """Brake the arm to rest if the node is active; the node never commands again."""
+        self._finalized = self._diagnostics.node_status.ends = True
         self._end_activation('shut down')
         self.get_logger().info('shut down')
-        self.cycle.core = None
+        self.cycle.controller = None
         return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop the arm after an exception in a transition, and return to unconfigured."""
+        """Stop the arm after an exception in a transition; the node is then unconfigured."""
         self._end_activation('error')
-        self.cycle.core = None
+        self.cycle.controller = None
         return super().on_error(state)
 
     def shut_down(self) -> None:
         """Trigger the shutdown transition unless it has already run."""
         if not self._finalized:
             self.trigger_shutdown()
-            self._goals.deliver()
+            self._goals.deliver_results()
 
     def destroy_node(self) -> None:
-        """Destroy the node, its action and its lifecycle state machine; stop the arm before."""
+        """Stop the arm; then destroy the node, its action and its lifecycle state machine."""
         if self.active and self.context.ok():
             self.shut_down()
         elif self.active:
             with self.cycle.lock:  # another thread may run a cycle
                 self.cycle.active = False
-            self.get_logger().error(f'ROS was shut down before this node: {_END_IN_TIME}')
+            self.get_logger().error(f'ROS was shut down before this node: {_SHUTDOWN_ADVICE}')
         # Threads of a MultiThreadedExecutor outlive its shutdown (rclpy, issue 893).
         with self._background_lock:
             self._finalized = True
@@ -277,18 +288,18 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         destroy_state_machine(self)
 
     def _end_activation(self, reason: str) -> None:
-        """Brake the arm, let the torques end, and answer no joint state any more."""
-        controller = self.core
+        """Brake the arm to rest, end the torques, and stop answering joint states."""
+        controller = self.controller
         if controller is None:
             return
         self.cycle.ending = True
         controller.stop(reason)
-        give_up = time.monotonic() + _MAX_BRAKING_S
+        give_up = time.monotonic() + _MAX_BRAKING_WAIT_S
         while (
             self.cycles_go_on and controller.state is State.BRAKING and time.monotonic() < give_up
         ):
-            time.sleep(_REFRESH_PERIOD_S)
-            self._diagnostics.report()
+            time.sleep(_BACKGROUND_PERIOD_S)
+            self._diagnostics.report_changes()
         with self.cycle.lock:
             self.cycle.active = False
         if controller.state is not State.SILENT:  # the stop sequence, a torque per ms
@@ -296,30 +307,31 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         while controller.state is not State.SILENT:
             time.sleep(Feedforward.TICK_S)
             controller.tick(time.monotonic())
-        self.commands.wait_for_all_acked(_DELIVERY_TIMEOUT)
+        self.commands.wait_for_all_acked(_TORQUE_DELIVERY_TIMEOUT)
         self.receivers.close()
-        self._diagnostics.report()
-        self._goals.poll()
+        self._diagnostics.report_changes()
+        self._goals.update_goals()
 
     # The service thread ------------------------------------------------------------------------
 
     def run_background_tasks(self) -> float:
-        """Check the receivers and publish diagnostics; return the time until the next call [s]."""
-        if self.core is None:
-            self._goals.poll()
-            return IDLE_PERIOD_S
+        """Check receivers, publish diagnostics, serve goals; return the next call's delay [s]."""
+        controller = self.controller
+        if controller is None:
+            self._goals.update_goals()
+            return INACTIVE_POLL_PERIOD_S
         if self.active and time.monotonic() >= self._next_look:
-            self._next_look = time.monotonic() + _REFRESH_PERIOD_S
-            self._terms.refresh()
-            self._look_at_receivers()
-        self._diagnostics.report()
-        self._goals.poll()
-        return _REFRESH_PERIOD_S if self.active else IDLE_PERIOD_S
+            self._next_look = time.monotonic() + _BACKGROUND_PERIOD_S
+            self._terms.update_subscribed()
+            self._check_receivers(controller)
+        self._diagnostics.report_changes()
+        self._goals.update_goals()
+        return _BACKGROUND_PERIOD_S if self.active else INACTIVE_POLL_PERIOD_S
 
-    def _look_at_receivers(self) -> None:
-        """Let torques begin, or stop the controller if a receiver is not the target's."""
-        controller, receivers = self.cycle.controller, self.receivers
-        receivers.poll()
+    def _check_receivers(self, controller: Feedforward) -> None:
+        """Allow torques, or stop the controller if a receiver of them is not the target's."""
+        receivers = self.receivers
+        receivers.update_permission()
         controller.blocked = receivers.reason
         # The torque goes to zero: gravity torques are right for the target only, and this receiver
         # is another one.
@@ -335,10 +347,11 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.cycle.sends = receivers.is_open
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        """Acknowledge a latched fault; answer success if none remains, and a sentence."""
-        if self.core is None:
+        """Serve ~/clear_fault: clear a latched fault; answer whether none remains, and why."""
+        controller = self.controller
+        if controller is None:
             answer.message = 'the node is not configured'
-        elif not self.core.faulty:
+        elif not controller.faulty:
             answer.success, answer.message = True, 'there was no fault'
         elif not self.active:
             answer.message = 'the node is not active; activation clears it'
@@ -353,29 +366,31 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return answer
 
     def clear_fault(self) -> None:
-        """Clear the fault; look up first who receives torques, unless that is known."""
+        """Clear the fault of the node's controller; torques then begin once they are allowed."""
+        assert self.controller is not None  # as it is configured
         with self.cycle.lock:
-            if self.receivers.state is not TorquePermission.GRANTED:
-                self._begin_receiver_check()
-            self.cycle.controller.start()
+            known = self.receivers.state is TorquePermission.GRANTED
+            self._start_torques(self.controller, is_receiver_known=known)
 
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
-        """Refuse changes that the controller cannot use."""
-        merged = values(self, live_table()) | {change.name: change.value for change in changes}
+        """Return whether the controller can use changed parameters, and why not."""
+        merged = present_values(self, live_parameter_specs()) | {
+            change.name: change.value for change in changes
+        }
         try:
-            if self.core is not None:
-                self.core.changed_law(**vars(settings_from(merged)))
+            if self.controller is not None:
+                self.controller.changed_law(**vars(settings_from_parameters(merged)))
         except FrankaDynamicsError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
-    def _use_parameters(self, changes: Sequence[Parameter]) -> None:
-        """Put changes of live parameters into effect, and log them."""
-        live = values(self, live_table())
+    def _apply_live_parameters(self, changes: Sequence[Parameter]) -> None:
+        """Apply changed live parameters to the controller, and log them."""
+        live = present_values(self, live_parameter_specs())
         changed = {one.name: one.value for one in changes if one.name in live}
-        if not changed or self.core is None:
+        if not changed or self.controller is None:
             return
-        if (residual := change_settings(self.core, live)) is not None:
+        if (residual := change_settings(self.controller, live)) is not None:
             self._diagnostics.residual = residual
         now = (
             f'{name} = {short_text(str(list(value) if isinstance(value, array) else value), 200)}'
@@ -385,8 +400,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def _on_robot_description(self, message: String) -> None:
         """Latch a fault if robot_description has changed since the model was made from it."""
-        if self.core and message.data != self._urdf:
-            self.core.stop(
+        if self.controller and message.data != self._urdf:
+            self.controller.stop(
                 'robot_description has changed since this node was configured from it; clean it '
                 'up and configure it again',
                 Stop.FINAL,
@@ -395,7 +410,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until a signal or ROS shutdown ends it; return a process exit status."""
-    return run_node(FeedforwardNode, run_lifecycle, args)
+    return run_node(FeedforwardNode, run_lifecycle_node, args)
 
 
 if __name__ == '__main__':

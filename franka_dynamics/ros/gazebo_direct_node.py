@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Receives torques for an arm that Gazebo drives by its own joint systems, not ros2_control.
+A node that applies torques to an arm driven by Gazebo's own joint systems, not ros2_control.
 
 Gazebo publishes joint positions relative to the start pose, and goes on applying the last force of
 each joint. Therefore the node brakes the arm if the sender sends nothing for COMMAND_TIMEOUT_S.
@@ -22,10 +22,10 @@ from std_msgs.msg import Float64
 
 from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
-from .joint_state_messages import joint_state_template, JointStateReader
+from .messages import joint_state_template, JointStateReader
 from .node_process import run_node, StopRequest
 from .parameter_tables import load_arm
-from .parameters import CheckedParameters, declare
+from .parameters import CheckedParameters, declare_parameters
 from .rclpy_private import Executor
 from .topics import PUBLISHER_QOS, STATE_QOS
 from ..control.settings import Settings
@@ -33,25 +33,26 @@ from ..errors import JointStateError
 from ..parameter_schema import specs_in_file
 from ..simulation.gazebo import holding_torque
 
-# The arm counts as held after the holding torque was sent _MIN_HOLDING_COUNT times to a
+# The arm counts as held after the holding torque was sent _MIN_HOLDING_STEP_COUNT times to a
 # listening bridge, because this node cannot see whether the bridge has found Gazebo's subscribers.
-_MIN_HOLDING_COUNT = 200
+_MIN_HOLDING_STEP_COUNT = 200
 _LOG_PERIOD_S = 1.0
 _SPIN_TIMEOUT_S = 0.1
 
 
 class GazeboDirectNode(CheckedParameters, Node):
-    """Passes joint states from Gazebo, plus the start pose, and torques to Gazebo as forces."""
+    """A node that passes torques to Gazebo as joint forces, and Gazebo's joint states to ROS."""
 
     def __init__(self, **node_options: Any) -> None:
+        """Make the node of the arm in its parameters; `node_options` are those of rclpy's Node."""
         super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})
-        description = load_arm(declare(self, specs_in_file('arm')))
+        description = load_arm(declare_parameters(self, specs_in_file('arm')))
         self._start, names = description.home_position, description.joint_names
         self._commands = CommandReceiver(
             self,
             description,
             Settings(target='gz_ros2_control'),
-            self._apply,
+            self._send_forces,
             holding=holding_torque(description),
         )
         self._receiver = self._commands.receiver
@@ -62,13 +63,13 @@ class GazeboDirectNode(CheckedParameters, Node):
             self.create_publisher(Float64, f'gazebo/{name}/cmd_force', PUBLISHER_QOS)
             for name in names
         ]
-        self._held = 0
+        self._holding_step_count = 0
         self.create_subscription(
-            JointState, 'gazebo/joint_states', self._on_state, STATE_QOS, raw=True
+            JointState, 'gazebo/joint_states', self._on_joint_state, STATE_QOS, raw=True
         )
 
-    def _on_state(self, data: bytes) -> None:
-        """Publish Gazebo's joint state plus the start pose; apply a torque if no sender does."""
+    def _on_joint_state(self, data: bytes) -> None:
+        """Publish Gazebo's joint state plus the start pose; without a sender, hold the arm."""
         try:
             reading = self._reader.read(data)
         except JointStateError as error:
@@ -78,35 +79,35 @@ class GazeboDirectNode(CheckedParameters, Node):
         self._latest = reading.stamp, position, reading.velocity
         # While a sender is followed, torques are applied when they arrive, not at a state.
         if not self._receiver.is_following(reading.stamp):
-            self._apply()
+            self._send_forces()
             self._count_holding_steps()
         # If Gazebo sends zeros, `reading.effort` is None, and the applied torque is the effort.
         effort = self._receiver.applied if reading.effort is None else reading.effort
         self._states.publish(
-            self._writer.write(reading.stamp_message, position, reading.velocity, effort)
+            self._writer.serialize(reading.stamp_message, position, reading.velocity, effort)
         )
 
-    def _apply(self) -> None:
-        """Send the receiver's torque for the latest joint state to Gazebo."""
+    def _send_forces(self) -> None:
+        """Send the torque for the latest joint state to Gazebo, as a force per joint [N m]."""
         torque = self._receiver.step(*self._latest)
         for publisher, value in zip(self._forces, torque.tolist()):
             publisher.publish(Float64(data=value))
-        self._commands.publish_changes()
+        self._commands.publish_status_if_due()
 
     def _count_holding_steps(self) -> None:
-        """Count steps with listening force topics; after enough, publish that the arm is held."""
+        """Count steps with listeners on all force topics; publish when the arm counts as held."""
         if all(publisher.get_subscription_count() > 0 for publisher in self._forces):
-            self._held += 1
-            if self._held == _MIN_HOLDING_COUNT:
-                self._commands.held = True
-                self._commands.publish_changes()
+            self._holding_step_count += 1
+            if self._holding_step_count == _MIN_HOLDING_STEP_COUNT:
+                self._commands.is_held = True
+                self._commands.publish_status_if_due()
                 self.get_logger().info('the arm is held: every force topic has a listener')
 
     def run(self, stop: StopRequest) -> int:
-        """Pass on Gazebo's states, and torques to Gazebo, until a signal; return exit code."""
+        """Serve the node's topics until a signal asks it to end; return the exit code."""
         with Executor() as executor:
             executor.add_node(self)
-            while not stop.requested and rclpy.ok():
+            while not stop.is_requested and rclpy.ok():
                 executor.spin_once(timeout_sec=_SPIN_TIMEOUT_S)
         return 0
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes what launch files share: arguments, nodes, controllers and parameter files."""
+"""Functions that launch files share: for arguments, nodes, controllers and parameter files."""
 
 import atexit
 from collections.abc import Callable, Mapping, Sequence
@@ -35,20 +35,21 @@ from ..errors import SettingsError
 from ..resources import share_directory
 from ..simulation.gazebo import holding_torque, xacro_numbers
 
-PACKAGE = 'franka_dynamics'
+PACKAGE_NAME = 'franka_dynamics'
 # Names of controllers: of the one that brakes the arm, and of the forward controller.
-BRAKING_CONTROLLER = 'receiver'
-EFFORT_CONTROLLER = 'effort_controller'
+BRAKING_CONTROLLER_NAME = 'receiver'
+EFFORT_CONTROLLER_NAME = 'effort_controller'
 CONFIG_FOLDER = share_directory() / 'config'
 # A launch argument: its default, its description and, if they are limited, its choices.
-Argument = tuple[Any, ...]
+LaunchArgument = tuple[Any, ...]
 
 
 def launch_description(
-    declarations: Mapping[str, Argument], function: Callable[[SimpleNamespace], Sequence[Any]]
+    declarations: Mapping[str, LaunchArgument],
+    function: Callable[[SimpleNamespace], Sequence[Any]],
 ) -> LaunchDescription:
     """
-    Return a launch description that declares arguments and starts what `function` returns.
+    Return a launch description that declares arguments and starts the actions of `function`.
 
     `function` receives the arguments' values, all strings, as attributes of one object. Unlike
     launch's substitutions, it can omit a parameter whose argument has no value.
@@ -66,8 +67,8 @@ def launch_description(
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
 
-def namespace_argument(nodes: str) -> Argument:
-    """Return the launch argument for a simulation's namespace; its help names the nodes in it."""
+def namespace_argument(nodes: str) -> LaunchArgument:
+    """Return the launch argument `namespace` of a simulation; `nodes` is the text of its help."""
     return (
         SIMULATION_NAMESPACE,
         f"Namespace of {nodes}. With / they have a real arm's names: a real arm's controller in "
@@ -82,8 +83,8 @@ RECEIVER_HELP = (
 )
 
 
-def parameters_argument(target: str) -> Argument:
-    """Return the launch argument for a file whose parameters override those of the target."""
+def parameters_argument(target: str) -> LaunchArgument:
+    """Return the launch argument `params_file`, a file that overrides the target's parameters."""
     return (
         '',
         'A file with parameters of the feedforward node, which override those of '
@@ -91,20 +92,20 @@ def parameters_argument(target: str) -> Argument:
     )
 
 
-def simulation_arguments(target: str) -> dict[str, Argument]:
-    """Return the launch arguments of an arm in another simulator and of its feedforward node."""
+def simulation_arguments(target: str) -> dict[str, LaunchArgument]:
+    """Return the launch arguments common to arms in other simulators, such as Gazebo, by name."""
     return {
         'robot_type': ('fr3', 'The arm: a file name of config/arms.'),
         'hand': ('none', 'The hand: none, franka_hand, or another of config/hands.'),
         'namespace': namespace_argument('nodes, controllers and topics'),
-        'receiver': (EFFORT_CONTROLLER, RECEIVER_HELP),
+        'receiver': (EFFORT_CONTROLLER_NAME, RECEIVER_HELP),
         'params_file': parameters_argument(target),
     }
 
 
 def optional_file(argument: str, path: str) -> list[str]:
     """
-    Return a launch argument's file as a list of one path, or [] if the argument is empty.
+    Return the file that a launch argument names as a list of one path; [] if it names none.
 
     A leading ~ is expanded: in `params_file:=~/mine.yaml` no shell does. launch_ros would only
     warn of a file that does not exist, and start the node without it. Raises SettingsError if
@@ -117,13 +118,13 @@ def optional_file(argument: str, path: str) -> list[str]:
 
 
 def string_parameter(value: Any) -> Any:
-    """Return a parameter value of type string; launch_ros would turn 'on' into a bool."""
+    """Return a value as launch_ros's string parameter, which it would else read as YAML."""
     return ParameterValue(value, value_type=str)
 
 
-def on_exit(name: str, next_actions: Sequence[Any] | None = None) -> Any:
+def exit_callback(name: str, next_actions: Sequence[Any] | None = None) -> Any:
     """
-    Return launch's callback for a process's end: start `next_actions`, or by default shut down.
+    Return a callback for a process's end that starts `next_actions`, or shuts launch down.
 
     After a failure the callback raises, because only then `ros2 launch` exits with 1.
     """
@@ -136,29 +137,28 @@ def on_exit(name: str, next_actions: Sequence[Any] | None = None) -> Any:
     return end
 
 
-def start_after(process: Any, name: str, *actions: Any) -> Any:
-    """Return the action that starts actions when a process succeeds; a failure ends launch."""
-    return RegisterEventHandler(
-        OnProcessExit(target_action=process, on_exit=on_exit(name, actions))
-    )
+def start_after_success(process: Any, name: str, *actions: Any) -> Any:
+    """Return an action that starts others once a process succeeds; a failure ends launch."""
+    callback = exit_callback(name, actions)
+    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=callback))
 
 
 def required_node(executable: str, namespace: str, *, name: str = '', **node_options: Any) -> Node:
     """
-    Return the action that starts one of this package's nodes; launch ends with this node.
+    Return the action that starts a node of this package, whose end ends the launch.
 
     With a name and a namespace launch_ros writes the parameters into a section for this node.
     Otherwise the section is for all nodes (/**), and a parameter file that names the node, as
     `ros2 param dump` writes it, would override that section.
     """
     return Node(
-        package=PACKAGE,
+        package=PACKAGE_NAME,
         executable=f'{executable}_node',
         name=name or executable,
         namespace=namespace,
         output='screen',
         emulate_tty=True,
-        on_exit=on_exit(f'the node {name or executable}'),
+        on_exit=exit_callback(f'the node {name or executable}'),
         **node_options,
     )
 
@@ -190,9 +190,10 @@ def feedforward_node_for_simulator(
     arguments: SimpleNamespace, target: str, command_topic: str
 ) -> Node:
     """
-    Return the feedforward node for an arm in another simulator, with torques on `command_topic`.
+    Return the action that starts the feedforward node for an arm in another simulator.
 
-    Until the node's first command, the simulated hardware or another node holds the arm.
+    Torques go to `command_topic`. Until the node's first command, the simulated hardware or
+    another node holds the arm.
     """
     own = {'robot_type': arguments.robot_type, 'hand': arguments.hand, 'target': target}
     parameters = {**own, 'use_sim_time': True}
@@ -200,29 +201,29 @@ def feedforward_node_for_simulator(
 
 
 def xacro_command(arguments: SimpleNamespace, xacro_arguments: Mapping[str, Any]) -> Command:
-    """Return the command that expands this package's xacro and prints the URDF."""
+    """Return the command line that expands this package's xacro file and prints the URDF."""
     common = {'robot_type': arguments.robot_type, 'hand': arguments.hand, 'connected_to': 'world'}
     values = common | dict(xacro_arguments)
     words = [word for name, value in values.items() for word in (' ', f'"{name}:={value}"')]
-    file = PathJoinSubstitution([FindPackageShare(PACKAGE), 'urdf', 'franka.urdf.xacro'])
+    file = PathJoinSubstitution([FindPackageShare(PACKAGE_NAME), 'urdf', 'franka.urdf.xacro'])
     return Command(['xacro ', file, *words])
 
 
-def other_node(package: str, executable: str, namespace: str, **node_options: Any) -> Node:
+def package_node(package: str, executable: str, namespace: str, **node_options: Any) -> Node:
     """Return the action that starts a node of another package."""
     given = {'namespace': namespace, 'output': 'screen', **node_options}
     return Node(package=package, executable=executable, **given)
 
 
 def robot_state_publisher(namespace: str, urdf: Any) -> Node:
-    """Return robot_state_publisher for a URDF's text, or for a command that prints the URDF."""
+    """Return the action that starts robot_state_publisher for a URDF, a text or a command."""
     parameters = [{'robot_description': string_parameter(urdf), 'use_sim_time': True}]
     name = 'robot_state_publisher'
-    return other_node(name, name, namespace, parameters=parameters)
+    return package_node(name, name, namespace, parameters=parameters)
 
 
 def write_temporary_files(texts: Mapping[str, str]) -> Path:
-    """Write files to a temporary folder, deleted when this process ends; return the folder."""
+    """Write texts to files of a new temporary folder; return the folder, deleted at exit."""
     folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_launch_'))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name, content in texts.items():
@@ -230,18 +231,18 @@ def write_temporary_files(texts: Mapping[str, str]) -> Path:
     return folder
 
 
-def spawner(namespace: str, *words: str, file: str, **node_options: Any) -> Node:
+def controller_spawner(namespace: str, *words: str, file: str, **node_options: Any) -> Node:
     """
-    Return the action that loads and activates controllers with the parameters of a file.
+    Return the action that loads and activates ros2_control controllers with a parameter file.
 
     `words` are its options, then the controllers' names.
     """
-    given = [*words, '--param-file', file, '--controller-manager-timeout', '30']
-    return other_node('controller_manager', 'spawner', namespace, arguments=given, **node_options)
+    argv = [*words, '--param-file', file, '--controller-manager-timeout', '30']
+    return package_node('controller_manager', 'spawner', namespace, arguments=argv, **node_options)
 
 
 class TorqueController(NamedTuple):
-    """A ros2_control controller that receives torques."""
+    """A ros2_control controller that receives torques: its name, topic, parameters and log."""
 
     name: str  # in the controller manager
     command_topic: str
@@ -249,11 +250,12 @@ class TorqueController(NamedTuple):
     log: list[Any]  # launch's log message about it, if any
 
 
-def controllers_text(name: str, joint_names: Sequence[str], prefix: str = '') -> str:
+def controller_parameters_text(name: str, joint_names: Sequence[str], prefix: str = '') -> str:
     """
-    Return a file of config/ with an arm's joint names in place of fr3_joint1 to fr3_joint7.
+    Return the text of a controller parameter file of config/ with an arm's joint names.
 
-    `prefix` is put before the controllers' names, so that two arms can have one manager.
+    They replace fr3_joint1 to fr3_joint7. `prefix` is put before the controllers' names, so that
+    two arms can have one manager.
     """
     text = (CONFIG_FOLDER / name).read_text(encoding='utf-8')
     text = re.sub(r'fr3_joint(\d)', lambda found: joint_names[int(found[1]) - 1], text)
@@ -264,7 +266,7 @@ def torque_controller(
     arm: ArmDescription, arguments: SimpleNamespace, target: str, forward: str, prefix: str = ''
 ) -> TorqueController:
     """
-    Return the controller that the launch argument `receiver` selects for an arm's torques.
+    Return the controller for an arm's torques that the launch argument `receiver` selects.
 
     `arm` has the joint names of the robot description. `target` is the node's target: it tells the
     controller that brakes whether to add gravity torque while it brakes and holds the arm.
@@ -273,8 +275,8 @@ def torque_controller(
     `controller_arm_text` raises for an arm that the controller cannot take.
     """
     name = arguments.receiver
-    if name == EFFORT_CONTROLLER:
-        controller = f'{prefix}{EFFORT_CONTROLLER}'
+    if name == EFFORT_CONTROLLER_NAME:
+        controller = f'{prefix}{EFFORT_CONTROLLER_NAME}'
         note = f'WARNING: {controller} holds the last torque for ever if the node is killed.'
         return TorqueController(controller, f'{controller}/commands', forward, [LogInfo(msg=note)])
     installed = BRAKING_PACKAGE in get_packages_with_prefixes()
@@ -284,10 +286,10 @@ def torque_controller(
         fix = f', {here}.' if installed else f'. For {here} {making}.'
         raise SettingsError(
             f'receiver: {f"{name} is not installed" if name else "say what takes the torques"}. '
-            f'There is: receiver:={EFFORT_CONTROLLER} (it holds the last torque for ever if the '
-            f'node is killed){fix} Nothing is started.'
+            f'There is: receiver:={EFFORT_CONTROLLER_NAME} (it holds the last torque for ever if '
+            f'the node is killed){fix} Nothing is started.'
         )
-    controller = f'{prefix}{BRAKING_CONTROLLER}'
+    controller = f'{prefix}{BRAKING_CONTROLLER_NAME}'
     folder = write_temporary_files({'arm.yaml': controller_arm_text(arm)})
     values = {
         'type': f'{BRAKING_PACKAGE}/FeedforwardController',
@@ -308,13 +310,13 @@ def ros2_control_actions(
     hardware: Mapping[str, Any],
 ) -> tuple[Node, list[Any]]:
     """
-    Return the controllers' spawner and the nodes for an arm simulated under ros2_control.
+    Return the spawner action and the node actions for an arm simulated under ros2_control.
 
     The nodes are the feedforward node and robot_state_publisher with `hardware`; the simulator is
     not among them. `folder` receives the parameter files: controllers.yaml is the controller
     manager's.
     """
-    controllers = controllers_text('gazebo_controllers.yaml', arm.joint_names)
+    controllers = controller_parameters_text('gazebo_controllers.yaml', arm.joint_names)
     chosen = torque_controller(arm, arguments, target, controllers)
     (folder / 'controllers.yaml').write_text(controllers, encoding='utf-8')
     (folder / 'receiver.yaml').write_text(chosen.parameters, encoding='utf-8')
@@ -325,12 +327,12 @@ def ros2_control_actions(
     }
     # One process activates both controllers, to save time: until both run, the constant initial
     # efforts hold the arm in an unstable equilibrium.
-    active = spawner(
+    active = controller_spawner(
         arguments.namespace,
         'joint_state_broadcaster',
         chosen.name,
         file=str(folder / 'receiver.yaml'),
-        on_exit=on_exit('the spawner of the controllers', ()),
+        on_exit=exit_callback('the spawner of the controllers', ()),
     )
     return active, [
         *chosen.log,

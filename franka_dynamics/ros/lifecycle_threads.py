@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Runs a lifecycle node on two threads: the control cycle on one, services and topics on the other.
+The two threads of a lifecycle node: one for control cycles, one for services and other topics.
 
 rclpy assigns a whole node to one executor. NodeEntities makes an executor serve only some of the
 node's callback groups; of two nodes both would take the name of `-r __node:=NAME`. On one thread a
@@ -20,9 +20,8 @@ import rclpy
 from rclpy.exceptions import InvalidHandle
 from rclpy.lifecycle import TransitionCallbackReturn
 
-from .node_process import EXIT_REFUSED, MAX_SHUTDOWN_S, StopRequest
+from .node_process import EXIT_REFUSED, lower_thread_priority, MAX_SHUTDOWN_TIME_S, StopRequest
 from .rclpy_private import Executor, RCLError
-from .realtime import lower_priority
 from ..errors import short_text
 
 # Python's thread switch interval [s]: how long another thread may keep the interpreter while the
@@ -30,34 +29,35 @@ from ..errors import short_text
 # Python's default is 5 ms.
 _SWITCH_INTERVAL_S = 1e-4
 _LOG_PERIOD_S = 1.0
-_ENTITIES = ('subscriptions', 'timers', 'services', 'clients', 'waitables', 'guards')
+_ENTITY_LISTS = ('subscriptions', 'timers', 'services', 'clients', 'waitables', 'guards')
 
 
 class NodeEntities:
-    """The part of a node's subscriptions, timers and services that one executor serves."""
+    """A view of a node with only the subscriptions, timers and services for one executor."""
 
     def __init__(self, node: Any, serves: Callable[[Any], bool]) -> None:
+        """Show of a node's entities those for which `serves` returns True."""
         self._node, self._serves = node, serves
         self.executor: Any = None  # the executor sets it
 
     def __getattr__(self, kind: str) -> Any:
-        """Return an attribute of the node; of a list of entities only what the executor serves."""
+        """Return an attribute of the node; of its entity lists only the entities to serve."""
         found = getattr(self._node, kind)
-        return [one for one in list(found) if self._serves(one)] if kind in _ENTITIES else found
+        return [*filter(self._serves, list(found))] if kind in _ENTITY_LISTS else found
 
 
-def _serve(node: Any, stop: StopRequest) -> None:
+def _run_service_thread(node: Any, stop: StopRequest) -> None:
     """
-    Serve a node's `service_entities` and background tasks; shut the node down at a signal.
+    Serve a node's services, other topics and background tasks; shut it down at a signal.
 
     This ends when the node's cycles have ended, too. Under SCHED_FIFO the calling thread gets a
     lower priority than the control thread.
     """
-    lower_priority()
+    lower_thread_priority()
     due = 0.0
     with Executor() as executor:
         executor.add_node(node.service_entities)
-        while node.cycles_go_on and not stop.requested:
+        while node.cycles_go_on and not stop.is_requested:
             try:
                 executor.spin_once(timeout_sec=due)
                 due = node.run_background_tasks()
@@ -71,11 +71,11 @@ def _serve(node: Any, stop: StopRequest) -> None:
                 # The entity was destroyed after its event was queued. rclpy's other executors
                 # ignore InvalidHandle, too.
                 node.get_logger().debug(f'what was to be served is gone: {error}')
-        if stop.requested:
+        if stop.is_requested:
             node.shut_down()
 
 
-def run_lifecycle(node: Any, stop: StopRequest) -> int:
+def run_lifecycle_node(node: Any, stop: StopRequest) -> int:
     """
     Run a lifecycle node until a signal asks it to end, then shut it down; return the exit code.
 
@@ -89,7 +89,7 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
 
     def serve() -> None:
         try:
-            _serve(node, stop)
+            _run_service_thread(node, stop)
             served.set_result(None)
         except BaseException as error:
             served.set_exception(error)
@@ -99,16 +99,16 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
     with Executor() as cycles:
         cycles.add_node(node.control_entities)
         try:
-            node.should_stop = lambda: stop.requested
+            node.should_stop = lambda: stop.is_requested
             if node.get_parameter('autostart').value:
                 for transition in (node.trigger_configure, node.trigger_activate):
                     if transition() != TransitionCallbackReturn.SUCCESS:
                         # The node has logged the reason.
-                        return 0 if stop.requested else EXIT_REFUSED
+                        return 0 if stop.is_requested else EXIT_REFUSED
             node.cycles_go_on = True
             services.start()
             due = 0.0
-            while not served.done() and rclpy.ok() and not stop.shutdown_overdue:
+            while not served.done() and rclpy.ok() and not stop.is_shutdown_overdue:
                 cycles.spin_once(timeout_sec=due)
                 due = node.cycle.run_timed_tasks()
             if served.done():
@@ -117,6 +117,6 @@ def run_lifecycle(node: Any, stop: StopRequest) -> int:
         finally:
             node.cycles_go_on = False
             if services.is_alive():
-                services.join(MAX_SHUTDOWN_S)  # not for ever: a callback may hang
+                services.join(MAX_SHUTDOWN_TIME_S)  # not for ever: a callback may hang
             if rclpy.ok():
                 node.shut_down()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Shows a running arm in the browser, with its joint states and the node's torque terms."""
+"""The live view of a running arm in the browser, from joint states and torque terms."""
 
 from collections.abc import Callable
 import time
@@ -10,9 +10,8 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from .joint_state_messages import JointStateReader
-from .messages import seconds
-from .status import TORQUE_TERMS
+from .messages import JointStateReader, stamp_to_seconds
+from .status import TORQUE_TERM_HEADINGS
 from .topic_listener import TopicListener
 from .topics import DESCRIPTION_QOS
 from ..arm import ArmDescription
@@ -22,13 +21,13 @@ from ..view.meshes import MeshesError, urdf_meshes
 from ..view.scene import TorqueColumn, ViewState
 from ..view.window import UPDATE_PERIOD_S, Window
 
-_DISCOVERY_TIMEOUT_S = 1.0  # wait for a topic and a node named without their namespace [s]
+_FIND_TIMEOUT_S = 1.0  # wait for a topic and a node named without their namespace [s]
 _MAX_STAMP_DIFFERENCE_S = 0.5  # between a joint state and a term that is shown with it
 
 
 class LiveView(TopicListener):
     """
-    Shows joint states and torque terms of one arm from their topics; a context manager.
+    A listener that combines joint states and torque terms of one arm; a context manager.
 
     Subscriptions to joint states and terms are best effort with depth 1 and read once per update,
     so that the view hardly loads a running controller. The arm's model gives g and C dq if the
@@ -37,30 +36,31 @@ class LiveView(TopicListener):
     """
 
     def __init__(self, description: ArmDescription, state_topic: str, node: str) -> None:
+        """Find the topics of the arm and the node, and subscribe to them."""
         super().__init__('view')
         self._names = list(description.joint_names)
         self._reader = JointStateReader(self._names)
         self._model = PinocchioModel(description)
         self._began: float | None = None
-        self._node, (self._topic,) = self.find(_DISCOVERY_TIMEOUT_S, node, [state_topic])
+        self._node, (self._topic,) = self.find_full_names(_FIND_TIMEOUT_S, node, [state_topic])
         self.problem = f'waiting for {self._topic}'
         self.read()  # subscribes
 
     @property
     def urdf(self) -> str | None:
-        """The URDF that robot_state_publisher publishes, if it runs."""
+        """The URDF text on robot_description beside the joint states; None before one has come."""
         topic = f'{self._topic.rpartition("/")[0]}/robot_description'
-        message = self.newest(String, topic, DESCRIPTION_QOS)
+        message = self.newest_message(String, topic, DESCRIPTION_QOS)
         return None if message is None else message.data
 
     def read(self) -> ViewState | None:
-        """Return the newest state without waiting, or None without a valid joint state."""
+        """Return the newest state of the arm without waiting; None without a valid joint state."""
         terms = {
-            TorqueColumn(heading): self.newest(JointState, f'{self._node}/{name}')
-            for name, heading in TORQUE_TERMS.items()
+            TorqueColumn(heading): self.newest_message(JointState, f'{self._node}/{name}')
+            for name, heading in TORQUE_TERM_HEADINGS.items()
         }
         self.poll()
-        data = self.newest(JointState, self._topic, raw=True)
+        data = self.newest_message(JointState, self._topic, raw=True)
         if data is None:
             return None
         try:
@@ -81,7 +81,8 @@ class LiveView(TopicListener):
             by_name = {} if message is None else dict(zip(message.name, message.effort))
             if (
                 by_name.keys() >= set(self._names)
-                and abs(seconds(message.header.stamp) - reading.stamp) < _MAX_STAMP_DIFFERENCE_S
+                and abs(stamp_to_seconds(message.header.stamp) - reading.stamp)
+                < _MAX_STAMP_DIFFERENCE_S
             ):
                 torques[column] = np.array([by_name[name] for name in self._names])
         if self._began is None or reading.stamp < self._began:
@@ -89,7 +90,7 @@ class LiveView(TopicListener):
         return ViewState(reading.stamp - self._began, q, torques)
 
 
-def watch(
+def show_running_arm(
     window: Window,
     description: ArmDescription,
     state_topic: str,
@@ -98,7 +99,7 @@ def watch(
     show_urdf_meshes: bool = False,
 ) -> None:
     """
-    Show a running arm until `keep_running` returns False.
+    Show a running arm in a browser window until `keep_running` returns False.
 
     `keep_running` is called once per update, every 0.05 s. With `show_urdf_meshes` the meshes of
     the URDF on robot_description are shown, if their packages are installed.

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks this machine without ROS: real-time permission, kernel, processor and DDS settings."""
+"""Checks of this machine, without ROS: real-time permission, kernel, processor, DDS settings."""
 
 from collections.abc import Iterator, Mapping
 import os
@@ -16,12 +16,12 @@ from ..names import REALTIME_PRIORITY
 GOOD = 'good'
 NOTE = 'note'  # good enough for use, but could be better
 TO_DO = 'to do'  # must be corrected before use on a real arm
-SIMULATED_ARM_CHECK = 'simulated arm'  # subject of the check that finds simulated arms
+SIMULATED_ARM_SUBJECT = 'simulated arm'  # subject of the check that finds simulated arms
 _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
 
 
-class Check(NamedTuple):
-    """A check's result: its subject, its level (GOOD, NOTE or TO_DO) and a sentence."""
+class CheckResult(NamedTuple):
+    """The result of a check: its subject, its level (GOOD, NOTE or TO_DO) and a sentence."""
 
     subject: str
     level: str
@@ -29,7 +29,7 @@ class Check(NamedTuple):
 
 
 def _realtime_refusal() -> str:
-    """Return why a process of this user may not run under SCHED_FIFO; empty if it may."""
+    """Return why a process of this user may not run under SCHED_FIFO; '' if it may."""
     refused = []
 
     def request() -> None:
@@ -45,14 +45,14 @@ def _realtime_refusal() -> str:
     return ''.join(refused)
 
 
-def machine_checks(*, simulated: bool) -> Iterator[Check]:
-    """Yield the checks of this machine; with `simulated` real-time permission is optional."""
+def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
+    """Yield the results of all checks of this machine; a simulated arm needs no real time."""
     refused, release = _realtime_refusal(), platform.release()
     realtime = Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version()
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
     processors = Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
     governors = ', '.join(sorted({path.read_text().strip() for path in processors}))
-    yield judged(
+    yield check_result(
         'real-time permission',
         not refused,
         f'SCHED_FIFO {REALTIME_PRIORITY} '
@@ -63,28 +63,29 @@ def machine_checks(*, simulated: bool) -> Iterator[Check]:
         NOTE if simulated else TO_DO,
     )
     text = f'{release} is {"" if realtime else "not "}PREEMPT_RT'
-    yield judged('kernel', realtime, text, 'enough for simulation, not for FCI')
+    yield check_result('kernel', realtime, text, 'enough for simulation, not for FCI')
     text = f'{cores} cores, load {load:.1f}'
-    yield judged('processor', load <= 0.75 * cores, text, 'other work may delay cycles')
+    yield check_result('processor', load <= 0.75 * cores, text, 'other work may delay cycles')
     if governors:
         fix = 'set performance (cpupower frequency-set -g performance) for even cycles'
         text = f'the governor is {governors}'
-        yield judged('frequency', governors == 'performance', text, fix)
+        yield check_result('frequency', governors == 'performance', text, fix)
     yield from dds_checks(os.environ)
 
 
-def judged(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> Check:
-    """Return a check that is GOOD, or has `level` and says how to repair what was found."""
-    return Check(subject, GOOD, text) if good else Check(subject, level, f'{text}: {fix}')
+def check_result(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> CheckResult:
+    """Return the result of a check: GOOD, or else `level` with the fix in its sentence."""
+    level, text = (GOOD, text) if good else (level, f'{text}: {fix}')
+    return CheckResult(subject, level, text)
 
 
-def dds_checks(environment: Mapping[str, str]) -> Iterator[Check]:
-    """Yield checks of the network settings of ROS and Fast DDS in environment variables."""
+def dds_checks(environment: Mapping[str, str]) -> Iterator[CheckResult]:
+    """Yield the results of checks of ROS's and Fast DDS's environment variables."""
     domain = environment.get('ROS_DOMAIN_ID', '0')
     reach = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET (sim: LOCALHOST; heard here)')
     middleware = environment.get('RMW_IMPLEMENTATION')
     named = middleware or 'the default middleware'
-    yield judged(
+    yield check_result(
         'network',
         domain.isdigit() and int(domain) <= 101,
         f'domain {domain[:20]}, discovery {reach}, {named}',
@@ -92,7 +93,7 @@ def dds_checks(environment: Mapping[str, str]) -> Iterator[Check]:
         TO_DO,
     )
     if middleware in (None, _DEFAULT_MIDDLEWARE):
-        yield Check(
+        yield CheckResult(
             'middleware',
             NOTE,
             f'{_DEFAULT_MIDDLEWARE}, the default, is known for overruns of a 1 kHz controller '
@@ -103,9 +104,9 @@ def dds_checks(environment: Mapping[str, str]) -> Iterator[Check]:
     if environment.get('ROS_LOCALHOST_ONLY') == '1':
         text = 'ROS_LOCALHOST_ONLY=1 overrules the discovery range'
         fix = 'unset it and use ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST'
-        yield Check('network', NOTE, f'{text}: {fix}')
+        yield CheckResult('network', NOTE, f'{text}: {fix}')
     for name in FASTDDS_PROFILE_VARIABLES:
         profile = environment.get(name)
         if profile and not Path(profile).is_file():
             text = f'{name} names {profile[:200]}, which does not exist; unset it'
-            yield Check('network', TO_DO, text)
+            yield CheckResult('network', TO_DO, text)

@@ -1,48 +1,51 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Stamps of messages, and the bytes of messages with an array of numbers."""
+"""Conversion of stamps and number arrays to and from messages and their serialized bytes."""
 
 from array import array
+from collections.abc import Sequence
+import math
 import re
 import struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from builtin_interfaces.msg import Duration, Time
 import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from .rclpy_private import RMWError
-from ..errors import FrankaDynamicsError, SettingsError, short_text
+from ..errors import FrankaDynamicsError, JointStateError, name_list, SettingsError, short_text
 from ..typing import Array
 
 
-def seconds(stamp: Time | Duration) -> float:
-    """Return the time [s] of a message's stamp or duration."""
+def stamp_to_seconds(stamp: Time | Duration) -> float:
+    """Return a message's stamp or duration in seconds."""
     return stamp.sec + 1e-9 * stamp.nanosec
 
 
-def stamp_from_seconds(time: float) -> Time:
-    """Return a time [s] as a stamp."""
+def seconds_to_stamp(time: float) -> Time:
+    """Return a time [s] as a message's stamp."""
     nanoseconds = round(time * 1e9)
     return Time(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9)
 
 
 def float64_array(values: Array) -> array:
-    """Return values as the array.array of a message's field of type float64[]."""
+    """Return values as array.array, for a message field of type float64[]."""
     return array('d', np.ascontiguousarray(values, dtype=float).tobytes())
 
 
-def float64_message_head(n: int) -> bytes:
-    """Return the bytes before the n numbers of a serialized array message, in native order."""
+def float64_message_prefix(n: int) -> bytes:
+    """Return the bytes that precede the n numbers in a serialized Float64MultiArray."""
     return bytes(serialize_message(Float64MultiArray(data=[0.0] * n)))[: -8 * n]
 
 
-def read_float64(data: bytes, head: bytes) -> Array:
+def read_float64_message(data: bytes, head: bytes) -> Array:
     """
-    Return the numbers of a serialized array message.
+    Return the numbers in a serialized std_msgs/Float64MultiArray.
 
-    One with as many numbers as `head`, of `float64_message_head`, says is read without rclpy.
+    One with as many numbers as `head`, of `float64_message_prefix`, says is read without rclpy.
     Raises SettingsError if the bytes are no such message.
     """
     known = head[:-4]  # then follows padding
@@ -50,18 +53,18 @@ def read_float64(data: bytes, head: bytes) -> Array:
         count = int.from_bytes(known[-4:], 'little')
         if len(data) == len(head) + 8 * count:
             return np.frombuffer(data, '<f8', count, len(head))
-    message = deserialize(Float64MultiArray, data, 'torque', SettingsError)
+    message = parse_message(Float64MultiArray, data, 'torque', SettingsError)
     return np.asarray(message.data, dtype=float)
 
 
 # A header's stamp follows the encapsulation header of serialized bytes.
-STAMP, STAMP_AT = struct.Struct('<iI'), 4
+STAMP_STRUCT, STAMP_OFFSET = struct.Struct('<iI'), 4
 
 
-def deserialize(
+def parse_message(
     message_type: type, data: bytes, description: str, error_type: type[FrankaDynamicsError]
 ) -> Any:
-    """Return the message in serialized bytes; raise `error_type` if they hold no such message."""
+    """Return the message in serialized bytes; raise `error_type` if it cannot be read."""
     try:
         return deserialize_message(data, message_type)
     except (RMWError, UnicodeDecodeError) as error:
@@ -69,29 +72,223 @@ def deserialize(
         raise error_type(f'The {description} cannot be read: {reason}.') from error
 
 
-class StampedTemplate:
+class MessageTemplate:
     """
-    Serializes messages in which only the stamp and rows of numbers change.
+    A serializer of messages in which only the stamp and rows of numbers change.
 
-    It is made of a message in which FIRST is the first number of each row.
+    It is made from a message in which PLACEHOLDER is the first number of each row.
     """
 
-    FIRST = 1.2345678901234567
+    PLACEHOLDER = 1.2345678901234567
 
     def __init__(self, message: Any) -> None:
+        """Make a template from a message with placeholder rows."""
         self._data = bytearray(serialize_message(message))
-        first = re.escape(struct.pack('<d', self.FIRST))
+        first = re.escape(struct.pack('<d', self.PLACEHOLDER))
         self._rows = [found.start() for found in re.finditer(first, self._data)]
 
     @classmethod
-    def row(cls, count: int) -> list[float]:
-        """Return a row of numbers for the message."""
-        return [cls.FIRST, *[0.0] * (count - 1)]
+    def placeholder_row(cls, count: int) -> list[float]:
+        """Return a row of `count` numbers that the template finds in its message."""
+        return [cls.PLACEHOLDER, *[0.0] * (count - 1)]
 
-    def write(self, stamp: Time, *rows: Array) -> bytes:
-        """Return the bytes of a message with a stamp and rows as long as in the first one."""
-        STAMP.pack_into(self._data, STAMP_AT, stamp.sec, stamp.nanosec)
+    def serialize(self, stamp: Time, *rows: Array) -> bytes:
+        """Return the serialized message with a new stamp and new rows of the same lengths."""
+        STAMP_STRUCT.pack_into(self._data, STAMP_OFFSET, stamp.sec, stamp.nanosec)
         for at, values in zip(self._rows, rows):
             numbers = values.astype('<f8', copy=False).tobytes()
             self._data[at : at + len(numbers)] = numbers
         return bytes(self._data)
+
+
+class JointReading(NamedTuple):
+    """
+    Positions, velocities and efforts of the arm's joints from one message, (n,) in SI units.
+
+    `stamp` is the message's stamp [s], `stamp_message` the same as a ROS message. `effort` is None
+    if the message has none, or only zeros, or only NaN.
+    """
+
+    stamp: float
+    stamp_message: Time
+    position: Array
+    velocity: Array
+    effort: Array | None
+
+
+_MAX_STAMP_NANOSECONDS = 10**9 - 1
+# The first bytes of a message from a little-endian computer.
+_LITTLE_ENDIAN_HEADER = b'\x00\x01'
+_EMPTY_ARRAY = np.zeros(0)
+_VELOCITY_ADVICE = ' (franka_ros2 has them on franka/joint_states)'
+
+
+class NoArmJointsError(JointStateError):
+    """A joint state, such as a gripper's, has none of the arm's joints."""
+
+
+class _MessageLayout:
+    """
+    The byte positions of stamp and values in serialized joint states that are like a given one.
+
+    In OMG's XCDR, version 1, a number stands at a multiple of its size after the encapsulation
+    header of four bytes.
+    """
+
+    def __init__(self, message: JointState, data: bytes) -> None:
+        """Find the layout of the bytes `data` of a serialized `message`."""
+        self._size, self._rows, same = len(data), list[tuple[int, int]](), [*range(STAMP_OFFSET)]
+        at = STAMP_OFFSET + STAMP_STRUCT.size
+
+        def skip(size: int) -> None:
+            """Advance `at` past a count of four bytes and the `size` bytes of what is counted."""
+            nonlocal at
+            at += -at % 4
+            same.extend(range(at, at + 4 + size))
+            at += 4 + size
+
+        skip(len(message.header.frame_id.encode()) + 1)
+        skip(0)
+        for name in message.name:
+            skip(len(name.encode()) + 1)
+        fields = message.position, message.velocity, message.effort
+        for values in fields:
+            skip(0)
+            at += (4 - at) % 8 if values else 0
+            self._rows.append((len(values), at))
+            at += 8 * len(values)
+        self._same, self._known = np.array(same), b''
+        # Of bytes in another form nothing is known.
+        plain = data.startswith(_LITTLE_ENDIAN_HEADER) and at <= len(data)
+        if plain and all(a.tobytes() == b.tobytes() for a, b in zip(self.values_in(data), fields)):
+            self._known = self._constant_bytes(data)
+
+    def _constant_bytes(self, data: bytes) -> bytes:
+        """Return those bytes of a message that are no stamp, no value and no padding."""
+        return np.frombuffer(data, dtype=np.uint8)[self._same].tobytes()
+
+    def matches(self, data: bytes) -> bool:
+        """Return whether a serialized message has the same names and counts at the same places."""
+        return len(data) == self._size and self._constant_bytes(data) == self._known
+
+    def values_in(self, data: bytes) -> list[Array]:
+        """Return positions, velocities and efforts in a matching message; each may be empty."""
+        return [np.frombuffer(data, '<f8', count, at) for count, at in self._rows]
+
+
+def joint_state_template(names: Sequence[str]) -> MessageTemplate:
+    """Return a template for messages of joint states with positions, velocities and efforts."""
+    row = MessageTemplate.placeholder_row(len(names))
+    return MessageTemplate(JointState(name=list(names), position=row, velocity=row, effort=row))
+
+
+class JointStateReader:
+    """
+    A reader of an arm's positions, velocities and efforts in serialized joint states.
+
+    With `derive_velocity` a joint state without velocities, or with NaN alone, gets the mean ones
+    since the state before, the first one zero. A joint state that is like the one before, but for
+    stamp and values, is read without rclpy, which takes ten times as long.
+    """
+
+    def __init__(self, joint_names: Sequence[str], *, derive_velocity: bool = False) -> None:
+        """Read joints of these names, whose order is that of the arrays."""
+        self._expected, self._derive = tuple(joint_names), derive_velocity
+        self._last: tuple[float, Array, Array] | None = None  # stamp, position, derived velocity
+        self._layout: _MessageLayout | None = None
+
+    def read(self, data: bytes) -> JointReading:
+        """
+        Return the arm's joints' values in a serialized sensor_msgs/JointState.
+
+        Raises NoArmJointsError if the joint state has none of the arm's joints. Raises
+        JointStateError if the bytes are no joint state, the stamp has 10^9 nanoseconds or more,
+        one of the arm's joints is missing or named twice, there are not as many positions,
+        velocities and, if any, efforts as names, or no velocity is measured. Other values are not
+        checked.
+        """
+        if self._layout is not None and self._layout.matches(data):
+            sec, nanosec = STAMP_STRUCT.unpack_from(data, STAMP_OFFSET)
+            rows = self._layout.values_in(data)
+        else:
+            message = self._parse_message(data)
+            sec, nanosec = message.header.stamp.sec, message.header.stamp.nanosec
+            rows = [*map(np.asarray, (message.position, message.velocity, message.effort))]
+        if nanosec > _MAX_STAMP_NANOSECONDS:
+            raise JointStateError(
+                f'The joint state cannot be read: its stamp has {nanosec} nanoseconds.'
+            )
+        q, velocity, effort = (one[self._order] if len(one) else _EMPTY_ARRAY for one in rows)
+        if len(velocity) and math.isnan(velocity[0]) and np.isnan(velocity).all():
+            if not self._derive:
+                raise JointStateError(f'The velocities of all joints are NaN{_VELOCITY_ADVICE}.')
+            velocity = _EMPTY_ARRAY
+        stamp = sec + 1e-9 * nanosec
+        return JointReading(
+            stamp,
+            Time(sec=sec, nanosec=nanosec),
+            q,
+            velocity if len(velocity) else self._mean_velocity(stamp, q),
+            # Efforts become Python numbers, because numpy warns about some NaN patterns that a
+            # message may hold.
+            effort if is_effort_measured(effort.tolist()) else None,
+        )
+
+    def _parse_message(self, data: bytes) -> JointState:
+        """Return the joint state in serialized bytes; store its layout for the next message."""
+        message = parse_message(JointState, data, 'joint state', JointStateError)
+        names, position, velocity = message.name, message.position, message.velocity
+        order = self._joint_order(names)
+        derived = self._derive and not velocity
+        if not len(names) == len(position) == (len(names) if derived else len(velocity)):
+            without = '' if velocity else _VELOCITY_ADVICE
+            raise JointStateError(
+                f'The joint state has {len(names)} names but {len(position)} values of position '
+                f'and {len(velocity)} of velocity; both must be given for every joint{without}.'
+            )
+        if len(message.effort) not in (0, len(names)):
+            raise JointStateError(
+                f'The joint state has {len(names)} names but {len(message.effort)} values of '
+                'effort; give one for every joint, or none.'
+            )
+        self._order, self._layout = np.array(order), _MessageLayout(message, data)
+        return message
+
+    def _mean_velocity(self, stamp: float, q: Array) -> Array:
+        """Return the mean joint velocities since the last state, (n,); zeros for the first one."""
+        before, velocity = self._last, np.zeros(len(q))
+        if before is not None and stamp == before[0]:
+            return before[2]
+        if before is not None and stamp > before[0]:
+            velocity = (q - before[1]) / (stamp - before[0])
+        self._last = stamp, q, velocity
+        return velocity
+
+    def _joint_order(self, given: Sequence[str]) -> list[int]:
+        """Return the places of the arm's joints in `given`; JointStateError if one is missing."""
+        missing = [name for name in self._expected if name not in given]
+        if missing:
+            kind = NoArmJointsError if len(missing) == len(self._expected) else JointStateError
+            raise kind(
+                f'The joint state lacks {", ".join(missing)}; it has '
+                f'{name_list(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
+                'match, or listen to the topic that carries this arm.'
+            )
+        doubled = [name for name in self._expected if given.count(name) > 1]
+        if doubled:
+            raise JointStateError(
+                f'The joint state names {", ".join(doubled)} more than once; nobody can tell '
+                'which value holds.'
+            )
+        return [given.index(name) for name in self._expected]
+
+
+def is_effort_measured(effort: Sequence[float]) -> bool:
+    """
+    Return whether a joint state's efforts are measured: not missing, all zero or all NaN.
+
+    Drivers without torque sensors, Gazebo's among them, fill the effort field with zeros, and
+    joint_state_broadcaster with NaN where the hardware has no effort interface. A real arm never
+    measures exactly zero at every joint.
+    """
+    return any(effort) and not all(map(math.isnan, effort))

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Follows the motions that a feedforward node is asked for, on ~/reference or by its action."""
+"""Motions that others request of a feedforward node, on ~/reference or by its action."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,7 +9,7 @@ from typing import Any
 from trajectory_msgs.msg import JointTrajectory
 
 from .diagnostics import FeedforwardDiagnostics
-from .messages import deserialize
+from .messages import parse_message
 from .topics import PUBLISHER_QOS, REFERENCE_QOS
 from .trajectory_messages import motion_message, parse_reference
 from ..control.ending import ReasonCode
@@ -18,18 +18,19 @@ from ..errors import NotActiveError, ReferenceRefusedError
 from ..motion.request import TrajectoryRequest
 from ..motion.trajectory import Trajectory
 
-_MAX_MARK_LENGTH = 64  # largest number of characters of a reference's frame id in reports
+_MAX_GOAL_ID_LENGTH = 64  # largest number of characters of a reference's frame id in reports
 
 
 class MotionRequests:
     """
-    Checks, follows and reports the motions that a node's controller is asked for.
+    The motions requested of a node's controller: checked, followed and reported.
 
     They come on the topic ~/reference, or from `TrajectoryAction`. All methods run on the node's
     service thread.
     """
 
     def __init__(self, node: Any, diagnostics: FeedforwardDiagnostics) -> None:
+        """Make the subscription to ~/reference and the publisher of motions with torques."""
         self._node, self._diagnostics = node, diagnostics
         self._logged = set[str]()
         self._filled = node.create_lifecycle_publisher(
@@ -40,20 +41,20 @@ class MotionRequests:
         )
 
     @property
-    def someone_else_follows(self) -> bool:
-        """Whether another node, such as a trajectory controller, receives motions with torques."""
+    def has_trajectory_listener(self) -> bool:
+        """Whether a node, such as a trajectory controller, subscribes to motions with torques."""
         return self._filled.get_subscription_count() > 0
 
-    def follow(
-        self, parse: Callable[[], TrajectoryRequest], mark: str, *, allow_setpoint: bool = True
+    def follow_motion(
+        self, parse: Callable[[], TrajectoryRequest], goal_id: str, *, allow_setpoint: bool = True
     ) -> Trajectory:
         """
-        Follow the motion that `parse` returns; publish it with torques if anybody listens.
+        Follow the motion that `parse` returns, publish it with torques, and return it as planned.
 
-        Reports repeat `mark`. A refused motion is reported, too, and its ReferenceRefusedError
-        raised.
+        It is published if anybody subscribes. Reports repeat `goal_id`. A refused motion is
+        reported, too, and its ReferenceRefusedError raised.
         """
-        controller, self._diagnostics.refused = self._node.core, ''
+        controller, self._diagnostics.refused = self._node.controller, ''
         try:
             request, arm = parse(), controller.description
             arguments = request.follow_arguments(arm, allow_setpoint=allow_setpoint)
@@ -62,21 +63,21 @@ class MotionRequests:
                     f"references also name {', '.join(others)}, which are not the arm's and hold "
                     'still: they are ignored'
                 )
-            planned = _planned(controller, arguments, mark)
+            planned = _plan_motion(controller, arguments, goal_id)
         except ReferenceRefusedError as error:
             if isinstance(error, NotActiveError):
-                present = self._diagnostics.status.present()
+                present = self._diagnostics.node_status.status()
                 error = NotActiveError(f'Nothing would follow the reference ({present}).')
             self._diagnostics.refused = str(error)
-            controller.reference.record_refusal(error, mark)
+            controller.reference.record_refusal(error, goal_id)
             raise error from None
-        if arguments['times'] is not None and self.someone_else_follows:
+        if arguments['times'] is not None and self.has_trajectory_listener:
             filled, efforts = controller.asked.motion_with_efforts(planned)
             self._filled.publish(motion_message(list(controller.names), filled, efforts))
         return planned
 
-    def note_efforts(self, message: JointTrajectory) -> None:
-        """Log once that efforts in references are ignored."""
+    def log_ignored_efforts(self, message: JointTrajectory) -> None:
+        """Log, the first time, that the efforts in a reference message are ignored."""
         if any(point.effort for point in message.points[:1]):
             self._log_once('references have efforts, which are ignored: this node computes them')
 
@@ -87,24 +88,24 @@ class MotionRequests:
             self._node.get_logger().info(sentence)
 
     def _on_reference(self, data: bytes) -> None:
-        """Follow a serialized reference, or report why it is refused."""
-        if self._node.core is None:
+        """Follow the motion in a serialized message on ~/reference, or report its refusal."""
+        if self._node.controller is None:
             return
         try:
-            message = deserialize(JointTrajectory, data, 'reference', ReferenceRefusedError)
+            message = parse_message(JointTrajectory, data, 'reference', ReferenceRefusedError)
         except ReferenceRefusedError as error:
-            self._node.core.reference.record_refusal(error)
+            self._node.controller.reference.record_refusal(error)
             return
         # A joint trajectory needs no frame, so the sender may use frame_id to mark a trajectory
         # and recognise the reports about it.
-        mark = message.header.frame_id[:_MAX_MARK_LENGTH]
-        self.note_efforts(message)
+        goal_id = message.header.frame_id[:_MAX_GOAL_ID_LENGTH]
+        self.log_ignored_efforts(message)
         with suppress(ReferenceRefusedError):
-            self.follow(lambda: parse_reference(message), mark)
+            self.follow_motion(lambda: parse_reference(message), goal_id)
 
 
-def _planned(controller: Feedforward, arguments: dict[str, Any], mark: str) -> Trajectory:
-    """Follow a reference; if states come too rarely for torques, only plan a trajectory."""
+def _plan_motion(controller: Feedforward, arguments: dict[str, Any], goal_id: str) -> Trajectory:
+    """Return the planned motion and follow it, unless joint states come too rarely for torques."""
     latest, reference = controller.latest, controller.reference
     problem = controller.states.problem
     plans_only = (
@@ -114,8 +115,8 @@ def _planned(controller: Feedforward, arguments: dict[str, Any], mark: str) -> T
         and arguments.get('times') is not None
     )
     if latest is None or not plans_only:
-        return controller.follow(**arguments, goal_id=mark)
-    planned = reference.follow(**arguments, goal_id=mark, measured_q=latest.q)
+        return controller.follow(**arguments, goal_id=goal_id)
+    planned = reference.follow(**arguments, goal_id=goal_id, measured_q=latest.q)
     reason = f'torques were added to it, but it is not followed here: {controller.state_problem}'
     reference.clear(reason)
     return planned

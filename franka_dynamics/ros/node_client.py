@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Client of a running node for its parameters, lifecycle, faults and reference trajectory."""
+"""A client of a running node: its parameters, lifecycle, faults and reference trajectories."""
 
 from collections.abc import Callable, Mapping, Sequence
 import math
@@ -18,22 +18,22 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 import yaml
 
-from .parameter_tables import no_such_parameter
-from .status import DiagnosticSubject, Key, NodeStatus
+from .parameter_tables import no_such_parameter_sentence
+from .status import DiagnosticSubject, NodeStatus, StatusKey
 from .topic_listener import TopicListener
 from .topics import REFERENCE_QOS
 from ..errors import FrankaDynamicsError, SettingsError, short_text
 
 _DISCOVERY_TIMEOUT_S = 5.0
-_MAX_BRAKING_S = 10.0  # of a node that brakes an arm before it answers
+_MAX_BRAKING_WAIT_S = 10.0  # of a node that brakes an arm before it answers
 # Wait before a request or a trajectory [s]: a server that has not discovered the client discards
 # the answer, and a subscriber that has not discovered the publisher receives nothing.
 _DISCOVERY_WAIT_S = 0.5
-_REPORTS_DEPTH = 50  # of /diagnostics, which all nodes share
+_QUEUE_DEPTH = 50  # of /diagnostics, which all nodes share
 _STATUS_TIMEOUT_S = 2.0  # wait for the latest status [s]
 # States of a reference that end it.
-_FINISHED = 'finished'
-_ENDED = (_FINISHED, 'refused', 'interrupted')
+_FINISHED_STATE = 'finished'
+_FINAL_STATES = (_FINISHED_STATE, 'refused', 'interrupted')
 
 
 class NodeClientError(FrankaDynamicsError):
@@ -47,19 +47,20 @@ class NodeClientError(FrankaDynamicsError):
 
 
 class _MotionReports:
-    """What a node reports on /diagnostics about the motion with an identifier, and on others'."""
+    """The reports of a node on /diagnostics about one motion, and about other motions."""
 
     def __init__(self, name: str, identifier: str) -> None:
+        """Store the node's name and the motion's identifier; no report has come yet."""
         self._name, self._identifier = name.lstrip('/'), identifier
         self.own: Mapping[str, str] = {}  # the latest report on this motion
         self.state = ''  # of this motion
         self.others: str | None = None  # state of the latest other one; None: nothing is heard
 
-    def take(self, message: DiagnosticArray) -> None:
-        """Store what a message says about the node's motions."""
+    def store_message(self, message: DiagnosticArray) -> None:
+        """Store the statuses in a diagnostic message that are about the node's motions."""
         statuses = map(NodeStatus.from_message, message.status)
         for one in (one for one in statuses if one.node == self._name):
-            self.others = self.others or _FINISHED
+            self.others = self.others or _FINISHED_STATE
             if one.subject == DiagnosticSubject.REFERENCE:
                 if one.values.get('frame_id') == self._identifier:
                     self.own, self.state = one.values, one.values.get('state', '')
@@ -69,7 +70,7 @@ class _MotionReports:
 
 class NodeClient(TopicListener):
     """
-    Calls a node's services and sends it trajectories; a context manager.
+    A client that calls a node's services and sends it trajectories; a context manager.
 
     A name without a leading slash is that of the only such node in any namespace.
 
@@ -83,8 +84,9 @@ class NodeClient(TopicListener):
         timeout: float = _DISCOVERY_TIMEOUT_S,
         meanwhile: Callable[[], None] = lambda: None,
     ) -> None:
+        """Make the client; the node is looked up at the first use."""
         super().__init__('client', meanwhile)
-        self._timeout, self._answer_timeout = timeout, timeout + _MAX_BRAKING_S
+        self._timeout, self._answer_timeout = timeout, timeout + _MAX_BRAKING_WAIT_S
         self._given, self._found = name, ''
         self._clients: dict[str, Any] = {}  # by service
 
@@ -92,12 +94,8 @@ class NodeClient(TopicListener):
     def name(self) -> str:
         """The node's full name; the first use waits for the node, at most for the time-out."""
         if not self._found:
-            self._found, _ = self.find(self._timeout, self._given)
+            self._found, _ = self.find_full_names(self._timeout, self._given)
         return self._found
-
-    def get_parameter(self, parameter: str) -> Any:
-        """Return the value of one of the node's parameters."""
-        return self.parameter_values([parameter])[0]
 
     def set_parameter(self, parameter: str, text: str) -> Any:
         """Set a parameter to a value given as YAML, converted to its type; return the value."""
@@ -118,14 +116,14 @@ class NodeClient(TopicListener):
             raise SettingsError(f'{text[:80]!r} is no value: {reason[:120]}.') from error
         # Floats may be written as integers, and a list of one as a number.
         if found[0].type == ParameterType.PARAMETER_DOUBLE_ARRAY:
-            value = [_float(one) for one in (value if isinstance(value, list) else [value])]
+            value = [_int_to_float(one) for one in (value if isinstance(value, list) else [value])]
         elif found[0].type == ParameterType.PARAMETER_DOUBLE:
-            value = _float(value)
+            value = _int_to_float(value)
         self.set_parameters({parameter: value})
         return value
 
     def parameter_values(self, parameters: Sequence[str]) -> list[Any]:
-        """Return parameters' values, arrays as lists."""
+        """Return the values of some of the node's parameters, arrays as lists."""
         answer = self.call_service(GetParameters, 'get_parameters', names=list(parameters))
         unset = ParameterType.PARAMETER_NOT_SET
         # rclpy returns no values at all if one of the parameters does not exist.
@@ -136,14 +134,13 @@ class NodeClient(TopicListener):
 
     def _no_such_parameter_error(self, parameter: str) -> SettingsError:
         """Return the error that the node has no such parameter."""
-        return SettingsError(f'{self.name}: {no_such_parameter([parameter])}')
+        return SettingsError(f'{self.name}: {no_such_parameter_sentence([parameter])}')
 
     def set_parameters(self, values: Mapping[str, Any]) -> None:
-        """Set parameters to values, all of them or none."""
+        """Set some of the node's parameters, all of them or none."""
         try:
-            messages = [
-                Parameter(name, value=value).to_parameter_msg() for name, value in values.items()
-            ]
+            changes = (Parameter(name, value=value) for name, value in values.items())
+            messages = [change.to_parameter_msg() for change in changes]
         except TypeError as error:  # a value is a mapping, or a list of several types
             raise SettingsError(
                 f'{short_text(str(dict(values)))}: a parameter takes a value or a list of one '
@@ -155,16 +152,16 @@ class NodeClient(TopicListener):
             raise SettingsError(f'{self.name} refused {", ".join(values)}: {result.reason}')
 
     def lifecycle_state(self) -> str:
-        """Return the node's lifecycle state."""
+        """Return the label of the node's lifecycle state, such as active."""
         return str(self.call_service(GetState, 'get_state').current_state.label)
 
     def status_sentence(self) -> str:
-        """Return the node's latest status as a sentence, or '' if none arrives within 2 s."""
-        self.until(lambda: self.status(self.name) is not None, _STATUS_TIMEOUT_S)
-        one = self.status(self.name)
+        """Return the node's latest ~/status as a sentence; '' if none comes within 2 s."""
+        self.wait_until(lambda: self.latest_status(self.name) is not None, _STATUS_TIMEOUT_S)
+        one = self.latest_status(self.name)
         return '' if one is None else one.sentence
 
-    def change_state(self, transition: str) -> str:
+    def trigger_transition(self, transition: str) -> str:
         """Trigger a lifecycle transition by its name; return the new state."""
         offered = self.call_service(GetAvailableTransitions, 'get_available_transitions')
         known = {one.transition.label: one.transition for one in offered.available_transitions}
@@ -179,7 +176,7 @@ class NodeClient(TopicListener):
         return self.lifecycle_state()
 
     def clear_fault(self) -> str:
-        """Clear the fault; return the node's answer. NodeClientError if the fault remains."""
+        """Clear the node's fault; return its answer, NodeClientError if the fault remains."""
         answer = self.call_service(Trigger, 'clear_fault')
         if not answer.success:
             raise NodeClientError(f'{self.name}: {answer.message}')
@@ -202,7 +199,7 @@ class NodeClient(TopicListener):
         message.header.frame_id = str(uuid.uuid4())
         reports = _MotionReports(self.name, message.header.frame_id)
         subscription = self.node.create_subscription(
-            DiagnosticArray, '/diagnostics', reports.take, _REPORTS_DEPTH
+            DiagnosticArray, '/diagnostics', reports.store_message, _QUEUE_DEPTH
         )
         topic = f'{self.name}/reference'
         publisher = self.node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
@@ -212,41 +209,43 @@ class NodeClient(TopicListener):
                 publisher.publish(message)  # once: a second copy would interrupt the first
                 self._wait_until_ended(reports)
             except BaseException:
-                if reports.state not in _ENDED:
+                if reports.state not in _FINAL_STATES:
                     publisher.publish(JointTrajectory())
                     publisher.wait_for_all_acked(Duration(seconds=_DISCOVERY_TIMEOUT_S))
                 raise
         finally:
             self.node.destroy_publisher(publisher)
             self.node.destroy_subscription(subscription)
-        if reports.state != _FINISHED:
+        if reports.state != _FINISHED_STATE:
             own = reports.own
             error = NodeClientError(f'the motion was {reports.state}: {own.get("reason", "")}')
-            error.refused_by = own.get(Key.REFUSED_BY, '')
+            error.refused_by = own.get(StatusKey.REFUSED_BY, '')
             raise error
         return reports.state
 
     def _wait_until_free(self, publisher: Any, reports: _MotionReports) -> None:
-        """Wait until the node takes motions and reports; NodeClientError if it follows another."""
+        """Wait until the node is heard; raise NodeClientError if it follows another motion."""
         heard = publisher.get_subscription_count
-        if not self.until(lambda: heard() > 0 and reports.others is not None, self._timeout):
+        if not self.wait_until(lambda: heard() > 0 and reports.others is not None, self._timeout):
             raise NodeClientError(
                 f'nobody takes motions on {self.name}/reference and reports on /diagnostics; '
                 f'nothing was sent. Is {self.name} running, and is it a feedforward node?'
             )
-        self.wait(_DISCOVERY_WAIT_S)
-        if reports.others not in _ENDED:
+        self.poll_for(_DISCOVERY_WAIT_S)
+        if reports.others not in _FINAL_STATES:
             raise NodeClientError(
                 f'{self.name} follows another motion: let it end, or end it by Ctrl-C in the '
                 '`node play` that sent it, before this one; nothing was sent.'
             )
 
     def _wait_until_ended(self, reports: _MotionReports) -> None:
-        """Wait for the node's answer, and then for the motion's end, unless the node has gone."""
-        self.until(lambda: bool(reports.state) or self._has_gone(), self._answer_timeout)
-        self.until(lambda: reports.state in ('', *_ENDED) or self._has_gone(), math.inf)
-        if reports.state not in _ENDED:
-            why = 'it has gone' if self._has_gone() else f'it was {reports.state or "silent"}'
+        """Wait until the node reports the motion's end; raise NodeClientError if it is gone."""
+        self.wait_until(lambda: bool(reports.state) or self._is_node_gone(), self._answer_timeout)
+        self.wait_until(
+            lambda: reports.state in ('', *_FINAL_STATES) or self._is_node_gone(), math.inf
+        )
+        if reports.state not in _FINAL_STATES:
+            why = 'it has gone' if self._is_node_gone() else f'it was {reports.state or "silent"}'
             raise NodeClientError(f'{self.name} did not end the motion: {why}.')
 
     def call_service(self, service_type: Any, service: str, **request: Any) -> Any:
@@ -257,27 +256,27 @@ class NodeClient(TopicListener):
         """
         known = self._clients.get(service)
         client = known or self.node.create_client(service_type, f'{self.name}/{service}')
-        if not self.until(client.service_is_ready, self._timeout):
+        if not self.wait_until(client.service_is_ready, self._timeout):
             raise NodeClientError(
                 f'{self.name} does not answer within {self._timeout:g} s; is it running, in '
                 'this ROS_DOMAIN_ID? `franka-dynamics doctor` lists what is heard.'
             )
         if known is None:
-            self.wait(_DISCOVERY_WAIT_S)
+            self.poll_for(_DISCOVERY_WAIT_S)
         # Once: a transition is not triggered twice.
         answer = client.call_async(service_type.Request(**request))
-        if not self.until(answer.done, self._answer_timeout):
+        if not self.wait_until(answer.done, self._answer_timeout):
             raise NodeClientError(
                 f'{self.name} took {service} and did not answer within {self._answer_timeout:g} s.'
             )
         self._clients[service] = client  # discovered: the next request need not wait
         return answer.result()
 
-    def _has_gone(self) -> bool:
-        """Return whether nobody publishes the node's status any more."""
+    def _is_node_gone(self) -> bool:
+        """Return whether the node has ended, so that nobody publishes its ~/status."""
         return bool(self.node.count_publishers(f'{self.name}/status') == 0)
 
 
-def _float(value: Any) -> Any:
+def _int_to_float(value: Any) -> Any:
     """Return an int as a float, and any other value unchanged."""
     return float(value) if type(value) is int else value

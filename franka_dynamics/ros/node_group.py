@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs nodes of this package as child processes, in an isolated ROS network if needed."""
+"""This package's nodes as child processes, in an isolated ROS network if wanted."""
 
 from collections.abc import Mapping
 import os
@@ -16,17 +16,17 @@ from typing import Any, Self
 import numpy as np
 
 from . import COMMAND_TOPIC, FASTDDS_PROFILE_VARIABLES, SIMULATION_NAMESPACE, use_fastdds_profile
-from .parameter_tables import as_yaml
+from .parameter_tables import yaml_text
 from ..errors import FrankaDynamicsError
 
 _END_TIMEOUT_S = 10.0
-_FULL_BYTES = 65536  # no log, page or bag is written where less is free
+_MIN_FREE_DISK_BYTES = 65536  # no log, page or bag is written where less is free
 
 # A child gets SIGINT, which a shell's background jobs would ignore, if its parent dies (prctl's
 # PR_SET_PDEATHSIG is 1). It asks for real-time scheduling of its own, and must not inherit its
 # parent's. The child itself does this: Python calls a function between fork and exec unsafely in a
 # process with other threads, such as the middleware's.
-_CHILD = """
+_CHILD_PROGRAM = """
 import ctypes, os, signal
 if os.sched_getscheduler(0) != os.SCHED_OTHER:
     os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
@@ -49,19 +49,26 @@ class NodeEndedError(FrankaDynamicsError):
     status = 1
 
 
-def node_command(
+def node_command_line(
     module: str, parameters: Mapping[str, Any], names: Mapping[str, str]
 ) -> list[str]:
     """
-    Return the command line that runs a module's node as a child process.
+    Return the command line of a child process that runs the node of a module.
 
     `names` maps names of topics, of the node or its namespace to new names.
     """
     # With faulthandler the log of a node that crashes says in which Python line.
-    command = [sys.executable, '-X', 'faulthandler', '-c', _CHILD.format(module), '--ros-args']
+    command = [
+        sys.executable,
+        '-X',
+        'faulthandler',
+        '-c',
+        _CHILD_PROGRAM.format(module),
+        '--ros-args',
+    ]
     for name, value in parameters.items():
         given = value.tolist() if isinstance(value, np.ndarray) else value
-        command += ['-p', f'{name}:={as_yaml(given)}']
+        command += ['-p', f'{name}:={yaml_text(given)}']
     for name, new in names.items():
         command += ['-r', f'{name}:={new}']
     return command
@@ -69,33 +76,34 @@ def node_command(
 
 class NodeGroup:
     """
-    Runs nodes as child processes; the context manager ends them all at exit.
+    Nodes that run as child processes; a context manager that ends them all at its exit.
 
-    Each child has its own session, so that Ctrl-C in a terminal does not reach it. `end_all`
+    Each child has its own session, so that Ctrl-C in a terminal does not reach it. `end_nodes`
     interrupts the children in reverse order of their start: the node that commands the arm must be
     started last, to end while the arm still receives torques. If this process dies, all children
     get SIGINT. The output of each child goes to MODULE.log in `folder`.
     """
 
     def __init__(self, folder: Path) -> None:
+        """Store the folder for log files; no node is started yet."""
         self._folder = folder
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(
+    def start_node(
         self,
         module: str,
         parameters: Mapping[str, Any],
         remappings: Mapping[str, str] | None = None,
     ) -> None:
         """
-        Start a module of `franka_dynamics.ros` in the namespace of simulated arms.
+        Start the node of a module of `franka_dynamics.ros` in the namespace of simulated arms.
 
         `parameters` and `remappings` (topics) are the node's.
         """
         names = {'__ns': f'/{SIMULATION_NAMESPACE}', **(remappings or {})}
         with (self._folder / f'{module}.log').open('wb') as log:
             self._running[module] = subprocess.Popen(
-                node_command(module, parameters, names),
+                node_command_line(module, parameters, names),
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
@@ -106,7 +114,7 @@ class NodeGroup:
         self, plant: Mapping[str, Any], node: Mapping[str, Any], lockstep_rate: float | None = None
     ) -> None:
         """
-        Start a simulated arm and the feedforward node that holds it.
+        Start the processes of a simulated arm and of the feedforward node that holds it.
 
         `plant` and `node` are their parameters; the arm's ~/status says when it is held. With
         `lockstep_rate` [steps/s at most] simulated time waits for each torque.
@@ -115,23 +123,23 @@ class NodeGroup:
         if lockstep_rate:
             # The node of a busy machine may need long.
             pacing = {'lockstep_rate': lockstep_rate, 'lockstep_timeout': 1.0}
-        self.start('simulator_node', {**plant, **pacing})
+        self.start_node('simulator_node', {**plant, **pacing})
         # On a busy machine the simulated arm pauses, unlike a real arm, and simulated time falls
         # behind. With long time-outs the node does not stop the arm when joint states are late.
         patient = {'max_state_age': 0.0, 'period': 2.5 if lockstep_rate else 0.25}
-        self.start('feedforward_node', {**patient, **node}, {'~/command': COMMAND_TOPIC})
+        self.start_node('feedforward_node', {**patient, **node}, {'~/command': COMMAND_TOPIC})
 
     def require_running(self) -> None:
         """Raise NodeEndedError, with the last line of its log, if a node has ended."""
         for module, process in self._running.items():
             if process.poll() is not None:
-                raise NodeEndedError(self._end_of(module, process))
+                raise NodeEndedError(self._end_sentence(module, process))
 
-    def end_all(self) -> list[str]:
+    def end_nodes(self) -> list[str]:
         """
-        End one node after the other, the last started first: SIGINT, and after 10 s SIGKILL.
+        End the nodes, the last started first, by SIGINT and after 10 s SIGKILL; return failures.
 
-        Returns a sentence for each node whose exit status was not 0.
+        A failure is a sentence about a node whose exit status was not 0.
         """
         disorder = []
         while self._running:
@@ -143,33 +151,35 @@ class NodeGroup:
                 process.kill()
                 process.wait()
             if process.returncode:
-                disorder.append(self._end_of(module, process))
+                disorder.append(self._end_sentence(module, process))
         return disorder
 
-    def _end_of(self, module: str, process: subprocess.Popen[bytes]) -> str:
-        """Return how a node ended; with its log's last line, or the log's path after a signal."""
+    def _end_sentence(self, module: str, process: subprocess.Popen[bytes]) -> str:
+        """Return a sentence on how a node ended, with its log's last line or the log's path."""
         log = self._folder / f'{module}.log'
         # Python's report of a crash ends with a list of modules, not with the cause.
         if process.returncode < 0:
             name = signal.Signals(-process.returncode).name
             return f'{module} was ended by {name}; its log is {log}.'
-        if shutil.disk_usage(self._folder).free < _FULL_BYTES:
+        if shutil.disk_usage(self._folder).free < _MIN_FREE_DISK_BYTES:
             return f'{module} ended, as the disk of {self._folder} is full; choose another place.'
         text = log.read_text(errors='replace').strip()
         last = text.splitlines()[-1] if text else 'it said nothing'
         return f'{module} ended with exit status {process.returncode}: {last}'
 
     def __enter__(self) -> Self:
+        """Return the group, in which no node runs yet."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.end_all()
+        """End all nodes."""
+        self.end_nodes()
 
 
-_RANGE, _MIDDLEWARE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
-_OVERRULING = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
+_RANGE_VARIABLE, _MIDDLEWARE_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
+_OVERRIDING_VARIABLES = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
 # The ports of ROS domains 1 to 101 are outside the ephemeral port range of Linux.
-_DOMAINS = range(1, 102)
+_ROS_DOMAIN_IDS = range(1, 102)
 
 
 def use_isolated_network() -> None:
@@ -187,17 +197,17 @@ def use_isolated_network() -> None:
     no node runs on this machine; OSError if there is none. The domain stays claimed until this
     process ends.
     """
-    os.environ['ROS_DOMAIN_ID'] = str(_free_domain())
-    os.environ[_MIDDLEWARE] = 'rmw_fastrtps_cpp'
-    os.environ[_RANGE] = 'SYSTEM_DEFAULT'
-    for name in (*FASTDDS_PROFILE_VARIABLES, *_OVERRULING):
+    os.environ['ROS_DOMAIN_ID'] = str(_claim_free_domain())
+    os.environ[_MIDDLEWARE_VARIABLE] = 'rmw_fastrtps_cpp'
+    os.environ[_RANGE_VARIABLE] = 'SYSTEM_DEFAULT'
+    for name in (*FASTDDS_PROFILE_VARIABLES, *_OVERRIDING_VARIABLES):
         os.environ.pop(name, None)
     use_fastdds_profile('fastdds_loopback.xml')
 
 
-def _free_domain() -> int:
-    """Claim a ROS domain that is free on this machine, and return its number."""
-    domains = list(_DOMAINS)
+def _claim_free_domain() -> int:
+    """Reserve a ROS domain that no node on this machine uses, and return its number."""
+    domains = list(_ROS_DOMAIN_IDS)
     random.SystemRandom().shuffle(domains)
     for domain in domains:
         claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

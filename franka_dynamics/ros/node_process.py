@@ -1,12 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a node as a process: its start, signals, log and exit code."""
+"""A node as a process: its start, real-time scheduling, signals, log and exit code."""
 
 from collections.abc import Callable, Sequence
+import ctypes
 import gc
 import math
 import os
 import re
+import resource
 import signal
 import stat
 import subprocess
@@ -21,23 +23,83 @@ from rclpy.signals import SignalHandlerOptions
 
 from . import FASTDDS_PROFILE_VARIABLES, use_fastdds_profile
 from .rclpy_private import RCLError, UnknownROSArgsError
-from .realtime import OFF, ON, REALTIME_VARIABLE, request_realtime
 from ..errors import FrankaDynamicsError, name_list
 from ..names import REALTIME_PRIORITY
 
+# Environment variable for real-time scheduling, read before a node with parameters exists.
+REALTIME_VARIABLE = 'FRANKA_DYNAMICS_REALTIME'
+REALTIME_ON, REALTIME_OFF = 'on', 'off'
+# Fast DDS's environment variable for the choice of transports, and its value for UDP alone.
+_TRANSPORTS_VARIABLE, _UDP_TRANSPORT = 'FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4'
+# Flags of mlockall from <sys/mman.h>: lock present and future pages, each when first used.
+_MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
+_SERVICE_PRIORITY_OFFSET = 10  # priority of the control thread minus that of the service thread
 EXIT_REFUSED = 1  # the node refused to configure or activate at autostart
 EXIT_INVALID_INPUT = 2
-MAX_SHUTDOWN_S = 10.0  # for braking, the stop sequence, delivery and a busy machine
+MAX_SHUTDOWN_TIME_S = 10.0  # for braking, the stop sequence, delivery and a busy machine
 # A closed terminal (SIGHUP) and Ctrl-\ (SIGQUIT), like Ctrl-C, must leave no torque on the arm.
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 # rcl appends its own source file and line to its messages.
-_SOURCES = re.compile(r', at \S+:\d+|Error: error not set')
+_SOURCE_LOCATION = re.compile(r', at \S+:\d+|Error: error not set')
+
+
+def request_realtime(default: str = REALTIME_ON) -> str:
+    """
+    Request SCHED_FIFO and, if it is granted, lock memory; return why it is refused, or ''.
+
+    Call request_realtime before rclpy.init, so that the middleware's threads inherit the
+    scheduling. Without SCHED_FIFO everything works, but a busy machine delays cycles. The
+    environment variable FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`, for which the
+    simulated arm passes off, because it can wait.
+
+    Under SCHED_FIFO this function makes Fast DDS use UDP alone, unless environment variables set
+    its transports or a profiles file: threads busy-wait for the locks of its shared memory, and
+    under SCHED_FIFO they were seen to occupy every core for minutes. Under
+    ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST the choice of UDP has no effect, because rmw_fastrtps
+    then chooses the transports itself.
+    """
+    if os.environ.get(REALTIME_VARIABLE, default) != REALTIME_ON:
+        return ''
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
+    except PermissionError:
+        return (
+            'no real-time scheduling: this user may not use SCHED_FIFO; add '
+            f'"@realtime - rtprio {REALTIME_PRIORITY}" to /etc/security/limits.conf and the user '
+            'to that group, or expect late cycles on a busy machine'
+        )
+    except OSError as error:
+        return f'no real-time scheduling: {error}'
+    if not any(name in os.environ for name in FASTDDS_PROFILE_VARIABLES):
+        os.environ.setdefault(_TRANSPORTS_VARIABLE, _UDP_TRANSPORT)
+    _lock_memory()
+    return ''
+
+
+def _lock_memory() -> None:
+    """
+    Lock this process's memory against swapping, unless the user has a limit on locked memory.
+
+    An allocation beyond a limit would fail in a control cycle, which is worse than a page fault.
+    """
+    unlimited = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
+    if unlimited or os.geteuid() == 0:
+        ctypes.CDLL(None).mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT)
+
+
+def lower_thread_priority() -> None:
+    """Set the calling thread's priority, under SCHED_FIFO, below that of the control thread."""
+    if os.sched_getscheduler(0) == os.SCHED_FIFO:
+        # The thread that started this one may have a priority above REALTIME_PRIORITY.
+        priority = min(REALTIME_PRIORITY, os.sched_getparam(0).sched_priority)
+        lower = os.sched_param(max(1, priority - _SERVICE_PRIORITY_OFFSET))
+        os.sched_setscheduler(0, os.SCHED_FIFO, lower)
 
 
 def make_log_nonblocking() -> None:
     """
-    Make logging non-blocking, so that a stalled reader of the log, as after Ctrl-S, stops nothing.
+    Make writing to the log non-blocking, so that a terminal after Ctrl-S stops no thread.
 
     rclpy logs with Python's lock held, so that a full pipe or terminal would stop every thread,
     and a forward controller would apply the last torque for ever. A child process passes the log
@@ -56,51 +118,52 @@ def make_log_nonblocking() -> None:
 
 
 class StopRequest:
-    """Handles SIGINT, SIGTERM, SIGHUP and SIGQUIT by setting `requested`."""
+    """A request to end the process, made by SIGINT, SIGTERM, SIGHUP or SIGQUIT."""
 
     def __init__(self) -> None:
+        """Install the handlers of these signals."""
         self._since = math.inf
-        for number in SIGNALS:
-            signal.signal(number, self._note)
+        for number in STOP_SIGNALS:
+            signal.signal(number, self._on_signal)
 
-    def _note(self, _number: int, _frame: FrameType | None) -> None:
-        """Store when the first signal arrived."""
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        """Store the time of the first signal."""
         self._since = min(self._since, time.monotonic())
 
     @property
-    def requested(self) -> bool:
+    def is_requested(self) -> bool:
         """Whether a signal has arrived."""
         return self._since < math.inf
 
     @property
-    def shutdown_overdue(self) -> bool:
+    def is_shutdown_overdue(self) -> bool:
         """Whether the process still runs 10 s after the first signal."""
-        return time.monotonic() - self._since > MAX_SHUTDOWN_S
+        return time.monotonic() - self._since > MAX_SHUTDOWN_TIME_S
 
-    def ignore_from_now_on(self) -> None:
+    def ignore_signals(self) -> None:
         """
-        Ignore further signals while the process shuts down.
+        Ignore all further signals of these kinds while the process shuts down.
 
         Ctrl-C in a terminal reaches every process, and launch sends its own SIGINT to each:
         without SIG_IGN a second SIGINT would kill a process whose Python has removed its handlers.
         """
-        for number in SIGNALS:
+        for number in STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
 
 
 def start_error_sentence(error: Exception) -> str:
     """
-    Return a sentence about an error of rclpy at the start of a node.
+    Return a sentence that explains an error of rclpy at the start of a node.
 
     A parameter file, a ROS argument or an environment variable such as ROS_DOMAIN_ID cannot be
     used, or SROS 2 security does not work.
     """
-    reason = ' '.join(_SOURCES.sub('', str(error)).split()).rstrip('. ')
+    reason = ' '.join(_SOURCE_LOCATION.sub('', str(error)).split()).rstrip('. ')
     return f'ROS starts no node: {reason}.'
 
 
-def usage_error(words: Sequence[str]) -> str:
-    """Return how to start a node if its command line has words outside --ros-args, else ''."""
+def usage_error_text(words: Sequence[str]) -> str:
+    """Return a node's usage if its command line has words outside --ros-args, else ''."""
     program, *given = words or ['']
     others, of_ros = list[str](), False
     for word in given:
@@ -121,7 +184,7 @@ def run_node(
     make: Callable[[], Any],
     run: Callable[[Any, StopRequest], int],
     args: Sequence[str] | None = None,
-    realtime: str = ON,
+    realtime: str = REALTIME_ON,
 ) -> int:
     """
     Create a node and run it until SIGINT, SIGTERM, SIGHUP or SIGQUIT; return the exit code.
@@ -131,11 +194,11 @@ def run_node(
     context was shut down from outside, or 2 if the node cannot start, for instance because of a
     wrong parameter.
 
-    `args` is the command line; None for the process's own. `realtime` (ON or OFF) says whether to
-    ask for SCHED_FIFO if FRANKA_DYNAMICS_REALTIME is not set.
+    `args` is the command line; None for the process's own. `realtime` (REALTIME_ON or
+    REALTIME_OFF) says whether to ask for SCHED_FIFO if FRANKA_DYNAMICS_REALTIME is not set.
     """
     words = list(sys.argv if args is None else args)
-    if usage := usage_error(words):
+    if usage := usage_error_text(words):
         print(usage, file=sys.stderr)
         return EXIT_INVALID_INPUT
     make_log_nonblocking()
@@ -156,7 +219,7 @@ def run_node(
         elif os.sched_getscheduler(0) == os.SCHED_FIFO:
             node.get_logger().info(
                 f'runs under SCHED_FIFO {REALTIME_PRIORITY}, which `nice` does not change; '
-                f'{REALTIME_VARIABLE}={OFF} switches it off'
+                f'{REALTIME_VARIABLE}={REALTIME_OFF} switches it off'
             )
         try:
             return run(node, stop)
@@ -168,7 +231,7 @@ def run_node(
         # `run` has ended its executors. With the node the middleware's threads have ended: one
         # that still runs while the process unloads its libraries may crash it.
         rclpy.try_shutdown()
-        stop.ignore_from_now_on()
+        stop.ignore_signals()
         # An activation froze the node, whose callbacks refer to it: let it be collected, and the
         # context with it.
         gc.unfreeze()

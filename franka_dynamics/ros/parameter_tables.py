@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Tables of the nodes' parameters, and parameter files, arms and settings made from them.
+The nodes' parameter tables, and parameter files, arms and settings made from parameters.
 
 The tables are read from config/parameters; no ROS is needed.
 """
@@ -20,47 +20,47 @@ from ..control.settings import Settings, Terms
 from ..errors import nearest_name, SettingsError, short_text
 from ..parameter_schema import ParameterSpec, specs_in_file
 
-Made = TypeVar('Made')
+DataclassType = TypeVar('DataclassType')
 
 # Values of the parameter model_source.
 ARM_DESCRIPTION, ROBOT_DESCRIPTION = 'description', 'robot_description'  # or a URDF's path
 
-_LIVE_FILES = ('torque', 'motion')  # whose parameters change without a new configuration
-_FILES = {
-    'feedforward': ('arm', 'model', *_LIVE_FILES, 'feedforward'),
+_LIVE_PARAMETER_FILES = ('torque', 'motion')  # whose parameters change without a new configuration
+_PARAMETER_FILES = {
+    'feedforward': ('arm', 'model', *_LIVE_PARAMETER_FILES, 'feedforward'),
     'simulator': ('arm', 'simulator'),
 }
-NODE_NAMES = tuple(_FILES)
+NODE_NAMES = tuple(_PARAMETER_FILES)
 
 
 @functools.cache
 def parameter_specs(node: str) -> tuple[ParameterSpec, ...]:
     """Return the specifications of all parameters of a node."""
-    return tuple(spec for name in _FILES[node] for spec in specs_in_file(name))
+    return tuple(spec for name in _PARAMETER_FILES[node] for spec in specs_in_file(name))
 
 
-# What other nodes have as a parameter, and what is for it here.
-_ELSEWHERE = {'robot_description': ', but model_source, which says where a URDF comes from'}
+# Parameters of other nodes, and what takes their place here.
+_PARAMETER_HINTS = {'robot_description': ', but model_source, which says where a URDF comes from'}
 
 
-def no_such_parameter(names: Iterable[str], known: Iterable[str] = ()) -> str:
-    """Return a sentence about names that no parameter of a node has, and what to do."""
+def no_such_parameter_sentence(names: Iterable[str], known: Iterable[str] = ()) -> str:
+    """Return an error sentence about names of no parameter, with the nearest known names."""
     near = {name: nearest_name(name, known) for name in names}
     sentences = (
         f'{short_text(name, 80)}: no such parameter'
-        f'{_ELSEWHERE.get(name) or (f", but {near[name]}" if near[name] else "")}'
+        f'{_PARAMETER_HINTS.get(name) or (f", but {near[name]}" if near[name] else "")}'
         for name in near
     )
     return f'{"; ".join(sentences)}. `franka-dynamics node defaults` prints all of them.'
 
 
 @functools.cache
-def live_table() -> tuple[ParameterSpec, ...]:
-    """Return the feedforward node's parameters that change without reconfiguration."""
-    return tuple(spec for name in _LIVE_FILES for spec in specs_in_file(name))
+def live_parameter_specs() -> tuple[ParameterSpec, ...]:
+    """Return the specifications of parameters that apply without a new configuration."""
+    return tuple(spec for name in _LIVE_PARAMETER_FILES for spec in specs_in_file(name))
 
 
-_HEAD = """# Copyright 2026 The franka_dynamics authors
+_FILE_HEADER = """# Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 
 # Every parameter of the {} node with its default, to be copied and edited. Lines that keep a
@@ -69,16 +69,16 @@ _HEAD = """# Copyright 2026 The franka_dynamics authors
 /**:
   ros__parameters:
 """
-_WIDTH = 95
+_MAX_LINE_WIDTH = 95
 
 
-def generated_files() -> dict[str, str]:
+def generated_parameter_files() -> dict[str, str]:
     """Return the texts of all generated parameter files by their paths in the source tree."""
-    return {f'config/{node}/default.yaml': parameter_file(node) for node in NODE_NAMES}
+    return {f'config/{node}/default.yaml': parameter_file_text(node) for node in NODE_NAMES}
 
 
-def parameter_file(node: str) -> str:
-    """Return a node's complete parameter file: each parameter with its default, explained."""
+def parameter_file_text(node: str) -> str:
+    """Return the text of a node's parameter file: all parameters with defaults and comments."""
     lines: list[str] = []
     groups: list[str] = []
     for spec in parameter_specs(node):
@@ -89,19 +89,19 @@ def parameter_file(node: str) -> str:
         indent = '  ' * (2 + len(group))
         inactive = spec.while_inactive and node == 'feedforward'  # the others are always active
         changes = '' if spec.read_only else 'inactive' if inactive else 'running'
-        notes = spec.kind, constraints(spec), changes and f'may be changed while {changes}'
+        notes = spec.kind, constraint_text(spec), changes and f'may be changed while {changes}'
         lines += textwrap.wrap(
             f'{spec.sentence} ({"; ".join(filter(None, notes))})',
-            _WIDTH,
+            _MAX_LINE_WIDTH,
             initial_indent=f'{indent}# ',
             subsequent_indent=f'{indent}# ',
             break_on_hyphens=False,
         )
-        lines.append(f'{indent}{name}: {as_yaml(spec.default)}')
-    return _HEAD.format(node) + '\n'.join(lines) + '\n'
+        lines.append(f'{indent}{name}: {yaml_text(spec.default)}')
+    return _FILE_HEADER.format(node) + '\n'.join(lines) + '\n'
 
 
-def constraints(spec: ParameterSpec) -> str:
+def constraint_text(spec: ParameterSpec) -> str:
     """Return a parameter's choices or range as text."""
     if spec.choices:
         return 'one of ' + ', '.join(choice or 'empty' for choice in spec.choices)
@@ -111,7 +111,7 @@ def constraints(spec: ParameterSpec) -> str:
     return f'{low:g} to {high:g}{f" {spec.unit}" if spec.unit else ""}'
 
 
-def as_yaml(value: Any) -> str:
+def yaml_text(value: Any) -> str:
     """Return a value as YAML on one line."""
     text = yaml.safe_dump(value, default_flow_style=True, width=float('inf'))
     return text.removesuffix('\n').removesuffix('\n...')
@@ -119,7 +119,7 @@ def as_yaml(value: Any) -> str:
 
 def load_arm(values: dict[str, Any]) -> ArmDescription:
     """
-    Return the arm that parameters select.
+    Return the arm that the parameters robot_type, hand and others select.
 
     Raises DescriptionError if there is no such arm, inertial set or hand, or its file is wrong;
     SettingsError if joint_names does not fit the arm.
@@ -141,13 +141,15 @@ def load_arm(values: dict[str, Any]) -> ArmDescription:
     return description.with_joint_names(names)
 
 
-def settings_from(values: dict[str, Any]) -> Settings:
-    """Return the feedforward's Settings from parameter values."""
-    terms = from_parameters(Terms, values, 'terms.{}')
-    return replace(from_parameters(Settings, values), terms=terms)
+def settings_from_parameters(values: dict[str, Any]) -> Settings:
+    """Return the feedforward controller's settings from parameter values."""
+    terms = dataclass_from_parameters(Terms, values, 'terms.{}')
+    return replace(dataclass_from_parameters(Settings, values), terms=terms)
 
 
-def from_parameters(cls: type[Made], values: dict[str, Any], name: str = '{}') -> Made:
+def dataclass_from_parameters(
+    cls: type[DataclassType], values: dict[str, Any], name: str = '{}'
+) -> DataclassType:
     """
     Return an instance of a dataclass with parameter values as fields.
 

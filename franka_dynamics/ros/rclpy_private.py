@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Uses of rclpy beyond its public interface; no other file of this package has any.
+All uses that this package makes of rclpy beyond its public interface.
 
 Each use says what it gains. Where rclpy lacks it, or FRANKA_DYNAMICS_PUBLIC_RCLPY is set to 1,
 rclpy's public interface does the same, slower: `make test-public-rclpy` runs the nodes so.
@@ -15,7 +15,7 @@ from typing import Any
 from rclpy.executors import SingleThreadedExecutor
 
 USE_ONLY_PUBLIC_RCLPY = os.environ.get('FRANKA_DYNAMICS_PUBLIC_RCLPY') == '1'
-_NO_NUMBER = 2**64 - 1  # rmw's value if the middleware does not count messages
+_NO_SEQUENCE_NUMBER = 2**64 - 1  # rmw's value if the middleware does not count messages
 
 # A round trip takes 0.76 of the time with the EventsExecutor, in the median and the 99th
 # percentile. In some releases its `spin` runs no callbacks; `spin_once` does.
@@ -24,7 +24,7 @@ Executor: Any = SingleThreadedExecutor
 RCLError: Any = RuntimeError
 RMWError: Any = RuntimeError
 UnknownROSArgsError: Any = RuntimeError
-_takes = False  # whether messages can be taken without an executor
+_can_take_messages = False  # whether messages can be taken without an executor
 if not USE_ONLY_PUBLIC_RCLPY:
     try:
         from rclpy import _rclpy_pybind11 as _rclpy  # type: ignore[attr-defined]
@@ -34,7 +34,7 @@ if not USE_ONLY_PUBLIC_RCLPY:
     else:
         Executor, UnknownROSArgsError = EventsExecutor, _rclpy.UnknownROSArgsError
         RCLError, RMWError = _rclpy.RCLError, _rclpy.RMWError
-        _takes = hasattr(_rclpy.Subscription, 'take_message')
+        _can_take_messages = hasattr(_rclpy.Subscription, 'take_message')
 
 
 def with_sequence_number(callback: Callable[[Any, int | None], None]) -> Callable[..., None]:
@@ -49,7 +49,7 @@ def with_sequence_number(callback: Callable[[Any, int | None], None]) -> Callabl
     def on_message(*arguments: Any) -> None:
         message, info = arguments[0] if len(arguments) == 1 else arguments
         number = info['publication_sequence_number']
-        callback(message, None if number == _NO_NUMBER else number)
+        callback(message, None if number == _NO_SEQUENCE_NUMBER else number)
 
     on_message.__signature__ = inspect.signature(  # type: ignore[attr-defined]
         lambda message, info: None
@@ -59,13 +59,13 @@ def with_sequence_number(callback: Callable[[Any, int | None], None]) -> Callabl
 
 def take_waiting_messages(node: Any, note_arrival: Callable[[int], None]) -> bool:
     """
-    Call the callbacks of a node's waiting messages; return False if this rclpy cannot take them.
+    Call the callbacks of a node's waiting messages; return whether rclpy allows this.
 
     Messages are taken without an executor: a recorder of three topics at 1 kHz needs 4 % of a
     core instead of 16 %. `note_arrival` gets the time of a message's arrival [ns] before its
     callback is called.
     """
-    if not _takes:
+    if not _can_take_messages:
         return False
     for subscription in list(node.subscriptions):
         for _ in range(subscription.qos_profile.depth):
@@ -78,9 +78,9 @@ def take_waiting_messages(node: Any, note_arrival: Callable[[int], None]) -> boo
     return True
 
 
-def begin_goal(goal: Any) -> None:
+def mark_goal_executing(goal: Any) -> None:
     """
-    Tell an action's clients that a goal is executed.
+    Mark an action's goal as executing, which its clients see.
 
     rclpy says so only of a goal whose callback runs. Such a coroutine keeps an EventsExecutor busy
     until the goal ends; without it a goal counts as accepted until then.

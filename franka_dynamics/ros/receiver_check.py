@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Checks which nodes receive the torques, and whether another node sends torques, too.
+The check of which nodes receive the torques, and whether another node sends torques, too.
 
 The node asks who subscribes to its command topic before it sends anything: the receivers whether
 they declare themselves as simulated arms, and the controller managers in their namespaces which
@@ -19,30 +19,32 @@ from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
-from .controller_managers import ControllerManagers, idle_reason, wrong_claim
 from .receivers import (
+    all_idle_reason,
+    controller_idle_reason,
+    ControllerManagers,
     DECLARATION_SERVICES,
     declared_kind,
     declared_targets,
     EXPECTED_RECEIVERS,
     Receiver,
     ReceiverKind,
-    receivers_idle,
     refusal_reason,
+    wrong_claim_text,
 )
-from .topics import node_name_of, publisher_names, STATE_QOS, UNKNOWN_NAME
+from .topics import node_name_of, publisher_names, STATE_QOS, UNKNOWN_NODE_NAME
 
 _CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
 _TORQUE_TYPE = 'std_msgs/msg/Float64MultiArray'
-_MIN_LISTEN_S = 0.5  # listening for other senders after the first joint state
+_MIN_LISTENING_TIME_S = 0.5  # listening for other senders after the first joint state
 # A node that gets little processor time sees only some of the states. At 100 Hz 0.5 s have 50.
-_MIN_LISTEN_STATE_COUNT = 50
+_MIN_HEARD_STATE_COUNT = 50
 # How long a receiver must be wrong until it is refused, because its topics are discovered singly:
 # while torques flow, before the first one, and if a controller that is certainly wrong appears.
-_DISCOVERY_TIMEOUT_S = 2.0
-_FIRST_TIMEOUT_S = 10.0
-_CONTROLLER_TIMEOUT_S = 0.2
-_LOOK_PERIOD_S = 1.0  # between two looks why nobody receives torques
+_WRONG_RECEIVER_TIMEOUT_S = 2.0
+_FIRST_TORQUE_TIMEOUT_S = 10.0
+_WRONG_CONTROLLER_TIMEOUT_S = 0.2
+_DELIVERY_CHECK_PERIOD_S = 1.0  # between two looks why nobody receives torques
 
 
 # Sequence numbers of two publishers fall again and again, those of a restarted publisher once.
@@ -54,26 +56,27 @@ class SecondPublisherDetector:
     """
     Detects a second publisher of a topic by falling sequence numbers of messages.
 
-    `fell` says whether the latest number did: it is the first of a publisher that was restarted,
-    or of a second one.
+    `has_fallen` says whether the latest number is lower than the one before: it is the first of a
+    publisher that was restarted, or of a second one.
     """
 
     def __init__(self) -> None:
+        """Begin without any number."""
         self._last, self._since_fall = 0, _MAX_MESSAGES_BETWEEN_FALLS
-        self.fell = False
+        self.has_fallen = False
 
-    def add(self, number: int) -> bool:
+    def add_number(self, number: int) -> bool:
         """Add a message's sequence number; return whether two publishers send the messages."""
-        self.fell, self._last = number <= self._last, number
+        self.has_fallen, self._last = number <= self._last, number
         self._since_fall += 1
-        if not self.fell:
+        if not self.has_fallen:
             return False
         since, self._since_fall = self._since_fall, 0
         return since <= _MAX_MESSAGES_BETWEEN_FALLS
 
 
 class TorquePermission(Enum):
-    """Whether the node may send torques to the receivers, or not yet, or must not."""
+    """Whether the node may send torques: not known yet, granted or refused."""
 
     CHECKING = 'checking'  # before the first torque
     GRANTED = 'granted'
@@ -82,7 +85,7 @@ class TorquePermission(Enum):
 
 class ReceiverCheck:
     """
-    Finds out which nodes receive the torques and, before the first torque, if others send torques.
+    The check of a node's receivers of torques and, before its first torque, of other senders.
 
     `publisher` is the node's publisher of torques. `state` says whether torques may be sent,
     `reason` why not. `found` has the receivers by name. `delivery_problem` says who else commands,
@@ -92,6 +95,7 @@ class ReceiverCheck:
     """
 
     def __init__(self, node: Any, publisher: Any) -> None:
+        """Store the node and its publisher of torques; `begin_activation` begins the check."""
         self._node, self._publisher = node, publisher
         self._managers = ControllerManagers(node)
         self.topic: str = publisher.topic_name
@@ -100,14 +104,14 @@ class ReceiverCheck:
         self.found: dict[str, Receiver] = {}
         self.delivery_problem, self.is_open = '', False
 
-    def begin(self, target: str, state_topic: str, joints: Sequence[str]) -> None:
-        """Begin an activation with torques for a target's joints and joint states on a topic."""
+    def begin_activation(self, target: str, state_topic: str, joints: Sequence[str]) -> None:
+        """Begin to check for a new activation with this target, state topic and joints."""
         self.close()
         self._target, self._state_topic, self._joints = target, state_topic, joints
         self.state = TorquePermission.CHECKING
         self.reason = (
-            f'looking for {_MIN_LISTEN_S:g} s whether another node publishes on {self.topic}, '
-            'and who receives it'
+            f'looking for {_MIN_LISTENING_TIME_S:g} s whether another node publishes on '
+            f'{self.topic}, and who receives it'
         )
         self._detector, self._state_count = SecondPublisherDetector(), 0
         self._heard_until = 0.0
@@ -127,18 +131,18 @@ class ReceiverCheck:
         )
 
     def _on_torque(self, _: bytes) -> None:
-        """Note when the first torque of another sender came."""
+        """Store the time of the first torque that another node sent."""
         self._heard_at = self._heard_at or time.monotonic()
 
     def check_sequence_number(self, number: int | None) -> str:
         """
-        Check a joint state's sequence number; return a sentence if two nodes publish, else ''.
+        Return a sentence if a joint state's sequence number shows a second publisher, else ''.
 
         The number is None if the middleware does not number messages.
         """
         self._state_count += 1
-        self._heard_until = self._heard_until or time.monotonic() + _MIN_LISTEN_S
-        if number is None or not self._detector.add(number):
+        self._heard_until = self._heard_until or time.monotonic() + _MIN_LISTENING_TIME_S
+        if number is None or not self._detector.add_number(number):
             return ''
         names = ', '.join(publisher_names(self._node, self._state_topic))
         return (
@@ -147,22 +151,22 @@ class ReceiverCheck:
         )
 
     @property
-    def is_first_of_another(self) -> bool:
-        """Whether the latest joint state is the first of another or of a restarted publisher."""
-        return self._detector.fell
+    def is_first_of_other_publisher(self) -> bool:
+        """Whether the latest joint state is the first of another, or restarted, publisher."""
+        return self._detector.has_fallen
 
-    def poll(self) -> None:
-        """Update `state` and `reason` from the present senders and receivers, every 50 ms."""
+    def update_permission(self) -> None:
+        """Update `state` and `reason` from the present senders and receivers of torques."""
         now, waits = time.monotonic(), self.state is TorquePermission.CHECKING
-        if self.state is TorquePermission.REFUSED or (waits and self._is_listening(now)):
+        if self.state is TorquePermission.REFUSED or (waits and self._must_keep_listening(now)):
             return
         count, due = self._publisher.get_subscription_count(), now >= self._next_look
-        changed = count != self._count or self._managers.have_answered
+        changed = count != self._count or self._managers.has_new_answer
         if not (waits or due or self._wrong_since or changed):
             return
-        found, unsure = self.receivers()
+        found, unsure = self.find_receivers()
         if due and not waits:
-            self._next_look = now + _LOOK_PERIOD_S
+            self._next_look = now + _DELIVERY_CHECK_PERIOD_S
             self.delivery_problem = self._find_delivery_problem(found)
         if waits and unsure:
             self.reason = unsure
@@ -172,32 +176,32 @@ class ReceiverCheck:
         if wrong:
             self._wrong_since = self._wrong_since or now
             self.reason = unsure or wrong  # torques that do not flow yet do not begin
-            if now >= self._wrong_since + self._refusal_delay():
+            if now >= self._wrong_since + self._refusal_delay_s():
                 state = TorquePermission.CHECKING if unsure else TorquePermission.REFUSED
                 self._set_permission(state, self.reason)
             return
         self._wrong_since = 0.0
-        idle = receivers_idle(self._target, found)
+        idle = all_idle_reason(self._target, found)
         self._set_permission(TorquePermission.CHECKING if idle else TorquePermission.GRANTED, idle)
         self.is_open = bool(found)
 
-    def _refusal_delay(self) -> float:
-        """Return how long receivers must be wrong until they are refused [s]."""
+    def _refusal_delay_s(self) -> float:
+        """Return how long [s] receivers must be wrong until torques are refused."""
         certain = {one.kind for one in self.found.values()}.intersection(
             (ReceiverKind.REAL, ReceiverKind.OTHER, ReceiverKind.UNSURE)
         )
         if self.state is not TorquePermission.GRANTED or not self.is_open:
-            return _FIRST_TIMEOUT_S
-        return _CONTROLLER_TIMEOUT_S if certain else _DISCOVERY_TIMEOUT_S
+            return _FIRST_TORQUE_TIMEOUT_S
+        return _WRONG_CONTROLLER_TIMEOUT_S if certain else _WRONG_RECEIVER_TIMEOUT_S
 
-    def _is_listening(self, now: float) -> bool:
-        """Return whether to go on listening for other senders; refuse torques beside one."""
+    def _must_keep_listening(self, now: float) -> bool:
+        """Return whether listening for other senders goes on; refuse torques if one is heard."""
         if self._subscription is None:
             return False
         if not self._heard_at:
-            return now < self._heard_until or self._state_count < _MIN_LISTEN_STATE_COUNT
+            return now < self._heard_until or self._state_count < _MIN_HEARD_STATE_COUNT
         names = ', '.join(publisher_names(self._node, self.topic))
-        if names or now >= self._heard_at + _DISCOVERY_TIMEOUT_S:
+        if names or now >= self._heard_at + _WRONG_RECEIVER_TIMEOUT_S:
             # A name is discovered later than its messages.
             self._set_permission(
                 TorquePermission.REFUSED,
@@ -207,12 +211,12 @@ class ReceiverCheck:
         return True
 
     @property
-    def listed(self) -> str:
-        """The receivers with their kinds."""
+    def listed_receivers(self) -> str:
+        """The names of the nodes that receive torques, with their kinds, as one text."""
         return ', '.join(f'{name} ({one})' for name, one in self.found.items()) or 'none'
 
     def _find_delivery_problem(self, found: Mapping[str, Receiver]) -> str:
-        """Return which node also sends torques, or gets or applies none; '' if all is well."""
+        """Return a sentence if another node sends torques, or one applies none; else ''."""
         rivals = publisher_names(self._node, self.topic)
         if rivals:
             return (
@@ -243,23 +247,23 @@ class ReceiverCheck:
         return f'nobody receives the torques on {self.topic}; remap ~/command to the receiver'
 
     def _set_permission(self, state: TorquePermission, reason: str) -> None:
-        """Set whether torques may be sent, and why not; stop listening for other senders."""
+        """Set `state` and `reason`, and stop listening for other senders."""
         self.stop_listening()
         self.state, self.reason = state, reason
 
     def stop_listening(self) -> None:
-        """Stop listening for other senders."""
+        """Destroy the subscription by which other senders of torques are heard."""
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None
 
     def close(self) -> None:
-        """Stop listening for other senders, and forget what controller managers have answered."""
+        """Stop listening for other senders, and discard all answers of controller managers."""
         self.stop_listening()
         self._managers.close()
 
-    def receivers(self) -> tuple[dict[str, Receiver], str]:
-        """Return each receiver by its node's full name, and why one cannot be told yet, or ''."""
+    def find_receivers(self) -> tuple[dict[str, Receiver], str]:
+        """Return all receivers by their nodes' full names, and why one is not known yet, or ''."""
         node, found, unsure = self._node, dict[str, Receiver](), ''
         listed = {
             node_name_of(one): one
@@ -268,26 +272,16 @@ class ReceiverCheck:
         }
         listed.pop(node.get_fully_qualified_name(), None)
         quick = self.state is TorquePermission.CHECKING or listed.keys() != self.found.keys()
-        self._managers.update({one.node_namespace for one in listed.values()}, quick=quick)
+        spaces = {one.node_namespace for one in listed.values()}
+        self._managers.update_managers(spaces, quick=quick)
         simulated = self._nodes_in_simulated_time()
         nodes = Counter(node.get_fully_qualified_node_names())
-        for name, one in listed.items():
-            services = self._services(one)
+        for name, endpoint in listed.items():
+            services = self._services_of(endpoint)
             if services is None:
                 # Names are discovered after topics, seconds later if the machine is busy.
                 unsure = unsure or f'it is not known yet which node receives {self.topic}'
-            found[name], sources = self._receiver(name, services or {}, simulated)
-            twice = next((one for one in sources if nodes[one] > 1), '')
-            why = twice and (
-                f'two nodes called {twice} are there; end or rename one (a killed node stays '
-                'listed for up to 20 s)'
-            )
-            if twice and found[name].kind not in DECLARATION_SERVICES:
-                # Nobody can tell which of them answers, or takes torques. Of a declared arm the
-                # other one is that which was killed before it.
-                found[name] = Receiver(ReceiverKind.UNSURE, why)
-            if found[name].kind is ReceiverKind.UNSURE:
-                why = found[name].words
+            found[name], why = self._receiver_of(name, services or {}, simulated, nodes)
             unsure = unsure or why
         return found, unsure
 
@@ -300,9 +294,9 @@ class ReceiverCheck:
             for one in self._node.get_subscriptions_info_by_topic(topic)
         }
 
-    def _services(self, receiver: Any) -> dict[str, list[str]] | None:
-        """Return the types of a node's services by name; None while the node is not known."""
-        if receiver.node_name == UNKNOWN_NAME:
+    def _services_of(self, receiver: Any) -> dict[str, list[str]] | None:
+        """Return the types of a node's services by name; None while the node is not discovered."""
+        if receiver.node_name == UNKNOWN_NODE_NAME:
             return None
         name, space = receiver.node_name, receiver.node_namespace
         try:
@@ -310,28 +304,41 @@ class ReceiverCheck:
         except NodeNameNonExistentError:
             return None
 
-    def _receiver(
-        self, name: str, services: dict[str, list[str]], simulated: set[str]
-    ) -> tuple[Receiver, list[str]]:
-        """Return what a node is, and the nodes this relies on, of which there must be one each."""
+    def _receiver_of(
+        self,
+        name: str,
+        services: dict[str, list[str]],
+        simulated: set[str],
+        nodes: Mapping[str, int],
+    ) -> tuple[Receiver, str]:
+        """Return what a node is as a receiver, and why that is not known yet, or ''."""
         declared = declared_kind(name, services)
-        if declared is not ReceiverKind.UNKNOWN:
-            return Receiver(declared), [name]
-        receiver, sources = self._receiver_by_managers(name, services, simulated)
-        if ReceiverKind.UNKNOWN not in EXPECTED_RECEIVERS[self._target]:
-            sources = sources or [name]  # the declaration may be the other one's
-        return receiver, sources
+        receiver, sources = Receiver(declared), [name]
+        if declared is ReceiverKind.UNKNOWN:
+            receiver, sources = self._receiver_by_managers(name, services, simulated)
+            if ReceiverKind.UNKNOWN not in EXPECTED_RECEIVERS[self._target]:
+                sources = sources or [name]  # the declaration may be the other one's
+        twice = next((one for one in sources if nodes[one] > 1), '')
+        why = twice and (
+            f'two nodes called {twice} are there; end or rename one (a killed node stays '
+            'listed for up to 20 s)'
+        )
+        if twice and receiver.kind not in DECLARATION_SERVICES:
+            # Nobody can tell which of them answers, or takes torques. Of a declared arm the
+            # other one is that which was killed before it.
+            receiver = Receiver(ReceiverKind.UNSURE, why)
+        return receiver, receiver.words if receiver.kind is ReceiverKind.UNSURE else why
 
     def _receiver_by_managers(
         self, name: str, services: dict[str, list[str]], simulated: set[str]
     ) -> tuple[Receiver, list[str]]:
         """
-        Return what a node is by the controller managers in its namespace, as `_receiver` does.
+        Return what a node is by the controller managers in its namespace, and who said so.
 
-        The nodes are none if no manager there has a controller of that name.
+        Nobody has if no manager there has a controller of that name.
         """
         unknown = Receiver(ReceiverKind.UNKNOWN)
-        for manager in self._managers.in_namespace_of(name):
+        for manager in self._managers.managers_in_namespace_of(name):
             if manager.controllers is None:
                 kind = ReceiverKind.UNSURE if manager.can_answer else ReceiverKind.UNKNOWN
                 unknown = Receiver(kind, manager.problem)
@@ -339,12 +346,12 @@ class ReceiverCheck:
             controller = manager.controllers.get(name.rpartition('/')[2])
             if controller is None:
                 continue
-            wrong, kind = wrong_claim(controller, self._joints), ReceiverKind.OTHER
+            wrong, kind = wrong_claim_text(controller, self._joints), ReceiverKind.OTHER
             targets = declared_targets(name, services)
             if targets and self._target not in targets:
                 wrong = wrong or f'a controller for target {", ".join(targets)}'
             if not wrong:
                 own_time = simulated.isdisjoint((name, manager.name))
                 kind = ReceiverKind.REAL if own_time else ReceiverKind.SIMULATED
-            return Receiver(kind, wrong, idle_reason(controller)), [name, manager.name]
+            return Receiver(kind, wrong, controller_idle_reason(controller)), [name, manager.name]
         return unknown, []

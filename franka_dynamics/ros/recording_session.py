@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Records topics of a running system to a bag, and reports problems that make the bag unusable.
+The recording of a running system's topics to a bag, and of problems that make it unusable.
 
 The bag is MCAP; messages are stored as the bytes received.
 """
@@ -21,7 +21,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from .joint_state_messages import JointStateReader
+from .messages import JointStateReader
 from .topic_listener import TopicListener
 from ..errors import JointStateError, require_extra
 from ..files import naming_output_file
@@ -29,17 +29,17 @@ from ..files import naming_output_file
 # At 1 kHz the queue holds a second of messages, so a busy disk may delay the recorder that long.
 _RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 # Joint states below 100 Hz are too coarse for identification; franka_ros2's merged topic: 30 Hz.
-_MIN_RATE_HZ = 100.0
+_MIN_STATE_RATE_HZ = 100.0
 _SILENCE_TIMEOUT_S = 2.0
 _MIN_SPEED_RAD_S = 0.02  # [rad/s]; the motion of a slower joint shows neither friction nor inertia
 _UPDATE_PERIOD_S = 0.1
-_MIN_FREE_BYTES = 4 * 2**20  # for messages that are still in memory, and the bag's index
+_MIN_FREE_DISK_BYTES = 4 * 2**20  # for messages that are still in memory, and the bag's index
 _DISCOVERY_TIMEOUT_S = 1.0  # wait for topics and a node named without their namespace [s]
 
 
 @dataclass
-class Progress:
-    """Progress of a recording, and problems that make it unusable."""
+class RecordingProgress:
+    """The progress of a recording, and the problems that make it unusable."""
 
     seconds: float = 0.0
     span: float = 0.0  # between the first and the newest stamp [s]
@@ -53,15 +53,16 @@ class Progress:
     disk_is_full: bool = False  # which ends the recording
 
     def __str__(self) -> str:
-        """Return one line about the progress and the problems."""
+        """Return one line about the recording's progress and problems."""
         state = '; '.join(self.problems) if self.problems else 'usable so far'
         return f'{self.seconds:.0f} s, {self.states} states at {self.rate:.0f} Hz: {state}'
 
 
 class _Recorder(TopicListener):
-    """Writes the messages of topics to a bag, and judges the newest joint state at each look."""
+    """A listener that writes topics' messages to a bag, and checks the newest joint state."""
 
     def __init__(self, joint_names: Sequence[str], writer: Any, types: Any) -> None:
+        """Store the bag's writer and message types; no topic is recorded yet."""
         super().__init__('recorder')
         self._reader = JointStateReader(joint_names)
         self._writer, self._types = writer, types
@@ -70,8 +71,8 @@ class _Recorder(TopicListener):
         self._first = self._latest = 0.0  # arrivals of joint states, system time [s]
         self._moved = self._effort = False
 
-    def add(self, topic: str, kind: type) -> None:
-        """Record one more topic from now on."""
+    def add_topic(self, topic: str, kind: type) -> None:
+        """Subscribe to one more topic, whose messages are recorded from now on."""
         name = f'{kind.__module__.partition(".")[0]}/msg/{kind.__name__}'
         connection = self._writer.add_connection(topic, name, typestore=self._types)
 
@@ -80,8 +81,8 @@ class _Recorder(TopicListener):
 
         self.node.create_subscription(kind, topic, take, _RECORDER_QOS, raw=True)
 
-    def write(self, progress: Progress) -> None:
-        """Write the messages that have come, with the times of their arrival."""
+    def write_messages(self, progress: RecordingProgress) -> None:
+        """Write the messages that have come to the bag, and update the progress."""
         self.poll()
         state = None
         for arrival, connection, data in sorted(self._received, key=itemgetter(0)):
@@ -91,10 +92,10 @@ class _Recorder(TopicListener):
                 self._latest, state = 1e-9 * arrival, data
                 self._first = self._first or self._latest
         self._received.clear()
-        progress.problems = list(self._problems(progress, state))
+        progress.problems = list(self._find_problems(progress, state))
 
-    def _problems(self, progress: Progress, state: bytes | None) -> Iterator[str]:
-        """Yield what makes the recording unusable so far; update the progress."""
+    def _find_problems(self, progress: RecordingProgress, state: bytes | None) -> Iterator[str]:
+        """Yield sentences on what makes the recording unusable so far; update the progress."""
         topic = progress.topic
         if not progress.states:
             yield f'no joint states on {topic} yet'
@@ -116,7 +117,7 @@ class _Recorder(TopicListener):
                 self._effort |= reading.effort is not None
         if (silence := time.time() - self._latest) > _SILENCE_TIMEOUT_S:
             yield f'{topic} has been silent for {silence:.0f} s'
-        if progress.seconds > 1.0 and progress.rate < _MIN_RATE_HZ:
+        if progress.seconds > 1.0 and progress.rate < _MIN_STATE_RATE_HZ:
             yield (
                 f'{progress.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
                 'franka/joint_states (--topic)'
@@ -128,14 +129,14 @@ class _Recorder(TopicListener):
                 yield 'no joint has moved'
 
 
-def record(
+def record_bag(
     bag: Path,
     joint_names: Sequence[str],
     topic: str,
     command: str,
     node: str,
-    keep_running: Callable[[Progress], bool],
-) -> Progress:
+    keep_running: Callable[[RecordingProgress], bool],
+) -> RecordingProgress:
     """
     Record joint states, torques, trajectories and diagnostics until `keep_running` returns False.
 
@@ -153,8 +154,8 @@ def record(
         Writer(bag, version=9, storage_plugin=plugin) as writer,
         _Recorder(joint_names, writer, types) as own,
     ):
-        node, (topic, command) = own.find(_DISCOVERY_TIMEOUT_S, node, (topic, command))
-        progress = Progress(
+        node, (topic, command) = own.find_full_names(_DISCOVERY_TIMEOUT_S, node, (topic, command))
+        progress = RecordingProgress(
             topic=topic, node=node if node in own.node.get_fully_qualified_node_names() else ''
         )
         began = time.monotonic()
@@ -167,11 +168,11 @@ def record(
             f'{node}/reference': JointTrajectory,
         }
         for name, kind in topics.items():
-            own.add(name, kind)
+            own.add_topic(name, kind)
         while True:
             time.sleep(_UPDATE_PERIOD_S)
             progress.seconds = time.monotonic() - began
-            own.write(progress)
-            progress.disk_is_full = shutil.disk_usage(bag).free < _MIN_FREE_BYTES
+            own.write_messages(progress)
+            progress.disk_is_full = shutil.disk_usage(bag).free < _MIN_FREE_DISK_BYTES
             if progress.disk_is_full or not keep_running(progress):
                 return progress

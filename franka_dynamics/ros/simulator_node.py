@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated arm with the topics of a real arm or an arm in Gazebo."""
+"""The node of a simulated arm, with the topics of a real arm or of an arm in Gazebo."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,15 +18,12 @@ from sensor_msgs.msg import JointState
 
 from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
-from .diagnostics import DurationWindow, StatusPublisher
-from .joint_state_messages import joint_state_template
-from .messages import stamp_from_seconds
-from .node_process import run_node, StopRequest
-from .parameter_tables import ARM_DESCRIPTION, from_parameters, load_arm, parameter_specs
-from .parameters import CheckedParameters, declare
+from .messages import joint_state_template, seconds_to_stamp
+from .node_process import REALTIME_OFF, run_node, StopRequest
+from .parameter_tables import ARM_DESCRIPTION, dataclass_from_parameters, load_arm, parameter_specs
+from .parameters import CheckedParameters, declare_parameters
 from .rclpy_private import Executor
-from .realtime import OFF
-from .status import DiagnosticSubject, Key
+from .status import DiagnosticSubject, DurationWindow, StatusKey, StatusPublisher
 from .topics import PUBLISHER_QOS, QOS_OVERRIDES
 from ..arm import ArmDescription
 from ..control.receiver import ReceiverState
@@ -46,18 +43,20 @@ _MAX_UNANSWERED_STEPS = 10
 
 class SimulatorNode(CheckedParameters, Node):
     """
-    Simulates an arm: publishes its joint states at 1 kHz and applies the torques of one sender.
+    The node of a simulated arm: joint states at 1 kHz, and torques taken from one sender.
 
     When torques cease, the node stops the arm by torques of its own model. Then it holds the arm
     or, if the arm compensates gravity itself, applies zero torque.
     """
 
     def __init__(self, **node_options: Any) -> None:
-        self._log: BinaryIO | None = None  # first: rclpy destroys a node whose __init__ raises
+        """Make the node of the arm in its parameters; `node_options` are those of rclpy's Node."""
+        # First, because rclpy destroys a node whose __init__ raises.
+        self._step_log: BinaryIO | None = None
         super().__init__('simulator', **{'namespace': SIMULATION_NAMESPACE, **node_options})
-        parameters = declare(self, parameter_specs('simulator'))
+        parameters = declare_parameters(self, parameter_specs('simulator'))
         description = _simulated_arm(parameters)
-        for sentence in (*description.repairs, *_warnings_of_ideal(parameters, description)):
+        for sentence in (*description.repairs, *_ideal_arm_warnings(parameters, description)):
             self.get_logger().warning(sentence)
         settings = Settings(
             target='fci' if parameters['gravity_compensation'] else 'mujoco',
@@ -69,7 +68,9 @@ class SimulatorNode(CheckedParameters, Node):
         self._receiver = self._commands.receiver
         # After the receiver, which names a gravity_vector at fault.
         gravity = settings.gravity_in_space(description)
-        self._simulation = ArmSimulation(description, _plant(parameters, description, gravity))
+        self._simulation = ArmSimulation(
+            description, _simulation_settings(parameters, description, gravity)
+        )
         self._names = list(description.joint_names)
         self._writer = joint_state_template(self._names)
         rate, self._lockstep_timeout = parameters['lockstep_rate'], parameters['lockstep_timeout']
@@ -96,51 +97,51 @@ class SimulatorNode(CheckedParameters, Node):
         self._published_at = 0.0
         self._latency = DurationWindow()
         self._missed = self._steps_commanded = 0
-        self._log = _open_log(parameters['step_log'])
+        self._step_log = _open_step_log(parameters['step_log'])
         self._braked = True
 
     def run(self, stop: StopRequest) -> int:
-        """Simulate until asked to stop; return the exit code."""
+        """Simulate the arm until a signal asks the node to end; return the exit code."""
         # Exempt all present objects from later garbage collections, which would delay steps.
         gc.collect()
         gc.freeze()
         deadline = time.perf_counter()
         with Executor() as executor:
             executor.add_node(self)
-            while not stop.requested and rclpy.ok():
-                deadline = self._step(executor, deadline, stop)
+            while not stop.is_requested and rclpy.ok():
+                deadline = self._run_step(executor, deadline, stop)
         return 0
 
-    def _step(self, executor: Any, deadline: float, stop: StopRequest) -> float:
-        """Publish a state, wait for its torque, and step; return the step's deadline [s]."""
+    def _run_step(self, executor: Any, deadline: float, stop: StopRequest) -> float:
+        """Publish a joint state, wait for its torque, simulate a step; return its deadline [s]."""
         reading, stamp = self._simulation.read(), self._epoch + self._simulation.time
         self._publish_state(reading, stamp)
-        deadline = self._wait(executor, deadline, stop)
-        if self._log is not None:
-            write_step(self._log, stamp, reading)
+        deadline = self._wait_for_step(executor, deadline, stop)
+        if self._step_log is not None:
+            write_step(self._step_log, stamp, reading)
         torque = self._receiver.step(reading.time, reading.position, reading.velocity)
         self._simulation.step(torque, is_new=self._has_new_torque)
         if self._simulation.braked is not self._braked:
-            self._log_brakes()
+            self._log_brake_change()
         if self._receiver.state is not ReceiverState.WAITING:
             self._steps_commanded += 1
             self._missed += not self._has_new_torque
         self._has_new_torque = False
-        self._commands.publish_changes()
+        self._commands.publish_status_if_due()
         if time.monotonic() >= self._diagnostics.due:
             self._publish_diagnostics()
         return deadline
 
     def destroy_node(self) -> None:
         """Close the step log and destroy the node."""
-        if self._log is not None:
-            self._log.close()
+        if self._step_log is not None:
+            self._step_log.close()
         super().destroy_node()
 
-    def _log_brakes(self) -> None:
-        """Log that the brakes opened, or why they closed for good."""
+    def _log_brake_change(self) -> None:
+        """Log that the simulated brakes have opened, or why they have closed for good."""
         self._braked = self._simulation.braked
-        self._commands.held = not self._braked
+        self._commands.is_held = not self._braked
         self._diagnostics.due = 0.0
         if self._simulation.ran_away:
             self.get_logger().error(self._simulation.ran_away)
@@ -150,11 +151,11 @@ class SimulatorNode(CheckedParameters, Node):
                 f'{self._simulation.settings.brake_release_after:g} s'
             )
 
-    def _wait(self, executor: Any, deadline: float, stop: StopRequest) -> float:
-        """Handle callbacks until the next step is due; return that step's deadline [s]."""
+    def _wait_for_step(self, executor: Any, deadline: float, stop: StopRequest) -> float:
+        """Serve the node's callbacks until the next step is due; return its deadline [s]."""
 
         def spin(end: float, *, until_fresh: bool) -> None:
-            while (left := end - time.perf_counter()) > 0.0 and not stop.requested:
+            while (left := end - time.perf_counter()) > 0.0 and not stop.is_requested:
                 if until_fresh and self._has_new_torque:
                     break
                 executor.spin_once(timeout_sec=min(left, _POLL_PERIOD_S))
@@ -174,39 +175,39 @@ class SimulatorNode(CheckedParameters, Node):
         return deadline
 
     def _publish_state(self, reading: SensorReading, time_: float) -> None:
-        """Publish a joint state, and the clock if it is published, with a stamp [s]."""
-        stamp = stamp_from_seconds(time_)
+        """Publish a joint state and, if the parameter says so, the clock, with a stamp [s]."""
+        stamp = seconds_to_stamp(time_)
         if self._clock_publisher is not None:
             self._clock_publisher.publish(Clock(clock=stamp))
-        message = self._writer.write(stamp, reading.position, reading.velocity, reading.effort)
+        message = self._writer.serialize(stamp, reading.position, reading.velocity, reading.effort)
         self._published_at = time.perf_counter()
         self._states.publish(message)
 
     def _on_torque_taken(self) -> None:
-        """Note that a new torque was accepted, and how long after its joint state."""
+        """Store that a new torque was accepted, and the time since its joint state."""
         if not self._has_new_torque:
             self._latency.append(time.perf_counter() - self._published_at)
         self._has_new_torque = True
 
     def _publish_diagnostics(self) -> None:
-        """Publish brakes, stops, simulated time, and how many steps had a new torque."""
+        """Publish the arm's brakes, stops, simulated time and counts of steps on /diagnostics."""
         braked, ran_away = self._simulation.braked, self._simulation.ran_away
-        at_stops = self._simulation.at_stops
+        joints_at_stops = self._simulation.joints_at_stops
         values = {
             'braked': braked,
-            'joints at their stops': ', '.join(at_stops) or 'none',
-            Key.SIMULATED_TIME: float(self._simulation.time),
-            Key.COMMANDED: self._steps_commanded,
-            Key.MISSED: self._missed,
-            **self._latency.percentiles_us(Key.ROUND_TRIP),
+            'joints at their stops': ', '.join(joints_at_stops) or 'none',
+            StatusKey.SIMULATED_TIME: float(self._simulation.time),
+            StatusKey.COMMANDED: self._steps_commanded,
+            StatusKey.MISSED: self._missed,
+            **self._latency.percentiles_us(StatusKey.ROUND_TRIP),
         }
-        level = 'ERROR' if ran_away else 'WARN' if braked or at_stops else 'OK'
+        level = 'ERROR' if ran_away else 'WARN' if braked or joints_at_stops else 'OK'
         message = ran_away or ('the brakes are closed' if braked else 'the brakes are open')
-        self._diagnostics.publish((DiagnosticSubject.SIMULATED_ARM, level, message, values))
+        self._diagnostics.publish_rows((DiagnosticSubject.SIMULATED_ARM, level, message, values))
 
 
 def _simulated_arm(values: dict[str, Any]) -> ArmDescription:
-    """Return the arm of the parameters, with mount and masses of its model_source."""
+    """Return the arm that the parameters select, with the mount and masses of a URDF if given."""
     arm, file = load_arm(values), values['model_source']
     if file == ARM_DESCRIPTION:
         return arm
@@ -214,8 +215,8 @@ def _simulated_arm(values: dict[str, Any]) -> ArmDescription:
     return checked_arm_from_urdf(path, arm, source=file, accept_unknown_inertials=True)[0]
 
 
-def _warnings_of_ideal(values: dict[str, Any], arm: ArmDescription) -> Iterator[str]:
-    """Yield a warning if joints are simulated without the inertia of their drives."""
+def _ideal_arm_warnings(values: dict[str, Any], arm: ArmDescription) -> Iterator[str]:
+    """Yield a warning if the parameter `ideal` leaves out inertia that the arm's drives have."""
     if values['ideal'] and arm.simulated_armature is not None:
         yield (
             "ideal: joints without their drives' inertia, for which a node's default gains "
@@ -223,7 +224,9 @@ def _warnings_of_ideal(values: dict[str, Any], arm: ArmDescription) -> Iterator[
         )
 
 
-def _plant(values: dict[str, Any], arm: ArmDescription, gravity: Array) -> SimulationSettings:
+def _simulation_settings(
+    values: dict[str, Any], arm: ArmDescription, gravity: Array
+) -> SimulationSettings:
     """Return the simulation settings from parameter values."""
     noise = list(values['noise'])
     if len(noise) != 3 or not all(0.0 <= one < np.inf for one in noise):
@@ -232,7 +235,7 @@ def _plant(values: dict[str, Any], arm: ArmDescription, gravity: Array) -> Simul
             f'efforts; got {noise}.'
         )
     settings = replace(
-        from_parameters(SimulationSettings, values),
+        dataclass_from_parameters(SimulationSettings, values),
         **dict(zip(('position_noise', 'velocity_noise', 'effort_noise'), noise)),
         start=np.array(values['start']) if len(values['start']) else None,
         gravity=tuple(gravity.tolist()),
@@ -241,8 +244,8 @@ def _plant(values: dict[str, Any], arm: ArmDescription, gravity: Array) -> Simul
     return settings if values['ideal'] else settings.like_real(arm)
 
 
-def _open_log(path: str) -> BinaryIO | None:
-    """Return a step log, None without a path; raise SettingsError if it cannot be written."""
+def _open_step_log(path: str) -> BinaryIO | None:
+    """Return the open file of the step log, None without a path; SettingsError if it fails."""
     try:
         return Path(path).open('wb') if path else None
     except OSError as error:
@@ -253,7 +256,7 @@ def _open_log(path: str) -> BinaryIO | None:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the simulated arm until a signal asks it to end; return 2 if a parameter is wrong."""
-    return run_node(SimulatorNode, SimulatorNode.run, args, realtime=OFF)
+    return run_node(SimulatorNode, SimulatorNode.run, args, realtime=REALTIME_OFF)
 
 
 if __name__ == '__main__':

@@ -1,34 +1,39 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnostic statuses as data, for nodes that publish them and programs that read them."""
+"""Diagnostic statuses of nodes as data: their subjects, keys and conversion to messages."""
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+import time
 from typing import Any, NamedTuple, Self
 
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+import numpy as np
 from sensor_msgs.msg import JointState
 
-from .messages import seconds
+from .messages import stamp_to_seconds
 
 # Severities; the index of each is its level number in diagnostic_msgs.
-LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
-PERCENTILES = {'p50 [us]': 50.0, 'p99 [us]': 99.0}  # of durations
+DIAGNOSTIC_LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
+TIME_PERCENTILES = {'p50 [us]': 50.0, 'p99 [us]': 99.0}  # of durations
 # Headings of the feedforward node's torque topics, in the order in which they are shown.
-TORQUE_TERMS = {
+TORQUE_TERM_HEADINGS = {
     'feedforward': 'cmd.',
     'gravity': 'g',
     'coriolis': 'C dq',
     'inertia_torque': 'M ddq',
     'external_torque': 'ext.',
 }
-SILENT_AFTER_S = 3.0  # time without diagnostics after which a node is silent [s]
+DIAGNOSTIC_PERIOD_S = 1.0
+SILENCE_TIMEOUT_S = 3.0  # time without diagnostics after which a node is silent [s]
 
 
 class DiagnosticSubject(StrEnum):
-    """What a diagnostic status of a simulated arm or a feedforward node is about."""
+    """The subject of a diagnostic status of a simulated arm or a feedforward node."""
 
     SIMULATED_ARM = 'Simulated arm'
     JOINT_STATES = 'Joint states'
@@ -39,8 +44,8 @@ class DiagnosticSubject(StrEnum):
     TORQUE_LIMITS = 'Torque limits [N m]'  # the keys of its values are joints
 
 
-class Key(StrEnum):
-    """Keys of diagnostic values that programs read."""
+class StatusKey(StrEnum):
+    """A key of a value in a diagnostic status that programs read."""
 
     HELD = 'held'  # whether torques hold the receiver's arm against gravity
     REMEDY = 'to command again'
@@ -49,20 +54,20 @@ class Key(StrEnum):
     RATE = 'rate [Hz]'
     AGE = 'age [ms]'
     STOPS = 'stops'
-    LATENCY = 'latency {}'  # of one of PERCENTILES
+    LATENCY = 'latency {}'  # of one of TIME_PERCENTILES
     SIMULATED_TIME = 'simulated time [s]'
     COMMANDED = 'steps commanded'
     MISSED = 'steps without a new command'
-    ROUND_TRIP = 'round trip {}'  # of one of PERCENTILES
+    ROUND_TRIP = 'round trip {}'  # of one of TIME_PERCENTILES
 
 
 class NodeStatus(NamedTuple):
     """
-    One status of a node about a subject, as on /diagnostics.
+    One diagnostic status of a node about a subject, as on /diagnostics.
 
     This package names its statuses "node: subject". `node` is the node's full name without the
     leading slash, or '' if the status's name contains no ': '. `level` is the status's severity,
-    one of LEVELS. Values that were received are text.
+    one of DIAGNOSTIC_LEVELS. Values that were received are text.
     """
 
     node: str
@@ -78,28 +83,28 @@ class NodeStatus(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What the status of a node says: state, reason and what makes it command again."""
-        remedy = self.values.get(Key.REMEDY)
-        way = f'; {Key.REMEDY}: {remedy}' if remedy else ''
+        """The status as a sentence: state, reason and what makes the node command again."""
+        remedy = self.values.get(StatusKey.REMEDY)
+        way = f'; {StatusKey.REMEDY}: {remedy}' if remedy else ''
         return f'{self.values.get("state", self.level)}: {self.message}{way}'
 
     @property
     def is_arm_held(self) -> bool:
         """Whether this is a receiver's status and says that torques hold the arm."""
-        return self.values.get(Key.HELD) == 'True'
+        return self.values.get(StatusKey.HELD) == 'True'
 
     @classmethod
     def from_message(cls, message: DiagnosticStatus) -> Self:
-        """Return the status that a message holds."""
+        """Return the status in a diagnostic_msgs/DiagnosticStatus."""
         node, found, subject = message.name.partition(': ')
-        level = dict(enumerate(LEVELS)).get(message.level[0], 'ERROR')
+        level = dict(enumerate(DIAGNOSTIC_LEVELS)).get(message.level[0], 'ERROR')
         values = {pair.key: pair.value for pair in message.values}
         return cls(node if found else '', subject or message.name, level, message.message, values)
 
     def to_message(self, hardware: str) -> DiagnosticStatus:
-        """Return the status as a message for an arm; floats have six significant digits."""
+        """Return the status as a diagnostic_msgs/DiagnosticStatus, floats with six digits."""
         return DiagnosticStatus(
-            level=bytes([LEVELS.index(self.level)]),
+            level=bytes([DIAGNOSTIC_LEVELS.index(self.level)]),
             name=self.name,
             message=self.message,
             hardware_id=hardware,
@@ -108,6 +113,47 @@ class NodeStatus(NamedTuple):
                 for key, value in self.values.items()
             ],
         )
+
+
+# Subject, level, message and values of a status.
+StatusRow = tuple[str, str, str, Mapping[str, Any]]
+
+
+class DurationWindow(deque[float]):
+    """The latest 4096 durations [s] of a step that is repeated, such as a round trip."""
+
+    def __init__(self) -> None:
+        """Make an empty window."""
+        super().__init__(maxlen=4096)
+
+    def percentiles_us(self, key: str) -> dict[str, float]:
+        """Return percentiles of the durations [us] by `key.format(name)`; NaN without any."""
+        found = 1e6 * np.percentile(list(self) or [np.nan], [*TIME_PERCENTILES.values()])
+        return dict(zip(map(key.format, TIME_PERCENTILES), found.tolist()))
+
+
+class StatusPublisher:
+    """A publisher of a node's statuses on /diagnostics, with the arm as hardware_id."""
+
+    def __init__(self, node: Any, arm: str = '') -> None:
+        """Make the publisher on a node; `arm` is the name of its arm, if known."""
+        self._node, self._arm = node, arm
+        self._name = node.get_fully_qualified_name().lstrip('/')
+        # No lifecycle publisher, because nodes without lifecycle publish diagnostics, too.
+        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self.due = time.monotonic() + DIAGNOSTIC_PERIOD_S  # when to publish next [s]
+
+    def status_array(self, stamp: Time, *rows: StatusRow) -> DiagnosticArray:
+        """Return rows of statuses as a stamped diagnostic_msgs/DiagnosticArray."""
+        statuses = [NodeStatus(self._name, *row).to_message(self._arm) for row in rows]
+        message = DiagnosticArray(status=statuses)
+        message.header.stamp = stamp
+        return message
+
+    def publish_rows(self, *rows: StatusRow) -> None:
+        """Publish rows of statuses, stamped now; the next ones are due a second later."""
+        self._publisher.publish(self.status_array(self._node.get_clock().now().to_msg(), *rows))
+        self.due = time.monotonic() + DIAGNOSTIC_PERIOD_S
 
 
 @dataclass
@@ -142,15 +188,15 @@ class NodeSnapshot:
         return {} if status is None else {one: float(x) for one, x in status.values.items()}
 
     def is_silent(self, now: float) -> bool:
-        """Return whether the node's latest diagnostics are older than SILENT_AFTER_S."""
-        return now - self.updated > SILENT_AFTER_S
+        """Return whether the node's latest diagnostics are older than SILENCE_TIMEOUT_S."""
+        return now - self.updated > SILENCE_TIMEOUT_S
 
-    def store(self, status: NodeStatus, now: float) -> None:
-        """Store one diagnostic status."""
+    def store_status(self, status: NodeStatus, now: float) -> None:
+        """Store a diagnostic status, heard at the time `now` [s], by its subject."""
         self.statuses[status.subject], self.updated = status, now
 
-    def number(self, subject: str, key: str) -> float:
-        """Return one diagnostic value as a number; NaN if there is none."""
+    def number_of(self, subject: str, key: str) -> float:
+        """Return the value of a key in the status about a subject as a number; NaN if missing."""
         status = self.statuses.get(subject)
         return float('nan') if status is None else float(status.values.get(key, 'nan'))
 
@@ -164,13 +210,13 @@ class NodeSnapshot:
                 subject: {
                     'level': status.level,
                     'message': status.message,
-                    'values': {key: _parsed(value) for key, value in status.values.items()},
+                    'values': {key: _parsed_value(value) for key, value in status.values.items()},
                 }
                 for subject, status in self.statuses.items()
             },
             'torques': {
                 term: {
-                    'stamp': seconds(message.header.stamp),
+                    'stamp': stamp_to_seconds(message.header.stamp),
                     'effort': dict(zip(message.name, message.effort)),
                 }
                 for term, message in self.torques.items()
@@ -178,8 +224,8 @@ class NodeSnapshot:
         }
 
 
-def _parsed(text: str) -> bool | int | float | str:
-    """Convert a diagnostic value to a bool or a number, if it is one."""
+def _parsed_value(text: str) -> bool | int | float | str:
+    """Return a diagnostic value's text as a bool or number if it is one, else unchanged."""
     if text in ('True', 'False'):
         return text == 'True'
     with suppress(ValueError):

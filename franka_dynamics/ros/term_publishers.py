@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Publishes model terms, external torque and wrench on the topics that have subscribers."""
+"""Publishers of model terms, external torque and external wrench of a feedforward node."""
 
 from collections.abc import Callable
 from itertools import product
@@ -12,7 +12,7 @@ import pinocchio as pin
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
-from .messages import StampedTemplate
+from .messages import MessageTemplate
 from .topics import PUBLISHER_QOS
 from ..arm.frames import FLANGE, Frame
 from ..control.external_wrench import ExternalWrench, WrenchEstimator
@@ -22,15 +22,15 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import short_text
 from ..typing import Array
 
-_ROWS = {
+_COMPONENTS_BY_AXIS = {
     'twist': ('vx', 'vy', 'vz', 'wx', 'wy', 'wz'),
     'wrench': ('fx', 'fy', 'fz', 'mx', 'my', 'mz'),
 }
 # A topic's value, an array (None while unknown), from the publishers, a state and its command.
-Term = Callable[['TermPublishers', StateTerms, Array | None], Array | None]
+TermFunction = Callable[['TermPublishers', StateTerms, Array | None], Array | None]
 # Topics: their term, and the message that has it: a JointState, as effort with names of this kind,
 # or another type.
-TERM_TOPICS: dict[str, tuple[str | type, Term]] = {
+TERM_TOPICS: dict[str, tuple[str | type, TermFunction]] = {
     'feedforward': ('joint', lambda own, state, command: command),
     'gravity': ('joint', lambda own, state, _: state.gravity),
     'coriolis': ('joint', lambda own, state, _: state.coriolis),
@@ -47,18 +47,19 @@ TERM_TOPICS: dict[str, tuple[str | type, Term]] = {
     ),
     'jacobian': ('twist/joint', lambda own, state, _: own.model.jacobian(state.q, own.frame)),
     'external_wrench': (WrenchStamped, lambda own, state, _: own.wrench_field('wrench', state.q)),
-    'pose': (PoseStamped, lambda own, state, _: own.pose(state.q)),
+    'pose': (PoseStamped, lambda own, state, _: own.frame_pose(state.q)),
 }
 
 
 class TermPublishers:
     """
-    Publishes model terms, external torque and wrench, and a copy of each command (~/feedforward).
+    The publishers of model terms, external torque and wrench, and a copy of each command.
 
     `set_controller` gives the controller whose terms are published.
     """
 
     def __init__(self, node: Any) -> None:
+        """Make the publishers of all terms on a node; `set_controller` must follow."""
         self._node = node
         self._publishers = {
             name: node.create_lifecycle_publisher(
@@ -67,13 +68,13 @@ class TermPublishers:
             for name, (kind, _) in TERM_TOPICS.items()
         }
         self.frame: Frame = FLANGE
-        self._templates: dict[str | type, StampedTemplate] = {}
+        self._templates: dict[str | type, MessageTemplate] = {}
         self._failed: set[str] = set()
         self._subscribed: list[str] = []
 
     def set_controller(self, controller: Feedforward, frame: Frame = FLANGE) -> None:
         """
-        Publish the terms of a controller from now on.
+        Set the controller and the frame whose terms are published.
 
         `frame` is the frame whose Jacobian (LOCAL_WORLD_ALIGNED) and pose are published, and at
         whose origin the external wrench acts. Raises FrameError if the arm has no such frame.
@@ -81,42 +82,40 @@ class TermPublishers:
         self._controller, self.frame = controller, frame
         self._estimator = WrenchEstimator(self.model, frame)
         names = list(controller.description.joint_names)
-        rows = {'joint': names, **_ROWS}
+        rows = {'joint': names, **_COMPONENTS_BY_AXIS}
         # RViz's Effort display ignores messages without a frame.
         header = Header(frame_id=base_frame_id(names[0]))
         # rclpy would take 10 to 20 us for a message.
         wrench, pose = WrenchStamped(header=header), PoseStamped(header=header)
-        wrench.wrench.force.x = pose.pose.position.x = StampedTemplate.FIRST
-        self._templates = {
-            WrenchStamped: StampedTemplate(wrench),
-            PoseStamped: StampedTemplate(pose),
-        }
+        wrench.wrench.force.x = pose.pose.position.x = MessageTemplate.PLACEHOLDER
+        self._templates = {WrenchStamped: MessageTemplate(wrench)}
+        self._templates[PoseStamped] = MessageTemplate(pose)
         for kind, _ in TERM_TOPICS.values():
             if isinstance(kind, str):
                 axes = map(rows.__getitem__, kind.split('/'))
                 labels = ['/'.join(row) for row in product(*axes)]
                 message = JointState(header=header, name=labels)
-                message.effort = StampedTemplate.row(len(labels))
-                self._templates[kind] = StampedTemplate(message)
+                message.effort = MessageTemplate.placeholder_row(len(labels))
+                self._templates[kind] = MessageTemplate(message)
         self._failed.clear()
-        self.refresh()
+        self.update_subscribed()
 
     @property
     def model(self) -> PinocchioModel:
-        """The model of the arm with its present payload."""
+        """Pinocchio's model of the arm with its present payload."""
         return self._controller.asked.terms.true
 
-    def refresh(self) -> None:
-        """Look up which topics have subscribers; called every 50 ms."""
+    def update_subscribed(self) -> None:
+        """Look up which terms have subscribers, to publish these alone."""
         self._subscribed = [
             name
             for name, publisher in self._publishers.items()
             if name not in self._failed and publisher.get_subscription_count() > 0
         ]
 
-    def publish(self, state: StateTerms, command: Array | None, stamp: Time) -> None:
+    def publish_terms(self, state: StateTerms, command: Array | None, stamp: Time) -> None:
         """
-        Publish the subscribed terms of a state and its command, with the state's stamp.
+        Publish the terms that have subscribers, for a state and its command, with a stamp.
 
         If a term raises an error, the error is logged, and the term is no longer published. This
         cannot affect ~/command, which is published before the terms.
@@ -126,7 +125,7 @@ class TermPublishers:
             try:
                 values = term(self, state, command)
                 if values is not None:
-                    data = self._templates[kind].write(stamp, values)
+                    data = self._templates[kind].serialize(stamp, values)
                     self._publishers[name].publish(data)
             except Exception as error:
                 self._failed.add(name)
@@ -134,9 +133,9 @@ class TermPublishers:
                     f'~/{name} is not published any more: '
                     f'{short_text(repr(error), 200)}; configure the node anew, and report this'
                 )
-                self.refresh()
+                self.update_subscribed()
 
-    def pose(self, q: Array) -> Array:
+    def frame_pose(self, q: Array) -> Array:
         """Return the frame's position [m] and quaternion x y z w at positions q, shape (7,)."""
         return pin.SE3ToXYZQUAT(pin.SE3(self.model.frame_pose(q, self.frame)))
 
@@ -159,7 +158,7 @@ class TermPublishers:
         return None if torque is None else self._estimator.estimate(q, torque)
 
     def wrench_field(self, field: str, q: Array) -> Array | None:
-        """Return `wrench` or `covariance` of the external wrench at positions q, or None."""
+        """Return the external wrench or its covariance, by `field`, at positions q, or None."""
         estimate = self.external_wrench(q)
         return None if estimate is None else getattr(estimate, field)
 

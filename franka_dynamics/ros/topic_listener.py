@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Listens to topics of other nodes; messages are taken when the user polls.
+A listener to other nodes' topics that takes messages only when it is polled.
 
 `python -m franka_dynamics.ros.topic_listener NODE` waits until NODE's ~/status says that torques
 hold the arm.
@@ -24,18 +24,18 @@ from sensor_msgs.msg import JointState
 
 from .node_process import start_error_sentence
 from .rclpy_private import RCLError, take_waiting_messages
-from .status import NodeSnapshot, NodeStatus, TORQUE_TERMS
+from .status import NodeSnapshot, NodeStatus, TORQUE_TERM_HEADINGS
 from .topics import DESCRIPTION_QOS, STATE_QOS
 from ..errors import name_list, SettingsError
 
-_DIAGNOSTICS_DEPTH = 50
+_QUEUE_DEPTH = 50
 _POLL_PERIOD_S = 0.02  # between two looks while waiting [s]
-_MAX_SPINS = 50  # of the executor per poll, each for one message
+_MAX_SPINS_PER_POLL = 50  # of the executor per poll, each for one message
 
 
-def resolve_name(name: str, candidates: Collection[str], kind: str) -> str:
+def full_name(name: str, candidates: Collection[str], kind: str) -> str:
     """
-    Return the full name of the node or topic that a name stands for.
+    Return the full name of the node or topic that a shorter name stands for.
 
     A name with a leading slash is a full name. Another name is looked up in `candidates`, full
     names: first in the root namespace, then in all others. If it is not there, the root namespace
@@ -54,7 +54,7 @@ def resolve_name(name: str, candidates: Collection[str], kind: str) -> str:
 
 class TopicListener:
     """
-    Subscribes to other nodes' topics, as a node with its own rclpy context; a context manager.
+    A node with an rclpy context of its own that listens to other nodes; a context manager.
 
     It installs no signal handlers, and has neither a log topic nor parameter services. Raises
     SettingsError if ROS cannot start it, as with a ROS_DOMAIN_ID that is no number.
@@ -64,6 +64,7 @@ class TopicListener:
     """
 
     def __init__(self, name: str, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Make the listening node under a name, in a context of its own."""
         self._meanwhile = meanwhile
         self._messages: dict[str, Any] = {}  # messages by topic; None before the first
         self.arrival = 0  # of the message that is taken, system time [ns]
@@ -80,45 +81,47 @@ class TopicListener:
         self._executor.add_node(self.node)
 
     def __enter__(self) -> Self:
+        """Return the listener."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Destroy the node and its context."""
         self._executor.shutdown()
         self.node.destroy_node()
         self._context.try_shutdown()
 
-    def newest(self, kind: type, topic: str, qos: Any = STATE_QOS, *, raw: bool = False) -> Any:
-        """Return a topic's newest message, its bytes if `raw`; None before one has arrived."""
+    def newest_message(
+        self, kind: type, topic: str, qos: Any = STATE_QOS, *, raw: bool = False
+    ) -> Any:
+        """Return the newest message of a topic, as bytes if `raw`; None before the first."""
         if topic not in self._messages:
             self._messages[topic] = None
             take = partial(self._messages.__setitem__, topic)
             self.node.create_subscription(kind, topic, take, qos, raw=raw)
         return self._messages[topic]
 
-    def status(self, node: str) -> NodeStatus | None:
-        """Return the latest status on a node's topic ~/status; None before one has arrived."""
-        message = self.newest(DiagnosticStatus, f'{node}/status', DESCRIPTION_QOS)
+    def latest_status(self, node: str) -> NodeStatus | None:
+        """Return the latest status on a node's topic ~/status; None before the first."""
+        message = self.newest_message(DiagnosticStatus, f'{node}/status', DESCRIPTION_QOS)
         return None if message is None else NodeStatus.from_message(message)
 
     def heard_nodes(self) -> dict[str, NodeSnapshot]:
-        """Return the nodes heard on /diagnostics since the first call, by name."""
+        """Return snapshots of the nodes heard on /diagnostics since the first call, by name."""
         if self._views is None:
             self._views = {}
             take = self._on_diagnostics
-            self.node.create_subscription(
-                DiagnosticArray, '/diagnostics', take, _DIAGNOSTICS_DEPTH
-            )
+            self.node.create_subscription(DiagnosticArray, '/diagnostics', take, _QUEUE_DEPTH)
         return self._views
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         """Store the statuses of a diagnostic message by their nodes."""
         for status in map(NodeStatus.from_message, message.status):
             view = self.heard_nodes().setdefault(status.node, NodeSnapshot(status.node))
-            view.store(status, time.monotonic())
+            view.store_status(status, time.monotonic())
 
-    def nodes(self, namespaces: Collection[str] = ()) -> list[NodeSnapshot]:
+    def package_nodes(self, namespaces: Collection[str] = ()) -> list[NodeSnapshot]:
         """
-        Return this package's nodes that were heard, feedforward nodes with their newest torques.
+        Return snapshots of this package's nodes that were heard, with the newest torques.
 
         `namespaces`, without slashes at their ends, selects nodes; by default all are returned.
         """
@@ -129,25 +132,25 @@ class TopicListener:
             and (not namespaces or one.name.rpartition('/')[0] in namespaces)
         ]
         for one in found:
-            for term in TORQUE_TERMS if one.is_feedforward_node else ():
-                message = self.newest(JointState, f'/{one.name}/{term}')
+            for term in TORQUE_TERM_HEADINGS if one.is_feedforward_node else ():
+                message = self.newest_message(JointState, f'/{one.name}/{term}')
                 if message is not None:
                     one.torques[term] = message
         return found
 
     def poll(self) -> None:
         """Process all waiting messages and answers without blocking."""
-        taken = take_waiting_messages(self.node, self._note_arrival)
-        self._note_arrival(0)
-        for _ in range(1 if taken else _MAX_SPINS):
+        taken = take_waiting_messages(self.node, self._store_arrival)
+        self._store_arrival(0)
+        for _ in range(1 if taken else _MAX_SPINS_PER_POLL):
             self._executor.spin_once(timeout_sec=0.0)
 
-    def _note_arrival(self, nanoseconds: int) -> None:
-        """Store when the message that is taken arrived, system time [ns]; 0 means now."""
+    def _store_arrival(self, nanoseconds: int) -> None:
+        """Store the arrival of the message being taken, system time [ns]; 0 means now."""
         self.arrival = nanoseconds or time.time_ns()  # not every middleware tells it
 
-    def until(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Poll until `done` returns True, at most `seconds`; return whether it did."""
+    def wait_until(self, done: Callable[[], bool], seconds: float) -> bool:
+        """Poll until `done()` is True, for at most `seconds` [s]; return whether it was."""
         end = time.monotonic() + seconds
         self.poll()
         while not done():
@@ -159,15 +162,15 @@ class TopicListener:
             self.poll()
         return True
 
-    def wait(self, seconds: float) -> None:
-        """Poll for `seconds`, at least once."""
-        self.until(lambda: False, seconds)
+    def poll_for(self, seconds: float) -> None:
+        """Process messages and answers for `seconds` [s], at least once."""
+        self.wait_until(lambda: False, seconds)
 
-    def find(
+    def find_full_names(
         self, seconds: float, node: str = '', topics: Sequence[str] = ()
     ) -> tuple[str, list[str]]:
         """
-        Wait for a node and topics whose names a user gave; return their full names.
+        Return the full names of a node and topics whose names a user gave, once they are found.
 
         A name without a leading slash is looked up among the nodes or the published topics that
         are discovered: until all are found, but for at most `seconds` [s].
@@ -184,10 +187,8 @@ class TopicListener:
             ends = (one.endswith(f'/{name}') for one in candidates(kind))
             return name[:1] in ('', '/') or any(ends)
 
-        self.until(lambda: all(found(*one) for one in wanted), seconds)
-        full, *others = (
-            name and resolve_name(name, candidates(kind), kind) for name, kind in wanted
-        )
+        self.wait_until(lambda: all(found(*one) for one in wanted), seconds)
+        full, *others = (name and full_name(name, candidates(kind), kind) for name, kind in wanted)
         return full, others
 
 
@@ -196,7 +197,9 @@ def main() -> int:
     node = sys.argv[1]
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # launch ends this process so
     with TopicListener('waits') as listener:
-        listener.until(lambda: bool((one := listener.status(node)) and one.is_arm_held), math.inf)
+        listener.wait_until(
+            lambda: bool((one := listener.latest_status(node)) and one.is_arm_held), math.inf
+        )
     return 0
 
 

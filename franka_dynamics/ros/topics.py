@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes' topics: their QoS profiles, and the names of the nodes that publish on them."""
+"""QoS profiles of the nodes' topics, and the names of the nodes that publish on a topic."""
 
 from typing import Any
 
@@ -26,7 +26,8 @@ DESCRIPTION_QOS = QoSProfile(
 # A parameter file may override history, depth and reliability of joint states and commands, which
 # other nodes send or receive. rclpy declares a parameter for each of the three.
 QOS_OVERRIDES = QoSOverridingOptions.with_default_policies()
-UNKNOWN_NAME = '_NODE_NAME_UNKNOWN_'  # as rmw says of a node whose topics alone are discovered
+# The name that rmw gives to a node of which only the topics are discovered.
+UNKNOWN_NODE_NAME = '_NODE_NAME_UNKNOWN_'
 
 
 def node_name_of(endpoint: Any) -> str:
@@ -42,7 +43,7 @@ def publisher_names(node: Any, topic: str) -> list[str]:
     whose name is not discovered yet, which may be later than its messages, is left out.
     """
     found = node.get_publishers_info_by_topic(topic)
-    names = sorted(node_name_of(one) for one in found if one.node_name != UNKNOWN_NAME)
+    names = sorted(node_name_of(one) for one in found if one.node_name != UNKNOWN_NODE_NAME)
     own = node.get_fully_qualified_name()
     if own in names:
         names.remove(own)

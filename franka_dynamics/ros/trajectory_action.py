@@ -7,7 +7,7 @@ Goals end as those of joint_trajectory_controller do: after an abort or a cancel
 where it is measured, and without goal_time_tolerance the arm may take any time to arrive.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 import time
@@ -19,9 +19,9 @@ from rclpy.action import ActionServer, CancelResponse
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from .diagnostics import FeedforwardDiagnostics
-from .messages import float64_array, seconds, stamp_from_seconds
+from .messages import float64_array, seconds_to_stamp, stamp_to_seconds
 from .motion_requests import MotionRequests
-from .rclpy_private import begin_goal
+from .rclpy_private import mark_goal_executing
 from .trajectory_messages import parse_trajectory
 from ..control.feedforward import State
 from ..control.terms import StateTerms
@@ -39,13 +39,16 @@ from ..motion.request import TrajectoryRequest
 from ..motion.trajectory import ReferencePoint, Trajectory
 from ..typing import Array
 
-ACTION = '~/follow_joint_trajectory'
-_RESULT_DELIVERY_S = 0.3  # to send results before the node ends [s]
+ACTION_NAME = '~/follow_joint_trajectory'
+# How a goal ends.
+_SUCCEEDED, _CANCELED = GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED
+_ABORTED = GoalStatus.STATUS_ABORTED
+_DELIVERY_TIMEOUT_S = 0.3  # to send results before the node ends [s]
 _FEEDBACK_PERIOD_S = 0.05  # by the stamps of joint states, as of joint_trajectory_controller
 
 
-class Tolerances(NamedTuple):
-    """Largest differences from a desired motion, (n,) each [rad or m, per s]; some infinite."""
+class MotionTolerances(NamedTuple):
+    """Largest allowed differences of joint positions and velocities from a motion, (n,) each."""
 
     position: Array
     velocity: Array
@@ -55,7 +58,7 @@ class Tolerances(NamedTuple):
         cls, messages: Sequence[Any], names: Sequence[str], position: float = np.inf
     ) -> Self:
         """
-        Return the tolerances that control_msgs/JointTolerance messages set for an arm's joints.
+        Return the tolerances for an arm's joints in control_msgs/JointTolerance messages.
 
         What is 0 in a message, or has none, is `position` and any velocity; what is negative may
         be anything. Raises ReferenceRefusedError for NaN and for the tolerance of an acceleration,
@@ -97,12 +100,12 @@ class Tolerances(NamedTuple):
 
 @dataclass
 class _Goal:
-    """A goal that is followed: its handle, its motion, and its tolerances on the way and after."""
+    """A goal that is being followed: its handle, motion and tolerances, on the way and after."""
 
     handle: Any
     motion: Trajectory
-    path: Tolerances
-    at_end: Tolerances
+    path: MotionTolerances
+    at_end: MotionTolerances
     time: float  # that the arm may take after its end [s]; any if not positive
     ended: bool = False  # whether the motion is over
     next_feedback: float = -np.inf  # stamp [s]
@@ -110,7 +113,7 @@ class _Goal:
 
 class TrajectoryAction:
     """
-    Serves the action for a node's controller `core`, which is None until it is configured.
+    The server of the action FollowJointTrajectory for a node and its controller.
 
     Any motion takes the place of the one before, whose goal then ends. All methods run on the
     node's service thread; `service_entities` has the executor there.
@@ -119,17 +122,18 @@ class TrajectoryAction:
     def __init__(
         self, node: Any, requests: MotionRequests, diagnostics: FeedforwardDiagnostics
     ) -> None:
+        """Make the action server on a node, or log that control_msgs is missing."""
         self._node, self._requests, self._diagnostics = node, requests, diagnostics
         self._goals: dict[str, _Goal] = {}  # by the identifier of their reports
         self._unsent = set[bytes]()  # goals whose result is not sent yet
-        diagnostics.on_reference_event = self._on_event
+        diagnostics.on_reference_event = self._on_reference_event
         self._server: Any = None
         try:
             from control_msgs.action import FollowJointTrajectory
         except ImportError:
             node.get_logger().info(
-                f'no action {ACTION}: control_msgs is not installed, without which nobody serves '
-                'the action FollowJointTrajectory; install it by apt install '
+                f'no action {ACTION_NAME}: control_msgs is not installed, without which nobody '
+                'serves the action FollowJointTrajectory; install it by apt install '
                 'ros-$ROS_DISTRO-control-msgs.'
             )
             return
@@ -137,7 +141,7 @@ class TrajectoryAction:
         self._server = ActionServer(
             node.service_entities,
             self._type,
-            ACTION,
+            ACTION_NAME,
             lambda _: self._type.Result(),
             handle_accepted_callback=self._on_goal,
             cancel_callback=lambda _: CancelResponse.ACCEPT,
@@ -149,47 +153,49 @@ class TrajectoryAction:
 
         Every goal is accepted first, because a rejection cannot say why.
         """
-        mark, goal = bytes(handle.goal_id.uuid).hex(), handle.request
-        begin_goal(handle)
+        goal_id, goal = bytes(handle.goal_id.uuid).hex(), handle.request
+        mark_goal_executing(handle)
         try:
-            if self._node.core is None:
+            if self._node.controller is None:
                 raise NotActiveError('The node is not configured.')
             # It reports a refusal.
-            motion = self._requests.follow(
-                lambda: self._request_from_goal(goal), mark, allow_setpoint=False
+            motion = self._requests.follow_motion(
+                lambda: self._request_from_goal(goal), goal_id, allow_setpoint=False
             )
         except ReferenceRefusedError as error:
-            self._end(handle, handle.abort, error.code, str(error))
+            self._end_goal(handle, _ABORTED, error.code, str(error))
             return
         path, at_end = self._goal_tolerances(goal)
-        self._goals[mark] = _Goal(handle, motion, path, at_end, seconds(goal.goal_time_tolerance))
+        time_tolerance = stamp_to_seconds(goal.goal_time_tolerance)
+        self._goals[goal_id] = _Goal(handle, motion, path, at_end, time_tolerance)
 
-    def _goal_tolerances(self, goal: Any) -> tuple[Tolerances, Tolerances]:
-        """Return a goal's tolerances on the way and at its end."""
-        names = list(self._node.core.names)
-        path = Tolerances.from_messages(goal.path_tolerance, names)
+    def _goal_tolerances(self, goal: Any) -> tuple[MotionTolerances, MotionTolerances]:
+        """Return a goal's tolerances on the way and at its end; raise an error if one is wrong."""
+        names = list(self._node.controller.names)
+        path = MotionTolerances.from_messages(goal.path_tolerance, names)
         # By default the next motion could begin where this one ends.
-        return path, Tolerances.from_messages(goal.goal_tolerance, names, MAX_START_DISTANCE_RAD)
+        at_end = goal.goal_tolerance, names, MAX_START_DISTANCE_RAD
+        return path, MotionTolerances.from_messages(*at_end)
 
     def _request_from_goal(self, goal: Any) -> TrajectoryRequest:
-        """Return a goal's request; raise an error if it is wrong or nothing moves the arm."""
-        node, core = self._node, self._node.core
+        """Return the trajectory of a goal; raise an error if the arm cannot follow it."""
+        node, controller = self._node, self._node.controller
         if goal.multi_dof_trajectory.points:
             raise ReferenceRefusedError(
                 'The goal has a multi_dof_trajectory; an arm follows `trajectory` alone.'
             )
         request = parse_trajectory(goal.trajectory)
         self._goal_tolerances(goal)
-        self._requests.note_efforts(goal.trajectory)
-        if self._requests.someone_else_follows:
+        self._requests.log_ignored_efforts(goal.trajectory)
+        if self._requests.has_trajectory_listener:
             return request
-        if not node.receivers.is_open and core.state is State.RUNNING:
+        if not node.receivers.is_open and controller.state is State.RUNNING:
             raise NotActiveError(
                 f'Nobody receives the torques on {node.receivers.topic}, so that the arm would '
                 'not move: remap ~/command to the receiver.'
             )
-        request.require_arm_joints(core.description)
-        for name, kp in zip(core.names, core.asked.kp):
+        request.require_arm_joints(controller.description)
+        for name, kp in zip(controller.names, controller.asked.kp):
             if kp == 0.0 and np.ptp(request.positions[:, request.joint_names.index(name)]) > 0.0:
                 raise ReferenceRefusedError(
                     f'kp of {name} is 0, so that nothing pulls it to the goal: set the parameters '
@@ -197,88 +203,89 @@ class TrajectoryAction:
                 )
         return request
 
-    def _on_event(self, event: ReferenceEvent) -> None:
-        """End the goal whose motion was interrupted or replaced; note that a motion is over."""
+    def _on_reference_event(self, event: ReferenceEvent) -> None:
+        """End a goal whose motion was interrupted or replaced; mark one whose motion is over."""
+        if not self._goals:
+            return  # and without control_msgs there is no type
+        invalid = self._type.Result.INVALID_GOAL
         if event.state is ReferenceState.ACCEPTED:
-            ended = [mark for mark, goal in self._goals.items() if goal.ended]
-            for mark in {*ended} - {event.goal_id}:
-                handle, code = self._goals.pop(mark).handle, self._type.Result.INVALID_GOAL
+            ended = [goal_id for goal_id, goal in self._goals.items() if goal.ended]
+            for goal_id in {*ended} - {event.goal_id}:
                 why = 'Not reached when another reference took its place.'
-                self._end(handle, handle.abort, code, why)
+                self._end_goal(self._goals.pop(goal_id).handle, _ABORTED, invalid, why)
         goal = self._goals.get(event.goal_id)
         if goal is None:
             return
         goal.ended = event.state is ReferenceState.FINISHED
         if event.state is ReferenceState.INTERRUPTED:
             del self._goals[event.goal_id]
-            handle, code = goal.handle, self._type.Result.INVALID_GOAL
-            self._end(handle, handle.abort, code, f'The motion was interrupted: {event.reason}.')
+            why = f'The motion was interrupted: {event.reason}.'
+            self._end_goal(goal.handle, _ABORTED, invalid, why)
 
-    def poll(self) -> None:
-        """Check goals, end them, and publish feedback; called at least every 50 ms."""
-        controller = self._node.core
-        for mark, goal in list(self._goals.items()):
-            state, handle = controller.latest, goal.handle
-            end: Callable[[], None] | None
-            if handle.is_cancel_requested:
-                end, code, why = handle.canceled, self._type.Result.SUCCESSFUL, 'Cancelled.'
-            elif goal.ended and controller.state is not State.RUNNING:
-                why = f'The arm had not reached its goal: {self._diagnostics.status.present()}.'
-                end, code = handle.abort, self._type.Result.GOAL_TOLERANCE_VIOLATED
-            elif state is None or state.stamp < goal.motion.begin:
-                continue
-            else:
-                end, code, why = self._end_of(goal, state, goal.motion.at(state.stamp))
+    def update_goals(self) -> None:
+        """Publish feedback of all goals; end those that are reached, violated or cancelled."""
+        for goal_id, goal in list(self._goals.items()):
+            end = self._goal_end(goal)
             if end is None:
                 continue
-            del self._goals[mark]
-            if end != handle.succeed:
+            del self._goals[goal_id]
+            status, _, why = end
+            if status != _SUCCEEDED:
                 # A motion that is not over yet is reported as interrupted.
                 if goal.ended:
                     self._node.get_logger().warning(f'a goal was aborted: {why}')
-                controller.settle(f'its goal was given up: {why.removesuffix(".")}')
-            self._end(handle, end, code, why)
+                reason = f'its goal was given up: {why.removesuffix(".")}'
+                self._node.controller.settle(reason)
+            self._end_goal(goal.handle, *end)
 
-    def _end_of(
-        self, goal: _Goal, state: StateTerms, desired: ReferencePoint
-    ) -> tuple[Callable[[], None] | None, int, str]:
-        """Return how a goal ends at a state, with code and sentence; None: it goes on."""
-        result, names = self._type.Result, self._node.core.names
-        tolerances = goal.at_end if goal.ended else goal.path
-        wrong = tolerances.violation(state.q, state.dq, desired, names)
+    def _goal_end(self, goal: _Goal) -> tuple[int, int, str] | None:
+        """Return the status, error code and sentence with which a goal ends now, or None."""
+        controller, result = self._node.controller, self._type.Result
+        state, motion = controller.latest, goal.motion
+        if goal.handle.is_cancel_requested:
+            return _CANCELED, result.SUCCESSFUL, 'Cancelled.'
+        if goal.ended and controller.state is not State.RUNNING:
+            why = f'The arm had not reached its goal: {self._diagnostics.node_status.status()}.'
+            return _ABORTED, result.GOAL_TOLERANCE_VIOLATED, why
+        if state is None or state.stamp < motion.begin:
+            return None
+        desired, tolerances = motion.at(state.stamp), goal.at_end if goal.ended else goal.path
+        wrong = tolerances.violation(state.q, state.dq, desired, controller.names)
         if not goal.ended:
             if wrong:
-                return goal.handle.abort, result.PATH_TOLERANCE_VIOLATED, f'{wrong}.'
+                return _ABORTED, result.PATH_TOLERANCE_VIOLATED, f'{wrong}.'
             self._publish_feedback(goal, state, desired)
         elif not wrong:
-            return goal.handle.succeed, result.SUCCESSFUL, ''
-        elif goal.time > 0.0 and state.stamp >= goal.motion.end + goal.time:
+            return _SUCCEEDED, result.SUCCESSFUL, ''
+        elif goal.time > 0.0 and state.stamp >= motion.end + goal.time:
             late = f'{wrong} {goal.time:g} s after its end.'
-            return goal.handle.abort, result.GOAL_TOLERANCE_VIOLATED, late
-        return None, result.SUCCESSFUL, ''
+            return _ABORTED, result.GOAL_TOLERANCE_VIOLATED, late
+        return None
 
     def _publish_feedback(self, goal: _Goal, state: StateTerms, desired: ReferencePoint) -> None:
-        """Publish a goal's desired and actual state, unless the last feedback was just before."""
+        """Publish a goal's desired and actual state as feedback, at most every 50 ms."""
         if state.stamp < goal.next_feedback:
             return
         goal.next_feedback = state.stamp + _FEEDBACK_PERIOD_S
-        feedback = self._type.Feedback(joint_names=self._node.core.names)
-        feedback.header.stamp = stamp_from_seconds(state.stamp)
-        feedback.desired = _point(*desired)
-        feedback.actual = _point(state.q, state.dq)
-        feedback.error = _point(desired.q - state.q, desired.dq - state.dq)
-        since = stamp_from_seconds(max(0.0, state.stamp - goal.motion.begin))
+        feedback = self._type.Feedback(joint_names=self._node.controller.names)
+        feedback.header.stamp = seconds_to_stamp(state.stamp)
+        feedback.desired = _trajectory_point(*desired)
+        feedback.actual = _trajectory_point(state.q, state.dq)
+        feedback.error = _trajectory_point(desired.q - state.q, desired.dq - state.dq)
+        since = seconds_to_stamp(max(0.0, state.stamp - goal.motion.begin))
         for point in (feedback.desired, feedback.actual, feedback.error):
             point.time_from_start.sec, point.time_from_start.nanosec = since.sec, since.nanosec
         goal.handle.publish_feedback(feedback)
 
-    def _end(self, handle: Any, end: Callable[[], None], code: int, why: str) -> None:
-        """End a goal in the way of its handle, `end`, with an error code and a sentence."""
-        self._unsent.add(bytes(handle.goal_id.uuid))
+    def _end_goal(self, handle: Any, status: int, code: int, why: str) -> None:
+        """End a goal with a status of action_msgs/GoalStatus, an error code and a sentence."""
+        goal_id = bytes(handle.goal_id.uuid)
+        self._unsent.add(goal_id)
+        ends = {_SUCCEEDED: handle.succeed, _CANCELED: handle.canceled, _ABORTED: handle.abort}
 
         def finish(_: Any) -> Any:
-            end()
-            self._unsent.discard(bytes(handle.goal_id.uuid))
+            ends[status]()
+            self._unsent.discard(goal_id)
             return self._type.Result(error_code=code, error_string=why)
 
         if handle.status == GoalStatus.STATUS_ACCEPTED:
@@ -286,21 +293,21 @@ class TrajectoryAction:
         else:
             self._server.notify_execute(handle, finish)
 
-    def deliver(self) -> None:
-        """Send the results of goals that ended while nobody served the action, or end with it."""
+    def deliver_results(self) -> None:
+        """Send results that clients have not got yet, of goals that ended with the node."""
         executor = self._node.service_entities.executor  # None if another one serves the node
-        until = time.monotonic() + (_RESULT_DELIVERY_S if self._unsent and executor else 0.0)
+        until = time.monotonic() + (_DELIVERY_TIMEOUT_S if self._unsent and executor else 0.0)
         while time.monotonic() < until:
-            executor.spin_once(timeout_sec=_RESULT_DELIVERY_S)
+            executor.spin_once(timeout_sec=_DELIVERY_TIMEOUT_S)
 
     def destroy(self) -> None:
-        """Destroy the action, once."""
+        """Destroy the action server, unless it is destroyed already."""
         server, self._server = self._server, None
         if server is not None:
             server.destroy()
 
 
-def _point(*fields: Any) -> JointTrajectoryPoint:
-    """Return a trajectory point with positions, velocities and accelerations as far as given."""
+def _trajectory_point(*fields: Any) -> JointTrajectoryPoint:
+    """Return a trajectory point with the given positions, velocities and accelerations."""
     names = 'positions', 'velocities', 'accelerations'
     return JointTrajectoryPoint(**dict(zip(names, map(float64_array, fields))))

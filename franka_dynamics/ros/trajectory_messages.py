@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Trajectories to and from messages, and messages from files of `identify plan`."""
+"""Conversion of trajectories to and from messages, and from files of `identify plan`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from builtin_interfaces.msg import Duration
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from .messages import float64_array, seconds, stamp_from_seconds
+from .messages import float64_array, seconds_to_stamp, stamp_to_seconds
 from ..arm.arm_file import canonical_arm_name
 from ..arm.strict_yaml import read_mapping
 from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
@@ -22,31 +22,31 @@ from ..typing import Array
 _POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
 
 # A number or an array for each point.
-Rows = Sequence[Any] | Array
+PointRows = Sequence[Any] | Array
 
 
 def trajectory_message(
     joint_names: Sequence[str],
-    times: Rows,
-    positions: Rows,
-    velocities: Rows | None = None,
-    accelerations: Rows | None = None,
-    effort: Rows | None = None,
+    times: PointRows,
+    positions: PointRows,
+    velocities: PointRows | None = None,
+    accelerations: PointRows | None = None,
+    effort: PointRows | None = None,
     *,
     start: float = 0.0,
 ) -> JointTrajectory:
     """
-    Return a trajectory message that begins at the stamp `start` [s]; 0 means on arrival.
+    Return a trajectory message, which begins at the stamp `start` [s], 0 meaning on arrival.
 
     `times`, shape (k,), are seconds after the start. Positions, velocities, accelerations and
     effort have shape (k, n); a field given as None is left out.
     """
     message = JointTrajectory(joint_names=joint_names)
-    message.header.stamp = stamp_from_seconds(start)
+    message.header.stamp = seconds_to_stamp(start)
     rows = zip(_POINT_FIELDS, (positions, velocities, accelerations, effort))
     given = {name: values for name, values in rows if values is not None}
     for i, time in enumerate(times):
-        since = stamp_from_seconds(float(time))
+        since = seconds_to_stamp(float(time))
         message.points.append(
             JointTrajectoryPoint(
                 time_from_start=Duration(sec=since.sec, nanosec=since.nanosec),
@@ -63,13 +63,13 @@ def motion_message(names: Sequence[str], motion: Trajectory, effort: Array) -> J
 
 
 def reference_message(request: TrajectoryRequest, lead_in: float = 0.0) -> JointTrajectory:
-    """Return the message of a reference that begins on arrival; add `lead_in` [s] to all times."""
+    """Return a requested trajectory as a message that begins `lead_in` [s] after its arrival."""
     rows = request.positions, request.velocities, request.accelerations
     return trajectory_message(request.joint_names, lead_in + request.times, *rows)
 
 
 def parse_reference(message: JointTrajectory) -> TrajectoryRequest:
-    """Return the reference in a message; a message without points asks the node to stop."""
+    """Return the trajectory that a message requests; without points it requests a stop."""
     if message.points:
         return parse_trajectory(message)
     names = tuple(message.joint_names)
@@ -78,7 +78,7 @@ def parse_reference(message: JointTrajectory) -> TrajectoryRequest:
 
 def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
     """
-    Return the reference in a message with points.
+    Return the trajectory that a message with points requests.
 
     Raises ReferenceRefusedError if the message has no points or too many, the points have no
     positions, or a field is neither empty in all points nor has one value per joint in each.
@@ -104,15 +104,15 @@ def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
         raise ReferenceRefusedError('The reference has no positions; they are needed.')
     return TrajectoryRequest(
         joint_names=names,
-        times=np.array([seconds(point.time_from_start) for point in points]),
+        times=np.array([stamp_to_seconds(point.time_from_start) for point in points]),
         positions=positions,
         velocities=rows['velocities'],
         accelerations=rows['accelerations'],
-        start=seconds(message.header.stamp) or None,
+        start=stamp_to_seconds(message.header.stamp) or None,
     )
 
 
-def trajectory_of(message: JointTrajectory) -> Trajectory:
+def trajectory_from_message(message: JointTrajectory) -> Trajectory:
     """Return the trajectory in a message with positions, velocities and accelerations."""
     request = parse_trajectory(message)
     assert request.velocities is not None and request.accelerations is not None
@@ -120,16 +120,16 @@ def trajectory_of(message: JointTrajectory) -> Trajectory:
     return Trajectory(request.times, states, request.start or 0.0)
 
 
-_FORM = (
+_EXPECTED_FORM = (
     'a trajectory needs joint_names and points, each with positions and time_from_start, as '
     '`franka-dynamics identify plan` writes them'
 )
-_EXCITATIONS = share_directory() / 'config' / 'excitations'
+_EXCITATION_FOLDER = share_directory() / 'config' / 'excitations'
 
 
-def shipped_excitation(arm: str) -> Path | None:
-    """Return the file of the excitation trajectory shipped for a Franka arm, or None."""
-    path = _EXCITATIONS / f'{canonical_arm_name(arm)}.yaml'
+def shipped_excitation_path(arm: str) -> Path | None:
+    """Return the path of the excitation trajectory shipped for a Franka arm, or None."""
+    path = _EXCITATION_FOLDER / f'{canonical_arm_name(arm)}.yaml'
     return path if path.is_file() else None
 
 
@@ -142,17 +142,17 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
     `lead_in` [s] is added to all times, as time to move to the first point. Raises SettingsError
     if the file cannot be read or is no trajectory.
     """
-    shipped = shipped_excitation(str(path))
+    shipped = shipped_excitation_path(str(path))
     if shipped is not None and not path.exists():
         path = shipped
     if not path.exists():
-        arms = sorted(one.stem for one in _EXCITATIONS.glob('*.yaml'))
+        arms = sorted(one.stem for one in _EXCITATION_FOLDER.glob('*.yaml'))
         raise SettingsError(
             f'There is no file {path}; give a file of `identify plan`, or an arm with a shipped '
             f'motion: {", ".join(arms)}.'
         )
     try:
-        content = read_mapping(path, expected=_FORM)
+        content = read_mapping(path, expected=_EXPECTED_FORM)
         points = content['points']
         since = [point['time_from_start'] for point in points]
         times = [lead_in + one.get('sec', 0) + 1e-9 * one.get('nanosec', 0) for one in since]
@@ -164,5 +164,7 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
     except ReferenceRefusedError as error:
         raise SettingsError(f'{path}: {error}') from error
     except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
-        raise SettingsError(f'{path}: {_FORM} ({" ".join(repr(error).split())[:120]}).') from error
+        raise SettingsError(
+            f'{path}: {_EXPECTED_FORM} ({" ".join(repr(error).split())[:120]}).'
+        ) from error
     return message

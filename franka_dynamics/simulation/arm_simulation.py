@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated arm with brakes, sensors, friction, elastic gears and stops."""
+"""A simulated arm with brakes, sensors, friction, elastic gears and joint stops."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ..errors import SettingsError
 from ..typing import Array
 
 _ELASTIC_SUBSTEPS = 2  # substeps of a time step, for resonances of up to 200 Hz
-_MIN_CHORD_SPEED = 1e-6  # [rad/s] smallest speed for the slope of the friction chord
+_MIN_CHORD_SPEED_RAD_S = 1e-6  # [rad/s] smallest speed for the slope of the friction chord
 # Frequency bands in which recordings of a real FER show vibration [Hz].
 VIBRATION_BANDS_HZ = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0, 40.0))
 # Largest gap between two commands of a stream that opens the brakes [s].
-_COMMAND_GAP_S = 0.02
+_MAX_GAP_S = 0.02
 
 
 @dataclass(frozen=True)
 class Push:
     """
-    A wrench on the arm, in the world frame, from `start` for `duration` seconds.
+    A wrench that pushes the arm, in the world frame, from `start` for `duration` seconds.
 
     `force` [N] and `moment` [N m] act at the flange, or, if `link` is 1 to n, at `point` [m] in
     the frame of that link.
@@ -40,7 +40,7 @@ class Push:
     link: int = 0
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
-    def active(self, time: float) -> bool:
+    def is_active(self, time: float) -> bool:
         """Return whether the wrench acts at a time [s]."""
         return self.start <= time < self.start + self.duration
 
@@ -116,6 +116,7 @@ class ArmSimulation:
     """
 
     def __init__(self, description: ArmDescription, settings: SimulationSettings) -> None:
+        """Make the arm at rest in its start position, with closed brakes."""
         self._mujoco = import_mujoco()
         self.description, self.settings = description, settings
         self.push = settings.push  # may be replaced between steps
@@ -139,7 +140,7 @@ class ArmSimulation:
         self.flange_site = self.model.site(FLANGE_SITE).id
         unstable = ('mjWARN_BADQPOS', 'mjWARN_BADQVEL', 'mjWARN_BADQACC')
         self._instabilities = [int(getattr(self._mujoco.mjtWarning, one)) for one in unstable]
-        self.data.qpos[:] = self._start()
+        self.data.qpos[:] = self._start_position()
         self._mujoco.mj_forward(self.model, self.data)
         gears = settings.elasticity
         self._elastic = None if gears is None else ElasticDrive(gears, self.data.qpos)
@@ -153,8 +154,8 @@ class ArmSimulation:
         self._commanded_since: float | None = None
         self._last_command_time = -np.inf
 
-    def _start(self) -> Array:
-        """Return the first position (n,) [rad]; raise SettingsError if it is outside limits."""
+    def _start_position(self) -> Array:
+        """Return the start position (n,) [rad]; raise SettingsError if it exceeds the limits."""
         description, start = self.description, self.settings.start
         start = description.home_position if start is None else start
         start = description.joint_vector(start, 'start')
@@ -170,7 +171,7 @@ class ArmSimulation:
 
     @property
     def time(self) -> float:
-        """Simulated time [s], from the number of steps."""
+        """Simulated time since the start [s]."""
         return self._steps * TIMESTEP_S
 
     @property
@@ -179,8 +180,8 @@ class ArmSimulation:
         return np.array(self.data.qpos)
 
     @property
-    def at_stops(self) -> tuple[str, ...]:
-        """Names of the joints that press against one of their stops."""
+    def joints_at_stops(self) -> tuple[str, ...]:
+        """Names of the joints that press against a stop."""
         low, high = (self.description.limit(one) for one in ('lower', 'upper'))
         pressed = (self.data.qpos < low) | (self.data.qpos > high)
         return tuple(name for name, at in zip(self.description.joint_names, pressed) if at)
@@ -202,7 +203,7 @@ class ArmSimulation:
         self._steps += 1
         if self.braked:
             if self._elastic is not None:
-                self._elastic.rest(self.data.qpos.copy(), self._drive)
+                self._elastic.put_at_rest(self.data.qpos.copy(), self._drive)
             if self.settings.gravity_compensation:
                 self._effort = self._gravity_torque()
             self._store_reading()
@@ -221,7 +222,7 @@ class ArmSimulation:
             self.data.ctrl[:] = drive_now - self._friction()
             self._mujoco.mj_step(self.model, self.data)
         if self._elastic is not None:
-            self._effort = self._elastic.torque(self.data.qpos, self.data.qvel)
+            self._effort = self._elastic.gear_torque(self.data.qpos, self.data.qvel)
         else:
             acceleration = (self.data.qvel - speed) / TIMESTEP_S
             self._effort = self._drive - self._armature * acceleration
@@ -230,7 +231,7 @@ class ArmSimulation:
             self._brake_for_good(before, speed)
 
     def _gravity_torque(self) -> Array:
-        """Return the gravity torque with payload, (n,) [N m]; the arm must be at rest."""
+        """Return the gravity torque of the arm at rest with its payload, (n,) [N m]."""
         self._mujoco.mj_forward(self.model, self.data)
         return np.array(self.data.qfrc_bias)
 
@@ -248,7 +249,7 @@ class ArmSimulation:
         self._mujoco.mj_setConst(self.model, self._mujoco.MjData(self.model))
 
     def read(self) -> SensorReading:
-        """Return measured positions, velocities and efforts, with noise, and their time."""
+        """Return what the sensors measure: time, positions, velocities and efforts, with noise."""
         settings, n = self.settings, self.description.n
         deviations = settings.position_noise, settings.velocity_noise, settings.effort_noise
         # Without noise no number is drawn, so that the others stay as they are.
@@ -256,12 +257,12 @@ class ArmSimulation:
         return SensorReading(self.time, *map(np.add, self._reading, noises))
 
     def _store_reading(self) -> None:
-        """Store what the sensors measure now, without noise."""
+        """Store the positions, velocities and efforts that the sensors measure, without noise."""
         speed = self.data.qvel if self._elastic is None else self._elastic.velocity
         self._reading = self.data.qpos.copy(), speed.copy(), self._effort
 
     def _draw_vibration(self) -> tuple[Array, Array, Array]:
-        """Return frequency [rad/s], phase and amplitude of each vibration band's tone, (5, n)."""
+        """Return frequencies [rad/s], phases and amplitudes [N m] of vibration, (5, n) each."""
         n, limit = self.description.n, self.description.limit('effort')
         bands = np.array(VIBRATION_BANDS_HZ)
         # A separate random generator, so that vibration does not change the sensor noise.
@@ -276,24 +277,25 @@ class ArmSimulation:
         )
 
     def _vibration_torque(self) -> Array | float:
-        """Return the present vibration torque, (n,) [N m], or 0."""
+        """Return the vibration torque at the simulated time, (n,) [N m], or 0."""
         if not self.settings.vibration:
             return 0.0
         frequency, phase, amplitude = self._tones
         return np.asarray(np.add.reduce(amplitude * np.sin(frequency * self.time + phase)))
 
     def _open_brakes_if_due(self) -> None:
-        """Open the brakes after `brake_release_after` seconds of commands without a gap."""
+        """Open the brakes if commands have come without a gap for `brake_release_after` [s]."""
         if not self.braked or self.ran_away:
             return
-        if self._commanded_since is None or self.time - self._last_command_time > _COMMAND_GAP_S:
+        if self._commanded_since is None or self.time - self._last_command_time > _MAX_GAP_S:
             self._commanded_since = self.time
         self._last_command_time = self.time
         if self.time - self._commanded_since >= self.settings.brake_release_after:
             self.braked = False
 
     def _brake_for_good(self, position: Array, speed: Array) -> None:
-        """Close the brakes at `position`, because MuJoCo has reset the diverged arm to zero."""
+        """Close the brakes for good at `position`; `speed` says which joint ran away."""
+        # MuJoCo has reset the diverged arm to zero.
         self.data.qpos[:], self.data.qvel[:] = position, 0.0
         self._mujoco.mj_forward(self.model, self.data)
         joint = int(np.abs(speed).argmax())
@@ -305,7 +307,7 @@ class ArmSimulation:
         )
 
     def _gravity_compensation(self) -> Array | float:
-        """Return the gravity torque that the arm itself adds, (n,) [N m], or 0."""
+        """Return the gravity torque that the arm itself compensates, (n,) [N m], or 0."""
         if not self.settings.gravity_compensation:
             return 0.0
         self._upright_data.qpos[:] = self.data.qpos
@@ -325,7 +327,7 @@ class ArmSimulation:
             self.model.dof_damping[:] = gear
             return 0.0
         speed = self.data.qvel
-        velocity = np.where(np.abs(speed) < _MIN_CHORD_SPEED, _MIN_CHORD_SPEED, speed)
+        velocity = np.where(np.abs(speed) < _MIN_CHORD_SPEED_RAD_S, _MIN_CHORD_SPEED_RAD_S, speed)
         self._friction_state.update(self.time, self.data.qpos.copy())
         # One friction call for rest and motion, because a second call costs more than a second
         # row.
@@ -336,10 +338,10 @@ class ArmSimulation:
         return at_rest + (chord - damping) * speed
 
     def _apply_push(self) -> None:
-        """Apply the wrench of `push` while it acts."""
+        """Apply the wrench `push` to the simulated arm while it acts, else none."""
         self.data.qfrc_applied[:] = 0.0
         push = self.push
-        if push.active(self.time):
+        if push.is_active(self.time):
             site = self.flange_site
             body, place = self.model.site_bodyid[site], self.data.site_xpos[site]
             if push.link:

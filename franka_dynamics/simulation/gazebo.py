@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes the model of an arm for Gazebo, with start pose, holding torques and topics.
+The model of an arm for Gazebo, its start pose, holding torques and topics.
 
 Gazebo's own joint systems have no start position, so this module writes a model for them whose
 joint positions are relative to the start pose. `ros.gazebo_direct_node`, the receiver of torques
@@ -23,7 +23,10 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 from ..urdf.writer import urdf_text, xml_text
 
-WORLD, MODEL = 'franka', 'franka'  # the names in config/gazebo_world.sdf and of the spawned arm
+WORLD_NAME, MODEL_NAME = (
+    'franka',
+    'franka',
+)  # the names in config/gazebo_world.sdf and of the spawned arm
 _STATE_SYSTEM = ('gz-sim-joint-state-publisher-system', 'gz::sim::systems::JointStatePublisher')
 _FORCE_SYSTEM = ('gz-sim-apply-joint-force-system', 'gz::sim::systems::ApplyJointForce')
 
@@ -34,7 +37,7 @@ def holding_torque(description: ArmDescription) -> Array:
 
 
 def shift_joint_zeros(description: ArmDescription, position: ArrayLike) -> ArmDescription:
-    """Return the same arm with joint positions measured from `position`, shape (n,)."""
+    """Return an arm whose joint positions are measured from `position`, shape (n,)."""
     start = description.joint_vector(position, 'position')
     joints = tuple(_shifted_joint(joint, at) for joint, at in zip(description.joints, start))
     home = None if description.home is None else description.home - start
@@ -73,21 +76,21 @@ def gazebo_urdf(
     return xml_text(robot)
 
 
-def bridges(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:
+def bridge_configuration(joint_names: Sequence[str] = ()) -> list[dict[str, str]]:
     """
-    Return ros_gz_bridge's configuration: clock and, with joint names, joint states and forces.
+    Return the configuration of ros_gz_bridge for the clock, joint states and joint forces.
 
-    ROS topics are gazebo/joint_states and gazebo/<joint>/cmd_force, relative to the bridge's
-    namespace.
+    Without joint names it has the clock alone. ROS topics are gazebo/joint_states and
+    gazebo/<joint>/cmd_force, relative to the bridge's namespace.
     """
     rows = [('/clock', '/clock', 'rosgraph_msgs/msg/Clock', 'gz.msgs.Clock', 'GZ_TO_ROS')]
     if joint_names:
         # gz-sim's JointStatePublisher publishes joint_state, its ApplyJointForce reads cmd_force.
-        published = f'/world/{WORLD}/model/{MODEL}/joint_state'
+        published = f'/world/{WORLD_NAME}/model/{MODEL_NAME}/joint_state'
         state = 'gazebo/joint_states', published, 'sensor_msgs/msg/JointState', 'gz.msgs.Model'
         rows.append((*state, 'GZ_TO_ROS'))
     for joint in joint_names:
-        taken = f'/model/{MODEL}/joint/{joint}/cmd_force'
+        taken = f'/model/{MODEL_NAME}/joint/{joint}/cmd_force'
         force = f'gazebo/{joint}/cmd_force', taken, 'std_msgs/msg/Float64', 'gz.msgs.Double'
         rows.append((*force, 'ROS_TO_GZ'))
     names = ('ros_topic_name', 'gz_topic_name', 'ros_type_name', 'gz_type_name', 'direction')

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Elastic joints: a motor and a link, connected by an elastic gear with torque ripple.
+A model of elastic joints: motor and link, connected by an elastic gear with torque ripple.
 
 A rigid simulator lacks what real torque sensors measure: ripple of the gear's wave generator, at
 frequencies proportional to the joint's speed, amplified near the resonance of motor and link.
@@ -34,7 +34,9 @@ TORQUE_RIPPLE_AMPLITUDES_NM = np.array(
 @dataclass(frozen=True, eq=False)
 class JointElasticity:
     """
-    Elastic joints: B th'' = tau_m + ripple(th) - tau_J, tau_J = K (th - q) + D (th' - q').
+    Parameters of an arm's elastic joints: stiffness, damping, motor inertia, ripple and noise.
+
+    B th'' = tau_m + ripple(th) - tau_J, tau_J = K (th - q) + D (th' - q').
 
     Spong 1987, "Modeling and control of elastic joint robots", ASME Journal of Dynamic Systems,
     Measurement, and Control 109(4), with a torque ripple that is periodic in the motor's angle th;
@@ -98,15 +100,16 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
 
 
 class ElasticDrive:
-    """Simulates the motors of elastic joints, at first at rest at link positions q, (n,) [rad]."""
+    """The motors of elastic joints in a simulation, at first at rest at link positions q [rad]."""
 
     def __init__(self, elasticity: JointElasticity, q: ArrayLike) -> None:
+        """Put the motors at rest at the link positions q [rad], without torque."""
         self._joints = elasticity
         self._waves = 2.0 * np.pi * elasticity.harmonics[:, None] * elasticity.cycles
-        self.rest(np.asarray(q, dtype=float), np.zeros(len(elasticity.stiffness)))
+        self.put_at_rest(np.asarray(q, dtype=float), np.zeros(len(elasticity.stiffness)))
 
-    def rest(self, q: Array, torque: Array) -> None:
-        """Put the motors at rest where the gears carry `torque` [N m], with links at q [rad]."""
+    def put_at_rest(self, q: Array, torque: Array) -> None:
+        """Put the motors at rest where gears carry `torque` [N m] to links at q [rad]."""
         self.position = q + torque / self._joints.stiffness
         self.velocity = np.zeros_like(q)
 
@@ -129,7 +132,7 @@ class ElasticDrive:
         # Links and motors must get the same spring torque; otherwise the arm gains energy.
         return gear + joints.damping * self.velocity
 
-    def torque(self, q: Array, dq: Array) -> Array:
+    def gear_torque(self, q: Array, dq: Array) -> Array:
         """Return the gear torque tau_J with the links at q, dq, shape (n,) [N m]."""
         joints = self._joints
         return joints.stiffness * (self.position - q) + joints.damping * (self.velocity - dq)

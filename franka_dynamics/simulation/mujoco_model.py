@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Builds a MuJoCo model from an arm description; MuJoCo computes the model's dynamics itself."""
+"""The MuJoCo model of an arm description; MuJoCo computes its dynamics itself."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ TIMESTEP_S = 1e-3
 FLANGE_SITE = 'flange'
 # A joint stop is critically damped and as stiff as MuJoCo's integration allows (a time constant of
 # two steps); under the joint's torque limit it yields by less than 1 mrad.
-_STOP_STEPS, _STOP_SOLIMP = 2.0, (0.99, 0.999, 1e-3, 0.5, 2.0)
+_STOP_TIME_STEPS, _STOP_SOLIMP = 2.0, (0.99, 0.999, 1e-3, 0.5, 2.0)
 
 
 def import_mujoco() -> Any:
-    """Return the mujoco module; raise MissingDependencyError without MuJoCo."""
+    """Return the Python module mujoco; raise MissingDependencyError if it is not installed."""
     with require_extra('The simulated arm needs MuJoCo', 'sim'):
         import mujoco
     return mujoco
@@ -40,7 +40,7 @@ def build_mujoco(
     stops: bool = False,
 ) -> mujoco.MjModel:
     """
-    Return a MuJoCo model, compiled from the arm's MJCF (`mjcf_text`).
+    Return the MuJoCo model of an arm, compiled from its MJCF (`mjcf_text`).
 
     The frame of body i is DH frame {i}. Motors apply exactly the commanded torque, and joints have
     neither friction nor damping: only rigid-body dynamics are simulated. With `stops` the joints
@@ -72,7 +72,7 @@ def build_mujoco(
             element.limited = mujoco.mjtLimited.mjLIMITED_TRUE
             # A missing position limit becomes a position that no joint reaches.
             element.range = np.clip(limits, -1e6, 1e6)
-            element.solref_limit = (_STOP_STEPS * timestep, 1.0)
+            element.solref_limit = (_STOP_TIME_STEPS * timestep, 1.0)
             element.solimp_limit = _STOP_SOLIMP
     spec.bodies[-1].sites[0].name = FLANGE_SITE
     return spec.compile()

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A file with every step of a simulated arm, written by the simulator's own process.
+The step log: a file with every step of a simulated arm, written by its own process.
 
 Recording the steps over DDS would take as much processor time as the simulation.
 """
@@ -18,7 +18,7 @@ from ..recordings.recording import Recording
 
 def write_step(file: BinaryIO, stamp: float, reading: SensorReading) -> None:
     """
-    Write a step to a binary file: its time stamp [s] and the sensor reading at its start.
+    Write a simulation step to a binary file: its stamp [s] and the sensor reading before it.
 
     A step is a row of 8-byte floats: stamp, positions, velocities, efforts.
     """
@@ -28,7 +28,7 @@ def write_step(file: BinaryIO, stamp: float, reading: SensorReading) -> None:
 
 def read_steps(path: Path, joint_names: tuple[str, ...]) -> Recording:
     """
-    Return the steps in a file of `write_step` as a Recording of joint states.
+    Return the simulation steps in a file of `write_step` as a recording of joint states.
 
     Raises RecordingError if the file holds no whole step.
     """

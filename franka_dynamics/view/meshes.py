@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Meshes that show an arm: those of a URDF file, or of the URDF that this package generates."""
+"""Meshes that show an arm, from a URDF file or from the URDF that this package writes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ..errors import FrankaDynamicsError
 from ..typing import Array
 from ..urdf.writer import add_tag, urdf_text
 
-_MAX_CHARACTERS = 300  # characters of a library's error message
-_PACKAGE = re.compile(r'package://([^/"\']+)/')
+_MAX_MESSAGE_LENGTH = 300  # characters of a library's error message
+_PACKAGE_URL = re.compile(r'package://([^/"\']+)/')
 
 
 class MeshesError(FrankaDynamicsError):
@@ -32,9 +32,10 @@ class MeshesError(FrankaDynamicsError):
 @dataclass(frozen=True, eq=False)
 class ArmMeshes:
     """
-    An arm's visual meshes as Pinocchio's models of joints (`model`) and geometry (`visual`).
+    The visual meshes of an arm, as Pinocchio's models of its joints and its geometry.
 
-    `rows` are the arm's joints in a velocity of `model`. `joints` has a number for each object of
+    `model` is that of the joints, `visual` that of the geometry. `rows` are the places of the
+    arm's joints in a velocity of `model`. `joints` has a number for each object of
     `visual`: that of the arm's joint, from 1, whose torque colours the object, or 0 for an object
     that keeps its colour, such as the base.
     """
@@ -75,7 +76,7 @@ def urdf_meshes(
     text: str, joint_names: Sequence[str], folders: Sequence[Path] | None = None
 ) -> ArmMeshes:
     """
-    Return the visual meshes and shapes of a URDF as Pinocchio places them.
+    Return the visual meshes and shapes of a URDF, placed by Pinocchio.
 
     `text` is the URDF, xacro expanded, `joint_names` are the arm's joints from base to tip, and
     `folders` contain each package in a folder of its name (default: the share folders of
@@ -83,11 +84,11 @@ def urdf_meshes(
     or if a package is not installed.
     """
     places = package_folders() if folders is None else folders
-    for name in sorted(set(_PACKAGE.findall(text))):
+    for name in sorted(set(_PACKAGE_URL.findall(text))):
         if not any((folder / name).is_dir() for folder in places):
             raise MeshesError(
-                f'package {name[:_MAX_CHARACTERS]}, which has the meshes, is not installed here: '
-                'source the workspace that has it.'
+                f'package {name[:_MAX_MESSAGE_LENGTH]}, which has the meshes, is not installed '
+                'here: source the workspace that has it.'
             )
     found = _read_meshes(text, joint_names, places)
     if not found.joints:
@@ -129,6 +130,6 @@ def package_folders() -> list[Path]:
 
 
 def _error_text(error: Exception) -> str:
-    """Return the error message of the coal library, without the line of its own source code."""
+    """Return the message of an error of the library coal without its source code line."""
     message = ' '.join(str(error).split()).rpartition('message: ')[2].partition(' Hint: ')[0]
-    return message[:_MAX_CHARACTERS].rstrip('. ')
+    return message[:_MAX_MESSAGE_LENGTH].rstrip('. ')

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Draws an arm in three dimensions: links, frames, centres of mass, external torques.
+A drawing of an arm in three dimensions: links, frames, centres of mass, external torques.
 
 Links are drawn by Pinocchio's ViserVisualizer. It has no colour that changes, no DH frames in the
 standard convention, and neither centres of mass nor arrows of torques: these are drawn here.
@@ -47,9 +47,9 @@ class ViewState:
     torques: Mapping[TorqueColumn, Array] = field(default_factory=dict)
 
 
-def share_of_limit(state: ViewState, description: ArmDescription) -> Array | None:
+def torque_limit_shares(state: ViewState, description: ArmDescription) -> Array | None:
     """
-    Return each joint's |torque| / torque limit, (n,), or None if the state has no torque.
+    Return each joint's |torque| / torque limit, (n,); None if the state has no torque.
 
     The torque is the commanded one, else the measured one; None if `state` has neither.
     """
@@ -59,42 +59,42 @@ def share_of_limit(state: ViewState, description: ArmDescription) -> Array | Non
 
 NEAR_LIMIT_RATIO = 0.7  # of torque to its limit, from which a link is orange
 AT_LIMIT_RATIO = 0.99  # from which a link is red
-COLOURS: dict[Mark, tuple[int, int, int]] = {
+MARK_COLOURS: dict[Mark, tuple[int, int, int]] = {
     'good': (120, 160, 200),
     'warning': (230, 160, 40),
     'bad': (220, 50, 50),
 }
-_STYLE = (
+_TABLE_STYLE = (
     '<style>table{font:12px/1.6 monospace;width:100%}caption{caption-side:bottom}'
     'td,th{text-align:right;white-space:nowrap}'
-    f'{"".join(f".{mark}{{background:rgb{colour}}}" for mark, colour in COLOURS.items())}</style>'
+    f'{"".join(f".{mark}{{background:rgb{rgb}}}" for mark, rgb in MARK_COLOURS.items())}</style>'
 )
-_UNKNOWN = '–'
+_DASH = '–'
 
 
 def _share_mark(share: float) -> Mark:
-    """Return the mark for a torque's share of its limit: good, warning or bad."""
+    """Return the mark of a torque that is this share of its limit: good, warning or bad."""
     return 'bad' if share >= AT_LIMIT_RATIO else 'warning' if share >= NEAR_LIMIT_RATIO else 'good'
 
 
-def colour_of(share: float) -> tuple[int, int, int]:
+def colour_of_share(share: float) -> tuple[int, int, int]:
     """Return the RGB colour of a link whose torque is this share of its limit."""
-    return COLOURS[_share_mark(share)]
+    return MARK_COLOURS[_share_mark(share)]
 
 
 def torque_table(state: ViewState, description: ArmDescription) -> str:
     """Return an HTML table of a state's joint torques, with a dash for a missing value."""
-    shares = share_of_limit(state, description)
+    shares = torque_limit_shares(state, description)
     rows = []
     for i, q in enumerate(state.q):
         known = {column: torque[i] for column, torque in state.torques.items()}
         # Adding zero makes 0.0 of -0.0: a minus sign before a zero torque would flicker.
         torques = [
-            np.round(known[one], 1) + 0.0 if one in known else _UNKNOWN for one in TorqueColumn
+            np.round(known[one], 1) + 0.0 if one in known else _DASH for one in TorqueColumn
         ]
         share = np.nan if shares is None else float(shares[i])
         percent = (
-            Cell(f'{100.0 * share:.0f} %', _share_mark(share)) if np.isfinite(share) else _UNKNOWN
+            Cell(f'{100.0 * share:.0f} %', _share_mark(share)) if np.isfinite(share) else _DASH
         )
         rows.append((i + 1, q, *torques, percent))
     columns = [Header(name, form='.1f') for name in TorqueColumn]
@@ -103,7 +103,7 @@ def torque_table(state: ViewState, description: ArmDescription) -> str:
         f't = {state.time:.2f} s; q in rad, torques in N m; ext. = meas. - model; limit: share of '
         'the torque limit'
     )
-    return _STYLE + Table(about, heads, rows).html()
+    return _TABLE_STYLE + Table(about, heads, rows).html()
 
 
 _BASE_COLOUR = (150, 150, 150)
@@ -116,13 +116,14 @@ _ARROW_M_PER_NM = 0.05  # length of an arrow per torque [m/(N m)]
 _SHAFT_RADIUS_M, _HEAD_RADIUS_M, _HEAD_LENGTH_M = 0.01, 0.024, 0.025  # [m]
 # The arrow of a smaller external torque would be shorter than its head, so none is drawn.
 MIN_DRAWN_TORQUE_NM = _HEAD_LENGTH_M / _ARROW_M_PER_NM
-_OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
+_LINK_OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
 
 
 class ArmScene:
-    """Draws an arm, its frames and its external torques in the scene of a viser server."""
+    """An arm, its frames and its external torques in the scene of a viser server."""
 
     def __init__(self, server: Any, description: ArmDescription) -> None:
+        """Draw the arm in the zero position in the scene of a viser server."""
         self._server = server
         self._description = description
         self._model = NewtonEulerModel(description)
@@ -156,12 +157,12 @@ class ArmScene:
         server.initial_camera.look_at = (0.3, 0.2, 0.38)
         server.initial_camera.fov = np.radians(35.0)
 
-    def update(self, state: ViewState) -> None:
-        """Draw the arm at a state: move links and frames, colour links, draw external torques."""
+    def show_state(self, state: ViewState) -> None:
+        """Move the links and frames to a state, colour the links, and draw external torques."""
         poses = self._model.frames(state.q)
         for frame, pose in zip(self._frames[1:], poses):
             _set_pose(frame, pose)
-        self._colour(state)
+        self._colour_links(state)
         self._draw_arrows(state)
         self._links.display(self._meshes.configuration(state.q))
 
@@ -186,22 +187,22 @@ class ArmScene:
         self._meshes = meshes
         self._links = ViserVisualizer(meshes.model, GeometryModel(), meshes.visual)
         self._links.initViewer(viewer=self._server)
-        colour = [*(value / 255.0 for value in _BASE_COLOUR), _OPACITY]
+        colour = [*(value / 255.0 for value in _BASE_COLOUR), _LINK_OPACITY]
         self._links.loadViewerModel('links', visual_color=colour)
         self.link_handles = [
             self._links.frames[f'links/visual/{item.name}']
             for item in meshes.visual.geometryObjects
         ]
         state = ViewState(0.0, np.zeros(self._description.n))
-        self._colour(state)
+        self._colour_links(state)
         self._links.display(meshes.configuration(state.q))
 
-    def _colour(self, state: ViewState) -> None:
+    def _colour_links(self, state: ViewState) -> None:
         """Colour each link by its joint's torque relative to the torque limit."""
-        shares = share_of_limit(state, self._description)
+        shares = torque_limit_shares(state, self._description)
         for joint, handle in zip(self._meshes.joints, self.link_handles):
             if joint:
-                colour = colour_of(0.0 if shares is None else float(shares[joint - 1]))
+                colour = colour_of_share(0.0 if shares is None else float(shares[joint - 1]))
                 if tuple(handle.color) != colour:
                     handle.color = colour
 

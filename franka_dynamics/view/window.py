@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Serves browsers a page: an arm in three dimensions and a table of its torques."""
+"""A page for the browser that shows an arm in three dimensions and a table of its torques."""
 
 from collections.abc import Callable
 import socket
@@ -19,7 +19,7 @@ from ..recordings.preprocessing import Motion
 
 class Window:
     """
-    Serves browsers a page that shows an arm; a context manager.
+    A server of a page that shows an arm in the browser; a context manager.
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ class Window:
     def __init__(
         self, description: ArmDescription, host: str = '127.0.0.1', port: int = 8080
     ) -> None:
+        """Begin to serve the page of an arm."""
         with require_extra('The live view needs viser', 'view'):
             import viser
         try:
@@ -65,9 +66,11 @@ class Window:
         self._scene = ArmScene(self.server, description)
 
     def __enter__(self) -> Self:
+        """Return the window."""
         return self
 
     def __exit__(self, *_: object) -> None:
+        """Stop serving the page."""
         self.server.stop()
 
     @property
@@ -78,7 +81,7 @@ class Window:
     def show(self, state: ViewState) -> None:
         """Show a state in scene and table; browsers get both in one message."""
         with self.server.atomic():
-            self._scene.update(state)
+            self._scene.show_state(state)
             self._table.content = torque_table(state, self._description)
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
@@ -92,7 +95,7 @@ UPDATE_PERIOD_S = 0.05  # between two shown states [s]
 
 class Playback:
     """
-    A filtered recording to show: positions, measured torques, and torques of the model.
+    A filtered recording prepared to be shown: positions, measured and modelled torques.
 
     The column ext. is the measured torque minus that of the arm's rigid-body model: friction,
     contact and model error. `gravity` is in the space frame [m/s^2].
@@ -101,6 +104,7 @@ class Playback:
     def __init__(
         self, description: ArmDescription, motion: Motion, gravity: tuple[float, ...]
     ) -> None:
+        """Compute the model's torques of a filtered motion."""
         model = NewtonEulerModel(description, gravity)
         self._motion, (q, dq, ddq) = motion, (motion.q, motion.dq, motion.ddq)
         self._terms = {
@@ -117,7 +121,7 @@ class Playback:
         return float(self._motion.time[-1] - self._motion.time[0])
 
     def state(self, seconds: float) -> ViewState:
-        """Return the first state at or after `seconds` from the start, or else the last state."""
+        """Return the first state at or after `seconds` from the start, or else the last one."""
         time = self._motion.time
         i = min(int(np.searchsorted(time, time[0] + seconds)), len(time) - 1)
         torques = {name: rows[i] for name, rows in self._terms.items()}
@@ -125,7 +129,7 @@ class Playback:
 
 
 def play(window: Window, playback: Playback, keep_running: Callable[[], bool]) -> None:
-    """Show a playback in a loop, a state every 0.05 s, until `keep_running` returns false."""
+    """Show a recording in a loop, a state every 0.05 s, until `keep_running` returns False."""
     gui = window.server.gui
     playing = gui.add_checkbox('play', True)
     slider = gui.add_slider(

@@ -18,7 +18,7 @@ from franka_dynamics.cli import bag_record
 from franka_dynamics.cli._choices import ArmChoice
 from franka_dynamics.cli.main import command
 from franka_dynamics.recordings.log_file import read_log
-from franka_dynamics.ros.recording_session import Progress
+from franka_dynamics.ros.recording_session import RecordingProgress
 
 from ..recordings.test_log_import import DQ, EFFORT, FORMS, Q
 
@@ -45,7 +45,7 @@ def run(monkeypatch, tmp_path, answered, capsys):
             played.append(True)
             return player(meanwhile)
 
-        monkeypatch.setattr(bag_record, 'record', record)
+        monkeypatch.setattr(bag_record, 'record_bag', record)
         if not motion:
             return *answered('bag record --output', 'a bag', *words), played
         names = 'feedforward', 'joint_states', 'effort_controller/commands'
@@ -81,8 +81,8 @@ def test_the_time_that_starting_takes_does_not_count(progress, goes_on, monkeypa
     def record(*arguments):
         # A busy machine took this long to start.
         monkeypatch.setattr(time, 'monotonic', lambda now=time.monotonic: now() + 100.0)
-        answers.append(arguments[-1](Progress(**progress)))
-        return Progress()
+        answers.append(arguments[-1](RecordingProgress(**progress)))
+        return RecordingProgress()
 
     assert run(record, '--duration', '4')[0] == 1
     assert answers == [goes_on]
@@ -90,7 +90,7 @@ def test_the_time_that_starting_takes_does_not_count(progress, goes_on, monkeypa
 
 @pytest.mark.parametrize(('heard', 'of_arm'), [(2.1, True), (2.1, False), (1.0, False)])
 def test_nothing_moves_while_the_states_are_of_another_arm(heard, of_arm, run):
-    progress = Progress(seconds=2.5, since_first_state=heard, states=2100, of_arm=of_arm)
+    progress = RecordingProgress(seconds=2.5, since_first_state=heard, states=2100, of_arm=of_arm)
 
     def record(*arguments):
         # States of another arm are taken for a mistake only after 2 s.
@@ -104,9 +104,9 @@ def test_nothing_moves_while_the_states_are_of_another_arm(heard, of_arm, run):
 
 def test_a_fault_of_the_program_in_the_player_is_no_failed_motion(run):
     def record(*arguments):
-        while arguments[-1](Progress(states=100, of_arm=True)):
+        while arguments[-1](RecordingProgress(states=100, of_arm=True)):
             time.sleep(0.01)
-        return Progress()
+        return RecordingProgress()
 
     with pytest.raises(ZeroDivisionError):
         run(record, player=lambda _: 1 / 0, motion=True)
@@ -118,7 +118,9 @@ def test_faults_that_the_bag_does_not_show_are_printed_at_the_end(simulate, run)
     def record(path, names, *_):
         fd.write_recording(replace(recorded, joint_names=tuple(names)), path)
         problems = ['/joint_states has been silent for 7 s']
-        return Progress(12.0, 12.0, len(recorded), topic='/joint_states', problems=problems)
+        return RecordingProgress(
+            12.0, 12.0, len(recorded), topic='/joint_states', problems=problems
+        )
 
     status, said, _ = run(record)
     assert status == 0 and 'note: /joint_states has been silent for 7 s' in said
@@ -136,7 +138,7 @@ def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, run):
 
     def record(path, names, *arguments):
         fd.write_recording(replace(recorded, joint_names=tuple(names)), path)
-        progress = Progress(
+        progress = RecordingProgress(
             12.0,
             12.0,
             len(recorded),

@@ -20,9 +20,14 @@ from franka_dynamics.cli._state_view import state_view
 from franka_dynamics.cli.main import main
 from franka_dynamics.cli.node_requests import parse_payload, send_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.messages import seconds
+from franka_dynamics.ros.messages import stamp_to_seconds
 from franka_dynamics.ros.node_group import NodeEndedError, NodeGroup
-from franka_dynamics.ros.status import DiagnosticSubject, NodeSnapshot, NodeStatus, TORQUE_TERMS
+from franka_dynamics.ros.status import (
+    DiagnosticSubject,
+    NodeSnapshot,
+    NodeStatus,
+    TORQUE_TERM_HEADINGS,
+)
 from franka_dynamics.ros.topic_listener import TopicListener
 
 
@@ -38,7 +43,7 @@ class Client:
         return name, value
 
     def play(self, motion):
-        self.times = np.array([seconds(point.time_from_start) for point in motion.points])
+        self.times = np.array([stamp_to_seconds(point.time_from_start) for point in motion.points])
 
 
 @pytest.mark.parametrize(
@@ -66,7 +71,7 @@ EFFORT = (-80.5, 3.25, 0.0, 18.57, 0.63, -11.9, 0.01)
 
 
 def told(view, subject, level, message, **values):
-    view.store(NodeStatus(view.name, subject, level, message, values), 10.0)
+    view.store_status(NodeStatus(view.name, subject, level, message, values), 10.0)
 
 
 def arm(age='0.31'):
@@ -81,7 +86,7 @@ def arm(age='0.31'):
         'fer',
         **dict(zip(JOINTS, 4 * ['87'] + 3 * ['12'])),
     )
-    for term in TORQUE_TERMS:
+    for term in TORQUE_TERM_HEADINGS:
         view.torques[term] = JointState(name=JOINTS, effort=EFFORT)
     return view
 
@@ -124,7 +129,7 @@ def test_every_torque_and_fault_is_drawn_in_full_at_any_width(width):
         assert figure in text, figure
     # Every row has all of its five terms, none of them cut.
     rows = [line.split() for line in lines if line.startswith('│ ') and ' 12 ' in line]
-    assert all(len(row) == 2 + 2 + len(TORQUE_TERMS) for row in rows) and rows
+    assert all(len(row) == 2 + 2 + len(TORQUE_TERM_HEADINGS) for row in rows) and rows
     assert '…' not in text
 
 
@@ -157,9 +162,9 @@ def started(monkeypatch):
                 left.pop(0)
 
         monkeypatch.setattr(sim, 'time', SimpleNamespace(monotonic=lambda: now))
-        monkeypatch.setattr(NodeGroup, 'start', start)
-        monkeypatch.setattr(TopicListener, 'wait', wait)
-        monkeypatch.setattr(TopicListener, 'status', lambda _, node: left[0].get(node))
+        monkeypatch.setattr(NodeGroup, 'start_node', start)
+        monkeypatch.setattr(TopicListener, 'poll_for', wait)
+        monkeypatch.setattr(TopicListener, 'latest_status', lambda _, node: left[0].get(node))
         assert main(['sim', '--no-view', '--duration', '0.05', *options]) == status
         return nodes
 

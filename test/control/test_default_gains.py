@@ -20,7 +20,7 @@ from franka_dynamics.errors import SettingsError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.tracking_prediction import predict_tracking
 from franka_dynamics.resources import share_directory
-from franka_dynamics.ros.controller_factory import TIMEOUT_PERIODS
+from franka_dynamics.ros.controller_factory import STATE_TIMEOUT_PERIOD_COUNT
 from franka_dynamics.urdf.writer import urdf_text
 
 from ..agreement import refuses
@@ -68,7 +68,7 @@ def limits(target):
     path = share_directory() / 'config' / 'feedforward' / f'{target}.yaml'
     given = yaml.safe_load(path.read_text(encoding='utf-8'))['/**']['ros__parameters']
     assert given['kp'] == [-1.0]
-    return given['max_state_age'], TIMEOUT_PERIODS * given['period']
+    return given['max_state_age'], STATE_TIMEOUT_PERIOD_COUNT * given['period']
 
 
 @pytest.mark.parametrize(('name', 'hand'), ARMS)

@@ -10,8 +10,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics.errors import JointStateError, ReferenceRefusedError
-from franka_dynamics.ros.joint_state_messages import JointStateReader
-from franka_dynamics.ros.messages import deserialize
+from franka_dynamics.ros.messages import JointStateReader, parse_message
 from franka_dynamics.ros.trajectory_messages import parse_reference
 
 from .examples import damaged, examples
@@ -44,7 +43,7 @@ def test_any_bytes_as_a_joint_state_are_read_or_refused(data):
 def test_any_bytes_as_a_trajectory_are_read_or_refused(data):
     try:
         request = parse_reference(
-            deserialize(JointTrajectory, data, 'reference', ReferenceRefusedError)
+            parse_message(JointTrajectory, data, 'reference', ReferenceRefusedError)
         )
     except ReferenceRefusedError as error:
         assert len(str(error)) < LONGEST_SENTENCE

@@ -79,10 +79,10 @@ def test_a_description_that_is_published_volatile_is_named_by_one_subscription(p
             String, 'robot_description', QoSProfile(depth=1), event_callbacks=events
         )
         values = {spec.name: spec.default for spec in parameter_specs('feedforward')}
-        monkeypatch.setattr(controller_factory, 'DESCRIPTION_TIMEOUT_S', 2.0)
+        monkeypatch.setattr(controller_factory, 'ROBOT_DESCRIPTION_TIMEOUT_S', 2.0)
         probe.until(lambda: probe.count_publishers('robot_description'), 'the publisher')
         with refuses(DescriptionError, '/publisher', 'volatile'):
-            controller_factory.resolve_model(
+            controller_factory.arm_and_urdf_from_parameters(
                 probe, values | {'model_source': 'robot_description'}, lambda: False
             )
         for _ in range(20):

@@ -17,7 +17,7 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros import controller_managers
+from franka_dynamics.ros import receivers
 from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.receiver_check import ReceiverCheck
 from franka_dynamics.ros.receivers import ReceiverKind
@@ -115,7 +115,7 @@ def looking(probe):
     """Return a check of receivers by a node in the namespace /."""
     publisher = probe.create_publisher(Float64MultiArray, TORQUES, 1)
     with closing(ReceiverCheck(probe, publisher)) as check:
-        check.begin('mujoco', 'joint_states', NAMES)
+        check.begin_activation('mujoco', 'joint_states', NAMES)
         yield check
 
 
@@ -125,14 +125,14 @@ def until_found(probe, looking, expected):
 
     def are_found():
         found.clear()
-        found.update((name, one.kind) for name, one in looking.receivers()[0].items())
+        found.update((name, one.kind) for name, one in looking.find_receivers()[0].items())
         return found == expected
 
     try:
         probe.until(are_found, '')
     except AssertionError as error:
         raise AssertionError(f'{found} in place of {expected}') from error
-    return looking.receivers()
+    return looking.find_receivers()
 
 
 def test_a_receiver_is_what_it_declares_or_a_manager_lists_or_unknown(probe, looking, loaded):
@@ -172,7 +172,9 @@ def test_what_cannot_be_asked_is_waited_for(probe, looking, loaded, monkeypatch)
     manager.process.send_signal(signal.SIGSTOP)
     try:
         _, unsure = until_found(probe, looking, {name: ReceiverKind.UNSURE})
-        probe.until(lambda: 'has not answered for' in looking.receivers()[1], 'it does not answer')
+        probe.until(
+            lambda: 'has not answered for' in looking.find_receivers()[1], 'it does not answer'
+        )
     finally:
         manager.process.send_signal(signal.SIGCONT)
     until_found(probe, looking, {name: ReceiverKind.REAL})
@@ -183,7 +185,7 @@ def test_what_cannot_be_asked_is_waited_for(probe, looking, loaded, monkeypatch)
     until_found(probe, looking, {name: ReceiverKind.REAL})
     # The other one ends.
     looking.close()
-    monkeypatch.setattr(controller_managers, 'ListControllers', None)
+    monkeypatch.setattr(receivers, 'ListControllers', None)
     found, unsure = until_found(probe, looking, {name: ReceiverKind.UNKNOWN})
     assert 'controller_manager_msgs is not installed' in str(found[name]) and not unsure
 

@@ -19,7 +19,7 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.errors import OutputError
 from franka_dynamics.ros import demo_session as demo
 from franka_dynamics.ros.node_group import NodeEndedError
-from franka_dynamics.ros.recording_session import record
+from franka_dynamics.ros.recording_session import record_bag
 
 from .conftest import launching, LOCKSTEP, PATIENT, Probe, ROOT_NAMES
 from ..processes import background, descendants, TIMEOUT_S, until
@@ -44,7 +44,7 @@ DONE = demo.DemoResult(None, (0.0, 1.0), (), RATES, 0.0, (), False)
 )
 def test_a_busy_machine_runs_lockstep_and_says_why(results, end, busy, why, monkeypatch, tmp_path):
     ran, session = [], Mock(side_effect=results)
-    monkeypatch.setattr(demo._Session, 'run', lambda x: ran.append(x._plan.lockstep) or session())
+    monkeypatch.setattr(demo._DemoRun, 'run', lambda x: ran.append(x._plan.lockstep) or session())
     monkeypatch.setattr(demo, 'use_isolated_network', lambda: None)
     monkeypatch.setattr(os, 'getloadavg', lambda: (busy, busy, busy))
     plan, said = demo.DemoPlan(load('fer'), {}), []
@@ -121,13 +121,13 @@ def test_a_bag_for_which_the_disk_has_no_space_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr('rosbags.rosbag2.Writer.close', close)
     bag, topics = tmp_path / 'bag', ('/joint_states', '/commands', '/feedforward')
     with pytest.raises(OutputError, match=str(bag)):
-        record(bag, ['joint'], *topics, lambda _: False)
+        record_bag(bag, ['joint'], *topics, lambda _: False)
 
 
 def test_a_disk_that_fills_ends_the_recording_with_a_bag_that_can_be_read(tmp_path, monkeypatch):
     free = iter([10**9, 10**9, 10**6])
     monkeypatch.setattr('shutil.disk_usage', lambda _: Mock(free=next(free)))
     bag, topics = tmp_path / 'bag', ('/joint_states', '/commands', '/feedforward')
-    assert record(bag, ['joint'], *topics, lambda _: True).disk_is_full
+    assert record_bag(bag, ['joint'], *topics, lambda _: True).disk_is_full
     with Reader(bag) as reader:
         assert '/joint_states' in reader.topics

@@ -18,8 +18,8 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.control.feedforward import State, Stop
 from franka_dynamics.errors import StartRefusedError
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
-from franka_dynamics.ros.lifecycle_threads import run_lifecycle
-from franka_dynamics.ros.node_process import run_node, SIGNALS
+from franka_dynamics.ros.lifecycle_threads import run_lifecycle_node
+from franka_dynamics.ros.node_process import run_node, STOP_SIGNALS
 from franka_dynamics.ros.rclpy_private import RCLError
 from franka_dynamics.ros.receiver_check import TorquePermission
 
@@ -37,7 +37,7 @@ OVERRIDES = [
 def process_as_before():
     """Restore signal handlers and switch interval after a node ran in this process."""
     interval = sys.getswitchinterval()
-    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+    handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
     yield
     sys.setswitchinterval(interval)
     for number, handler in handlers.items():
@@ -49,19 +49,19 @@ class RecordingNode(FeedforwardNode):
 
     def __init__(self, **options):
         super().__init__(parameter_overrides=OVERRIDES, **options)
-        self.published, publish = [], self.cycle.publish
+        self.published, publish = [], self.cycle.publish_torque
 
         def record(torque):
             self.published.append(np.array(torque))
             publish(torque)
 
-        self.cycle.publish = record
+        self.cycle.publish_torque = record
 
     def clear(self):
         """Let torques begin; no joint state comes to listen by."""
         self.receivers.close()
         self.receivers.state, self.receivers.reason = TorquePermission.GRANTED, ''
-        self._look_at_receivers()
+        self._check_receivers(self.controller)
         self.cycle.controller.start()
 
     def command(self):
@@ -118,7 +118,7 @@ def test_an_exception_in_a_transition_stops_the_arm(commanding, monkeypatch):
 def test_a_node_that_cannot_be_configured_ends_and_logs_why(tolerance, said, monkeypatch, capfd):
     monkeypatch.setattr('franka_dynamics.validation.crosscheck.MAX_RELATIVE_DIFFERENCE', tolerance)
     monkeypatch.setattr('sys.argv', ['node'])
-    assert run_node(RecordingNode, run_lifecycle) == 1
+    assert run_node(RecordingNode, run_lifecycle_node) == 1
     assert said in ''.join(capfd.readouterr())
 
 
@@ -155,14 +155,14 @@ def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(m
     node.cycle.controller.reject_state('an impossible state', 100.0, faulty=True)
     node.clear_fault()
     assert not node.cycle.controller.faulty
-    assert 'wait' in node._diagnostics.status.present().remedy
+    assert 'wait' in node._diagnostics.node_status.status().remedy
     for k in range(100):
         node.cycle.controller.step(FER.home, np.zeros(7), 100.0 + 1e-3 * k)
     assert not node.published
     node.command()
 
 
-@pytest.mark.parametrize('found', ['poll', 'check_sequence_number'])
+@pytest.mark.parametrize('found', ['update_permission', 'check_sequence_number'])
 def test_torques_of_a_held_arm_end_when_another_receiver_or_source_comes(
     found, commanding, monkeypatch
 ):
@@ -173,10 +173,10 @@ def test_torques_of_a_held_arm_end_when_another_receiver_or_source_comes(
     state = JointState(name=node.cycle.controller.names, position=FER.home, velocity=[0.0] * 7)
     for k in range(2):
         state.header.stamp = Time(seconds=100.3 + 1e-3 * k).to_msg()
-        if found == 'poll':
+        if found == 'update_permission':
             node.receivers.state = TorquePermission.REFUSED
             node.receivers.reason = 'there is another'
-            node._look_at_receivers()
+            node._check_receivers(node.controller)
         else:
             node.cycle.on_joint_state(serialize_message(state))
     assert node.cycle.controller.state is State.STOPPING
@@ -242,6 +242,6 @@ def test_what_cannot_be_read_or_is_gone_ends_nothing_and_a_fault_stops_arm_and_n
             raise error
 
     with pytest.raises(ValueError, match='a fault'):
-        run_node(Broken, run_lifecycle, [])
+        run_node(Broken, run_lifecycle_node, [])
     assert not raised
     assert_stopped_in_steps(made[0].published)

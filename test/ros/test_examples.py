@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros.messages import stamp_from_seconds
+from franka_dynamics.ros.messages import seconds_to_stamp
 
 from .conftest import FER, PATIENT, ROOT_NAMES, stamp
 from ..scripts import example as example_file
@@ -147,7 +147,7 @@ def test_each_complete_stamp_is_handed_over_once(text, expected):
     )
     for word in text.split():  # a name and a stamp [ms]
         message = JointState()
-        message.header.stamp = stamp_from_seconds(1e-3 * int(word[1:]))
+        message.header.stamp = seconds_to_stamp(1e-3 * int(word[1:]))
         matcher.add(word[0], message)
         assert len(matcher._pending) <= 11
     assert found == [(stamp, 'abc') for stamp in expected]

@@ -19,10 +19,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from franka_dynamics import errors
 from franka_dynamics.control.feedforward import Feedforward
 from franka_dynamics.motion.request import MAX_POINT_COUNT
-from franka_dynamics.ros import joint_state_messages, messages
-from franka_dynamics.ros.controller_factory import resolve_model
+from franka_dynamics.ros import messages
+from franka_dynamics.ros.controller_factory import arm_and_urdf_from_parameters
 from franka_dynamics.ros.parameter_tables import parameter_specs
-from franka_dynamics.ros.topic_listener import resolve_name
+from franka_dynamics.ros.topic_listener import full_name
 from franka_dynamics.ros.trajectory_messages import (
     parse_reference,
     parse_trajectory,
@@ -48,7 +48,7 @@ GOOD = joint_state()
 
 
 def test_joints_are_found_by_name_in_any_order_and_among_others():
-    reader = joint_state_messages.JointStateReader(WANTED)
+    reader = messages.JointStateReader(WANTED)
     for names in (WANTED, WANTED[::-1], ['b_joint1', WANTED[2], '', *WANTED[:2]], WANTED):
         values = np.arange(3.0 * len(names)).reshape(3, -1)
         reading = reader.read(joint_state(names, values))
@@ -59,17 +59,17 @@ def test_joints_are_found_by_name_in_any_order_and_among_others():
 
 
 def test_states_like_the_one_before_are_read_as_rclpy_reads_them():
-    reader, rng = joint_state_messages.JointStateReader(WANTED), np.random.default_rng(1)
+    reader, rng = messages.JointStateReader(WANTED), np.random.default_rng(1)
     kinds = [joint_state(names, rng.normal(size=9)) for names in (WANTED, WANTED[::-1])]
-    writer = joint_state_messages.joint_state_template(WANTED)
-    kinds += [writer.write(messages.stamp_from_seconds(7.5), *rng.normal(size=(3, 3)))]
+    writer = messages.joint_state_template(WANTED)
+    kinds += [writer.serialize(messages.seconds_to_stamp(7.5), *rng.normal(size=(3, 3)))]
     kinds += [joint_state((*WANTED, 'finger'), rng.normal(size=12)), joint_state(effort=[])]
     for kind in rng.integers(0, len(kinds), size=60):
         data = bytearray(kinds[kind])
         if kind < 4:  # the last effort
             data[-8:] = rng.normal(size=1).tobytes()
         message, reading = deserialize_message(bytes(data), JointState), reader.read(bytes(data))
-        assert reading.stamp == messages.seconds(message.header.stamp)
+        assert reading.stamp == messages.stamp_to_seconds(message.header.stamp)
         order = [message.name.index(name) for name in WANTED]
         for field in ('position', 'velocity', 'effort'):
             row, value = np.asarray(getattr(message, field)), getattr(reading, field)
@@ -77,18 +77,18 @@ def test_states_like_the_one_before_are_read_as_rclpy_reads_them():
 
 
 def test_torques_are_read_as_rclpy_reads_them():
-    rng, head = np.random.default_rng(2), messages.float64_message_head(7)
+    rng, head = np.random.default_rng(2), messages.float64_message_prefix(7)
     for count in (7, 6, 8, 0):
         message = Float64MultiArray(data=rng.normal(size=count).tolist())
         for dim in ([], [MultiArrayDimension(label='joint', size=count)]):
             message.layout.dim = dim
-            found = messages.read_float64(bytes(serialize_message(message)), head)
+            found = messages.read_float64_message(bytes(serialize_message(message)), head)
             np.testing.assert_array_equal(found, message.data)
     torque = rng.normal(size=7)
     sent = deserialize_message(head + torque.tobytes(), Float64MultiArray)
     np.testing.assert_array_equal(sent.data, torque)
     with refuses(errors.SettingsError, 'torque cannot be read'):
-        messages.read_float64(head, head)
+        messages.read_float64_message(head, head)
 
 
 @pytest.mark.parametrize('missing', [[], [np.nan] * 3])  # and as joint_state_broadcaster has them
@@ -98,10 +98,10 @@ def test_velocities_that_are_missing_are_derived_if_that_is_asked_for(missing):
 
     def bare(position, stamp):
         message = JointState(name=list(WANTED), position=list(position), velocity=missing)
-        message.header.stamp = messages.stamp_from_seconds(stamp)
+        message.header.stamp = messages.seconds_to_stamp(stamp)
         return bytes(serialize_message(message))
 
-    reader = joint_state_messages.JointStateReader(WANTED, derive_velocity=True)
+    reader = messages.JointStateReader(WANTED, derive_velocity=True)
     found = [reader.read(bare(*one)).velocity for one in zip(q, stamps)]
     expected = [np.zeros(3), [1.0, 0.0, -10.0], [1.0, 0.0, -10.0], [-0.25, 5.0, 2.5]]
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9)
@@ -109,7 +109,7 @@ def test_velocities_that_are_missing_are_derived_if_that_is_asked_for(missing):
     assert not reader.read(bare(q[0], 0.5)).velocity.any()
     np.testing.assert_array_equal(reader.read(GOOD).velocity, [3.0, 4.0, 5.0])
     with refuses(errors.JointStateError, 'velocit', 'franka/joint_states'):
-        joint_state_messages.JointStateReader(WANTED).read(bare(q[0], 1.0))
+        messages.JointStateReader(WANTED).read(bare(q[0], 1.0))
     half = joint_state(velocity=[np.nan, 1.0, 1.0])  # a faulty sensor, which the core refuses
     assert np.isnan(reader.read(half).velocity[0])
 
@@ -125,7 +125,7 @@ def test_velocities_that_are_missing_are_derived_if_that_is_asked_for(missing):
     ],
 )
 def test_efforts_that_are_all_zero_or_no_numbers_are_nobodys_measurement(effort, measured):
-    reading = joint_state_messages.JointStateReader(WANTED).read(joint_state(effort=effort))
+    reading = messages.JointStateReader(WANTED).read(joint_state(effort=effort))
     assert (reading.effort is not None) is measured
 
 
@@ -134,7 +134,7 @@ FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 
 def reference(data):
     """Return the trajectory in bytes, as the node reads it."""
-    return messages.deserialize(JointTrajectory, data, 'reference', errors.ReferenceRefusedError)
+    return messages.parse_message(JointTrajectory, data, 'reference', errors.ReferenceRefusedError)
 
 
 def trajectory(joints, count, fields):
@@ -190,7 +190,7 @@ def test_a_signalling_nan_is_refused_without_a_warning_or_counts_as_no_effort(fi
     state = JointState(name=FER.joint_names, **rows | {field: [np.pi, *[0.0] * 6]})
     data = bytes(serialize_message(state))
     data = data.replace(struct.pack('<d', np.pi), struct.pack('<Q', 0x7FF15A0000000000))
-    reading = joint_state_messages.JointStateReader(FER.joint_names).read(data)
+    reading = messages.JointStateReader(FER.joint_names).read(data)
     controller = Feedforward(FER)
     torque = controller.step(
         reading.position, reading.velocity, reading.stamp, effort=reading.effort
@@ -203,7 +203,7 @@ def test_a_signalling_nan_is_refused_without_a_warning_or_counts_as_no_effort(fi
     assert np.isfinite(torque).all()
 
 
-READER = joint_state_messages.JointStateReader(WANTED)
+READER = messages.JointStateReader(WANTED)
 UNREADABLE = 'cannot be read: failed to deserialize'
 FORM = 'a trajectory needs joint_names and points'
 LEFT, RIGHT = '/sim/left/feedforward', '/sim/right/feedforward'
@@ -231,7 +231,7 @@ def motion(text, folder):
 def model(node=None, **changes):
     values = {spec.name: spec.default for spec in parameter_specs('feedforward')}
     values['model_source'] = 'robot_description'
-    resolve_model(node, values | changes, lambda: False)
+    arm_and_urdf_from_parameters(node, values | changes, lambda: False)
 
 
 def late_description():
@@ -253,7 +253,7 @@ STATES = {
         (joint_state(('x' * 40000, *WANTED[1:])), '... (40000 characters)'),
     ],
     # A gripper's messages on the arm's topic are no fault.
-    joint_state_messages.NoArmJointsError: [
+    messages.NoArmJointsError: [
         (joint_state([], []), 'no joints', 'robot_type, arm_prefix or joint_names'),
         (joint_state(['finger'], range(3)), 'lacks a_joint1, a_joint2, a_joint3', 'finger'),
         (joint_state([f'j{k}' for k in range(1000)], range(3000)), 'j11, ... (1000 in all)'),
@@ -271,7 +271,7 @@ REFUSED = {
         (uneven, 'velocities', '[1, 2] values', '2 joints'),
     ],
     errors.SettingsError: [
-        (lambda: resolve_name('feedforward', {LEFT, RIGHT}, 'node'), LEFT, RIGHT),
+        (lambda: full_name('feedforward', {LEFT, RIGHT}, 'node'), LEFT, RIGHT),
         (lambda: model(inertial_set='gaz2019'), 'inertial_set is gaz2019', 'of the URDF'),
     ],
     errors.UrdfError: [(lambda: model(model_source='/no.urdf'), '/no.urdf cannot be read')],
@@ -298,7 +298,7 @@ ROWS = [(error, call, names) for error, rows in REFUSED.items() for call, *names
 # Numbers as ids: the padding of messages is random, and test workers must agree on ids.
 @pytest.mark.parametrize(('error', 'call', 'names'), ROWS, ids=map(str, range(len(ROWS))))
 def test_what_is_at_fault_is_refused_and_what_follows_is_taken(error, call, names, monkeypatch):
-    monkeypatch.setattr('franka_dynamics.ros.controller_factory.DESCRIPTION_TIMEOUT_S', 0.5)
+    monkeypatch.setattr('franka_dynamics.ros.controller_factory.ROBOT_DESCRIPTION_TIMEOUT_S', 0.5)
     READER.read(GOOD)
     for _ in range(2):
         with refuses(error, *names) as refusal:

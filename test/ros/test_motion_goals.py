@@ -226,7 +226,7 @@ def test_a_goal_ends_with_what_ends_the_torques(way, make_world):
     handle = world.client.followed(goal(duration=20.0))
     words = {'deactivate': 'deactivated', 'signal': 'shut down', 'fault': 'second node'}[way]
     if way == 'deactivate':
-        assert world.probe.client.change_state('deactivate') == 'inactive'
+        assert world.probe.client.trigger_transition('deactivate') == 'inactive'
     elif way == 'signal':
         world.node.send(signal.SIGINT)
     else:

@@ -47,7 +47,7 @@ def report(reports, **pairs):
 @pytest.fixture
 def impatient(monkeypatch):
     """Let a client soon give up an answer, as far as a time decides it."""
-    monkeypatch.setattr(node_client, '_MAX_BRAKING_S', 0.1)
+    monkeypatch.setattr(node_client, '_MAX_BRAKING_WAIT_S', 0.1)
 
 
 def test_the_end_of_another_motion_is_not_taken_for_its_own(probe, motions, reports):
@@ -141,7 +141,7 @@ def test_a_value_of_another_type_is_refused_by_its_name(world):
             ('kp', '[1, 2, 3, 4, 5, 6, 7.5]', [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5]),
             ('kp', '50', [50.0]),
         ):
-            assert client.set_parameter(name, text) == client.get_parameter(name) == value
+            assert client.set_parameter(name, text) == client.parameter_values([name])[0] == value
         for name, value, *named in (
             ('kp', 'stiff', 'kp'),
             ('terms.coriolis', '1', 'no such parameter'),

@@ -15,12 +15,12 @@ from franka_dynamics.errors import FrankaDynamicsError, SettingsError
 from franka_dynamics.resources import share_directory
 from franka_dynamics.ros import parameter_tables
 from franka_dynamics.ros.parameter_tables import NODE_NAMES as NAMES
-from franka_dynamics.ros.parameters import declare, values
+from franka_dynamics.ros.parameters import declare_parameters, present_values
 from franka_dynamics.ros.simulator_node import SimulatorNode
 
 from ..agreement import refuses
 
-FILES = parameter_tables.generated_files()
+FILES = parameter_tables.generated_parameter_files()
 PARAMETER_FILES = sorted(
     path.relative_to(share_directory()).as_posix()
     for name in NAMES
@@ -34,7 +34,7 @@ def declared(make_node):
 
     def make(name, *arguments):
         node = make_node(Node, *arguments, node_name=name)
-        declare(node, parameter_tables.parameter_specs(name))
+        declare_parameters(node, parameter_tables.parameter_specs(name))
         return node
 
     return make
@@ -50,8 +50,8 @@ def test_committed_files_are_what_is_generated(name):
 def test_defaults_and_choices_are_those_of_what_they_stand_for():
     given = {spec.name: spec.default for spec in parameter_tables.parameter_specs('feedforward')}
     for made, own in (
-        (parameter_tables.settings_from(given), Settings()),
-        (parameter_tables.from_parameters(StateLimits, given), StateLimits()),
+        (parameter_tables.settings_from_parameters(given), Settings()),
+        (parameter_tables.dataclass_from_parameters(StateLimits, given), StateLimits()),
     ):
         assert dataclasses.asdict(made) == dataclasses.asdict(own)
     choices = {spec.name: spec.choices for spec in parameter_tables.parameter_specs('feedforward')}
@@ -100,7 +100,7 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
             (ends,) = descriptor.floating_point_range
             assert (ends.from_value, ends.to_value) == spec.bounds
     specs = parameter_tables.parameter_specs(name)
-    assert values(node, specs).keys() == {spec.name for spec in specs}
+    assert present_values(node, specs).keys() == {spec.name for spec in specs}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.motion.reference import ReferenceEvent, ReferenceState
-from franka_dynamics.ros import present_status
+from franka_dynamics.ros import diagnostics
 from franka_dynamics.ros.diagnostics import FeedforwardDiagnostics
 from franka_dynamics.ros.term_publishers import TERM_TOPICS, TermPublishers
 
@@ -38,9 +38,12 @@ class Publishers:
         self.controller, self.terms = controller, TermPublishers(self.node)
         self.terms.set_controller(controller)
         self.diagnostics = FeedforwardDiagnostics(
-            self.node, '/states', Mock(listed='none', delivery_problem='', topic='/command')
+            self.node,
+            '/states',
+            Mock(listed_receivers='none', delivery_problem='', topic='/command'),
+            self.terms,
         )
-        self.diagnostics.set_controller(controller, self.terms, 0.0)
+        self.diagnostics.set_controller(controller, 0.0)
 
     def _publisher(self, _, topic, *__):
         self.by_topic[topic] = Mock()
@@ -61,12 +64,14 @@ class Publishers:
     def cycle(self, k, effort=ZERO):
         """Take state k of a resting arm, and publish its terms."""
         self.take(k, effort)
-        self.terms.publish(self.controller.latest, self.torque, Time(nanosec=k))
+        self.terms.publish_terms(self.controller.latest, self.torque, Time(nanosec=k))
 
     def command(self):
         """Return level, message and state that ~/status and the row Command have."""
-        disturbances, status = self.controller.disturbances, self.diagnostics.status.present()
-        level, message, values = self.diagnostics._summary(status, disturbances.largest.tolist())
+        disturbances, status = self.controller.disturbances, self.diagnostics.node_status.status()
+        level, message, values = self.diagnostics._status_summary(
+            status, disturbances.largest.tolist()
+        )
         disturbances.reset_largest_shares()
         return level, message, values['state']
 
@@ -132,7 +137,7 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(told):
 
 
 def test_points_that_replace_each_other_are_published_and_logged_once_a_second(told, monkeypatch):
-    monkeypatch.setattr(present_status, '_MIN_PERIOD_S', 1e9)
+    monkeypatch.setattr(diagnostics, '_MIN_LOG_PERIOD_S', 1e9)
     for number, state in product(range(50), ReferenceState):
         event = ReferenceEvent(number, '', 0.0, 0.1, None, state=state)
         told.diagnostics._report_reference(event, '')

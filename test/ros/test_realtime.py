@@ -24,7 +24,7 @@ from ..processes import background, printed, run_python, TIMEOUT_S, until
 # Each row of an environment, and whether SCHED_FIFO is forbidden, is asked in a copy of its own.
 ASK = """
 import json, os, resource, sys
-from franka_dynamics.ros.realtime import request_realtime
+from franka_dynamics.ros.node_process import request_realtime
 for given, forbidden in json.loads(sys.argv[1]):
     if not os.fork():
         os.environ.update(given)
@@ -89,9 +89,10 @@ def test_a_node_announces_itself_more_often_than_default_unless_a_profile_is_cho
 def test_services_run_below_all_that_brings_and_sends_torques(permitted):
     # libfranka raises the thread that connects to 99; DDS stays at 50.
     program = (
-        'import os, threading; from franka_dynamics.ros.realtime import lower_priority; '
+        'import os, threading\n'
+        'from franka_dynamics.ros.node_process import lower_thread_priority\n'
         'os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(99)); '
-        'serve = lambda: (lower_priority(), print(os.sched_getparam(0).sched_priority)); '
+        'serve = lambda: (lower_thread_priority(), print(os.sched_getparam(0).sched_priority)); '
         'thread = threading.Thread(target=serve); thread.start(); thread.join()'
     )
     assert printed('-c', program).split() == ['40']
@@ -103,7 +104,7 @@ from pathlib import Path
 from franka_dynamics.ros.node_group import NodeGroup
 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
 with NodeGroup(Path(sys.argv[1])) as nodes:
-    nodes.start('simulator_node', {})
+    nodes.start_node('simulator_node', {})
     while not (Path(sys.argv[1]) / 'simulator_node.log').read_text():
         nodes.require_running()
         time.sleep(0.1)
@@ -217,7 +218,7 @@ CLAIMING = """
 import os, sys
 from franka_dynamics.ros import node_group
 first = int(sys.argv[1])
-node_group._DOMAINS = range(first, first + 8)
+node_group._ROS_DOMAIN_IDS = range(first, first + 8)
 try:
     while True:
         node_group.use_isolated_network()
@@ -269,7 +270,7 @@ def test_a_simulations_torques_reach_no_real_arms_controller_and_a_crash_is_told
         node, log = nodes._running['feedforward_node'], tmp_path / 'feedforward_node.log'
         node.send_signal(signal.SIGABRT)
         node.wait(TIMEOUT_S)
-        said = nodes.end_all()[0]
+        said = nodes.end_nodes()[0]
     assert all(word in said for word in ('feedforward_node', 'SIGABRT', str(log)))
     assert 'Fatal Python error: Aborted' in log.read_text()
     assert not torques
@@ -277,7 +278,7 @@ def test_a_simulations_torques_reach_no_real_arms_controller_and_a_crash_is_told
 
 def test_a_node_that_ended_on_a_full_disk_is_told_with_the_folder(tmp_path, monkeypatch):
     with NodeGroup(tmp_path) as nodes:
-        nodes.start('simulator_node', {'robot_type': 'no_such_arm'})
+        nodes.start_node('simulator_node', {'robot_type': 'no_such_arm'})
         nodes._running['simulator_node'].wait(TIMEOUT_S)
         monkeypatch.setattr('shutil.disk_usage', lambda folder: SimpleNamespace(free=0))
         with refuses(NodeEndedError, f'{tmp_path} is full', 'choose another place'):
@@ -292,9 +293,10 @@ from franka_dynamics.ros.topic_listener import TopicListener
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell's background jobs ignore it
 folder = Path(sys.argv[1])
 nodes = NodeGroup(folder)
-nodes.start('feedforward_node', {})
+nodes.start_node('feedforward_node', {})
 with TopicListener('waits') as listener:
-    listener.until(lambda: listener.status('/simulation/feedforward') is not None, 600.0)
+    status = lambda: listener.latest_status('/simulation/feedforward')
+    listener.wait_until(lambda: status() is not None, 600.0)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

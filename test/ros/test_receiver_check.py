@@ -20,13 +20,13 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import receiver_check
 from franka_dynamics.ros.receiver_check import SecondPublisherDetector, TorquePermission
 from franka_dynamics.ros.receivers import (
+    all_idle_reason,
     DECLARATION_SERVICES,
     declared_kind,
     declared_targets,
     EXPECTED_RECEIVERS,
     Receiver,
     ReceiverKind,
-    receivers_idle,
     refusal_reason,
 )
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
@@ -86,10 +86,10 @@ def test_a_controller_may_declare_the_only_target_it_takes_torques_for():
 def test_torques_wait_while_only_idle_controllers_would_take_them():
     idle, works = Receiver(SIMULATED, idle='is inactive'), Receiver(SIMULATED)
     echo = Receiver(UNKNOWN)
-    assert '/a is inactive' in receivers_idle('mujoco', {'/a': idle, '/echo': echo})
-    assert not receivers_idle('mujoco', {'/a': idle, '/b': works})
-    assert not receivers_idle('mujoco', {})
-    assert not receivers_idle('fci', {'/driver': echo})
+    assert '/a is inactive' in all_idle_reason('mujoco', {'/a': idle, '/echo': echo})
+    assert not all_idle_reason('mujoco', {'/a': idle, '/b': works})
+    assert not all_idle_reason('mujoco', {})
+    assert not all_idle_reason('fci', {'/driver': echo})
 
 
 def test_a_receiver_that_carries_its_arm_follows_the_next_node(probe, arm, start_node, commands):
@@ -184,21 +184,21 @@ def test_a_later_sender_is_shown_a_later_source_of_states_stops(probe, arm, star
 )
 def test_two_publishers_are_told_from_one_that_was_restarted(numbers, found):
     counts = SecondPublisherDetector()
-    assert any(counts.add(number) for number in numbers) == found
+    assert any(counts.add_number(number) for number in numbers) == found
 
 
 def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
-    monkeypatch.setattr(receiver_check, '_MIN_LISTEN_S', 0.0)
+    monkeypatch.setattr(receiver_check, '_MIN_LISTENING_TIME_S', 0.0)
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     with closing(receiver_check.ReceiverCheck(probe, publisher)) as looking:
-        looking.begin('fci', 'joint_states', FER.joint_names)
+        looking.begin_activation('fci', 'joint_states', FER.joint_names)
         for number in range(49):
             assert not looking.check_sequence_number(number)
-        looking.poll()
+        looking.update_permission()
         assert looking.state is CHECKING and looking.reason
         looking.check_sequence_number(49)
         # Nobody receives torques here, which is found out once it listens no longer.
-        looking.poll()
+        looking.update_permission()
         assert looking.state is GRANTED and not looking.reason
 
 
@@ -210,13 +210,15 @@ def test_a_node_that_the_graph_does_not_list_yet_looks_for_receivers(probe, monk
         probe.until(lambda: '/driver' in probe.get_fully_qualified_node_names(), 'its name')
         looking = receiver_check.ReceiverCheck(probe, publisher)
         monkeypatch.setattr(probe, 'get_publishers_info_by_topic', lambda _: [])
-        monkeypatch.setattr(receiver_check, '_MIN_LISTEN_S', 0.0)
-        monkeypatch.setattr(receiver_check, '_MIN_LISTEN_STATE_COUNT', 0)
+        monkeypatch.setattr(receiver_check, '_MIN_LISTENING_TIME_S', 0.0)
+        monkeypatch.setattr(receiver_check, '_MIN_HEARD_STATE_COUNT', 0)
         with closing(looking):
-            looking.begin('fci', 'joint_states', FER.joint_names)
+            looking.begin_activation('fci', 'joint_states', FER.joint_names)
             looking.check_sequence_number(1)
-            probe.until(lambda: looking.poll() or looking.state is GRANTED, 'the receiver')
-            looking.poll()  # looks why torques do not arrive
+            probe.until(
+                lambda: looking.update_permission() or looking.state is GRANTED, 'the receiver'
+            )
+            looking.update_permission()  # looks why torques do not arrive
             assert looking.found and not looking.delivery_problem
 
 
@@ -226,15 +228,19 @@ def judged(probe, name, target='mujoco'):
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     looking = receiver_check.ReceiverCheck(probe, publisher)
     with closing(looking), pytest.MonkeyPatch.context() as patch:
-        for constant in ('_MIN_LISTEN_S', '_MIN_LISTEN_STATE_COUNT', '_FIRST_TIMEOUT_S'):
+        for constant in (
+            '_MIN_LISTENING_TIME_S',
+            '_MIN_HEARD_STATE_COUNT',
+            '_FIRST_TORQUE_TIMEOUT_S',
+        ):
             patch.setattr(receiver_check, constant, 0)
         patch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _: there)
-        looking.begin(target, 'joint_states', FER.joint_names)
+        looking.begin_activation(target, 'joint_states', FER.joint_names)
         looking.check_sequence_number(1)
-        looking.poll()
+        looking.update_permission()
         assert looking.state is CHECKING
         there[0].node_name = name
-        looking.poll()
+        looking.update_permission()
     probe.destroy_publisher(publisher)  # asked again and again, they would delay discovery
     return looking
 
@@ -328,9 +334,9 @@ def test_a_first_receiver_gets_nothing_before_it_is_known(probe, arm, start_node
 def test_a_sender_that_came_while_the_node_was_inactive_is_heard(probe, arm, start_node, commands):
     start_node(target='fci', **INCLINED)
     arm.until(lambda: len(commands) > 50, 'commands')
-    assert probe.client.change_state('deactivate') == 'inactive'
+    assert probe.client.trigger_transition('deactivate') == 'inactive'
     other = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    assert probe.client.change_state('activate') == 'active'
+    assert probe.client.trigger_transition('activate') == 'active'
     turn = cycle((lambda: other.publish(Float64MultiArray(data=[0.5] * 7)), lambda: arm.send(2)))
 
     def told():

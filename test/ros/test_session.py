@@ -108,12 +108,12 @@ def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, comm
     # What a dump has is no change, also of what is read at the start alone.
     names = [spec.name for spec in parameter_specs('feedforward')]
     probe.client.set_parameters(dict(zip(names, probe.client.parameter_values(names))))
-    assert probe.client.change_state('deactivate') == 'inactive'
+    assert probe.client.trigger_transition('deactivate') == 'inactive'
     probe.client.set_parameters({'period': 0.1})
     with refuses(SettingsError, 'period'):
         probe.client.set_parameters({'period': -1.0})
     before = node.text.count('agree to')
-    assert probe.client.change_state('activate') == 'active'
+    assert probe.client.trigger_transition('activate') == 'active'
     assert node.text.count('agree to') == before + 1  # configured anew
     count = len(commands)
     arm.until(lambda: len(commands) > count + 50, 'commands')

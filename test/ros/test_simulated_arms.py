@@ -14,7 +14,7 @@ from std_msgs.msg import Float64, Float64MultiArray
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import topic_listener
-from franka_dynamics.ros.messages import stamp_from_seconds
+from franka_dynamics.ros.messages import seconds_to_stamp
 from franka_dynamics.ros.status import NodeStatus
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 from franka_dynamics.simulation.gazebo import holding_torque
@@ -121,7 +121,7 @@ class Gazebo:
         zeros = [0.0] * len(self.names)
         self._milliseconds += running
         message = JointState(name=list(self.names), position=zeros, velocity=zeros, effort=zeros)
-        message.header.stamp = stamp_from_seconds(1e-3 * self._milliseconds)
+        message.header.stamp = seconds_to_stamp(1e-3 * self._milliseconds)
         self._states.publish(message)
 
 

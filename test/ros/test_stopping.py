@@ -109,7 +109,7 @@ def test_transitions_begin_stop_and_bring_back(arm, probe, start_node, commands)
     node = start_node(target='fci', autostart=False, **INCLINED)
 
     def transit(transition, state):
-        assert probe.client.change_state(transition) == state
+        assert probe.client.trigger_transition(transition) == state
 
     assert probe.client.lifecycle_state() == 'unconfigured'
     transit('configure', 'inactive')

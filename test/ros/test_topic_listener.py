@@ -26,7 +26,7 @@ from franka_dynamics.ros import system_checks as system
 from franka_dynamics.ros.live_view import LiveView
 from franka_dynamics.ros.machine_checks import GOOD, NOTE, TO_DO
 from franka_dynamics.ros.status import fault_sentences, NodeSnapshot, NodeStatus
-from franka_dynamics.ros.topic_listener import resolve_name, TopicListener
+from franka_dynamics.ros.topic_listener import full_name, TopicListener
 from franka_dynamics.view.scene import TorqueColumn
 
 from .conftest import FER, FER_GRAVITY, LOCKSTEP, PATIENT
@@ -39,7 +39,7 @@ NAMED = {'robot_type': 'fer', 'arm_prefix': 'left_'}
 def test_json_of_an_arm_in_a_namespace_has_torques_and_limits(launch, probe, capsys, monkeypatch):
     # Often a node was silent for longer than this: then `state` waits until it is heard again.
     # Both nodes, which speak once per second, must be heard within it at once.
-    monkeypatch.setattr(status, 'SILENT_AFTER_S', 0.6)
+    monkeypatch.setattr(status, 'SILENCE_TIMEOUT_S', 0.6)
     remap = {'__ns': '/left'}
     launch('simulator_node', **LOCKSTEP | NAMED, remaps=remap)
     more = {'remaps': remap | PATIENT['remaps'], 'target': 'mujoco', 'kp': [-1.0]}
@@ -70,7 +70,7 @@ def test_a_views_json_has_null_for_unknown_and_a_silent_node_and_an_error_are_to
     def view(heard, level='OK', message='as it should be'):
         one = NodeSnapshot('left/feedforward')
         values = {'published': '500', 'latency p50 [us]': '103.5', 'age [ms]': 'nan'}
-        one.store(NodeStatus(one.name, 'Command', level, message, values), heard)
+        one.store_status(NodeStatus(one.name, 'Command', level, message, values), heard)
         return one
 
     shown = view(10.0)
@@ -102,7 +102,7 @@ LEFT, RIGHT, ROOT = '/sim/left/feedforward', '/sim/right/feedforward', '/feedfor
     ],
 )
 def test_a_name_is_that_of_the_root_namespace_or_of_the_only_other_one(name, present, full):
-    assert resolve_name(name, present, 'node') == full
+    assert full_name(name, present, 'node') == full
 
 
 def test_a_topic_of_a_nodes_own_name_is_not_taken_for_the_node(make_node):
@@ -114,7 +114,7 @@ def test_a_topic_of_a_nodes_own_name_is_not_taken_for_the_node(make_node):
     node.create_publisher(JointState, '~/feedforward', 1)
     node.create_publisher(JointState, 'joint_states', 1)
     with TopicListener('finder') as listener:
-        found = listener.find(TIMEOUT_S, 'feedforward', ['joint_states'])
+        found = listener.find_full_names(TIMEOUT_S, 'feedforward', ['joint_states'])
     assert found == (LEFT, ['/sim/left/joint_states'])
 
 
@@ -175,7 +175,7 @@ class Graph:
         ]
 
     def get_topic_names_and_types(self):
-        return [(topic, [system._JOINT_STATE]) for topic in self.publishers]
+        return [(topic, [system._JOINT_STATE_TYPE]) for topic in self.publishers]
 
     def count_publishers(self, topic):
         return len(self.publishers.get(topic, ()))
@@ -293,13 +293,15 @@ def test_the_age_of_a_state_is_its_age_when_it_came():
     what = heard(0)
     message = JointState()
     message.header.stamp.sec = 100
-    what.take(message, 100.005)  # whenever a reader looks
+    what.add_state(message, 100.005)  # whenever a reader looks
     assert [said for _, _, said in clock(what)] == ['stamps are 5.0 ms old in the median']
 
 
 @pytest.mark.parametrize(('level', 'status'), [(GOOD, 0), (NOTE, 0), (TO_DO, 1)])
 def test_something_to_do_in_a_running_system_is_exit_status_1(level, status, monkeypatch, capsys):
-    monkeypatch.setattr(system, 'system_checks', lambda *_: [machine.Check('node', level, 'so')])
+    monkeypatch.setattr(
+        system, 'system_checks', lambda *_: [machine.CheckResult('node', level, 'so')]
+    )
     monkeypatch.setattr(machine, 'machine_checks', lambda **_: ())
     assert main(['doctor']) == status
     assert f'{level:5}' in capsys.readouterr().out

@@ -97,11 +97,11 @@ def running(shell, words):
 
     def is_held():
         assert process.poll() is None, shell.logs()
-        status = listener.status('/simulation/simulator')
+        status = listener.latest_status('/simulation/simulator')
         return status is not None and status.is_arm_held
 
     with TopicListener('test') as listener:
-        assert listener.until(is_held, TIMEOUT_S), shell.logs()
+        assert listener.wait_until(is_held, TIMEOUT_S), shell.logs()
     return process
 
 

@@ -206,7 +206,10 @@ def test_an_arm_that_runs_away_is_braked_where_last_seen(tmp_path, monkeypatch):
 def test_a_joint_under_lasting_torque_is_said_to_be_at_its_stop():
     simulation = arm(**WEIGHTLESS)
     stepped(simulation, FER.limit('effort') * np.eye(7)[0], 3000)
-    assert 'fer_joint1' in simulation.at_stops and 'fer_joint4' not in simulation.at_stops
+    assert (
+        'fer_joint1' in simulation.joints_at_stops
+        and 'fer_joint4' not in simulation.joints_at_stops
+    )
     assert not simulation.ran_away
 
 

@@ -135,7 +135,7 @@ def test_a_start_is_home_with_pinocchios_gravity_torque():
 
 def test_the_worlds_gravity_and_name_are_ours():
     world = ElementTree.parse(CONFIG / 'gazebo_world.sdf').find('world')
-    assert world.get('name') == gazebo.WORLD
+    assert world.get('name') == gazebo.WORLD_NAME
     assert tuple(float(word) for word in world.findtext('gravity').split()) == dynamics.GRAVITY
 
 
