@@ -18,7 +18,7 @@ from franka_dynamics.ros.launching import (
     feedforward_node,
     launch_description,
     optional_file,
-    parameters_argument,
+    params_file_argument,
     RECEIVER_HELP,
     string_parameter,
     torque_controller,
@@ -58,7 +58,7 @@ ARGUMENTS = {
         'franka/joint_states',
         "The full-rate stream; franka_ros2's joint_states has 30 Hz only.",
     ),
-    'params_file': parameters_argument('fci'),
+    'params_file': params_file_argument('fci'),
 }
 
 

@@ -52,11 +52,11 @@ def demo_metrics(
     second with gravity torque alone. Raises RecordingError if no step lies within the hold or
     within a motion.
     """
-    during = _rows_between(steps.time, *hold)
+    during = _interval_mask(steps.time, *hold)
     stamps = np.asarray(1e-9 * steps.stamp_ns, dtype=float)
     positions, errors = steps.q[during], {}
     for name, motion in zip(('g + PD', 'M ddq + C dq + g + PD'), motions[::-1]):
-        followed = _rows_between(stamps, motion.begin, motion.end)
+        followed = _interval_mask(stamps, motion.begin, motion.end)
         desired = motion.at_times(stamps[followed] - motion.zero)[:, 0]
         errors[name] = stamps[followed] - motion.begin, desired - steps.q[followed]
     every = slice(None, None, _STEPS_PER_PLOT_POINT)
@@ -70,7 +70,7 @@ def demo_metrics(
     )
 
 
-def _rows_between(time: Array, begin: float, end: float) -> NDArray[np.bool_]:
+def _interval_mask(time: Array, begin: float, end: float) -> NDArray[np.bool_]:
     """Return the mask of the times between two times [s]; raise RecordingError if none is."""
     during = (time >= begin) & (time <= end)
     if not during.any():

@@ -149,8 +149,7 @@ class _DemoRun:
         client.heard_nodes()
         client.node.create_subscription(JointTrajectory, motions, self._planned.append, 10)
         self._wait_until('waiting until the node holds the arm', self._is_arm_held)
-        simulator, simulated_start = client.heard_nodes()[_SIMULATOR_NODE], self._simulated_time
-        start = simulator.updated  # each status that arrives changes it
+        real_start, simulated_start = self._arm_times()
         hold = self._wait_simulated_time('holding by feedforward alone', plan.hold)
         self._require_new_torques()
         client.set_parameters({'kp': kp.tolist(), 'kd': kd.tolist()})
@@ -162,8 +161,9 @@ class _DemoRun:
             1e-6 * self._simulated_arm_figure(StatusKey.ROUND_TRIP.format(one))
             for one in TIME_PERCENTILES
         )
+        real, simulated = self._arm_times()
         rates = DemoRates(
-            (self._simulated_time - simulated_start) / (simulator.updated - start) / TIMESTEP_S,
+            (simulated - simulated_start) / (real - real_start) / TIMESTEP_S,
             *self._step_counts(),
             int(node[DiagnosticSubject.COMMAND].values[StatusKey.STOPS]),
             (p50, p99),
@@ -250,6 +250,10 @@ class _DemoRun:
     def _simulated_time(self) -> float:
         """Simulated time [s]; NaN before the simulated arm has published it."""
         return self._simulated_arm_figure(StatusKey.SIMULATED_TIME)
+
+    def _arm_times(self) -> tuple[float, float]:
+        """Return real and simulated time [s] of the simulated arm's latest diagnostics."""
+        return self._client.heard_nodes()[_SIMULATOR_NODE].updated, self._simulated_time
 
     def _step_counts(self) -> tuple[int, int]:
         """Return numbers of steps since the first torque: those without a new torque, and all."""

@@ -48,7 +48,7 @@ _RATE_ADVICE = (
 
 class StatusSource:
     """
-    The source of a node's status: its controller's, with reasons and remedies of the node's own.
+    The status of a node: that of its controller, in the words of a node's user.
 
     `controller` is set when the node is configured. `arrival` is when the latest joint state came
     [s], `ends` says that the node never commands again.

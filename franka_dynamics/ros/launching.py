@@ -83,7 +83,7 @@ RECEIVER_HELP = (
 )
 
 
-def parameters_argument(target: str) -> LaunchArgument:
+def params_file_argument(target: str) -> LaunchArgument:
     """Return the launch argument `params_file`, a file that overrides the target's parameters."""
     return (
         '',
@@ -99,7 +99,7 @@ def simulation_arguments(target: str) -> dict[str, LaunchArgument]:
         'hand': ('none', 'The hand: none, franka_hand, or another of config/hands.'),
         'namespace': namespace_argument('nodes, controllers and topics'),
         'receiver': (EFFORT_CONTROLLER_NAME, RECEIVER_HELP),
-        'params_file': parameters_argument(target),
+        'params_file': params_file_argument(target),
     }
 
 

@@ -204,7 +204,7 @@ class NodeClient(TopicListener):
         topic = f'{self.name}/reference'
         publisher = self.node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
         try:
-            self._wait_until_free(publisher, reports)
+            self._wait_until_node_free(publisher, reports)
             try:
                 publisher.publish(message)  # once: a second copy would interrupt the first
                 self._wait_until_ended(reports)
@@ -223,7 +223,7 @@ class NodeClient(TopicListener):
             raise error
         return reports.state
 
-    def _wait_until_free(self, publisher: Any, reports: _MotionReports) -> None:
+    def _wait_until_node_free(self, publisher: Any, reports: _MotionReports) -> None:
         """Wait until the node is heard; raise NodeClientError if it follows another motion."""
         heard = publisher.get_subscription_count
         if not self.wait_until(lambda: heard() > 0 and reports.others is not None, self._timeout):
