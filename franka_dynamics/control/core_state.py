@@ -15,17 +15,18 @@ without a row changes nothing. `ending.py` has the causes that end torques. What
   with them.
 - SILENT: a loop gets the resting torque, by settings as in STOPPING; a node sends nothing.
 
-The resting torque is zero if the target adds gravity, before an arm was compared with it, and
-after an ending with `Reaction.ZERO`; else g(q) of where the arm is, or of where its stop by the
-model ended, with the disturbance torque of an arm that was held until its states ceased. Every
-torque is within the limits of torque and rate (`torque_output.py`).
+The resting torque is zero if the target adds gravity, in a loop before a usable state that does
+not contradict it, and after an ending with `Reaction.ZERO`; else g(q) of where the arm is, or of
+where its stop by the model ended, with the disturbance torque of an arm that was held until its
+states ceased. Every torque is within the limits of torque and rate (`torque_output.py`).
 
 While the law or a sent resting torque carries the arm, a torque that departs from what the model
-explains, or a joint that is too fast, makes the core brake and hold the arm. It lets go of the arm
-only where what the brake sends cannot arrive (`wiring.py`), or where braking fails. An arm that
-was let go is not watched any more, nor one that rests under a target which adds gravity. An arm
-that falls while its torques are refused, as under a mounting that nobody declared, is braked and
-held, too.
+explains, or a joint that is too fast, makes the core brake and hold the arm. An arm at rest is not
+compared for 1 s after each beginning of the law, which also forgets what was estimated before. The
+core lets go of the arm only where what the brake sends cannot arrive (`wiring.py`), or where
+braking fails. An arm that was let go is not watched any more, nor one that rests under a target
+which adds gravity. An arm that falls while its torques are refused, as under a mounting that
+nobody declared, is braked and held, too.
 """
 
 from __future__ import annotations
@@ -165,9 +166,10 @@ class StateMachine:
                 self._record_wait(self.states.problem)
             elif not final or self.ending.reaction is not Reaction.ZERO:
                 remedy = Remedy.CONFIGURE if final else Remedy.START
-                self.ending = self.ending.with_resting_torque(remedy)
+                self.ending = self.ending.with_release(remedy)
             self._waited = 0  # states while silent though the user wants torques
-            # Whether the arm was compared with what the resting torque says; a node sends none.
+            # Whether a usable state did not contradict the resting torque; without a measured
+            # torque none does, and a node, which sends none before the law begins, needs none.
             self.compared = not self.output.in_loop
             self.unseen.reset()
             self.falls.reset()
@@ -246,8 +248,9 @@ class StateMachine:
 
         `state` is that of an arm to which nothing was sent for a while; None: the brake holds it.
         A first torque is zero if the target adds gravity, else the measured torque or, without,
-        g(q). Under a target that adds gravity the law's ramp begins at the rest of g(q), to which
-        the torque goes by its rate alone, because the arm falls without it once its brakes open.
+        g(q). Under a target that adds gravity the law's ramp begins at the part of g(q) that
+        the target does not add: the torque goes there by its rate alone, because the arm falls
+        without it once its brakes open.
         """
         output, found, begins_at = self.output, self.disturbances, None
         if state is not None:

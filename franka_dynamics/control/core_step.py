@@ -18,31 +18,42 @@ each state. Particular cases, and what decides them:
 
 - A loop's first state gets the resting torque: zero if the target adds gravity or a measured
   torque contradicts the settings, else g(q). The law begins after 20 usable states in a row.
-- The first state after a gap is not answered by the law. An arm that moves gets the torque that
-  stops it from that position and velocity; after the next usable state it gets the resting torque.
-  After 20 usable states the law begins again, at the torque sent last, if settings fit the arm.
+- A measured torque contradicts the settings if it departs, by more than 10 % of a joint's torque
+  limit, from what the motion needs, or from the sum of what was sent (before the first torque:
+  nothing) and what the target adds.
+- The first state after a gap is not answered by the law. If the core is not SILENT then, an arm
+  that moves gets the torque that stops it from that position and velocity; after the next usable
+  state it gets the resting torque. If it is SILENT, a loop gets the resting torque and a node
+  sends nothing, even if the arm moves. After 20 usable states the law begins again, at the torque
+  sent last, if settings fit the arm.
 - An arm that moved when its states ceased is brought to rest by its model (`_stopping_torque`);
-  then it gets the resting torque of where that ended. A node's last torque goes on acting.
+  then it gets the resting torque of where that ended. A node publishes both; the resting torque,
+  its last one, then goes on acting.
 - A measured torque that departs from the one sent, at one joint or several, makes the core brake
-  and hold the arm once it is beyond its bound for 20 ms (an arm at rest from 1 s after the first
-  torque on). If torques sent to other joints, earlier or reversed explain it, the arm is let go at
-  once, and the resting torque follows (`wiring.py`). Exchanged measured torques look the same.
+  and hold the arm once its estimate, which lags by about 20 ms, is beyond its bound for 20 ms (of
+  an arm at rest: from 1 s after each beginning of the law on). If torques sent to other joints,
+  earlier or reversed explain it, the arm is let go without braking, and the resting torque follows
+  (`wiring.py`). Exchanged measured torques look the same under a target that adds no gravity;
+  under fci the gravity in them tells them apart, and the arm is held.
 - Settings that change while the arm is held act on the brake's model at once, without a step of
   its torque; kp and kd of the brake stay until `start`, from which the torque ramps to the law's,
   or until the arm is braked again, as after lost states.
 - A measured torque that contradicts the settings, as where nobody said that the receiver adds
   g(q), refuses the first torque; a loop gets zero if its first usable state shows that, else the
-  resting torque. An arm that then moves by 3 mrad, or that contradicts the settings while torques
-  go out, is braked and held (`_settings_contradiction`, `_run_watchers`). If no torque is
-  measured, only the motion shows it: the law begins, and the arm is braked once it gets too fast.
+  resting torque. An arm that then moves by 3 mrad, or departs by more than 20 % of a limit (31 %
+  at limits below 20 N m) while torques go out, is braked and held (`_settings_contradiction`,
+  `_run_watchers`). If no torque is measured, only the motion shows it: the law begins, and the arm
+  is braked once it gets too fast.
 - An effort that is not a number at one joint counts as no measured effort at all. A motion goes on
   without: what is commanded is then compared with what the motion needs.
 - One impossible position ends torques at once: the other joints are slowed as seen, that one by
   its model. The fault is latched, before the first torque, too: the resting torque stays, and the
-  law waits for `start`. A position that is not a number loses the state only: after 20 usable ones
-  the law begins again.
-- States 20 ms old give no first torque (15 ms); up to `max_state_age` a law that runs goes on, and
-  is compared with the torque that acted then. The brake softens its gains (`stopping.py`).
+  law waits for `start`. A position that is not a number latches nothing (six within a minute do):
+  it counts as lost states; the motion ends, and after 20 usable states the law begins again.
+- States 20 ms old give no first torque of the law (15 ms is the most); an arm that is to be braked
+  is braked by them, too. Up to `max_state_age` a law that runs goes on, and is compared with the
+  torque that acted then; the brake softens its gains (`stopping.py`). Older ones count as lost;
+  the arm is stopped by its model from where they say it was.
 - A torque that is not finite is never sent: the resting torque follows, within the rate, and the
   fault is latched (`_torque_at`).
 - Where limits of torque or rate hold a brake's torque back, the pose to hold moves along with that

@@ -46,15 +46,16 @@ MAX_WRIST_TORQUE_LIMIT_NM = 20.0
 # For MAX_PICK_UP_TIME_S [s] after a change of payload the arm may carry any load between the old
 # and the new one: else 10 of 16 Franka arms that pick up 2 kg at its end stop (draw 88 of
 # benchmarks/guard_false_alarms.py). A joint faster than MAX_GENTLE_SPEED_RAD_S ends that: else
-# gentle gains let an absent load of 2.9 kg drive an FR3 at 0.9 rad/s (0.6 with it).
+# gentle gains let an absent load of 2.9 kg drive an FR3 at 0.9 rad/s; 0.6 where this
+# speed ends the allowance.
 MAX_PICK_UP_TIME_S = 2.0
 # A torque beyond its bound stops the arm after MAX_DISTURBANCE_TIME_S [s], because elastic gears
 # ripple. One joint state, which may come after a gap, counts as at most half of it.
 MAX_DISTURBANCE_TIME_S = 0.02
 MAX_COUNTED_STEP_S = 0.5 * MAX_DISTURBANCE_TIME_S
 # The brakes of an arm may open only once its receiver takes torques. Until then the arm rests
-# whatever is sent, and for MAX_BRAKE_RELEASE_TIME_S [s] after the first torque an arm at rest is
-# not judged.
+# whatever is sent, and for MAX_BRAKE_RELEASE_TIME_S [s] after each beginning of the law an arm at
+# rest is not judged.
 MAX_BRAKE_RELEASE_TIME_S = 1.0
 # So many of the last torques are compared with a measured one, which may repeat one of them.
 MAX_EFFORT_ECHO_DELAY_COUNT = 3
@@ -121,7 +122,7 @@ class DisturbanceMonitor:
         self._pick_up: tuple[float, Array] | None = None
 
     def reset_at_first_torque(self, stamp: float) -> None:
-        """Reset the disturbance torques to zero; the first torque is sent at a stamp [s]."""
+        """Reset the disturbance torques to zero, as at the first torque, at a stamp [s]."""
         estimate = ObservedTorques(self._zero, self._zero, -self._state.gravity)
         self._observer.reset_estimate(np.array(estimate))
         self.commanded = self.external_torque = self._zero

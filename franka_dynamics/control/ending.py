@@ -246,8 +246,8 @@ class Ending(NamedTuple):
         until = max(self.remedy, later.remedy, key=list(Remedy).index)
         return Ending(later.last, then, until, self.first)
 
-    def with_resting_torque(self, remedy: Remedy = Remedy.WAIT) -> Ending:
-        """Return this ending with the resting torque as what follows, and another remedy."""
+    def with_release(self, remedy: Remedy = Remedy.WAIT) -> Ending:
+        """Return this ending with `Reaction.RELEASE` as what follows, and another remedy."""
         return self._replace(reaction=Reaction.RELEASE, remedy=remedy)
 
 

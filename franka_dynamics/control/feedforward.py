@@ -93,6 +93,9 @@ class Feedforward(CoreStep):
         """
         Clear a fault, and command torques from the next allowed state on; `status` says why not.
 
+        While a stop that is no fault still brakes the arm, torques begin once it is at rest,
+        without the motion.
+
         Raises StartRefusedError while the arm is still braked after a fault, while a held arm's
         states are too old or its torque is unexplained, and after a fault that only a new object
         clears.
@@ -117,7 +120,7 @@ class Feedforward(CoreStep):
             elif self.state is State.SILENT:
                 self._record_wait(self.states.problem or self.blocked)
             elif self.state is not State.RUNNING:
-                self.ending = self.ending.with_resting_torque()
+                self.ending = self.ending.with_release()
 
     @checks_arguments
     def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
@@ -143,11 +146,11 @@ class Feedforward(CoreStep):
 
         While running, the torque ramps from the old law's to the new. That of a held arm does not
         change, and its brake has the old gains until `start`; a payload is not judged for 2 s.
-        A stopped core whose torque acts keeps the old settings until `start`. Then, and while
-        torques are refused, the old ones go on until no joint departs from what the new ones
-        explain by more than the start's bound; those then act within the torque's rate. Raises
-        SettingsError, and changes nothing, if they cannot be used, or if torques are sent for
-        another target.
+        A stopped core whose torque acts keeps the old settings until `start`. After that start,
+        and while torques are refused, the old settings act until no joint departs by more than
+        10 % of its torque limit from what the new ones explain; then the new ones act, within the
+        torque's rate. Raises SettingsError, and changes nothing, if they cannot be used, or if
+        torques are sent for another target.
         """
         while True:
             # A law takes a millisecond to make: without the lock.

@@ -289,7 +289,7 @@ class StateCheck:
         """
         Return an ending if a value is impossible for this arm, or no number.
 
-        One velocity is not: that of an arm that got fast unseen, if positions confirm it.
+        A velocity beyond its bound is accepted after a gap if the positions confirm it.
         """
         every = np.concatenate((q, dq, self._zero if effort is None else effort))
         possible = (every >= self._lowest) & (every <= self._highest)

@@ -99,7 +99,8 @@ class TorqueOutput:
         """
         Return whether the receiver may still apply the last torque that a node sent.
 
-        It does not, if the arm rests further away than its motion when it was seen last takes it.
+        It does not if the arm rests more than MAX_START_DISTANCE_RAD beyond where its motion took
+        it, COMMAND_TIMEOUT_S after the last torque; nor if the target now adds gravity otherwise.
         """
         added, seen, seen_at = self._ended
         if added != adds_gravity or seen is None:

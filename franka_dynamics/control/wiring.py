@@ -13,7 +13,8 @@ between drive and sensor, which the model lacks:
     received(t) = sent(t - short delay) + a constant - J ddq(t)
 
 Few states tell only a joint's own reversed torque from a push. A joint that gets next to nothing
-is no evidence: its torque is lost, balanced by somebody, or that of one to which little is sent.
+is no evidence: its torque may be lost, or cancelled by somebody, or exchanged with that of a joint
+to which little is sent.
 """
 
 from __future__ import annotations
