@@ -56,7 +56,7 @@ from franka_dynamics.names import GRAVITY
 from franka_dynamics.typing import Array
 from franka_dynamics.urdf.mjcf import is_mjcf_text
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
-from franka_dynamics.urdf.pinocchio_reading import without_material_and_dynamics
+from franka_dynamics.urdf.pinocchio_reading import urdf_for_pinocchio
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.source_models import mjcf_terms
 
@@ -84,7 +84,7 @@ def by_pinocchio(arm: ArmDescription, q: Array, dq: Array) -> Terms:
     try:
         pin.buildModelFromXML(text)
     except Exception:  # Pinocchio refuses what no torque depends on
-        text = ElementTree.tostring(without_material_and_dynamics(text), encoding='unicode')
+        text = ElementTree.tostring(urdf_for_pinocchio(text), encoding='unicode')
     try:
         whole = pin.buildModelFromXML(text, mimic=True)
     except Exception:  # Pinocchio does not know what some mimic joints follow

@@ -230,12 +230,10 @@ def _with_hand_frames(description: ArmDescription) -> ArmDescription:
 
 def is_robot_model(arm: object) -> bool:
     """Return whether `arm` is URDF or MJCF text, or a path ending as those files or xacro do."""
-    return isinstance(arm, (str, Path)) and (
-        is_urdf_text(arm) or str(arm).endswith(_MODEL_ENDINGS)
-    )
+    return isinstance(arm, (str, Path)) and (is_xml_text(arm) or str(arm).endswith(_MODEL_ENDINGS))
 
 
-def is_urdf_text(arm: object) -> bool:
+def is_xml_text(arm: object) -> bool:
     """Return whether `arm` is XML text, as of a URDF or MJCF, and not a name or a path."""
     return isinstance(arm, str) and arm.lstrip().startswith('<')
 
@@ -247,9 +245,9 @@ def canonical_arm_name(arm: str | Path) -> str:
 
 def _arm_path(arm: str | Path) -> Path:
     """Return the path of a shipped or own arm file; raise DescriptionError if there is none."""
-    text = 'The text' if is_urdf_text(arm) else str(arm)
+    text = 'The text' if is_xml_text(arm) else str(arm)
     if is_robot_model(arm):
-        file = 'FILE' if is_urdf_text(arm) else shlex.quote(text)
+        file = 'FILE' if is_xml_text(arm) else shlex.quote(text)
         raise DescriptionError(
             f'{text} is no arm file, which is needed here; write one with '
             f'"franka-dynamics arm import {file} --output arm.yaml".'

@@ -27,7 +27,7 @@ from ..report.json_types import to_json_types
 from ..urdf.document import UrdfDocument
 from ..urdf.mjcf import is_mjcf_text
 from ..urdf.plausibility import find_implausible_values
-from ..urdf.reading import parse_urdf, read_document
+from ..urdf.reading import parse_robot, read_document
 from ..urdf.writer import urdf_text
 from ..validation.compare_files import read_pair, urdf_second
 from ..validation.comparison import compare_descriptions
@@ -143,7 +143,7 @@ def _check_arm(arm: ArmChoice, options: Options) -> CheckResult:
         shown = _add_doubts(answer, read_document(arm.arm, xacro=arm.xacro), arm.arm)
     elif is_file_name(arm.arm) and not description.inconsistencies():
         source = f'{arm.arm} as arm export writes it'
-        _add_doubts(answer, parse_urdf(urdf_text(description), source), source)
+        _add_doubts(answer, parse_robot(urdf_text(description), source), source)
     answer.note(*(note for note in description.notes if note not in shown), *description.repairs)
     answer.impossible = answer.impossible or [*description.inconsistencies()]
     answer.note(*report.condition_notes(description))

@@ -9,7 +9,7 @@ from ._command import forbid_with, Options, require_with
 from ._console import catch_end_signals, ProgressBar, say
 from ..arm.arm_file import is_robot_model
 from ..recordings.preprocessing import prepare
-from ..urdf.reading import parse_urdf, read_urdf
+from ..urdf.reading import parse_robot, read_robot_text
 from ..view.meshes import MeshesError, urdf_meshes
 from ..view.window import play, Playback, Window
 
@@ -26,8 +26,8 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     description = arm.load()
     file, meshes = options.urdf or (arm.arm if is_robot_model(arm.arm) else None), None
     if file is not None:
-        text = read_urdf(Path(file), arm.xacro if options.urdf is None else None)
-        parse_urdf(text, file, Path(file))  # names the file, as the reader of meshes does not
+        text = read_robot_text(Path(file), arm.xacro if options.urdf is None else None)
+        parse_robot(text, file, Path(file))  # names the file, as the reader of meshes does not
         try:
             meshes = urdf_meshes(text, description.joint_names)
         except MeshesError as error:

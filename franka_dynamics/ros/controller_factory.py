@@ -29,7 +29,7 @@ from ..control.receiver import COMMAND_TIMEOUT_S
 from ..control.settings import is_base_tilted
 from ..errors import DescriptionError, SettingsError
 from ..typing import Array
-from ..urdf.reading import read_urdf
+from ..urdf.reading import read_robot_text
 from ..validation.crosscheck import crosscheck
 from ..validation.urdf_check import checked_arm_from_urdf
 
@@ -68,7 +68,7 @@ def arm_and_urdf_from_parameters(
     if source == tables.ROBOT_DESCRIPTION:
         name, text = _wait_for_robot_description(node, should_stop)
     else:
-        name, text = source, read_urdf(Path(source).expanduser())
+        name, text = source, read_robot_text(Path(source).expanduser())
     hand = values['hand']
     description, verdict = checked_arm_from_urdf(
         text if source == tables.ROBOT_DESCRIPTION else Path(source).expanduser(),

@@ -180,9 +180,7 @@ def _words_of_name(name: str) -> set[str]:
 _FLANGE_NAME_ENDINGS = ('tool0', 'attachment_site', 'end_effector_link', 'link_ee', 'link_eef')
 _MIN_ORIGIN_DISTANCE_M = 1e-3  # of frames with different origins
 _MIN_OUTWARD_COSINE = 0.7  # between the z axis of a flange and the direction away from the arm
-_MIN_AXIAL_SHARE = (
-    0.3  # least share of the way to the flange that lies along the last joint's axis
-)
+_MIN_AXIAL_SHARE = 0.3  # of the way to the flange, along the last joint's axis
 
 
 class Flange(NamedTuple):

@@ -33,7 +33,7 @@ class Notes(NamedTuple):
 
 
 class UniqueNames:
-    """Makes names unique; the names of `taken` are in use from the start."""
+    """Makes names unique by underscores behind those in use, which at first are `taken`."""
 
     def __init__(self, *taken: str) -> None:
         """Take the names that are in use."""
@@ -54,11 +54,10 @@ class UrdfJoint:
 
     `origin`, shape (4, 4), is the pose of the child link in the parent link at position zero,
     `axis` a unit vector in the child link's frame and `point` a point of the axis there, in a URDF
-    the origin. `limits` is None if `is_moving` is False, and for a
-    joint without <limit>. A missing lower or upper bound is zero, as the URDF format
-    says; if both are missing, or the joint is continuous, they are infinite. `mimics` is the name
-    of the joint that this joint follows, at `multiplier` times its position plus `offset`, or
-    None.
+    the origin. `limits` is None if `is_moving` is False, and for a joint without <limit>. A
+    missing lower or upper bound is zero, as the URDF format says; if both are missing, or the
+    joint is continuous, they are infinite. `mimics` is the name of the joint that this joint
+    follows, at `multiplier` times its position plus `offset`, or None.
     """
 
     name: str

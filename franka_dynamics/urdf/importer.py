@@ -47,7 +47,7 @@ def import_urdf(
     Parameters
     ----------
     urdf : str or path
-        A URDF's text, or the path of a URDF or a xacro file.
+        The text of a URDF or an MJCF, or the path of a URDF, an MJCF or a xacro file.
     source : str, optional
         Name of the URDF in error messages; default: its path, or 'the URDF'.
     name : str, optional
@@ -168,7 +168,7 @@ def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmD
     )
 
 
-def joint_names_in(
+def joint_names_of_arm(
     document: UrdfDocument, arm: ArmDescription, prefix: str | None = None
 ) -> tuple[str, ...]:
     """

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads an MJCF: MuJoCo compiles it, and links, joints and inertias are those of its model.
+Reads an MJCF as MuJoCo compiles it: its links, joints and inertias are those of the model.
 
 A link is a body, a site (without mass), or what stands between two joints of one body.
 """
@@ -120,12 +120,12 @@ def _replace_missing_files(mujoco: Any, spec: Any, path: Path | None, size: floa
     return missing
 
 
-def _tensor_sources(spec: Any, names: Sequence[str], inference: Any) -> dict[str, str]:
-    """Return what states the tensor of each body: an attribute of <inertial>, or its geoms."""
+def _tensor_sources(spec: Any, names: Sequence[str], inertia_from_geom: Any) -> dict[str, str]:
+    """Return, by body, which attribute of <inertial> states its tensor, or that its geoms do."""
     stated = {}
     for body in spec.bodies:
         full = 'diaginertia' if np.isnan(body.fullinertia[0]) else 'fullinertia'
-        by_geoms = int(inference) == 1 or not body.explicitinertial  # 1: always from geoms
+        by_geoms = int(inertia_from_geom) == 1 or not body.explicitinertial  # 1: always from geoms
         if 0 < body.id < len(names) and (list(body.geoms) or not by_geoms):
             stated[names[body.id]] = document.TENSOR_FROM_GEOMS if by_geoms else full
     return stated
@@ -140,10 +140,8 @@ class _TreeBuilder:
         self.bodies = [model.body(k).name or f'{UNNAMED_BODY}{k}' for k in range(model.nbody)]
         self.joints = [model.joint(k).name or f'{UNNAMED_JOINT}{k}' for k in range(model.njnt)]
         self._links, self._urdf_joints = dict[str, UrdfInertial](), dict[str, UrdfJoint]()
-        self._unique_link_name, self._unique_joint_name = (
-            document.UniqueNames(*self.bodies),
-            document.UniqueNames(*self.joints),
-        )
+        self._unique_link_name = document.UniqueNames(*self.bodies)
+        self._unique_joint_name = document.UniqueNames(*self.joints)
         self._links[self.bodies[0]] = self._inertial(0)
         for body in range(1, model.nbody):
             self._add_body(body)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Says what an MJCF has that rigid-body models have not, and what its compiler changed."""
+"""Returns notes on what an MJCF has beyond rigid bodies, and on what its compiler changed."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -73,7 +73,7 @@ def mjcf_text(
 
     """
     description.require_physical('an MJCF')
-    links = writer.written_links(description, UniqueNames('world'))
+    links = writer.links_to_write(description, UniqueNames('world'))
     # A link without mass, as between two joints of a body, is no body: the next one has its joint.
     empty = {i for i, one in enumerate(description.links[:-1], 1) if not one.parameters().any()}
     empty -= {one.joint for one in links.frames}
@@ -82,7 +82,7 @@ def mjcf_text(
     known = None if ideal else description.friction
     if not (ideal or isinstance(known, LinearFriction)):
         known = description.simulated_friction or known
-    friction, left_out = writer.simulated_friction(known, description.n)
+    friction, left_out = writer.viscous_and_coulomb_friction(known, description.n)
     if left_out:
         root.append(ElementTree.Comment(left_out))
     if not ideal and description.simulated_armature is not None:
@@ -113,7 +113,7 @@ def mjcf_text(
 def _add_bodies(
     world: Element,
     description: ArmDescription,
-    links: Sequence[writer.WrittenLink],
+    links: Sequence[writer.LinkToWrite],
     shapes: Mapping[int, Sequence[Shape]],
     friction: Sequence[tuple[float, float] | None],
     empty: Collection[int],

@@ -19,17 +19,18 @@ from ..spatial import JointKind
 from ..typing import Array
 
 _REQUIRED_LIMITS = ('effort', 'velocity')  # in a <limit>, by urdfdom
-CUBE_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))  # its corners
+# (8, 3), of a cube with edges of 2 about the origin
+CUBE_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
-def pinocchio_model(text: str, source: str, *, mimic: bool = False) -> pin.Model:
+def pinocchio_model_of_urdf(text: str, source: str, *, mimic: bool = False) -> pin.Model:
     """
     Return Pinocchio's model of a URDF, read without its <material> and <dynamics>.
 
     With `mimic`, joints follow others, unless one follows a joint that Pinocchio reads later; else
     they are independent.
     """
-    stripped = ElementTree.tostring(without_material_and_dynamics(text), encoding='unicode')
+    stripped = ElementTree.tostring(urdf_for_pinocchio(text), encoding='unicode')
     reason: Exception | None = None
     for follows in dict.fromkeys((mimic, False)):
         try:
@@ -39,9 +40,9 @@ def pinocchio_model(text: str, source: str, *, mimic: bool = False) -> pin.Model
     raise UrdfError(f'{source}: Pinocchio cannot read it: {reason}')
 
 
-def without_material_and_dynamics(text: str) -> ElementTree.Element:
+def urdf_for_pinocchio(text: str) -> ElementTree.Element:
     """
-    Return a URDF without <material> and <dynamics>, and without blanks around numbers.
+    Return a URDF that Pinocchio reads: without <material>, <dynamics> and blanks, with limits.
 
     No term here depends on them; Pinocchio refuses two materials of one name, negative friction,
     a blank after a number, and a joint without limits, which gets some.
@@ -68,14 +69,14 @@ _UNALIGNED_JOINT_MODELS = {
 }
 
 
-def pinocchio_tree(document: UrdfDocument) -> pin.Model:
+def pinocchio_model_of_document(document: UrdfDocument) -> pin.Model:
     """
     Return Pinocchio's model of a document, with a frame of type BODY for each link.
 
     Mimic joints are independent joints in it. A URDF is read by Pinocchio itself.
     """
     if not document.mjcf:
-        return pinocchio_model(document.text, document.source)
+        return pinocchio_model_of_urdf(document.text, document.source)
     model, root = pin.Model(), document.root
     placed = {root: (0, pin.SE3.Identity())}
     model.addFrame(pin.Frame(root, 0, 0, pin.SE3.Identity(), pin.FrameType.BODY))
@@ -112,7 +113,7 @@ def shapes_by_link(
     meshed, unread = set[str](), dict[str, list[str]]()
     if document.mjcf:
         return {}, meshed, unread
-    robot = without_material_and_dynamics(document.text)
+    robot = urdf_for_pinocchio(document.text)
     for link in robot.findall('link'):
         for element in list(link):
             if (mesh := element.find('geometry/mesh')) is None:

@@ -22,7 +22,7 @@ import numpy as np
 import pinocchio as pin
 
 from .document import TENSOR_FROM_GEOMS, UrdfDocument
-from .pinocchio_reading import CUBE_CORNERS, pinocchio_tree, shapes_by_link
+from .pinocchio_reading import CUBE_CORNERS, pinocchio_model_of_document, shapes_by_link
 from ..arm.inertia import LinkInertia
 from ..arm.urdf_provenance import FormatTerms
 from ..errors import name_list
@@ -107,7 +107,7 @@ def find_implausible_values(
 
     Meshes are read only if the URDF's `file` is given and scipy is installed.
     """
-    model = pinocchio_tree(document)
+    model = pinocchio_model_of_document(document)
     file = file if find_spec('scipy') else None
     try:
         shapes, meshed, unread = shapes_by_link(model, document, file)
@@ -338,7 +338,7 @@ def _power_of_ten_question(body: _Link) -> str:
 
 
 def _effort_doubts(document: UrdfDocument, model: pin.Model) -> Iterator[ImplausibleValue]:
-    """Yield joints whose effort limit is below the weight that they carry at position zero."""
+    """Yield a doubt about each effort limit below the weight that its joint carries at zero."""
     q = pin.neutral(model)
     single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
     q[single] = np.clip(0.0, model.lowerPositionLimit, model.upperPositionLimit)[single]

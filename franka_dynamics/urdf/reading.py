@@ -12,12 +12,12 @@ import xml.etree.ElementTree as ElementTree
 from .document import UrdfDocument
 from .mjcf import is_mjcf_text, read_mjcf
 from .urdf_parser import parse_urdf_text
-from ..arm.arm_file import is_urdf_text
+from ..arm.arm_file import is_xml_text
 from ..errors import DescriptionError, name_list, NoLinksError, unreadable_file_message, UrdfError
 from ..files import encoding_advice, read_text
 
 
-def read_urdf(path: Path, xacro: Mapping[str, object] | None = None) -> str:
+def read_robot_text(path: Path, xacro: Mapping[str, object] | None = None) -> str:
     """
     Return the text of a URDF or MJCF file, or of a xacro file expanded with arguments `xacro`.
 
@@ -63,19 +63,19 @@ def read_document(
     DescriptionError
         If a text is given with arguments.
     UrdfError
-        As `read_urdf` and `parse_urdf`.
+        As `read_robot_text` and `parse_robot`.
 
     """
-    given = is_urdf_text(urdf)
+    given = is_xml_text(urdf)
     if given and xacro:
         raise DescriptionError('A text has no xacro arguments; leave xacro out, or give the file.')
     if given:
-        return parse_urdf(str(urdf).strip(), source or '')
+        return parse_robot(str(urdf).strip(), source or '')
     path = Path(urdf)
-    return parse_urdf(read_urdf(path, xacro), source or str(urdf), path)
+    return parse_robot(read_robot_text(path, xacro), source or str(urdf), path)
 
 
-def parse_urdf(text: str, source: str = '', path: Path | None = None) -> UrdfDocument:
+def parse_robot(text: str, source: str = '', path: Path | None = None) -> UrdfDocument:
     """
     Read links and joints from the text of a URDF, with xacro expanded, or of an MJCF.
 

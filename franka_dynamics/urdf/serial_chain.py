@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .document import TENSOR_FROM_GEOMS, UrdfDocument, UrdfJoint
-from .reading import parse_urdf
+from .reading import parse_robot
 from ..arm.fields import JointLimits
 from ..arm.inertia import LinkInertia
 from ..arrays import as_array
@@ -92,7 +92,7 @@ def read_chain(
     """
     Return the serial arm of a URDF whose joints, from base to tip, are `joint_names`.
 
-    `urdf` is the text, whose name in error messages is `source`, or the result of `parse_urdf`.
+    `urdf` is the text, whose name in error messages is `source`, or the result of `parse_robot`.
     `held` are positions [rad or m] of other moving joints. Those that the arm carries need none:
     they are held at zero, or at their limit nearest to zero, and a mimic joint where it then is.
     `gripper` are joints that were not chosen, of which a note tells.
@@ -105,7 +105,7 @@ def read_chain(
         is impossible, or a body that the arm carries moves with a joint of the arm by <mimic>.
 
     """
-    document = urdf if isinstance(urdf, UrdfDocument) else parse_urdf(urdf, source)
+    document = urdf if isinstance(urdf, UrdfDocument) else parse_robot(urdf, source)
     require_moving_joints(document, held or {})
     arm = _require_chain(document, tuple(joint_names), held or {})
     names = [joint.name for joint in arm]
@@ -255,7 +255,7 @@ def require_moving_joints(document: UrdfDocument, held: Collection[str]) -> None
 def _held_positions(
     document: UrdfDocument, arm: Sequence[str], held: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the positions of the joints that the arm stands on or carries."""
+    """Return positions of the joints that the arm stands on or carries; raise if impossible."""
     for name, given in held.items():
         position = float(as_array(given, (), f'{document.source}: held {name!r}', UrdfError))
         joint = document.joints[name]
@@ -315,6 +315,6 @@ def _joints_hint(document: UrdfDocument, requested: str) -> str:
             'arm is meant (arm_prefix, --arm-prefix).'
         )
     return (
-        f'its moving joints are {name_list(moving)}. Name the arm in it (robot_type and arm_prefix'
-        ', --arm and --arm-prefix, or joint_names).'
+        f'its moving joints are {name_list(moving)}. Name those of the arm '
+        '(joint_names, --joints), or the arm (robot_type and arm_prefix, --arm and --arm-prefix).'
     )

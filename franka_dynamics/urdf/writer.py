@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes an arm description as a URDF; names the links of a URDF or MJCF, each once.
+Writes an arm description as a URDF; chooses the links to write, for an MJCF too.
 
 The frames of links are those of `arm.frames`; one that does not lie on its joint's axis, as URDF
 wants it, is a link fixed to the moving one. A link that the file needs besides gets a name that no
@@ -79,11 +79,11 @@ def urdf_text(
 
     """
     description.require_physical('a URDF')
-    free = UniqueNames()
-    links = written_links(description, free, root=root, on_axes=True)
+    unique_name = UniqueNames()
+    links = links_to_write(description, unique_name, root=root, on_axes=True)
     robot = Element('robot', name=description.name)
     joint_name = UniqueNames(*description.joint_names)
-    friction, left_out = simulated_friction(description.friction, description.n)
+    friction, left_out = viscous_and_coulomb_friction(description.friction, description.n)
     for comment in filter(None, (_rotor_comment(description), left_out)):
         robot.append(ElementTree.Comment(comment))
 
@@ -96,9 +96,9 @@ def urdf_text(
     shapes, base, here = shapes or {}, links.base, inverse_transform(links.base.pose)
     pose, standing = here @ description.base, description.base_link
     inertia = _INVENTED_BASE_INERTIA if standing is None else standing.expressed_in(pose)
-    of_base = [shape.expressed_in(pose) for shape in shapes.get(0, ())]
+    base_shapes = [shape.expressed_in(pose) for shape in shapes.get(0, ())]
     _add_link(robot, links.root)
-    add_fixed(links.root, base.name, base.pose, inertia, of_base)
+    add_fixed(links.root, base.name, base.pose, inertia, base_shapes)
     before, backs = base, [here]
     placed = zip(links.moving, description.joint_placements())
     moving = zip(description.joints, description.links, placed, friction)
@@ -115,7 +115,7 @@ def urdf_text(
         carrier = (base, *links.moving)[one.joint]
         add_fixed(carrier.name, one.name, backs[one.joint] @ one.pose)
     if tool is not None:
-        tool_link = free(tool[0]), np.eye(4), tool[1], tool_shapes
+        tool_link = unique_name(tool[0]), np.eye(4), tool[1], tool_shapes
         add_fixed(links.flange.name, *tool_link)
     text = xml_text(robot)
     # A name may have characters that XML lacks, which nothing checks before.
@@ -229,7 +229,7 @@ def _add_moving_joint(
         add_tag(element, 'dynamics', damping=friction[0], friction=friction[1])
 
 
-def simulated_friction(
+def viscous_and_coulomb_friction(
     friction: Friction | None, n: int
 ) -> tuple[Sequence[tuple[float, float] | None], str]:
     """
@@ -266,7 +266,7 @@ def _add_origin(element: Element, pose: Array) -> None:
 _MAX_OFF_AXIS_M = 1e-9  # largest distance of a frame's origin from an axis that passes through it
 
 
-class WrittenLink(NamedTuple):
+class LinkToWrite(NamedTuple):
     """A link to write: its name, the joint that carries its frame, and the frame's pose there."""
 
     name: str
@@ -275,7 +275,7 @@ class WrittenLink(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class WrittenLinks:
+class LinksToWrite:
     """
     The links to write to a file: base, moving links, flange, and links for further `frames`.
 
@@ -283,17 +283,17 @@ class WrittenLinks:
     """
 
     root: str
-    base: WrittenLink
-    moving: tuple[WrittenLink, ...]
-    flange: WrittenLink
-    frames: tuple[WrittenLink, ...]
+    base: LinkToWrite
+    moving: tuple[LinkToWrite, ...]
+    flange: LinkToWrite
+    frames: tuple[LinkToWrite, ...]
 
 
-def written_links(
-    arm: ArmDescription, free: UniqueNames, *, root: str = ROOT, on_axes: bool = False
-) -> WrittenLinks:
+def links_to_write(
+    arm: ArmDescription, unique_name: UniqueNames, *, root: str = ROOT, on_axes: bool = False
+) -> LinksToWrite:
     """
-    Return the links to write for an arm, with names that `free` makes unique.
+    Return the links to write for an arm, with names that `unique_name` makes unique.
 
     The root link is called `root` unless the arm has a frame there, as one from a URDF has. With
     `on_axes` the frame of every link that turns lies on its joint's axis, as URDF wants it.
@@ -305,15 +305,15 @@ def written_links(
         for name, place in fixed_frame_places(arm).items()
     }
     for name in frames:
-        free(name)
+        unique_name(name)
 
-    def link(wanted: str, place: FramePlace) -> WrittenLink:
+    def link(wanted: str, place: FramePlace) -> LinkToWrite:
         """Return a link at a place, which is the frame of that name if it is there."""
         own = frames.get(wanted)
         if own and own.joint == place.joint and np.array_equal(own.pose, place.pose):
             del frames[wanted]
-            return WrittenLink(wanted, *place)
-        return WrittenLink(free(wanted), *place)
+            return LinkToWrite(wanted, *place)
+        return LinkToWrite(unique_name(wanted), *place)
 
     moving = []
     own_frames = zip(arm.joints, link_frame_places(arm), arm.joint_placements(), arm.link_names)
@@ -331,10 +331,10 @@ def written_links(
     )
     if own_root := next(roots, ''):
         del frames[own_root]
-    return WrittenLinks(
-        own_root or free(root),
+    return LinksToWrite(
+        own_root or unique_name(root),
         base_link,
         tuple(moving),
         link(names.flange, FramePlace(arm.n, flange)),
-        tuple(WrittenLink(name, *place) for name, place in frames.items()),
+        tuple(LinkToWrite(name, *place) for name, place in frames.items()),
     )

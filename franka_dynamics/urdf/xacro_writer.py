@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import xml.etree.ElementTree as ElementTree
 
 from .mjcf_writer import mjcf_text
-from .writer import add_inertial, add_shapes, add_tag, urdf_text, xml_text
+from .writer import add_inertial, add_shapes, add_tag, Element, urdf_text, xml_text
 from ..arm.arm_file import available_arms, available_sets, load, with_hand
 from ..arm.description import ArmDescription
 from ..arm.fields import link_names
@@ -18,7 +18,6 @@ from ..names import NO_HAND
 _NAMESPACE = 'http://www.ros.org/wiki/xacro'
 # Stands for the macro's argument while the URDF is written, which has no $ in its names.
 _PREFIX_PLACEHOLDER, _PREFIX_ARGUMENT = 'prefix__', '${prefix}'
-Element = ElementTree.Element
 ElementTree.register_namespace('xacro', _NAMESPACE)
 
 

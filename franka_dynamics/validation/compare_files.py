@@ -22,7 +22,7 @@ from ..errors import DescriptionError, name_list
 from ..names import AS_LISTED
 from ..typing import ArrayLike
 from ..urdf.dh_recovery import description_from_chain
-from ..urdf.importer import joint_names_in
+from ..urdf.importer import joint_names_of_arm
 from ..urdf.reading import read_document
 from ..urdf.serial_chain import read_chain, SerialChain
 
@@ -123,7 +123,7 @@ def read_pair(
     if not is_robot_model(second):
         return reference, loaded(second)
     document = read_document(f'{second}', xacro=xacro if _is_xacro(second) else None)
-    names = joint_names_in(document, reference, prefix)
+    names = joint_names_of_arm(document, reference, prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
     shipped = nearest and not (is_robot_model(first) or is_file_name(f'{first}'))
     reference = reference_on_mount_of(reference, arm)

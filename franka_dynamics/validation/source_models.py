@@ -25,7 +25,7 @@ from ..dynamics.pinocchio_builder import pinocchio_inertia
 from ..dynamics.sampling import JointStates, sample_states
 from ..errors import UrdfError
 from ..typing import Array, ArrayLike
-from ..urdf.pinocchio_reading import pinocchio_model
+from ..urdf.pinocchio_reading import pinocchio_model_of_urdf
 
 # Largest allowed difference of a quantity, relative to its size (`UrdfDifference`). The DH rows of
 # an import round angles within 1e-11 rad of a multiple of 45 degrees to it, which changes a pose
@@ -53,7 +53,7 @@ def urdf_terms(
     """
     urdf = description.urdf
     assert urdf is not None
-    model = pinocchio_model(urdf.text, urdf.source, mimic=True)
+    model = pinocchio_model_of_urdf(urdf.text, urdf.source, mimic=True)
     model.gravity.linear = gravity_vector(gravity)
     tip = model.getFrameId(urdf.tip, pin.BODY)
     if urdf.payload.parameters().any():

@@ -19,13 +19,13 @@ from .comparison import compare_descriptions, Comparison
 from .published import links_in_frames_of, nearest_set, NearestSet, published_sets
 from .torque_effect import Difference, TorqueProbe
 from ..arm import ArmDescription, Joint
-from ..arm.arm_file import is_urdf_text
+from ..arm.arm_file import is_xml_text
 from ..arm.hand_file import NO_HAND
 from ..dynamics.model import GRAVITY
 from ..errors import name_list, UrdfError, UrdfMismatchError
 from ..typing import ArrayLike
 from ..urdf.arm_choice import find_flange
-from ..urdf.reading import parse_urdf, read_document
+from ..urdf.reading import parse_robot, read_document
 from ..urdf.serial_chain import read_chain, SerialChain
 
 UNKNOWN_NAME = 'unknown'
@@ -135,7 +135,7 @@ def checked_arm_from_urdf(
         If geometry or inertials differ; its `verdict` has all findings.
 
     """
-    document = read_document(xml, source) if isinstance(xml, Path) else parse_urdf(xml, source)
+    document = read_document(xml, source) if isinstance(xml, Path) else parse_robot(xml, source)
     chain = read_chain(document, joint_names or reference.joint_names, held=held)
     _require_masses(chain)
     arm = arm_of_chain(chain, reference)
@@ -173,7 +173,7 @@ def node_notes(reference: ArmDescription, arm: ArmDescription) -> list[str]:
     if reference.urdf is not None:
         return [*arm.torque_notes, *arm.notes]
     mjcf, names, source = arm.urdf.mjcf, arm.joint_names, arm.source
-    text = arm.urdf.text if not mjcf or is_urdf_text(mjcf) else Path(mjcf)
+    text = arm.urdf.text if not mjcf or is_xml_text(mjcf) else Path(mjcf)
     try:
         verdict = checked_arm_from_urdf(text, reference, source=source, joint_names=names)[1]
     except (UrdfError, UrdfMismatchError) as error:

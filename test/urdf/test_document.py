@@ -17,7 +17,7 @@ from franka_dynamics.arm import JointLimits, load
 from franka_dynamics.errors import InertiaError, UrdfError, UrdfWarning
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.urdf.plausibility import find_implausible_values
-from franka_dynamics.urdf.reading import parse_urdf, read_urdf
+from franka_dynamics.urdf.reading import parse_robot, read_robot_text
 from franka_dynamics.urdf.writer import urdf_text
 
 from .urdf_texts import edited, with_elements, without
@@ -81,11 +81,11 @@ TWICE = [
 )
 def test_a_text_at_fault_is_refused_naming_the_place(text, names):
     with refuses(UrdfError, 'F: ', *names):
-        parse_urdf(text, 'F')
+        parse_robot(text, 'F')
 
 
 def test_a_bound_left_out_is_that_of_the_format():
-    joint = parse_urdf(
+    joint = parse_robot(
         '<robot name="a"><link name="a"/><link name="b"/><joint name="j" '
         'type="revolute"><parent link="a"/><child link="b"/>'
         '<limit upper="1" effort="5" velocity="1e9"/></joint></robot>'
@@ -108,12 +108,12 @@ def test_what_changes_no_torque_is_no_reason_to_refuse(text):
     arm, expected = import_urdf(text), import_urdf(FER)
     assert arm.joint_names == expected.joint_names
     assert crosscheck(arm, count=5).passed
-    assert find_implausible_values(parse_urdf(text)) == find_implausible_values(parse_urdf(FER))
+    assert find_implausible_values(parse_robot(text)) == find_implausible_values(parse_robot(FER))
 
 
 def test_a_declared_encoding_does_not_change_the_names_of_a_text():
     head = '<?xml version="1.0" encoding="latin-1"?>'
-    assert [*parse_urdf(f'{head}<robot name="a"><link name="é"/></robot>').links] == ['é']
+    assert [*parse_robot(f'{head}<robot name="a"><link name="é"/></robot>').links] == ['é']
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_declared_encoding_does_not_change_the_names_of_a_text():
     ],
 )
 def test_numbers_that_are_not_meant_are_noted(path, key, text, limit, value, note):
-    document = parse_urdf(edited(FER, f'{JOINT3}/{path}', **{key: text}))
+    document = parse_robot(edited(FER, f'{JOINT3}/{path}', **{key: text}))
     assert getattr(document.joints['fer_joint3'].limits, limit) == value
     assert [one.startswith(f"joint 'fer_joint3' {note}") for one in document.notes] == [True]
 
@@ -137,7 +137,7 @@ def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path):
     (tmp_path / 'latin.urdf').write_bytes(b'<robot name="\xff"/>')
     for name, said in (('missing.urdf', 'No such file'), ('latin.urdf', 'byte 13')):
         with refuses(UrdfError, name, said):
-            read_urdf(tmp_path / name)
+            read_robot_text(tmp_path / name)
 
 
 @pytest.mark.parametrize('kind', ['revolute', 'prismatic'])
@@ -148,7 +148,7 @@ def test_bounds_that_are_left_out_or_equal_are_noted(kind, stated, expected):
     text = edited(FER, f'{JOINT3}/limit', lower=stated, upper=stated)
     if kind == 'prismatic':
         text = edited(text, JOINT3, type=kind)
-    read = parse_urdf(text)
+    read = parse_robot(text)
     limits = read.joints['fer_joint3'].limits
     assert (limits.lower, limits.upper) == expected
     (note,) = (one for one in read.notes if 'fer_joint3' in one)

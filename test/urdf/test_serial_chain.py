@@ -12,8 +12,8 @@ from franka_dynamics import crosscheck, import_urdf
 from franka_dynamics.arm import Convention, LinkInertia, load
 from franka_dynamics.errors import UrdfError
 from franka_dynamics.urdf.arm_choice import find_chains, gripper_joints
-from franka_dynamics.urdf.importer import joint_names_in
-from franka_dynamics.urdf.reading import parse_urdf
+from franka_dynamics.urdf.importer import joint_names_of_arm
+from franka_dynamics.urdf.reading import parse_robot
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.source_models import compare_with_urdf
@@ -102,9 +102,9 @@ def test_fingers_get_notes_of_what_is_held_and_what_left_out():
     text = with_elements(FER, HAND + SECOND)
     chain = read_chain(text, NAMES)
     # A finger that follows another one is no branch, and no part of a chain.
-    assert set(find_chains(parse_urdf(text))) == {(*NAMES, 'finger_joint1'), ('other_joint1',)}
+    assert set(find_chains(parse_robot(text))) == {(*NAMES, 'finger_joint1'), ('other_joint1',)}
     assert chain.held == {'finger_joint1': 0.0, 'finger_joint2': 0.0}
-    assert gripper_joints(parse_urdf(text)) == ('finger_joint1', 'finger_joint2')
+    assert gripper_joints(parse_robot(text)) == ('finger_joint1', 'finger_joint2')
     noted = [note.split(':')[0] for note in (*chain.torque_notes, *chain.notes)]
     assert noted == ['finger_joint1 at 0, finger_joint2 at 0', 'other_joint1']
     assert set(chain.tool_links) == {'fer_link7', 'fer_link8', 'fer_hand', 'tcp'}
@@ -194,13 +194,13 @@ FR3 = urdf_text(load('fr3'))
     ],
 )
 def test_an_arms_names_in_a_urdf_have_any_prefix_or_are_those_of_its_chain(text, arm, first):
-    names = joint_names_in(parse_urdf(text), load(arm))
+    names = joint_names_of_arm(parse_robot(text), load(arm))
     assert (names[0], len(names)) == (first, 7)
 
 
 def test_an_arm_of_more_joints_than_the_urdf_has_is_refused():
     with refuses(UrdfError, 'fer 7', 'rpr_joint1, rpr_joint2, rpr_joint3'):
-        joint_names_in(parse_urdf(urdf_text(load('rpr'))), load('fer'))
+        joint_names_of_arm(parse_robot(urdf_text(load('rpr'))), load('fer'))
 
 
 TEXTS = [urdf_text(load(name)) for name in ('fer', 'rpr')]
