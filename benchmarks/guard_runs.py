@@ -128,8 +128,8 @@ def gains_of(arm: ArmDescription, name: str) -> dict[str, tuple[float, ...]]:
 # What the parts of the core check, or do to an arm that is not seen.
 _CHECKS = {
     'disturbances': 'check_bounds',
-    'falls': 'check_fall',
-    'speeds': 'check_speeds',
+    'fall_watcher': 'check_fall',
+    'speed_watcher': 'check_speeds',
     'repeated': 'check_positions',
     'unseen': 'begin_stop',
 }

@@ -39,14 +39,14 @@ UNDECLARED_LOAD = 'a payload or hand that nobody declared'
 ABSENT_LOAD = 'a declared payload or hand that is not there'
 WRONG_TARGET = (
     'target {target}, which says who adds the gravity torque g(q), payload, hand or '
-    'gravity_vector are others'
+    'gravity_vector differ from the real ones'
 )
 WRONG_UNITS = 'efforts are not in N m'
 NO_GRAVITY_IN_EFFORT = 'efforts are reported without gravity, or brakes hold the arm'
 REVERSED_EFFORT = (
     'efforts are reported with the other sign (the load on the drives, not their torque)'
 )
-WRONG_ORDER = 'the order or the signs of the joints are others'
+WRONG_ORDER = 'the joints have another order or other signs here than in the arm'
 TORQUE_LOST = 'no torque arrives: its receiver ignores what is sent, or brakes hold the arm'
 DEAD_MOTOR = 'a dead motor or a closed brake of {joint}'
 OTHER_SENDER = 'somebody else sends torques, too, or they arrive late'
@@ -76,7 +76,7 @@ class CauseRow(NamedTuple):
     adds_gravity: bool | None
     causes: tuple[str, ...]
 
-    def fits(self, excess: TorqueExcess) -> bool:
+    def matches(self, excess: TorqueExcess) -> bool:
         """Return whether an excess meets the conditions of the row."""
         sign = excess.gravity_sign
         if not (sign.startswith(self.sign) if self.sign else not sign):
@@ -154,5 +154,5 @@ class TorqueExcess(NamedTuple):
 
 def probable_causes(excess: TorqueExcess) -> str:
     """Return the probable causes of an excess, the likeliest first, as part of a sentence."""
-    row = next(row for row in CAUSES if row.fits(excess))
+    row = next(row for row in CAUSES if row.matches(excess))
     return ', or '.join(row.causes).format(target=excess.target, joint=excess.joint)

@@ -30,10 +30,9 @@ class ControlLaw:
     """
     Computes the torque at a joint state from model terms and PD gains.
 
-    `description` is the arm without the settings' payload. With `as_given`
-    its joints have no other rotor inertia and friction than it says, as in a simulation; else at
-    least those of the target's arms. Raises SettingsError if the settings cannot be used on this
-    arm.
+    `description` is the arm without the settings' payload. With `as_given` its joints have no
+    other rotor inertia and friction than it says, as in a simulation; else at least those of the
+    target's arms. Raises SettingsError if the settings cannot be used on this arm.
     """
 
     def __init__(

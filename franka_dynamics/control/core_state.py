@@ -99,7 +99,7 @@ TRANSITIONS = {
 
 class Stop(Enum):
     """
-    Causes by which a user's stop ends torques, and so what follows.
+    The kinds of stop that a user can ask for, each with its cause and so with what follows.
 
     LET_GO and PAUSE, which lasts while `blocked`, latch no fault.
     """
@@ -127,7 +127,7 @@ class Status(NamedTuple):
 
 class StateMachine:
     """
-    The parts of the core, its state, and the only methods that change the state.
+    Holds the parts of the core and its state; only its methods change the state.
 
     `law` is that of the first settings, `limits` those of joint states and efforts.
     """
@@ -140,7 +140,7 @@ class StateMachine:
         self.disturbances = DisturbanceMonitor(arm, limits, law.terms)
         self.reference, self.ramp = Reference(arm), TorqueRamp()
         self.brake, self.unseen = BrakingController(arm), UnseenArm()
-        self.falls, self.speeds = FallWatcher(), SpeedWatcher(arm, self.disturbances)
+        self.fall_watcher, self.speed_watcher = FallWatcher(), SpeedWatcher(arm, self.disturbances)
         self.repeated = RepeatedPositions(arm)
         self.blocked, self._wanted = '', True  # whether the user wants torques
         self.ends = deque[Ending](maxlen=100)  # of RUNNING; whoever reports them removes them
@@ -172,8 +172,8 @@ class StateMachine:
             # torque none does, and a node, which sends none before the law begins, needs none.
             self.compared = not self.output.in_loop
             self.unseen.reset()
-            self.falls.reset()
-            self.speeds.reset()
+            self.fall_watcher.reset()
+            self.speed_watcher.reset()
             self.output.reset_torques()
             self._use_asked_terms(agrees=True)
             self._forget_states()
@@ -217,7 +217,7 @@ class StateMachine:
     @property
     def _holds_again(self) -> bool:
         """Whether the arm is to be held once it is seen, and its positions are believed."""
-        believed = not (self.states.leapt or self.states.contradicted)
+        believed = not (self.states.position_leapt or self.states.velocity_contradicted)
         return self.ending.reaction is Reaction.HOLD and believed
 
     def _record_wait(self, why: Reason | str | None) -> None:
@@ -268,8 +268,8 @@ class StateMachine:
             if silent and adds:
                 begins_at = terms.gravity_to_command(state.q, gravity)
         if event is Event.BEGIN:
-            self.falls.reset()
-            self.speeds.reset()
+            self.fall_watcher.reset()
+            self.speed_watcher.reset()
             self.ramp.begin(begins_at)
             self.reference.clear('torques begin')
             self.ending, self._waited = NO_ENDING, 0

@@ -179,7 +179,7 @@ class CoreStep(StateMachine):
                 often = Cause.IMPOSSIBLE_OFTEN if problem.is_latched else Cause.STATES_LOST_OFTEN
                 problem = often.ending(ReasonCode.OFTEN(count=count, why=problem.last))
             some = self.repeated.stuck.any() or not self.states.possible.all()
-            self.unseen.begin_stop(now, some=bool(some))
+            self.unseen.begin_stop(now, partly_seen=bool(some))
             self._end_torques(problem)
         elif self.faulty and problem.is_latched:
             # What ended torques stays named; the arm may only get something else from now on.
@@ -231,14 +231,14 @@ class CoreStep(StateMachine):
         if self.latest is not None and problem is not None and self.state in ACTIVE_STATES:
             if repeated.stuck.any():
                 unseen.record_seen(*repeated.extrapolated_state(sample.q), now, states.possible)
-        if not states.leapt:
+        if not states.position_leapt:
             believed, seen = states.believed_velocity(sample.dq), states.possible & ~repeated.stuck
             unseen.record_seen(sample.q, believed, now, seen)
         if self.latest is not None and self.acting.friction.model is not None:
             self.acting.friction.update(sample.stamp, sample.q)
         if problem is None:
             states.accept_latest()
-            if not states.contradicted:  # else velocities cannot say that the arm rests
+            if not states.velocity_contradicted:  # else velocities cannot say that the arm rests
                 unseen.stops = False
 
     def _warn_while_waiting(self) -> None:
@@ -395,9 +395,9 @@ class CoreStep(StateMachine):
             not active and self._resting_torque_carries_arm(falls)
         )
         found = [  # in the order of priority; all look
-            self.falls.check_fall(state.q, refused if falls else None),
+            self.fall_watcher.check_fall(state.q, refused if falls else None),
             self.disturbances.check_bounds(*by, active, carries),
-            self.speeds.check_speeds(*by, self.desired) if carries else None,
+            self.speed_watcher.check_speeds(*by, self.desired) if carries else None,
         ]
         ending = next(filter(None, found), None)
         if ending is not None:

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Gains for an arm without another feedback controller.
+Computes default gains for an arm that no other feedback controller moves.
 
 Feedforward alone does not correct disturbances. Stiff gains, though, become unstable when states
 are some milliseconds old, or when a torque is held because none comes. The gravity torque of an

@@ -62,8 +62,8 @@ MAX_EFFORT_ECHO_DELAY_COUNT = 3
 
 # A joint's friction may be STICTION_MARGIN_RATIO times the one that the arm's description has (6.5
 # % of the torque limit at joint 5 of an FR3, MuJoCo Menagerie), and at least
-# MIN_STICTION_TORQUE_RATIO times the torque limit. More, and the guard would take a small measured
-# torque for none at the start.
+# MIN_STICTION_TORQUE_RATIO times the torque limit. More, and the monitor would take a small
+# measured torque for none at the start.
 MIN_STICTION_TORQUE_RATIO = 0.02
 STICTION_MARGIN_RATIO = 1.25
 
@@ -73,7 +73,7 @@ class ObservedTorques(NamedTuple):
 
     commanded: Array  # `disturbance`
     measured: Array  # `external`
-    minus_needed: Array  # minus the torque that the motion needs
+    negative_needed: Array  # minus the torque that the motion needs
 
 
 class DisturbanceMonitor:
@@ -91,7 +91,7 @@ class DisturbanceMonitor:
     start_bound, running_bound : ndarray, shape (n,)
         Bounds before the first torque and afterwards, see `disturbance_bounds` [N m].
     largest : ndarray, shape (n,)
-        The largest share of a disturbance torque in `running_bound` that `check` has seen.
+        The largest share of a disturbance torque in `running_bound` that `check_bounds` has seen.
 
     """
 
@@ -146,7 +146,7 @@ class DisturbanceMonitor:
             self.load.reset()
         if loaded and state is not None:
             earlier = self._zero if self._pick_up is None else self._pick_up[1]
-            self._pick_up = state.stamp, earlier - change.minus_needed
+            self._pick_up = state.stamp, earlier - change.negative_needed
         return -change.commanded
 
     def _added_torque(
@@ -194,8 +194,9 @@ class DisturbanceMonitor:
         if sent:
             believed = added + sent[-1 - min(late, len(sent) - 1)]
             self._acting = added + sent[-1]
-        else:  # before the first torque a target that compensates gravity carries the arm itself,
-            # also on an inclined base
+        else:
+            # Before the first torque a target that compensates gravity carries the arm itself,
+            # also on an inclined base.
             believed = self._acting = state.gravity if terms.adds_gravity else added
         self.measured = effort is not None and bool(effort.any())
         # Some receivers that add gravity report one of the last torques as effort, which measures

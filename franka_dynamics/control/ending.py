@@ -164,7 +164,7 @@ class Remedy(str, Enum):
 
 
 class Cause(Enum):
-    """A reason for which torques end, what the arm gets then, and how they begin again."""
+    """A kind of event that ends torques, what the arm gets then, and how they begin again."""
 
     AWAITED = 'none yet: a first torque is awaited', Reaction.RESTING_TORQUE, Remedy.WAIT
     STOPPED = 'a stop', Reaction.RELEASE, Remedy.START

@@ -51,8 +51,8 @@ def friction_in_measured_effort(
 
     `effort_friction` is included, excluded or auto. A real arm's measured efforts contain joint
     friction, those of a simulator without joint friction do not: `auto` means included under
-    target fci, else excluded. If the arm file has no friction model,
-    `auto` gives None, and `included` raises SettingsError.
+    target fci, else excluded. If the arm file has no friction model, `auto` gives None, and
+    `included` raises SettingsError.
     """
     included = effort_friction == 'included'
     if included and description.friction is None:
@@ -195,10 +195,8 @@ class LoadEstimate:
         wrenches = pin.jointBodyRegressor(model, data, last)[:, :4]
         load = pin.computeJointJacobian(model, data, q, last).T @ wrenches
         self._regressor = np.hstack((load, np.diag(np.tanh(dq / MAX_REST_SPEED_RAD_S))))
-        weighted, keep = (
-            self._regressor.T * self._weight,
-            math.exp(-(end - begin) / FORGETTING_TIME_S),
-        )
+        weighted = self._regressor.T * self._weight
+        keep = math.exp(-(end - begin) / FORGETTING_TIME_S)
         self._information = keep * self._information + (1.0 - keep) * self._prior
         self._information += weighted @ self._regressor
         self._vector = keep * self._vector + weighted @ mean

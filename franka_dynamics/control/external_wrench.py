@@ -89,9 +89,9 @@ class WrenchEstimator:
     robotic manipulators through kinematically singular configurations", Journal of Robotic Systems
     5(6)); d then grows from zero, so that the wrench does not jump.
 
-    `frame` is a frame as `Model.jacobian` takes it. `offset`, shape (3,), is the point in
-    `frame` at which the wrench acts, such as a tool centre point [m]. Raises FrameError if `frame`
-    does not exist, and SettingsError if `offset` is not three numbers within 10 m.
+    `frame` is a frame as `Model.jacobian` takes it. `offset`, shape (3,), is the point in `frame`
+    at which the wrench acts, such as a tool centre point [m]. Raises FrameError if `frame` does
+    not exist, and SettingsError if `offset` is not three numbers within 10 m.
     """
 
     def __init__(
@@ -113,8 +113,8 @@ class WrenchEstimator:
     def jacobian(self, q: Array) -> Array:
         """Return the (6, n) Jacobian of the point where the wrench acts, axes of the base."""
         jacobian = self.model.jacobian(q, self._frame)
-        arm = self.model.frame_pose(q, self._frame)[:3, :3] @ self._offset
-        return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, arm).T, jacobian[3:]])
+        lever = self.model.frame_pose(q, self._frame)[:3, :3] @ self._offset
+        return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, lever).T, jacobian[3:]])
 
     def estimate(self, q: Array, torque: Array) -> ExternalWrench:
         """Return the wrench that explains external torques best, (n,) [N m], signed as FCI's."""

@@ -51,20 +51,20 @@ class Feedforward(CoreStep):
     states, 0.5 to 10 ms [s]. `limits` says which joint states and efforts can be used. A loop
     applies the torque that `step` returns also in state SILENT (`applied_when_silent`); a node
     publishes nothing then, and its last torque may go on acting. `send`, if given, is called with
-    each new torque (n,) [N m] before parts 5 and 6, and must not change it. With `soft_gains`, kp
-    and kd that settings do not give are the `low_gains` of this rate [1/s]. `settings` are the
-    other fields of Settings: kp, kd, payload, gravity_vector, terms, ... Raises DescriptionError
-    for an unknown arm, SettingsError if settings cannot be used on it or gains swing at `period`.
+    each new torque (n,) [N m] before the disturbance check and the watchers of `step`, and must
+    not change it. With `soft_gains`, kp and kd that settings do not give are the `low_gains` of
+    this rate [1/s]. `settings` are the other fields of Settings: kp, kd, payload, gravity_vector,
+    terms, ... Raises DescriptionError for an unknown arm, SettingsError if settings cannot be used
+    on it or gains swing at `period`.
 
     `state` is the present state, and `status` says why. `ending` is what ended torques or keeps
     them from beginning. `asked` is the control law of the settings that are asked for. `acting`
     are the terms by which torques go out. `latest` is the latest joint state with its torque
     terms, None if one of its values is impossible; `state_problem` says why that state cannot be
-    used, '' if it can. `output` has the last torque and the largest shares of limits.
-    `blocked` is a reason, set from outside, for which no first torque may begin yet. `states` has
-    period and age of the joint states, `disturbances` the measured and the commanded torque beyond
-    what the motion needs. `sends` says whether the latest torque is new; a node publishes it only
-    then.
+    used, '' if it can. `output` has the last torque and the largest shares of limits. `blocked` is
+    a reason, set from outside, for which no first torque may begin yet. `states` has period and
+    age of the joint states, `disturbances` the measured and the commanded torque beyond what the
+    motion needs. `sends` says whether the latest torque is new; a node publishes it only then.
     """
 
     def __init__(
@@ -238,8 +238,9 @@ class Feedforward(CoreStep):
     @checks_arguments
     def settle(self, reason: str) -> None:
         """End the present motion for a reason, and desire that the arm rests where it is."""
-        if self.state is State.RUNNING:
-            self.reference.settle(self.states.q, reason)
+        with self._lock:
+            if self.state is State.RUNNING:
+                self.reference.settle(self.states.q, reason)
 
     @property
     def description(self) -> ArmDescription:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Limits torque and torque rate of every command."""
+"""Limits torques and torque rates; holds the constants that files of `control` share."""
 
 from __future__ import annotations
 

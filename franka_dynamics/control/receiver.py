@@ -1,11 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Receives torques of a topic, and stops the arm when torques cease.
+Applies torques that another process sends, and stops the arm when they cease.
 
 A sender that was killed or cut off sends nothing more, so only the receiver can end the sender's
-last torque. ros.simulator_node and ros.gazebo_direct_node use TorqueReceiver; the
-ros2_control controller stops the arm in the same way.
+last torque. ros.simulator_node and ros.gazebo_direct_node use TorqueReceiver; the ros2_control
+controller stops the arm in the same way.
 """
 
 from __future__ import annotations
@@ -104,13 +104,13 @@ class TorqueReceiver:
         self._terms = TermModel(description, settings)
         self._limiter = TorqueLimiter(self._effort, description.limit('effort_rate'))
         self._brake, self._zero = BrakingController(description), np.zeros(description.n)
-        self._given = self.applied  # what to apply, unless the arm is braked or held
-        self._number: int | None = None  # sequence number of the sender's last torque
+        self._accepted = self.applied  # what to apply, unless the arm is braked or held
+        self._sequence_number: int | None = None  # sequence number of the sender's last torque
         self._silence = 0.0  # time since the last accepted torque [s]
         self._stamp = math.inf  # the latest one [s]; before the first, any is earlier
         self._check = StateCheck(description, StateLimits(), MAX_STEP_S)
         self._possible: Array | None = None  # the last possible position
-        self._needed = 0.0  # how many possible states in a row end the fault
+        self._needed_state_count = 0.0  # how many possible states in a row end the fault
 
     def accept(self, torque: ArrayLike, sequence_number: int | None) -> TorqueRefusal | None:
         """
@@ -123,8 +123,8 @@ class TorqueReceiver:
         """
         given, ahead = np.array(torque, dtype=float), 1
         follows = self.state is ReceiverState.FOLLOWING
-        if follows and sequence_number is not None and self._number is not None:
-            ahead = sequence_number - self._number
+        if follows and sequence_number is not None and self._sequence_number is not None:
+            ahead = sequence_number - self._sequence_number
         # Numbers of another sender are lower, or higher than after so many lost messages that even
         # the fastest sender was silent for the time-out. Without this the rows relay and rival of
         # benchmarks/receivers.py are bad; if only lower numbers are refused, rival is.
@@ -136,7 +136,7 @@ class TorqueReceiver:
             return self._count_refusal(TorqueRefusal.NOT_FINITE)
         if (np.abs(given) > self._effort).any():
             return self._count_refusal(TorqueRefusal.OUT_OF_BOUNDS)
-        self._given, self._number, self._silence = given, sequence_number, 0.0
+        self._accepted, self._sequence_number, self._silence = given, sequence_number, 0.0
         self.state = ReceiverState.FOLLOWING
         return None
 
@@ -171,13 +171,14 @@ class TorqueReceiver:
         self._silence += elapsed
         wrong = self._check.check_values(q, dq, None, stamp)
         if wrong is None:
-            self._possible, self._needed = np.array(q), self._needed - 1.0
+            self._possible, self._needed_state_count = np.array(q), self._needed_state_count - 1.0
         timed_out = self.state is ReceiverState.FOLLOWING and self._silence > self._timeout
         self.timeouts += timed_out
-        if timed_out or (self.state is ReceiverState.FAULT and self._needed <= 0.0):
+        if timed_out or (self.state is ReceiverState.FAULT and self._needed_state_count <= 0.0):
             self.state = ReceiverState.BRAKING
             self._brake.begin(self._zero)
-        desired, braked = self._given, self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING)
+        desired = self._accepted
+        braked = self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING)
         if wrong is not None and (braked or self.state is ReceiverState.FAULT):
             self._set_fault(wrong.why, latched=wrong.is_latched)
         elif braked:
@@ -201,8 +202,9 @@ class TorqueReceiver:
     def _set_fault(self, why: str, *, latched: bool) -> None:
         """Begin or prolong a fault, which only a sender ends if it is `latched`."""
         if self.state is not ReceiverState.FAULT:
-            self.state, self._fault, self._needed = ReceiverState.FAULT, why, 0.0
-        self._needed = math.inf if latched else max(self._needed, MIN_GOOD_STATE_COUNT)
+            self.state, self._fault, self._needed_state_count = ReceiverState.FAULT, why, 0.0
+        needed = max(self._needed_state_count, MIN_GOOD_STATE_COUNT)
+        self._needed_state_count = math.inf if latched else needed
 
     def _braking_torque(self, q: Array, dq: Array, elapsed: float) -> Array:
         """Return a torque that brakes or holds the arm, shape (n,) [N m]; set `state`."""

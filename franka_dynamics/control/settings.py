@@ -96,10 +96,10 @@ class Settings:
 
     Each field is the node's parameter of the same name, `terms` the parameters terms.*;
     config/feedforward/default.yaml explains the parameters. A single kp or kd applies to all
-    joints. The payload is mass [kg], centre of mass [m] in the flange frame, and
-    inertia about the centre of mass [kg m^2] in the order xx, xy, xz, yy, yz, zz; the first four
-    alone are a point mass. A LinkInertia about the flange's origin, or None, may be given, too.
-    Raises SettingsError for a payload that is no numbers.
+    joints. The payload is mass [kg], centre of mass [m] in the flange frame, and inertia about the
+    centre of mass [kg m^2] in the order xx, xy, xz, yy, yz, zz; the first four alone are a point
+    mass. A LinkInertia about the flange's origin, or None, may be given, too. Raises SettingsError
+    for a payload that is no numbers.
     """
 
     target: str = 'fci'
@@ -247,10 +247,9 @@ class StateLimits:
 
     `min_input_rate` is the lowest rate of states [Hz]; a loop that says that its period is longer
     has that of its period. `state_timeout` is the longest time between two [s], `max_state_age`
-    their largest age [s] (0: ages are not used).
-    `effort_friction` says whether measured torques contain friction: included, excluded or auto.
-    `held_until_commanded`: a receiver that adds no gravity carries the arm until the first torque
-    comes. Raises SettingsError for other values.
+    their largest age [s] (0: ages are not used). `effort_friction` says whether measured torques
+    contain friction: included, excluded or auto. `held_until_commanded`: a receiver that adds no
+    gravity carries the arm until the first torque comes. Raises SettingsError for other values.
     """
 
     min_input_rate: float = 200.0

@@ -41,9 +41,8 @@ MAX_POSSIBLE_EFFORT_RATIO = 3.0  # a measured effort beyond this many torque lim
 # Torques begin after so many usable joint states in a row, the latest of which give the median
 # period and age.
 MIN_GOOD_STATE_COUNT = 20
-MAX_STATE_AGE_AT_START_S = (
-    0.015  # of the first torque's states: feedback from older ones may oscillate
-)
+# States of the first torque are at most so old: feedback from older ones may oscillate.
+MAX_STATE_AGE_AT_START_S = 0.015
 # A state older than the last one is out of order, unless it is MAX_REORDERING_TIME_S older or the
 # MIN_GOOD_STATE_COUNT-th in a row: then the clock was set back. So long the same state may come
 # again, as in simulated time that is slow. It is no measured figure: it allows a thousandth of
@@ -106,14 +105,14 @@ class StateCheck:
         Their medians over the latest states [s]; before any, the expected period and 0.
     arrival : float
         When it came, by the clock of `now` [s].
-    good : int
+    good_count : int
         Number of usable joint states in a row.
     problem : Reason or None
         Why the latest state cannot be used.
-    leapt, contradicted : bool
+    position_leapt, velocity_contradicted : bool
         Whether a joint has moved as it cannot, and has not come back at once, and whether
-        velocities contradict positions: `leapt` positions, or `contradicted` velocities, are not
-        believed until `start`.
+        velocities contradict positions: the positions, or the velocities, are then not believed
+        until `start`.
 
     """
 
@@ -150,7 +149,7 @@ class StateCheck:
 
     def trust_states_again(self) -> None:
         """Trust positions and velocities again, and count losses of states from zero."""
-        self.leapt = self.contradicted = self._was_unseen = False
+        self.position_leapt = self.velocity_contradicted = self._was_unseen = False
         # Stamp, position and velocity before a leap that may still be taken back.
         self._before_leap: tuple[float, Array, Array] | None = None
         self.reset_losses()
@@ -158,13 +157,13 @@ class StateCheck:
     def reset_except_position(self) -> None:
         """Reset to no joint state, but keep the last position and the losses of states."""
         self.stamp: float | None = None
-        self.good = self.age_in_periods = 0
+        self.good_count = self.age_in_periods = 0
         self._drift, self._before_leap, self.dq_before = self._zero, None, self._zero
         self.same, self.possible = ~self._all, self._all
         self.elapsed = self.age = self.arrival = 0.0
         self._given = -math.inf  # stamp of the latest state, possible or not [s]
         # When the latest state came, by the clock of stamps and by this computer's [s].
-        self._came = 0.0, 0.0
+        self._arrived = 0.0, 0.0
         # How many stamps in a row were not new, and whether some were between the last new ones.
         self._behind = self._repeated = 0
         self._repeats = False
@@ -192,7 +191,7 @@ class StateCheck:
         computer's counts also with an age, from MAX_REORDERING_TIME_S on: a constant age hides
         that the same state comes again.
         """
-        by_stamps, here = self._came
+        by_stamps, here = self._arrived
         silence = None if old.age is None else old.stamp + old.age - by_stamps  # simulated time
         if old.now is not None:
             return old.now, silence
@@ -203,11 +202,11 @@ class StateCheck:
 
     def reject_latest(self, why: Reason) -> None:
         """Record why the latest state is unusable, and restart the count of usable states."""
-        self.good, self.problem, self._drift = 0, why, self._zero
+        self.good_count, self.problem, self._drift = 0, why, self._zero
 
     def accept_latest(self) -> None:
         """Count the latest state as one that can be used."""
-        self.good, self.problem = self.good + 1, None
+        self.good_count, self.problem = self.good_count + 1, None
 
     def repetition_reason(self, stamp: float) -> Reason | None:
         """Return a reason if too many stamps in a row were not new, else None."""
@@ -219,12 +218,12 @@ class StateCheck:
     @property
     def has_enough_states(self) -> bool:
         """Whether MIN_GOOD_STATE_COUNT usable joint states came in a row."""
-        return self.good >= MIN_GOOD_STATE_COUNT
+        return self.good_count >= MIN_GOOD_STATE_COUNT
 
     def start_blocker(self) -> Reason | None:
         """Return why joint states allow no first torque yet, or None."""
         if not self.has_enough_states:
-            return ReasonCode.FEW_STATES(good=self.good, needed=MIN_GOOD_STATE_COUNT)
+            return ReasonCode.FEW_STATES(good=self.good_count, needed=MIN_GOOD_STATE_COUNT)
         if self.median_age <= MAX_STATE_AGE_AT_START_S:
             return None
         return ReasonCode.OLD_AT_START(
@@ -338,7 +337,7 @@ class StateCheck:
     def update(self, sample: StateSample, now: float) -> Ending | None:
         """Record a possible state that came at `now` [s]; return an ending if it is unusable."""
         stamp, q, dq, age = sample.stamp, sample.q, sample.dq, sample.age
-        self.arrival, self._came = now, (stamp + (age or 0.0), monotonic())
+        self.arrival, self._arrived = now, (stamp + (age or 0.0), monotonic())
         why = self._check_timing(stamp, age)
         problem = Cause.STATES_LOST.ending(why) if why else self._check_motion(stamp, q, dq)
         self.same, self.dq_before = q == self.q, self.dq
@@ -348,7 +347,7 @@ class StateCheck:
 
     def believed_velocity(self, dq: Array) -> Array:
         """Return the measured velocities, or those by positions if positions contradict them."""
-        if not self.contradicted or len(self._track) < 2:
+        if not self.velocity_contradicted or len(self._track) < 2:
             return dq
         (before, q), (stamp, now) = self._track[0], self._track[-1]
         return np.asarray((now - q) / (stamp - before))
@@ -393,17 +392,17 @@ class StateCheck:
         most = MAX_POSITION_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
         wrong = far | (np.abs(drift) > (most if dq.any() else MAX_STILL_POSITION_DRIFT_RAD))
         if not wrong.any():
-            self.leapt &= leap is None
+            self.position_leapt &= leap is None
             self._before_leap = None
             return None
         joint = int((far if far.any() else wrong).argmax())
         name, drifted = self._names[joint], float(drift[joint])
         if far[joint]:
-            self._before_leap = leap if self.leapt else before
-            self.leapt = True
+            self._before_leap = leap if self.position_leapt else before
+            self.position_leapt = True
             why = ReasonCode.TOO_FAR(joint=name, moved=float(moved[joint]), gap=gap)
             return Cause.STATE_IMPOSSIBLE.ending(why)
-        self.contradicted = True
+        self.velocity_contradicted = True
         why = ReasonCode.WRONG_VELOCITY(joint=name, moved=drifted, velocity=float(dq[joint]))
         if not dq.any():
             why = ReasonCode.ZERO_VELOCITIES(joint=name, moved=drifted)

@@ -246,16 +246,16 @@ class UnseenArm:
             both = np.where(seen, q, q_last), np.where(seen, dq, dq_last)
             self.last = *both, np.where(seen, now, when)
 
-    def begin_stop(self, now: float, some: bool = False) -> None:
+    def begin_stop(self, now: float, partly_seen: bool = False) -> None:
         """
         Begin to stop an arm by the model if it moved when last seen, at a time [s].
 
-        `some`: joints are lost of an arm whose others are seen, and may move.
+        `partly_seen`: joints are lost of an arm whose others are seen, and may move.
         """
         if self.last is not None and not self.stops:
             q, dq, _ = self.last
             self.last = q, dq, now
-            self.stops = some or bool(np.abs(dq).max() > MAX_REST_SPEED_RAD_S)
+            self.stops = partly_seen or bool(np.abs(dq).max() > MAX_REST_SPEED_RAD_S)
             self._begun = now
 
     def probable_state(self, now: float) -> tuple[Array, Array]:

@@ -143,7 +143,7 @@ class TermModel:
     def at(
         self, stamp: float, q: Array, dq: Array, reference: ReferencePoint | None
     ) -> StateTerms:
-        """Return the torque terms of a joint state; without a reference no inertia torque."""
+        """Return the torque terms of a joint state; without reference the inertia torque is 0."""
         inertia = self._zero if reference is None else self.inertia_torque(q, reference.ddq)
         return StateTerms(stamp, q, dq, self.gravity(q), self.coriolis(q, dq), inertia)
 

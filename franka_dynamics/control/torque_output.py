@@ -115,7 +115,7 @@ class TorqueOutput:
         return self.sent[-1] if self.sent else self._zero
 
     def begin_at_torque(self, torque: Array) -> None:
-        """Take a torque, (n,) [N m], within its limits, as the last one: the next begins there."""
+        """Record a clipped torque, (n,) [N m], as the last one: the next rate counts from it."""
         self.sent.append(self.clip_torque(torque))
 
     def clip_torque(self, torque: Array) -> Array:

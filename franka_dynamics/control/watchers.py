@@ -181,7 +181,7 @@ class RepeatedPositions:
         self.still_s = np.where(same, self.still_s + states.elapsed, 0.0)
         led = np.abs(torque - self._torque) > self._stiction
         led &= False if desired_dq is None else np.abs(desired_dq) > MAX_REST_SPEED_RAD_S
-        self._must_move = same & (self._must_move | self._moved | led)
+        self._must_move = same & (self._must_move | self._moved_before | led)
         stuck = self._must_move & (self.still_s > states.silence_timeout())
         if not stuck.any():
             return None
@@ -191,14 +191,14 @@ class RepeatedPositions:
         return Cause.POSITION_STANDS_STILL.ending(why)
 
     @property
-    def _moved(self) -> Array:
+    def _moved_before(self) -> Array:
         """Which joints moved before their positions began to repeat, (n,)."""
         return np.asarray(np.abs(self._dq) > MIN_MOTION_SPEED_RAD_S)
 
     @property
     def is_arm_frozen(self) -> bool:
         """Whether all positions of an arm that moved are those of the state before."""
-        return self.repeats and bool(self.still_s.all() and self._moved.any())
+        return self.repeats and bool(self.still_s.all() and self._moved_before.any())
 
     def extrapolated_state(self, q: Array) -> tuple[Array, Array]:
         """Return q and dq, (n,) each, as if frozen joints had kept the velocity from before."""

@@ -42,29 +42,29 @@ KEPT_STATE_COUNT = FITTED_STATE_COUNT + MAX_DELAY_COUNT
 
 
 def torques_mixed_up(
-    rows: Array, excessive: Array, noticeable: Array, period: float, *, measured: bool
+    rows: Array, excess_bound: Array, noticeable_bound: Array, period: float, *, measured: bool
 ) -> bool:
     """
     Return whether delayed, exchanged or reversed sent torques explain every received excess.
 
     `rows`, (N, 3, n), are sent and received torques [N m], without the gravity that the target
-    adds, and velocities, at the last states. There must be an excess above `excessive`, (n,), and
-    all above `noticeable`, (n,), count. `period` is the time between two states [s]; `measured`:
-    received torques are.
+    adds, and velocities, at the last states. There must be an excess above `excess_bound`, (n,),
+    and all above `noticeable_bound`, (n,), count. `period` is the time between two states [s];
+    `measured`: received torques are.
     """
     sent, received, dq = rows.swapaxes(0, 1)
     excess = np.abs(received - sent)
-    if (excess[-1] <= excessive).all():
+    if (excess[-1] <= excess_bound).all():
         return False
     k = MAX_USUAL_DELAY_COUNT  # over which velocities are differentiated
     ddq = np.zeros_like(dq)
     ddq[k:] = (dq[k:] - dq[:-k]) / (k * period)
     by_constants, by_sent, substantial = [], [], []  # of each joint with an excess
-    for i in np.flatnonzero(excess[-1] > noticeable).tolist():
-        count = _state_count_since(excess[:, i] <= 0.5 * noticeable[i])
+    for i in np.flatnonzero(excess[-1] > noticeable_bound).tolist():
+        count = _state_count_since(excess[:, i] <= 0.5 * noticeable_bound[i])
         if count < MIN_FITTED_STATE_COUNT:
             return False
-        torque, size = received[-count:, i], count * noticeable[i] ** 2
+        torque, size = received[-count:, i], count * noticeable_bound[i] ** 2
         constant, residuals = _fit_residuals(sent, torque, ddq[-count:, i], i)
         by_constants.append(constant / size)
         by_sent.append(residuals / size)
@@ -88,7 +88,7 @@ def _state_count_since(small: Array) -> int:
 
 def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[float, Array]:
     """
-    Return the squared residuals of a received torque: of the constant, and of each delay, (k,).
+    Return summed squared residuals of two fits: of a constant, and of each delay, (k,).
 
     `sent` has shape (N, n), `received` and `ddq` are those of the joint in the last states.
     """
