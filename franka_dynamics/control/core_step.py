@@ -233,6 +233,9 @@ class CoreStep(StateMachine):
                 unseen.record_seen(*repeated.extrapolated_state(sample.q), now, states.possible)
         if not states.position_leapt:
             believed, seen = states.believed_velocity(sample.dq), states.possible & ~repeated.stuck
+            why = None if problem is None else problem.last
+            if why is not None and why.code is ReasonCode.TOO_OLD and unseen.last is not None:
+                believed = unseen.probable_state(now)[1]  # an old velocity would drive the arm
             unseen.record_seen(sample.q, believed, now, seen)
         if self.latest is not None and self.acting.friction.model is not None:
             self.acting.friction.update(sample.stamp, sample.q)

@@ -345,6 +345,17 @@ def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push()
     assert loop.fastest < 1.5
 
 
+def test_an_arm_whose_states_grow_too_old_is_not_driven_by_their_velocity():
+    settings = replace(FCI, kp=(0.0,) * 7, kd=(0.0,) * 7)
+    limits = StateLimits(max_state_age=0.1)
+    loop = Loop(settings, controller={'limits': limits}, gravity_compensation=True).run(0.3)
+    loop.arm.data.qvel[:7] = 0.4 * (np.arange(7) % 2)
+    make_late(loop, lambda k: k // 2)
+    loop.until(State.SILENT, 1.0)
+    assert loop.fastest < 0.5
+    assert loop.speed < 0.1
+
+
 @pytest.mark.parametrize('rate', [0.03, 1.0, 3.0])
 def test_old_states_leave_no_joint_to_a_kd_that_hardly_damps_it(rate):
     kd = tuple(low_gains(FER, rate)[1])
