@@ -111,12 +111,11 @@ class BaseParameters:
     do not depend on the inertias.
 
     `tree` is the analysed arm as a tree, or the analysed tree, whose bodies' parameters are in the
-    bodies' frames. The parameters are valid for all
-    linear combinations of the vectors `gravity` (k, 3) in the space frame. `rotor_inertia` says
-    whether the vector of standard parameters includes rotor inertias: 11 n entries, else 10 n.
-    `columns` has for each base parameter the index of the standard parameter whose column it
-    keeps, and `matrix`, (b, 10 n) or (b, 11 n), is the map from the standard to the base
-    parameters.
+    bodies' frames. The parameters are valid for all linear combinations of the vectors `gravity`
+    (k, 3) in the space frame. `rotor_inertia` says whether the vector of standard parameters
+    includes rotor inertias: 11 n entries, else 10 n. `columns` has for each base parameter the
+    index of the standard parameter whose column it keeps, and `matrix`, (b, 10 n) or (b, 11 n), is
+    the map from the standard to the base parameters.
     """
 
     description: ArmDescription | BodyTree

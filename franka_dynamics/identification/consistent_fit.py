@@ -72,9 +72,8 @@ class PhysicalLinks:
         without_hand = None
         if start.hand != NO_HAND:
             hand = load_hand(start.hand).expressed_in(start.flange_transform())
-            least = (
-                _MIN_BARE_RATIO * with_minimum_gyration(start.links[-1] - hand).pseudo_inertia()
-            )
+            bare = with_minimum_gyration(start.links[-1] - hand)
+            least = _MIN_BARE_RATIO * bare.pseudo_inertia()
             moved = np.einsum('ka,kij->ija', root[block, block], basis).reshape(16, -1)
             without_hand = inertias[-1] - hand.pseudo_inertia() - least, moved
         masses = np.array([link.mass for link in start.links])

@@ -43,7 +43,7 @@ _FAULT_PRECISION = 1e-9  # of a prior about zero on a fault's columns
 
 class CrossValidation:
     """
-    Normal equations of a cross-validation: without each fold, of all, of all with common weights.
+    The weighted normal equations of all fits: one without each fold, and two of all folds.
 
     The arm's weights are those with which it is identified: one noise level for all joints. All
     fits have the columns of the faults `given`, which do no harm: those like masses, offsets,
@@ -114,7 +114,7 @@ class CrossValidation:
 
     def log_bayes_factor(self, fault: Fault, min_precision: float = 0.0) -> float:
         """
-        Return the log evidence (`prior`) with a fault in the recordings less that without.
+        Return the log evidence (`prior.log_evidence`) with a fault less that without it.
 
         The precision of the starting set is in each case the likeliest one, of masses from
         `min_precision` on: a fault counts that makes the recordings agree with published masses.
@@ -138,7 +138,7 @@ class CrossValidation:
         return self.sums.places([*dict.fromkeys(names)])  # a gain's column is also a drift's
 
     def fits_with_each(self, faults: list[Fault]) -> list[FoldFits]:
-        """Return the fits with one of `faults` each, the largest likelihood first."""
+        """Return a fit for each fault with columns that is not given, the likeliest first."""
         each = [FoldFits(self, one) for one in faults if one.names and one not in self.given]
         return sorted(each, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))
 
@@ -158,9 +158,8 @@ class FoldFits:
         own = [*range(fits.parameter_count)]
         rows = fits.equations.copy()
         for k in fits.free_columns(fault):
-            if (
-                k < fits.parameter_count
-            ):  # a column of the model, such as an offset's, loses its prior
+            # A column of the model, such as an offset's, loses its prior.
+            if k < fits.parameter_count:
                 rows[:, k, k] -= fits.prior.std[k] ** -2.0 - _FAULT_PRECISION
             else:
                 own.append(k)
@@ -237,7 +236,7 @@ class FoldFits:
 
     @cached_property
     def evidence(self) -> float:
-        """The log evidence (`prior`) with the fault in the recordings less that without."""
+        """The log evidence (`prior.log_evidence`) with the fault less that without it."""
         return self.fits.log_bayes_factor(self.fault)
 
     @cached_property

@@ -160,7 +160,7 @@ def direct_base_parameters(
     """
     arm = in_modified_convention(as_description(arm))
     steps, gap = regroupable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
-    columns, found = regroup_parameters(arm, modified_dh_rows(arm), steps)
+    columns, found = regrouping_map(arm, modified_dh_rows(arm), steps)
     matrix = found.astype(float)
     matrix[np.abs(matrix) <= _ROUNDING_RATIO * np.abs(matrix).max(axis=1, keepdims=True)] = 0.0
     matrix.setflags(write=False)
@@ -169,7 +169,7 @@ def direct_base_parameters(
     return BaseParameters(arm, as_tree(arm), vectors, rotors, columns, matrix, gap)
 
 
-def regroup_parameters(
+def regrouping_map(
     arm: ArmDescription, rows: Sequence[ModifiedRow], steps: Sequence[RegroupableCombinations]
 ) -> tuple[tuple[int, ...], Array]:
     """

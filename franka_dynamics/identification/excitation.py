@@ -105,9 +105,8 @@ class Excitation:
     """
     An optimised excitation trajectory, with the deviations that it leaves to parameters.
 
-    `std` (p,) are the predicted standard deviations of all parameters,
-    `std_ratios` (b,) the remaining fractions of the prior standard deviations of the
-    base parameters.
+    `std` (p,) are the predicted standard deviations of all parameters, `std_ratios` (b,) the
+    remaining fractions of the prior standard deviations of the base parameters.
     """
 
     trajectory: FourierTrajectory

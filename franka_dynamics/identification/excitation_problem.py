@@ -47,6 +47,11 @@ _POWER_MEAN_EXPONENT = 8  # exponent of the power mean that replaces the maximum
 # Exponent r of `soft_min`: the bound for 100 equal values is log(100) / 200 below them.
 _SOFT_MIN_EXPONENT = 200.0
 _MIN_SPEED_RAD_S = 1e-9  # [rad/s]; divisor in place of a velocity limit of zero
+_MIN_SEGMENT_M = 0.03  # [m]; no segment joins frames that are nearer to each other
+# A segment's distances from the next two segments are not checked: joint limits keep the segments
+# apart, and the first of the two may be an elbow's short offset.
+_FIRST_CHECKED_NEIGHBOUR = 3
+_FIRST_RAISED_POINT = 3  # index of the first point that must be above the table: frame 3's origin
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,9 +171,9 @@ class ExcitationProblem:
         Return the margin of every state to each of m limits, shape (..., samples, m).
 
         The m limits are: lower and upper positions of all joints [rad] (without a limit the margin
-        is a turn); velocities, accelerations
-        and torques in both directions, relative to their limits; heights of the third frame and
-        later points above the table, and distances of pairs of segments [m].
+        is a turn); velocities, accelerations and torques in both directions, relative to their
+        limits; heights of the third frame and later points above the table, and distances of pairs
+        of segments [m].
         """
         limits, arm = self.limits, self.arm
         lower, upper = arm.limit('lower'), arm.limit('upper')
@@ -176,9 +181,8 @@ class ExcitationProblem:
         lowest, highest = arm.velocity_bounds(q)
         velocity = dq / np.maximum(np.where(dq < 0.0, -lowest, highest), _MIN_SPEED_RAD_S)
         acceleration = ddq / arm.limit('acceleration')
-        torque = NewtonEulerModel(arm, self.gravity).inverse_dynamics(q, dq, ddq) / arm.limit(
-            'effort'
-        )
+        torque = NewtonEulerModel(arm, self.gravity).inverse_dynamics(q, dq, ddq)
+        torque = torque / arm.limit('effort')
         below, above = (np.minimum(one, 2.0 * np.pi) for one in (q - lower, upper - q))
         parts = [below - limits.position_margin, above - limits.position_margin]
         for share in (velocity, acceleration, torque):
@@ -209,13 +213,6 @@ def soft_min(values: Array) -> Array:
     from scipy.special import logsumexp  # scipy is installed: only `optimise` calls this
 
     return np.asarray(-logsumexp(-_SOFT_MIN_EXPONENT * values, axis=-2) / _SOFT_MIN_EXPONENT)
-
-
-_MIN_SEGMENT_M = 0.03  # [m]; no segment joins frames that are nearer to each other
-# A segment's distances from the next two segments are not checked: joint limits keep the segments
-# apart, and the first of the two may be an elbow's short offset.
-_FIRST_CHECKED_NEIGHBOUR = 3
-_FIRST_RAISED_POINT = 3  # index of the first point that must be above the table: frame 3's origin
 
 
 def skeleton_points(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:

@@ -89,11 +89,11 @@ class FittedSets:
 
 
 def fit_all_sets(
-    problem: Setup, priors: Sequence[Prior], links: PhysicalLinks, sums: GramSums
+    setup: Setup, priors: Sequence[Prior], links: PhysicalLinks, sums: GramSums
 ) -> FittedSets:
     """Return every parameter set fitted to Gram sums; it can run in another process."""
-    (prior, *others), precision = priors, problem.options.regularization
-    noise = solve.common_noise(sums, prior, precision, np.array(problem.unit.per_joint))
+    (prior, *others), precision = priors, setup.options.regularization
+    noise = solve.common_noise(sums, prior, precision, np.array(setup.unit.per_joint))
     base = solve.estimate(sums, prior, precision, noise)
     consistent = fit_consistent(solve.equations(sums, prior, noise), prior, links, precision)
     standard, friction = consistent
@@ -102,8 +102,8 @@ def fit_all_sets(
     return FittedSets(consistent, noise, (base, theta, *published_sets))
 
 
-def test_on_left_out(
-    problem: Setup, parts: DataSplit, whole: FittedSets, each: Sequence[FittedSets]
+def errors_on_left_out(
+    setup: Setup, parts: DataSplit, whole: FittedSets, each: Sequence[FittedSets]
 ) -> tuple[TorqueErrors, ...]:
     """
     Return the errors of all sets of parameters on all data, and on parts left out of `each`.
@@ -119,26 +119,26 @@ def test_on_left_out(
         """Return the errors of the k-th parameter set, or of its first `last` parameters."""
         squares = [sums.squared_residuals(own.thetas[k][:last]) for sums, own in tested]
         count = sum(sums.count for sums, _ in tested)
-        return ResidualRms.from_squares(np.sum(squares, axis=0), count, problem.unit)
+        return ResidualRms.from_squares(np.sum(squares, axis=0), count, setup.unit)
 
-    sets = [f'{one.inertial_set}, {one.hand}' for one in problem.published]
+    sets = [f'{one.inertial_set}, {one.hand}' for one in setup.published]
     return tuple(
         TorqueErrors(
             name,
             train=errors(k, [(parts.every, whole)]),
             test=errors(k, unseen),
-            rigid=errors(k, unseen, len(problem.model.base)),
+            rigid=errors(k, unseen, len(setup.model.base)),
             folds=tuple(errors(k, [part]).E for part in unseen),
         )
         for k, name in enumerate(['base parameters', 'consistent', *sets])
     )
 
 
-def final_estimate(problem: Setup, prior: Prior, sums: GramSums, whole: FittedSets) -> Estimate:
+def final_estimate(setup: Setup, prior: Prior, sums: GramSums, whole: FittedSets) -> Estimate:
     """Return the parameters fitted to all recordings, with their covariance."""
     base, theta, *_ = whole.thetas
     spread, precision = solve.posterior_covariance(
-        sums, prior, problem.options.regularization, whole.noise, base
+        sums, prior, setup.options.regularization, whole.noise, base
     )
     ratios = solve.std_ratios(sums, prior, solve.rms_residuals(sums, base))
-    return Estimate(problem.model, prior, theta, base, spread, ratios, precision)
+    return Estimate(setup.model, prior, theta, base, spread, ratios, precision)

@@ -102,8 +102,9 @@ def _fit_comment(arm: ArmDescription, name: str, error: Array, torque: Array) ->
     errors, sizes = (np.sqrt(np.mean(one**2, axis=0)) for one in (error, torque))
     return (
         f'# Friction of {arm.name} ({arm.inertial_set}) for {name}, less two standard deviations\n'
-        '# where the arm file states them. Rms errors of this form, largest after reversals, on\n'
-        f'# ways of 1 rad at up to 1 rad/s: {_as_text(errors)} N m,\n# of {_as_text(sizes)} N m.\n'
+        '# where the arm file states them. Rms errors of this form, largest after reversals,\n'
+        f'# on paths of 1 rad at up to 1 rad/s: {_as_text(errors)} N m,\n'
+        f'# of {_as_text(sizes)} N m.\n'
     )
 
 

@@ -3,14 +3,14 @@
 """
 The whole identification: from recorded motions to an arm with identified inertias and friction.
 
-It has six stages, each a function of one noun that gives the next:
+It has six stages; each takes what the one before returns:
 
 1. read: a source -> a recording (`sources.read`);
 2. prepare: a recording -> a motion (`recordings.preprocessing.prepare`), with its checks;
 3. sum: a motion -> a summary, of a size that does not grow (`summary.summarise_motion`);
 4. fit: sums -> base parameters, a physically consistent arm, friction of published sets
    (`fit.fit_all_sets`);
-5. test: fits -> errors on the parts left out of them (`fit.test_on_left_out`): test recordings,
+5. test: fits -> errors on the parts left out of them (`fit.errors_on_left_out`): test recordings,
    or else five folds of the recordings, by phase where the motion repeats, by recording where
    there are four or more;
 6. judge: sums -> a verdict (`verdict.judge_recordings`): are the recordings sound, and what do
@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .consistent_fit import arm_from_fit, PhysicalLinks
-from .fit import DataSplit, final_estimate, fit_all_sets, Setup, test_on_left_out
+from .fit import DataSplit, errors_on_left_out, final_estimate, fit_all_sets, Setup
 from .gram_sums import GramSums
 from .options import IdentificationOptions
 from .prior import Prior
@@ -111,36 +111,36 @@ def identify(
     """
     start = as_description(start)
     fitted, tested = as_sources(recordings, start), as_sources(tests, start)
-    problem = _identification_setup(fitted, start, published, options)
+    setup = _identification_setup(fitted, start, published, options)
     mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
     sources = [*fitted, *tested]
-    reading = partial(summarise, problem.model, problem.start, problem.options)
+    reading = partial(summarise, setup.model, setup.start, setup.options)
     read = _with_progress(mapped(reading, sources, labels_of(sources)), len(sources), progress)
     used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
     parts = DataSplit.from_sums([one.sums for one in used if one.sums is not None], unseen)
     asked = [*parts.fitted, parts.every]
-    prior, *sets = priors = problem.priors(parts.every)
-    links = PhysicalLinks.about(prior, problem.start)
-    fitting = mapped(partial(fit_all_sets, problem, priors, links), asked)
+    prior, *sets = priors = setup.priors(parts.every)
+    links = PhysicalLinks.about(prior, setup.start)
+    fitting = mapped(partial(fit_all_sets, setup, priors, links), asked)
     *fits, whole = _with_progress(fitting, len(asked), progress)
-    errors = test_on_left_out(problem, parts, whole, fits)
-    estimated = final_estimate(problem, prior, parts.every, whole)
-    arm = arm_from_fit(problem.start, prior, whole.consistent, estimated.covariance)
+    errors = errors_on_left_out(setup, parts, whole, fits)
+    estimated = final_estimate(setup, prior, parts.every, whole)
+    arm = arm_from_fit(setup.start, prior, whole.consistent, estimated.covariance)
 
     def judged_under(gravity: Sequence[float]) -> RecordingVerdict:
         """Return the verdict on the recordings under another gravity [m/s^2]."""
-        model = problem.model.with_gravity(gravity, problem.start)
-        again = partial(summarise, model, problem.start, problem.options)
+        model = setup.model.with_gravity(gravity, setup.start)
+        again = partial(summarise, model, setup.start, setup.options)
         each = [one for one in mapped(again, sources, labels_of(sources)) if one.sums is not None]
         sums = DataSplit.from_sums([one.sums for one in each], 0).every
-        centered = Prior.centered_at(problem.start, model, sums.max_torque)
+        centered = Prior.centered_at(setup.start, model, sums.max_torque)
         return judge_recordings(sums, centered, (), each)
 
-    ratios = mass_ratios(arm, problem.start)
+    ratios = mass_ratios(arm, setup.start)
     verdict = judge_recordings(parts.every, prior, sets if published else (), used, ratios)
     return Identification(
-        start=problem.start,
-        options=problem.options,
+        start=setup.start,
+        options=setup.options,
         arm=arm,
         estimate=estimated,
         scores=errors,
@@ -148,14 +148,12 @@ def identify(
         verdict=with_gravity_refitted(verdict, judged_under),
         recordings=Recordings(
             notes=tuple(one.note for one in used),
-            errors=tuple(
-                _torque_error(one, estimated.theta, problem.unit).E for one in parts.each
-            ),
-            efforts=_torque_error(parts.every, np.zeros(0), problem.unit),
+            errors=tuple(_torque_error(one, estimated.theta, setup.unit).E for one in parts.each),
+            efforts=_torque_error(parts.every, np.zeros(0), setup.unit),
             unseen=unseen,
             signal=used[0].signal,
             failures=tuple(failures),
-            remarks=tuple(_contradictions(used, prior, problem.options, parts.every)),
+            remarks=tuple(_contradictions(used, prior, setup.options, parts.every)),
         ),
     )
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What recordings cannot tell: what other masses would explain as well.
+Computes which effort scales, loads and joint faults agree with torques and published masses.
 
 The columns of a common factor of all efforts, and of a load, are sums of base parameters' columns
 in any recording; those of a single joint's gain or zero nearly are in some motions. Published
@@ -54,7 +54,7 @@ class MassAmbiguity:
     those of an undeclared mass on the flange [kg] if efforts are right. `together` are the
     likeliest ratio and mass if both may be wrong. `excludes` says whether right efforts without
     a load, anywhere beyond the flange, are outside the ranges. `where` is the published set.
-    `hidden` are wide ranges of single joints' gains and zeros; they reach to no fault.
+    `hidden` are wide ranges of single joints' gains and zeros, extended to the faultless value.
     """
 
     scale: tuple[float, float]
@@ -78,9 +78,6 @@ class MassAmbiguity:
 def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
     """
     Return the ranges of scale, load and joint faults that torques and published masses allow.
-
-    They are those of the efforts' scale, of a load on the flange, and of single joints' gain and
-    zero errors.
 
     `prior` is about a published set. How far the real masses are from it follows from the torques
     (`starting_set_precision`), with a common factor and a load free.

@@ -35,6 +35,11 @@ _SHOWN_RADIUS_M = 0.1
 _PARAMETER_STEP = 1e-6  # step of central differences of the load's parameters [kg m^2, kg m, kg]
 # Smallest radius of gyration of `PayloadEstimate.payload`, unless it is a point mass.
 _MIN_GYRATION_M = 1e-3
+# Standard deviations of a weak prior about zero for the load's ten parameters [kg m^2, kg m, kg].
+# The deviations are far above a load's parameters: the prior matters only for parameters that the
+# motion does not determine.
+_PRIOR_STD = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
+_BLOCK_S = 1.0  # residuals this far apart are independent
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,13 +92,6 @@ def _estimate(vector: Array, covariance: Array, noise: Array, arm_mass: float) -
 def _about_center(vector: Array) -> Array:
     """Return mass, centre of mass and inertia about it (10,) from parameters about the origin."""
     return payload_array(LinkInertia.from_parameters(vector))
-
-
-# Standard deviations of a weak prior about zero for the load's ten parameters [kg m^2, kg m, kg].
-# The deviations are far above a load's parameters: the prior matters only for parameters that the
-# motion does not determine.
-_PRIOR_STD = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
-_BLOCK_S = 1.0  # residuals this far apart are independent
 
 
 def identify_payload(

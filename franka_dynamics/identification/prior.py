@@ -54,6 +54,19 @@ _ROTOR_ACCELERATION = 100.0
 # joint's friction, offset excepted, is then a tenth of the joint's largest torque. That torque may
 # be nearly all friction, which a smaller standard deviation would suppress.
 _LIMIT_PER_TORQUE = 5.0
+# For the covariances C_m and C_I, links of the starting set are raised to this radius of gyration,
+# because published links are often thinner than real links: those of the shipped fer have radii
+# down to 1 mm, though the FER's collision capsules have radii of 25 to 60 mm.
+MIN_COVARIANCE_GYRATION_M = 0.05
+# Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
+# With one of the FER's shipped sets as the real arm and another as the starting set (both without
+# a hand), the likeliest precision of inertias is 1 to 40 times lower than that of masses.
+_PRECISION_RATIO_DECADES = 1.0
+# Prior standard deviation of unknowns beside a set's errors: a factor, a load in kg.
+_UNKNOWN_STD = 10.0
+_FINE_PRECISIONS = np.logspace(-2.0, 5.0, 71)
+COARSE_PRECISIONS = _FINE_PRECISIONS[::5]
+_ONE_STD_LOG_FALL = 0.5  # fall of a Gaussian's log-likelihood at one standard deviation
 
 
 @cache
@@ -82,21 +95,6 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MIN_GYRATION_M) ->
     tensor = np.trace(raised) * np.eye(3) - raised
     about_origin = tensor + parallel_axis_term(link.mass, link.center_of_mass)
     return LinkInertia(link.mass, link.first_moment, 0.5 * (about_origin + about_origin.T))
-
-
-# For the covariances C_m and C_I, links of the starting set are raised to this radius of gyration,
-# because published links are often thinner than real links: those of the shipped fer have radii
-# down to 1 mm, though the FER's collision capsules have radii of 25 to 60 mm.
-MIN_COVARIANCE_GYRATION_M = 0.05
-# Prior standard deviation, in decades, of the ratio of the precisions of inertias and of masses.
-# With one of the FER's shipped sets as the real arm and another as the starting set (both without
-# a hand), the likeliest precision of inertias is 1 to 40 times lower than that of masses.
-_PRECISION_RATIO_DECADES = 1.0
-# Prior standard deviation of unknowns beside a set's errors: a factor, a load in kg.
-_UNKNOWN_STD = 10.0
-_FINE_PRECISIONS = np.logspace(-2.0, 5.0, 71)
-COARSE_PRECISIONS = _FINE_PRECISIONS[::5]
-_ONE_STD_LOG_FALL = 0.5  # fall of a Gaussian's log-likelihood at one standard deviation
 
 
 @dataclass(frozen=True, eq=False)

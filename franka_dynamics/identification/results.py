@@ -97,9 +97,9 @@ class Estimate:
 
     `theta` (p,) are the identified arm's base parameters, then its friction parameters. `base`
     (p,) and `covariance` (p, p) are base parameters and friction without constraints, and their
-    covariance; `std_ratios` (p,) are standard deviations relative to the
-    prior's (`solve.std_ratios`). `precision` are the largest errors of the starting
-    set that agree with the samples.
+    covariance; `std_ratios` (p,) are standard deviations relative to the prior's
+    (`solve.std_ratios`). `precision` is the smallest precision of the starting set that agrees
+    with the samples.
     """
 
     model: TorqueModel
@@ -125,7 +125,7 @@ class Estimate:
 @dataclass(frozen=True)
 class Recordings:
     """
-    The recordings used, of which the last `unseen` are test recordings.
+    What is known about the recordings used; the last `unseen` are test recordings.
 
     `errors` are E of the identified arm on each, `efforts` root mean squares of all. All were
     prepared with the options `signal`. `failures` has a sentence for each unusable bag, `remarks`

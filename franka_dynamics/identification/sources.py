@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Where recordings come from: bags, and recordings or motions in memory."""
+"""Reads recordings from bags, or takes recordings and motions in memory."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Fits at other states than the recorded ones: axes reversed, zeros off by quarter turns, columns.
+Fits with corrected states: for reversed axes, zeros off by quarter turns, exchanged columns.
 
 Such faults are far from the recording, and other masses may explain them well. What tells them is
-the log evidence (`prior`): the right states need masses like the published ones.
+the log evidence (`prior.log_evidence`): the right states need masses like the published ones.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Symbolic base parameters, in the form of section 9 of Gautier and Khalil 1990 (t
 
     XXR_3 = XX_3 - YY_3 + YY_4 + 2*RL4*mZ_4 + RL4**2*(m_4 + m_5 + m_6)
 
-The direct method (`regroup_parameters`) is evaluated with symbols: D3 for the paper's d_3 (`a` of
+The direct method (`regrouping_map`) is evaluated with symbols: D3 for the paper's d_3 (`a` of
 row 3), RL4 for its r_4 (`d`). Equal lengths share one symbol up to sign, so that terms cancel as
 they do in numbers. Cosines and sines of quarter turns are integers; those of other angles are
 symbols, CA2 and SA2 for alpha_2, CT2 and ST2 for the constant theta_2 of a prismatic joint. The
@@ -80,7 +80,7 @@ class SymbolicBaseParameters:
                 r'\usepackage{amsmath}',
                 r'\allowdisplaybreaks',
                 r'\begin{document}',
-                rf'\[ {", quad ".join(values)} \]'.replace(' quad', r'\quad') if values else '',
+                r'\[ ' + r', \quad '.join(values) + r' \]' if values else '',
                 '\n'.join((r'\begin{align*}', ' \\\\\n'.join(rows), r'\end{align*}'))
                 if rows
                 else '',
@@ -108,7 +108,7 @@ def symbolic_base_parameters(
     rows, values = _symbol_rows(direct_method.modified_dh_rows(arm))
     as_symbols = np.frompyfunc(lambda number: _as_symbol(number, values), 1, 1)
     steps = [step._replace(combinations=as_symbols(step.combinations)) for step in steps]
-    columns, matrix = direct_method.regroup_parameters(arm, rows, steps)
+    columns, matrix = direct_method.regrouping_map(arm, rows, steps)
     relations = {}
     for name, column, row, floats in zip(numbers.names, columns, matrix, numbers.matrix):
         # Terms with sines and cosines may cancel only numerically, so the numeric map decides

@@ -4,8 +4,8 @@
 Predicts from a recording the tracking error that a PD keeps, by what is fed forward beside it.
 
 Where a stiff inner loop makes the measured torque tau_J the commanded one, a controller has to add
-tau_J - g(q) along the measured motion, because the robot adds g(q). Its gain kp makes up
-for the part that it does not feed forward: the tracking error is that part divided by kp.
+tau_J - g(q) along the measured motion, because the robot adds g(q). Its gain kp makes up for the
+part that it does not feed forward: the tracking error is that part divided by kp.
 """
 
 from __future__ import annotations
@@ -138,8 +138,8 @@ def _torques_left_to_gains(
     gravity_left = effort - PinocchioModel(arm, gravity).gravity(q)
     yield 'PD that damps to rest', gravity_left + kd * dq
     yield 'PD with velocity reference', gravity_left
-    published = _published_arm(arm)
-    sets = {'published': published, arm.inertial_set or 'this arm': arm}
+    own = 'this arm' if arm.inertial_set in ('', 'published') else arm.inertial_set
+    sets = {'published': _published_arm(arm), own: arm}
     known = {name: one for name, one in sets.items() if one is not None}
     left = {
         name: effort - PinocchioModel(one, gravity).inverse_dynamics(q, dq, ddq)

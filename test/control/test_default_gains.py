@@ -170,6 +170,13 @@ def test_with_the_true_model_and_friction_nothing_is_left(simulate):
     assert found.rows[-1] == '+ friction, gaz2019'
 
 
+def test_a_set_of_the_name_published_is_compared_with_the_published_one(simulate):
+    own = replace(FER, file='own.yaml', inertial_set='published')
+    found = predict_tracking(simulate(FER, rate=100.0), own, 100.0, 0.0)
+    inertia = [row for row in found.rows if 'M ddq' in row]
+    assert inertia == ['+ C dq + M ddq, published', '+ C dq + M ddq, this arm']
+
+
 @pytest.mark.parametrize(
     ('gains', 'words'),
     [

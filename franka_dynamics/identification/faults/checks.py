@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Faults without columns, which checks of a recording's residuals and of fits find."""
+"""Faults that checks of residuals and of fits find; they add no columns to a fit."""
 
 from collections.abc import Sequence
 
