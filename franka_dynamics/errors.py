@@ -38,8 +38,8 @@ def name_list(names: Sequence[object]) -> str:
     Only the shown items are formatted, because formatting a million numbers would delay a control
     cycle by a second.
     """
-    short_repr = ', '.join(short_text(str(name)) for name in names[:_MAX_LISTED])
-    return short_repr if len(names) <= _MAX_LISTED else f'{short_repr}, ... ({len(names)} in all)'
+    listed = ', '.join(short_text(str(name)) for name in names[:_MAX_LISTED])
+    return listed if len(names) <= _MAX_LISTED else f'{listed}, ... ({len(names)} in all)'
 
 
 def distinct_texts(value: float | str, bound: float | str, digits: int = 3) -> tuple[str, ...]:

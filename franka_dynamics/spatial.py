@@ -85,8 +85,8 @@ def exp3(phi: ArrayLike) -> Array:
     """Return the rotation exp([phi]) of a rotation vector (..., 3) [rad], shape (..., 3, 3)."""
     vector = np.asarray(phi, dtype=float)
     sine, versine, _ = _exponential_coefficients(vector)
-    cross = hat(vector)
-    return np.eye(3) + sine * cross + versine * (cross @ cross)  # Rodrigues' formula
+    skew = hat(vector)
+    return np.eye(3) + sine * skew + versine * (skew @ skew)  # Rodrigues' formula
 
 
 def exp6(twist: ArrayLike, angle: ArrayLike = 1.0) -> Array:
@@ -109,11 +109,11 @@ def exp6(twist: ArrayLike, angle: ArrayLike = 1.0) -> Array:
     scaled = np.asarray(twist, dtype=float) * np.asarray(angle, dtype=float)[..., None]
     phi = scaled[..., 3:]
     sine, versine, rest = _exponential_coefficients(phi)
-    cross = hat(phi)
-    square = cross @ cross
-    left = np.eye(3) + versine * cross + rest * square
+    skew = hat(phi)
+    square = skew @ skew
+    left = np.eye(3) + versine * skew + rest * square
     out = np.zeros((*scaled.shape[:-1], 4, 4))
-    out[..., :3, :3] = np.eye(3) + sine * cross + versine * square
+    out[..., :3, :3] = np.eye(3) + sine * skew + versine * square
     out[..., :3, 3] = np.einsum('...ij,...j->...i', left, scaled[..., :3])
     out[..., 3, 3] = 1.0
     return out
@@ -236,8 +236,8 @@ def inverse_transform(transform: ArrayLike) -> Array:
     return out
 
 
-# If the cosine of the pitch is below _GIMBAL_LOCK, roll and yaw turn about parallel axes and only
-# their sum or difference is defined.
+# If the cosine of the pitch is below _MIN_GIMBAL_COSINE, roll and yaw turn about parallel
+# axes and only their sum or difference is defined.
 _MIN_GIMBAL_COSINE = 1e-9
 
 

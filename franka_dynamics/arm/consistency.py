@@ -49,9 +49,9 @@ def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the lin
     moves = minimiser(2.0 * np.eye(10), np.zeros(10), cones)
     if moves is not None:
         moved = rounding * np.clip(moves, -1.0, 1.0)
-        repaired_arm = LinkInertia.from_parameters(link.parameters() + moved)
-        if repaired_arm.is_physical():
-            return repaired_arm
+        repaired_link = LinkInertia.from_parameters(link.parameters() + moved)
+        if repaired_link.is_physical():
+            return repaired_link
     raise InertiaError(
         f'No real body lies within the rounding of {name}: its pseudo-inertia has an eigenvalue '
         f'of {link.consistency_margin():.3g}, and moving its numbers by at most '
@@ -81,15 +81,15 @@ def repaired_arm(description: ArmDescription) -> ArmDescription:
         )
     links, sentences = [], []
     for joint, link in zip(description.joints, description.links):
-        repaired_arm = nearest_physical(
+        repaired_link = nearest_physical(
             link, description.rounding, name=f'the link behind {joint.name}'
         )
-        if repaired_arm is not link:
-            moved = float(np.abs(repaired_arm.parameters() - link.parameters()).max())
+        if repaired_link is not link:
+            moved = float(np.abs(repaired_link.parameters() - link.parameters()).max())
             sentences.append(
                 f'the link behind {joint.name} was not physical as printed (eigenvalue '
                 f'{link.consistency_margin():.2g} of its pseudo-inertia); its numbers are moved '
                 f'by at most {moved:.2g}, within the rounding of {description.rounding:.2g}'
             )
-        links.append(repaired_arm)
+        links.append(repaired_link)
     return replace(description, links=tuple(links), repairs=(*description.repairs, *sentences))

@@ -84,7 +84,6 @@ class ArmDescription(ArmFields):
         Inertia of the drives, reflected to the joints, for simulations only [kg m^2]. No model
         contains it, unlike a joint's `rotor_inertia`: a Franka arm's torque sensors sit behind
         the drives, and its controller takes most of the drives' inertia away.
-
     fixed_frames : tuple of FixedFrame
         Frames by name that are fixed to the arm: links of the hand and its tool centre, and the
         links of the URDF that the arm was read from.

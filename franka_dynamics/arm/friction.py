@@ -227,7 +227,7 @@ FRICTION_MODELS: dict[str, type] = {
     'viscous_coulomb': ViscousCoulombFriction,
     'maxwell_slip': MaxwellSlipFriction,
 }
-Friction = Annotated[FrictionModel, TaggedUnion('model', FRICTION_MODELS, beside=('source',))]
+Friction = Annotated[FrictionModel, TaggedUnion('model', FRICTION_MODELS, ignored=('source',))]
 
 
 def slip_state_bounds(q: ArrayLike, reach: ArrayLike) -> Array:

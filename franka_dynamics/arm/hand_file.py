@@ -33,8 +33,7 @@ def load_hand(name: str | Path) -> LinkInertia:
     Return a hand's mass, first moment and inertia about the flange's origin, in its axes.
 
     `name` is that of a shipped hand, or the path of a hand file or of an end-effector file of
-    Franka's Desk (.json).
-    `arm.with_payload(hand)` puts the hand on an arm.
+    Franka's Desk (.json). `arm.with_payload(hand)` puts the hand on an arm.
 
     Returns
     -------

@@ -58,7 +58,7 @@ class TaggedUnion:
 
     tag: str
     classes: Mapping[str, type]
-    beside: tuple[str, ...] = ()  # entries for human readers, which fill no field
+    ignored: tuple[str, ...] = ()  # entries for human readers, which fill no field
 
 
 def length_rule(count: int) -> Callable[[Array], str]:
@@ -206,7 +206,7 @@ def _as_annotated(kind: Any, rules: Sequence[Any], value: Any) -> Any:
                 raise FieldError('is missing')
             chosen = one.classes[_choice(decode(str, given[one.tag]), one.classes)]
         return _as_dataclass(
-            chosen, {k: v for k, v in given.items() if k not in (one.tag, *one.beside)}
+            chosen, {k: v for k, v in given.items() if k not in (one.tag, *one.ignored)}
         )
     found = _as_number(value) if _any_number_rule in rules else decode(kind, value)
     for problem in (rule(found) for rule in rules):

@@ -28,7 +28,7 @@ _MAX_MOTION_BY_KIND = {
     JointKind.PRISMATIC: (20.0, 20.0, 'm and m/s', 'millimetres'),
 }
 _MIN_UNLIMITED_VALUE = 1e4
-_MAX_RATIO_BESIDE = 0.51  # of these bounds, in an arm of which another joint is beyond one
+_MAX_OTHER_RATIO = 0.51  # of these bounds, in an arm of which another joint is beyond one
 _MAX_REACH_M = 20.0  # more than any arm's on Earth
 _STEEL_KG_M3 = 7850.0
 # No arm is heavier than a solid cylinder of steel as long as it, and half as thick; one of up to
@@ -94,7 +94,7 @@ def _motion_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
         if doubted:
             # What is in degrees at one joint is at the others, too, where it is less.
             fields = {one for each in doubted.values() for one in each}
-            shares = (_MAX_RATIO_BESIDE if one in fields else 1.0 for one in ('lower', 'velocity'))
+            shares = (_MAX_OTHER_RATIO if one in fields else 1.0 for one in ('lower', 'velocity'))
             doubted = _fields_beyond(limits, *(a * b for a, b in zip((most, fastest), shares)))
             words = [
                 f'{name} ({", ".join(f"{one} {getattr(limits[name], one):g}" for one in each)})'

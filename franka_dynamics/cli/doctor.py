@@ -57,8 +57,8 @@ def _robot_checks(choice: ArmChoice, address: str) -> Iterator[CheckResult]:
             # A wrong pose has the level NOTE, because the flange pose that franka-sim serves
             # is 0.1 m off although its Jacobians are correct.
             wrong = NOTE if one.subject == POSE_SUBJECT else TO_DO
-            level = GOOD if one.allowed else wrong
-            hint = '' if one.allowed else '; check --arm, --set, --hand, --payload and Desk'
+            level = GOOD if one.is_allowed else wrong
+            hint = '' if one.is_allowed else '; check --arm, --set, --hand, --payload and Desk'
             yield CheckResult(f'robot, {one.subject}', level, one.sentence + hint)
     except FrankaDynamicsError as error:
         yield CheckResult('robot', TO_DO, str(error))

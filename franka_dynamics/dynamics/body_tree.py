@@ -39,7 +39,7 @@ class BodyTree(ComparedByValue):
     Parameters
     ----------
     parents : sequence of int, length n
-        Number of each body's parent, BASE (-1) for the ground; parents come before their children.
+        Number of each body's parent, BASE_BODY (-1) for the ground; parents come before children.
     placements : array_like, shape (n, 4, 4)
         M_i, the pose of body i in its parent at q_i = 0.
     twists : array_like, shape (n, 6)

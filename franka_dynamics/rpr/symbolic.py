@@ -137,7 +137,7 @@ def _d_dq(value: sp.Expr | sp.Matrix, joint: int) -> sp.Expr | sp.Matrix:
 
 
 def _d_dt(matrix: sp.Matrix) -> sp.Matrix:
-    """Return the time derivative of a matrix at the joint velocities RATES."""
+    """Return the time derivative of a matrix at the joint velocities VELOCITIES."""
     return sum((_d_dq(matrix, j) * VELOCITIES[j] for j in range(3)), sp.zeros(*matrix.shape))
 
 

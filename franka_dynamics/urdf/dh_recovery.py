@@ -49,11 +49,11 @@ class JointAxis(NamedTuple):
 
     direction: Array
     point: Array
-    free: bool = False  # True for a prismatic joint, whose axis has no defined position
+    has_free_position: bool = False  # True for a prismatic joint: its axis is a direction only
 
 
 def dh_rows_from_axes(
-    lines: Sequence[JointAxis], near: Array, flange: Array, convention: Convention
+    axes: Sequence[JointAxis], near: Array, flange: Array, convention: Convention
 ) -> tuple[Array, list[DHRow]]:
     """
     Return frame {0}'s pose (4, 4), and DH rows of joints with the given axes and of the flange.
@@ -63,9 +63,9 @@ def dh_rows_from_axes(
     the one is taken for which theta lies within 90 degrees of zero, as in Franka's own table.
     Between parallel axes d is zero. All poses are in one frame, with all joints at zero.
     """
-    base = pose = _frame_on_axis(lines[0], near)
+    base = pose = _frame_on_axis(axes[0], near)
     rows = list[DHRow]()
-    for line in (*lines, JointAxis(flange[:3, 2], flange[:3, 3])):
+    for line in (*axes, JointAxis(flange[:3, 2], flange[:3, 3])):
         normal, foot, a, alpha, beta = _common_normal(pose, line)
         along_x, along_y, _ = pose[:3, :3].T @ normal
         d = float((foot - pose[:3, 3]) @ pose[:3, 2])
@@ -86,7 +86,7 @@ def _common_normal(frame: Array, line: JointAxis) -> tuple[Array, Array, float, 
     to its z, to the line, and beta is the line's tilt about y (Hayati's parameters).
     """
     x, y, z, origin = frame[:3, 0], frame[:3, 1], frame[:3, 2], frame[:3, 3]
-    point = origin if line.free else line.point
+    point = origin if line.has_free_position else line.point
     cross, between = np.cross(z, line.direction), point - origin
     sine, cosine = float(np.linalg.norm(cross)), float(z @ line.direction)
     if sine > NEARLY_PARALLEL_RAD:
@@ -139,7 +139,7 @@ def description_from_chain(
             for i, (back, link) in enumerate(
                 zip([np.eye(4), *backs], [chain.document.root, *links])
             )
-            for name in chain.fixed[link]
+            for name in chain.fixed_links[link]
         ),
     )
 
@@ -151,7 +151,7 @@ def _arm_in_link_frames(
     document, links = chain.document, [joint.child for joint in chain.joints]
     tool = find_flange(chain, tip)
     placed = zip(chain.joints, (chain.poses[link] for link in links))
-    lines = [
+    axes = [
         JointAxis(
             pose[:3, :3] @ joint.axis,
             pose[:3, :3] @ joint.point + pose[:3, 3],
@@ -160,7 +160,7 @@ def _arm_in_link_frames(
         for joint, pose in placed
     ]
     base, (*rows, flange) = dh_rows_from_axes(
-        lines, chain.mount, chain.poses[tool.name], convention
+        axes, chain.mount, chain.poses[tool.name], convention
     )
     standing = chain.inertia(document.root).expressed_in(inverse_transform(base))
     names = tuple(joint.name for joint in chain.joints)

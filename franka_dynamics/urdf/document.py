@@ -116,7 +116,7 @@ class UrdfInertial:
 @dataclass(frozen=True, eq=False)
 class UrdfDocument:
     """
-    The tree of links and joints of a URDF, in the order of its text.
+    The tree of links and joints of a URDF or MJCF, with notes on the file.
 
     `name` is the robot's, `source` the name of the `text` in error messages. `order` are the
     links, each behind those on the way from the root to it. `notes` are sentences about

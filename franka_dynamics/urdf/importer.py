@@ -145,19 +145,19 @@ def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDesc
 def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmDescription:
     """Return an arm with its home pose and, from an MJCF, armature and friction to simulate."""
 
-    def of(key: str) -> Array:
+    def simulation_values(key: str) -> Array:
         """Return a value of every joint that the document states for simulations, else 0, (n,)."""
         return np.array([document.simulated.get(one, {}).get(key, 0.0) for one in arm.joint_names])
 
     stated, notes = any('home' in one for one in document.simulated.values()), arm.notes
-    lower, upper, home = arm.limit('lower'), arm.limit('upper'), of('home')
+    lower, upper, home = arm.limit('lower'), arm.limit('upper'), simulation_values('home')
     # A home of no file keeps a distance from the limits, where no motion could begin to and fro.
     room = 0.0 if stated else np.minimum(_MIN_HOME_DISTANCE_TO_LIMIT, (upper - lower) / 2.0)
     inside = np.clip(home, lower + room, upper - room)
     if stated and (outside := np.flatnonzero(inside != home)).size:
         names = name_list([arm.joint_names[int(i)] for i in outside])
         notes += (f'{names}: the key "home" is outside the limits; the nearest one is taken.',)
-    armature, viscous, coulomb = map(of, ('armature', 'damping', 'frictionloss'))
+    armature, viscous, coulomb = map(simulation_values, ('armature', 'damping', 'frictionloss'))
     friction = ViscousCoulombFriction(viscous, coulomb, np.zeros(arm.n))
     return replace(
         arm,

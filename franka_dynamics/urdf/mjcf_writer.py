@@ -6,8 +6,7 @@ Writes an arm description as an MJCF.
 The frames of bodies are those of `arm.frames`, and each actuator is a motor, whose control input
 is its joint's torque or force. Geoms do not collide. Joints have the armature and friction that
 are known of the real arm, unless the ideal arm is asked for: then MuJoCo computes the rigid-body
-dynamics of the model only. Numbers are those of `writer`; MuJoCo's own writer keeps six
-digits.
+dynamics of the model only. Numbers are those of `writer`; MuJoCo's own writer keeps six digits.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -78,9 +78,9 @@ class _Link(NamedTuple):
     `tensor` and `points`, shape (K, 3), are in the frame of the <inertial>, whose origin is the
     centre of mass. The points are those of all shapes and joints of links fixed to each other or,
     without a shape, the corners of a cube as large as the arm is from two joints before the link
-    to two behind it (`within` says which). `distance` [m] is that of the centre of mass from the
-    joint. `reach` [m] is the largest distance of the joint from this, from the joints behind it
-    and from the one before it, if there is no shape: a body whose mass spreads (standard
+    to two behind it (`bound_text` says which). `distance` [m] is that of the centre of mass from
+    the joint. `reach` [m] is the largest distance of the joint from this, from the joints behind
+    it and from the one before it, if there is no shape: a body whose mass spreads (standard
     deviation) by more is at least twice as long. `terms` names the link's numbers.
     """
 
@@ -90,7 +90,7 @@ class _Link(NamedTuple):
     mass: float
     tensor: Array
     points: Array
-    within: str
+    bound_text: str
     distance: float
     reach: float
 
@@ -153,11 +153,11 @@ def _links_with_mass(
     solids = [points for one in frames for points in shapes.get(one.name, ())]
     places = [one.placement.translation for one in frames]
     places += [model.jointPlacements[j].translation for j in model.children[k]]
-    within, reach = 'its shapes and joints allow', _MAX_REACH_M
+    bound_text, reach = 'its shapes and joints allow', _MAX_REACH_M
     enclosing = np.vstack((*solids, *places))
     # A link of which nothing was read may be larger than what is fixed to it.
     if not solids or any(one.name in unread and one.name not in shapes for one in frames):
-        within = 'the distances of the joints near it allow'
+        bound_text = 'the distances of the joints near it allow'
         behind = [
             lengths[j] + max((lengths[i] for i in model.children[j]), default=0.0)
             for j in model.children[k]
@@ -176,7 +176,7 @@ def _links_with_mass(
         distance = float(np.linalg.norm(pose[:3, 3]))
         far = max(reach, distance)
         found.append(
-            _Link(one.name, words, k, link.mass, link.tensor, points, within, distance, far)
+            _Link(one.name, words, k, link.mass, link.tensor, points, bound_text, distance, far)
         )
     return found
 
@@ -265,14 +265,14 @@ def _link_doubts(body: _Link) -> Iterator[ImplausibleValue]:
     elif outside > 0.0:
         reason = (
             f'the centre of mass, {body.distance:.3g} m from its joint, lies {outside:.2g} m '
-            f'beyond what {body.within}'
+            f'beyond what {body.bound_text}'
         )
         yield body.doubt(body.terms.center, reason)
     elif spread > most:
         along = ', '.join(f'{one:.2f}' for one in axis)
         reason = (
             f'the mass spreads {spread:.2g} m (standard deviation) along ({along}), where '
-            f'{body.within} {most:.2g} m'
+            f'{body.bound_text} {most:.2g} m'
         )
         yield body.doubt(body.terms.tensor, reason + _power_of_ten_question(body))
 

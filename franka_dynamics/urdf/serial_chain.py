@@ -33,9 +33,9 @@ class SerialChain:
     A serial arm in a URDF: its joints, and poses and inertias of the links that they move.
 
     `joints` are the arm's, from base to tip. `poses` are those of all links in the root link, with
-    the arm's joints at zero, shape (4, 4). `fixed` lists, under the name of a link that a joint of
-    the arm moves, this link and the links that are fixed to it; under the name of the root link,
-    the links that do not move. `links_with_mass` are those of them with mass or inertia.
+    the arm's joints at zero, shape (4, 4). `fixed_links` lists, under the name of a link that a
+    joint of the arm moves, this link and those fixed to it; under the name of the root link, the
+    links that do not move. `links_with_mass` are those of them with mass or inertia.
     `tool_links` are the last joint's link and links fixed to it. `held` are the positions [rad or
     m] of other moving joints that the arm carries (a finger) or stands on (a lift). `notes` are
     sentences about tolerated deviations from the format, doubtful limits and joints that are left
@@ -45,7 +45,7 @@ class SerialChain:
     document: UrdfDocument
     joints: tuple[UrdfJoint, ...]
     poses: dict[str, Array]
-    fixed: dict[str, tuple[str, ...]]
+    fixed_links: dict[str, tuple[str, ...]]
     tool_links: tuple[str, ...]
     held: dict[str, float]
     notes: tuple[str, ...]
@@ -53,11 +53,11 @@ class SerialChain:
 
     @property
     def links_with_mass(self) -> dict[str, tuple[str, ...]]:
-        """Names of the links in `fixed` that have mass or inertia, under the same keys."""
+        """Names of the links in `fixed_links` that have mass or inertia, under the same keys."""
         links = self.document.links
         return {
             name: tuple(one for one in with_it if links[one].has_inertia)
-            for name, with_it in self.fixed.items()
+            for name, with_it in self.fixed_links.items()
         }
 
     @property

@@ -235,8 +235,8 @@ def viscous_and_coulomb_friction(
     """
     Return each joint's viscous and Coulomb friction, and a comment on friction left out.
 
-    It is viscous [N m s/rad or N s/m], and Coulomb with all Maxwell-slip elements
-    slipping [N m or N]; None without friction, or with a model of another kind.
+    Viscous friction is in N m s/rad or N s/m, Coulomb friction, with all Maxwell-slip elements
+    slipping, in N m or N. A joint has None without friction, or with a model of another kind.
     """
     if not isinstance(friction, LinearFriction):
         other = '' if friction is None else f' Left out: {type(friction).__name__} '

@@ -133,7 +133,7 @@ def robot_text(
     arm: ArmDescription, kind: str, *, source: str = '', prefix: str = '', ideal: bool = False
 ) -> str:
     """
-    Return the URDF or MJCF (`kind`, one of FORMATS) of an arm, with a comment on top.
+    Return the text of an arm's `kind` of file, 'urdf' or 'mjcf', with a comment on top.
 
     In URDF the hand is a link of its own; a payload is part of the last link. `source` is the
     file that the arm was loaded from, if it is the user's; the comment names it and the repaired

@@ -142,9 +142,9 @@ URDF_LIMITS = ('lower', 'upper', 'velocity', 'effort')
 
 def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
     """
-    Return a URDF's serial arm with DH rows; what URDF lacks comes from the arm `like`.
+    Return a URDF's serial arm with DH rows.
 
-    What a URDF lacks, such as rotors, friction and acceleration limits, comes from the other arm.
+    What a URDF lacks, such as rotors, friction and acceleration limits, comes from the arm `like`.
     """
     arm = description_from_chain(chain, like.convention)
     joints = []

@@ -105,7 +105,7 @@ class _Differences:
         self.first, self.second, self.all = first, second, list[Difference]()
         text = second.urdf is not None
         self._rounding = MAX_TEXT_ROUNDING if text else _EQUALITY_TOLERANCE
-        self._room = MAX_GEOMETRY_ROUNDING if text else _EQUALITY_TOLERANCE
+        self._tolerance = MAX_GEOMETRY_ROUNDING if text else _EQUALITY_TOLERANCE
         # A URDF's arm may have no link with the name of a flange.
         self._has_flange = second.urdf is None or not second.urdf.tip_is_guess
         self._probe = TorqueProbe(first, gravity)
@@ -139,7 +139,7 @@ class _Differences:
         _, _, a, b, is_geometric = pair
         if isinstance(a, str) or isinstance(b, str):
             return a == b
-        room = self._room if is_geometric else self._rounding
+        room = self._tolerance if is_geometric else self._rounding
         return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= room
 
     def add_joint(self, i: int) -> None:
@@ -151,8 +151,8 @@ class _Differences:
             kinds = [_ValuePair('kind', '', joint.kind.value, its.kind.value)]
             self._add('geometry', name, kinds, here.with_joint(i, there, 'twists'))
         else:
-            motion = common_motion(here, there, i, self._room, flange=self._has_flange)
-            if not axes_agree(here, there, i, self._room) or self._moves_link(motion, i):
+            motion = common_motion(here, there, i, self._tolerance, flange=self._has_flange)
+            if not axes_agree(here, there, i, self._tolerance) or self._moves_link(motion, i):
                 self._add_axis(motion, i, name)
             here = self.here
             against = bool(here.axis(i)[0] @ there.axis(i)[0] < 0.0)

@@ -49,7 +49,7 @@ class ComparedQuantity(NamedTuple):
     """
 
     name: str
-    inputs: int
+    input_count: int
     unit: str
 
 
@@ -281,7 +281,7 @@ def _evaluate(
     if quantity.name == 'forward_dynamics':
         states = states._replace(ddq=reference_model.inverse_dynamics(*states))
     method = getattr(model, quantity.name)
-    values = np.asarray(method(*states[: quantity.inputs]))
+    values = np.asarray(method(*states[: quantity.input_count]))
     if quantity.name == 'coriolis':
         slow = method(states.q, _SLOWDOWN_RATIO * states.dq) / _SLOWDOWN_RATIO**2
         values = np.stack((values, slow), axis=1)

@@ -56,7 +56,7 @@ class RobotDifference(NamedTuple):
 
     subject: str
     sentence: str
-    allowed: bool
+    is_allowed: bool
 
 
 def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:

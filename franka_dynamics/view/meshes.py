@@ -34,16 +34,16 @@ class ArmMeshes:
     """
     The visual meshes of an arm, as Pinocchio's models of its joints and its geometry.
 
-    `model` is that of the joints, `visual` that of the geometry. `rows` are the places of the
-    arm's joints in a velocity of `model`. `joints` has a number for each object of
+    `model` is that of the joints, `visual` that of the geometry. `velocity_indices` are those of
+    the arm's joints in a velocity of `model`. `joint_numbers` has a number for each object of
     `visual`: that of the arm's joint, from 1, whose torque colours the object, or 0 for an object
     that keeps its colour, such as the base.
     """
 
     model: Any
     visual: Any
-    rows: Sequence[int]
-    joints: Sequence[int]
+    velocity_indices: Sequence[int]
+    joint_numbers: Sequence[int]
 
     def configuration(self, q: Array) -> Array:
         """Return Pinocchio's configuration vector for positions q (n,), other joints at zero."""
@@ -51,7 +51,7 @@ class ArmMeshes:
 
         # A continuous joint's configuration is its cosine and sine, so q is added as a motion.
         motion = np.zeros(self.model.nv)
-        motion[self.rows] = q
+        motion[self.velocity_indices] = q
         return np.asarray(pin.integrate(self.model, pin.neutral(self.model), motion))
 
 
@@ -91,7 +91,7 @@ def urdf_meshes(
                 'here: source the workspace that has it.'
             )
     found = _read_meshes(text, joint_names, places)
-    if not found.joints:
+    if not found.joint_numbers:
         raise MeshesError('the URDF has no mesh.')
     return found
 

@@ -200,7 +200,7 @@ class ArmScene:
     def _colour_links(self, state: ViewState) -> None:
         """Colour each link by its joint's torque relative to the torque limit."""
         shares = torque_limit_shares(state, self._description)
-        for joint, handle in zip(self._meshes.joints, self.link_handles):
+        for joint, handle in zip(self._meshes.joint_numbers, self.link_handles):
             if joint:
                 colour = colour_of_share(0.0 if shares is None else float(shares[joint - 1]))
                 if tuple(handle.color) != colour:

@@ -122,10 +122,10 @@ class Playback:
 
     def state(self, seconds: float) -> ViewState:
         """Return the first state at or after `seconds` from the start, or else the last one."""
-        time = self._motion.time
-        i = min(int(np.searchsorted(time, time[0] + seconds)), len(time) - 1)
+        times = self._motion.time
+        i = min(int(np.searchsorted(times, times[0] + seconds)), len(times) - 1)
         torques = {name: rows[i] for name, rows in self._terms.items()}
-        return ViewState(float(time[i] - time[0]), self._motion.q[i], torques)
+        return ViewState(float(times[i] - times[0]), self._motion.q[i], torques)
 
 
 def play(window: Window, playback: Playback, keep_running: Callable[[], bool]) -> None:

@@ -75,7 +75,7 @@ class ServedModel:
 def refused(served, state=None, arm=FR3):
     """Return the sentence of each difference that is not allowed, by its subject."""
     found = compare_with_robot(state or read_state(), served, arm, FR3, states=20)
-    return {one.subject: one.sentence for one in found if not one.allowed}
+    return {one.subject: one.sentence for one in found if not one.is_allowed}
 
 
 def test_two_formulations_of_one_arm_agree():
@@ -84,7 +84,7 @@ def test_two_formulations_of_one_arm_agree():
     for one in found[:4]:
         # Rounding: 6e-14 measured.
         assert float(one.sentence.split('up to ')[1].split()[0]) < 1e-12
-    assert all(one.allowed for one in found)
+    assert all(one.is_allowed for one in found)
 
 
 def test_only_a_large_inertia_error_is_refused():

@@ -98,7 +98,7 @@ def drawn(arm, q, meshes=None):
         scene = window._scene
         return [
             (joint, pose_of(one), size_of(one))
-            for joint, one in zip(scene._meshes.joints, scene.link_handles, strict=True)
+            for joint, one in zip(scene._meshes.joint_numbers, scene.link_handles, strict=True)
         ]
 
 
