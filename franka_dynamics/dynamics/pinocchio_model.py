@@ -346,9 +346,8 @@ class PinocchioModel:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
         pin.forwardKinematics(self.model, self.data, q, dq)
         reference = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        model, data = self.model, self.data
-        twists = (pin.getFrameVelocity(model, data, i, reference) for i in self._frame_ids[:-1])
-        return np.array([twist.vector for twist in twists])
+        frames = [(self.model, self.data, i, reference) for i in self._frame_ids[:-1]]
+        return np.array([pin.getFrameVelocity(*frame).vector for frame in frames])
 
     @_accepting_stacks('q', 'dq', 'ddq')
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:

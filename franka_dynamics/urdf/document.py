@@ -118,8 +118,8 @@ class UrdfDocument:
     """
     The tree of links and joints of a URDF or MJCF, with notes on the file.
 
-    `name` is the robot's, `source` the name of the `text` in error messages. `order` are the
-    links, each behind those on the way from the root to it. `notes` are sentences about
+    `name` is the robot's, `source` the name of the `text` in error messages. `link_order`
+    has the links, each behind those on the way from the root to it. `notes` are sentences about
     tolerated deviations from the format and doubtful limits, `torque_notes` about what changes
     torques. `simulated` has, of an MJCF, `armature`, `damping`, `frictionloss` and, if it states
     one, `home` of each moving joint, `mjcf` is its path or text, `tensors` names what states the
@@ -131,7 +131,7 @@ class UrdfDocument:
     text: str
     links: dict[str, UrdfInertial]
     joints: dict[str, UrdfJoint]
-    order: tuple[str, ...]
+    link_order: tuple[str, ...]
     notes: tuple[str, ...] = ()
     torque_notes: tuple[str, ...] = ()
     simulated: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -162,7 +162,7 @@ class UrdfDocument:
     @property
     def root(self) -> str:
         """Name of the root link."""
-        return self.order[0]
+        return self.link_order[0]
 
     @cached_property
     def _joint_by_child(self) -> dict[str, UrdfJoint]:
@@ -175,7 +175,7 @@ class UrdfDocument:
 
     def joints_from_root(self) -> list[UrdfJoint]:
         """Return all joints in topological order, each after those between the root and it."""
-        return [self._joint_by_child[link] for link in self.order[1:]]
+        return [self._joint_by_child[link] for link in self.link_order[1:]]
 
     def moving_joints_to(self, joint: str) -> list[str]:
         """Return the names of joints that are not fixed, from the root to `joint`, inclusive."""

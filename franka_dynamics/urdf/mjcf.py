@@ -164,7 +164,7 @@ class _TreeBuilder:
             text=text,
             links=self._links,
             joints=self._urdf_joints,
-            order=tuple(self._links),
+            link_order=tuple(self._links),
             notes=tuple(notes.others),
             torque_notes=tuple(notes.of_torque),
             simulated={self.joints[k]: self._simulation_values(k) for k in range(model.njnt)},

@@ -70,7 +70,7 @@ def test_an_empty_stack_gives_an_empty_result():
 
 
 @pytest.mark.parametrize(
-    'quantity', [one for one in QUANTITIES if one.inputs > 1], ids=attrgetter('name')
+    'quantity', [one for one in QUANTITIES if one.input_count > 1], ids=attrgetter('name')
 )
 def test_stacks_that_do_not_broadcast_are_refused_in_one_sentence(model, quantity):
     states = [np.zeros((rows, 7)) for rows in (2, 3, 3)[: quantity.inputs]]
