@@ -38,7 +38,7 @@ def model(request):
 
 @each_quantity
 def test_a_stack_gives_what_its_states_give(model, quantity):
-    method, inputs = getattr(model, quantity.name), STATES[: quantity.inputs]
+    method, inputs = getattr(model, quantity.name), STATES[: quantity.input_count]
     stacked = method(*inputs)
     assert stacked.shape[:2] == SHAPE
     for at in np.ndindex(SHAPE):
@@ -73,7 +73,7 @@ def test_an_empty_stack_gives_an_empty_result():
     'quantity', [one for one in QUANTITIES if one.input_count > 1], ids=attrgetter('name')
 )
 def test_stacks_that_do_not_broadcast_are_refused_in_one_sentence(model, quantity):
-    states = [np.zeros((rows, 7)) for rows in (2, 3, 3)[: quantity.inputs]]
+    states = [np.zeros((rows, 7)) for rows in (2, 3, 3)[: quantity.input_count]]
     with refuses(JointVectorError, 'q (2, 7), dq (3, 7)'):
         getattr(model, quantity.name)(*states)
 
@@ -153,7 +153,7 @@ def test_an_unknown_frame_lists_the_choices(frame, choices):
 @each_quantity
 def test_a_result_is_not_changed_by_the_next_call(quantity):
     # Pinocchio's own arrays are views of its workspace; the caller must own what it gets.
-    first, second = zip(*fd.sample_states(FER, 2, 13)[: quantity.inputs])
+    first, second = zip(*fd.sample_states(FER, 2, 13)[: quantity.input_count])
     method = getattr(fd.Model(FER), quantity.name)
     result = method(*first)
     kept = result.copy()
