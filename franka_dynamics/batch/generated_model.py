@@ -44,7 +44,7 @@ class Key(NamedTuple):
         return customised_equations(description, gravity=gravity, **self._asdict())
 
 
-_KEYS_WITHOUT_OPTIONS = {quantity: Key(quantity) for quantity in Quantity}  # without options
+_KEYS_WITHOUT_OPTIONS = {quantity: Key(quantity) for quantity in Quantity}
 
 
 class GeneratedModel(ABC):
@@ -257,9 +257,8 @@ class GeneratedModel(ABC):
     ) -> Any:
         """Return a frame's geometric Jacobians (v, omega) in `reference_frame`, (..., 6, n)."""
         axes = model.require_reference_frame(reference_frame)
-        return self.evaluate(
-            Quantity.JACOBIAN, q, frame=self._checked_frame(frame), reference_frame=axes
-        )
+        tip = self._checked_frame(frame)
+        return self.evaluate(Quantity.JACOBIAN, q, frame=tip, reference_frame=axes)
 
     def bias_acceleration(self, q: Any, dq: Any, frame: Frame = FLANGE) -> Any:
         """Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (..., 6) [m/s^2, rad/s^2]."""
@@ -277,9 +276,8 @@ class GeneratedModel(ABC):
             If fewer than six joints move the frame.
 
         """
-        return self.evaluate(
-            Quantity.OPERATIONAL_SPACE_INERTIA, q, frame=self._checked_frame(frame)
-        )
+        tip = self._checked_frame(frame)
+        return self.evaluate(Quantity.OPERATIONAL_SPACE_INERTIA, q, frame=tip)
 
     def _position_and_wrench_torque(self, q: Any, wrench: Any) -> tuple[Any, Any]:
         """Return positions, NaN where the wrench w is not finite, and J^T w, each (..., n)."""

@@ -34,9 +34,8 @@ def evaluate(model: Any, key: Any, arrays: Sequence[Any], lead: tuple[int, ...])
     dtype = jnp.result_type(*arrays)
     kind = dtype if dtype == np.float32 else jnp.result_type(float)
     alike = (jnp.broadcast_to(array, (*lead, model.description.n)) for array in arrays)
-    return _differentiable_function(model, key)(*(array.astype(kind) for array in alike)).astype(
-        dtype
-    )
+    function = _differentiable_function(model, key)
+    return function(*(array.astype(kind) for array in alike)).astype(dtype)
 
 
 def _differentiable_function(model: Any, key: Any) -> Any:

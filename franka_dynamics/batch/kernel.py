@@ -125,9 +125,8 @@ class _MachineCode:
 
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
         lanes = _vector_bits() // (8 * dtype.itemsize)
-        self._library, address = _link_assembly(
-            vector_ir(equations, lanes, single=dtype == np.float32)
-        )
+        text = vector_ir(equations, lanes, single=dtype == np.float32)
+        self._library, address = _link_assembly(text)
         inputs = len(equations.arrays)
         # Pointers, the bytes from one state to the next, and the number of states.
         kinds = ['char *'] * (inputs + 1) + ['int64_t'] * (inputs + 2)

@@ -225,9 +225,8 @@ def forbid_with(use: str, *names: str) -> None:
     `use` is the option or input with which they have no effect, and the reason.
     """
     for name in filter(was_typed, names):
-        raise click.UsageError(
-            f'{_option_name(name)} has no meaning with {use}. Leave one of them out.'
-        )
+        option = _option_name(name)
+        raise click.UsageError(f'{option} has no meaning with {use}. Leave one of them out.')
 
 
 def require_with(needed: str, *names: str) -> None:

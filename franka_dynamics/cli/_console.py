@@ -113,7 +113,7 @@ class ProgressBar(Progress):
         """Add a task to the bar; return a function that sets how much of `total` is done."""
         task_id = self.add_task(description, total=total)
 
-        def show(done: float, total: float | None = total, **changes: Any) -> None:
+        def set_progress(done: float, total: float | None = total, **changes: Any) -> None:
             self.update(task_id, completed=done, total=total, **changes)
             if self.disable and time.monotonic() - self._last_line_s > _PROGRESS_PERIOD_S:
                 self._last_line_s = time.monotonic()
@@ -121,7 +121,7 @@ class ProgressBar(Progress):
                 line = f'{task.description}: {task.completed:.0f} of {task.total or 0.0:.0f}'
                 print(line, file=sys.stderr)
 
-        return show
+        return set_progress
 
 
 def print_or_write(text: str, path: Path | None) -> None:

@@ -37,8 +37,12 @@ MASS_OPTIONS = ('hand', 'inertial_set', 'payload')
 # Frames of --mount in the flange frame: offset along z [m] and rotation about z [rad].
 # The Franka hand is mounted at -45 degrees, and its tool centre point lies 103.4 mm in front of
 # the flange (franka_description).
-_HAND_YAW = -math.pi / 4
-MOUNT_OFFSETS = {'flange': (0.0, 0.0), 'hand': (0.0, _HAND_YAW), 'hand_tcp': (0.1034, _HAND_YAW)}
+_HAND_YAW_RAD = -math.pi / 4
+MOUNT_OFFSETS = {
+    'flange': (0.0, 0.0),
+    'hand': (0.0, _HAND_YAW_RAD),
+    'hand_tcp': (0.1034, _HAND_YAW_RAD),
+}
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -99,9 +103,8 @@ def picture_path(text: str) -> Path:
     """Return a path for a picture; raise OutputError unless it ends in .png, .svg or .pdf."""
     path = writable_file(text)
     if path.suffix.lower() not in _PICTURE_SUFFIXES:
-        raise OutputError(
-            f'{path} is no picture; the name must end in {", ".join(_PICTURE_SUFFIXES)}.'
-        )
+        suffixes = ', '.join(_PICTURE_SUFFIXES)
+        raise OutputError(f'{path} is no picture; the name must end in {suffixes}.')
     return path
 
 

@@ -15,8 +15,8 @@ from ..ros.status import (
     DiagnosticSubject,
     NodeSnapshot,
     StatusKey,
+    TERM_HEADINGS,
     TIME_PERCENTILES,
-    TORQUE_TERM_HEADINGS,
 )
 
 _LEVEL_COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
@@ -79,14 +79,14 @@ def _decimal(value: float, digits: int = 0) -> str:
 
 def _torque_table(node: NodeSnapshot) -> Table:
     """Return a table of torques by joint and term, coloured from 80 % of the joint's limit."""
-    terms = [term for term in TORQUE_TERM_HEADINGS if term in node.torques]
+    terms = [term for term in TERM_HEADINGS if term in node.torques]
     caption = 'torques [N m]' if terms else 'no torque message has arrived yet'
     heads = {name.rstrip('0123456789') for name in node.torque_limits}
     common = heads.pop() if len(heads) == 1 and not heads & {*node.torque_limits} else ''
     caption += f' of {common}...' if common else ''
     table = Table(box=None, padding=(0, 1), caption_justify='left', caption=caption)
     table.add_column('joint', overflow='fold')
-    for heading in ('limit', *(TORQUE_TERM_HEADINGS[term] for term in terms)):
+    for heading in ('limit', *(TERM_HEADINGS[term] for term in terms)):
         table.add_column(heading, justify='right', no_wrap=True)
     torques = [dict(zip(node.torques[term].name, node.torques[term].effort)) for term in terms]
     for joint, limit in node.torque_limits.items():

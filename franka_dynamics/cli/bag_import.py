@@ -33,9 +33,8 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     known = {one.name for one in fields(ColumnMap)}
     columns = {name: value for name, value in vars(options).items() if name in known}
     if layout is not None:
-        forbid_with(
-            '--layout, which says it', *(name for name in columns if name not in _READING_OPTIONS)
-        )
+        others = [name for name in columns if name not in _READING_OPTIONS]
+        forbid_with('--layout, which says it', *others)
     elif not (columns['position'] and columns['velocity'] and columns['effort']):
         require_columns(read_log(*options.log), columns)
     reading = {name: columns[name] for name in _READING_OPTIONS}

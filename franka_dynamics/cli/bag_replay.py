@@ -47,14 +47,14 @@ def run(
     if options.external:
         say(report.write_external_torque(options.external, result, list(fit.gravity)))
     if not options.no_plots:
-        _write_plots(options.output, result, tracking)
+        _save_plots(options.output, result, tracking)
     if options.require is not None and best.filtered.E > options.require:
         say(f'E is above the required {options.require:g} {best.unit.name}', style='red')
         return 1
     return 0
 
 
-def _write_plots(
+def _save_plots(
     folder: Path, result: ReplayEvaluation, tracking: TrackingPrediction | None
 ) -> None:
     """Write torques.png, and tracking.png if it was predicted, to a folder; print their names."""

@@ -15,14 +15,7 @@ from ..arm.arm_file import is_robot_model
 from ..errors import FrankaDynamicsError
 from ..names import AS_LISTED, NO_HAND
 from ..ros import ROS_INSTALL_HINT
-from ..ros.machine_checks import (
-    CheckResult,
-    GOOD,
-    machine_checks,
-    NOTE,
-    SIMULATED_ARM_SUBJECT,
-    TO_DO,
-)
+from ..ros.machine_checks import CheckResult, GOOD, machine_checks, NOTE, SIMULATION_SUBJECT, TO_DO
 from ..validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot
 
 _LEVEL_STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
@@ -34,7 +27,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     if options.robot is None:
         require_with('--robot', 'arm', *MASS_OPTIONS)
     running = [] if options.machine else _running_node_checks(options.topic, options.command)
-    simulated = any(one.subject == SIMULATED_ARM_SUBJECT for one in running)
+    simulated = any(one.subject == SIMULATION_SUBJECT for one in running)
     of_machine = machine_checks(simulated=simulated)
     of_robot = [] if options.robot is None else _robot_checks(arm, options.robot)
     checks = []

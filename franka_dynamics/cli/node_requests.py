@@ -15,7 +15,7 @@ from .bag_record import arm_of_node, record_and_check
 from ..arm.payload import payload_array, read_payload
 from ..errors import StartTooFarError
 from ..ros.node_client import NodeClient, NodeClientError
-from ..ros.status import fault_sentences, NodeSnapshot, TORQUE_TERM_HEADINGS
+from ..ros.status import fault_sentences, NodeSnapshot, TERM_HEADINGS
 from ..ros.topic_listener import TopicListener
 from ..ros.trajectory_messages import read_trajectory_file, shipped_excitation_path
 
@@ -87,7 +87,7 @@ def _wait_for_nodes(
         return not any(one.is_silent(now) for one in feed.package_nodes(namespaces))
 
     if feed.wait_until(lambda: bool(arms()), timeout):
-        terms = len(TORQUE_TERM_HEADINGS)
+        terms = len(TERM_HEADINGS)
         feed.wait_until(lambda: all(len(one.torques) == terms for one in arms()), wait)
         feed.poll_for(_SETTLING_TIME_S)
     feed.wait_until(all_heard, timeout)

@@ -110,8 +110,8 @@ def _hold_until_end(
     """
     Wait until the arm is held, then until Ctrl-C or the end of `duration` [s].
 
-    While the arm is held, serve the view. Return the exit status:
-    1 if the node has a fault at the end, else 0.
+    While the arm is held, serve the view. Return the exit status: 1 if the node has a fault at the
+    end, else 0.
     """
     simulator, node = (f'/{SIMULATION_NAMESPACE}/{name}' for name in ('simulator', 'feedforward'))
     end = math.inf if duration is None else time.monotonic() + duration

@@ -84,9 +84,9 @@ class GeneratorChain:
     tip : ndarray, shape (4, 4)
         Pose of the frame of interest, such as the flange, in the frame of the body `tip_body`.
     parents : tuple of int
-        Numbers of the joints' antecedents; BASE (-1) for roots.
+        Numbers of the joints' antecedents; BASE_BODY (-1) for roots.
     tip_body : int
-        The body that carries the tip; BASE if it does not move, the tip then in the space frame.
+        The body that carries the tip; BASE_BODY if it does not move, the tip then in {S}.
     names : tuple of str
         Names of the joints.
 
@@ -186,8 +186,8 @@ def tree_and_frame(
     """
     Return an arm as a tree, the number of the body that carries a frame, and the pose in the body.
 
-    The number of the base is BASE, and the pose then in the space frame. A tree's frames are those
-    of its bodies, by number from 1 or by their joints' names, and its tool.
+    The number of the base is BASE_BODY, and the pose then in the space frame. A tree's frames are
+    those of its bodies, by number from 1 or by their joints' names, and its tool.
 
     Raises
     ------

@@ -262,22 +262,22 @@ def output_shape(
     return (*shape, n * len(INPUT_ARRAYS[quantity])) if derivatives else shape
 
 
-def outputs_of(quantity: Quantity, given: Problem, *, derivatives: bool = False) -> list[Output]:
+def outputs_of(quantity: Quantity, problem: Problem, *, derivatives: bool = False) -> list[Output]:
     """
     Return the elements of a quantity as expressions of the problem's graph.
 
     With `derivatives` return those of the elements by all inputs: one more axis, at the end.
     """
-    outputs = _DEFINITIONS[quantity].write(given)
+    outputs = _DEFINITIONS[quantity].write(problem)
     if not derivatives:
         return outputs
     variables = [
-        variable for array in INPUT_ARRAYS[quantity] for variable in given.input_elements(array)
+        variable for array in INPUT_ARRAYS[quantity] for variable in problem.input_elements(array)
     ]
     return [
         Output(tuple((*place, k) for place in output.places), slope)
         for output in outputs
-        for k, slope in enumerate(gradient(given.graph, output.value, variables))
+        for k, slope in enumerate(gradient(problem.graph, output.value, variables))
     ]
 
 

@@ -174,9 +174,8 @@ def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> lis
         own = moment[2] if joint.revolute else force[2]
         torques[j] = own + joint.rotor_inertia * inputs.ddq[j]
         if parent != BASE_BODY:
-            force, moment = _wrench_on_parent(
-                joint, turn, joint.frame_origin(inputs.q[j]), force, moment
-            )
+            offset = joint.frame_origin(inputs.q[j])
+            force, moment = _wrench_on_parent(joint, turn, offset, force, moment)
             beyond[parent] = beyond[parent][0] + force, beyond[parent][1] + moment
     return torques
 
@@ -197,11 +196,11 @@ def _wrench_needed(body: Values, motion: Motion) -> tuple[Values, Values]:
 
 
 def _wrench_on_parent(
-    joint: GeneratorJoint, turn: Values, arm: Values, force: Values, moment: Values
+    joint: GeneratorJoint, turn: Values, offset: Values, force: Values, moment: Values
 ) -> tuple[Values, Values]:
     """Return a joint's wrench in the axes and about the origin of the antecedent's frame."""
     force, moment = (joint.axes @ (turn @ part) for part in (force, moment))
-    return force, moment + np.cross(arm, force)
+    return force, moment + np.cross(offset, force)
 
 
 def mass_matrix(
@@ -210,7 +209,7 @@ def mass_matrix(
     """Return expressions of the mass matrix's elements (i, j), i <= j, by composite bodies."""
     joints, parents = chain.joints, chain.parents
     turns = [joint.rotation(graph, position) for joint, position in zip(joints, q)]
-    arms = [joint.frame_origin(position) for joint, position in zip(joints, q)]
+    offsets = [joint.frame_origin(position) for joint, position in zip(joints, q)]
     composites = [joint.body for joint in joints]
     elements: dict[tuple[int, int], Expression] = {}
     for j in reversed(range(chain.n)):
@@ -219,16 +218,14 @@ def mass_matrix(
         elements[j, j] = graph.lift((moment if joint.revolute else force)[2] + joint.rotor_inertia)
         # Element (i, j) stays zero if joints i and j are on different branches.
         elements |= {(i, j): graph.zero for i in range(j)}
-        outer, i = j, parents[j]
+        k, i = j, parents[j]
         while i != BASE_BODY:
-            force, moment = _wrench_on_parent(
-                joints[outer], turns[outer], arms[outer], force, moment
-            )
+            force, moment = _wrench_on_parent(joints[k], turns[k], offsets[k], force, moment)
             elements[i, j] = graph.lift((moment if joints[i].revolute else force)[2])
-            outer, i = i, parents[i]
+            k, i = i, parents[i]
         if parents[j] != BASE_BODY:
             turned = _rotated_pseudo_inertia(composite, turns[j])
-            added = transformed_inertia(turned, joint.axes, arms[j])
+            added = transformed_inertia(turned, joint.axes, offsets[j])
             composites[parents[j]] = composites[parents[j]] + added
     return elements
 

@@ -118,8 +118,8 @@ class _AssemblyWriter:
             '  %start = phi i64 [ 0, %entry ], [ %next, %loop ]',
         ]
         # Lanes beyond the last state compute the last state again, so that every vector is full.
-        wanted = [self._emit_value(f'add i64 %start, {lane}') for lane in range(self.lanes)]
-        states = [self._emit_value(f'call i64 @llvm.umin.i64(i64 {i}, i64 %last)') for i in wanted]
+        wanted = [self._emit(f'add i64 %start, {lane}') for lane in range(self.lanes)]
+        states = [self._emit(f'call i64 @llvm.umin.i64(i64 {i}, i64 %last)') for i in wanted]
         elements = {array: self._load_array(array, states) for array in self.equations.arrays}
         unknown = self._emit_nan_mask(elements)
         inputs = {
@@ -143,7 +143,7 @@ class _AssemblyWriter:
             [f'define void @run({", ".join([*arguments, "i64 %count"])}) #0 {{', *self.lines, '}']
         )
 
-    def _emit_value(self, text: str) -> str:
+    def _emit(self, text: str) -> str:
         """Append a statement, and return the name of its value."""
         name = f'%v{len(self.lines)}'
         self.lines.append(f'  {name} = {text}')
@@ -152,7 +152,7 @@ class _AssemblyWriter:
     def _emit_operation(self, name: str, a: str, b: str) -> str:
         """Append a floating-point operation on two vectors, and return the name of its value."""
         # `contract` allows LLVM to fuse a product and a sum, and nothing else.
-        return self._emit_value(f'{name} contract {self.vector} {a}, {b}')
+        return self._emit(f'{name} contract {self.vector} {a}, {b}')
 
     def _constant_vector(self, value: float) -> str:
         """Return a number as a constant vector."""
@@ -187,7 +187,7 @@ class _AssemblyWriter:
             return self._constant_vector(node.value)
         operands = [self.values[operand.number] for operand in node.operands]
         if node.kind == Kind.SQRT:
-            return self._emit_value(f'call {self.vector} {self.root}({self.vector} {operands[0]})')
+            return self._emit(f'call {self.vector} {self.root}({self.vector} {operands[0]})')
         if node.kind == Kind.RECIPROCAL:
             return self._emit_operation('fdiv', self._constant_vector(1.0), operands[0])
         if node.kind in (Kind.SIN, Kind.COS):
@@ -216,24 +216,22 @@ class _AssemblyWriter:
         # of quarter turns exchanges sine and cosine. The second-lowest bit of k changes the sign
         # of the sine, the second-lowest bit of k + 1 that of the cosine.
         whole = f'<{self.lanes} x i{self.bits}>'
-        quarter = self._emit_value(f'bitcast {self.vector} {rounded} to {whole}')
-        after = self._emit_value(f'add {whole} {quarter}, {self._broadcast(f"i{self.bits} 1")}')
-        odd = self._emit_value(f'trunc {whole} {quarter} to <{self.lanes} x i1>')
+        quarter = self._emit(f'bitcast {self.vector} {rounded} to {whole}')
+        after = self._emit(f'add {whole} {quarter}, {self._broadcast(f"i{self.bits} 1")}')
+        odd = self._emit(f'trunc {whole} {quarter} to <{self.lanes} x i1>')
         left, sign = (
             self._broadcast(f'i{self.bits} {number}')
             for number in (self.bits - 2, -(1 << (self.bits - 1)))
         )
         found = []
         for even, other, turned in ((sine, cosine, quarter), (cosine, sine, after)):
-            chosen = self._emit_value(
+            chosen = self._emit(
                 f'select <{self.lanes} x i1> {odd}, {self.vector} {other}, {self.vector} {even}'
             )
-            flip = self._emit_value(
-                f'and {whole} {self._emit_value(f"shl {whole} {turned}, {left}")}, {sign}'
-            )
-            chosen = self._emit_value(f'bitcast {self.vector} {chosen} to {whole}')
-            chosen = self._emit_value(f'xor {whole} {chosen}, {flip}')
-            found.append(self._emit_value(f'bitcast {whole} {chosen} to {self.vector}'))
+            flip = self._emit(f'and {whole} {self._emit(f"shl {whole} {turned}, {left}")}, {sign}')
+            chosen = self._emit(f'bitcast {self.vector} {chosen} to {whole}')
+            chosen = self._emit(f'xor {whole} {chosen}, {flip}')
+            found.append(self._emit(f'bitcast {whole} {chosen} to {self.vector}'))
         return found[0], found[1]
 
     def _emit_polynomial(self, coefficients: Sequence[float], x: str) -> str:
@@ -246,8 +244,8 @@ class _AssemblyWriter:
 
     def _emit_row_addresses(self, array: str, states: Sequence[str]) -> list[str]:
         """Append the addresses of the states' rows of an array, and return their names."""
-        offsets = [self._emit_value(f'mul i64 {state}, %{array}_step') for state in states]
-        return [self._emit_value(f'getelementptr i8, ptr %{array}, i64 {at}') for at in offsets]
+        offsets = [self._emit(f'mul i64 {state}, %{array}_step') for state in states]
+        return [self._emit(f'getelementptr i8, ptr %{array}, i64 {at}') for at in offsets]
 
     def _load_array(self, array: str, states: Sequence[str]) -> list[str]:
         """Append loads of an input array; return the name of each joint's vector over states."""
@@ -255,10 +253,8 @@ class _AssemblyWriter:
         for column in range(self.equations.n):
             value = 'poison'
             for lane, row in enumerate(rows):
-                element = self._emit_value(
-                    f'load {self.number}, ptr {self._emit_address(row, column)}'
-                )
-                value = self._emit_value(
+                element = self._emit(f'load {self.number}, ptr {self._emit_address(row, column)}')
+                value = self._emit(
                     f'insertelement {self.vector} {value}, {self.number} {element}, i32 {lane}'
                 )
             found.append(value)
@@ -292,15 +288,13 @@ class _AssemblyWriter:
 
     def _emit_address(self, row: str, column: int) -> str:
         """Append the address of a value in a row, and return its name."""
-        return self._emit_value(f'getelementptr {self.number}, ptr {row}, i64 {column}')
+        return self._emit(f'getelementptr {self.number}, ptr {row}, i64 {column}')
 
     def _emit_shuffle(self, a: str, b: str, places: Sequence[int], size: int = 0) -> str:
         """Append a choice of elements `places` of vectors a, then b, and return its name."""
         held = f'<{size or self.lanes} x {self.number}>'
         mask = ', '.join(f'i32 {place}' for place in places)
-        return self._emit_value(
-            f'shufflevector {held} {a}, {held} {b}, <{len(places)} x i32> <{mask}>'
-        )
+        return self._emit(f'shufflevector {held} {a}, {held} {b}, <{len(places)} x i32> <{mask}>')
 
     def _emit_transpose(self, rows: list[str]) -> list[str]:
         """Return the columns of the square matrix of `rows`, by exchanging off-diagonal blocks."""

@@ -87,10 +87,8 @@ def draw_plant(
     rng = np.random.default_rng(seed)
     links = tuple(_random_link(link, rng, deviation) for link in published.links)
     n = published.n
-    viscous, coulomb, offset = (
-        np.resize(values, n)
-        for values in (_VISCOUS_NM_S_PER_RAD, _COULOMB_NM, _FRICTION_OFFSET_NM)
-    )
+    values = _VISCOUS_NM_S_PER_RAD, _COULOMB_NM, _FRICTION_OFFSET_NM
+    viscous, coulomb, offset = (np.resize(one, n) for one in values)
     friction = ViscousCoulombFriction(viscous, coulomb, offset)
     settings = SimulationSettings(
         payload=_UNDECLARED_LOAD,

@@ -66,6 +66,7 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
     """Return the report of the first part of the demonstration, with an exact model."""
     rates = run.rates
     new = rates.rate * (1.0 - rates.missed / rates.steps)
+    missed = f'{rates.missed} of {rates.steps}'
     rows = (
         _bounded_row('cross-check residual', run.residual, MAX_RELATIVE_DIFFERENCE, 'N m'),
         _bounded_row(
@@ -73,9 +74,7 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
         ),
         *_tracking_rows(metrics.errors, MAX_TRACKING_ERROR_RATIO),
         ReportRow('update rate', new, f'{new:.0f} Hz'),
-        ReportRow(
-            'cycles without a new command', rates.missed, f'{rates.missed} of {rates.steps}'
-        ),
+        ReportRow('cycles without a new command', rates.missed, missed),
         ReportRow('stop sequences before the end', rates.stops, f'{rates.stops}'),
         *(
             ReportRow(f'round trip {name}', 1e6 * value, f'{1e6 * value:.0f} us')

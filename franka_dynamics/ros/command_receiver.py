@@ -22,7 +22,7 @@ from ..control.settings import Settings
 from ..errors import name_list, SettingsError
 from ..typing import Array
 
-_LOG_PERIOD_S = 1.0
+_STATUS_PERIOD_S, _LOG_PERIOD_S = 1.0, 1.0
 # Diagnostic levels of ~/status; WARN in all other states.
 _LEVEL_BY_STATE = {
     ReceiverState.WAITING: 'STALE',
@@ -93,7 +93,7 @@ class CommandReceiver:
         before, self._published_state = self._published_state, (receiver.state, self.is_held)
         if before == self._published_state and now < self._publish_at:
             return
-        self._publish_at = now + _LOG_PERIOD_S
+        self._publish_at = now + _STATUS_PERIOD_S
         values = {'state': receiver.state.status_word, StatusKey.HELD: self.is_held}
         level = _LEVEL_BY_STATE.get(receiver.state, 'WARN')
         name = self._node.get_fully_qualified_name()

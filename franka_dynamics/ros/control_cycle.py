@@ -28,10 +28,10 @@ class ControlCycle:
     The work of a feedforward node's control thread: the torque that answers each joint state.
 
     This thread never logs, because a terminal that does not read its output would stop it. Torques
-    go to the publisher `commands`, model terms to `terms`. `controller` is there from configure
+    go to one publisher, model terms to another. `controller` is there from configure
     to cleanup. `active` says whether joint states are answered, `ending` whether a transition
     brakes the arm, `sends` whether torques are published, which is so while there is a receiver;
-    `simulated_time` whether `clock`, rclpy's, is simulated. Whoever holds `lock` may change
+    `simulated_time` whether rclpy's clock is simulated. Whoever holds `lock` may change
     `active`.
     """
 
@@ -119,9 +119,8 @@ class ControlCycle:
             self._diagnostics.latency.append(self._published - began)
         state = controller.latest
         if state is not None and state.stamp == reading.stamp:
-            self._terms.publish_terms(
-                state, torque if controller.sends else None, reading.stamp_message
-            )
+            sent = torque if controller.sends else None
+            self._terms.publish_terms(state, sent, reading.stamp_message)
 
     def publish_torque(self, torque: Array) -> None:
         """Publish a torque, (n,) [N m], if there is a receiver; the controller calls this."""

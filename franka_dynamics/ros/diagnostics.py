@@ -204,8 +204,8 @@ class FeedforwardDiagnostics(StatusPublisher):
     The publisher and log of what a feedforward node and its controller do.
 
     The service thread publishes diagnostics and reads the controller without the lock: slightly
-    old values do no harm, and the control cycle must not wait. `node_status` is the source
-    of the status.
+    old values do no harm, and the control cycle must not wait. `node_status` is the source of the
+    status.
     """
 
     def __init__(
@@ -270,7 +270,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             # The largest since the last report, so that a short peak near the bound is reported.
             shares = controller.disturbances.largest.tolist()
             controller.disturbances.reset_largest_shares()
-            level, message, values = self._status_summary(status, shares)
+            level, message, values = self._status_row(status, shares)
             own = NodeStatus('', self._name, level, message, values)
             self._status.publish(own.to_message(self._arm))  # late subscribers get the latest
             figures = values | self._command_values(shares)
@@ -332,14 +332,12 @@ class FeedforwardDiagnostics(StatusPublisher):
         }
         return DiagnosticSubject.JOINT_STATES, level, message, values
 
-    def _status_summary(
-        self, status: Status, shares: list[float]
-    ) -> tuple[str, str, dict[str, Any]]:
+    def _status_row(self, status: Status, shares: list[float]) -> tuple[str, str, dict[str, Any]]:
         """
         Return the level, message and values common to ~/status and the diagnostic row Command.
 
         The level is STALE while the node waits, OK while it commands torques and nothing is wrong,
-        ERROR while a fault is latched, else WARN. `shares` are those of the guard's bounds.
+        ERROR while a fault is latched, else WARN. `shares` are those of the disturbance bounds.
         """
         level = 'ERROR' if status.faulty else 'STALE' if status.state is State.SILENT else 'WARN'
         message, largest = status.why, max(shares)
@@ -348,7 +346,7 @@ class FeedforwardDiagnostics(StatusPublisher):
                 message = f'reference refused: {self.refused}'
             elif largest > _NEAR_BOUND_RATIO and not self._receivers.delivery_problem:
                 joint = self.controller.names[shares.index(largest)]
-                message = f"{joint} came near the guard's bound ({largest:.0%} of it)"
+                message = f'{joint} came near its disturbance bound ({largest:.0%} of it)'
             elif not self._receivers.delivery_problem:
                 level = 'OK'
         return level, message, {'state': status.state.value, StatusKey.REMEDY: status.remedy}

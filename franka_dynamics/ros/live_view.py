@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from .messages import JointStateReader, stamp_to_seconds
-from .status import TORQUE_TERM_HEADINGS
+from .status import TERM_HEADINGS
 from .topic_listener import TopicListener
 from .topics import DESCRIPTION_QOS
 from ..arm import ArmDescription
@@ -57,7 +57,7 @@ class LiveView(TopicListener):
         """Return the newest state of the arm without waiting; None without a valid joint state."""
         terms = {
             TorqueColumn(heading): self.newest_message(JointState, f'{self._node}/{name}')
-            for name, heading in TORQUE_TERM_HEADINGS.items()
+            for name, heading in TERM_HEADINGS.items()
         }
         self.poll()
         data = self.newest_message(JointState, self._topic, raw=True)
@@ -70,6 +70,7 @@ class LiveView(TopicListener):
             return None
         q, dq, self.problem = reading.position, reading.velocity, ''
         if not (np.isfinite(q).all() and np.isfinite(dq).all()):
+            self.problem = f'{self._topic} has positions or velocities that are not finite'
             return None
         torques = {
             TorqueColumn.GRAVITY: self._model.gravity(q),
@@ -79,11 +80,10 @@ class LiveView(TopicListener):
             torques[TorqueColumn.MEASURED] = reading.effort
         for column, message in terms.items():
             by_name = {} if message is None else dict(zip(message.name, message.effort))
-            if (
-                by_name.keys() >= set(self._names)
-                and abs(stamp_to_seconds(message.header.stamp) - reading.stamp)
-                < _MAX_STAMP_DIFFERENCE_S
-            ):
+            if not by_name.keys() >= set(self._names):
+                continue
+            age = reading.stamp - stamp_to_seconds(message.header.stamp)
+            if abs(age) < _MAX_STAMP_DIFFERENCE_S:
                 torques[column] = np.array([by_name[name] for name in self._names])
         if self._began is None or reading.stamp < self._began:
             self._began = reading.stamp

@@ -3,6 +3,7 @@
 """Checks of this machine, without ROS: real-time permission, kernel, processor, DDS settings."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 import os
 from pathlib import Path
 import platform
@@ -16,7 +17,7 @@ from ..names import REALTIME_PRIORITY
 GOOD = 'good'
 NOTE = 'note'  # good enough for use, but could be better
 TO_DO = 'to do'  # must be corrected before use on a real arm
-SIMULATED_ARM_SUBJECT = 'simulated arm'  # subject of the check that finds simulated arms
+SIMULATION_SUBJECT = 'simulated arm'  # subject of the check that finds simulated arms
 _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
 
 
@@ -51,7 +52,11 @@ def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
     realtime = Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version()
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
     processors = Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
-    governors = ', '.join(sorted({path.read_text().strip() for path in processors}))
+    names = set()
+    for path in processors:
+        with suppress(OSError):  # of a processor that is offline
+            names.add(path.read_text().strip())
+    governors = ', '.join(sorted(names))
     yield check_result(
         'real-time permission',
         not refused,
@@ -82,7 +87,8 @@ def check_result(subject: str, good: bool, text: str, fix: str, level: str = NOT
 def dds_checks(environment: Mapping[str, str]) -> Iterator[CheckResult]:
     """Yield the results of checks of ROS's and Fast DDS's environment variables."""
     domain = environment.get('ROS_DOMAIN_ID', '0')
-    reach = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET (sim: LOCALHOST; heard here)')
+    usual = 'SUBNET by default (sim uses LOCALHOST, and is heard only here)'
+    reach = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE', usual)
     middleware = environment.get('RMW_IMPLEMENTATION')
     named = middleware or 'the default middleware'
     yield check_result(

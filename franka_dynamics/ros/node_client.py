@@ -188,12 +188,11 @@ class NodeClient(TopicListener):
         Send a reference trajectory, wait until the motion has finished, and return 'finished'.
 
         The trajectory message's frame id is set to an identifier that the node's reports on
-        /diagnostics repeat.
-        `play` waits at most `timeout` for the node, sends the trajectory once, waits for
-        the node's answer, and then for the motion's end as long as the node is there. If an error
-        or Ctrl-C ends `play` before the motion's end, `play` sends a request to stop, and the node
-        brings the arm to rest. Raises NodeClientError if no node subscribes or reports, it
-        follows another motion (which a message on ~/reference would replace), the motion is
+        /diagnostics repeat. `play` waits at most `timeout` for the node, sends the trajectory
+        once, waits for its answer, and then for the motion's end as long as the node is there. If
+        an error or Ctrl-C ends `play` before the motion's end, `play` sends a request to stop, and
+        the node brings the arm to rest. Raises NodeClientError if no node subscribes or reports,
+        it follows another motion (which a message on ~/reference would replace), the motion is
         refused or interrupted, or the node has gone.
         """
         message.header.frame_id = str(uuid.uuid4())

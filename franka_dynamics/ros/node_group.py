@@ -58,14 +58,8 @@ def node_command_line(
     `names` maps names of topics, of the node or its namespace to new names.
     """
     # With faulthandler the log of a node that crashes says in which Python line.
-    command = [
-        sys.executable,
-        '-X',
-        'faulthandler',
-        '-c',
-        _CHILD_PROGRAM.format(module),
-        '--ros-args',
-    ]
+    program = _CHILD_PROGRAM.format(module)
+    command = [sys.executable, '-X', 'faulthandler', '-c', program, '--ros-args']
     for name, value in parameters.items():
         given = value.tolist() if isinstance(value, np.ndarray) else value
         command += ['-p', f'{name}:={yaml_text(given)}']

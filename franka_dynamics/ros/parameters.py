@@ -80,11 +80,8 @@ def declare_parameters(node: Any, table: Sequence[ParameterSpec]) -> dict[str, A
     belongs to no parameter, but was written for one. What a parameter file for many nodes gives
     beyond that is logged, as are parameters given to other nodes alone.
     """
-    given = [
-        name
-        for name in node.get_parameters_by_prefix('')
-        if not name.startswith(_ROS_PARAMETER_PREFIXES)
-    ]
+    names = node.get_parameters_by_prefix('')
+    given = [name for name in names if not name.startswith(_ROS_PARAMETER_PREFIXES)]
     for name in given:
         node.undeclare_parameter(name)  # declared below with its type
     _refuse_unknown_parameters(node, given, {spec.name for spec in table})
@@ -107,8 +104,8 @@ def declare_parameters(node: Any, table: Sequence[ParameterSpec]) -> dict[str, A
             node.set_parameters([Parameter(spec.name, kind, [])])
         else:
             require_allowed(spec, parameter.value)
-        # The descriptor is set last, so that `check` is the first to refuse a value out of range:
-        # its message is clearer than rclpy's.
+        # The descriptor is set last, so that `require_allowed` is the first to refuse a value out
+        # of range: its message is clearer than rclpy's.
         node.set_descriptor(spec.name, _descriptor(spec, kind))
     return present_values(node, table)
 

@@ -68,9 +68,8 @@ class SimulatorNode(CheckedParameters, Node):
         self._receiver = self._commands.receiver
         # After the receiver, which names a gravity_vector at fault.
         gravity = settings.gravity_in_space(description)
-        self._simulation = ArmSimulation(
-            description, _simulation_settings(parameters, description, gravity)
-        )
+        simulated = _simulation_settings(parameters, description, gravity)
+        self._simulation = ArmSimulation(description, simulated)
         self._names = list(description.joint_names)
         self._writer = joint_state_template(self._names)
         rate, self._lockstep_timeout = parameters['lockstep_rate'], parameters['lockstep_timeout']

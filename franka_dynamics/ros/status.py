@@ -21,7 +21,7 @@ from .messages import stamp_to_seconds
 DIAGNOSTIC_LEVELS = ('OK', 'WARN', 'ERROR', 'STALE')
 TIME_PERCENTILES = {'p50 [us]': 50.0, 'p99 [us]': 99.0}  # of durations
 # Headings of the feedforward node's torque topics, in the order in which they are shown.
-TORQUE_TERM_HEADINGS = {
+TERM_HEADINGS = {
     'feedforward': 'cmd.',
     'gravity': 'g',
     'coriolis': 'C dq',

@@ -13,7 +13,7 @@ from typing import Any
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from .machine_checks import check_result, CheckResult, GOOD, NOTE, SIMULATED_ARM_SUBJECT, TO_DO
+from .machine_checks import check_result, CheckResult, GOOD, NOTE, SIMULATION_SUBJECT, TO_DO
 from .messages import is_effort_measured, stamp_to_seconds
 from .status import DiagnosticSubject, NodeSnapshot
 from .topic_listener import TopicListener
@@ -72,9 +72,9 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
     """
     Listen to joint states and diagnostics, and yield the results of all checks of the system.
 
-    Topics may be named without their namespace. `listen_s` should exceed 1,
-    because diagnostics come once per second. Listening lasts up to 2 s longer if stamps are off
-    the clock, or if joint states have publishers but none has come.
+    Topics may be named without their namespace. `listen_s` should exceed 1, because diagnostics
+    come once per second. Listening lasts up to 2 s longer if stamps are off the clock, or if joint
+    states have publishers but none has come.
     """
     states = _StateTimes()
     with TopicListener('doctor') as listener:
@@ -103,23 +103,20 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
 
         listener.wait_until(settled, _DISCOVERY_TIMEOUT_S)
         _, (command,) = listener.find_full_names(0.0, topics=(command_topic,))
-        views, simulator = list(listener.heard_nodes().values()), simulators()
+        snapshots, simulator = list(listener.heard_nodes().values()), simulators()
         if simulator:
             text = f'{", ".join(simulator)}: what only a real arm requires is printed as a note'
-            yield CheckResult(SIMULATED_ARM_SUBJECT, GOOD, text)
+            yield CheckResult(SIMULATION_SUBJECT, GOOD, text)
         clock = publisher_names(node, '/clock')
         yield from _joint_state_checks(node, topic, states, simulator, clock)
         yield from _clock_checks(node, states, simulator)
         yield from _command_checks(node, command)
         offered = [name for name, _ in node.get_service_names_and_types()]
-        nodes = [
-            name.removesuffix(_CLEAR_FAULT_SERVICE)
-            for name in offered
-            if name.endswith(_CLEAR_FAULT_SERVICE)
-        ]
-        yield from _node_checks(views, nodes)
-        for view in views:
-            yield from _disturbance_checks(view)
+        ending = _CLEAR_FAULT_SERVICE
+        nodes = [name.removesuffix(ending) for name in offered if name.endswith(ending)]
+        yield from _node_checks(snapshots, nodes)
+        for snapshot in snapshots:
+            yield from _disturbance_checks(snapshot)
 
 
 def _joint_state_checks(
@@ -149,7 +146,7 @@ def _joint_state_checks(
             way = 'end all but one simulated arm, or give another a ROS_DOMAIN_ID of its own'
         yield CheckResult(subject, TO_DO, f'{len(publishers)} nodes publish on one topic; {way}')
     text = 'effort is there' if states.effort else 'effort is missing, zero or NaN'
-    fix = 'nothing to replay or identify from, and a weaker guard'
+    fix = 'nothing to replay or identify from, and a weaker check of torques'
     yield check_result('measured torque', states.effort, text, fix)
 
 
@@ -209,12 +206,16 @@ def _command_checks(node: Any, command: str) -> Iterator[CheckResult]:
         yield CheckResult('commands', NOTE, f'nobody publishes on {command}')
 
 
-def _disturbance_checks(view: NodeSnapshot) -> Iterator[CheckResult]:
+def _disturbance_checks(snapshot: NodeSnapshot) -> Iterator[CheckResult]:
     """Yield a note if a node's unexplained force is large, with the mass of that weight."""
-    parts = [view.number_of(DiagnosticSubject.EXTERNAL_WRENCH, f'f{axis} [N]') for axis in 'xyz']
+    parts = [
+        snapshot.number_of(DiagnosticSubject.EXTERNAL_WRENCH, f'f{axis} [N]') for axis in 'xyz'
+    ]
     force = math.hypot(*parts)
     if force > _MIN_UNEXPLAINED_FORCE_N:  # false for NaN
-        text = f'{view.name}: {force:.1f} N at its frame are unexplained, at rest the weight of '
+        text = (
+            f'{snapshot.name}: {force:.1f} N at its frame are unexplained, at rest the weight of '
+        )
         fix = 'if nothing touches the arm, correct hand and payload'
         yield CheckResult('disturbance', NOTE, f'{text}{force / -GRAVITY[2]:.2f} kg: {fix}')
 
@@ -230,10 +231,10 @@ def _node_checks(seen: Sequence[NodeSnapshot], names: Sequence[str] = ()) -> Ite
         yield CheckResult('node', TO_DO, f'{text}, {way}')
     if not commanding and not silent:
         yield CheckResult('node', NOTE, 'no feedforward node is heard')
-    for one in (view.statuses[DiagnosticSubject.COMMAND] for view in commanding):
+    for one in (snapshot.statuses[DiagnosticSubject.COMMAND] for snapshot in commanding):
         sends = one.values.get('state') == State.RUNNING.value
         level = levels.get(one.level, TO_DO) if sends else TO_DO
         yield CheckResult('node', level, f'{one.node}: {one.sentence}')
-    for one in (status for view in seen for status in view.statuses.values()):
+    for one in (status for snapshot in seen for status in snapshot.statuses.values()):
         if one.level not in levels and one.subject != DiagnosticSubject.COMMAND:
             yield CheckResult('diagnostics', TO_DO, f'{one.name}: {one.message}')

@@ -24,7 +24,7 @@ from sensor_msgs.msg import JointState
 
 from .node_process import start_error_sentence
 from .rclpy_private import RCLError, take_waiting_messages
-from .status import NodeSnapshot, NodeStatus, TORQUE_TERM_HEADINGS
+from .status import NodeSnapshot, NodeStatus, TERM_HEADINGS
 from .topics import DESCRIPTION_QOS, STATE_QOS
 from ..errors import name_list, SettingsError
 
@@ -68,7 +68,8 @@ class TopicListener:
         self._meanwhile = meanwhile
         self._messages: dict[str, Any] = {}  # messages by topic; None before the first
         self.arrival = 0  # of the message that is taken, system time [ns]
-        self._views: dict[str, NodeSnapshot] | None = None  # by node; None until it is called for
+        # By node; None until `heard_nodes` is called.
+        self._snapshots: dict[str, NodeSnapshot] | None = None
         self._context = Context()
         try:
             rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
@@ -107,17 +108,17 @@ class TopicListener:
 
     def heard_nodes(self) -> dict[str, NodeSnapshot]:
         """Return snapshots of the nodes heard on /diagnostics since the first call, by name."""
-        if self._views is None:
-            self._views = {}
+        if self._snapshots is None:
+            self._snapshots = {}
             take = self._on_diagnostics
             self.node.create_subscription(DiagnosticArray, '/diagnostics', take, _QUEUE_DEPTH)
-        return self._views
+        return self._snapshots
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         """Store the statuses of a diagnostic message by their nodes."""
         for status in map(NodeStatus.from_message, message.status):
-            view = self.heard_nodes().setdefault(status.node, NodeSnapshot(status.node))
-            view.store_status(status, time.monotonic())
+            snapshot = self.heard_nodes().setdefault(status.node, NodeSnapshot(status.node))
+            snapshot.store_status(status, time.monotonic())
 
     def package_nodes(self, namespaces: Collection[str] = ()) -> list[NodeSnapshot]:
         """
@@ -132,7 +133,7 @@ class TopicListener:
             and (not namespaces or one.name.rpartition('/')[0] in namespaces)
         ]
         for one in found:
-            for term in TORQUE_TERM_HEADINGS if one.is_feedforward_node else ():
+            for term in TERM_HEADINGS if one.is_feedforward_node else ():
                 message = self.newest_message(JointState, f'/{one.name}/{term}')
                 if message is not None:
                     one.torques[term] = message
@@ -175,19 +176,19 @@ class TopicListener:
         A name without a leading slash is looked up among the nodes or the published topics that
         are discovered: until all are found, but for at most `seconds` [s].
         """
-        wanted, own = [(node, 'node'), *((topic, 'topic') for topic in topics)], self.node
+        wanted = [(node, 'node'), *((topic, 'topic') for topic in topics)]
 
         def candidates(kind: str) -> list[str]:
             if kind == 'node':
-                return own.get_fully_qualified_node_names()
-            known = own.get_topic_names_and_types()
-            return [name for name, _ in known if own.count_publishers(name)]
+                return self.node.get_fully_qualified_node_names()
+            known = self.node.get_topic_names_and_types()
+            return [name for name, _ in known if self.node.count_publishers(name)]
 
-        def found(name: str, kind: str) -> bool:
+        def is_discovered(name: str, kind: str) -> bool:
             ends = (one.endswith(f'/{name}') for one in candidates(kind))
             return name[:1] in ('', '/') or any(ends)
 
-        self.wait_until(lambda: all(found(*one) for one in wanted), seconds)
+        self.wait_until(lambda: all(is_discovered(*one) for one in wanted), seconds)
         full, *others = (name and full_name(name, candidates(kind), kind) for name, kind in wanted)
         return full, others
 

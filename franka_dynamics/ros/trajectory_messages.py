@@ -164,7 +164,6 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
     except ReferenceRefusedError as error:
         raise SettingsError(f'{path}: {error}') from error
     except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
-        raise SettingsError(
-            f'{path}: {_EXPECTED_FORM} ({" ".join(repr(error).split())[:120]}).'
-        ) from error
+        why = ' '.join(repr(error).split())[:120]
+        raise SettingsError(f'{path}: {_EXPECTED_FORM} ({why}).') from error
     return message

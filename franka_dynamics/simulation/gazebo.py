@@ -23,10 +23,8 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 from ..urdf.writer import urdf_text, xml_text
 
-WORLD_NAME, MODEL_NAME = (
-    'franka',
-    'franka',
-)  # the names in config/gazebo_world.sdf and of the spawned arm
+WORLD_NAME = 'franka'  # in config/gazebo_world.sdf
+MODEL_NAME = 'franka'  # of the spawned arm
 _STATE_SYSTEM = ('gz-sim-joint-state-publisher-system', 'gz::sim::systems::JointStatePublisher')
 _FORCE_SYSTEM = ('gz-sim-apply-joint-force-system', 'gz::sim::systems::ApplyJointForce')
 

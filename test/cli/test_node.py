@@ -22,12 +22,7 @@ from franka_dynamics.cli.node_requests import parse_payload, send_motion
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros.messages import stamp_to_seconds
 from franka_dynamics.ros.node_group import NodeEndedError, NodeGroup
-from franka_dynamics.ros.status import (
-    DiagnosticSubject,
-    NodeSnapshot,
-    NodeStatus,
-    TORQUE_TERM_HEADINGS,
-)
+from franka_dynamics.ros.status import DiagnosticSubject, NodeSnapshot, NodeStatus, TERM_HEADINGS
 from franka_dynamics.ros.topic_listener import TopicListener
 
 
@@ -86,7 +81,7 @@ def arm(age='0.31'):
         'fer',
         **dict(zip(JOINTS, 4 * ['87'] + 3 * ['12'])),
     )
-    for term in TORQUE_TERM_HEADINGS:
+    for term in TERM_HEADINGS:
         view.torques[term] = JointState(name=JOINTS, effort=EFFORT)
     return view
 
@@ -129,7 +124,7 @@ def test_every_torque_and_fault_is_drawn_in_full_at_any_width(width):
         assert figure in text, figure
     # Every row has all of its five terms, none of them cut.
     rows = [line.split() for line in lines if line.startswith('│ ') and ' 12 ' in line]
-    assert all(len(row) == 2 + 2 + len(TORQUE_TERM_HEADINGS) for row in rows) and rows
+    assert all(len(row) == 2 + 2 + len(TERM_HEADINGS) for row in rows) and rows
     assert '…' not in text
 
 

@@ -69,7 +69,7 @@ class Publishers:
     def command(self):
         """Return level, message and state that ~/status and the row Command have."""
         disturbances, status = self.controller.disturbances, self.diagnostics.node_status.status()
-        level, message, values = self.diagnostics._status_summary(
+        level, message, values = self.diagnostics._status_row(
             status, disturbances.largest.tolist()
         )
         disturbances.reset_largest_shares()

@@ -273,7 +273,11 @@ def test_each_line_about_a_system_has_its_level(found, subject, level, text):
 @pytest.mark.parametrize(
     'variables, level, text',
     [
-        ({}, GOOD, 'domain 0, discovery SUBNET (sim: LOCALHOST; heard here)'),
+        (
+            {},
+            GOOD,
+            'domain 0, discovery SUBNET by default (sim uses LOCALHOST, and is heard only here)',
+        ),
         ({}, NOTE, 'rmw_fastrtps_cpp, the default, is known for overruns'),
         ({'ROS_LOCALHOST_ONLY': '1'}, NOTE, 'overrules the discovery range'),
         ({'ROS_DOMAIN_ID': '102'}, TO_DO, 'choose one from 0 to 101'),
