@@ -34,7 +34,7 @@ from franka_dynamics.arm import ArmDescription, available_arms, available_sets, 
 from franka_dynamics.arm_io import load_arm
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.identification.consistent_fit import fit_consistent, PhysicalLinks
+from franka_dynamics.identification.consistent_fit import fit_consistent, PhysicalConstraints
 from franka_dynamics.identification.faults import Diagnosis
 from franka_dynamics.identification.faults.loads import gravity_axes
 from franka_dynamics.identification.gram_sums import FOLDS, GramSums
@@ -326,7 +326,7 @@ def identified(model: TorqueModel, arm: ArmDescription, sums: GramSums) -> Array
     """Return base and friction parameters of the physically consistent arm, (p,)."""
     prior = Prior.centered_at(arm, model, sums.max_torque)
     noise = common_noise(sums, prior, DEFAULT_PRIOR_PRECISION, np.ones(arm.n))
-    links, rows = PhysicalLinks.about(prior, arm), equations(sums, prior, noise)
+    links, rows = PhysicalConstraints.from_prior(prior, arm), equations(sums, prior, noise)
     standard, friction = fit_consistent(rows, prior, links, DEFAULT_PRIOR_PRECISION)
     return np.append(model.base.matrix @ standard, friction)
 

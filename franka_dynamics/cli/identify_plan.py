@@ -12,7 +12,7 @@ from ._command import Options
 from ._console import ProgressBar, say, show
 from ..errors import IdentificationError
 from ..files import write_text
-from ..identification.excitation import choose_repetitions, Excitation, optimise
+from ..identification.excitation import choose_repetitions, Excitation, optimise_excitation
 from ..identification.excitation_problem import ExcitationProblem, information_matrix
 from ..identification.options import ExcitationLimits, MAX_REPETITIONS, MIN_REPETITIONS
 from ..recordings.preprocessing import prepare
@@ -35,7 +35,7 @@ def run(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Op
             planned = replace(problem, known=known)
         search = {'draws': options.draws, 'iterations': options.iterations}
         search |= {'period': period, 'progress': bar.new_task('planning')}
-        excitation = optimise(planned, first, **search)
+        excitation = optimise_excitation(planned, first, **search)
     if options.repetitions is None:
         excitation, times = choose_repetitions(
             planned, excitation, MIN_REPETITIONS, MAX_REPETITIONS

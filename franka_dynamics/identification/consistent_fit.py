@@ -40,7 +40,7 @@ _MIN_FRICTION_RATIO = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class PhysicalLinks:
+class PhysicalConstraints:
     """
     The matrices of the constraints that keep the links of fits about a starting set physical.
 
@@ -58,7 +58,7 @@ class PhysicalLinks:
     without_hand: tuple[Array, Array] | None
 
     @classmethod
-    def about(cls, prior: Prior, start: ArmDescription) -> PhysicalLinks:
+    def from_prior(cls, prior: Prior, start: ArmDescription) -> PhysicalConstraints:
         """Return the constraints' matrices for a prior about a starting set with its hand."""
         center = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
         root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
@@ -86,7 +86,7 @@ def _link_slices(n: int) -> list[slice]:
 
 
 def fit_consistent(
-    equations: tuple[Array, Array], prior: Prior, links: PhysicalLinks, regularization: float
+    equations: tuple[Array, Array], prior: Prior, links: PhysicalConstraints, regularization: float
 ) -> tuple[Array, Array]:
     """
     Return the physically consistent parameters that fit the samples best under the prior.
@@ -170,7 +170,7 @@ def _minimum_cost_point(quadratic: Array, linear: Array, cones: list[Cone], unit
     )
 
 
-def _physical_constraints(links: PhysicalLinks, count: int, log_det: int) -> Iterator[Cone]:
+def _physical_constraints(links: PhysicalConstraints, count: int, log_det: int) -> Iterator[Cone]:
     """
     Yield the constraints on links and rotor inertias, as cones of `count` unknowns.
 

@@ -23,7 +23,7 @@ from .faults import CLEAR_EFFECT, Diagnosis, Fault, Gain, Load, Offset
 from .gram_sums import GramSums, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
-from .solve import common_noise, estimate, joint_noise, min_noise, residual_weights, square_root
+from .solve import common_noise, estimate, joint_noise, min_noise, residual_weights, sqrt_equations
 from ..recordings.torque_error import TorqueErrorUnit
 from ..typing import Array
 
@@ -47,7 +47,7 @@ class CrossValidation:
 
     The arm's weights are those with which it is identified: one noise level for all joints. All
     fits have the columns of the faults `given`, which do no harm: those like masses, offsets,
-    later perhaps others, with which `questions` are put to the user. `plain` is the fit with no
+    later perhaps others, with which `questions` are put to the user. `baseline` is the fit with no
     other fault. Of the c columns (`sums.names`, the last is the effort) the first
     `parameter_count` are the model's, with the prior of `precision`; the others are faults'.
 
@@ -84,7 +84,7 @@ class CrossValidation:
         offsets = Offset.for_joint_count(prior.model.n)
         self.given = (Gain(), Load(), *offsets) if given is None else given
         self.questions: tuple[Diagnosis, ...] = ()
-        self.plain = FoldFits(self)
+        self.baseline = FoldFits(self)
 
     @cached_property
     def at_starting_inertias(self) -> CrossValidation:
@@ -99,12 +99,12 @@ class CrossValidation:
         offsets = tuple(Offset.for_joint_count(self.prior.model.n))
         return CrossValidation(self.sums, self.prior, _FIXED_INERTIAS_PRECISION, offsets)
 
-    def with_harmless(self, fit: FoldFits) -> CrossValidation:
+    def with_harmless_fault(self, fit: FoldFits) -> CrossValidation:
         """Return a cross-validation all of whose fits also have a harmless fault's columns."""
         extended = copy(self)
         extended.given = (*self.given, fit.fault)
         extended.questions = (*self.questions, fit.question())
-        extended.plain = FoldFits(extended)
+        extended.baseline = FoldFits(extended)
         return extended
 
     def share_of_efforts(self, error: float) -> float:
@@ -122,7 +122,7 @@ class CrossValidation:
         free = [k for k in self.free_columns(fault) if k >= self.parameter_count]
         columns = [*range(self.parameter_count), *free]
         units = np.append(self.prior.std, np.ones(len(free)))
-        triangle, right = square_root(self._whole, columns, units)
+        triangle, right = sqrt_equations(self._whole, columns, units)
         known, unknown = np.split(triangle, [self.parameter_count], axis=1)
         given = np.isin(free, self.free_columns())
         more, less = (
@@ -135,7 +135,7 @@ class CrossValidation:
         """Return the indices of the given faults' and of one more fault's columns."""
         names = [name for one in self.given for name in one.names]
         names += fault.names if fault else ()
-        return self.sums.places([*dict.fromkeys(names)])  # a gain's column is also a drift's
+        return self.sums.column_indices([*dict.fromkeys(names)])  # gain and drift share one
 
     def fits_with_each(self, faults: list[Fault]) -> list[FoldFits]:
         """Return a fit for each fault with columns that is not given, the likeliest first."""
@@ -183,7 +183,7 @@ class FoldFits:
     def values(self) -> tuple[float, ...]:
         """The fault's values in the units that users see, by the fit to all folds."""
         found = dict(zip(self.fits.sums.names, self.whole.tolist()))
-        if self.fault.is_in_torques:
+        if self.fault.value_is_from_torques:
             found |= self._rigid_torque_coefficients((Gain.kind, *self.fault.names))
         return tuple(self.fault.values(found, self.fits.prior.model.gravity))
 
@@ -195,7 +195,7 @@ class FoldFits:
         """
         fits, rigid = self.fits, self.whole.copy()
         rigid[fits.prior.model.friction_slice] = 0.0
-        columns, products = fits.sums.places(names), fits.sums.weighted(fits.per_joint**2)
+        columns, products = fits.sums.column_indices(names), fits.sums.weighted(fits.per_joint**2)
         found = np.linalg.solve(products[np.ix_(columns, columns)], products[columns] @ rigid)
         found[0] -= 1.0  # of the starting set's torque, as the others are beside it
         return dict(zip(names, found.tolist()))
@@ -210,7 +210,7 @@ class FoldFits:
 
     def diagnosis(self, other: FoldFits | None = None) -> Diagnosis:
         """Return the fault with E of the fits without it, with it, and with the next best one."""
-        before = self.fits.plain.error()
+        before = self.fits.baseline.error()
         second = before if other is None else other.error()
         return replace(self.question(), before=before, after=self.error(), second=second)
 
@@ -223,9 +223,9 @@ class FoldFits:
         Return the log-likelihood ratio per sample to another fit on each left-out fold, (folds,).
 
         With Gaussian residuals of each fit's own variance it is the sum over joints of
-        ln(rms residual of `than`, or of the plain fit / rms residual).
+        ln(rms residual of `than`, or of the baseline / rms residual).
         """
-        before = (self.fits.plain if than is None else than).squares
+        before = (self.fits.baseline if than is None else than).squares
         return np.asarray(0.5 * np.log(before / self.squares).sum(axis=1))
 
     def is_better(self, than: FoldFits | None = None) -> bool:
@@ -253,18 +253,18 @@ class FoldFits:
         """
         fits, change = self.fits, np.zeros_like(self.arm)
         if self.fault.is_in_states:
-            own = fits.sums.places(self.fault.names)
+            own = fits.sums.column_indices(self.fault.names)
             change[own] = self.arm[own]
         else:
             moved = [
                 *range(fits.parameter_count),
                 *(k for k in fits.free_columns() if k >= fits.parameter_count),
             ]
-            change[moved] = fits.plain.arm[moved] - self._without_fault()[moved]
+            change[moved] = fits.baseline.arm[moved] - self._without_fault()[moved]
         rest = self.arm.copy()
         rest[TORQUE_COLUMN] = -1.0
         taken, left = (
-            fits.sums.squared_combination(one) / fits.sums.count @ fits.per_joint**2
+            fits.sums.sum_of_squares(one) / fits.sums.count @ fits.per_joint**2
             for one in (change, rest)
         )
         if self.fault.is_in_part:
@@ -313,7 +313,7 @@ class FoldFits:
 
     def agrees_with_start(self) -> bool:
         """Return whether the fault's size stays similar with the starting set's inertias fixed."""
-        columns = self.fits.sums.places(self.fault.names)
+        columns = self.fits.sums.column_indices(self.fault.names)
         fixed = FoldFits(self.fits.at_starting_inertias, self.fault)
         own, beside_fixed = self.whole[columns], fixed.whole[columns]
         ratio = float(beside_fixed @ own / (own @ own))

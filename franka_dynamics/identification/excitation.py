@@ -65,11 +65,11 @@ class FourierTrajectory:
 
         Each has shape (..., n) [rad, rad/s, rad/s^2]; (...) is the shape of `time`.
         """
-        shapes = basis(self.period, np.asarray(time, dtype=float))
+        shapes = fourier_basis(self.period, np.asarray(time, dtype=float))
         position, velocity, acceleration = (shape @ self.coefficients.T for shape in shapes)
         return self.start + position, velocity, acceleration
 
-    def sampled(self, samples: int) -> tuple[Array, Array, Array]:
+    def states_over_period(self, samples: int) -> tuple[Array, Array, Array]:
         """Return q, dq, ddq (samples, n) at `samples` evenly spaced times of one period."""
         return self.at(_sample_times(samples, self.period))
 
@@ -79,7 +79,7 @@ def _sample_times(samples: int, period: float) -> Array:
     return np.arange(samples) / samples * period
 
 
-def basis(period: float, time: Array) -> tuple[Array, Array, Array]:
+def fourier_basis(period: float, time: Array) -> tuple[Array, Array, Array]:
     """
     Return the Fourier basis functions at `time` and two derivatives, (..., 2 H - 2) each.
 
@@ -158,7 +158,7 @@ def scale_to_limits(
 
     def keeps_limits(amplitude: float) -> bool:
         """Return whether the scaled trajectory keeps all limits."""
-        return bool(problem.margins(*scaled(amplitude).sampled(samples)).min() >= 0.0)
+        return bool(problem.margins(*scaled(amplitude).states_over_period(samples)).min() >= 0.0)
 
     if keeps_limits(1.0):
         return trajectory
@@ -178,7 +178,7 @@ def scale_to_limits(
     return scaled(low)
 
 
-def optimise(
+def optimise_excitation(
     problem: ExcitationProblem,
     start: ArrayLike,
     *,
@@ -206,7 +206,7 @@ def optimise(
     candidates, numbers = [], []
     for k in range(draws):
         candidates.append(random_trajectory(problem, pose, period, rng))
-        numbers.append(float(problem.criterion(*candidates[-1].sampled(_SAMPLE_COUNT))))
+        numbers.append(float(problem.criterion(*candidates[-1].states_over_period(_SAMPLE_COUNT))))
         if progress is not None:
             progress(k + 1, draws + iterations)
     best = candidates[int(np.argmin(numbers))]
@@ -219,14 +219,14 @@ def optimise(
     improved = scale_to_limits(
         problem, _locally_optimal(problem, best, iterations, report), _CHECK_SAMPLE_COUNT
     )
-    if problem.criterion(*improved.sampled(_SAMPLE_COUNT)) > min(numbers):
+    if problem.criterion(*improved.states_over_period(_SAMPLE_COUNT)) > min(numbers):
         improved = scale_to_limits(problem, best, _CHECK_SAMPLE_COUNT)
     return _with_predicted_std(problem, improved)
 
 
 def _with_predicted_std(problem: ExcitationProblem, trajectory: FourierTrajectory) -> Excitation:
     """Return a trajectory as an Excitation, with predicted standard deviations of parameters."""
-    states = trajectory.sampled(_SAMPLE_COUNT)
+    states = trajectory.states_over_period(_SAMPLE_COUNT)
     return Excitation(trajectory, problem.std(*states), problem.std_ratios(*states))
 
 
@@ -264,7 +264,7 @@ def _locally_optimal(
     """Return a trajectory after optimisation by SLSQP; `report` gets each iteration's number."""
     from scipy.optimize import minimize
 
-    shapes = np.array(basis(start.period, _sample_times(_SAMPLE_COUNT, start.period)))
+    shapes = np.array(fourier_basis(start.period, _sample_times(_SAMPLE_COUNT, start.period)))
     # Coefficients are scaled to equal rms velocity: the optimisation then converges faster.
     unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)
     steps = _GRADIENT_STEP * np.eye(len(unit))

@@ -188,8 +188,8 @@ class ExcitationProblem:
         for share in (velocity, acceleration, torque):
             parts += [limits.fraction - share, limits.fraction + share]
         parts += [
-            heights(points, limits.table) - limits.table_margin,
-            clearances(points) - limits.clearance,
+            heights_above_table(points, limits.table) - limits.table_margin,
+            link_clearances(points) - limits.clearance,
         ]
         return np.concatenate(parts, axis=-1)
 
@@ -210,7 +210,7 @@ def soft_min(values: Array) -> Array:
     kinks, at which sequential quadratic programming stops, at different points on different
     machines.
     """
-    from scipy.special import logsumexp  # scipy is installed: only `optimise` calls this
+    from scipy.special import logsumexp  # the caller, `optimise_excitation`, requires scipy
 
     return np.asarray(-logsumexp(-_SOFT_MIN_EXPONENT * values, axis=-2) / _SOFT_MIN_EXPONENT)
 
@@ -229,12 +229,12 @@ def skeleton_points(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Arr
     return np.concatenate([base, frames[..., :3, 3], tip], axis=-2)
 
 
-def heights(points: Array, table: float = 0.0) -> Array:
+def heights_above_table(points: Array, table: float = 0.0) -> Array:
     """Return heights above the table of `skeleton_points` from frame 3 on, (..., n) [m]."""
     return np.asarray(points[..., _FIRST_RAISED_POINT:, 2] - table)
 
 
-def clearances(points: Array) -> Array:
+def link_clearances(points: Array) -> Array:
     """
     Return the distances between all pairs of links that are not neighbours, (..., pairs) [m].
 

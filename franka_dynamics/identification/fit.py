@@ -12,7 +12,7 @@ from operator import add
 import numpy as np
 
 from . import solve
-from .consistent_fit import fit_consistent, PhysicalLinks
+from .consistent_fit import fit_consistent, PhysicalConstraints
 from .gram_sums import FOLDS, GramSums
 from .options import IdentificationOptions
 from .prior import Prior
@@ -28,7 +28,7 @@ _MIN_RECORDINGS_AS_FOLDS = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Setup:
+class FitSetup:
     """The setup of an identification: starting set, published sets to compare with, options."""
 
     start: ArmDescription
@@ -89,7 +89,7 @@ class FittedSets:
 
 
 def fit_all_sets(
-    setup: Setup, priors: Sequence[Prior], links: PhysicalLinks, sums: GramSums
+    setup: FitSetup, priors: Sequence[Prior], links: PhysicalConstraints, sums: GramSums
 ) -> FittedSets:
     """Return every parameter set fitted to Gram sums; it can run in another process."""
     (prior, *others), precision = priors, setup.options.regularization
@@ -103,7 +103,7 @@ def fit_all_sets(
 
 
 def errors_on_left_out(
-    setup: Setup, parts: DataSplit, whole: FittedSets, each: Sequence[FittedSets]
+    setup: FitSetup, parts: DataSplit, whole: FittedSets, each: Sequence[FittedSets]
 ) -> tuple[TorqueErrors, ...]:
     """
     Return the errors of all sets of parameters on all data, and on parts left out of `each`.
@@ -134,7 +134,7 @@ def errors_on_left_out(
     )
 
 
-def final_estimate(setup: Setup, prior: Prior, sums: GramSums, whole: FittedSets) -> Estimate:
+def final_estimate(setup: FitSetup, prior: Prior, sums: GramSums, whole: FittedSets) -> Estimate:
     """Return the parameters fitted to all recordings, with their covariance."""
     base, theta, *_ = whole.thetas
     spread, precision = solve.posterior_covariance(

@@ -40,7 +40,7 @@ _MIN_APART_RATIO = 0.5
 _MIN_PERIOD_S = 3.0
 
 
-def period_of(motion: Motion) -> float:
+def repetition_period(motion: Motion) -> float:
     """Return the time after which a motion repeats [s], or infinity; some joint must move."""
     moving = np.flatnonzero(is_moving(motion))  # a rest before and after it is not repeated
     q = motion.q[moving[0] : moving[-1] + 1]
@@ -102,7 +102,7 @@ class GramSums:
 
         `arm` is the starting set. Without a `period` the motion itself is searched for one.
         """
-        part = fold_numbers(motion, period_of(motion) if period is None else period)
+        part = fold_numbers(motion, repetition_period(motion) if period is None else period)
         friction = model.friction_columns(motion)
         samples = Samples.along(model, arm, motion, friction)
         faults = faults_of(model.n) if with_faults else []
@@ -124,7 +124,7 @@ class GramSums:
             (*model.names, *columns, 'torque'),
         )
 
-    def places(self, names: Sequence[str]) -> list[int]:
+    def column_indices(self, names: Sequence[str]) -> list[int]:
         """Return the indices of the named columns among all columns."""
         return [self.names.index(name) for name in names]
 
@@ -162,9 +162,9 @@ class GramSums:
         """
         residual = np.zeros(self.products.shape[-1])
         residual[: len(theta)], residual[TORQUE_COLUMN] = -np.asarray(theta), 1.0
-        return self.squared_combination(residual)
+        return self.sum_of_squares(residual)
 
-    def squared_combination(self, coefficients: Array) -> Array:
+    def sum_of_squares(self, coefficients: Array) -> Array:
         """Return the sum of squares (n,) of each joint's columns times `coefficients` (c,)."""
         return np.maximum(self._products_of_all @ coefficients @ coefficients, 0.0)
 

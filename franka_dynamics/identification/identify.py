@@ -27,8 +27,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .consistent_fit import arm_from_fit, PhysicalLinks
-from .fit import DataSplit, errors_on_left_out, final_estimate, fit_all_sets, Setup
+from .consistent_fit import arm_from_fit, PhysicalConstraints
+from .fit import DataSplit, errors_on_left_out, final_estimate, fit_all_sets, FitSetup
 from .gram_sums import GramSums
 from .options import IdentificationOptions
 from .prior import Prior
@@ -112,26 +112,26 @@ def identify(
     start = as_description(start)
     fitted, tested = as_sources(recordings, start), as_sources(tests, start)
     setup = _identification_setup(fitted, start, published, options)
-    mapped: Callable[..., Iterable[Any]] = map if executor is None else executor.map
+    map_all: Callable[..., Iterable[Any]] = map if executor is None else executor.map
     sources = [*fitted, *tested]
     reading = partial(summarise, setup.model, setup.start, setup.options)
-    read = _with_progress(mapped(reading, sources, labels_of(sources)), len(sources), progress)
+    read = _with_progress(map_all(reading, sources, labels_of(sources)), len(sources), progress)
     used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
     parts = DataSplit.from_sums([one.sums for one in used if one.sums is not None], unseen)
     asked = [*parts.fitted, parts.every]
     prior, *sets = priors = setup.priors(parts.every)
-    links = PhysicalLinks.about(prior, setup.start)
-    fitting = mapped(partial(fit_all_sets, setup, priors, links), asked)
+    links = PhysicalConstraints.from_prior(prior, setup.start)
+    fitting = map_all(partial(fit_all_sets, setup, priors, links), asked)
     *fits, whole = _with_progress(fitting, len(asked), progress)
     errors = errors_on_left_out(setup, parts, whole, fits)
     estimated = final_estimate(setup, prior, parts.every, whole)
     arm = arm_from_fit(setup.start, prior, whole.consistent, estimated.covariance)
 
-    def judged_under(gravity: Sequence[float]) -> RecordingVerdict:
+    def verdict_under(gravity: Sequence[float]) -> RecordingVerdict:
         """Return the verdict on the recordings under another gravity [m/s^2]."""
         model = setup.model.with_gravity(gravity, setup.start)
         again = partial(summarise, model, setup.start, setup.options)
-        each = [one for one in mapped(again, sources, labels_of(sources)) if one.sums is not None]
+        each = [one for one in map_all(again, sources, labels_of(sources)) if one.sums is not None]
         sums = DataSplit.from_sums([one.sums for one in each], 0).every
         centered = Prior.centered_at(setup.start, model, sums.max_torque)
         return judge_recordings(sums, centered, (), each)
@@ -145,7 +145,7 @@ def identify(
         estimate=estimated,
         scores=errors,
         improvement=Improvement.from_errors(errors[1], errors[2:]),
-        verdict=with_gravity_refitted(verdict, judged_under),
+        verdict=with_gravity_refitted(verdict, verdict_under),
         recordings=Recordings(
             notes=tuple(one.note for one in used),
             errors=tuple(_torque_error(one, estimated.theta, setup.unit).E for one in parts.each),
@@ -153,7 +153,7 @@ def identify(
             unseen=unseen,
             signal=used[0].signal,
             failures=tuple(failures),
-            remarks=tuple(_contradictions(used, prior, setup.options, parts.every)),
+            remarks=tuple(_contradiction_remarks(used, prior, setup.options, parts.every)),
         ),
     )
 
@@ -163,14 +163,14 @@ def _identification_setup(
     arm: ArmDescription,
     published: Sequence[ArmDescription | str | Path],
     options: IdentificationOptions | None,
-) -> Setup:
+) -> FitSetup:
     """Return the setup of an identification; raise errors in it before any recording is read."""
     asked = IdentificationOptions() if options is None else options
     if not recordings:
         raise IdentificationError('There is no recording to identify from.')
     asked.effort_scales(arm.n)
     sets = tuple(as_description(one) for one in published) or (arm,)
-    return Setup(arm, sets, asked, asked.torque_model(arm), TorqueErrorUnit.for_arm(arm))
+    return FitSetup(arm, sets, asked, asked.torque_model(arm), TorqueErrorUnit.for_arm(arm))
 
 
 def _with_progress(results: Iterable[T], count: int, progress: Progress | None) -> Iterator[T]:
@@ -230,7 +230,7 @@ def _usable_summaries(
     return used, unseen, failures
 
 
-def _contradictions(
+def _contradiction_remarks(
     used: Sequence[Summary], prior: Prior, options: IdentificationOptions, every: GramSums
 ) -> Iterator[str]:
     """Yield a sentence for each recording that one fit to all recordings explains badly."""

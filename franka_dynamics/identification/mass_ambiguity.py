@@ -83,8 +83,8 @@ def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
     (`starting_set_precision`), with a common factor and a load free.
     """
     fit = _FitsNearPublishedMasses(sums, prior)
-    (scale, scale_spread), (load, load_spread) = fit.with_faults(Gain()), fit.with_faults(Load())
-    both, _ = fit.with_faults(Gain(), Load())
+    (scale, scale_spread), (load, load_spread) = fit.fit_faults(Gain()), fit.fit_faults(Load())
+    both, _ = fit.fit_faults(Gain(), Load())
     sides = 2.0 * np.array([-1.0, 1.0])
     no_scale = scale @ np.linalg.solve(scale_spread, scale) <= _CHI_SQUARE_1
     no_load = load @ np.linalg.solve(load_spread, load) <= _CHI_SQUARE_4
@@ -128,9 +128,9 @@ class _FitsNearPublishedMasses:
         self.information[: self.p, last - 1] += known @ prior.center
         self.places = {Gain(): [last], Load(): [*range(last + 1, last + 5)]}
 
-    def with_faults(self, *faults: Fault) -> tuple[Array, Array]:
+    def fit_faults(self, *faults: Fault) -> tuple[Array, Array]:
         """Return the values of `faults`, fitted together with the arm, and their covariance."""
-        places = (self.places.get(one) or self.sums.places(one.names) for one in faults)
+        places = (self.places.get(one) or self.sums.column_indices(one.names) for one in faults)
         own = [*range(self.p), *(k for each in places for k in each)]
         known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _NO_FAULT_INFORMATION))
         covariance = np.linalg.inv(self.information[np.ix_(own, own)] + known)
@@ -142,7 +142,7 @@ class _FitsNearPublishedMasses:
         for fault in (*Gain.for_joint_count(self.n), *EncoderZero.for_joint_count(self.n)):
             if not fault.joints:
                 continue
-            value, variance = (float(one.item()) for one in self.with_faults(fault))
+            value, variance = (float(one.item()) for one in self.fit_faults(fault))
             reach, right = _STD_COUNT * variance**0.5, float(fault.kind == Gain.kind)
             if reach > 0.5 * _MIN_RANGE_WIDTH:
                 low, high = min(value - reach, 0.0), max(value + reach, 0.0)

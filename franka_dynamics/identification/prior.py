@@ -227,11 +227,11 @@ class StartingSetPrecision:
     inertias: float
 
 
-def starting_set_covariance(prior: Prior, supported: StartingSetPrecision) -> Array:
+def starting_set_covariance(prior: Prior, precision: StartingSetPrecision) -> Array:
     """Return the covariance C of the starting set's errors in its base parameters, (b, b)."""
     masses, inertias = prior.covariance_factors
     return np.asarray(
-        masses @ masses.T / supported.masses + inertias @ inertias.T / supported.inertias
+        masses @ masses.T / precision.masses + inertias @ inertias.T / precision.inertias
     )
 
 

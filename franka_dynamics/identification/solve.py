@@ -96,10 +96,11 @@ def equations(sums: GramSums, prior: Prior, noise: Array) -> tuple[Array, Array]
 
     A constant is left out. `noise` is as for `estimate`.
     """
-    return square_root(sums.weighted(residual_weights(noise)), [*range(len(prior.std))], prior.std)
+    weighted = sums.weighted(residual_weights(noise))
+    return sqrt_equations(weighted, [*range(len(prior.std))], prior.std)
 
 
-def square_root(products: Array, columns: list[int], units: Array) -> tuple[Array, Array]:
+def sqrt_equations(products: Array, columns: list[int], units: Array) -> tuple[Array, Array]:
     """
     Return R (k, k) and z (k,): R^T R and R^T z are those of products (c, c), whose last is torque.
 

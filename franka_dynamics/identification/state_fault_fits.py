@@ -17,7 +17,7 @@ import numpy as np
 from .faults import CLEAR_EFFECT, Diagnosis, state_faults_of, StateFault
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
-from .solve import residual_weights, square_root
+from .solve import residual_weights, sqrt_equations
 from .torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
 from ..recordings.preprocessing import Motion
 from ..typing import Array
@@ -117,7 +117,7 @@ def _log_evidence_of(gram: Array, prior: Prior) -> float:
     A load is free where that is likelier. Masses are known as well as in the fit, or better:
     those of a set that is good for nothing would explain the recorded states, too.
     """
-    triangle, effort = square_root(gram, [*range(len(prior.std))], prior.std)
+    triangle, effort = sqrt_equations(gram, [*range(len(prior.std))], prior.std)
     load = prior.model.load_matrix[:, MASS_AND_FIRST_MOMENT]
     b = len(prior.model.base)
     offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.names]

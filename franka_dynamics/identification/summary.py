@@ -13,7 +13,7 @@ import numpy as np
 
 from .faults import CLEAR_EFFECT, Contact, Diagnosis
 from .faults.checks import touched_seconds
-from .gram_sums import GramSums, period_of
+from .gram_sums import GramSums, repetition_period
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
 from .solve import estimate, joint_noise, min_noise
@@ -159,7 +159,7 @@ def summarise_motion(
 ) -> Summary:
     """Return a prepared motion reduced to sums, without samples at which every joint rests."""
     moving = preprocessing.without_rest(motion)
-    sums = GramSums.from_motion(model, arm, moving, period=period_of(motion))
+    sums = GramSums.from_motion(model, arm, moving, period=repetition_period(motion))
     prior = Prior.centered_at(arm, model, sums.max_torque)
     theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
     per_joint = np.array(TorqueErrorUnit.for_arm(arm).per_joint)

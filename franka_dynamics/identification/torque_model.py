@@ -63,8 +63,8 @@ class FrictionTerms:
     tau_f = fv dq + fc tanh(dq / width) + fo, and for each of `reaches` [rad] a Maxwell-slip
     element fz z, whose state changes by z <- clip(z + change of q / reach, -1, 1) (Al-Bender,
     Lampaert and Swevers 2005, "The generalized Maxwell-slip model", IEEE T-AC 50(11), without the
-    model's memory of velocity).
-    A sign function in place of tanh would turn the velocity noise of a resting joint into torque.
+    model's memory of velocity). A sign function in place of tanh would turn the velocity noise of
+    a resting joint into torque.
     """
 
     n: int

@@ -93,7 +93,7 @@ def _with_harmless_faults(
         harmless = next((fit for fit in tried if fit.is_harmless() and fit.is_significant()), None)
         if not doubtful or harmless is None or not harmless.is_better(doubtful[0]):
             return fits, tried, doubtful, harmless
-        fits = fits.with_harmless(harmless)
+        fits = fits.with_harmless_fault(harmless)
 
 
 def diagnose(
@@ -157,7 +157,7 @@ def _fault_or_joints(
             return RecordingVerdict((best.diagnosis(second), second.diagnosis(best)))
     # Inertias are common to joints, so that a fault of one explains some residuals of others. Only
     # joints with half of the largest gain in log-likelihood or more are suspected.
-    each = np.log(fits.plain.squares / best.squares).mean(axis=0)
+    each = np.log(fits.baseline.squares / best.squares).mean(axis=0)
     return RecordingVerdict(suspected=tuple(np.flatnonzero(each >= 0.5 * each.max()).tolist()))
 
 
@@ -170,7 +170,7 @@ def judge_motion(
 ) -> RecordingVerdict:
     """Return the verdict on one prepared motion, called `name`."""
 
-    def judged_by(own: TorqueModel) -> RecordingVerdict:
+    def verdict_by(own: TorqueModel) -> RecordingVerdict:
         """Return the verdict by a torque model."""
         one = summarise_motion(motion, own, start, SourceNote(name))
         assert one.sums is not None
@@ -178,20 +178,20 @@ def judge_motion(
         prior, *others = (Prior.centered_at(each, own, most) for each in (start, *published))
         return judge_recordings(one.sums, prior, others, [one])
 
-    def judged_under(gravity: Sequence[float]) -> RecordingVerdict:
+    def verdict_under(gravity: Sequence[float]) -> RecordingVerdict:
         """Return the verdict under another gravity [m/s^2]."""
-        return judged_by(model.with_gravity(gravity, start))
+        return verdict_by(model.with_gravity(gravity, start))
 
-    return with_gravity_refitted(judged_by(model), judged_under)
+    return with_gravity_refitted(verdict_by(model), verdict_under)
 
 
 def with_gravity_refitted(
-    found: RecordingVerdict, judged_under: Callable[[Sequence[float]], RecordingVerdict]
+    found: RecordingVerdict, verdict_under: Callable[[Sequence[float]], RecordingVerdict]
 ) -> RecordingVerdict:
     """
     Return the verdict, with the direction refitted if its only cause is a turned gravity.
 
-    `judged_under` returns the verdict on the same recordings under a gravity [m/s^2]. Where that
+    `verdict_under` returns the verdict on the same recordings under a gravity [m/s^2]. Where that
     explains too little, its verdict is returned.
     """
     for _ in range(_MAX_GRAVITY_REFITS):
@@ -200,7 +200,7 @@ def with_gravity_refitted(
         (turned,) = found.causes
         if lacks_gravity(turned.values):
             break
-        again = judged_under(turned.values)
+        again = verdict_under(turned.values)
         kinds = [one.kind for one in again.causes[:1]]
         if kinds == [fault_checks.UnexplainedEfforts.kind]:
             return again
@@ -238,18 +238,20 @@ def judge_recordings(
         """Yield each check's diagnoses, those first that would cause later ones."""
         # No cause is one that leaves much; what gravity leaves is judged where it points.
         if named and all(one.kind != Gravity.kind for one in named):
-            yield fault_checks.unexplained(fits.share_of_efforts(named[0].after))
+            yield fault_checks.unexplained_efforts(fits.share_of_efforts(named[0].after))
         yield named
         # A fault of the whole recording makes single seconds stand out as well.
         yield [one.touched for one in each if one.touched is not None]
         # Ranges by masses hold only where the model fits.
-        yield fault_checks.unexplained(fits.share_of_efforts(fits.plain.error()))
+        yield fault_checks.unexplained_efforts(fits.share_of_efforts(fits.baseline.error()))
         if narrowest is not None:
-            yield fault_checks.another_unit(narrowest.scale)
-            yield fault_checks.not_measured(narrowest.scale, bool(suspected))
+            yield fault_checks.wrong_unit_or_sign(narrowest.scale)
+            yield fault_checks.efforts_not_measured(narrowest.scale, bool(suspected))
         # Last, because wrong efforts of any cause also make friction and masses look wrong.
         if not suspected:
-            yield fault_checks.driven(prior.model, fits.plain.folds, fits.plain.squares)
+            yield fault_checks.driving_friction(
+                prior.model, fits.baseline.folds, fits.baseline.squares
+            )
             yield fault_checks.masses_at_bound(masses)
 
     causes = next((tuple(one) for one in checks() if one), ())
@@ -262,16 +264,16 @@ def judge_recordings(
 def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
     """Yield questions: about harmless faults of all joints, and about large offsets."""
     yield from (one for one in fits.questions if not one.joints)
-    plain, every = fits.plain, faults_of(fits.prior.model.n)
+    baseline, every = fits.baseline, faults_of(fits.prior.model.n)
     of_all = fits.fits_with_each([one for one in every if one.is_asked and not one.joints])
     harmless = (fit for fit in of_all if fit.is_harmless() and fit.is_significant())
     yield from [fit.question() for fit in harmless if fit.agrees_with_start()][:1]
     for fault in every:
         if fault.kind == Offset.kind:
-            (column,) = fits.sums.places(fault.names)
-            value, folds = float(plain.whole[column]), plain.folds[:, column]
+            (column,) = fits.sums.column_indices(fault.names)
+            value, folds = float(baseline.whole[column]), baseline.folds[:, column]
             error = float(np.sqrt((len(folds) - 1.0) * folds.var()))  # the jackknife's
-            clear = CLEAR_EFFECT * plain.error()
+            clear = CLEAR_EFFECT * baseline.error()
             least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], clear)
             if abs(value) > max(least, CRITICAL_T * error):
                 yield Diagnosis(fault.kind, fault.joints, (value,))

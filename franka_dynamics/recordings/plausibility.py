@@ -185,7 +185,7 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
     """
     Return changes of positions and integrals of velocities over windows, (windows, n) each.
 
-    Both are (windows, n). Windows with gaps, or mostly those with jumps, are left out.
+    Windows with gaps, or mostly those with jumps, are left out.
     """
     time = recording.time
     step = np.diff(time)[:, None]

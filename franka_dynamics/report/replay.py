@@ -23,6 +23,17 @@ from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
 from ..recordings.replay import hand_name, ReplayFit
 
+_MAX_NAMED_SETS = 3
+# Definition of the torque error E, printed below tables of E.
+TORQUE_ERROR_DEFINITION = (
+    'E: root mean square over time of |measured - predicted torque|, all joints together; the '
+    "documentation's glossary explains these words"
+)
+PREDICTION_SENTENCE = (
+    'A prediction, no arm was moved: the measured motion is the reference, and torques are made '
+    'without error or delay. Margin: two standard deviations of the friction are not commanded'
+)
+
 
 def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
     """Return all results of a replay as data for JSON."""
@@ -72,9 +83,6 @@ def samples_sentence(recording: Recording, motion: Motion) -> str:
     )
 
 
-_MAX_NAMED_SETS = 3
-
-
 def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
     """Return which inertial set fits best with which torque error E, and which fit as well."""
     friction = "with the arm file's friction"
@@ -107,13 +115,6 @@ def fit_quality_sentence(best: ReplayFit) -> str:
         f'{expected}, so none fits well: name what hangs on the flange (--hand, --payload), look '
         'at the joints with the largest errors, or identify the arm.'
     )
-
-
-# Definition of the torque error E, printed below tables of E.
-TORQUE_ERROR_DEFINITION = (
-    'E: root mean square over time of |measured - predicted torque|, all joints together; the '
-    "documentation's glossary explains these words"
-)
 
 
 def replay_table(fits: Sequence[ReplayFit]) -> Table:
@@ -176,12 +177,6 @@ def plot_torques(
         f'{title}: E = {best.filtered.E:.3f} {best.unit.name} at {motion.options.cutoff:g} Hz',
     )
     save_figure(figure, path)
-
-
-PREDICTION_SENTENCE = (
-    'A prediction, no arm was moved: the measured motion is the reference, and torques are made '
-    'without error or delay. Margin: two standard deviations of the friction are not commanded'
-)
 
 
 def tracking_table(prediction: TrackingPrediction) -> Table:

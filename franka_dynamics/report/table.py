@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Mark = Literal['', 'good', 'bad', 'warning', 'strong', 'faint']
 
 _STYLES = {'good': 'green', 'bad': 'red', 'warning': 'yellow', 'strong': 'bold', 'faint': 'dim'}
+_DIGITS_OF_DEVIATION = 2  # significant digits of a standard deviation
+_MAX_DECIMALS = 12
 
 
 class Header(NamedTuple):
@@ -143,10 +145,6 @@ def _is_numeric(value: Any) -> bool:
     if isinstance(value, str):
         return re.match(r'[-+]?\d', value) is not None
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
-_DIGITS_OF_DEVIATION = 2  # significant digits of a standard deviation
-_MAX_DECIMALS = 12
 
 
 def rounded_to_deviation(value: float, deviation: float) -> tuple[str, str]:

@@ -13,16 +13,16 @@ import franka_dynamics as fd
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification.excitation import (
     FourierTrajectory,
-    optimise,
+    optimise_excitation,
     random_trajectory,
 )
 from franka_dynamics.identification.excitation_problem import (
     _segment_gap,
-    clearances,
     ExcitationLimits,
     ExcitationProblem,
-    heights,
+    heights_above_table,
     information_matrix,
+    link_clearances,
     skeleton_points,
 )
 from franka_dynamics.identification.prior import Prior
@@ -45,13 +45,13 @@ def test_a_joint_without_torque_is_refused():
 
 @pytest.fixture(scope='module')
 def excitation():
-    return optimise(ExcitationProblem(FR3, LIMITS), FR3.home, draws=4, iterations=2)
+    return optimise_excitation(ExcitationProblem(FR3, LIMITS), FR3.home, draws=4, iterations=2)
 
 
 def test_a_few_steps_beat_any_random_trajectory(excitation):
     problem = ExcitationProblem(FR3, LIMITS)
     drawn = [random_trajectory(problem, FR3.home, 10, np.random.default_rng(k)) for k in range(4)]
-    worst = [problem.std_ratios(*one.sampled(100)).max() for one in drawn]
+    worst = [problem.std_ratios(*one.states_over_period(100)).max() for one in drawn]
     assert excitation.std_ratios.max() < min(worst)
     assert len(excitation.std) == 64
 
@@ -102,8 +102,8 @@ def test_the_optimised_trajectory_keeps_every_limit(excitation):
     torque = fd.Model(FR3).inverse_dynamics(q, dq, ddq)
     assert (np.abs(torque) < LIMITS.fraction * FR3.limit('effort') + 0.1).all()
     points = skeleton_points(FR3, q, LIMITS.tool)
-    assert heights(points).min() > LIMITS.table_margin - slack
-    assert clearances(points).min() > LIMITS.clearance - slack
+    assert heights_above_table(points).min() > LIMITS.table_margin - slack
+    assert link_clearances(points).min() > LIMITS.clearance - slack
 
 
 def test_a_parameter_too_small_to_matter_makes_no_torque():
@@ -127,7 +127,7 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
 @pytest.mark.parametrize('limit', [{'table': 0.5}, {'clearance': 0.4}, {'position_margin': 1.0}])
 def test_a_start_beyond_a_limit_is_refused(limit):
     with refuses(IdentificationError, 'start pose'):
-        optimise(ExcitationProblem(FER, ExcitationLimits(**limit)), FER.home)
+        optimise_excitation(ExcitationProblem(FER, ExcitationLimits(**limit)), FER.home)
 
 
 def test_a_start_on_the_margin_is_refused_by_joint_and_number():
@@ -135,7 +135,7 @@ def test_a_start_on_the_margin_is_refused_by_joint_and_number():
     start[3] = FER.limit('lower')[3] + 0.1
     limits = ExcitationLimits(position_margin=0.1, table=-2.0, clearance=0.0)
     with refuses(IdentificationError, 'fer_joint4', f'{start[3]:.4g}', '--start'):
-        optimise(ExcitationProblem(FER, limits), start)
+        optimise_excitation(ExcitationProblem(FER, limits), start)
 
 
 def test_an_arm_whose_links_are_all_neighbours_is_planned_for():
@@ -206,13 +206,13 @@ def test_the_upright_arms_height_is_the_sum_of_its_rows():
     elbow, wrist = 0.333 + 0.316, 0.333 + 0.316 + 0.384
     expected = [[0.0, 0.0, wrist], [0.088, 0.0, wrist - 0.207]]
     np.testing.assert_allclose(points[[6, -1]], expected, rtol=0.0, atol=1e-12)
-    assert heights(points, table=0.2).min() == pytest.approx(elbow - 0.2, abs=1e-12)
+    assert heights_above_table(points, table=0.2).min() == pytest.approx(elbow - 0.2, abs=1e-12)
 
 
 def test_bars_three_apart_are_kept_clear_and_neighbours_are_not():
     # Three sides of a square and most of the fourth; one point is too near to the last for a bar.
     corners = [[0, 0, 0], [1, 0, 0], [1, 0.02, 0], [1, 1, 0], [0, 1, 0], [0, 0.1, 0]]
-    np.testing.assert_allclose(clearances(np.array(corners)), [0.1], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(link_clearances(np.array(corners)), [0.1], rtol=0.0, atol=1e-12)
 
 
 EXCITATIONS = share_directory() / 'config' / 'excitations'

@@ -16,9 +16,14 @@ from franka_dynamics.identification import consistent_fit, solve
 from franka_dynamics.identification.consistent_fit import (
     arm_from_fit,
     fit_consistent,
-    PhysicalLinks,
+    PhysicalConstraints,
 )
-from franka_dynamics.identification.gram_sums import fold_numbers, FOLDS, GramSums, period_of
+from franka_dynamics.identification.gram_sums import (
+    fold_numbers,
+    FOLDS,
+    GramSums,
+    repetition_period,
+)
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import (
     Prior,
@@ -236,7 +241,7 @@ def test_sums_of_two_recordings_add_up(motion, sums):
 def test_a_motion_that_repeats_is_left_out_with_all_its_repeats(simulate):
     once = simulate(FER, duration=10.0)  # its lowest harmonic has this period
     motion = prepare(simulate(FER, duration=24.0))
-    assert period_of(motion) == pytest.approx(once.duration, abs=0.05)
+    assert repetition_period(motion) == pytest.approx(once.duration, abs=0.05)
     fold = fold_numbers(motion, 10.0)
     assert set(fold) == set(range(FOLDS))
     early, late = (np.flatnonzero(np.isclose(motion.time, t, atol=0.01))[0] for t in (3.0, 13.0))
@@ -248,8 +253,8 @@ def test_a_motion_that_repeats_is_left_out_with_all_its_repeats(simulate):
 
 def test_a_motion_that_does_not_repeat_has_no_period(motion):
     drifting = motion.q + 0.05 * motion.time[:, None] * np.std(motion.q, axis=0)
-    assert period_of(replace(motion, q=drifting)) == np.inf
-    assert period_of(motion.part(slice(0, 200))) == np.inf
+    assert repetition_period(replace(motion, q=drifting)) == np.inf
+    assert repetition_period(motion.part(slice(0, 200))) == np.inf
 
 
 JOINT_FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, -0.02))
@@ -278,7 +283,7 @@ def fitted(simulate, arm, *, start=FER, **kwargs):
 
 
 def consistent(equations, prior, precision, start):
-    links = PhysicalLinks.about(prior, start)
+    links = PhysicalConstraints.from_prior(prior, start)
     fitted, size = fit_consistent(equations, prior, links, precision), len(prior.center)
     return arm_from_fit(start, prior, fitted, np.zeros((size, size)))
 

@@ -109,7 +109,7 @@ def touched_seconds(
     return np.asarray(rms > bound)[second], float(motion.time[first[np.argmax(rms)]])
 
 
-def driven(model: TorqueModel, theta: Array, squares: Array) -> Sequence[Diagnosis]:
+def driving_friction(model: TorqueModel, theta: Array, squares: Array) -> Sequence[Diagnosis]:
     """
     Return the joints whose fitted Coulomb friction drives them by more than the rms residual.
 
@@ -142,7 +142,7 @@ def _diagnosis_of_joints(
     return [Diagnosis(kind.kind, tuple(joints.tolist()), tuple(values[joints].tolist()))]
 
 
-def another_unit(factor: tuple[float, float]) -> Sequence[Diagnosis]:
+def wrong_unit_or_sign(factor: tuple[float, float]) -> Sequence[Diagnosis]:
     """Return a gain fault if the range of a common effort factor shows a wrong unit or sign."""
     low, high = factor
     if high < 0.0 or low > _MAX_EFFORT_FACTOR or (high < 1.0 / _MAX_EFFORT_FACTOR and low > 0.0):
@@ -150,7 +150,7 @@ def another_unit(factor: tuple[float, float]) -> Sequence[Diagnosis]:
     return ()
 
 
-def not_measured(factor: tuple[float, float], doubted: bool) -> Sequence[Diagnosis]:
+def efforts_not_measured(factor: tuple[float, float], doubted: bool) -> Sequence[Diagnosis]:
     """
     Return a fault if the range of a common effort factor is near 0, and excludes 1.
 
@@ -161,6 +161,6 @@ def not_measured(factor: tuple[float, float], doubted: bool) -> Sequence[Diagnos
     return [Diagnosis(EffortsNotMeasured.kind, (), factor)] if little and 0.0 <= high < 1.0 else ()
 
 
-def unexplained(share: float) -> Sequence[Diagnosis]:
+def unexplained_efforts(share: float) -> Sequence[Diagnosis]:
     """Return a fault if the error E, as a `share` of the rms effort, is too large."""
     return [Diagnosis(UnexplainedEfforts.kind, (), (share,))] if share > _MAX_ERROR_SHARE else ()

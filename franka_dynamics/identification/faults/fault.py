@@ -137,7 +137,7 @@ class Fault:
     of_each_joint: ClassVar[bool] = False
     of_all: ClassVar[bool] = True
     of_joint_pairs: ClassVar[bool] = False
-    is_in_torques: ClassVar[bool] = False
+    value_is_from_torques: ClassVar[bool] = False
     is_in_part: ClassVar[bool] = False
     is_in_states: ClassVar[bool] = False
     is_asked: ClassVar[bool] = False

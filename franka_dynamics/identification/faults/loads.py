@@ -24,7 +24,7 @@ _MIN_FORCE_N = 1.0  # [N] The largest of a sound log, a FER's, that its efforts 
 class Gravity(Fault):
     """A gravity unlike the declared one; values: its vector in the space frame [m/s^2]."""
 
-    kind, is_in_torques, is_asked = 'gravity', True, True
+    kind, value_is_from_torques, is_asked = 'gravity', True, True
     parts = ('level_1', 'level_2', 'size')  # two turn gravity, one changes its size
     text = (
         'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '

@@ -51,7 +51,7 @@ class TimeScale(Fault):
     those of gravity do not. The column is exact, as friction is fitted anyway.
     """
 
-    kind, is_in_torques, is_in_states, is_asked = 'time', True, True, True
+    kind, value_is_from_torques, is_in_states, is_asked = 'time', True, True, True
     text = (
         'Recorded times are {0:.3g} times real ones: torques of accelerations have another size '
         'than those of gravity. Check the unit or rate of the stamps (of a log: --stamp-unit, '
