@@ -81,10 +81,10 @@ def _with_harmless_faults(
     fits: CrossValidation,
 ) -> tuple[CrossValidation, list[FoldFits], list[FoldFits], FoldFits | None]:
     """
-    Return fits extended by harmless faults, those with each other fault, and which of them count.
+    Return the fits once no harmless fault explains more than a harmful one, and what remains.
 
-    A harmless fault that explains more than any that matters is given to all fits, and the others
-    are tried again. Last are the fits that matter, and the best harmless one or None.
+    A harmless fault that explains more is given to all fits, and the others are tried again. What
+    remains: the fits with each other fault, the harmful ones, and the best harmless one or None.
     """
     every = faults_of(fits.prior.model.n)
     while True:
