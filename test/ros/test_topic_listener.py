@@ -152,6 +152,13 @@ def test_states_give_our_models_gravity_and_a_nodes_terms_are_taken_by_name(arm,
         assert TorqueColumn.EXTERNAL not in state.torques
         assert state.time >= 0.0
         probe.until(lambda: shown(TorqueColumn.EXTERNAL, with_term=True), 'the external torque')
+
+        def is_refused():
+            arm.send(velocity=[np.nan] * 7)
+            return view.read() is None
+
+        probe.until(is_refused, 'a refusal')
+        assert 'joint_states' in view.problem
     np.testing.assert_array_equal(seen[-1].torques[TorqueColumn.EXTERNAL], torque)
 
 
