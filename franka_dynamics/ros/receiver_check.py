@@ -324,8 +324,8 @@ class ReceiverCheck:
             'listed for up to 20 s)'
         )
         if twice and receiver.kind not in DECLARATION_SERVICES:
-            # Nobody can tell which of them answers, or takes torques. Of a declared arm the
-            # other one is that which was killed before it.
+            # Nobody can tell which of them answers, or takes torques. If an arm declares
+            # what it is, the node of the same name was killed before.
             receiver = Receiver(ReceiverKind.UNSURE, why)
         return receiver, receiver.words if receiver.kind is ReceiverKind.UNSURE else why
 

@@ -223,7 +223,7 @@ class TrajectoryAction:
             self._end_goal(goal.handle, _ABORTED, invalid, why)
 
     def update_goals(self) -> None:
-        """Publish feedback of all goals; end those that are reached, violated or cancelled."""
+        """Publish feedback of all goals; end a goal that is reached, violated or cancelled."""
         for goal_id, goal in list(self._goals.items()):
             end = self._goal_end(goal)
             if end is None:

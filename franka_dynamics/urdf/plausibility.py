@@ -148,7 +148,7 @@ def _links_with_mass(
     shapes: Mapping[str, Sequence[Array]],
     unread: Collection[str],
 ) -> list[_Link]:
-    """Return the links with mass among those that joint k moves, given by their frames."""
+    """Return the links with mass that joint k moves; `frames` are those of all links it moves."""
     lengths = [float(np.linalg.norm(one.translation)) for one in model.jointPlacements]
     solids = [points for one in frames for points in shapes.get(one.name, ())]
     places = [one.placement.translation for one in frames]

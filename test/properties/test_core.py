@@ -110,7 +110,8 @@ class HostileWorld(RuleBasedStateMachine):
         self.step_newer(state[: ARM.n], state[ARM.n :])
         self.require_untrusted()
         latest = self.core.latest  # an arm may have got fast unseen, in a gap
-        assert latest is None or (place >= ARM.n and np.isfinite(latest.coriolis).all())
+        assert latest is None or (place >= ARM.n and value == 400.0)
+        assert latest is None or np.isfinite(latest.coriolis).all()
 
     @precondition(lambda self: self.core.state is State.RUNNING)
     @rule(joint=JOINTS, leap=st.sampled_from([-0.5, 0.5]))
