@@ -69,7 +69,7 @@ def with_fixed_pose(core: Feedforward) -> None:
 
 def without_room(core: Feedforward) -> None:
     """Let no room before a position limit count."""
-    watcher = core.speed_watcher
+    watcher = core.motion_watcher
     watcher._lower, watcher._upper = watcher._lower - np.inf, watcher._upper + np.inf
 
 
@@ -82,13 +82,13 @@ RULES: dict[str, Rule] = {
         replaced, '', '_settings_contradiction', nothing
     ),
     'a bound on disturbance torques': partial(replaced, 'disturbances', 'check_bounds', nothing),
-    'a bound on speeds': partial(replaced, 'speed_watcher', 'check_speeds', nothing),
+    'a bound on speeds': partial(replaced, 'motion_watcher', 'check_speeds', nothing),
     'the speed that a joint still gains': partial(
         replaced, 'disturbances', 'speed_gain_while_turning', lambda *values: 0.0
     ),
     'room before a position limit': without_room,
     'holding an arm that falls while torques are refused': partial(
-        replaced, 'fall_watcher', 'check_fall', nothing
+        replaced, 'motion_watcher', 'check_fall', nothing
     ),
     'compensating disturbance torque while braking': without_compensation,
     '`kp` and `kd` while braking': without_gains,

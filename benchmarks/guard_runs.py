@@ -126,13 +126,13 @@ def gains_of(arm: ArmDescription, name: str) -> dict[str, tuple[float, ...]]:
 
 
 # What the parts of the core check, or do to an arm that is not seen.
-_CHECKS = {
-    'disturbances': 'check_bounds',
-    'fall_watcher': 'check_fall',
-    'speed_watcher': 'check_speeds',
-    'repeated': 'check_positions',
-    'unseen': 'begin_stop',
-}
+_CHECKS = (
+    ('disturbances', 'check_bounds'),
+    ('motion_watcher', 'check_fall'),
+    ('motion_watcher', 'check_speeds'),
+    ('repeated', 'check_positions'),
+    ('unseen', 'begin_stop'),
+)
 
 
 class Unguarded(Feedforward):
@@ -140,7 +140,7 @@ class Unguarded(Feedforward):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        for part, check in _CHECKS.items():
+        for part, check in _CHECKS:
             assert check in dir(getattr(self, part)), f'{check} was renamed'
             setattr(getattr(self, part), check, lambda *_, **__: None)
 

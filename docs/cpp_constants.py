@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import json
 from pathlib import Path
 
-from franka_dynamics.arm import friction, payload
+from franka_dynamics.arm import frames, friction, payload
 from franka_dynamics.control import (
     control_law,
     disturbance,
@@ -45,7 +45,8 @@ _CONSTANTS = {
     'MAX_FRICTION_LEAD_RAD_S',
     friction: 'MAX_STATE_GAP_S',
     settings: 'MAX_KP_RATIO MAX_KD_RATIO MAX_GRAVITY_M_S2 MIN_EARTH_GRAVITY_M_S2 '
-    'MAX_EARTH_GRAVITY_M_S2 MIN_ROTATION_RAD _MAX_DIRECTION_ERROR_RAD',
+    'MAX_EARTH_GRAVITY_M_S2 _MAX_DIRECTION_ERROR_RAD',
+    frames: 'MIN_ROTATION_RAD',
     payload: 'MAX_PAYLOAD_KG MAX_PAYLOAD_DISTANCE_M',
 }
 _HEADER = """// Copyright 2026 The franka_dynamics authors

@@ -19,7 +19,6 @@ from franka_dynamics.cli._options import MOUNT_OFFSETS
 from franka_dynamics.control import (
     control_law,
     external_torque,
-    external_wrench,
     limits,
     receiver,
     settings,
@@ -31,6 +30,7 @@ from franka_dynamics.control import (
 from franka_dynamics.control import core_step as core
 from franka_dynamics.control import disturbance as torques
 from franka_dynamics.control.ending import Cause
+from franka_dynamics.dynamics import external_wrench
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import (
     cross_validation,

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The table of an arm's frames, by number and by name, for models, generated code and files.
+The table of an arm's frames, by number and by name, and how the arm is mounted.
 
 Numbers are those of the DH frames, 1..n, and n + 1 is the flange. Names are those of joints, links
 and of frames that are fixed to the arm. A joint's name, also that of a held or fixed joint of a
@@ -26,6 +26,7 @@ from ..typing import Array
 Frame = int | str | None  # a frame's number or name, or FLANGE
 FLANGE = None  # the arm's flange, which is also called 'flange' unless a link of it has that name
 ROOT = 'base'  # root link of the URDFs that are written
+MIN_ROTATION_RAD = 1e-6  # a base or a mount that is turned less is level
 
 
 class FramePlace(NamedTuple):
@@ -120,3 +121,16 @@ def unknown_frame_error(frame: object, arm: ArmDescription) -> FrameError:
         f'There is no frame {short_repr(frame)}: frames are 1..{arm.n} (joints) and '
         f'{arm.n + 1} (flange), or have the names of joints and links: {name_list(named)}.{fix}'
     )
+
+
+def mount_rotation(arm: ArmDescription) -> Array:
+    """Return the rotation of the base, in which gravity_vector is given, in {S}, (3, 3)."""
+    # Frame {0} of a URDF is a choice of the import.
+    pose = arm.mount if arm.urdf else arm.base
+    return np.asarray(pose[:3, :3])
+
+
+def is_base_tilted(arm: ArmDescription) -> bool:
+    """Return whether the URDF, or the arm file's `base`, mounts the arm tilted."""
+    tilt = mount_rotation(arm)[2] - [0.0, 0.0, 1.0]
+    return bool(np.abs(tilt).max() > MIN_ROTATION_RAD)

@@ -15,6 +15,6 @@ A joint state goes through these files, in this order:
     disturbance     torques that the model does not explain      (external_torque, wiring, advice)
     watchers        speeds and falls that end torques
 
-Settings: settings, default_gains. A receiver of torques: receiver. Beside the core, deciding
-nothing: external_wrench. The room `motion` plans what `feedforward` follows.
+Settings: settings, default_gains. A receiver of torques: receiver. The room `motion` plans what
+`feedforward` follows; `dynamics.external_wrench` estimates the wrench of external torques.
 """

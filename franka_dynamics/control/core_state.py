@@ -41,12 +41,11 @@ from typing import NamedTuple
 from .control_law import ControlLaw, TorqueRamp
 from .disturbance import DisturbanceMonitor
 from .ending import Cause, Ending, NO_ENDING, Reaction, Reason, ReasonCode, Remedy
-from .settings import StateLimits
 from .state_check import StateCheck
 from .stopping import BrakingController, UnseenArm
 from .terms import StateTerms
 from .torque_output import TorqueOutput
-from .watchers import FallWatcher, RepeatedPositions, SpeedWatcher
+from .watchers import MotionWatcher, RepeatedPositions
 from ..motion.reference import Reference
 from ..motion.trajectory import ReferencePoint
 
@@ -129,18 +128,16 @@ class StateMachine:
     """
     Holds the parts of the core and its state; only its methods change the state.
 
-    `law` is that of the first settings, `limits` those of joint states and efforts.
+    `law` is that of the first settings.
     """
 
-    def __init__(
-        self, output: TorqueOutput, states: StateCheck, law: ControlLaw, limits: StateLimits
-    ) -> None:
+    def __init__(self, output: TorqueOutput, states: StateCheck, law: ControlLaw) -> None:
         arm = law.description
         self.output, self.states, self.asked, self.acting = output, states, law, law.terms
-        self.disturbances = DisturbanceMonitor(arm, limits, law.terms)
+        self.disturbances = DisturbanceMonitor(arm, states.limits, law.terms)
         self.reference, self.ramp = Reference(arm), TorqueRamp()
         self.brake, self.unseen = BrakingController(arm), UnseenArm()
-        self.fall_watcher, self.speed_watcher = FallWatcher(), SpeedWatcher(arm, self.disturbances)
+        self.motion_watcher = MotionWatcher(arm, self.disturbances)
         self.repeated = RepeatedPositions(arm)
         self.blocked, self._wanted = '', True  # whether the user wants torques
         self.ends = deque[Ending](maxlen=100)  # of RUNNING; whoever reports them removes them
@@ -172,8 +169,7 @@ class StateMachine:
             # torque none does, and a node, which sends none before the law begins, needs none.
             self.compared = not self.output.in_loop
             self.unseen.reset()
-            self.fall_watcher.reset()
-            self.speed_watcher.reset()
+            self.motion_watcher.reset()
             self.output.reset_torques()
             self._use_asked_terms(agrees=True)
             self._forget_states()
@@ -183,7 +179,7 @@ class StateMachine:
         """Forget all joint states but the last position; the last torque was sent at `now`."""
         self.states.reset_except_position()
         self.repeated.clear()
-        self.disturbances.forget_states(self.acting)
+        self.disturbances.forget_states()
         self.output.keep_last_torque(now)
 
     @property
@@ -238,7 +234,7 @@ class StateMachine:
         acts = self.compared and (self.output.in_loop or bool(self.output.sent))
         before, after = self.acting, self.asked.terms
         if before is not after and (agrees or not acts or self.state in ACTIVE_STATES):
-            more = self.disturbances.change_terms(before, after, self.latest, loaded=loaded)
+            more = self.disturbances.change_terms(after, self.latest, loaded=loaded)
             self.brake.change_load(more)
             self.acting = after
 
@@ -268,8 +264,7 @@ class StateMachine:
             if silent and adds:
                 begins_at = terms.gravity_to_command(state.q, gravity)
         if event is Event.BEGIN:
-            self.fall_watcher.reset()
-            self.speed_watcher.reset()
+            self.motion_watcher.reset()
             self.ramp.begin(begins_at)
             self.reference.clear('torques begin')
             self.ending, self._waited = NO_ENDING, 0

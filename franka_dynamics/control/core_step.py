@@ -128,7 +128,7 @@ class CoreStep(StateMachine):
                 torque = self._torque_at(latest, now)  # parts 3 and 4
             elif self.state is State.SILENT and self.acting.adds_gravity:
                 sent = []  # the target carries the arm, or motor brakes do
-            self.disturbances.update(latest, self.acting, sample.effort, sent, age)  # part 5
+            self.disturbances.update(latest, sample.effort, sent, age)  # part 5
             if not acts:
                 refused = self._begin_torques_if_allowed(latest)  # part 2
                 latest = self.acting.at(sample.stamp, sample.q, sample.dq, self.desired)
@@ -284,7 +284,7 @@ class CoreStep(StateMachine):
     def _bound_violation(self) -> Reason | None:
         """Return a reason if a torque exceeds the start's bounds by the settings asked for."""
         found = self.disturbances
-        return found.bound_violation(found.start_bound, self.asked.terms, self.acting)
+        return found.bound_violation(found.start_bound, self.asked.terms)
 
     def _settings_contradiction(self, state: StateTerms) -> Reason | None:
         """
@@ -361,7 +361,7 @@ class CoreStep(StateMachine):
         goal = arm.stopping_torque(terms, now) + carried if stops else self._resting_torque(now)
         if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
             stops, goal = False, self._resting_torque(now)
-        goal = output.clip_torque(goal)
+        goal = output.limiter.clip_torque(goal)
         torque = output.send_torque(goal, now - output.sent_at, now)
         unseen = self.states.problem is not None or silence > MAX_STATE_GAP_S
         moves = state is not None and np.abs(state.dq).max() > MAX_STOPPED_SPEED_RAD_S
@@ -390,7 +390,7 @@ class CoreStep(StateMachine):
     # 6. Must torques end? ----------------------------------------------------------------------
     def _run_watchers(self, state: StateTerms, refused: Reason | None) -> None:
         """Brake the arm or end its torques if a watcher finds it fast, falling or disturbed."""
-        active, by = self.state in ACTIVE_STATES, (state, self.acting, self.states.elapsed)
+        active, elapsed = self.state in ACTIVE_STATES, self.states.elapsed
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.
         falls = not active and self.enabled and state.is_moving
@@ -398,9 +398,9 @@ class CoreStep(StateMachine):
             not active and self._resting_torque_carries_arm(falls)
         )
         found = [  # in the order of priority; all look
-            self.fall_watcher.check_fall(state.q, refused if falls else None),
-            self.disturbances.check_bounds(*by, active, carries),
-            self.speed_watcher.check_speeds(*by, self.desired) if carries else None,
+            self.motion_watcher.check_fall(state.q, refused if falls else None),
+            self.disturbances.check_bounds(state, elapsed, active, carries),
+            self.motion_watcher.check_speeds(state, elapsed, self.desired) if carries else None,
         ]
         ending = next(filter(None, found), None)
         if ending is not None:

@@ -106,12 +106,13 @@ class DisturbanceMonitor:
         self._rows, self._end = np.zeros((2 * KEPT_STATE_COUNT, 3, arm.n)), 0
         self._since_fit_s = 0.0  # how long the rows were not looked at [s]
         self._braked_until = 0.0  # stamp until which brakes may hold an arm at rest
-        self.forget_states(terms)
+        self._terms = terms  # by which torques go out
+        self.forget_states()
 
-    def forget_states(self, terms: TermModel) -> None:
-        """Discard states, torques and a change of payload; use the model `terms` from now on."""
-        self._observer = MomentumObserver(terms.true)
-        self._friction = self._effort_friction_state(terms)
+    def forget_states(self) -> None:
+        """Discard states, torques and a change of payload."""
+        self._observer = MomentumObserver(self._terms.true)
+        self._friction = self._effort_friction_state()
         self.load.reset()
         self.measured = False
         self.commanded = self.external_torque = self.received = self._zero
@@ -129,19 +130,19 @@ class DisturbanceMonitor:
         self._end = 0
         self._over_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
 
-    def change_terms(
-        self, before: TermModel, after: TermModel, state: StateTerms | None, *, loaded: bool
-    ) -> Array:
+    def change_terms(self, terms: TermModel, state: StateTerms | None, *, loaded: bool) -> Array:
         """
         Change the model at a joint state; return the increase of the commanded gravity torque.
 
-        It has shape (n,) [N m]. `loaded`: the payload has changed.
+        It has shape (n,) [N m]. Torques go out by `terms` from now on; `loaded`: the payload has
+        changed.
         """
-        change = self._added_torque(before, after, state)
+        change = self._added_torque(terms, state)
         self.commanded = self.commanded + change.commanded
         self.external_torque = self.external_torque + change.measured
-        self._observer.change_model(after.true, np.array(change))
-        self._friction = self._effort_friction_state(after)
+        self._observer.change_model(terms.true, np.array(change))
+        self._terms = terms
+        self._friction = self._effort_friction_state()
         if loaded:
             self.load.reset()
         if loaded and state is not None:
@@ -149,19 +150,18 @@ class DisturbanceMonitor:
             self._pick_up = state.stamp, earlier - change.negative_needed
         return -change.commanded
 
-    def _added_torque(
-        self, before: TermModel, after: TermModel, state: StateTerms | None
-    ) -> ObservedTorques:
-        """Return what a change of terms at a joint state adds to the observed torques."""
+    def _added_torque(self, terms: TermModel, state: StateTerms | None) -> ObservedTorques:
+        """Return what a change to other terms at a joint state adds to the observed torques."""
         if state is None:
             return ObservedTorques(self._zero, self._zero, self._zero)
-        old, new = before.gravity(state.q), after.gravity(state.q)
-        more = after.gravity_to_command(state.q, new) - before.gravity_to_command(state.q, old)
+        q, before = state.q, self._terms
+        old, new = before.gravity(q), terms.gravity(q)
+        more = terms.gravity_to_command(q, new) - before.gravity_to_command(q, old)
         return ObservedTorques(-more, old - new if self.measured else -more, old - new)
 
-    def _effort_friction_state(self, terms: TermModel) -> FrictionState:
+    def _effort_friction_state(self) -> FrictionState:
         """Return the state of the joint friction that the measured torque contains."""
-        choice, profile = self._friction_choice, terms.profile
+        choice, profile = self._friction_choice, self._terms.profile
         return FrictionState(friction_in_measured_effort(choice, self._arm, profile))
 
     @property
@@ -171,20 +171,15 @@ class DisturbanceMonitor:
         return not self.measured or bool(little.all())
 
     def update(
-        self,
-        state: StateTerms,
-        terms: TermModel,
-        effort: Array | None,
-        sent: Sequence[Array],
-        late: int,
+        self, state: StateTerms, effort: Array | None, sent: Sequence[Array], late: int
     ) -> None:
         """
         Update the disturbance torques by one state, its sent torques and its measured torque.
 
-        `terms` are those by which torques go out. `effort` is the measured torque, (n,) [N m], or
-        None; `sent` are the torques sent before this state, (n,) each [N m], of which the last
-        `late` had not arrived when it was measured.
+        `effort` is the measured torque, (n,) [N m], or None; `sent` are the torques sent before
+        this state, (n,) each [N m], of which the last `late` had not arrived when it was measured.
         """
+        terms = self._terms
         if self._pick_up is not None:
             over = state.stamp - self._pick_up[0] > MAX_PICK_UP_TIME_S
             if over or np.abs(state.dq).max() > MAX_GENTLE_SPEED_RAD_S:
@@ -234,14 +229,13 @@ class DisturbanceMonitor:
         return motion, command
 
     def check_bounds(
-        self, state: StateTerms, terms: TermModel, elapsed: float, active: bool, carries: bool
+        self, state: StateTerms, elapsed: float, active: bool, carries: bool
     ) -> Ending | None:
         """
         Return an ending if torques are mixed up, or one has exceeded its bound for too long.
 
-        `terms` are those by which torques go out, `elapsed` is the time since the state before
-        [s]. `active`: the law or the brake answers the state; `carries`: the law does, or the
-        resting torque that carries the arm.
+        `elapsed` is the time since the state before [s]. `active`: the law or the brake answers
+        the state; `carries`: the law does, or the resting torque that carries the arm.
 
         Where the joints get what was sent to others, earlier, or reversed, braking's torques would
         not arrive either. An arm that carries itself is slowed by friction once it is let go, and
@@ -266,10 +260,10 @@ class DisturbanceMonitor:
         self._over_s = self._over_s + min(elapsed, MAX_COUNTED_STEP_S) if over else 0.0
         why = None
         if self._over_s >= MAX_DISTURBANCE_TIME_S:
-            why = self.bound_violation(self.running_bound, terms)
+            why = self.bound_violation(self.running_bound)
         return None if why is None else Cause.DISTURBED.ending(why)
 
-    def speed_gain_while_turning(self, state: StateTerms, terms: TermModel) -> Array | float:
+    def speed_gain_while_turning(self, state: StateTerms) -> Array | float:
         """
         Return how much faster each joint gets before its torque can be turned, (n,) [rad/s].
 
@@ -282,23 +276,22 @@ class DisturbanceMonitor:
             return 0.0
         both = np.array((self._needed, self._acting - self.commanded))
         driving = both - state.gravity - state.coriolis
-        accelerations = driving @ inverse_mass_matrix(terms.true.mass_matrix(state.q))
+        accelerations = driving @ inverse_mass_matrix(self._terms.true.mass_matrix(state.q))
         late, now = np.maximum(0.0, accelerations * np.sign(state.dq))
         along = np.where(now > 0.0, late, 0.0)
         return np.asarray(0.5 * along * np.abs(driving[0]).max() / MAX_TORQUE_RATE_NM_S)
 
-    def bound_violation(
-        self, bound: Array, terms: TermModel, acting: TermModel | None = None
-    ) -> Reason | None:
+    def bound_violation(self, bound: Array, terms: TermModel | None = None) -> Reason | None:
         """
         Return a reason that names the disturbance torque beyond a bound, (n,) [N m], or None.
 
-        `terms` are those of the latest state; if others are `acting`, it is the disturbance torque
-        that these terms would give, and no share of a load is forgiven.
+        If torques go out by other terms than `terms`, it is the disturbance torque that `terms`
+        would give, and no share of a load is forgiven.
         """
         motion, command = self._torque_differences()
-        if acting not in (None, terms):
-            change = self._added_torque(acting, terms, self._state)
+        terms = terms or self._terms
+        if terms is not self._terms:
+            change = self._added_torque(terms, self._state)
             motion = self.external_torque + change.measured
             command = motion - (self.commanded + change.commanded)
         shares = np.abs((motion, command)) / bound
@@ -320,13 +313,14 @@ class DisturbanceMonitor:
             causes=self._causes_of(motion, command, joint, terms),
         )
 
-    def probable_causes(self, terms: TermModel) -> str:
+    def probable_causes(self) -> str:
         """Return the probable causes of the present disturbance torques; '' if they are small."""
         (motion, command), bound = self._torque_differences(), self.start_bound
         shares = np.abs((motion, command)) / bound
         if shares.max() <= 1.0:
             return ''
-        return f': {self._causes_of(motion, command, int(shares.max(axis=0).argmax()), terms)}'
+        joint = int(shares.max(axis=0).argmax())
+        return f': {self._causes_of(motion, command, joint, self._terms)}'
 
     def _causes_of(self, motion: Array, command: Array, joint: int, terms: TermModel) -> str:
         """Return the probable causes of torque differences, (n,) each, largest at `joint`."""

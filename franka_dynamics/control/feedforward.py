@@ -79,13 +79,13 @@ class Feedforward(CoreStep):
         soft_gains: float | None = None,
         **settings: Any,
     ) -> None:
-        arm, limits = as_description(arm), limits or StateLimits()
+        arm = as_description(arm)
         if soft_gains is not None:
             settings = dict(zip(('kp', 'kd'), low_gains(arm, soft_gains))) | settings
-        output = TorqueOutput(arm, period, applied_when_silent, send)
-        states = StateCheck(arm, limits, period)
+        output = TorqueOutput(arm, period if applied_when_silent else None, send)
+        states = StateCheck(arm, limits or StateLimits(), period)
         law = _stable_law(arm, Settings().changed(target=target, **settings), output, states)
-        super().__init__(output, states, law, limits)
+        super().__init__(output, states, law)
         if rubs := law.unused_friction_note():
             _LOG.info('%s', rubs)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arguments import checks_arguments
 from ..arm import ArmDescription, LinkInertia
+from ..arm.frames import is_base_tilted, mount_rotation
 from ..arm.payload import payload_array, payload_from_array, PAYLOAD_ORDER
 from ..arrays import as_array
 from ..dynamics.model import GRAVITY
@@ -51,7 +52,6 @@ MAX_GRAVITY_M_S2 = 30.0
 # Norm of gravity for a robot that compensates gravity itself, which stands on the Earth.
 MIN_EARTH_GRAVITY_M_S2 = 9.7
 MAX_EARTH_GRAVITY_M_S2 = 9.9
-MIN_ROTATION_RAD = 1e-6  # a base or a mount that is turned less is level
 # Largest gain for a joint without a torque limit [N m/rad, N m s/rad]; it also keeps every torque
 # far from overflow.
 _MAX_GAIN_OF_UNLIMITED_JOINT = 1e4
@@ -65,19 +65,6 @@ _PAYLOAD_LABEL = f'payload ({", ".join(PAYLOAD_ORDER)}, or the first four)'
 EFFORT_FRICTION_CHOICES = 'auto', 'included', 'excluded'
 # Largest angle between gravity_vector and the gravity that a tilted mount implies.
 _MAX_DIRECTION_ERROR_RAD = 5e-3
-
-
-def mount_rotation(description: ArmDescription) -> Array:
-    """Return the rotation of the base, in which gravity_vector is given, in {S}, (3, 3)."""
-    # Frame {0} of a URDF is a choice of the import.
-    pose = description.mount if description.urdf else description.base
-    return np.asarray(pose[:3, :3])
-
-
-def is_base_tilted(description: ArmDescription) -> bool:
-    """Return whether the URDF, or the arm file's `base`, mounts the arm tilted."""
-    tilt = mount_rotation(description)[2] - [0.0, 0.0, 1.0]
-    return bool(np.abs(tilt).max() > MIN_ROTATION_RAD)
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,16 @@ class TorqueOutput:
     """
     Limits, sends and counts the torques of one arm.
 
-    A loop applies each torque, also in silence (`in_loop`), for a whole `period` [s]. A node's
+    A loop applies each torque, also in silence, for a whole `loop_period` [s]; None: a node. Its
     last torque may go on acting in silence; its receiver applies a new one within MAX_STEP_S.
     `send` is called with each torque, (n,) [N m], if given.
 
     Attributes
     ----------
+    in_loop : bool
+        Whether a loop applies the torques.
+    limiter : TorqueLimiter
+        The limits of torque and rate.
     sent : deque of ndarray
         The last torques, (n,) each [N m]; empty if none acts.
     sent_at : float
@@ -46,14 +50,13 @@ class TorqueOutput:
     def __init__(
         self,
         arm: ArmDescription,
-        period: float,
-        in_loop: bool,
+        loop_period: float | None,
         send: Callable[[Array], object] | None,
     ) -> None:
-        self.in_loop = in_loop
-        longest_step = max(MAX_STEP_S, period) if in_loop else MAX_STEP_S
+        self.in_loop = loop_period is not None
+        longest_step = max(MAX_STEP_S, loop_period or 0.0)
         self._zero, self._effort = np.zeros(arm.n), arm.limit('effort')
-        self._limiter = TorqueLimiter(self._effort, arm.limit('effort_rate'), longest_step)
+        self.limiter = TorqueLimiter(self._effort, arm.limit('effort_rate'), longest_step)
         self._send = send
         self.counts: Counter[str] = Counter()
         self.largest_share = self._zero.copy()
@@ -116,15 +119,11 @@ class TorqueOutput:
 
     def begin_at_torque(self, torque: Array) -> None:
         """Record a clipped torque, (n,) [N m], as the last one: the next rate counts from it."""
-        self.sent.append(self.clip_torque(torque))
-
-    def clip_torque(self, torque: Array) -> Array:
-        """Return a torque clipped to the torque limits, (n,) [N m]."""
-        return self._limiter.clip_torque(torque)
+        self.sent.append(self.limiter.clip_torque(torque))
 
     def send_torque(self, desired: Array, elapsed: float, now: float) -> Array:
         """Send a torque within its limits, `elapsed` [s] after the last one; return it."""
-        torque = self._limiter.limit(desired, self.sent[-1] if self.sent else None, elapsed)
+        torque = self.limiter.limit(desired, self.sent[-1] if self.sent else None, elapsed)
         self.sent.append(torque)
         set_back = now < self.sent_at - MAX_REORDERING_TIME_S
         self.is_new, self.sent_at = True, now if set_back else max(self.sent_at, now)

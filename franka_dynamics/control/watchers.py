@@ -25,7 +25,7 @@ from .limits import (
     MAX_STEP_S,
 )
 from .state_check import StateCheck
-from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
+from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms
 from ..arm import ArmDescription
 from ..errors import distinct_texts
 from ..motion.request import STREAM_TIMEOUT_S
@@ -46,11 +46,12 @@ STOPPING_DELAY_S = BRAKING_TIME_CONSTANT_S + MAX_DISTURBANCE_TIME_S
 MIN_FALL_DISTANCE_RAD = 3e-3
 
 
-class SpeedWatcher:
+class MotionWatcher:
     """
-    Ends torques when a joint is too fast, or will be before its torque can be turned.
+    Ends torques when a joint is too fast, or when the arm falls because its torques are refused.
 
-    `disturbances` says by how much an unexplained torque still accelerates it.
+    A joint that will be too fast before its torque can be turned is too fast; `disturbances` says
+    by how much an unexplained torque still accelerates it.
     """
 
     def __init__(self, arm: ArmDescription, disturbances: DisturbanceMonitor) -> None:
@@ -61,22 +62,18 @@ class SpeedWatcher:
         self.reset()
 
     def reset(self) -> None:
-        """Reset to slow joints and a reference at rest."""
+        """Reset to slow joints, a reference at rest, and an arm that does not fall."""
+        self._falls_from: Array | None = None  # position when torques were refused first, (n,)
         self._fast_s = 0.0  # how long a joint has been too fast [s]
         self._moved_at = -math.inf  # stamp at which the reference moved last [s]
 
     def check_speeds(
-        self, state: StateTerms, terms: TermModel, elapsed: float, reference: ReferencePoint | None
+        self, state: StateTerms, elapsed: float, reference: ReferencePoint | None
     ) -> Ending | None:
-        """
-        Return an ending if a joint is too fast, else None.
-
-        `terms` are those by which torques go out, `elapsed` is the time since the state before
-        [s].
-        """
+        """Return an ending if a joint is too fast, `elapsed` [s] after the last state, or None."""
         if reference is not None and np.abs(reference.dq).max() > MAX_REST_SPEED_RAD_S:
             self._moved_at = state.stamp
-        speed = np.abs(state.dq) + self._disturbances.speed_gain_while_turning(state, terms)
+        speed = np.abs(state.dq) + self._disturbances.speed_gain_while_turning(state)
         if speed.max() <= self._always_allowed:
             self._fast_s = 0.0
             return None
@@ -99,20 +96,9 @@ class SpeedWatcher:
             share=MAX_SPEED_RATIO,
             following=MAX_FOLLOWING_SPEED_RATIO,
             near=MAX_GENTLE_SPEED_RAD_S,
-            causes=self._disturbances.probable_causes(terms),
+            causes=self._disturbances.probable_causes(),
         )
         return Cause.TOO_FAST.ending(why)
-
-
-class FallWatcher:
-    """Ends the resting torque when the arm has fallen under it, because torques are refused."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """Reset to an arm that does not fall."""
-        self._from: Array | None = None  # the position when torques were refused first, (n,)
 
     def check_fall(self, q: Array, refused: Reason | None) -> Ending | None:
         """
@@ -121,10 +107,10 @@ class FallWatcher:
         `refused` is why the law's torques may not begin though the arm moves.
         """
         if refused is None:
-            self._from = None
+            self._falls_from = None
             return None
-        self._from = q if self._from is None else self._from
-        falls = np.abs(q - self._from).max() > MIN_FALL_DISTANCE_RAD
+        self._falls_from = q if self._falls_from is None else self._falls_from
+        falls = np.abs(q - self._falls_from).max() > MIN_FALL_DISTANCE_RAD
         return Cause.DISTURBED.ending(refused) if falls else None
 
 

@@ -12,8 +12,8 @@ import tempfile
 import numpy as np
 
 from ..arm import ArmDescription, LinkInertia
+from ..arm.frames import mount_rotation
 from ..arm.friction import LinearFriction, SigmoidFriction
-from ..control.settings import mount_rotation
 from ..errors import DescriptionError, FrictionError, OutputError
 from ..resources import share_directory
 from ..spatial import JointKind

@@ -1,3 +1,3 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Dynamics of arms: one interface, independent formulations, derivatives, closed chains."""
+"""Dynamics of arms: independent formulations, derivatives, closed chains, external wrenches."""

@@ -23,10 +23,10 @@ from . import parameter_tables as tables
 from .topics import DESCRIPTION_QOS, node_name_of
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
+from ..arm.frames import is_base_tilted
 from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, StateLimits, Stop
 from ..control.receiver import COMMAND_TIMEOUT_S
-from ..control.settings import is_base_tilted
 from ..errors import DescriptionError, SettingsError
 from ..typing import Array
 from ..urdf.reading import read_robot_text

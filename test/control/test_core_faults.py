@@ -418,7 +418,7 @@ def test_no_recording_of_a_real_arm_comes_near_the_bounds(fer_recording, fer_1kh
     for one in (fer_recording, fer_1khz_recording):
         found, largest = DisturbanceMonitor(FER, StateLimits(), terms), 0.0
         for time, q, dq, effort in zip(one.time.tolist(), one.q, one.dq, one.effort):
-            found.update(terms.at(time, q, dq, None), terms, effort, [], 0)
+            found.update(terms.at(time, q, dq, None), effort, [], 0)
             share = float((np.abs(found.external_torque) / found.running_bound).max())
             largest = max(largest, share * (time > one.time[0] + 0.2))  # once it has settled
         assert 0.1 < largest < 0.8

@@ -12,7 +12,6 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm import MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.friction import FrictionState
-from franka_dynamics.control import external_wrench
 from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.external_torque import (
     friction_in_measured_effort,
@@ -24,6 +23,7 @@ from franka_dynamics.control.feedforward import State, StateLimits
 from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
 from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
 from franka_dynamics.demo.multisine import multisine
+from franka_dynamics.dynamics import external_wrench
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 
@@ -315,7 +315,7 @@ def test_a_load_is_seen_on_recordings_of_real_arms(kg, fer_recording, fer_1khz_r
         more -= bare.inverse_dynamics(one.q, one.dq, ddq)
         found, said = DisturbanceMonitor(FER, StateLimits(), terms), []
         for time, q, dq, effort in zip(one.time.tolist(), one.q, one.dq, one.effort + more):
-            found.update(terms.at(time, q, dq, None), terms, effort, [], 0)
+            found.update(terms.at(time, q, dq, None), effort, [], 0)
             said.append(found.load.load_text())
         begin = np.searchsorted(one.time, one.time[0] + 2.0)
         assert not any(said[:begin])

@@ -15,7 +15,7 @@ from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.limits import TorqueLimiter
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import StateTerms, TermModel
-from franka_dynamics.control.watchers import SpeedWatcher
+from franka_dynamics.control.watchers import MotionWatcher
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.errors import SettingsError, UrdfError
 from franka_dynamics.motion.trajectory import ReferencePoint, Trajectory
@@ -373,10 +373,10 @@ def test_a_torque_step_passes_at_most_one_ms_of_a_finite_rate(limits, torque, el
 def test_a_joint_without_reference_may_be_as_fast_as_it_stops(left, speed, gain, exceeds, moves):
     controller, joint = core(), np.eye(7)[5]
     controller.disturbances.speed_gain_while_turning = lambda *_: gain * joint
-    limit = SpeedWatcher(FER, controller.disturbances)
+    limit = MotionWatcher(FER, controller.disturbances)
     q = HOME + (FER.limit('upper') - HOME - left) * joint
     reference = ReferencePoint(q, speed * joint, STILL) if moves else None
     for k in range(5):
         state = StateTerms(1e-3 * k, q, speed * joint, STILL, STILL, STILL)
-        said = limit.check_speeds(state, controller.acting, 1e-3, reference)
+        said = limit.check_speeds(state, 1e-3, reference)
     assert bool(said) is (exceeds and not moves)

@@ -28,11 +28,12 @@ from typing import Any
 import numpy as np
 
 from franka_dynamics.arm import ArmDescription
+from franka_dynamics.arm.frames import is_base_tilted
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
 from franka_dynamics.control.limits import TorqueLimiter
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver
-from franka_dynamics.control.settings import is_base_tilted, Settings, Terms
+from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.stopping import BrakingController
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.errors import SettingsError

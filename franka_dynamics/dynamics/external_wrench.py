@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .pinocchio_model import PinocchioModel
 from ..arguments import checks_arguments
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..arrays import as_array
-from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError, short_text
 from ..typing import Array
 
