@@ -32,7 +32,7 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
     body += program.body_lines('  const double ', 'parameters->p', ';')
     body += [f'  {line};' for line in program.result_lines(equations.output, '][')]
     if not equations.parameters:
-        return _c_function(f'{qualifiers} void {name}', [*arguments, output], body)
+        return _function_text(f'{qualifiers} void {name}', [*arguments, output], body)
     if not program.prepared:
         body.insert(0, '  (void) parameters;')
     struct = f'{name}_parameters'
@@ -42,12 +42,12 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
     return '\n'.join(
         [
             f'typedef struct {{ double p[{max(1, len(program.prepared))}]; }} {struct};\n',
-            _c_function(
+            _function_text(
                 f'{qualifiers} void {prefix}_prepare_{equations.name}',
                 [f'const double X[{len(equations.parameters)}]', f'{struct} *parameters'],
                 prepare,
             ),
-            _c_function(
+            _function_text(
                 f'{qualifiers} void {name}',
                 [*arguments, f'const {struct} *parameters', output],
                 body,
@@ -56,7 +56,7 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
     )
 
 
-def _c_function(opening: str, arguments: list[str], body: list[str]) -> str:
+def _function_text(opening: str, arguments: list[str], body: list[str]) -> str:
     """Return the text of a C function from its opening, arguments and lines."""
     listed = f',\n{" " * len(opening)} '.join(arguments)
     return '\n'.join([f'{opening}({listed})', '{', *body, '}', ''])

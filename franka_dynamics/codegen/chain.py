@@ -32,7 +32,7 @@ Values = np.ndarray[Any, Any]
 
 # Entries of rotations, lengths relative to the largest coordinate of the tree, and components of
 # gravity relative to |gravity| are rounding errors up to this value, and count as zero.
-_ROUNDING_ERROR = 1e-14
+_MAX_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class GeneratorJoint:
         """Return the rotation (3, 3) Rz(theta + q), or Rz(theta) of a prismatic joint."""
         if not self.revolute:
             return rotation_about_z(*cos_sin(self.theta))
-        angle, quarters = graph.lift(position), quarter_turns(self.theta)
+        angle, quarters = graph.expression(position), quarter_turns(self.theta)
         if quarters is None:
             angle, quarters = angle + self.theta, 0
         s, c = graph.sin_cos(angle)
@@ -156,9 +156,7 @@ def build_chain(
         zip(tree.parents, tree.placements, own.inertias)
     ):
         axes, theta = _axes_and_angle(placement[:3, :3])
-        origin = np.where(
-            np.abs(placement[:3, 3]) > _ROUNDING_ERROR * reach, placement[:3, 3], 0.0
-        )
+        origin = np.where(np.abs(placement[:3, 3]) > _MAX_ROUNDING * reach, placement[:3, 3], 0.0)
         body = _symbolic_inertia(graph, i + 1) if graph else link.pseudo_inertia().astype(object)
         back = inverse_transform(moves[i])
         body = transformed_inertia(body, back[:3, :3], back[:3, 3])
@@ -248,17 +246,17 @@ def _axes_and_angle(rotation: Values) -> tuple[Values, float]:
     These are the angles of Khalil and Kleinfinger 1986. The x axis of E is the common normal of
     the two joint axes, in the direction within a quarter turn of the antecedent's x.
     """
-    if math.hypot(*rotation[2, :2]) > _ROUNDING_ERROR:
+    if math.hypot(*rotation[2, :2]) > _MAX_ROUNDING:
         theta = math.atan2(rotation[2, 0], rotation[2, 1])
     else:  # parallel axes: gamma is 0
         theta = math.atan2(rotation[1, 0], rotation[0, 0])
-    theta = snapped_angle(theta, 0.5 * math.pi, _ROUNDING_ERROR)
+    theta = snapped_angle(theta, 0.5 * math.pi, _MAX_ROUNDING)
     c, s = cos_sin(theta)
     axes = rotation @ rotation_about_z(c, -s)
-    if axes[0, 0] < -_ROUNDING_ERROR or (axes[0, 0] <= _ROUNDING_ERROR and axes[1, 0] < 0.0):
+    if axes[0, 0] < -_MAX_ROUNDING or (axes[0, 0] <= _MAX_ROUNDING and axes[1, 0] < 0.0):
         axes, theta = axes @ np.diag([-1.0, -1.0, 1.0]), theta - math.copysign(math.pi, theta)
     whole = np.round(axes)
-    return np.where(np.abs(axes - whole) <= _ROUNDING_ERROR, whole, axes), theta
+    return np.where(np.abs(axes - whole) <= _MAX_ROUNDING, whole, axes), theta
 
 
 def _gravity_in_axes(axes: Values, gravity: Values) -> Values:
@@ -266,7 +264,7 @@ def _gravity_in_axes(axes: Values, gravity: Values) -> Values:
     found = axes.T @ gravity
     if found.dtype == object:
         return found
-    return np.where(np.abs(found) > _ROUNDING_ERROR * np.linalg.norm(found), found, 0.0)
+    return np.where(np.abs(found) > _MAX_ROUNDING * np.linalg.norm(found), found, 0.0)
 
 
 # Tolerance for rounding errors in the entries of the unit twist of a joint along z.

@@ -71,24 +71,24 @@ def blocks_per_group(equations: Equations) -> int:
     A row of gradients is a reverse sweep of its own, and all together need more registers than a
     thread has: each row has a block.
     """
-    return len(_output_parts(equations))
+    return len(_block_outputs(equations))
 
 
-def _output_parts(equations: Equations) -> list[list[tuple[int, ...]]]:
-    """Return the places in the output that each block of a group computes, in order."""
+def _block_outputs(equations: Equations) -> list[list[tuple[int, ...]]]:
+    """Return the output's indices that each block of a group computes, in order."""
     shape, plain = equations.shape, output_shape(equations.quantity, equations.n)
     if equations.quantity not in _GRADIENT_QUANTITIES and len(shape) == len(plain):
-        return [sorted(place for one in equations.outputs for place in one.places)]
+        return [sorted(place for one in equations.outputs for place in one.indices)]
     axis = 1 if equations.quantity is Quantity.DERIVATIVES else 0
     parts: list[list[tuple[int, ...]]] = [[] for _ in range(shape[axis])]
     for one in equations.outputs:
-        parts[one.places[0][axis]] += one.places
+        parts[one.indices[0][axis]] += one.indices
     return [sorted(part) for part in parts if part]
 
 
 def _kernel_text(equations: Equations, prefix: str) -> str:
     """Return the text of the kernel of a quantity, one state in each thread."""
-    arrays, parts, output = equations.arrays, _output_parts(equations), equations.output
+    arrays, parts, output = equations.arrays, _block_outputs(equations), equations.output
     rows = [f'const double *__restrict__ {one}_rows, const long long {one}_step' for one in arrays]
     arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']
     group = 'blockIdx.x' if len(parts) == 1 else f'(blockIdx.x / {len(parts)})'

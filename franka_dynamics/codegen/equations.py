@@ -156,20 +156,20 @@ def customised_equations(
     graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
     symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
     numbers = gravity_vector(gravity)
-    field = np.array([graph.parameter(f'g{axis}') for axis in 'xyz']) if at_run_time else numbers
-    tips = (
-        build_chain(description, field, symbols, one)
+    values = np.array([graph.parameter(f'g{axis}') for axis in 'xyz']) if at_run_time else numbers
+    chains = (
+        build_chain(description, values, symbols, one)
         for one in (range(1, description.n + 2) if quantity is Quantity.FRAMES else (frame,))
     )
-    given = quantities.Problem(
+    writer = quantities.ChainWriter(
         graph,
-        tuple(tips),
+        tuple(chains),
         wrench,
         classical or quantity is Quantity.REGRESSOR,
         columns,
         require_reference_frame(reference_frame),
     )
-    outputs = quantities.outputs_of(quantity, given, derivatives=derivatives)
+    outputs = quantities.outputs_of(quantity, writer, derivatives=derivatives)
     arrays = quantities.INPUT_ARRAYS[quantity]
     if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:
         # A mass matrix that is singular but for rounding errors is an InertiaError, too;

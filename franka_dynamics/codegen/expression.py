@@ -19,7 +19,7 @@ from typing import Union
 Number = Union['Expression', float, int]
 
 
-class Kind:
+class NodeKind:
     """Kinds of nodes: constants, inputs, and operations by their operator or function."""
 
     CONSTANT, PARAMETER, VARIABLE = 'constant', 'parameter', 'variable'
@@ -50,7 +50,7 @@ class Expression:
 
     def __add__(self, other: Number) -> Expression:
         """Return the sum as an expression of the same graph."""
-        return self.graph.add(self, self.graph.lift(other))
+        return self.graph.add(self, self.graph.expression(other))
 
     __radd__ = __add__
 
@@ -60,7 +60,7 @@ class Expression:
 
     def __sub__(self, other: Number) -> Expression:
         """Return the difference as an expression of the same graph."""
-        return self + -self.graph.lift(other)
+        return self + -self.graph.expression(other)
 
     def __rsub__(self, other: Number) -> Expression:
         """Return a number minus the expression."""
@@ -68,19 +68,19 @@ class Expression:
 
     def __mul__(self, other: Number) -> Expression:
         """Return the product as an expression of the same graph."""
-        return self.graph.product(self, self.graph.lift(other))
+        return self.graph.product(self, self.graph.expression(other))
 
     __rmul__ = __mul__
 
     @property
     def is_zero(self) -> bool:
         """Whether the expression is the constant 0."""
-        return self.node.kind == Kind.CONSTANT and self.node.value == 0.0
+        return self.node.kind == NodeKind.CONSTANT and self.node.value == 0.0
 
     @property
     def number(self) -> float | None:
         """The value of a numerical constant; None for any other expression."""
-        return self.sign * self.node.value if self.node.kind == Kind.CONSTANT else None
+        return self.sign * self.node.value if self.node.kind == NodeKind.CONSTANT else None
 
 
 class Graph:
@@ -96,9 +96,9 @@ class Graph:
         self._nodes: dict[tuple, Node] = {}
         self._names: dict[int, str] = {}
         self._taken: set[str] = set()
-        self.zero = self.lift(0.0)
+        self.zero = self.expression(0.0)
 
-    def lift(self, value: Number) -> Expression:
+    def expression(self, value: Number) -> Expression:
         """Return a number as a constant expression, and an expression unchanged."""
         if isinstance(value, Expression):
             return value
@@ -106,26 +106,26 @@ class Graph:
         return Expression(
             self,
             -1 if value < 0 else 1,
-            self._shared_node(Kind.CONSTANT, value=magnitude, constant=True),
+            self._shared_node(NodeKind.CONSTANT, value=magnitude, constant=True),
         )
 
     def variable(self, name: str) -> Expression:
         """Return the expression of an input `name` that changes with every evaluation."""
-        return Expression(self, 1, self._shared_node(Kind.VARIABLE, name=name))
+        return Expression(self, 1, self._shared_node(NodeKind.VARIABLE, name=name))
 
     def parameter(self, name: str) -> Expression:
         """Return the expression of an input `name` that is set once and counts as constant."""
         if self._parameters_vary:
             return self.variable(name)
-        return Expression(self, 1, self._shared_node(Kind.PARAMETER, name=name, constant=True))
+        return Expression(self, 1, self._shared_node(NodeKind.PARAMETER, name=name, constant=True))
 
-    def name(self, name: str, value: Number) -> None:
+    def name_value(self, name: str, value: Number) -> None:
         """
         Give a computed value its textbook name in generated code, unless it has one.
 
         If the value is the negative of its node, the node's name is m_ and the name.
         """
-        value = self.lift(value)
+        value = self.expression(value)
         number = value.node.number
         if value.node.operands and number not in self._names and name not in self._taken:
             self._names[number] = name if value.sign > 0 else f'm_{name}'
@@ -134,7 +134,7 @@ class Graph:
     def name_vector(self, name: str, vector: Iterable[Number]) -> None:
         """Name the components of a vector: `name` followed by x, y or z."""
         for component, axis in zip(vector, 'xyz'):
-            self.name(name + axis, component)
+            self.name_value(name + axis, component)
 
     def name_of(self, node: Node) -> str | None:
         """Return a node's textbook name, or None if it has none."""
@@ -143,9 +143,9 @@ class Graph:
     def sin_cos(self, angle: Expression) -> tuple[Expression, Expression]:
         """Return sine and cosine of an angle as expressions."""
         if angle.number is not None:
-            return self.lift(math.sin(angle.number)), self.lift(math.cos(angle.number))
-        sine = Expression(self, angle.sign, self._shared_node(Kind.SIN, (angle.node,)))
-        return sine, Expression(self, 1, self._shared_node(Kind.COS, (angle.node,)))
+            return self.expression(math.sin(angle.number)), self.expression(math.cos(angle.number))
+        sine = Expression(self, angle.sign, self._shared_node(NodeKind.SIN, (angle.node,)))
+        return sine, Expression(self, 1, self._shared_node(NodeKind.COS, (angle.node,)))
 
     def add(self, a: Expression, b: Expression) -> Expression:
         """Return the sum a + b, simplified where a term is zero or both are constant."""
@@ -154,7 +154,7 @@ class Graph:
         if b.is_zero:
             return a
         if a.number is not None and b.number is not None:
-            return self.lift(a.number + b.number)
+            return self.expression(a.number + b.number)
         if a.node is b.node:
             return 2.0 * a if a.sign == b.sign else self.zero
         simpler = (
@@ -164,7 +164,7 @@ class Graph:
             return simpler
         if a.node.number > b.node.number:
             a, b = b, a
-        kind = Kind.ADD if a.sign == b.sign else Kind.SUBTRACT
+        kind = NodeKind.ADD if a.sign == b.sign else NodeKind.SUBTRACT
         return Expression(self, a.sign, self._shared_node(kind, (a.node, b.node)))
 
     def product(self, a: Expression, b: Expression) -> Expression:
@@ -172,18 +172,18 @@ class Graph:
         sign = a.sign * b.sign
         if a.is_zero or b.is_zero:
             return self.zero
-        if a.node.kind == Kind.CONSTANT and b.node.kind == Kind.CONSTANT:
-            return self.lift(sign * a.node.value * b.node.value)
+        if a.node.kind == NodeKind.CONSTANT and b.node.kind == NodeKind.CONSTANT:
+            return self.expression(sign * a.node.value * b.node.value)
         if b.node.constant and not a.node.constant:
             a, b = b, a
-        if a.node.kind == Kind.CONSTANT and a.node.value == 1.0:
+        if a.node.kind == NodeKind.CONSTANT and a.node.value == 1.0:
             return Expression(self, sign, b.node)
-        if b.node.kind == Kind.CONSTANT and b.node.value == 1.0:
+        if b.node.kind == NodeKind.CONSTANT and b.node.value == 1.0:
             return Expression(self, sign, a.node)
         if (
             a.node.constant
             and not b.node.constant
-            and b.node.kind == Kind.MULTIPLY
+            and b.node.kind == NodeKind.MULTIPLY
             and b.node.operands[0].constant
         ):
             inner, rest = b.node.operands  # c (k x) = (c k) x; c k is computed once
@@ -192,31 +192,33 @@ class Graph:
         ordered = (a.node, b.node)
         if a.node.constant == b.node.constant and a.node.number > b.node.number:
             ordered = (b.node, a.node)
-        return Expression(self, sign, self._shared_node(Kind.MULTIPLY, ordered))
+        return Expression(self, sign, self._shared_node(NodeKind.MULTIPLY, ordered))
 
     def reciprocal(self, a: Expression) -> Expression:
         """Return the reciprocal 1 / a, a number where a is constant."""
         if a.number is not None:
-            return self.lift(1.0 / a.number)
-        return Expression(self, a.sign, self._shared_node(Kind.RECIPROCAL, (a.node,)))
+            return self.expression(1.0 / a.number)
+        return Expression(self, a.sign, self._shared_node(NodeKind.RECIPROCAL, (a.node,)))
 
     def sqrt(self, a: Expression) -> Expression:
         """Return the square root of an expression, NaN at run time where it is negative."""
         if a.number is not None:
-            return self.lift(math.sqrt(a.number))
-        node = a.node if a.sign > 0 else self._shared_node(Kind.SUBTRACT, (self.zero.node, a.node))
-        return Expression(self, 1, self._shared_node(Kind.SQRT, (node,)))
+            return self.expression(math.sqrt(a.number))
+        node = a.node
+        if a.sign < 0:
+            node = self._shared_node(NodeKind.SUBTRACT, (self.zero.node, node))
+        return Expression(self, 1, self._shared_node(NodeKind.SQRT, (node,)))
 
     def sum(self, terms: Iterable[Number]) -> Expression:
         """Return the sum of all terms, 0 if there are none."""
-        return self.lift(sum(terms, self.zero))
+        return self.expression(sum(terms, self.zero))
 
     def _cancelled_sum(self, a: Expression, b: Expression) -> Expression | None:
         """Return a + b if the sum b contains -a, as in a - (a + y) = -y; otherwise None."""
-        if b.node.kind not in (Kind.ADD, Kind.SUBTRACT):
+        if b.node.kind not in (NodeKind.ADD, NodeKind.SUBTRACT):
             return None
         first, second = b.node.operands
-        signs = (b.sign, b.sign if b.node.kind == Kind.ADD else -b.sign)
+        signs = (b.sign, b.sign if b.node.kind == NodeKind.ADD else -b.sign)
         if first is a.node and signs[0] == -a.sign:
             return Expression(self, signs[1], second)
         if second is a.node and signs[1] == -a.sign:
@@ -234,10 +236,10 @@ class Graph:
 
     def _split_coefficient(self, a: Expression) -> tuple[Expression, Node]:
         """Return c and x of an expression c x with a constant c."""
-        if a.node.kind == Kind.MULTIPLY and a.node.operands[0].constant:
+        if a.node.kind == NodeKind.MULTIPLY and a.node.operands[0].constant:
             factor, rest = a.node.operands
             return Expression(self, a.sign, factor), rest
-        return self.lift(float(a.sign)), a.node
+        return self.expression(float(a.sign)), a.node
 
     def _shared_node(
         self,
@@ -267,7 +269,7 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
     operand's adjoint. The derivatives share subexpressions, because equal expressions are one
     node.
     """
-    adjoints: dict[int, Expression] = {value.node.number: graph.lift(float(value.sign))}
+    adjoints: dict[int, Expression] = {value.node.number: graph.expression(float(value.sign))}
 
     def add(node: Node, contribution: Expression) -> None:
         """Add a contribution to a node's adjoint, unless the node is constant."""
@@ -279,20 +281,20 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
         if adjoint.is_zero or not node.operands:
             continue
         first, last = node.operands[0], node.operands[-1]
-        if node.kind in (Kind.ADD, Kind.SUBTRACT):
+        if node.kind in (NodeKind.ADD, NodeKind.SUBTRACT):
             add(first, adjoint)
-            add(last, adjoint if node.kind == Kind.ADD else -adjoint)
-        elif node.kind == Kind.MULTIPLY:
+            add(last, adjoint if node.kind == NodeKind.ADD else -adjoint)
+        elif node.kind == NodeKind.MULTIPLY:
             add(first, adjoint * Expression(graph, 1, last))
             add(last, adjoint * Expression(graph, 1, first))
-        elif node.kind == Kind.RECIPROCAL:
+        elif node.kind == NodeKind.RECIPROCAL:
             value = Expression(graph, 1, node)
             add(first, -(adjoint * (value * value)))
-        elif node.kind == Kind.SQRT:
+        elif node.kind == NodeKind.SQRT:
             add(first, adjoint * (0.5 * graph.reciprocal(Expression(graph, 1, node))))
         else:
             sine, cosine = graph.sin_cos(Expression(graph, 1, first))
-            add(first, adjoint * cosine if node.kind == Kind.SIN else -(adjoint * sine))
+            add(first, adjoint * cosine if node.kind == NodeKind.SIN else -(adjoint * sine))
     return [
         variable.sign * adjoints.get(variable.node.number, graph.zero) for variable in variables
     ]

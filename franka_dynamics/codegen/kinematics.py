@@ -8,7 +8,7 @@ import numpy as np
 
 from .chain import GeneratorChain, Values
 from .expression import Expression, Graph
-from .recursion import Inputs, outward_recursion
+from .recursion import JointInputs, outward_recursion
 from ..dynamics.body_tree import BASE_BODY
 
 
@@ -52,7 +52,7 @@ def bias_acceleration(
     still = np.array([graph.zero] * 3)
     if chain.tip_body == BASE_BODY:
         return np.array([*still, *still])
-    inputs = Inputs(q, dq, [graph.zero] * chain.n, still, still, weightless=True)
+    inputs = JointInputs(q, dq, [graph.zero] * chain.n, (still, still), weightless=True)
     tip = outward_recursion(graph, chain, inputs)[chain.tip_body]
     rotation, _ = _frames_to_tip(graph, chain, q)[chain.tip_body]
     return np.array(

@@ -16,16 +16,16 @@ from dataclasses import dataclass
 import re
 from typing import NamedTuple
 
-from .expression import Expression, Graph, Kind, Node, reachable_nodes
+from .expression import Expression, Graph, Node, NodeKind, reachable_nodes
 
-_SUM_KINDS = (Kind.ADD, Kind.SUBTRACT)
+_SUM_KINDS = (NodeKind.ADD, NodeKind.SUBTRACT)
 _INPUT_PATTERN = re.compile(r'([a-z]+)(\d+)')
 
 
 class Output(NamedTuple):
     """An expression, and the indices of all elements of the output array that are equal to it."""
 
-    places: tuple[tuple[int, ...], ...]
+    indices: tuple[tuple[int, ...], ...]
     value: Expression
 
 
@@ -83,21 +83,21 @@ def write_program(graph: Graph, outputs: Sequence[Output], arrays: Sequence[str]
     inputs: dict[str, list[int]] = {array: [] for array in arrays}
     for node in writer.nodes:
         found = _INPUT_PATTERN.fullmatch(node.name)
-        if node.kind == Kind.VARIABLE and found:
+        if node.kind == NodeKind.VARIABLE and found:
             inputs[found[1]].append(int(found[2]))
         elif node.operands and writer.needs_variable(node):
             (preparation if node.constant else statements).append(writer.statement(node))
     return Program(
         {array: tuple(sorted(found)) for array, found in inputs.items()},
         tuple(statements),
-        tuple((one.places, writer.signed_text(one.value)) for one in outputs),
+        tuple((one.indices, writer.signed_text(one.value)) for one in outputs),
         tuple(preparation),
-        tuple(writer.held[number] for number in writer.crossing),
+        tuple(writer.variable_names[number] for number in writer.prepared_numbers),
     )
 
 
 class _StatementWriter:
-    """A writer of a graph's nodes as text; `held` has variable names by node number."""
+    """A writer of a graph's nodes as text; `variable_names` has names by node number."""
 
     def __init__(self, graph: Graph, outputs: Sequence[Output]) -> None:
         self.graph = graph
@@ -108,62 +108,61 @@ class _StatementWriter:
         self.uses.update(node.number for node in results)
         reads = [operand for node in self.nodes if not node.constant for operand in node.operands]
         # Parameters and prepared values that statements or outputs read, in their order.
-        self.crossing = sorted(
-            {n.number for n in (*reads, *results) if n.constant and n.kind != Kind.CONSTANT}
+        self.prepared_numbers = sorted(
+            {n.number for n in (*reads, *results) if n.constant and n.kind != NodeKind.CONSTANT}
         )
-        self.held = {
-            n.number: n.name for n in self.nodes if n.kind in (Kind.VARIABLE, Kind.PARAMETER)
-        }
+        inputs = (NodeKind.VARIABLE, NodeKind.PARAMETER)
+        self.variable_names = {n.number: n.name for n in self.nodes if n.kind in inputs}
 
     def needs_variable(self, node: Node) -> bool:
         """Return whether the value of a node gets a variable of its own."""
         if (
-            node.kind in (Kind.SIN, Kind.COS, Kind.SQRT, Kind.RECIPROCAL)
+            node.kind in (NodeKind.SIN, NodeKind.COS, NodeKind.SQRT, NodeKind.RECIPROCAL)
             or self.uses[node.number] > 1
         ):
             return True
         if node.constant:
-            return node.number in self.crossing
+            return node.number in self.prepared_numbers
         # A result that nothing else reads is written into the output, not into a named variable.
         return self.graph.name_of(node) is not None and node.number not in self.results
 
     def statement(self, node: Node) -> str:
         """Return the assignment of a node's value to a variable, and record its name."""
-        if node.kind in (Kind.SIN, Kind.COS):
+        if node.kind in (NodeKind.SIN, NodeKind.COS):
             angle = self._node_text(node.operands[0])
             target, text = f'{node.kind[0]}_{_angle_name(angle)}', f'{node.kind}({angle})'
         else:
             target, text = self._variable_name(node), self._operation_text(node)
-        self.held[node.number] = target
+        self.variable_names[node.number] = target
         return f'{target} = {text}'
 
     def _variable_name(self, node: Node) -> str:
         """Return the name of a node's variable: prepared value, textbook name or a number."""
-        if node.constant and node.number in self.crossing:
-            return f'p_{self.crossing.index(node.number)}'
+        if node.constant and node.number in self.prepared_numbers:
+            return f'p_{self.prepared_numbers.index(node.number)}'
         return self.graph.name_of(node) or f't{node.number}'
 
     def _node_text(self, node: Node) -> str:
         """Return the text that stands for a node in an expression."""
-        if node.number in self.held:
-            return self.held[node.number]
-        return repr(node.value) if node.kind == Kind.CONSTANT else self._operation_text(node)
+        if node.number in self.variable_names:
+            return self.variable_names[node.number]
+        return repr(node.value) if node.kind == NodeKind.CONSTANT else self._operation_text(node)
 
     def _operation_text(self, node: Node) -> str:
         """Return the text of the operation that computes a node."""
-        if node.kind == Kind.RECIPROCAL:
-            return f'1.0 / {self._operand_text(node.operands[0], *_SUM_KINDS, Kind.MULTIPLY)}'
-        if node.kind == Kind.SQRT:
+        if node.kind == NodeKind.RECIPROCAL:
+            return f'1.0 / {self._operand_text(node.operands[0], *_SUM_KINDS, NodeKind.MULTIPLY)}'
+        if node.kind == NodeKind.SQRT:
             return f'sqrt({self._node_text(node.operands[0])})'
         first, second = node.operands
-        if node.kind == Kind.MULTIPLY:
+        if node.kind == NodeKind.MULTIPLY:
             return '*'.join(self._operand_text(one, *_SUM_KINDS) for one in (first, second))
-        inner = _SUM_KINDS if node.kind == Kind.SUBTRACT else ()
+        inner = _SUM_KINDS if node.kind == NodeKind.SUBTRACT else ()
         return f'{self._node_text(first)} {node.kind} {self._operand_text(second, *inner)}'
 
-    def _operand_text(self, node: Node, *kinds: str) -> str:
-        """Return the text of an operand, in parentheses if it is an operation of these kinds."""
-        inline = node.number not in self.held and node.kind in kinds
+    def _operand_text(self, node: Node, *enclosed: str) -> str:
+        """Return the text of an operand, in parentheses if its kind is one of `enclosed`."""
+        inline = node.number not in self.variable_names and node.kind in enclosed
         return f'({self._node_text(node)})' if inline else self._node_text(node)
 
     def signed_text(self, value: Expression) -> str:
@@ -174,14 +173,14 @@ class _StatementWriter:
 
     def _negated_text(self, node: Node) -> str:
         """Return the text of -node if it takes no further operation, else ''."""
-        if node.number in self.held or not node.operands:
+        if node.number in self.variable_names or not node.operands:
             return ''
         first, second = node.operands[0], node.operands[-1]
-        if node.kind == Kind.MULTIPLY and first.kind == Kind.CONSTANT:
+        if node.kind == NodeKind.MULTIPLY and first.kind == NodeKind.CONSTANT:
             return f'-{self._operation_text(node)}'
-        if node.kind == Kind.SUBTRACT:
+        if node.kind == NodeKind.SUBTRACT:
             return f'{self._node_text(second)} - {self._operand_text(first, *_SUM_KINDS)}'
-        if node.kind == Kind.ADD:
+        if node.kind == NodeKind.ADD:
             for one, other in ((first, second), (second, first)):
                 if text := self._negated_text(one):
                     return f'{text} - {self._operand_text(other, *_SUM_KINDS)}'

@@ -21,13 +21,13 @@ def python_function(equations: Equations, docstring: str = '') -> str:
     body = program.body_lines('    ', 'p', '')
     body += [f'    {line}' for line in program.result_lines(equations.output, ', ')]
     arguments = [*equations.arrays, *(['p'] if equations.parameters else []), equations.output]
-    text = _python_function(equations.name, arguments, docstring, body)
+    text = _function_text(equations.name, arguments, docstring, body)
     if not equations.parameters:
         return text
     prepare = program.preparation_lines(equations.parameters, '    ', '')
     prepare += [f'    p[{k}] = {name}' for k, name in enumerate(program.prepared)]
     name, docstring = f'prepare_{equations.name}', 'Fill p from the parameters X.'
-    return f'{text}\n\n{_python_function(name, ["X", "p"], docstring, prepare)}'
+    return f'{text}\n\n{_function_text(name, ["X", "p"], docstring, prepare)}'
 
 
 def python_callable(equations: Equations, xp: Any) -> Callable[..., None]:
@@ -44,7 +44,7 @@ def python_callable(equations: Equations, xp: Any) -> Callable[..., None]:
     return function
 
 
-def _python_function(name: str, arguments: list[str], docstring: str, body: list[str]) -> str:
+def _function_text(name: str, arguments: list[str], docstring: str, body: list[str]) -> str:
     """Return the text of a Python function from its arguments, docstring and lines."""
     lines = [f'def {name}({", ".join(arguments)}):']
     if docstring:

@@ -14,7 +14,7 @@ from .chain import GeneratorChain, link_parameter_names, Values
 from .expression import Expression, gradient, Graph, Number
 from .options import Quantity
 from .program import Output
-from .recursion import Inputs, inverse_dynamics, mass_matrix
+from .recursion import inverse_dynamics, JointInputs, mass_matrix
 from .regrouping import regroup_parameters, with_origins_nearest_parent
 from ..dynamics.body_tree import BASE_BODY
 from ..dynamics.model import ALIGNED_FRAME, MIN_FREE_INERTIA_RATIO, singular_frame_error
@@ -25,9 +25,9 @@ TWIST_SIZE = 6  # numbers of a twist or a wrench
 
 
 @dataclass(frozen=True)
-class Problem:
+class ChainWriter:
     """
-    A chain, and the graph and options with which a quantity's elements are written.
+    Writes expressions of a chain's inputs, torques and mass matrix into a graph, by options.
 
     `chains` differ in their tips, of which only FRAMES has several. `classical` keeps the
     parameters of the description, which are else regrouped to base parameters. With `wrench` the
@@ -67,11 +67,11 @@ class Problem:
         """Return each joint's torque; of dq and ddq those not named in `moving` are zero."""
         chain, none = self._regrouped_chain, (self.graph.zero,) * self.chain.n
         dq, ddq = (self.input_elements(one) if one in moving else none for one in ('dq', 'ddq'))
-        inputs = Inputs(self.q, dq, ddq, weightless=weightless)
+        inputs = JointInputs(self.q, dq, ddq, weightless=weightless)
         if self.wrench and chain.tip_body != BASE_BODY:
             wrench = np.array(self.input_elements('wrench', TWIST_SIZE))
-            force, moment = kinematics.wrench_in_tip_frame(self.graph, chain, self.q, wrench)
-            inputs = replace(inputs, force=force, moment=moment)
+            at_tip = kinematics.wrench_in_tip_frame(self.graph, chain, self.q, wrench)
+            inputs = replace(inputs, wrench=at_tip)
         return inverse_dynamics(self.graph, chain, inputs)
 
     def mass_elements(self) -> dict[tuple[int, int], Expression]:
@@ -81,17 +81,20 @@ class Problem:
     def outputs(self, values: Values | Sequence[Number]) -> list[Output]:
         """Return each element of an array of expressions as an Output with its index."""
         array: Any = np.asarray(values, dtype=object)
-        return [Output((at,), self.graph.lift(array[at])) for at in np.ndindex(array.shape)]
+        return [Output((at,), self.graph.expression(array[at])) for at in np.ndindex(array.shape)]
 
 
-def _torque_writer(*moving: str, weightless: bool = False) -> Callable[[Problem], list[Output]]:
-    """Return a function of a Problem that writes torques; rates not in `moving` are zero."""
-    return lambda problem: problem.outputs(problem.torques(*moving, weightless=weightless))
+_OutputFunction = Callable[[ChainWriter], list[Output]]
 
 
-def _mass_matrix(problem: Problem) -> list[Output]:
+def _torque_outputs(*moving: str, weightless: bool = False) -> _OutputFunction:
+    """Return a function that writes torques as outputs; of dq, ddq those not in `moving` are 0."""
+    return lambda writer: writer.outputs(writer.torques(*moving, weightless=weightless))
+
+
+def _mass_matrix(writer: ChainWriter) -> list[Output]:
     """Return the elements of the mass matrix."""
-    return _symmetric_outputs(problem.mass_elements())
+    return _symmetric_outputs(writer.mass_elements())
 
 
 def _symmetric_outputs(elements: Mapping[tuple[int, int], Expression]) -> list[Output]:
@@ -102,13 +105,13 @@ def _symmetric_outputs(elements: Mapping[tuple[int, int], Expression]) -> list[O
     ]
 
 
-def _derivatives(problem: Problem) -> list[Output]:
+def _derivatives(writer: ChainWriter) -> list[Output]:
     """Return D[0] = dtau/dq, D[1] = dtau/d(dq) and D[2] = dtau/d(ddq) = M, which is symmetric."""
     outputs = []
-    torques, n = problem.torques('dq', 'ddq'), problem.chain.n
-    variables = [each for array in ('q', 'dq', 'ddq') for each in problem.input_elements(array)]
+    torques, n = writer.torques('dq', 'ddq'), writer.chain.n
+    variables = [each for array in ('q', 'dq', 'ddq') for each in writer.input_elements(array)]
     for i, torque in enumerate(torques):
-        for k, slope in enumerate(gradient(problem.graph, torque, variables)):
+        for k, slope in enumerate(gradient(writer.graph, torque, variables)):
             kind, j = divmod(k, n)
             if kind < 2:
                 outputs.append(Output(((kind, i, j),), slope))
@@ -117,41 +120,41 @@ def _derivatives(problem: Problem) -> list[Output]:
     return outputs
 
 
-def _coriolis_matrix(problem: Problem) -> list[Output]:
+def _coriolis_matrix(writer: ChainWriter) -> list[Output]:
     """Return the elements of the Coriolis matrix of Christoffel symbols."""
     # Each element of C dq is a quadratic form of dq, whose symmetric coefficients are the
     # Christoffel symbols of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half
     # its gradient is a row of C.
-    graph, rates = problem.graph, problem.input_elements('dq')
-    rows = [gradient(graph, value, rates) for value in problem.torques('dq', weightless=True)]
-    return problem.outputs(0.5 * np.array(rows))
+    graph, rates = writer.graph, writer.input_elements('dq')
+    rows = [gradient(graph, value, rates) for value in writer.torques('dq', weightless=True)]
+    return writer.outputs(0.5 * np.array(rows))
 
 
-def _regressor(problem: Problem) -> list[Output]:
+def _regressor(writer: ChainWriter) -> list[Output]:
     """Return the elements of the regressor of the chosen columns."""
     # The torques are linear in the parameters, so their gradients by the parameters are the rows
     # of the regressor.
-    every = [name for link in range(problem.chain.n) for name in link_parameter_names(link + 1)]
-    named = every if problem.columns is None else [every[column] for column in problem.columns]
-    parameters = [problem.graph.variable(name) for name in named]
-    rows = [gradient(problem.graph, torque, parameters) for torque in problem.torques('dq', 'ddq')]
-    return problem.outputs(np.array(rows, dtype=object).reshape(len(rows), len(named)))
+    every = [name for link in range(writer.chain.n) for name in link_parameter_names(link + 1)]
+    named = every if writer.columns is None else [every[column] for column in writer.columns]
+    parameters = [writer.graph.variable(name) for name in named]
+    rows = [gradient(writer.graph, torque, parameters) for torque in writer.torques('dq', 'ddq')]
+    return writer.outputs(np.array(rows, dtype=object).reshape(len(rows), len(named)))
 
 
-def _forward_dynamics(problem: Problem) -> list[Output]:
+def _forward_dynamics(writer: ChainWriter) -> list[Output]:
     """Return the accelerations M^-1 (tau - C dq - g)."""
-    right = [tau - rest for tau, rest in zip(problem.input_elements('tau'), problem.torques('dq'))]
-    factors = ldl_factors(problem.graph, problem.mass_elements(), problem.chain.names, label=True)
-    return problem.outputs(solve_ldl(problem.graph, *factors, right))
+    right = [tau - rest for tau, rest in zip(writer.input_elements('tau'), writer.torques('dq'))]
+    factors = ldl_factors(writer.graph, writer.mass_elements(), writer.chain.names, label=True)
+    return writer.outputs(solve_ldl(writer.graph, *factors, right))
 
 
-def _operational_space_inertia(problem: Problem) -> list[Output]:
+def _operational_space_inertia(writer: ChainWriter) -> list[Output]:
     """Return the elements of (J M^-1 J^T)^-1 at the tip."""
-    graph = problem.graph
-    if len(problem.chain.joints_to_tip()) < TWIST_SIZE:
+    graph = writer.graph
+    if len(writer.chain.joints_to_tip()) < TWIST_SIZE:
         raise singular_frame_error()
-    J = kinematics.jacobian(graph, problem.chain, problem.q, ALIGNED_FRAME)
-    lower, inverse = ldl_factors(graph, problem.mass_elements(), problem.chain.names, label=True)
+    J = kinematics.jacobian(graph, writer.chain, writer.q, ALIGNED_FRAME)
+    lower, inverse = ldl_factors(graph, writer.mass_elements(), writer.chain.names, label=True)
     # With M = L D L^T the mobility J M^-1 J^T is Y D^-1 Y^T, rows of Y = J L^-T.
     Y = [solve_lower(graph, lower, row) for row in J]
     places = [(i, j) for i in range(TWIST_SIZE) for j in range(i, TWIST_SIZE)]
@@ -164,27 +167,27 @@ def _operational_space_inertia(problem: Problem) -> list[Output]:
     return _symmetric_outputs({(i, j): columns[j][i] for i, j in places})
 
 
-def _frames(problem: Problem) -> list[Output]:
+def _frames(writer: ChainWriter) -> list[Output]:
     """Return the poses of the tips of all chains."""
-    poses = [kinematics.tip_pose(problem.graph, chain, problem.q) for chain in problem.chains]
-    return problem.outputs(np.array(poses))
+    poses = [kinematics.tip_pose(writer.graph, chain, writer.q) for chain in writer.chains]
+    return writer.outputs(np.array(poses))
 
 
-def _tip_writer(write: Callable[..., Values], *arrays: str) -> Callable[[Problem], list[Output]]:
+def _tip_outputs(write: Callable[..., Values], *arrays: str) -> _OutputFunction:
     """
-    Return a function of a Problem that writes the elements of `write` at the tip.
+    Return a function that writes the elements of `write` at the tip as outputs.
 
     `write` is a function of graph, chain and the input `arrays`.
     """
-    return lambda problem: problem.outputs(
-        write(problem.graph, problem.chain, *map(problem.input_elements, arrays))
+    return lambda writer: writer.outputs(
+        write(writer.graph, writer.chain, *map(writer.input_elements, arrays))
     )
 
 
-def _jacobian(problem: Problem) -> list[Output]:
+def _jacobian(writer: ChainWriter) -> list[Output]:
     """Return the tip's Jacobian in the reference frame."""
-    return problem.outputs(
-        kinematics.jacobian(problem.graph, problem.chain, problem.q, problem.reference_frame)
+    return writer.outputs(
+        kinematics.jacobian(writer.graph, writer.chain, writer.q, writer.reference_frame)
     )
 
 
@@ -192,39 +195,39 @@ class _Definition(NamedTuple):
     """
     A quantity's input arrays, output array, its shape, and the function that writes it.
 
-    In the shape n is the number of joints. `depends`: whether on masses, and on gravity.
+    In the shape n is the number of joints. `dependencies`: whether on masses, and on gravity.
     """
 
     arrays: str
     output: str
     shape: str
-    write: Callable[[Problem], list[Output]]
-    depends: str = 'mass gravity'
+    write: _OutputFunction
+    dependencies: str = 'mass gravity'
 
 
 _DEFINITIONS = {
-    Quantity.INVERSE_DYNAMICS: _Definition('q dq ddq', 'tau', 'n', _torque_writer('dq', 'ddq')),
-    Quantity.NONLINEAR_EFFECTS: _Definition('q dq', 'tau', 'n', _torque_writer('dq')),
-    Quantity.GRAVITY: _Definition('q', 'tau', 'n', _torque_writer()),
+    Quantity.INVERSE_DYNAMICS: _Definition('q dq ddq', 'tau', 'n', _torque_outputs('dq', 'ddq')),
+    Quantity.NONLINEAR_EFFECTS: _Definition('q dq', 'tau', 'n', _torque_outputs('dq')),
+    Quantity.GRAVITY: _Definition('q', 'tau', 'n', _torque_outputs()),
     Quantity.CORIOLIS: _Definition(
-        'q dq', 'tau', 'n', _torque_writer('dq', weightless=True), 'mass'
+        'q dq', 'tau', 'n', _torque_outputs('dq', weightless=True), 'mass'
     ),
     Quantity.MASS_MATRIX: _Definition('q', 'M', 'n n', _mass_matrix, 'mass'),
     Quantity.DERIVATIVES: _Definition('q dq ddq', 'D', '3 n n', _derivatives),
     Quantity.FORWARD_DYNAMICS: _Definition('q dq tau', 'ddq', 'n', _forward_dynamics),
     Quantity.CORIOLIS_MATRIX: _Definition('q dq', 'C', 'n n', _coriolis_matrix, 'mass'),
     Quantity.REGRESSOR: _Definition('q dq ddq', 'H', 'n columns', _regressor),
-    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', _tip_writer(kinematics.tip_pose, 'q'), ''),
+    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', _tip_outputs(kinematics.tip_pose, 'q'), ''),
     Quantity.JACOBIAN: _Definition('q', 'J', '6 n', _jacobian, ''),
     Quantity.BIAS_ACCELERATION: _Definition(
-        'q dq', 'a', '6', _tip_writer(kinematics.bias_acceleration, 'q', 'dq'), ''
+        'q dq', 'a', '6', _tip_outputs(kinematics.bias_acceleration, 'q', 'dq'), ''
     ),
     Quantity.OPERATIONAL_SPACE_INERTIA: _Definition(
         'q', 'A', '6 6', _operational_space_inertia, 'mass'
     ),
     Quantity.FRAMES: _Definition('q', 'T', 'frames 4 4', _frames, ''),
     Quantity.FIRST_MOMENT: _Definition(
-        'q', 'h', '3', _tip_writer(kinematics.first_moment, 'q'), 'mass'
+        'q', 'h', '3', _tip_outputs(kinematics.first_moment, 'q'), 'mass'
     ),
 }
 # In a formula {tip} stands for the name of a frame.
@@ -249,7 +252,7 @@ FORMULAS = {
 INPUT_ARRAYS = {one: tuple(row.arrays.split()) for one, row in _DEFINITIONS.items()}
 OUTPUT_NAMES = {one: row.output for one, row in _DEFINITIONS.items()}
 # Words mass and gravity, for quantities that depend on them.
-PARAMETER_KINDS = {one: row.depends.split() for one, row in _DEFINITIONS.items()}
+PARAMETER_KINDS = {one: row.dependencies.split() for one, row in _DEFINITIONS.items()}
 
 
 def output_shape(
@@ -262,22 +265,24 @@ def output_shape(
     return (*shape, n * len(INPUT_ARRAYS[quantity])) if derivatives else shape
 
 
-def outputs_of(quantity: Quantity, problem: Problem, *, derivatives: bool = False) -> list[Output]:
+def outputs_of(
+    quantity: Quantity, writer: ChainWriter, *, derivatives: bool = False
+) -> list[Output]:
     """
-    Return the elements of a quantity as expressions of the problem's graph.
+    Return the elements of a quantity as expressions of the writer's graph.
 
     With `derivatives` return those of the elements by all inputs: one more axis, at the end.
     """
-    outputs = _DEFINITIONS[quantity].write(problem)
+    outputs = _DEFINITIONS[quantity].write(writer)
     if not derivatives:
         return outputs
     variables = [
-        variable for array in INPUT_ARRAYS[quantity] for variable in problem.input_elements(array)
+        variable for array in INPUT_ARRAYS[quantity] for variable in writer.input_elements(array)
     ]
     return [
-        Output(tuple((*place, k) for place in output.places), slope)
+        Output(tuple((*place, k) for place in output.indices), slope)
         for output in outputs
-        for k, slope in enumerate(gradient(problem.graph, output.value, variables))
+        for k, slope in enumerate(gradient(writer.graph, output.value, variables))
     ]
 
 
@@ -321,14 +326,14 @@ def ldl_factors(
             )
         inverse.append(graph.reciprocal(pivot))
         if label:
-            graph.name(f'D{j + 1}', pivot)
-            graph.name(f'E{j + 1}', inverse[j])
+            graph.name_value(f'D{j + 1}', pivot)
+            graph.name_value(f'E{j + 1}', inverse[j])
         for i in range(j + 1, n):
             rest = graph.sum(L[j, k] * scaled[i, k] for k in range(j))
             scaled[i, j] = elements[j, i] - rest
             L[i, j] = scaled[i, j] * inverse[j]
             if label:
-                graph.name(f'L{i + 1}_{j + 1}', L[i, j])
+                graph.name_value(f'L{i + 1}_{j + 1}', L[i, j])
     return L, inverse
 
 
@@ -336,7 +341,7 @@ def solve_lower(graph: Graph, L: LowerTriangle, right: Iterable[Number]) -> list
     """Return y with L y = right."""
     y: list[Expression] = []
     for i, value in enumerate(right):
-        y.append(graph.lift(value) - graph.sum(L[i, k] * y[k] for k in range(i)))
+        y.append(graph.expression(value) - graph.sum(L[i, k] * y[k] for k in range(i)))
     return y
 
 

@@ -28,11 +28,11 @@ from ..dynamics.body_tree import BASE_BODY
 
 
 @dataclass(frozen=True)
-class Inputs:
+class JointInputs:
     """
     Expressions of joint positions, velocities and accelerations, and of the wrench at the tip.
 
-    Inputs that are zero cost no operations. `force` and `moment`, (3,), are the wrench that the
+    Inputs that are zero cost no operations. `wrench` is the force and the moment, (3,), that the
     surroundings exert on the link with the tip, about the origin and in the axes of that link's
     frame. `weightless` leaves gravity out.
     """
@@ -40,12 +40,11 @@ class Inputs:
     q: Sequence[Expression]
     dq: Sequence[Expression]
     ddq: Sequence[Expression]
-    force: Values | None = None
-    moment: Values | None = None
+    wrench: tuple[Values, Values] | None = None
     weightless: bool = False
 
 
-class Motion(NamedTuple):
+class LinkMotion(NamedTuple):
     """
     Expressions of a link's angular velocity, its derivative, and its frame's acceleration.
 
@@ -59,17 +58,19 @@ class Motion(NamedTuple):
     acceleration: Values
 
 
-def outward_recursion(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Motion]:
+def outward_recursion(
+    graph: Graph, chain: GeneratorChain, inputs: JointInputs
+) -> list[LinkMotion]:
     """Return the motion of every link, from the base to the tips."""
     still = np.array([graph.zero] * 3)
-    motions: list[Motion] = []
+    motions: list[LinkMotion] = []
     for j, (joint, parent) in enumerate(zip(chain.joints, chain.parents)):
         if parent == BASE_BODY:
             up = still if inputs.weightless else still - chain.gravity[j]
-            last = Motion(still, still, np.array([still] * 3), up)
+            last = LinkMotion(still, still, np.array([still] * 3), up)
         else:
             last = motions[parent]
-        turn, _ = _rotation_and_body(graph, chain, inputs, j)
+        turn, _ = _rotation_and_inertia(graph, chain, inputs, j)
         at_joint = last.acceleration + last.U @ joint.frame_origin(inputs.q[j])
         graph.name_vector(f'aP{j + 1}', at_joint)
         acceleration = turn.T @ (joint.axes.T @ at_joint)
@@ -86,11 +87,11 @@ def outward_recursion(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> li
 def _link_motion(
     joint: GeneratorJoint,
     turn: Values,
-    last: Motion,
+    last: LinkMotion,
     acceleration: Values,
-    rate: Number,
+    dq: Number,
     ddq: Number,
-) -> Motion:
+) -> LinkMotion:
     """Return a link's motion from its antecedent's and from the motion of the joint between."""
 
     def into(values: Values) -> Values:
@@ -101,13 +102,13 @@ def _link_motion(
     if not joint.revolute:  # omega does not change
         straight = _is_axis_permutation(joint.axes) and _is_axis_permutation(turn)
         U = into(into(last.U).T).T if straight else _U_matrix(omega, domega)
-        twice = 2.0 * rate
+        twice = 2.0 * dq
         sliding = np.array([twice * omega[1], -(twice * omega[0]), ddq])
-        return Motion(omega, domega, U, acceleration + sliding)
-    x, y, z = omega[0], omega[1], omega[2] + rate
+        return LinkMotion(omega, domega, U, acceleration + sliding)
+    x, y, z = omega[0], omega[1], omega[2] + dq
     if not _is_axis_permutation(joint.axes):
-        domega = domega + np.array([y * rate, -(x * rate), ddq])
-        return Motion(np.array([x, y, z]), domega, _U_matrix((x, y, z), domega), acceleration)
+        domega = domega + np.array([y * dq, -(x * dq), ddq])
+        return LinkMotion(np.array([x, y, z]), domega, _U_matrix((x, y, z), domega), acceleration)
     xz_axis, yz_axis, zz_axis = into(last.U @ joint.axes[:, 2])
     xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
     spin_x, spin_y, spin_z = yz - yz_axis, xz_axis - xz, domega[2] + ddq
@@ -118,7 +119,7 @@ def _link_motion(
             [xz - spin_y, yz + spin_x, zz_axis],
         ]
     )
-    return Motion(np.array([x, y, z]), np.array([spin_x, spin_y, spin_z]), U, acceleration)
+    return LinkMotion(np.array([x, y, z]), np.array([spin_x, spin_y, spin_z]), U, acceleration)
 
 
 def _is_axis_permutation(rotation: Values) -> bool:
@@ -139,8 +140,8 @@ def _U_matrix(omega: Iterable[Number], domega: Iterable[Number]) -> Values:
     )
 
 
-def _rotation_and_body(
-    graph: Graph, chain: GeneratorChain, inputs: Inputs, j: int
+def _rotation_and_inertia(
+    graph: Graph, chain: GeneratorChain, inputs: JointInputs, j: int
 ) -> tuple[Values, Values]:
     """
     Return the rotation of the axes in which link j is described, and its pseudo-inertia in them.
@@ -149,26 +150,27 @@ def _rotation_and_body(
     takes fewer operations to rotate its pseudo-inertia than its motion, which no other link needs.
     """
     joint, turn = chain.joints[j], chain.joints[j].rotation(graph, inputs.q[j])
-    alone = j not in chain.parents and (j != chain.tip_body or inputs.force is None)
+    alone = j not in chain.parents and (j != chain.tip_body or inputs.wrench is None)
     if joint.revolute and alone and chain.parents[j] != BASE_BODY:
         return np.eye(3), _rotated_pseudo_inertia(joint.body, turn)
     return turn, joint.body
 
 
-def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> list[Expression]:
+def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: JointInputs) -> list[Expression]:
     """Return the expression of every joint's torque (or force), by the Newton-Euler recursion."""
     motions = outward_recursion(graph, chain, inputs)
     none = np.array([graph.zero] * 3)
     # The wrench that each link exerts on the bodies beyond the link and, at the tip, on the
     # surroundings.
     beyond = [(none, none)] * chain.n
-    if inputs.force is not None and inputs.moment is not None:
-        beyond[chain.tip_body] = -inputs.force, -inputs.moment
+    if inputs.wrench is not None:
+        force, moment = inputs.wrench
+        beyond[chain.tip_body] = -force, -moment
     torques = [graph.zero] * chain.n
     for j in reversed(range(chain.n)):
         joint, parent = chain.joints[j], chain.parents[j]
-        turn, body = _rotation_and_body(graph, chain, inputs, j)
-        force, moment = (a + b for a, b in zip(_wrench_needed(body, motions[j]), beyond[j]))
+        turn, body = _rotation_and_inertia(graph, chain, inputs, j)
+        force, moment = (a + b for a, b in zip(_inertial_wrench(body, motions[j]), beyond[j]))
         graph.name_vector(f'f{j + 1}', force)
         graph.name_vector(f'n{j + 1}', moment)
         own = moment[2] if joint.revolute else force[2]
@@ -180,7 +182,7 @@ def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: Inputs) -> lis
     return torques
 
 
-def _wrench_needed(body: Values, motion: Motion) -> tuple[Values, Values]:
+def _inertial_wrench(body: Values, motion: LinkMotion) -> tuple[Values, Values]:
     """Return the force and the moment about the frame's origin that a link's motion needs."""
     h, mass, U = body[:3, 3], body[3, 3], motion.U
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = body[:3, :3]
@@ -214,14 +216,15 @@ def mass_matrix(
     elements: dict[tuple[int, int], Expression] = {}
     for j in reversed(range(chain.n)):
         joint, composite = joints[j], composites[j]
-        force, moment = _wrench_of_ddq(joint, composite)
-        elements[j, j] = graph.lift((moment if joint.revolute else force)[2] + joint.rotor_inertia)
+        force, moment = _unit_ddq_wrench(joint, composite)
+        needed = (moment if joint.revolute else force)[2] + joint.rotor_inertia
+        elements[j, j] = graph.expression(needed)
         # Element (i, j) stays zero if joints i and j are on different branches.
         elements |= {(i, j): graph.zero for i in range(j)}
         k, i = j, parents[j]
         while i != BASE_BODY:
             force, moment = _wrench_on_parent(joints[k], turns[k], offsets[k], force, moment)
-            elements[i, j] = graph.lift((moment if joints[i].revolute else force)[2])
+            elements[i, j] = graph.expression((moment if joints[i].revolute else force)[2])
             k, i = i, parents[i]
         if parents[j] != BASE_BODY:
             turned = _rotated_pseudo_inertia(composite, turns[j])
@@ -230,7 +233,7 @@ def mass_matrix(
     return elements
 
 
-def _wrench_of_ddq(joint: GeneratorJoint, body: Values) -> tuple[Values, Values]:
+def _unit_ddq_wrench(joint: GeneratorJoint, body: Values) -> tuple[Values, Values]:
     """Return force and moment, about the frame's origin, that a body needs for a ddq of 1."""
     (hx, hy, _), S = body[:3, 3], body
     if joint.revolute:

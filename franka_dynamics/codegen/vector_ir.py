@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .equations import Equations
-from .expression import Kind, Node, reachable_nodes
+from .expression import Node, NodeKind, reachable_nodes
 
-_INSTRUCTIONS = {Kind.ADD: 'fadd', Kind.SUBTRACT: 'fsub', Kind.MULTIPLY: 'fmul'}
+_INSTRUCTIONS = {NodeKind.ADD: 'fadd', NodeKind.SUBTRACT: 'fsub', NodeKind.MULTIPLY: 'fmul'}
 
 
 class _SineConstants(NamedTuple):
@@ -181,20 +181,20 @@ class _AssemblyWriter:
 
     def _emit_node(self, node: Node, inputs: dict[str, str]) -> str:
         """Append the statements that compute a node, and return the name of its value."""
-        if node.kind == Kind.VARIABLE:
+        if node.kind == NodeKind.VARIABLE:
             return inputs[node.name]
-        if node.kind == Kind.CONSTANT:
+        if node.kind == NodeKind.CONSTANT:
             return self._constant_vector(node.value)
         operands = [self.values[operand.number] for operand in node.operands]
-        if node.kind == Kind.SQRT:
+        if node.kind == NodeKind.SQRT:
             return self._emit(f'call {self.vector} {self.root}({self.vector} {operands[0]})')
-        if node.kind == Kind.RECIPROCAL:
+        if node.kind == NodeKind.RECIPROCAL:
             return self._emit_operation('fdiv', self._constant_vector(1.0), operands[0])
-        if node.kind in (Kind.SIN, Kind.COS):
+        if node.kind in (NodeKind.SIN, NodeKind.COS):
             angle = node.operands[0].number
             if angle not in self.turns:
                 self.turns[angle] = self._emit_sine_cosine(operands[0])
-            return self.turns[angle][node.kind == Kind.COS]
+            return self.turns[angle][node.kind == NodeKind.COS]
         return self._emit_operation(_INSTRUCTIONS[node.kind], *operands)
 
     def _emit_sine_cosine(self, x: str) -> tuple[str, str]:
@@ -268,7 +268,7 @@ class _AssemblyWriter:
             held = self.values[output.value.node.number]
             name = 'fadd' if output.value.sign > 0 else 'fsub'
             value = self._emit_operation(name, unknown, held)
-            for place in output.places:
+            for place in output.indices:
                 flat = 0
                 for index, size in zip(place, shape):
                     flat = flat * size + index

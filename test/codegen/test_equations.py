@@ -19,7 +19,7 @@ from franka_dynamics.codegen.equations import ParameterMode, Quantity
 from franka_dynamics.codegen.expression import Graph
 from franka_dynamics.codegen.program import Output, write_program
 from franka_dynamics.codegen.python_code import python_function, python_module
-from franka_dynamics.codegen.recursion import Inputs, inverse_dynamics
+from franka_dynamics.codegen.recursion import inverse_dynamics, JointInputs
 from franka_dynamics.codegen.regrouping import regroup_parameters, with_origins_nearest_parent
 from franka_dynamics.dynamics.model import MIN_FREE_INERTIA_RATIO
 from franka_dynamics.errors import InertiaError, OutputError, SettingsError
@@ -228,7 +228,7 @@ def with_wrench_on_the_last_link(arm, classical):
         np.array([graph.variable(f'{array}{i + 1}') for i in range(size)])
         for array, size in (('q', 6), ('dq', 6), ('ddq', 6), ('f', 3), ('m', 3))
     )
-    torques = inverse_dynamics(graph, chain, Inputs(q, dq, ddq, force, moment))
+    torques = inverse_dynamics(graph, chain, JointInputs(q, dq, ddq, (force, moment)))
     outputs = [Output(((i,),), torque) for i, torque in enumerate(torques)]
     return write_program(graph, outputs, ('q', 'dq', 'ddq', 'f', 'm'))
 
