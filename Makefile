@@ -264,11 +264,11 @@ gazebo-check:
 define GENERATE
 from franka_dynamics.files import write_text
 from franka_dynamics.ros import parameter_tables
-from franka_dynamics.urdf import xacro_writer
+from franka_dynamics.urdf import generated_files
 
 for name, text in parameter_tables.generated_parameter_files().items():
     write_text(name, text)
-for name, text in xacro_writer.generated_files().items():
+for name, text in generated_files.generated_files().items():
     write_text(f'urdf/{name}', text)
 endef
 export GENERATE

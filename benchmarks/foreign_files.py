@@ -58,7 +58,7 @@ from franka_dynamics.urdf.mjcf import is_mjcf_text
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.urdf.pinocchio_reading import urdf_for_pinocchio
 from franka_dynamics.urdf.writer import urdf_text
-from franka_dynamics.validation.source_models import mjcf_terms
+from franka_dynamics.validation.source_models import mujoco_terms
 
 TOLERANCE = 1e-9
 MOST_CHOICES = 3
@@ -193,7 +193,7 @@ def outcome(text: str, joints: Sequence[str] | None, code: bool) -> dict[str, An
     q, dq, _ = fd.sample_states(arm, STATES)
     ours, differences = by_package(arm, q, dq), {}
     if arm.urdf is not None and arm.urdf.mjcf:
-        expected = mjcf_terms(arm, GRAVITY, JointStates(q, dq, dq))[:3]
+        expected = mujoco_terms(arm, GRAVITY, JointStates(q, dq, dq))[:3]
         try:
             apart = largest_difference(by_pinocchio(arm, q, dq), expected, dq)
             print(f"Pinocchio's reading is {apart:.1e} from MuJoCo's:", end=' ')

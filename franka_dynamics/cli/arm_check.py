@@ -29,7 +29,7 @@ from ..urdf.mjcf import is_mjcf_text
 from ..urdf.plausibility import find_implausible_values
 from ..urdf.reading import parse_robot, read_document
 from ..urdf.writer import urdf_text
-from ..validation.compare_files import read_pair, urdf_second
+from ..validation.compare_files import read_pair, with_urdf_second
 from ..validation.comparison import compare_descriptions
 from ..validation.crosscheck import compare_formulations
 from ..validation.torque_effect import Difference
@@ -177,7 +177,7 @@ def _add_doubts(answer: CheckResult, document: UrdfDocument, source: str) -> set
 def compare(options: Options) -> int:
     """Print the largest difference of each joint of two arms; return 1 if one changes a torque."""
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
-    first, second = map(str, urdf_second(options.first, options.second))
+    first, second = map(str, with_urdf_second(options.first, options.second))
     if not is_robot_model(second):
         forbid_with('an arm that is no URDF or MJCF', 'prefix', 'xacro')
     elif is_robot_model(first):

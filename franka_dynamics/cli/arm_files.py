@@ -21,8 +21,8 @@ from ..cpp_package.package import controller_arm_text
 from ..files import write_text
 from ..identification.friction_forms import FRICTION_TEXTS
 from ..names import Convention
+from ..urdf.generated_files import robot_file_text
 from ..urdf.importer import import_urdf
-from ..urdf.xacro_writer import robot_text
 from ..validation.source_models import compare_with_urdf, MAX_READING_DIFFERENCE_RATIO
 
 
@@ -88,6 +88,6 @@ def export(arm: ArmChoice, options: Options) -> int:
         return 0
     own = is_file_name(arm.arm) or is_robot_model(arm.arm)
     source, prefix = Path(arm.arm).name if own else '', arm.prefix
-    text = robot_text(arm.load(), form, source=source, prefix=prefix, ideal=options.ideal)
+    text = robot_file_text(arm.load(), form, source=source, prefix=prefix, ideal=options.ideal)
     print_or_write(text, output)
     return 0

@@ -27,6 +27,13 @@ _GRIPPER_WORD = re.compile(
 )
 _WRIST_WORDS = {'roll', 'pitch', 'yaw', 'rotate', 'rotation', 'turn', 'twist', 'wrist'}
 _MAX_LISTED_CHAINS = 12  # chains that an error message shows
+# Endings of a flange's name, the first one that a link has counts: by REP 199, of MuJoCo
+# Menagerie's sites, of Kinova, KUKA (lbr-stack) and UFACTORY; then Franka's link n + 1, and the
+# other frame of REP 199.
+_FLANGE_NAME_ENDINGS = ('tool0', 'attachment_site', 'end_effector_link', 'link_ee', 'link_eef')
+_MIN_ORIGIN_DISTANCE_M = 1e-3  # of frames with different origins
+_MIN_OUTWARD_COSINE = 0.7  # between the z axis of a flange and the direction away from the arm
+_MIN_AXIAL_SHARE = 0.3  # of the way to the flange, along the last joint's axis
 
 
 def choose_joints(
@@ -47,7 +54,7 @@ def choose_joints(
 
     """
     gripper = gripper_joints(document)
-    chains = find_chains(document, prefix, {*gripper, *held})
+    chains = joint_chains(document, prefix, {*gripper, *held})
     if len(chains) == 1:
         (arm,) = chains
         carried = [one for one in gripper if arm[-1] in document.moving_joints_to(one)]
@@ -78,7 +85,7 @@ def choose_joints(
     raise AmbiguousUrdfError(f'{document.source}: {problem}', tuple(choices))
 
 
-def find_chains(
+def joint_chains(
     document: UrdfDocument, prefix: str = '', without: Collection[str] = ()
 ) -> list[tuple[str, ...]]:
     """
@@ -172,15 +179,6 @@ def _has_gripper_name(joint: UrdfJoint, carries_joints: bool) -> bool:
 def _words_of_name(name: str) -> set[str]:
     """Return the words of a name, in small letters."""
     return {word.lower() for word in re.findall(r'[A-Z]?[a-z]+|[A-Z]+(?![a-z])', name)}
-
-
-# Endings of a flange's name, the first one that a link has counts: by REP 199, of MuJoCo
-# Menagerie's sites, of Kinova, KUKA (lbr-stack) and UFACTORY; then Franka's link n + 1, and the
-# other frame of REP 199.
-_FLANGE_NAME_ENDINGS = ('tool0', 'attachment_site', 'end_effector_link', 'link_ee', 'link_eef')
-_MIN_ORIGIN_DISTANCE_M = 1e-3  # of frames with different origins
-_MIN_OUTWARD_COSINE = 0.7  # between the z axis of a flange and the direction away from the arm
-_MIN_AXIAL_SHARE = 0.3  # of the way to the flange, along the last joint's axis
 
 
 class Flange(NamedTuple):

@@ -121,9 +121,10 @@ class UrdfDocument:
     `name` is the robot's, `source` the name of the `text` in error messages. `link_order`
     has the links, each behind those on the way from the root to it. `notes` are sentences about
     tolerated deviations from the format and doubtful limits, `torque_notes` about what changes
-    torques. `simulated` has, of an MJCF, `armature`, `damping`, `frictionloss` and, if it states
-    one, `home` of each moving joint, `mjcf` is its path or text, `tensors` names what states the
-    tensor of a body, and `loops` are the joints of each loop that is closed between two bodies.
+    torques. `simulation_values` has, of an MJCF, `armature`, `damping`, `frictionloss` and, if it
+    states one, `home` of each moving joint, `mjcf` is its path or text, `tensor_sources` names
+    what states the tensor of a body, and `loops` are the joints of each loop that is closed
+    between two bodies.
     """
 
     name: str
@@ -134,9 +135,9 @@ class UrdfDocument:
     link_order: tuple[str, ...]
     notes: tuple[str, ...] = ()
     torque_notes: tuple[str, ...] = ()
-    simulated: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    simulation_values: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     mjcf: str = ''
-    tensors: Mapping[str, str] = field(default_factory=dict)
+    tensor_sources: Mapping[str, str] = field(default_factory=dict)
     loops: tuple[frozenset[str], ...] = ()
 
     @property
@@ -146,7 +147,7 @@ class UrdfDocument:
 
     def inertial_terms(self, link: str) -> FormatTerms:
         """Return the format's terms, with the entries of a link's mass and inertia."""
-        if (stated := self.tensors.get(link)) == TENSOR_FROM_GEOMS:
+        if (stated := self.tensor_sources.get(link)) == TENSOR_FROM_GEOMS:
             mass, center, tensor = (f'{one} of its geoms' for one in ('mass', 'centre', 'inertia'))
             return replace(self.terms, mass=mass, center=center, tensor=tensor)
         return replace(self.terms, tensor=f'inertial {stated}') if stated else self.terms

@@ -144,20 +144,21 @@ def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDesc
 
 def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmDescription:
     """Return an arm with its home pose and, from an MJCF, armature and friction to simulate."""
+    stated = document.simulation_values
 
-    def simulation_values(key: str) -> Array:
+    def values_of_joints(key: str) -> Array:
         """Return a value of every joint that the document states for simulations, else 0, (n,)."""
-        return np.array([document.simulated.get(one, {}).get(key, 0.0) for one in arm.joint_names])
+        return np.array([stated.get(one, {}).get(key, 0.0) for one in arm.joint_names])
 
-    stated, notes = any('home' in one for one in document.simulated.values()), arm.notes
-    lower, upper, home = arm.limit('lower'), arm.limit('upper'), simulation_values('home')
+    has_home, notes = any('home' in one for one in stated.values()), arm.notes
+    lower, upper, home = arm.limit('lower'), arm.limit('upper'), values_of_joints('home')
     # A home of no file keeps a distance from the limits, where no motion could begin to and fro.
-    room = 0.0 if stated else np.minimum(_MIN_HOME_DISTANCE_TO_LIMIT, (upper - lower) / 2.0)
+    room = 0.0 if has_home else np.minimum(_MIN_HOME_DISTANCE_TO_LIMIT, (upper - lower) / 2.0)
     inside = np.clip(home, lower + room, upper - room)
-    if stated and (outside := np.flatnonzero(inside != home)).size:
+    if has_home and (outside := np.flatnonzero(inside != home)).size:
         names = name_list([arm.joint_names[int(i)] for i in outside])
         notes += (f'{names}: the key "home" is outside the limits; the nearest one is taken.',)
-    armature, viscous, coulomb = map(simulation_values, ('armature', 'damping', 'frictionloss'))
+    armature, viscous, coulomb = map(values_of_joints, ('armature', 'damping', 'frictionloss'))
     friction = ViscousCoulombFriction(viscous, coulomb, np.zeros(arm.n))
     return replace(
         arm,

@@ -53,24 +53,29 @@ def read_mjcf(text: str, source: str, path: Path | None = None) -> UrdfDocument:
         from is missing.
 
     """
-    with require_extra(f'{source} is an MJCF, which MuJoCo reads', 'sim'):
-        import mujoco
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore')  # of attributes that MuJoCo will not have for long
-            spec, model = _compiled_model(mujoco, text, source, path)
-    except UrdfError:  # a ValueError, too
-        raise
-    except (ValueError, OSError) as error:
-        reason = (path and encoding_advice(path)) or ' '.join(str(error).split())
-        raise UrdfError(f'{source}: MuJoCo cannot read this MJCF: {reason}.') from error
+    mujoco, spec, model = compile_mjcf(text, source, path)
     tree = _TreeBuilder(mujoco, model)
     tensors = _tensor_sources(spec, tree.bodies, spec.compiler.inertiafromgeom)
     notes = notes_on_left_out_parts(mujoco, spec, model, tree.bodies, tree.joints)
     return tree.build_document(text, source, str(path or text), tensors, notes)
 
 
-def _compiled_model(mujoco: Any, text: str, source: str, path: Path | None) -> tuple[Any, Any]:
+def compile_mjcf(text: str, source: str, path: Path | None) -> tuple[Any, Any, Any]:
+    """Return MuJoCo, its description of an MJCF, and the compiled model; raise as `read_mjcf`."""
+    with require_extra(f'{source} is an MJCF, which MuJoCo reads', 'sim'):
+        import mujoco
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')  # of attributes that MuJoCo will not have for long
+            return mujoco, *_spec_and_model(mujoco, text, source, path)
+    except UrdfError:  # a ValueError, too
+        raise
+    except (ValueError, OSError) as error:
+        reason = (path and encoding_advice(path)) or ' '.join(str(error).split())
+        raise UrdfError(f'{source}: MuJoCo cannot read this MJCF: {reason}.') from error
+
+
+def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> tuple[Any, Any]:
     """Return MuJoCo's description of an MJCF, and the compiled model."""
 
     def read() -> Any:
@@ -150,7 +155,8 @@ class _TreeBuilder:
                 taken = site.name in self.bodies
                 name = self._unique_link_name(f'{site.name}_site' if taken else site.name)
                 self._links[name] = UrdfInertial()
-                self._add_fixed(self.bodies[int(site.bodyid[0])], name, _pose(site.pos, site.quat))
+                carrier = self.bodies[int(site.bodyid[0])]
+                self._add_fixed_joint(carrier, name, _pose(site.pos, site.quat))
 
     def build_document(
         self, text: str, source: str, mjcf: str, tensors: Mapping[str, str], notes: document.Notes
@@ -167,9 +173,9 @@ class _TreeBuilder:
             link_order=tuple(self._links),
             notes=tuple(notes.others),
             torque_notes=tuple(notes.of_torque),
-            simulated={self.joints[k]: self._simulation_values(k) for k in range(model.njnt)},
+            simulation_values={one: self._joint_values(k) for k, one in enumerate(self.joints)},
             mjcf=mjcf,
-            tensors=tensors,
+            tensor_sources=tensors,
             loops=self._loop_joints(),
         )
 
@@ -185,11 +191,11 @@ class _TreeBuilder:
                 name if last else self._unique_link_name(f'{name}{INNER_LINK_MARK}{k - first + 1}')
             )
             self._links[child] = self._inertial(body) if last else UrdfInertial()
-            self._add_moving(k, parent, child, pose)
+            self._add_moving_joint(k, parent, child, pose)
             parent, pose = child, np.eye(4)
         if not count:
             self._links[name] = self._inertial(body)
-            self._add_fixed(parent, name, pose)
+            self._add_fixed_joint(parent, name, pose)
 
     def _inertial(self, body: int) -> UrdfInertial:
         """Return a body's mass, principal moments and their frame's pose in the body."""
@@ -197,12 +203,12 @@ class _TreeBuilder:
         pose = _pose(model.body_ipos[body], model.body_iquat[body])
         return UrdfInertial(float(model.body_mass[body]), np.diag(model.body_inertia[body]), pose)
 
-    def _add_fixed(self, parent: str, child: str, pose: Array) -> None:
+    def _add_fixed_joint(self, parent: str, child: str, pose: Array) -> None:
         """Add a fixed joint between two links, with a name that no other joint has."""
         name = self._unique_joint_name(f'{child}_fixed')
         self._urdf_joints[name] = UrdfJoint(name, 'fixed', parent, child, pose, np.eye(3)[0])
 
-    def _add_moving(self, k: int, parent: str, child: str, pose: Array) -> None:
+    def _add_moving_joint(self, k: int, parent: str, child: str, pose: Array) -> None:
         """Add a moving joint, whose zero is that of MuJoCo's coordinate, not of its `ref`."""
         model, name, kinds = self._model, self.joints[k], self._mujoco.mjtJoint
         slides = model.jnt_type[k] == kinds.mjJNT_SLIDE
@@ -248,14 +254,14 @@ class _TreeBuilder:
                 ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
                 if model.eq_objtype[e] == self._mujoco.mjtObj.mjOBJ_SITE:
                     ends = [int(model.site_bodyid[one]) for one in ends]
-                first, second = ({*self._joints_to(one)} for one in ends)
+                first, second = ({*self._joints_moving(one)} for one in ends)
                 # One that holds an arm to the world, or to what floats, closes no linkage.
                 floats = any(not self._urdf_joints[one].is_moving for one in first ^ second)
                 if first - second and second - first and not floats:
                     found.append(frozenset(first ^ second))
         return tuple(found)
 
-    def _joints_to(self, body: int) -> Iterator[str]:
+    def _joints_moving(self, body: int) -> Iterator[str]:
         """Yield the names of the joints that move a body."""
         model = self._model
         while body > 0:
@@ -280,7 +286,7 @@ class _TreeBuilder:
                 gain = abs(float(model.actuator_gainprm[k][0]))
                 yield gear * gain * float(np.abs(model.actuator_ctrlrange[k]).max())
 
-    def _simulation_values(self, k: int) -> dict[str, float]:
+    def _joint_values(self, k: int) -> dict[str, float]:
         """Return armature, damping and friction of a joint, and its home position if stated."""
         model = self._model
         at, dof = int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])

@@ -14,15 +14,15 @@ from ..typing import Array
 
 _MAX_ROUNDING_RATIO = 1e-9  # relative, of masses and tensors that the compiler did not change
 # Attributes of a compiled model for each joint or degree of freedom, and what is said of them.
-_IN_SIMULATIONS = 'in no model, only in simulations'
-_LEFT_OUT = 'left out of models and simulations'
+_SIMULATION_WORDS = 'in no model, only in simulations'
+_LEFT_OUT_WORDS = 'left out of models and simulations'
 _NOTE_BY_JOINT_ATTRIBUTE = (
-    ('dof_armature', f'armature is {_IN_SIMULATIONS} (with_armature adds it to M)'),
-    ('dof_damping', f'damping is {_IN_SIMULATIONS}'),
-    ('dof_frictionloss', f'frictionloss is {_IN_SIMULATIONS}'),
-    ('dof_dampingpoly', f'nonlinear damping is {_LEFT_OUT}'),
-    ('jnt_stiffness', f'the joint spring (stiffness) is {_LEFT_OUT}'),
-    ('jnt_stiffnesspoly', f'the nonlinear joint spring is {_LEFT_OUT}'),
+    ('dof_armature', f'armature is {_SIMULATION_WORDS} (with_armature adds it to M)'),
+    ('dof_damping', f'damping is {_SIMULATION_WORDS}'),
+    ('dof_frictionloss', f'frictionloss is {_SIMULATION_WORDS}'),
+    ('dof_dampingpoly', f'nonlinear damping is {_LEFT_OUT_WORDS}'),
+    ('jnt_stiffness', f'the joint spring (stiffness) is {_LEFT_OUT_WORDS}'),
+    ('jnt_stiffnesspoly', f'the nonlinear joint spring is {_LEFT_OUT_WORDS}'),
 )
 
 
@@ -32,7 +32,7 @@ def notes_on_left_out_parts(
     """Return notes on what an MJCF states and no model of the arm contains, one of each kind."""
     return Notes(
         [*_gravity_notes(mujoco, model, bodies), *_compiler_notes(spec, model, bodies)],
-        [*_joint_notes(model, joints), *_other_notes(mujoco, model)],
+        [*_joint_notes(model, joints), *_unmodelled_part_notes(mujoco, model)],
     )
 
 
@@ -106,7 +106,7 @@ def _joint_notes(model: Any, joints: Sequence[str]) -> Iterator[str]:
             yield f'{name_list([joints[int(k)] for k in rows])}: {said}.'
 
 
-def _other_notes(mujoco: Any, model: Any) -> Iterator[str]:
+def _unmodelled_part_notes(mujoco: Any, model: Any) -> Iterator[str]:
     """Yield notes on constraints, tendons and other parts that no model has."""
     kinds = mujoco.mjtEq
     joint_law = (model.eq_type == kinds.mjEQ_JOINT) & (model.eq_obj2id >= 0)

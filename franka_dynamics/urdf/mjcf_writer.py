@@ -29,8 +29,8 @@ from ..typing import Array
 
 # MuJoCo finds the principal axes of a full tensor to six digits if its products of inertia are
 # smaller than this, relative to its moments.
-_SMALL_PRODUCT_RATIO = 1e-4
-_MIN_PRODUCT_RATIO = 1e-13  # less are rounding errors
+_MAX_DIAGONALISED_PRODUCT_RATIO = 1e-4
+_MAX_PRODUCT_ROUNDING_RATIO = 1e-13  # less are rounding errors
 _MIN_INERTIA = 1e-15  # MuJoCo's mjMINVAL, for mass and principal moments of moving links
 _TIMESTEP_S = 1e-3  # s, the period of the robot's own control loop
 _JOINT_TYPES = {JointKind.REVOLUTE: 'hinge', JointKind.PRISMATIC: 'slide'}
@@ -123,12 +123,12 @@ def _add_bodies(
     _add_geoms(world, [shape.expressed_in(pose) for shape in shapes.get(0, ())])
     placements = description.joint_placements()
     moving = zip(description.joints, description.links, links, placements, friction)
-    for joint, inertia, link, (before, behind), rubbing in moving:
+    for joint, inertia, link, (before, behind), joint_friction in moving:
         at, back = behind @ link.pose, inverse_transform(link.pose)
         step = pose @ before @ at
         pose, place = back, place @ step
         waiting = [(one, inverse_transform(step) @ axis, rub) for one, axis, rub in waiting]
-        waiting.append((joint, inverse_transform(at), rubbing))
+        waiting.append((joint, inverse_transform(at), joint_friction))
         if link.joint in empty:
             bodies.append(bodies[-1])
             continue
@@ -148,7 +148,7 @@ def _tensor_attributes(link: LinkInertia) -> dict[str, Any]:
     tensor = link.inertia_at_center_of_mass
     products = tensor[np.triu_indices(3, 1)]
     ratio = np.abs(products).max() / max(np.abs(tensor).max(), _MIN_INERTIA)
-    if not _MIN_PRODUCT_RATIO < ratio < _SMALL_PRODUCT_RATIO:
+    if not _MAX_PRODUCT_ROUNDING_RATIO < ratio < _MAX_DIAGONALISED_PRODUCT_RATIO:
         return {'fullinertia': [*np.diag(tensor), *products]}
     moments, axes = np.linalg.eigh(tensor)
     axes *= np.sign(np.linalg.det(axes))  # right-handed

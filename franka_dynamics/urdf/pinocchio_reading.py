@@ -19,8 +19,12 @@ from ..spatial import JointKind
 from ..typing import Array
 
 _REQUIRED_LIMITS = ('effort', 'velocity')  # in a <limit>, by urdfdom
-# (8, 3), of a cube with edges of 2 about the origin
+# Shape (8, 3), of a cube with edges of 2 about the origin.
 CUBE_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
+_UNALIGNED_JOINT_MODELS = {
+    JointKind.REVOLUTE: pin.JointModelRevoluteUnaligned,
+    JointKind.PRISMATIC: pin.JointModelPrismaticUnaligned,
+}
 
 
 def pinocchio_model_of_urdf(text: str, source: str, *, mimic: bool = False) -> pin.Model:
@@ -61,12 +65,6 @@ def urdf_for_pinocchio(text: str) -> ElementTree.Element:
             for key in _REQUIRED_LIMITS:
                 limit.set(key, limit.get(key, '9'))
     return robot
-
-
-_UNALIGNED_JOINT_MODELS = {
-    JointKind.REVOLUTE: pin.JointModelRevoluteUnaligned,
-    JointKind.PRISMATIC: pin.JointModelPrismaticUnaligned,
-}
 
 
 def pinocchio_model_of_document(document: UrdfDocument) -> pin.Model:

@@ -213,7 +213,8 @@ def _placeholder_doubts(
             deepest = max(len(joints.intersection(model.supports[k])) for k in joints)
             ball = np.array_equal(first.tensor, first.tensor[0, 0] * np.eye(3))
             found = {size for one in (first, *others) for size in sizes(one)}
-            modules = len(found) < 3 or document.tensors.get(first.name) == TENSOR_FROM_GEOMS
+            source = document.tensor_sources.get(first.name)
+            modules = len(found) < 3 or source == TENSOR_FROM_GEOMS
             # Links of one mass may be of one kind: two fingers or, one behind another, the two of
             # a wrist or modules of one size, but hardly balls or cubes.
             of_a_kind = deepest < 2 if ball else deepest < 3 or modules

@@ -16,6 +16,10 @@ from ..arm.arm_file import is_xml_text
 from ..errors import DescriptionError, name_list, NoLinksError, unreadable_file_message, UrdfError
 from ..files import encoding_advice, read_text
 
+_XACRO_LOCK = Lock()  # xacro's search for packages is one for the process
+# Where a folder above the file may have packages: itself, and two levels of a workspace.
+_PACKAGE_FILE_PATTERNS = ('package.xml', '*/package.xml', '*/*/package.xml')
+
 
 def read_robot_text(path: Path, xacro: Mapping[str, object] | None = None) -> str:
     """
@@ -94,11 +98,6 @@ def parse_robot(text: str, source: str = '', path: Path | None = None) -> UrdfDo
     return parse_urdf_text(text, source or 'the URDF')
 
 
-_XACRO_LOCK = Lock()  # xacro's search for packages is one for the process
-# Where a folder above the file may have packages: itself, and two levels of a workspace.
-_PACKAGE_FILE_PATTERNS = ('package.xml', '*/package.xml', '*/*/package.xml')
-
-
 class _XacroArguments(dict[str, str]):
     """Arguments given to a xacro file; `asked` holds the names that the file has looked up."""
 
@@ -145,7 +144,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
         raise FileNotFoundError(2, 'No such file or directory')
     values = _XacroArguments(arguments)
     try:
-        with _XACRO_LOCK, _xacro_searches_near(path):
+        with _XACRO_LOCK, _xacro_package_search(path):
             text = str(xacro.process_file(str(path), mappings=values).toxml())
     except Exception as error:
         found = error.__context__ if type(error.__context__) is LookupError else error
@@ -165,7 +164,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
 
 
 @contextmanager
-def _xacro_searches_near(file: Path) -> Iterator[None]:
+def _xacro_package_search(file: Path) -> Iterator[None]:
     """Make xacro search the folders near a file for packages of $(find ...), then ask ROS."""
     from xacro import substitution_args
 

@@ -117,9 +117,10 @@ def read_chain(
     }
     notes, torque_notes = list(document.notes), list(document.torque_notes)
     moved = (name for joint in arm for name in fixed[joint.child])
-    if by_geoms := [name for name in moved if document.tensors.get(name) == TENSOR_FROM_GEOMS]:
+    sources = document.tensor_sources
+    if by_geoms := [name for name in moved if sources.get(name) == TENSOR_FROM_GEOMS]:
         notes.append(f'{name_list(by_geoms)}: the inertia is computed from the geoms of the body.')
-    torque_notes += _mount_note(document, arm[0].parent, poses)
+    torque_notes += _tilted_mount_note(document, arm[0].parent, poses)
     if positions:
         at = ', '.join(
             f'{name} at {position:g}{" (taken for a gripper)" if name in gripper else ""}'
@@ -135,7 +136,7 @@ def read_chain(
             f'{name_list(others)}: on another branch of the {document.terms.file}, left out.'
         )
     chain = SerialChain(document, tuple(arm), poses, fixed, tools, positions, tuple(notes))
-    return replace(chain, torque_notes=(*torque_notes, *_mass_notes(chain)))
+    return replace(chain, torque_notes=(*torque_notes, *_massless_link_notes(chain)))
 
 
 def _place_links(
@@ -164,7 +165,7 @@ def _place_links(
     return poses, carrier, tuple(tools)
 
 
-def _mass_notes(chain: SerialChain) -> list[str]:
+def _massless_link_notes(chain: SerialChain) -> list[str]:
     """Return a note on moving links without mass."""
     document, words = chain.document, chain.document.terms
     links = ', '.join(map(repr, chain.massless_links))
@@ -177,7 +178,7 @@ def _mass_notes(chain: SerialChain) -> list[str]:
     return [f'{links}: {what}'] if links else []
 
 
-def _mount_note(document: UrdfDocument, base: str, poses: Mapping[str, Array]) -> list[str]:
+def _tilted_mount_note(document: UrdfDocument, base: str, poses: Mapping[str, Array]) -> list[str]:
     """Return a note with gravity in the frame of the link `base` if the mount tilts it."""
     up = poses[base][2, :3]
     if np.linalg.norm(up[:2]) <= _MAX_LEVEL_TILT_RAD and up[2] > 0.0:

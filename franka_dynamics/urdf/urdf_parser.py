@@ -39,11 +39,11 @@ _MAX_ANGLE_RAD = 1.001 * math.tau  # [rad] of an <origin>, larger ones are doubt
 
 def parse_urdf_text(text: str, source: str) -> UrdfDocument:
     """Return the links and joints in the text of a URDF, called `source` in messages."""
-    text, notes = _normalized_text(text)
+    text, notes = _normalize_text(text)
     robot = _robot_element(text, source, Notes([], notes))
-    links = {name: _parsed_inertial(link) for name, link in _named_elements(robot, 'link').items()}
+    links = {name: _parse_inertial(link) for name, link in _named_elements(robot, 'link').items()}
     elements = _named_elements(robot, 'joint')
-    joints = {name: _parsed_joint(name, joint) for name, joint in elements.items()}
+    joints = {name: _parse_joint(name, joint) for name, joint in elements.items()}
     rubbing = [
         name
         for name, joint in elements.items()
@@ -159,7 +159,7 @@ class _Element:
         return float(self.vector(key, absent, count=1)[0])
 
 
-def _normalized_text(text: str) -> tuple[str, list[str]]:
+def _normalize_text(text: str) -> tuple[str, list[str]]:
     """
     Return a text that Python's parser reads as Pinocchio and ROS do, and notes on changes.
 
@@ -255,7 +255,7 @@ def _links_from_root(
     return tuple(reached)
 
 
-def _parsed_inertial(link: _Element) -> UrdfInertial:
+def _parse_inertial(link: _Element) -> UrdfInertial:
     """Return a link's mass and tensor, zero without an <inertial>."""
     inertial = link.children('inertial').get('inertial')
     if inertial is None:
@@ -273,7 +273,7 @@ def _parsed_inertial(link: _Element) -> UrdfInertial:
     return UrdfInertial(mass, tensor, parts['origin'].pose() if 'origin' in parts else np.eye(4))
 
 
-def _parsed_joint(name: str, joint: _Element) -> UrdfJoint:
+def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
     """Return a <joint> with its checked type, links, origin, axis, limits and <mimic>."""
     parts = joint.children('parent', 'child', 'origin', 'axis', 'limit', 'mimic')
     kind = joint.element.get('type', '')
@@ -295,7 +295,7 @@ def _parsed_joint(name: str, joint: _Element) -> UrdfJoint:
                 f'joint {name!r} has an axis of length {length:.6g}; its direction alone was used.'
             )
         axis = axis / length
-    limits, doubts = _parsed_limits(parts.get('limit'), kind)
+    limits, doubts = _parse_limits(parts.get('limit'), kind)
     joint.notes.others.extend(f'joint {name!r} {doubt}' for doubt in doubts)
     if (mimic := parts.get('mimic')) is None:
         return UrdfJoint(name, kind, parent, child, origin, axis, limits)
@@ -304,7 +304,7 @@ def _parsed_joint(name: str, joint: _Element) -> UrdfJoint:
     return UrdfJoint(name, kind, parent, child, origin, axis, limits, follows, *law)
 
 
-def _parsed_limits(limit: _Element | None, kind: str) -> tuple[JointLimits | None, list[str]]:
+def _parse_limits(limit: _Element | None, kind: str) -> tuple[JointLimits | None, list[str]]:
     """Return a joint's limits, None if it has none, and doubts about them."""
     if kind not in MOVING_TYPES or limit is None:
         return None, []

@@ -34,6 +34,7 @@ from ..typing import Array, ArrayLike
 # values that are small beside 1 as a whole: they have _SIGNIFICANT_DIGITS.
 _MAX_DECIMALS, _SIGNIFICANT_DIGITS = 15, 12
 _LENGTH_AND_ANGLE_KEYS = ('xyz', 'rpy', 'pos', 'euler', 'axis')
+_MAX_OFF_AXIS_M = 1e-9  # largest distance of a frame's origin from an axis that passes through it
 # Invented inertia of a fixed base, written if the arm's description has none. It has no effect on
 # the joints, but without it Gazebo ignores the whole arm.
 _INVENTED_BASE_INERTIA = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
@@ -102,10 +103,10 @@ def urdf_text(
     before, backs = base, [here]
     placed = zip(links.moving, description.joint_placements())
     moving = zip(description.joints, description.links, placed, friction)
-    for joint, link, (own, (start, behind)), rubbing in moving:
+    for joint, link, (own, (start, behind)), joint_friction in moving:
         at, back = behind @ own.pose, inverse_transform(own.pose)
         _add_moving_joint(
-            robot, joint, before.name, own.name, pose @ start @ at, at[2, :3], rubbing
+            robot, joint, before.name, own.name, pose @ start @ at, at[2, :3], joint_friction
         )
         moved = [shape.expressed_in(back) for shape in shapes.get(own.joint, ())]
         _add_link(robot, own.name, link.expressed_in(back), moved)
@@ -261,9 +262,6 @@ def finite_limits(limits: ArrayLike) -> Array:
 def _add_origin(element: Element, pose: Array) -> None:
     """Add an <origin> with the position and the roll, pitch and yaw of a pose (4, 4)."""
     add_tag(element, 'origin', xyz=pose[:3, 3], rpy=rpy_from_rotation(pose[:3, :3]))
-
-
-_MAX_OFF_AXIS_M = 1e-9  # largest distance of a frame's origin from an axis that passes through it
 
 
 class LinkToWrite(NamedTuple):

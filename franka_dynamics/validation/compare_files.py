@@ -63,10 +63,10 @@ def compare(
         If a URDF cannot be read, or which of its joints are the arm is not clear.
 
     """
-    return compare_descriptions(*read_pair(*urdf_second(first, second), xacro=xacro), gravity)
+    return compare_descriptions(*read_pair(*with_urdf_second(first, second), xacro=xacro), gravity)
 
 
-def urdf_second(first: ArmLike, second: ArmLike) -> tuple[ArmLike, ArmLike]:
+def with_urdf_second(first: ArmLike, second: ArmLike) -> tuple[ArmLike, ArmLike]:
     """Return two arms, in exchanged order if only the first is given by a URDF or MJCF."""
     # Data that no URDF contains (friction, rotors) come from the arm that is no URDF.
     swapped = is_robot_model(first) and not is_robot_model(second)
@@ -91,7 +91,7 @@ def read_pair(
     """
     Return two loaded arms; one from a URDF has the friction and rotors of the other.
 
-    `first` and `second` are arms as `compare` takes them, in the order of `urdf_second`.
+    `first` and `second` are arms as `compare` takes them, in the order of `with_urdf_second`.
     `inertial_set` and `hand` choose those of an arm that is no URDF; with `nearest`, a shipped arm
     gets the published set and the hand that are nearest to the URDF's, where they are not given.
     `prefix` is that of the joint names in the URDF, found if not given; `xacro` are a xacro file's

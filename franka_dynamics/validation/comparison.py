@@ -206,7 +206,7 @@ class _Differences:
     def add_friction(self) -> None:
         """Add the differences of friction, of models of one kind for each joint and element."""
         frictions, names = (self.first.friction, self.second.friction), self.first.joint_names
-        one, other = map(_friction_model, frictions)
+        one, other = map(_friction_model_name, frictions)
         kinds = [_ValuePair('friction model', '', one, other)]
         if self._add('friction', 'arm', kinds, other=self.second) or frictions[0] is None:
             return
@@ -223,7 +223,7 @@ class _Differences:
             self._add('friction', place, pairs, other=self.second)
 
 
-def _friction_model(friction: object) -> str:
+def _friction_model_name(friction: object) -> str:
     """Return a friction model's class and the reaches of slip elements; 'none' without one."""
     reaches = ', '.join(f'{1e3 * one:g}' for one in getattr(friction, 'reach', ()))
     elements = f' of elements of {reaches} mrad' if reaches else ''

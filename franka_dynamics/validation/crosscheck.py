@@ -70,7 +70,7 @@ QUANTITIES = (
 )
 _SLOWDOWN_RATIO = 2.0**-20  # a power of two, by which velocities are multiplied without rounding
 # The quantities that `crosscheck` compares: the frames, and the terms of the node's torques.
-_NODE_QUANTITIES = 'frames', 'mass_matrix', 'coriolis', 'gravity', 'inverse_dynamics'
+_QUANTITIES_OF_NODE = 'frames', 'mass_matrix', 'coriolis', 'gravity', 'inverse_dynamics'
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +230,7 @@ def crosscheck(
     function whenever it is configured. Arguments, result and errors: see `compare_formulations`.
     """
     names = ('Pinocchio', 'Newton-Euler')
-    quantities = [one for one in QUANTITIES if one.name in _NODE_QUANTITIES]
+    quantities = [one for one in QUANTITIES if one.name in _QUANTITIES_OF_NODE]
     return _compare_models(as_description(description), gravity, count, seed, names, quantities)
 
 

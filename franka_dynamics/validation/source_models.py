@@ -3,17 +3,16 @@
 """
 Dynamics of an imported arm by the file's own library: Pinocchio of a URDF, MuJoCo of an MJCF.
 
-Shared with the import are the names of the arm's joints and flange, and the positions of held
-joints, but no code: neither the parser nor DH rows, merged links or removed joints. Pinocchio's
-model of the whole robot is evaluated; joints follow others by <mimic> in it or, where Pinocchio
-cannot read that, stand where they are held. MuJoCo compiles the file as it is, here again.
+Shared with the import are the names of the arm's joints and flange, the positions of held joints,
+and that MuJoCo compiles an MJCF with cubes in place of missing meshes; neither the parser nor DH
+rows, merged links or removed joints. Pinocchio's model of the whole robot is evaluated; joints
+follow others by <mimic> in it or, where Pinocchio cannot read that, stand where they are held.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, NamedTuple
-import warnings
 
 import numpy as np
 import pinocchio as pin
@@ -23,8 +22,8 @@ from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_builder import pinocchio_inertia
 from ..dynamics.sampling import JointStates, sample_states
-from ..errors import UrdfError
 from ..typing import Array, ArrayLike
+from ..urdf.mjcf import compile_mjcf
 from ..urdf.pinocchio_reading import pinocchio_model_of_urdf
 
 # Largest allowed difference of a quantity, relative to its size (`UrdfDifference`). The DH rows of
@@ -35,7 +34,7 @@ STATE_COUNT = 50
 _MIN_SIZE = 1e-12  # smallest size that a difference is compared with, of an arm without mass
 
 
-def urdf_terms(
+def pinocchio_terms(
     description: ArmDescription, gravity: ArrayLike, states: JointStates
 ) -> tuple[Array, Array, Array, Array]:
     """
@@ -128,10 +127,10 @@ def compare_with_urdf(
     ours = NewtonEulerModel(description, gravity)
     frames = ours.frames(q)
     mass, fastest = sum(link.mass for link in description.links), float(np.abs(dq).max())
-    terms_of_file = urdf_terms
+    terms_of_file = pinocchio_terms
     if description.urdf.mjcf:
         bare = description.with_payload(LinkInertia.zero() - description.urdf.payload)
-        ours, terms_of_file = NewtonEulerModel(bare, gravity), mjcf_terms
+        ours, terms_of_file = NewtonEulerModel(bare, gravity), mujoco_terms
     M, coriolis, g, poses = terms_of_file(description, gravity, states)
     reach = float(np.linalg.norm(frames[..., :3, 3] - description.base[:3, 3], axis=-1).max())
     moment, weight = max(mass * reach**2, float(np.abs(M).max())), 9.81 * mass * reach
@@ -159,7 +158,7 @@ _LEFT_OUT_FIELDS = tuple(
 )
 
 
-def mjcf_terms(
+def mujoco_terms(
     description: ArmDescription, gravity: ArrayLike, states: JointStates
 ) -> tuple[Array, Array, Array, Array]:
     """
@@ -168,11 +167,10 @@ def mjcf_terms(
     Armature, damping, friction, springs, compensated gravity, contacts and limits are left out,
     which the models do not have either. Shapes: (S, n, n), (S, n), (S, n) and (S, 4, 4).
     """
-    import mujoco
-
     urdf = description.urdf
     assert urdf is not None
-    model = _compiled_mjcf(mujoco, urdf.mjcf, urdf.source)
+    path = None if urdf.mjcf.lstrip().startswith('<') else Path(urdf.mjcf)
+    mujoco, _, model = compile_mjcf(urdf.mjcf, urdf.source, path)
     for name in _LEFT_OUT_FIELDS:
         if hasattr(model, name):  # MuJoCo 3 has no polynomials
             getattr(model, name)[:] = 0.0
@@ -185,7 +183,7 @@ def mjcf_terms(
         data.qpos[model.jnt_qposadr[names.index(name)]] = position
     joints = [names.index(name) for name in urdf.joint_names]
     places, rows = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
-    tip = _tip_of(model, data, urdf.tip)
+    tip = _flange_object(model, data, urdf.tip)
 
     def torque(q: Array, dq: Array | float, ddq: Array | float, weight: ArrayLike) -> Array:
         """Return the joint torques of a motion under a gravity, by MuJoCo."""
@@ -208,36 +206,10 @@ def mjcf_terms(
     return M, coriolis, g, poses
 
 
-def _tip_of(model: Any, data: Any, name: str) -> Any:
+def _flange_object(model: Any, data: Any, name: str) -> Any:
     """Return MuJoCo's body or site of a name; of the two, a body, behind which others may be."""
     bodies = [model.body(k).name or f'unnamed_body{k}' for k in range(model.nbody)]
     if name in bodies:
         return data.body(bodies.index(name))
     sites = [model.site(k).name for k in range(model.nsite)]
     return data.site(name if name in sites else name.rstrip('_').removesuffix('_site'))
-
-
-def _compiled_mjcf(mujoco: Any, mjcf: str, source: str) -> Any:
-    """Return MuJoCo's model of an MJCF, by path or text, without geoms that lack their file."""
-    model, spec = mujoco.MjModel, mujoco.MjSpec
-    text = mjcf.lstrip().startswith('<')
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter('ignore')
-            return model.from_xml_string(mjcf) if text else model.from_xml_path(mjcf)
-    except ValueError as error:
-        if 'opening file' not in str(error):
-            raise UrdfError(f'{source}: MuJoCo cannot read it: {error}') from error
-    found = spec.from_string(mjcf) if text else spec.from_file(mjcf)
-    folder = Path('' if text else mjcf).parent / found.compiler.meshdir
-    absent = {mesh.name for mesh in found.meshes if text or not (folder / mesh.file).is_file()}
-    for geom in found.geoms:
-        geom.material = ''
-        if geom.meshname in absent or geom.hfieldname:
-            found.delete(geom)
-    for one in (*found.sites, *found.tendons):
-        one.material = ''
-    meshes = [mesh for mesh in found.meshes if mesh.name in absent]
-    for one in (*found.skins, *found.materials, *found.textures, *found.hfields, *meshes):
-        found.delete(one)
-    return found.compile()

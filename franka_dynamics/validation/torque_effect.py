@@ -103,17 +103,17 @@ class TorqueProbe:
         """Draw the random states within the limits of `first`, and compute its torques."""
         self._first, self._gravity = first, gravity_vector(gravity)
         self._states = sample_states(first, _STATE_COUNT)
-        largest = np.abs(self._torque(ArmInSpace.at_zero(first))).max()
+        largest = np.abs(self._rigid_body_torque(ArmInSpace.at_zero(first))).max()
         self._floor = MAX_TORQUE_ROUNDING_RATIO * float(largest)
 
     def effect(
         self, changed: ArmInSpace, arm: ArmInSpace, *, other: ArmDescription | None = None
     ) -> JointEffect:
         """Return the change of torques from `arm` to `changed`, and to the friction of `other`."""
-        rigid = self._torque(changed) - self._torque(arm)
+        rigid = self._rigid_body_torque(changed) - self._rigid_body_torque(arm)
         change = np.vstack([rigid, np.zeros((_PATH_SAMPLE_COUNT, self._first.n))])
         if other is not None:
-            change += self._friction(other) - self._friction(self._first)
+            change += self._friction_torque(other) - self._friction_torque(self._first)
         change[np.abs(change) <= self._floor] = 0.0
         worst = np.abs(change).max(axis=0)
         return JointEffect(
@@ -122,11 +122,11 @@ class TorqueProbe:
             float(np.sqrt(np.mean(np.sum(change[:_STATE_COUNT] ** 2, axis=1)))),
         )
 
-    def _torque(self, arm: ArmInSpace) -> Array:
+    def _rigid_body_torque(self, arm: ArmInSpace) -> Array:
         """Return an arm's rigid-body torques at the random states."""
         return tree_motion(arm, *self._states, gravity=self._gravity).tau
 
-    def _friction(self, arm: ArmDescription) -> Array:
+    def _friction_torque(self, arm: ArmDescription) -> Array:
         """Return an arm's friction torque at the random states, then along a path."""
         if arm.friction is None:
             return np.zeros((_STATE_COUNT + _PATH_SAMPLE_COUNT, arm.n))

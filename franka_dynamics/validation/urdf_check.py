@@ -79,7 +79,7 @@ class UrdfVerdict:
 _MAX_EXACT_DISTANCE = 1e-6
 # [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
 # mounting of the arm affects one in this mounting.
-_TILTED_GRAVITY = (3.0, -5.0, -7.9)
+_TILTED_GRAVITY_M_S2 = (3.0, -5.0, -7.9)
 
 
 def checked_arm_from_urdf(
@@ -192,7 +192,7 @@ def _inertial_findings(
     a torque in some mounting of the arm, or if no real body has its parameters.
     """
     first, second = found.spaces
-    probe = TorqueProbe(found.first, _TILTED_GRAVITY)
+    probe = TorqueProbe(found.first, _TILTED_GRAVITY_M_S2)
     findings, notes, impossible = [], [], False
     for i, place in enumerate(found.first.joint_names):
         if nearest.matches[i]:

@@ -18,7 +18,7 @@ from franka_dynamics.dynamics.space_inertia import space_inertias
 from franka_dynamics.errors import InertiaError
 from franka_dynamics.names import REPAIR_TO_NEAREST
 from franka_dynamics.spatial import pose_from_xyz_rpy
-from franka_dynamics.urdf.xacro_writer import robot_text
+from franka_dynamics.urdf.generated_files import robot_file_text
 
 from ..agreement import refuses
 from ..arms import of_points
@@ -131,8 +131,8 @@ def test_the_table_loaded_with_its_repair_says_so_and_is_usable(hand):
 
 def test_the_table_is_written_only_repaired_and_says_so():
     with refuses(InertiaError, 'nearest_within_rounding'):
-        robot_text(load('fer', 'ledezma2021'), 'urdf')
-    text = robot_text(load('fer', 'ledezma2021', repair=REPAIR_TO_NEAREST), 'urdf')
+        robot_file_text(load('fer', 'ledezma2021'), 'urdf')
+    text = robot_file_text(load('fer', 'ledezma2021', repair=REPAIR_TO_NEAREST), 'urdf')
     assert 'the link behind fer_joint2 was not physical as printed' in text.split('-->')[0]
 
 

@@ -17,8 +17,8 @@ from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.regressor import parameter_vector
 from franka_dynamics.identification.base_parameters import BaseParameters
 from franka_dynamics.resources import share_directory
+from franka_dynamics.urdf.generated_files import generated_files
 from franka_dynamics.urdf.writer import urdf_text
-from franka_dynamics.urdf.xacro_writer import generated_files
 from franka_dynamics.validation import crosscheck
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 

@@ -16,10 +16,10 @@ from franka_dynamics.arm import arm_file, JointLimits, MaxwellSlipFriction
 from franka_dynamics.arm.arm_file import is_franka
 from franka_dynamics.arm.urdf_provenance import UrdfProvenance
 from franka_dynamics.resources import share_directory
+from franka_dynamics.urdf.generated_files import exported_arms, generated_files, robot_file_text
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import urdf_text
-from franka_dynamics.urdf.xacro_writer import exported_arms, generated_files, robot_text
 from franka_dynamics.validation.source_models import compare_with_urdf
 
 FILES = generated_files()
@@ -116,12 +116,12 @@ def test_an_mjcfs_motors_limits_and_home_are_the_described_ones():
 
 
 def test_joints_of_mjcf_are_like_the_real_ones_unless_the_ideal_arm_is_asked_for():
-    model = mujoco.MjModel.from_xml_string(robot_text(fd.load('fr3'), 'mjcf'))
+    model = mujoco.MjModel.from_xml_string(robot_file_text(fd.load('fr3'), 'mjcf'))
     np.testing.assert_array_equal(model.dof_armature, [0.195] * 4 + [0.074] * 3)
     np.testing.assert_array_equal(model.dof_damping, np.full(7, 0.21))
     loss = [1.137, 1.137, 1.137, 1.137, 0.763, 0.44, 0.248]  # MuJoCo Menagerie's FR3
     np.testing.assert_array_equal(model.dof_frictionloss, loss)
-    ideal = mujoco.MjModel.from_xml_string(robot_text(fd.load('fr3'), 'mjcf', ideal=True))
+    ideal = mujoco.MjModel.from_xml_string(robot_file_text(fd.load('fr3'), 'mjcf', ideal=True))
     for values in (ideal.dof_armature, ideal.dof_damping, ideal.dof_frictionloss):
         assert not values.any()
 

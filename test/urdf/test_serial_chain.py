@@ -11,7 +11,7 @@ import pytest
 from franka_dynamics import crosscheck, import_urdf
 from franka_dynamics.arm import Convention, LinkInertia, load
 from franka_dynamics.errors import UrdfError
-from franka_dynamics.urdf.arm_choice import find_chains, gripper_joints
+from franka_dynamics.urdf.arm_choice import gripper_joints, joint_chains
 from franka_dynamics.urdf.importer import joint_names_of_arm
 from franka_dynamics.urdf.reading import parse_robot
 from franka_dynamics.urdf.serial_chain import read_chain
@@ -102,7 +102,7 @@ def test_fingers_get_notes_of_what_is_held_and_what_left_out():
     text = with_elements(FER, HAND + SECOND)
     chain = read_chain(text, NAMES)
     # A finger that follows another one is no branch, and no part of a chain.
-    assert set(find_chains(parse_robot(text))) == {(*NAMES, 'finger_joint1'), ('other_joint1',)}
+    assert set(joint_chains(parse_robot(text))) == {(*NAMES, 'finger_joint1'), ('other_joint1',)}
     assert chain.held == {'finger_joint1': 0.0, 'finger_joint2': 0.0}
     assert gripper_joints(parse_robot(text)) == ('finger_joint1', 'finger_joint2')
     noted = [note.split(':')[0] for note in (*chain.torque_notes, *chain.notes)]

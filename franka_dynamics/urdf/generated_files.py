@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Generates URDF, MJCF, and the arm and hand macros that `urdf/franka.urdf.xacro` uses."""
+"""Returns the URDF, MJCF and xacro files of arms that `arm export` writes and `urdf/` has."""
 
 from collections.abc import Sequence
 import xml.etree.ElementTree as ElementTree
@@ -19,6 +19,11 @@ _NAMESPACE = 'http://www.ros.org/wiki/xacro'
 # Stands for the macro's argument while the URDF is written, which has no $ in its names.
 _PREFIX_PLACEHOLDER, _PREFIX_ARGUMENT = 'prefix__', '${prefix}'
 ElementTree.register_namespace('xacro', _NAMESPACE)
+_BANNER = (
+    'Copyright 2026 The franka_dynamics authors. SPDX-License-Identifier: Apache-2.0.',
+    'Generated from config/ by franka-dynamics arm export; to change it, change config/ and '
+    'generate it again.',
+)
 
 
 def physical_inertial_sets(arm: str) -> tuple[str, ...]:
@@ -28,7 +33,7 @@ def physical_inertial_sets(arm: str) -> tuple[str, ...]:
     )
 
 
-def arm_macro(arm: str) -> str:
+def arm_macro_text(arm: str) -> str:
     """
     Return the text of a xacro file with a macro of an arm and its physical inertial sets.
 
@@ -42,24 +47,24 @@ def arm_macro(arm: str) -> str:
     robots = {name: ElementTree.fromstring(text) for name, text in texts.items()}
     macro = _new_macro('arm', 'prefix inertial_set meshes')
     _add_property(macro, 'set', f"${{inertial_set if inertial_set else '{sets[0]}'}}")
-    _refuse_unless(macro, 'set', sets, f'inertial_set of {arm}')
+    _require_choice(macro, 'set', sets, f'inertial_set of {arm}')
     for element in robots[sets[0]]:
         if element.tag == 'link':
             inertials = {
                 name: robot.find(f"link[@name='{element.get('name')}']/inertial")
                 for name, robot in robots.items()
             }
-            macro.append(_link_of_macro(element, inertials))
+            macro.append(_macro_link(element, inertials))
         else:
             macro.append(element)
     return _xacro_file_text(macro)
 
 
-def hands_macro() -> str:
+def hands_macro_text() -> str:
     """Return the text of a xacro file whose macro `hand` attaches a shipped hand to a link."""
     macro = _new_macro('hand', 'hand prefix parent stem')
     names = available_hands()
-    _refuse_unless(macro, 'hand', names, 'hand')
+    _require_choice(macro, 'hand', names, 'hand')
     joint = add_tag(macro, 'joint', name='${prefix}${stem}hand_joint', type='fixed')
     add_tag(joint, 'parent', link='${parent}')
     add_tag(joint, 'child', link='${prefix}${stem}hand')
@@ -70,7 +75,7 @@ def hands_macro() -> str:
     return _xacro_file_text(macro)
 
 
-def _link_of_macro(link: Element, inertials: dict[str, Element | None]) -> Element:
+def _macro_link(link: Element, inertials: dict[str, Element | None]) -> Element:
     """
     Return a link with simple shapes, or meshes if the macro's `meshes` is not empty.
 
@@ -92,7 +97,7 @@ def _link_of_macro(link: Element, inertials: dict[str, Element | None]) -> Eleme
     return new
 
 
-def _refuse_unless(macro: Element, variable: str, choices: Sequence[str], what: str) -> None:
+def _require_choice(macro: Element, variable: str, choices: Sequence[str], what: str) -> None:
     """Add to a macro an xacro error for a variable whose value is none of `choices`."""
     refusal = f'{what} must be one of {", ".join(choices)}; it is '
     unless = _add_condition(macro, 'unless', f'{variable} in {list(choices)}')
@@ -122,14 +127,7 @@ def _xacro_file_text(macro: Element) -> str:
     return xml_text(robot).replace(_PREFIX_PLACEHOLDER, _PREFIX_ARGUMENT)
 
 
-_BANNER = (
-    'Copyright 2026 The franka_dynamics authors. SPDX-License-Identifier: Apache-2.0.',
-    'Generated from config/ by franka-dynamics arm export; to change it, change config/ and '
-    'generate it again.',
-)
-
-
-def robot_text(
+def robot_file_text(
     arm: ArmDescription, kind: str, *, source: str = '', prefix: str = '', ideal: bool = False
 ) -> str:
     """
@@ -171,12 +169,12 @@ def generated_files() -> dict[str, str]:
     """Return the text of every generated file, by its path below `urdf/`."""
     arms = exported_arms()
     robots = {
-        f'{arm}.{suffix}': robot_text(load(arm), kind)
+        f'{arm}.{suffix}': robot_file_text(load(arm), kind)
         for arm in arms
         for kind, suffix in (('urdf', 'urdf'), ('mjcf', 'xml'))
     }
-    macros = {f'xacro/{arm}.xacro': _with_banner(arm_macro(arm)) for arm in arms}
-    return {**robots, **macros, 'xacro/hands.xacro': _with_banner(hands_macro())}
+    macros = {f'xacro/{arm}.xacro': _with_banner(arm_macro_text(arm)) for arm in arms}
+    return {**robots, **macros, 'xacro/hands.xacro': _with_banner(hands_macro_text())}
 
 
 def _with_banner(text: str, banner: Sequence[str] = _BANNER) -> str:
