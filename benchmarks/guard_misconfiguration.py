@@ -592,7 +592,7 @@ def _others(family: str, arm: ArmDescription) -> Iterator[Case]:
         name, channel = f'joints {one} and {other} swapped', partial(swapped, one - 1, other - 1)
         yield Case(f'mujoco, {name}', mujoco, {}, (moves,), channel=channel)
         yield Case(f'fci, {name}', {}, CARRIED, (moves,), channel=channel)
-    if runs.is_franka(arm):
+    if runs.is_franka_arm(arm):
         hand, bare = runs.arm_of(family, 'franka_hand'), runs.arm_of(family, 'none')
         other = runs.arm_of('fr3' if family == 'fer' else 'fer')
         yield Case('mujoco, hand declared, absent', mujoco, known=hand, real=bare)
@@ -628,7 +628,7 @@ def run_of(job: Job, core: type[runs.Feedforward] = runs.Feedforward) -> runs.Ru
     if draw:
         real = replace(draw_plant(real, draw).arm, friction=real.friction)
     settings = SimulationSettings().like_real(real)
-    elasticity = franka_elasticity(real) if runs.is_franka(real) else None
+    elasticity = franka_elasticity(real) if runs.is_franka_arm(real) else None
     settings = replace(settings, brake_release_after=0.1, armature=False, elasticity=elasticity)
     settings = replace(settings, **(NOISE if kind == 'other' else {}), **case.plant)
     plant = runs.plant_of(kind, real, settings, case, draw)

@@ -104,7 +104,7 @@ def arm_of(name: str, hand: str = 'as_listed') -> ArmDescription:
     return replace(arm, joints=accelerated, home=home)
 
 
-def is_franka(arm: ArmDescription) -> bool:
+def is_franka_arm(arm: ArmDescription) -> bool:
     """Return whether an arm is not one of those read from URDFs."""
     return arm.limit('effort')[-1] == 12.0
 
@@ -115,7 +115,7 @@ def gains_of(arm: ArmDescription, name: str) -> dict[str, tuple[float, ...]]:
         return {}
     if name == 'damped':
         return {'kd': gains_of(arm, 'gentle')['kd']}
-    if is_franka(arm) and name in _FRANKA_GAINS:
+    if is_franka_arm(arm) and name in _FRANKA_GAINS:
         return _FRANKA_GAINS[name]
     chosen = {
         'gentle': lambda: low_gains(arm, 20.0),

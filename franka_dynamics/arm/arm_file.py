@@ -32,7 +32,7 @@ from ..spatial import rpy_from_rotation
 # sold its first arm as Panda.
 ARM_NAME_ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
 _MODEL_ENDINGS = ('.urdf', '.xml', '.xacro', '.sdf')  # SDF is refused by its own sentence
-_FILE_START = 'an arm file starts with name, convention, joints, inertial_sets'
+_ARM_FILE_START = 'an arm file starts with name, convention, joints, inertial_sets'
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -104,7 +104,7 @@ def available_arms() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (share_directory() / 'config/arms').glob('*.yaml')))
 
 
-def is_franka(arm: str) -> bool:
+def is_franka_arm(arm: str) -> bool:
     """Return whether `arm` names a shipped arm of Franka (`family: franka` in its file)."""
     return arm in available_arms() and read_arm_file(arm).family is ArmFamily.FRANKA
 
@@ -135,7 +135,7 @@ def available_sets(arm: str | Path) -> tuple[str, ...]:
 
 def read_arm_file(arm: str | Path) -> ArmFile:
     """Read the arm file of a shipped arm or at a path; raise DescriptionError if that fails."""
-    return read_typed(_arm_path(arm), ArmFile, _FILE_START)
+    return read_typed(_arm_path(arm), ArmFile, _ARM_FILE_START)
 
 
 def load(
@@ -157,7 +157,7 @@ def load(
         )
     spelled, inertial = canonical_arm_name(arm), file.inertial_sets[chosen]
     try:
-        description = _description(file, chosen, str(path))
+        description = _description_with_set(file, chosen, str(path))
         description.require_home_within_limits()
     except FrankaDynamicsError as error:
         raise DescriptionError(f'{path}: {error}') from error
@@ -179,7 +179,7 @@ def load(
     return repaired_arm(description)
 
 
-def _description(file: ArmFile, inertial_set: str, path: str) -> ArmDescription:
+def _description_with_set(file: ArmFile, inertial_set: str, path: str) -> ArmDescription:
     """Return the arm of a file with one of its inertial sets, and the hand in that."""
     inertial = file.inertial_sets[inertial_set]
     payload = inertial.inertia_of(inertial.payload) or LinkInertia.zero()
@@ -312,7 +312,7 @@ def arm_file_text(
     content: dict[str, Any] = {}
     place = f'{description.name!r} cannot be written to an arm file'
     try:
-        content = encode(ArmFile, _arm_file(description, source, title, notes))
+        content = encode(ArmFile, _arm_file_content(description, source, title, notes))
         decode(ArmFile, content)
     except FieldError as error:
         at = dotted_path(content, error.keys)
@@ -323,7 +323,7 @@ def arm_file_text(
     return yaml_text(content)
 
 
-def _arm_file(
+def _arm_file_content(
     description: ArmDescription, source: str | None, title: str | None, notes: str
 ) -> ArmFile:
     """Return the content of an arm file; raise FieldError for an unknown hand."""

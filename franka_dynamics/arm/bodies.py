@@ -109,11 +109,11 @@ class Body:
     primitive: (
         Annotated[Cylinder | Box, TaggedUnion('shape', {'cylinder': Cylinder, 'box': Box})] | None
     ) = None
-    published: ClassVar[tuple[str, ...]] = ('mass', 'center_of_mass', 'first_moment', 'inertia')
+    parameter_fields: ClassVar = ('mass', 'center_of_mass', 'first_moment', 'inertia')
 
     def __post_init__(self) -> None:
         """Raise FieldError if a field is missing, or two fields exclude each other."""
-        given = [name for name in self.published if getattr(self, name) is not None]
+        given = [name for name in self.parameter_fields if getattr(self, name) is not None]
         if self.primitive is not None:
             if given:
                 raise FieldError('stands beside a primitive, which says it already', given[0])

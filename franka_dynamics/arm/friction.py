@@ -52,7 +52,7 @@ class SigmoidFriction(ComparedByValue):
 
     def torque(self, dq: ArrayLike) -> Array:
         """Return the friction torque [N m] at dq [rad/s], shape (..., n)."""
-        velocity = _checked_velocity(dq, self.amplitude)
+        velocity = _as_velocity(dq, self.amplitude)
         return self.amplitude * (_logistic(self.slope * (velocity + self.offset)) - self.at_rest)
 
 
@@ -90,7 +90,7 @@ class LinearFriction(ComparedByValue):
         the state z of k Maxwell-slip elements per joint; default: that of steady sliding, z =
         tanh(dq / width).
         """
-        velocity = _checked_velocity(dq, self.viscous)
+        velocity = _as_velocity(dq, self.viscous)
         # Terms are filled in row by row, because np.stack would take longer in control loops.
         found = np.ones((*velocity.shape[:-1], len(self.coefficients), velocity.shape[-1]))
         sign = np.tanh(velocity / self.width)
@@ -290,7 +290,7 @@ def _freeze_fields(
             )
 
 
-def _checked_velocity(dq: ArrayLike, parameter: Array) -> Array:
+def _as_velocity(dq: ArrayLike, parameter: Array) -> Array:
     """Return velocities as an array; raise JointVectorError unless it has a value per joint."""
     joints = [f'joint {i + 1}' for i in range(len(parameter))]
     return joint_values(dq, 'dq', joints, finite=False)

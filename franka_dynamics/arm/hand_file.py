@@ -67,7 +67,7 @@ def load_hand(name: str | Path) -> LinkInertia:
         )
     if path.suffix == '.json':
         return read_desk_file(path)
-    hand = _read_hand(path).hand
+    hand = _read_hand_file(path).hand
     try:
         require_liftable(hand.mass, hand.center_of_mass, hand.inertia_at_center_of_mass)
     except InertiaError as error:
@@ -78,10 +78,10 @@ def load_hand(name: str | Path) -> LinkInertia:
 def hand_frames(name: str) -> tuple[FixedFrame, ...]:
     """Return the frames that a hand's file defines on the flange; () for 'none' or a Desk file."""
     path = hand_file_path(name)
-    return () if name == NO_HAND or path.suffix == '.json' else _read_hand(path).frames
+    return () if name == NO_HAND or path.suffix == '.json' else _read_hand_file(path).frames
 
 
-def _read_hand(path: Path) -> HandFile:
+def _read_hand_file(path: Path) -> HandFile:
     """Return the content of a hand file."""
     return read_typed(path, HandFile, 'a hand file starts with name, source, bodies')
 

@@ -23,10 +23,10 @@ PARAMETER_SYMBOLS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'mX', 'mY', 'mZ', 'm')
 _TENSOR_ROWS, _TENSOR_COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
 # Rounding error of the eigenvalue solver, relative to the largest entry of the pseudo-inertia.
 _EIGENVALUE_ROUNDING_RATIO = 1e-12
-# A link heavier than _POINT_MASS_KG and denser than osmium, the densest metal, counts as
+# A link heavier than _MIN_POINT_MASS_KG and denser than osmium, the densest metal, counts as
 # impossible: its mass is probably in grams. A lighter link may be a point mass, or carry one as
 # payload.
-_POINT_MASS_KG = 1000.0
+_MIN_POINT_MASS_KG = 1000.0
 _MAX_DENSITY_KG_M3 = 22_600.0  # [kg/m^3]
 
 
@@ -233,7 +233,7 @@ class LinkInertia:
     def inconsistency(self) -> str:
         """Return why no real body is this link, worded to follow 'is'; '' if one can be."""
         if self.is_physical():
-            density = self.equivalent_ball_density() if self.mass > _POINT_MASS_KG else 0.0
+            density = self.equivalent_ball_density() if self.mass > _MIN_POINT_MASS_KG else 0.0
             if density <= _MAX_DENSITY_KG_M3:
                 return ''
             return (

@@ -25,11 +25,11 @@ PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 MAX_PAYLOAD_KG = 100.0  # more than any supported arm can lift
 # Largest distance of the payload's centre of mass from the flange.
 MAX_PAYLOAD_DISTANCE_M = 1.0
-# Coordinates of a centre of mass below _ROUNDING [m] become zero, and so do elements of a tensor
-# below _ROUNDING times the largest element of the tensor about the flange's origin.
-_ROUNDING = 1e-12
+# Coordinates of a centre of mass below _MAX_ROUNDING [m] become zero, and so do elements of a
+# tensor below _MAX_ROUNDING times the largest element of the tensor about the flange's origin.
+_MAX_ROUNDING = 1e-12
 # Largest accepted asymmetry of a tensor in Desk's file, relative to its largest element.
-_MAX_ASYMMETRY = 1e-9
+_MAX_ASYMMETRY_RATIO = 1e-9
 _PARAMETER_FILE_COMMENT = """\
 # Payload in the flange frame: mass [kg], centre of mass [m], inertia about the centre of mass
 # (xx xy xz yy yz zz) [kg m^2].
@@ -51,7 +51,7 @@ class _DeskFile:
     def __post_init__(self) -> None:
         """Refuse a tensor that is not symmetric within rounding."""
         tensor = self.inertia.reshape(3, 3)
-        if np.abs(tensor - tensor.T).max() > _MAX_ASYMMETRY * np.abs(tensor).max():
+        if np.abs(tensor - tensor.T).max() > _MAX_ASYMMETRY_RATIO * np.abs(tensor).max():
             raise FieldError(f'is not symmetric: {self.inertia.tolist()}', 'inertia')
 
     def link_inertia(self) -> LinkInertia:
@@ -68,8 +68,9 @@ def payload_array(inertia: LinkInertia) -> Array:
     flange frame. Coordinates of c and tensor elements as small as rounding errors become zero.
     """
     center, moments = inertia.center_of_mass, six_from_tensor(inertia.inertia_at_center_of_mass)
-    center = np.where(np.abs(center) < _ROUNDING, 0.0, center)
-    moments = np.where(np.abs(moments) < _ROUNDING * np.abs(inertia.inertia).max(), 0.0, moments)
+    center = np.where(np.abs(center) < _MAX_ROUNDING, 0.0, center)
+    least = _MAX_ROUNDING * np.abs(inertia.inertia).max()
+    moments = np.where(np.abs(moments) < least, 0.0, moments)
     return np.concatenate(([inertia.mass], center, moments))
 
 
@@ -219,7 +220,7 @@ def read_desk_file(path: Path) -> LinkInertia:
     """
     try:
         text = read_text(path)
-        content = json.loads(text, object_pairs_hook=_without_repeated_keys)
+        content = json.loads(text, object_pairs_hook=_object_without_repeated_keys)
         known = {'mass', 'centerOfMass', 'inertia'}
         taken = {key: value for key, value in dict(content).items() if key in known}
         file: _DeskFile = decode(_DeskFile, taken)
@@ -241,7 +242,7 @@ def read_desk_file(path: Path) -> LinkInertia:
         raise InertiaError(f'{path}: {error}') from error
 
 
-def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object; raise FieldError for a repeated key, of which json keeps the last."""
     found: dict[str, Any] = {}
     for key, value in pairs:

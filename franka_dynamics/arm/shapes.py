@@ -9,7 +9,7 @@ from enum import Enum
 
 import numpy as np
 
-from .arm_file import available_arms, is_franka, read_arm_file
+from .arm_file import available_arms, is_franka_arm, read_arm_file
 from .bodies import Axis, Box, Cylinder
 from .typed_file import PositiveFloat, read_typed, Vector3
 from ..errors import as_enum, DescriptionError
@@ -23,7 +23,7 @@ _RPY_FROM_Z_TO_AXIS = {
     Axis.Y: (-0.5 * np.pi, 0.0, 0.0),
     Axis.Z: (0.0, 0.0, 0.0),
 }
-_HAND_IN_FLANGE = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
+_HAND_POSE = pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, -0.25 * np.pi))
 
 
 class ShapeKind(str, Enum):
@@ -107,7 +107,7 @@ def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
     links have no shapes.
     """
     shapes: dict[int, tuple[Shape, ...]] = {}
-    if is_franka(arm):
+    if is_franka_arm(arm):
         for capsule in _shape_file().capsules:
             shapes[capsule.frame] = (*shapes.get(capsule.frame, ()), capsule.shape())
     elif arm in available_arms():
@@ -125,7 +125,7 @@ def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
 
 def load_hand_shapes() -> tuple[Shape, ...]:
     """Return the shapes of Franka's hand, in the flange frame."""
-    return tuple(capsule.shape().expressed_in(_HAND_IN_FLANGE) for capsule in _shape_file().hands)
+    return tuple(capsule.shape().expressed_in(_HAND_POSE) for capsule in _shape_file().hands)
 
 
 def _shape_along_axis(kind: ShapeKind, body: Capsule | Cylinder) -> Shape:

@@ -28,7 +28,7 @@ from .. import errors
 from ..errors import DescriptionError, FrankaDynamicsError, short_repr, short_text
 from ..typing import Array
 
-_Kind = TypeVar('_Kind')
+_FileType = TypeVar('_FileType')
 _DECIMAL = r'\d+(?:\.\d*)?|\.\d+'
 _ANGLE_PATTERN = re.compile(rf'^([+-]?)\s*(?:({_DECIMAL})\s*\*?\s*)?pi(?:\s*/\s*({_DECIMAL}))?$')
 _TURN_RAD = 2.0 * math.pi
@@ -109,7 +109,7 @@ PositiveVector3 = Annotated[Array, length_rule(3), _positive_rule]
 Angles3 = Annotated[Array, length_rule(3), _within_a_turn_rule]
 
 
-def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
+def read_typed(path: Path, kind: type[_FileType], expected: str) -> _FileType:
     """
     Return a YAML file's content as type `kind`: a dataclass, or a dict of dataclasses.
 
@@ -127,7 +127,7 @@ def read_typed(path: Path, kind: type[_Kind], expected: str) -> _Kind:
     except OSError as error:
         raise DescriptionError(errors.unreadable_file_message(path, error)) from error
     schema: Any = kind
-    found: _Kind = _read_cached(path, schema, expected, modified)
+    found: _FileType = _read_cached(path, schema, expected, modified)
     return found
 
 

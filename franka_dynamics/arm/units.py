@@ -40,12 +40,12 @@ class UnitQuestion(NamedTuple):
     """
     A question whether numbers are in another unit.
 
-    `limits` are the fields of JointLimits that it is about, by the joints' names; a question
+    `limit_fields` are the fields of JointLimits that it is about, by the joints' names; a question
     without any is about lengths or masses, on which torques depend.
     """
 
     sentence: str
-    limits: Mapping[str, tuple[str, ...]]
+    limit_fields: Mapping[str, tuple[str, ...]]
 
 
 def unit_questions(description: ArmDescription) -> list[UnitQuestion]:
@@ -59,7 +59,7 @@ def require_units(description: ArmDescription, place: str) -> None:
     """Raise DescriptionError, which begins with `place`, if there is a question of units."""
     for question in unit_questions(description):
         fix = 'Arm files have m, kg.'
-        if question.limits:
+        if question.limit_fields:
             fix = 'Leave a limit out, in Python infinite, where none is known.'
         raise DescriptionError(f'{place}: {question.sentence} {fix}')
 
@@ -90,12 +90,13 @@ def _motion_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
     """Yield questions about limits of positions and velocities."""
     for kind, (most, fastest, units, others) in _MAX_MOTION_BY_KIND.items():
         limits = {one.name: one.limits for one in arm.joints if one.kind is kind}
-        doubted = _fields_beyond(limits, most, fastest)
+        doubted = _limit_fields_beyond(limits, most, fastest)
         if doubted:
             # What is in degrees at one joint is at the others, too, where it is less.
             fields = {one for each in doubted.values() for one in each}
             shares = (_MAX_OTHER_RATIO if one in fields else 1.0 for one in ('lower', 'velocity'))
-            doubted = _fields_beyond(limits, *(a * b for a, b in zip((most, fastest), shares)))
+            bounds = (a * b for a, b in zip((most, fastest), shares))
+            doubted = _limit_fields_beyond(limits, *bounds)
             words = [
                 f'{name} ({", ".join(f"{one} {getattr(limits[name], one):g}" for one in each)})'
                 for name, each in doubted.items()
@@ -104,7 +105,7 @@ def _motion_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
             yield UnitQuestion(sentence, doubted)
 
 
-def _fields_beyond(
+def _limit_fields_beyond(
     limits: Mapping[str, JointLimits], most: float, fastest: float
 ) -> dict[str, tuple[str, ...]]:
     """Return, by joint name, the fields of JointLimits with values beyond bounds."""

@@ -17,7 +17,7 @@ from numbers import Integral
 from typing import Any
 
 from . import numpy_arrays
-from .generated_model import GeneratedModel, Key
+from .generated_model import EquationsKey, GeneratedModel
 from .kernel import available_threads, DeviceKernel, Kernel
 from .libraries import are_kernel_inputs, ArrayLibrary, library_of
 from ..arm import ArmDescription
@@ -85,7 +85,7 @@ class BatchModel(GeneratedModel):
         super().__init__(description, gravity)
         self.threads = available_threads() if threads is None else threads
         self._kernels: dict[tuple[Any, ...], Any] = {}
-        self.jax_functions: dict[Key, Any] = {}  # differentiable functions, made by jax_arrays
+        self.jax_functions: dict[EquationsKey, Any] = {}  # differentiable, by jax_arrays
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes to pickle: all but compiled code, which cannot be pickled."""
@@ -97,15 +97,16 @@ class BatchModel(GeneratedModel):
 
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
         """Return a quantity at states (..., n); `options` as in `GeneratedModel.evaluate`."""
-        key, n = self._key_of(quantity, given, options), self.description.n
+        key, n = self._key_of(quantity, len(given), options), self.description.n
         if are_kernel_inputs(given, n, numpy_arrays.KERNEL_TYPES):
             return self.kernel(key, given[0].dtype)(given, self.threads)
         library = library_of(given)
         if are_kernel_inputs(given, n, library.KERNEL_TYPES):
             return library.evaluate(self, key, given, given[0].shape[:-1])
-        return library.evaluate(self, key, *self._read_states(key.quantity, given, library.read))
+        states = self._read_states(key.quantity, given, library.as_array)
+        return library.evaluate(self, key, *states)
 
-    def kernel(self, key: Key, dtype: Any, device: int | None = None) -> Any:
+    def kernel(self, key: EquationsKey, dtype: Any, device: int | None = None) -> Any:
         """Return the `Kernel` of a quantity for the CPU, or its `DeviceKernel` for a GPU."""
         known = key, dtype, device
         kernel = self._kernels.get(known)
@@ -113,7 +114,7 @@ class BatchModel(GeneratedModel):
             kernel = self._kernels[known] = _shared_kernel(self.description, self._gravity, *known)
         return kernel
 
-    def shape(self, key: Key) -> tuple[int, ...]:
+    def shape(self, key: EquationsKey) -> tuple[int, ...]:
         """Return the shape of a quantity's result at one state."""
         n = self.description.n
         return output_shape(key.quantity, n, key.columns, derivatives=key.derivatives)
@@ -123,7 +124,7 @@ class BatchModel(GeneratedModel):
 def _shared_kernel(
     description: ArmDescription | BodyTree,
     gravity: tuple[float, ...],
-    key: Key,
+    key: EquationsKey,
     dtype: Any,
     device: int | None,
 ) -> Kernel | DeviceKernel:

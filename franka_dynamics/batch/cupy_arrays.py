@@ -28,7 +28,7 @@ xp = cupy
 KERNEL_TYPES = None  # all arguments are read
 
 
-def read(values: Any) -> Any:
+def as_array(values: Any) -> Any:
     """Return an argument on a GPU as CuPy's array of the same memory; else TypeError."""
     if not is_on_gpu(values):
         raise TypeError('it is not on the GPU, as others are; give cupy.asarray(array).')

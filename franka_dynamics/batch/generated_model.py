@@ -27,7 +27,7 @@ from ..errors import as_enum, JointVectorError, SettingsError
 from ..typing import ArrayLike
 
 
-class Key(NamedTuple):
+class EquationsKey(NamedTuple):
     """A quantity and the options of its equations, by which compiled code is looked up."""
 
     quantity: Quantity
@@ -44,7 +44,7 @@ class Key(NamedTuple):
         return customised_equations(description, gravity=gravity, **self._asdict())
 
 
-_KEYS_WITHOUT_OPTIONS = {quantity: Key(quantity) for quantity in Quantity}
+_KEYS_WITHOUT_OPTIONS = {quantity: EquationsKey(quantity) for quantity in Quantity}
 
 
 class GeneratedModel(ABC):
@@ -69,7 +69,7 @@ class GeneratedModel(ABC):
 
     @abstractmethod
     def library(self, *given: Any) -> Any:
-        """Return an object with `xp` and `read` of an `ArrayLibrary`, for some arguments."""
+        """Return an object with `xp` and `as_array` of an `ArrayLibrary`, for some arguments."""
 
     @abstractmethod
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
@@ -89,19 +89,19 @@ class GeneratedModel(ABC):
 
         """
 
-    def _key_of(self, quantity: Quantity, given: Sequence[Any], options: dict[str, Any]) -> Key:
+    def _key_of(self, quantity: Quantity, count: int, options: dict[str, Any]) -> EquationsKey:
         """
-        Return the `Key` of a quantity with its options, for which `given` arrays were passed.
+        Return the key of a quantity with its options, to which `count` arrays were passed.
 
         Raises SettingsError if there is no such quantity, and JointVectorError for another number
         of arrays than it takes.
         """
         if not isinstance(quantity, Quantity):
             quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
-        if len(given) != len(INPUT_ARRAYS[quantity]):
+        if count != len(INPUT_ARRAYS[quantity]):
             names = ', '.join(INPUT_ARRAYS[quantity])
-            raise JointVectorError(f'{quantity.value} takes {names}; got {len(given)} arrays.')
-        return Key(quantity, **options) if options else _KEYS_WITHOUT_OPTIONS[quantity]
+            raise JointVectorError(f'{quantity.value} takes {names}; got {count} arrays.')
+        return EquationsKey(quantity, **options) if options else _KEYS_WITHOUT_OPTIONS[quantity]
 
     def _checked_frame(self, frame: Frame) -> Frame:
         """Return `frame` if it is a frame's number or name; raise FrameError for anything else."""
@@ -154,7 +154,7 @@ class GeneratedModel(ABC):
         if wrench is not None:
             library = self.library(q, dq, tau)
             (_, _, tau), _ = self._read_states(
-                Quantity.FORWARD_DYNAMICS, (q, dq, tau), library.read
+                Quantity.FORWARD_DYNAMICS, (q, dq, tau), library.as_array
             )
             q, exerted = self._position_and_wrench_torque(q, wrench)
             tau = tau + exerted
@@ -183,7 +183,7 @@ class GeneratedModel(ABC):
     def kinetic_energy(self, q: Any, dq: Any) -> Any:
         """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape (...) [J]."""
         library = self.library(q, dq)
-        (q, rates), _ = self._read_states(Quantity.CORIOLIS, (q, dq), library.read)
+        (q, rates), _ = self._read_states(Quantity.CORIOLIS, (q, dq), library.as_array)
         q, rates = _in_common_type(library.xp, q, rates)
         M = self.mass_matrix(q)
         return 0.5 * (rates * (M * rates[..., None, :]).sum(-1)).sum(-1)
@@ -282,8 +282,8 @@ class GeneratedModel(ABC):
     def _position_and_wrench_torque(self, q: Any, wrench: Any) -> tuple[Any, Any]:
         """Return positions, NaN where the wrench w is not finite, and J^T w, each (..., n)."""
         library = self.library(q, wrench)
-        (q,), _ = self._read_states(Quantity.FLANGE_POSE, (q,), library.read)
-        (forces,) = self._read_arrays({'wrench': wrench}, library.read).values()
+        (q,), _ = self._read_states(Quantity.FLANGE_POSE, (q,), library.as_array)
+        (forces,) = self._read_arrays({'wrench': wrench}, library.as_array).values()
         shape = tuple(forces.shape)
         if shape[-1:] != (6,):
             raise JointVectorError(

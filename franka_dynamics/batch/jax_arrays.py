@@ -22,7 +22,7 @@ xp = jnp
 KERNEL_TYPES = None  # all arguments are read
 
 
-def read(values: Any) -> Any:
+def as_array(values: Any) -> Any:
     """Return an argument as JAX's array."""
     return jnp.asarray(values)
 

@@ -51,7 +51,7 @@ class Kernel:
         self.shape, self._dtype = equations.shape, dtype
         self._threaded = llvm is not None
         self._compute = (
-            _MachineCode(equations, dtype) if self._threaded else _numpy_function(equations)
+            _MachineCode(equations, dtype) if self._threaded else _numpy_states_function(equations)
         )
 
     def __call__(
@@ -102,7 +102,7 @@ if hasattr(os, 'register_at_fork'):  # a forked process does not have its parent
     os.register_at_fork(after_in_child=_executor.cache_clear)
 
 
-def _numpy_function(equations: Equations) -> _StatesFunction:
+def _numpy_states_function(equations: Equations) -> _StatesFunction:
     """Return a function that evaluates the equations in NumPy, at most 4,096 states at a time."""
     function, shape = python_callable(equations, np), equations.shape
 
@@ -124,7 +124,7 @@ class _MachineCode:
     """Equations as machine code by LLVM, a state in each lane of a vector."""
 
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
-        lanes = _vector_bits() // (8 * dtype.itemsize)
+        lanes = _vector_register_bits() // (8 * dtype.itemsize)
         text = vector_ir(equations, lanes, single=dtype == np.float32)
         self._library, address = _link_assembly(text)
         inputs = len(equations.arrays)
@@ -134,18 +134,18 @@ class _MachineCode:
         self._steps.append(dtype.itemsize * math.prod(equations.shape))
         ffi = cffi.FFI()
         self._run = ffi.cast(f'void(*)({", ".join(kinds)})', address)
-        self._place = ffi.from_buffer
+        self._buffer = ffi.from_buffer
 
     def __call__(self, arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
         try:
-            places = [self._place(array) for array in arrays]
+            places = [self._buffer(array) for array in arrays]
         except (BufferError, ValueError):  # not C-contiguous
-            places = [self._place(np.array(array, order='C')) for array in arrays]
-        places.append(self._place(out))
+            places = [self._buffer(np.array(array, order='C')) for array in arrays]
+        places.append(self._buffer(out))
         self._run(*places, *self._steps, len(out))
 
 
-def _vector_bits() -> int:
+def _vector_register_bits() -> int:
     """Return the width of this processor's vector registers [bit]: 512, 256 or 128."""
     features = llvm.get_host_cpu_features()
     if features.get('avx512vl'):
@@ -229,7 +229,7 @@ class DeviceKernel:
 
         try:
             arch = f'sm_{core.Device(device).arch}'
-            with self._device_made_current():
+            with self._current_device():
                 code = cached_object_code(f'{text}{arch}, cuda-core {core.__version__}', compiled)
                 self._kernel = core.ObjectCode.from_cubin(code).get_kernel(kernel_name(equations))
         except Exception as error:  # of cuda-core or its bindings, also where no driver is found
@@ -239,7 +239,7 @@ class DeviceKernel:
             ) from error
 
     @contextmanager
-    def _device_made_current(self) -> Iterator[None]:
+    def _current_device(self) -> Iterator[None]:
         """Make the kernel's GPU the current one of this thread."""
         before = self._core.Device()
         self._core.Device(self._device).set_current()
@@ -273,5 +273,5 @@ class DeviceKernel:
             blocks = self._blocks * -(-states // BLOCK_SIZE)
             config = self._core.LaunchConfig(grid=blocks, block=BLOCK_SIZE)
             arguments = (np.int64(states), *inputs, out)
-            with self._device_made_current():
+            with self._current_device():
                 self._core.launch(self._stream(stream), config, self._kernel, *arguments)

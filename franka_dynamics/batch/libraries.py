@@ -20,13 +20,13 @@ class ArrayLibrary(Protocol):
     What the modules numpy_arrays, torch_arrays, jax_arrays and cupy_arrays of this package define.
 
     `xp` is the array library's own module, KERNEL_TYPES the type and the precisions of arrays that
-    kernels read as they are, or None if all have to be converted by `read`.
+    kernels read as they are, or None if all have to be converted by `as_array`.
     """
 
     xp: Any
     KERNEL_TYPES: KernelTypes
 
-    def read(self, values: Any) -> Any:
+    def as_array(self, values: Any) -> Any:
         """Return an argument as an array; TypeError or ValueError if it is none."""
 
     def evaluate(self, model: Any, key: Any, arrays: Sequence[Any], lead: tuple[int, ...]) -> Any:

@@ -16,7 +16,7 @@ xp = np
 KERNEL_TYPES: tuple[Any, Container[Any]] | None = np.ndarray, (_FLOAT64, _FLOAT32)
 
 
-def read(values: Any) -> np.ndarray:
+def as_array(values: Any) -> np.ndarray:
     """Return an argument as an array, also by DLPack alone."""
     if hasattr(values, '__dlpack__') and not hasattr(values, '__array__'):
         return np.from_dlpack(values)

@@ -22,7 +22,7 @@ xp = torch
 KERNEL_TYPES = torch.Tensor, _PRECISIONS
 
 
-def read(values: Any) -> Any:
+def as_array(values: Any) -> Any:
     """Return a tensor of floating-point numbers as it is; TypeError for anything else."""
     if not isinstance(values, torch.Tensor):
         kind = type(values).__name__
@@ -63,7 +63,7 @@ def _has_tangent(tensor: Any) -> bool:
     return forward_ad.unpack_dual(tensor).tangent is not None
 
 
-def _gpu_number(device: Any) -> int | None:
+def _gpu_index(device: Any) -> int | None:
     """Return the number of a tensor's GPU, None for the CPU; JointVectorError for others."""
     if device.type == 'cpu':
         return None
@@ -92,7 +92,7 @@ def _compute_rows(model: Any, key: Any, rows: Sequence[Any]) -> Any:
     """Return a quantity at tensors (N, n) of one type."""
     device, dtype, states = rows[0].device, rows[0].dtype, len(rows[0])
     rows = [row.detach().resolve_neg() for row in rows]  # signs that are only noted, as of .imag
-    gpu = _gpu_number(device)
+    gpu = _gpu_index(device)
     if gpu is None:
         kernel = model.kernel(key, _PRECISIONS[dtype])
         return torch.from_numpy(kernel([row.numpy() for row in rows], model.threads))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import sys
 from typing import Any
 
-from .generated_model import GeneratedModel, Key
+from .generated_model import EquationsKey, GeneratedModel
 from ..codegen.options import Quantity
 from ..codegen.python_code import python_callable
 from ..dynamics.body_tree import RobotLike
@@ -55,21 +55,21 @@ class TracedModel(GeneratedModel):
         super().__init__(description, gravity)
         self.xp = xp
         # Functions that were called, because torch.compile cannot trace the code generator.
-        self._functions: dict[Key, tuple[Callable[..., None], tuple[int, ...]]] = {}
+        self._functions: dict[EquationsKey, tuple[Callable[..., None], tuple[int, ...]]] = {}
 
     def library(self, *given: Any) -> Any:
-        """Return the model itself, which has `xp` and `read` of its own array library."""
+        """Return the model itself, which has `xp` and `as_array` of its own array library."""
         return self
 
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
         """Return a quantity at states (..., n); `options` as in `GeneratedModel.evaluate`."""
-        key = self._key_of(quantity, given, options)
+        key = self._key_of(quantity, len(given), options)
         if key not in self._functions:
             equations = key.equations(self.description, self._gravity)
             self._functions[key] = python_callable(equations, self.xp), equations.shape
         function, shape = self._functions[key]
         n = self.description.n
-        arrays, _ = self._read_states(key.quantity, given, self.read)
+        arrays, _ = self._read_states(key.quantity, given, self.as_array)
         states = [[array[..., k] for k in range(n)] for array in arrays]
         # Added to every result: NaN for a state that is not finite, else zero.
         zero = 0.0 * sum(values for each in states for values in each)
@@ -90,7 +90,7 @@ class TracedModel(GeneratedModel):
 
         return stacked(())
 
-    def read(self, values: Any) -> Any:
+    def as_array(self, values: Any) -> Any:
         """Return an array of floating-point numbers as it is; TypeError for anything else."""
         if 'float' not in str(getattr(values, 'dtype', '')):
             raise TypeError(f'give one of a floating-point type of {self.xp.__name__}.')

@@ -88,13 +88,13 @@ def load_sets_and_hands(
 ) -> list[ArmDescription]:
     """Load the arm with every combination of inertial sets and hands; by default all sets."""
     from ..arm import available_sets
-    from ..arm.arm_file import is_franka
+    from ..arm.arm_file import is_franka_arm
 
     sets = sets or available_sets(arm.arm)
     if hands:
         return arm.load_all(sets, hands)
     # Not the older descriptions of the hand: the heavier ones would take the place of a load.
-    hands = (_FRANKA_HAND,) if is_franka(arm.load_all(sets[:1], (AS_LISTED,))[0].name) else ()
+    hands = (_FRANKA_HAND,) if is_franka_arm(arm.load_all(sets[:1], (AS_LISTED,))[0].name) else ()
     return arm.load_all(sets, (AS_LISTED, NO_HAND, *hands))
 
 

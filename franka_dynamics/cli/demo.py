@@ -10,7 +10,7 @@ from pathlib import Path
 from ._choices import ArmChoice
 from ._command import Options, require_installed, was_typed
 from ._console import catch_end_signals, ProgressBar, say, say_each, show
-from ..arm.arm_file import is_franka
+from ..arm.arm_file import is_franka_arm
 from ..demo import report as reports
 from ..demo.controller_comparison import compare_controllers
 from ..demo.metrics import demo_metrics
@@ -34,7 +34,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     """
     needed = 'mujoco', 'rosbags', 'scipy', 'matplotlib', 'clarabel'
     require_installed(f'The demonstration needs {name_list(needed)}', 'sim,identify', *needed)
-    if not was_typed('hand') and is_franka(arm.load().name):
+    if not was_typed('hand') and is_franka_arm(arm.load().name):
         arm = replace(arm, hand='franka_hand')
     description = arm.load()
     folder = options.output / datetime.now().strftime('%Y%m%d-%H%M%S')

@@ -246,7 +246,7 @@ def require_pose(pose: Array, what: str) -> None:
 RobotLike = ArmDescription | BodyTree | str | Path
 
 
-def as_tree(robot: RobotLike) -> BodyTree:
+def as_body_tree(robot: RobotLike) -> BodyTree:
     """Return a BodyTree unchanged, and an arm (or the arm of a name or file) as a BodyTree."""
     return robot if isinstance(robot, BodyTree) else BodyTree.from_description(robot)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .body_tree import as_tree, require_pose, RobotLike
+from .body_tree import as_body_tree, require_pose, RobotLike
 from .derivatives import dynamics_derivatives, tree_motion, TreeMotion
 from .model import GRAVITY, gravity_vector, joint_stack, solve_acceleration
 from .sampling import JointStates
@@ -133,7 +133,7 @@ class ClosedChain:
         loops: Sequence[Loop],
         gravity: ArrayLike = GRAVITY,
     ) -> None:
-        tree = self.tree = as_tree(tree)
+        tree = self.tree = as_body_tree(tree)
         self.loops, self.gravity = tuple(loops), gravity_vector(gravity)
         self.active = np.array(active, dtype=int)
         self.passive = np.setdiff1d(np.arange(tree.n), self.active)
@@ -203,7 +203,7 @@ class ClosedChain:
 
         """
         g_p, g_a = self.split_loop_jacobian(self.loop_jacobian(q))
-        return -_solve_stack(g_p, g_a)
+        return -_solve_linear_stack(g_p, g_a)
 
     def assemble(self, q_active: ArrayLike, guess: ArrayLike) -> Array:
         """
@@ -234,7 +234,7 @@ class ClosedChain:
             if size <= _MAX_CLOSURE_ERROR or (best < _MAX_ROUNDING_ERROR and after_best >= 2):
                 return q
             g_p, _ = self.split_loop_jacobian(self.loop_jacobian(q))
-            step = -_solve_stack(g_p, error[:, None])[:, 0]
+            step = -_solve_linear_stack(g_p, error[:, None])[:, 0]
             q[self.passive] += step * min(1.0, _MAX_NEWTON_STEP / np.abs(step).max())
         raise LoopError(
             f'The loops cannot be closed with the motors at '
@@ -277,7 +277,7 @@ class ClosedChain:
         """
         q = joint_stack(self.tree, q, 'q')
         g_p, g_a = self.split_loop_jacobian(self.loop_jacobian(q))
-        J_p = -_solve_stack(g_p, g_a)
+        J_p = -_solve_linear_stack(g_p, g_a)
         dq_a = self._active_vector(dq_active, 'dq_active')
         ddq_a = self._active_vector(ddq_active, 'ddq_active')
         dq = self._in_joint_order(dq_a, matvec(J_p, dq_a))
@@ -286,7 +286,7 @@ class ClosedChain:
         without = self._in_joint_order(ddq_a, np.zeros((*q.shape[:-1], len(self.passive))))
         start = tree_motion(self.tree, q, dq, without)
         spatial = adjoint(self.tree.poses(q)) @ start.accelerations[..., None]
-        ddq_p = -_solve_stack(g_p, self.loop_differences(spatial))[..., 0]
+        ddq_p = -_solve_linear_stack(g_p, self.loop_differences(spatial))[..., 0]
         return JointStates(q, dq, self._in_joint_order(ddq_a, ddq_p))
 
     def inverse_dynamics(self, motion: JointStates) -> Array:
@@ -367,6 +367,6 @@ class ClosedChain:
         return joint_values(values, name, [self.tree.names[i] for i in self.active])
 
 
-def _solve_stack(matrix: Array, right: Array) -> Array:
+def _solve_linear_stack(matrix: Array, right: Array) -> Array:
     """Return the solution of linear equations, for stacks of matrices."""
     return np.asarray(np.linalg.solve(matrix, right), dtype=float)

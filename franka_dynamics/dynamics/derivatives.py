@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .body_tree import as_tree, BASE_BODY, BodyTree, RobotLike
+from .body_tree import as_body_tree, BASE_BODY, BodyTree, RobotLike
 from .model import broadcast_states, GRAVITY, gravity_vector, solve_acceleration
 from ..arrays import as_array, joint_values
 from ..errors import JointVectorError
@@ -34,7 +34,7 @@ from ..typing import Array, ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
-class Derivative:
+class MotionDerivative:
     """
     Derivative of a quantity by [eta, q, dq, ddq]; eta corrects the joint twists (POE).
 
@@ -102,11 +102,11 @@ class DynamicsDerivatives:
     """
 
     motion: TreeMotion
-    displacement: Derivative
-    twist: Derivative
-    acceleration: Derivative
-    wrench: Derivative
-    tau: Derivative
+    displacement: MotionDerivative
+    twist: MotionDerivative
+    acceleration: MotionDerivative
+    wrench: MotionDerivative
+    tau: MotionDerivative
 
 
 def tree_motion(
@@ -140,7 +140,7 @@ def tree_motion(
         broadcast.
 
     """
-    return _Recursion(as_tree(robot), q, dq, ddq, gravity, tool_wrench).motion()
+    return _TreeRecursion(as_body_tree(robot), q, dq, ddq, gravity, tool_wrench).motion()
 
 
 def dynamics_derivatives(
@@ -167,7 +167,7 @@ def dynamics_derivatives(
         and (..., n, 9n + 6) for the joint torques.
 
     """
-    return _Recursion(as_tree(robot), q, dq, ddq, gravity, tool_wrench).derivatives()
+    return _TreeRecursion(as_body_tree(robot), q, dq, ddq, gravity, tool_wrench).derivatives()
 
 
 class TreeKinematics:
@@ -201,7 +201,7 @@ class TreeKinematics:
         return self.tree.placements @ self.joint_motions
 
 
-class _Recursion(TreeKinematics):
+class _TreeRecursion(TreeKinematics):
     """The outward and the inward recursion over a tree, at a stack of states."""
 
     def __init__(
@@ -243,25 +243,25 @@ class _Recursion(TreeKinematics):
 
     def derivatives(self) -> DynamicsDerivatives:
         """Return the derivatives, by Kwon's Algorithm 1."""
-        D, P, Q = self._outwards()
-        R = self._inwards(P, Q)
+        D, P, Q = self._outward_derivatives()
+        R = self._wrench_derivatives(P, Q)
         n = self.n
         S = np.einsum('ij,...ijk->...ik', self.tree.twists, R)
         own = np.einsum('...ij,ijk->...ik', self.F, ad(self.tree.twists))
         for i in range(n):
-            eta, _, _, ddq = self._columns_of(i)
+            eta, _, _, ddq = self._joint_columns(i)
             S[..., i, eta] -= own[..., i, :]
             S[..., i, ddq] += self.tree.rotor_inertias[i]
         return DynamicsDerivatives(
-            self.motion(), *(Derivative(full, n) for full in (D, P, Q, R, S))
+            self.motion(), *(MotionDerivative(full, n) for full in (D, P, Q, R, S))
         )
 
-    def _columns_of(self, i: int) -> tuple[slice, int, int, int]:
+    def _joint_columns(self, i: int) -> tuple[slice, int, int, int]:
         """Return the columns of eta_i, q_i, dq_i and ddq_i in [eta, q, dq, ddq]."""
         first, n = 6 * (self.n + 1) + i, self.n
         return slice(6 * i, 6 * i + 6), first, first + n, first + 2 * n
 
-    def _outwards(self) -> tuple[Array, Array, Array]:
+    def _outward_derivatives(self) -> tuple[Array, Array, Array]:
         """Return displacement, twist and acceleration derivatives (Algorithm 1, lines 5 to 20)."""
         own, A, ad_A = self.own_inverse, self.tree.twists, ad(self.tree.twists)
         turned = matvec(self.ad_V, A)  # line 10: [V_i, A] = [Ad^-1 V, A]
@@ -277,7 +277,7 @@ class _Recursion(TreeKinematics):
         )
         D, P, Q = np.zeros((3, *self.q.shape[:-1], self.n, 6, self.columns))
         for i in range(self.n):
-            eta, q, dq, ddq = self._columns_of(i)
+            eta, q, dq, ddq = self._joint_columns(i)
             D[..., i, :, eta], D[..., i, :, q] = own[..., i, :, :] - np.eye(6), A[i]
             P[..., i, :, eta], P[..., i, :, q] = by_eta[..., i, :, :], turned[..., i, :]
             P[..., i, :, dq] = A[i]
@@ -287,7 +287,7 @@ class _Recursion(TreeKinematics):
         D, P = (self.tree.sweep_outward(self.inverse, one) for one in (D, P))
         return D, P, self.tree.sweep_outward(self.inverse, Q - self.ad_rates @ P)  # line 19
 
-    def _inwards(self, P: Array, Q: Array) -> Array:
+    def _wrench_derivatives(self, P: Array, Q: Array) -> Array:
         """Return the wrenches' derivatives by [eta, q, dq, ddq] (Algorithm 1, lines 21 to 31)."""
         gyroscopic = np.swapaxes(self.ad_V, -1, -2) @ self.inertias + self.ad_dual_momentum
         R = self.inertias @ Q - gyroscopic @ P
@@ -300,7 +300,7 @@ class _Recursion(TreeKinematics):
         turned = matvec(moved, self.tree.twists)  # line 26
         for i, parent in enumerate(self.tree.parents):
             if parent != BASE_BODY:
-                eta, q, *_ = self._columns_of(i)
+                eta, q, *_ = self._joint_columns(i)
                 R[..., parent, :, eta] += displaced[..., i, :, :]
                 R[..., parent, :, q] -= turned[..., i, :]
         return self.tree.sweep_inward(self.inverse, R)
@@ -359,7 +359,7 @@ def linearize(
         If the mass matrix is singular.
 
     """
-    tree = as_tree(robot)
+    tree = as_body_tree(robot)
     n = tree.n
     q, dq, tau = (
         joint_values(vector, name, tree.joint_names, stack=False)

@@ -249,7 +249,7 @@ def total_mass(description: Any) -> float:
     return mass
 
 
-def symmetrized(matrix: Array) -> Array:
+def symmetrize(matrix: Array) -> Array:
     """Return (A + A^T) / 2 of a stack of matrices A, without asymmetric rounding errors."""
     return 0.5 * (matrix + np.swapaxes(matrix, -1, -2))
 
@@ -301,7 +301,7 @@ def operational_space_inertia(mass: Array, jacobian: Array) -> Array:
     sizes = np.linalg.eigvalsh(mobility)
     if np.any(sizes[..., 0] <= MIN_FREE_INERTIA_RATIO * sizes[..., -1]):
         raise singular_frame_error()
-    return symmetrized(np.linalg.inv(mobility))
+    return symmetrize(np.linalg.inv(mobility))
 
 
 def singular_mass_matrix_error() -> InertiaError:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import model
-from .model import broadcast_states, DynamicsFormulation, joint_stack, symmetrized
+from .model import broadcast_states, DynamicsFormulation, joint_stack, symmetrize
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..typing import Array, ArrayLike
@@ -73,8 +73,8 @@ def dh_row_pose(
     along_x = np.array([row.a, 0.0, 0.0])
     along_z = np.multiply.outer(row.d + np.asarray(displacement), [0.0, 0.0, 1.0])
     if convention is Convention.MODIFIED:
-        return about_x @ about_z, along_x + to_parent(about_x, along_z)
-    return about_z @ about_x, along_z + to_parent(about_z, along_x)
+        return about_x @ about_z, along_x + in_parent_axes(about_x, along_z)
+    return about_z @ about_x, along_z + in_parent_axes(about_z, along_x)
 
 
 def joint_geometry(description: ArmDescription, q: Array) -> list[JointPlacement]:
@@ -87,7 +87,7 @@ def joint_geometry(description: ArmDescription, q: Array) -> list[JointPlacement
         still = np.zeros(q.shape[:-1])
         angle, displacement = (q[..., i], still) if revolute else (still, q[..., i])
         rotation, origin = dh_row_pose(joint.row, description.convention, angle, displacement)
-        lever, turns = to_child(rotation, origin), revolute and not modified
+        lever, turns = in_child_axes(rotation, origin), revolute and not modified
         axis = np.broadcast_to(z, origin.shape) if modified else rotation[..., 2, :]
         joints.append(JointPlacement(rotation, origin, lever, axis, revolute, turns))
     return joints
@@ -103,10 +103,10 @@ def outward_recursion(
     motions = []
     for i, joint in enumerate(joints):
         rate, driven = dq[..., i, None] * joint.axis, ddq[..., i, None] * joint.axis
-        omega = to_child(joint.rotation, omega)
-        alpha = to_child(joint.rotation, alpha)
-        velocity = to_child(joint.rotation, velocity)
-        acceleration = to_child(joint.rotation, acceleration)
+        omega = in_child_axes(joint.rotation, omega)
+        alpha = in_child_axes(joint.rotation, alpha)
+        velocity = in_child_axes(joint.rotation, velocity)
+        acceleration = in_child_axes(joint.rotation, acceleration)
         # The lever `joint.lever`, from the origin of frame i - 1 to that of frame i, turns with
         # link i if `origin_turns`, else with link i - 1.
         turning, spin = omega, alpha
@@ -141,15 +141,15 @@ def inward_recursion(
     force, moment = (np.zeros(3), np.zeros(3)) if tip is None else (-tip[0], -tip[1])
     carried = []
     for i in reversed(range(len(joints))):
-        own_force, own_moment = _required_wrench(links[i], motions[i])
+        own_force, own_moment = _inertial_wrench(links[i], motions[i])
         force, moment = force + own_force, moment + own_moment
         carried.append((force, moment))
-        force = to_parent(joints[i].rotation, force)
-        moment = to_parent(joints[i].rotation, moment) + cross(joints[i].origin, force)
+        force = in_parent_axes(joints[i].rotation, force)
+        moment = in_parent_axes(joints[i].rotation, moment) + cross(joints[i].origin, force)
     return carried[::-1]
 
 
-def _required_wrench(link: LinkInertia, motion: LinkMotion) -> tuple[Array, Array]:
+def _inertial_wrench(link: LinkInertia, motion: LinkMotion) -> tuple[Array, Array]:
     """Return the force and the moment about the frame's origin that a link's motion requires."""
     _, omega, alpha, acceleration = motion
     h, inertia = link.first_moment, link.inertia
@@ -158,12 +158,12 @@ def _required_wrench(link: LinkInertia, motion: LinkMotion) -> tuple[Array, Arra
     return force, moment
 
 
-def to_child(rotation: Array, vector: Array) -> Array:
+def in_child_axes(rotation: Array, vector: Array) -> Array:
     """Return R^T v: vectors (..., 3) turned into the axes of the child frame."""
     return np.einsum('...ji,...j->...i', rotation, vector)
 
 
-def to_parent(rotation: Array, vector: Array) -> Array:
+def in_parent_axes(rotation: Array, vector: Array) -> Array:
     """Return R v: vectors (..., 3) turned into the axes of the parent frame."""
     return np.einsum('...ij,...j->...i', rotation, vector)
 
@@ -194,7 +194,7 @@ class NewtonEulerModel(DynamicsFormulation):
         poses = np.zeros((*positions.shape[:-1], len(steps), 4, 4))
         poses[..., 3, 3] = 1.0
         for i, (turn, shift) in enumerate(steps):
-            rotation, origin = rotation @ turn, origin + to_parent(rotation, shift)
+            rotation, origin = rotation @ turn, origin + in_parent_axes(rotation, shift)
             poses[..., i, :3, :3], poses[..., i, :3, 3] = rotation, origin
         return poses
 
@@ -231,7 +231,7 @@ class NewtonEulerModel(DynamicsFormulation):
         """Return M(q), (..., n, n): column j is the torque for ddq = e_j, dq = 0, no gravity."""
         position = joint_stack(self.description, q, 'q')[..., None, :]
         units = np.eye(self.description.n)
-        return symmetrized(self._torques(position, np.zeros_like(position), units, gravity=False))
+        return symmetrize(self._torques(position, np.zeros_like(position), units, gravity=False))
 
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
@@ -291,23 +291,24 @@ class NewtonEulerModel(DynamicsFormulation):
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, (..., n, 6) [m/s, rad/s]."""
         position, rates = broadcast_states(self.description, q=q, dq=dq)
-        return self._in_space(position, [motion[:2] for motion in self._motions(position, rates)])
+        twists = [motion[:2] for motion in self._motions(position, rates)]
+        return self._in_space_axes(position, twists)
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return link i - 1's wrenches on link i about frame i's origin, {S} axes, (..., n, 6)."""
         states = broadcast_states(self.description, q=q, dq=dq, ddq=ddq)
-        return self._in_space(states[0], self._transmitted_loads(*states, gravity=True)[1])
+        return self._in_space_axes(states[0], self._transmitted_loads(*states, gravity=True)[1])
 
     def _motions(self, q: Array, dq: Array) -> list[LinkMotion]:
         """Return the links' motions at q and dq, with ddq = 0 and without gravity."""
         joints = joint_geometry(self.description, q)
         return outward_recursion(joints, dq, np.zeros_like(dq), np.zeros(3))
 
-    def _in_space(self, q: ArrayLike, pairs: list[tuple[Array, Array]]) -> Array:
+    def _in_space_axes(self, q: ArrayLike, pairs: list[tuple[Array, Array]]) -> Array:
         """Return links' twists or wrenches, rotated from link to {S} axes, as (..., n, 6)."""
         rotations = self.frames(q)[..., :-1, :3, :3]
         rows = [
-            np.concatenate([to_parent(rotations[..., i, :, :], one) for one in pair], axis=-1)
+            np.concatenate([in_parent_axes(rotations[..., i, :, :], one) for one in pair], axis=-1)
             for i, pair in enumerate(pairs)
         ]
         return np.stack(rows, axis=-2)
@@ -342,6 +343,6 @@ class NewtonEulerModel(DynamicsFormulation):
     def _tip_wrench(self, q: Array, wrench: Array) -> tuple[Array, Array]:
         """Return a flange wrench given in {S} axes, moved to frame n's origin and axes."""
         back = self.frames(q)[..., -2, :3, :3]
-        force, moment = to_child(back, wrench[..., :3]), to_child(back, wrench[..., 3:])
+        force, moment = in_child_axes(back, wrench[..., :3]), in_child_axes(back, wrench[..., 3:])
         _, flange = dh_row_pose(self.description.flange, self.description.convention)
         return force, moment + cross(flange, force)

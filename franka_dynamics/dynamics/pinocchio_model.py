@@ -29,7 +29,7 @@ _Method = Callable[Concatenate['PinocchioModel', _Arguments], Array]
 _FLOAT_DTYPE = np.dtype(float)
 
 
-def _accepting_stacks(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[_Arguments]]:
+def _accept_stacks_of(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[_Arguments]]:
     """
     Return a decorator that lets a method for one state take stacks of states, too.
 
@@ -60,17 +60,17 @@ def _accepting_stacks(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[
                         break
                 else:
                     return method(self, *args, **kwargs)
-            return _results_of_stack(method, vectors, self, parameters.bind(self, *args, **kwargs))
+            return _stack_results(method, vectors, self, parameters.bind(self, *args, **kwargs))
 
         return checked_method
 
     return extended
 
 
-def _results_of_stack(
+def _stack_results(
     method: Callable[..., Array],
     vectors: Sequence[str],
-    model: PinocchioModel,
+    dynamics: PinocchioModel,
     given: inspect.BoundArguments,
 ) -> Array:
     """Return a method's results for states of shape (..., n), broadcast to one stack."""
@@ -78,12 +78,12 @@ def _results_of_stack(
     others = {
         name: value for name, value in given.arguments.items() if name not in (*vectors, 'self')
     }
-    stacks = broadcast_states(model.description, finite=False, **states)
+    stacks = broadcast_states(dynamics.description, finite=False, **states)
     named = dict(zip(states, stacks))  # the wrench, which may be None and left out, is last
     shape = stacks[0].shape[:-1]
     finite = np.all([np.isfinite(stack).all(axis=-1) for stack in stacks], axis=0)
     results = {
-        at: method(model, **{name: stack[at] for name, stack in named.items()}, **others)
+        at: method(dynamics, **{name: stack[at] for name, stack in named.items()}, **others)
         for at in np.ndindex(shape)
         if finite[at]
     }
@@ -91,7 +91,7 @@ def _results_of_stack(
         one = next(iter(results.values()))
     else:  # the shape of a result is taken from q = 0
         zeros = {name: np.zeros(stack.shape[-1]) for name, stack in named.items()}
-        one = method(model, **zeros, **others)
+        one = method(dynamics, **zeros, **others)
     out = np.full((*shape, *np.shape(one)), np.nan)
     for at, result in results.items():
         out[at] = result
@@ -101,9 +101,9 @@ def _results_of_stack(
 class _WorkSpace(threading.local):
     """Pinocchio's work space of one model; each thread has its own, because calls overwrite it."""
 
-    def __init__(self, model: pin.Model) -> None:
-        """Allocate the data of a model."""
-        self.data = model.createData()
+    def __init__(self, arm: pin.Model) -> None:
+        """Allocate the data of a Pinocchio model."""
+        self.data = arm.createData()
 
 
 class PinocchioModel:
@@ -156,13 +156,13 @@ class PinocchioModel:
         """Restore the attributes from a pickled state."""
         vars(self).update(state, _local=_WorkSpace(state['model']))
 
-    @_accepting_stacks('q')
+    @_accept_stacks_of('q')
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (n + 1, 4, 4)."""
         pin.framesForwardKinematics(self.model, self.data, q)
         return np.array([self.data.oMf[i].homogeneous for i in self._frame_ids])
 
-    @_accepting_stacks('q')
+    @_accept_stacks_of('q')
     def frame_pose(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the pose in {S} of a frame (number or name), shape (4, 4)."""
         pin.framesForwardKinematics(self.model, self._local.data, q)
@@ -179,7 +179,7 @@ class PinocchioModel:
             frame_place(frame, self.description)  # raises FrameError
         return self._named_ids[frame]
 
-    @_accepting_stacks('q')
+    @_accept_stacks_of('q')
     def jacobian(
         self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
@@ -194,7 +194,7 @@ class PinocchioModel:
         # For n = 1 Pinocchio's Python bindings return the Jacobian as a vector.
         return jacobian if jacobian.ndim == 2 else jacobian[:, None]
 
-    @_accepting_stacks('q', 'dq')
+    @_accept_stacks_of('q', 'dq')
     def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (6,) [m/s^2, rad/s^2]."""
         pin.forwardKinematics(self.model, self._local.data, q, dq, np.zeros(self.description.n))
@@ -203,38 +203,38 @@ class PinocchioModel:
             self.model, self._local.data, place, reference
         ).vector
 
-    @_accepting_stacks('q')
+    @_accept_stacks_of('q')
     def operational_space_inertia(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the operational-space inertia (J M^-1 J^T)^-1 at a frame, shape (6, 6)."""
         return model.operational_space_inertia(self.mass_matrix(q), self.jacobian(q, frame))
 
-    @_accepting_stacks('q')
+    @_accept_stacks_of('q')
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q) by the composite-rigid-body algorithm, shape (n, n) [kg m^2]."""
         return pin.crba(self.model, self._local.data, q)
 
-    @_accepting_stacks('q', 'dq')
+    @_accept_stacks_of('q', 'dq')
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return Pinocchio's C(q, dq), shape (n, n) [N m s/rad]; dM/dt = C + C^T."""
         return pin.computeCoriolisMatrix(self.model, self._local.data, q, dq).copy()
 
-    @_accepting_stacks('q', 'dq')
+    @_accept_stacks_of('q', 'dq')
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq, shape (n,) [N m]."""
         # Without gravity, not as a difference, of which a slow motion would leave no digit.
         return pin.nonLinearEffects(self._weightless, self._local.data, q, dq)
 
-    @_accepting_stacks('q')
+    @_accept_stacks_of('q')
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q), shape (n,) [N m]."""
         return pin.computeGeneralizedGravity(self.model, self._local.data, q)
 
-    @_accepting_stacks('q', 'dq')
+    @_accept_stacks_of('q', 'dq')
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq + g(q), shape (n,) [N m]."""
         return pin.nonLinearEffects(self.model, self._local.data, q, dq)
 
-    @_accepting_stacks('q', 'dq', 'ddq', 'wrench')
+    @_accept_stacks_of('q', 'dq', 'ddq', 'wrench')
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
@@ -242,7 +242,7 @@ class PinocchioModel:
         torque = pin.rnea(self.model, self._local.data, q, dq, ddq)
         return torque if wrench is None else torque - np.matmul(self.jacobian(q).T, wrench)
 
-    @_accepting_stacks('q', 'dq', 'tau', 'wrench')
+    @_accept_stacks_of('q', 'dq', 'tau', 'wrench')
     def forward_dynamics(
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
@@ -277,7 +277,7 @@ class PinocchioModel:
         slopes = self._torque_derivatives(q, dq, ddq)
         return model.TorqueDerivatives(*(slopes[..., k, :, :] for k in range(3)))
 
-    @_accepting_stacks('q', 'dq', 'ddq')
+    @_accept_stacks_of('q', 'dq', 'ddq')
     def _torque_derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return the derivatives of inverse dynamics by q, dq and ddq, (3, n, n)."""
         slopes = pin.computeRNEADerivatives(self.model, self._local.data, q, dq, ddq)
@@ -296,7 +296,7 @@ class PinocchioModel:
         slopes = self._acceleration_derivatives(q, dq, tau)
         return model.AccelerationDerivatives(*(slopes[..., k, :, :] for k in range(3)))
 
-    @_accepting_stacks('q', 'dq', 'tau')
+    @_accept_stacks_of('q', 'dq', 'tau')
     def _acceleration_derivatives(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Array:
         """Return the derivatives of forward dynamics by q, dq and tau, (3, n, n)."""
         self.forward_dynamics(q, dq, tau)  # raises InertiaError
@@ -325,23 +325,23 @@ class PinocchioModel:
         found = torque_regressor(self.description, q, dq, ddq, gravity, columns=columns)
         return np.where(finite[..., None, None], found, np.nan)
 
-    @_accepting_stacks('q')
+    @_accept_stacks_of('q')
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of mass of the moving links in {S}, shape (3,) [m]."""
         total_mass(self.description)
         return pin.centerOfMass(self.model, self.data, q).copy()
 
-    @_accepting_stacks('q', 'dq')
+    @_accept_stacks_of('q', 'dq')
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the links' and the rotors' kinetic energy, shape () [J]."""
         return np.asarray(pin.computeKineticEnergy(self.model, self.data, q, dq))
 
-    @_accepting_stacks('q')
+    @_accept_stacks_of('q')
     def potential_energy(self, q: ArrayLike) -> Array:
         """Return the potential energy U(q), zero for a mass at the origin of {S}, shape () [J]."""
         return np.asarray(pin.computePotentialEnergy(self.model, self.data, q))
 
-    @_accepting_stacks('q', 'dq')
+    @_accept_stacks_of('q', 'dq')
     def link_twists(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the twists of frames 1..n, LOCAL_WORLD_ALIGNED, shape (n, 6) [m/s, rad/s]."""
         pin.forwardKinematics(self.model, self.data, q, dq)
@@ -349,7 +349,7 @@ class PinocchioModel:
         frames = [(self.model, self.data, i, reference) for i in self._frame_ids[:-1]]
         return np.array([pin.getFrameVelocity(*frame).vector for frame in frames])
 
-    @_accepting_stacks('q', 'dq', 'ddq')
+    @_accept_stacks_of('q', 'dq', 'ddq')
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return the wrenches of link i - 1 on link i about frame i's origin, {S} axes, (n, 6)."""
         self.inverse_dynamics(q, dq, ddq)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import model
-from .model import broadcast_states, DynamicsFormulation, GRAVITY, joint_stack, symmetrized
+from .model import broadcast_states, DynamicsFormulation, GRAVITY, joint_stack, symmetrize
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..arm_io import ArmLike
@@ -147,7 +147,7 @@ class ExponentialsModel(DynamicsFormulation):
         momentum[..., 3:, :] = (
             rotations @ tensors @ np.swapaxes(rotations, -1, -2) @ jacobians[..., 3:, :]
         )
-        return symmetrized(np.einsum('...lki,...lkj->...ij', jacobians, momentum)) + self._rotors
+        return symmetrize(np.einsum('...lki,...lkj->...ij', jacobians, momentum)) + self._rotors
 
     def mass_matrix_derivatives(self, q: ArrayLike) -> Array:
         """

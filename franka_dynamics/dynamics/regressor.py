@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .body_tree import as_tree, RobotLike, wrench_regressor
+from .body_tree import as_body_tree, RobotLike, wrench_regressor
 from .derivatives import TreeKinematics
 from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
@@ -47,7 +47,7 @@ def parameter_names(robot: RobotLike | int, *, rotor_inertia: bool = False) -> t
         10 n names, with `rotor_inertia` 11 n.
 
     """
-    n = int(robot) if isinstance(robot, (int, np.integer)) else as_tree(robot).n
+    n = int(robot) if isinstance(robot, (int, np.integer)) else as_body_tree(robot).n
     names = [f'{symbol}_{link}' for link in range(1, n + 1) for symbol in PARAMETER_SYMBOLS]
     if rotor_inertia:
         names += [f'{ROTOR_SYMBOL}_{joint}' for joint in range(1, n + 1)]
@@ -69,7 +69,7 @@ def parameter_vector(robot: RobotLike, *, rotor_inertia: bool = False) -> Array:
     if isinstance(robot, ArmDescription):
         bodies, rotors = robot.links, np.array([joint.rotor_inertia for joint in robot.joints])
     else:
-        bodies, rotors = (tree := as_tree(robot)).inertias, tree.rotor_inertias
+        bodies, rotors = (tree := as_body_tree(robot)).inertias, tree.rotor_inertias
     links = np.concatenate([body.parameters() for body in bodies])
     return np.concatenate((links, rotors)) if rotor_inertia else links
 
@@ -153,7 +153,7 @@ def torque_regressor(
         If a column does not exist, or is named twice.
 
     """
-    tree = as_tree(robot)
+    tree = as_body_tree(robot)
     states = broadcast_states(tree, q=q, dq=dq, ddq=ddq)
     g = gravity_vector(gravity)
     n, joints = tree.n, np.arange(tree.n)

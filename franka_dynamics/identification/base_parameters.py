@@ -33,7 +33,7 @@ from ..arm import ArmDescription, JointKind
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arm_io import as_description
 from ..arrays import array_text, as_array
-from ..dynamics.body_tree import as_tree, BASE_BODY, BodyTree
+from ..dynamics.body_tree import as_body_tree, BASE_BODY, BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.regressor import (
     N_LINK_PARAMETERS,
@@ -302,7 +302,7 @@ def base_parameters(
         description = as_description(description)
     vectors = gravity_vectors(gravity)
     vectors.setflags(write=False)
-    tree = as_tree(description)
+    tree = as_body_tree(description)
     with_rotors = bool(tree.rotor_inertias.any()) if rotor_inertia is None else rotor_inertia
     stacked = _stacked_regressor(tree, vectors, with_rotors, 0)
     order = _tree_column_order(tree, rotor_inertia=with_rotors)

@@ -39,7 +39,7 @@ from .base_parameters import (
 from ..arm import ArmDescription, Convention, JointKind
 from ..arm.dh_conversion import in_modified_convention
 from ..arm_io import as_description
-from ..dynamics.body_tree import as_tree
+from ..dynamics.body_tree import as_body_tree
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import BaseParameterError
@@ -166,7 +166,7 @@ def direct_base_parameters(
     matrix.setflags(write=False)
     rotors = matrix.shape[1] > N_LINK_PARAMETERS * arm.n
     vectors = gravity_vectors(gravity)
-    return BaseParameters(arm, as_tree(arm), vectors, rotors, columns, matrix, gap)
+    return BaseParameters(arm, as_body_tree(arm), vectors, rotors, columns, matrix, gap)
 
 
 def regrouping_map(

@@ -14,7 +14,7 @@ from .identification_figures import friction_figure, parameter_figure, recording
 from .json_types import to_json_types
 from .table import Cell, Header, Table
 from .verdict import headline, undetermined_lines, verdict_lines
-from ..arm.arm_file import is_franka
+from ..arm.arm_file import is_franka_arm
 from ..identification.options import MAX_MASS_RATIO
 from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
 from ..identification.tracking_prediction import FRANKA_ROS2_GAINS
@@ -104,7 +104,7 @@ def _missed_bound(result: Identification) -> str:
 def tracking_sentence(result: Identification) -> str:
     """Return the tracking error that a Franka arm's PD would keep on left-out motion, or ''."""
     kp, _ = FRANKA_ROS2_GAINS
-    if not is_franka(result.start.name) or result.start.n != len(kp):
+    if not is_franka_arm(result.start.name) or result.start.n != len(kp):
         return ''
     rigid, whole = (
         1e3 * float(np.sqrt(np.mean((one.joints / kp) ** 2)))

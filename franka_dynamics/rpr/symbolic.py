@@ -102,10 +102,11 @@ def equations_of_motion() -> EquationsOfMotion:
     for mass, center, pose, tensor in zip(
         MASSES, centers_of_mass(), frame_poses()[1:], central_inertias()
     ):
-        v, turning = (_d_dt(center), pose[:3, :3].T * _d_dt(pose[:3, :3]))  # R' dR/dt = [omega]
-        omega = sp.Matrix([turning[2, 1], turning[0, 2], turning[1, 0]]).applyfunc(_expand)
+        v, turning = _d_dt(center), pose[:3, :3].T * _d_dt(pose[:3, :3])  # R' dR/dt = [omega]
+        omega = sp.Matrix([turning[2, 1], turning[0, 2], turning[1, 0]])
+        omega = omega.applyfunc(_expand_in_sines)
         kinetic += (mass * v.dot(v) + omega.dot(tensor * omega)) / 2
-    kinetic = _expand(kinetic)
+    kinetic = _expand_in_sines(kinetic)
     potential = G * sp.Add(*(m * center[2] for m, center in zip(MASSES, centers_of_mass())))
     inertia = sp.hessian(kinetic, list(VELOCITIES))
     # C of Christoffel symbols: C_ij = sum over k of (dB_ij/dq_k + dB_ik/dq_j - dB_jk/dq_i) dq_k/2.
@@ -141,7 +142,7 @@ def _d_dt(matrix: sp.Matrix) -> sp.Matrix:
     return sum((_d_dq(matrix, j) * VELOCITIES[j] for j in range(3)), sp.zeros(*matrix.shape))
 
 
-def _expand(value: sp.Expr) -> sp.Expr:
+def _expand_in_sines(value: sp.Expr) -> sp.Expr:
     """Return an expression expanded, with 1 - S_i^2 for C_i^2."""
     value = sp.expand(value)
     for sine, cosine in ((S1, C1), (S3, C3)):
@@ -151,12 +152,7 @@ def _expand(value: sp.Expr) -> sp.Expr:
 
 def _collect_by_mass(value: sp.Expr) -> sp.Expr:
     """Return an expression as a sum with one term for each mass."""
-    return sp.collect(_expand(value), MASSES, sp.factor_terms)
-
-
-_P, (_W, _C) = sp.symbols('px py pz', real=True), sp.symbols('w c', real=True)
-_Q = sp.symbols('q1:4', real=True)
-_D2BAR = sp.Symbol('d2bar', real=True)
+    return sp.collect(_expand_in_sines(value), MASSES, sp.factor_terms)
 
 
 class Section(NamedTuple):
@@ -174,16 +170,18 @@ def rpr_report() -> list[Section]:
 
 def _kinematics_sections() -> list[Section]:
     """Return the sections on poses, inverse kinematics and Jacobians."""
-    height = (_P[2] - D0) / A3
+    px, py, pz, w, c = sp.symbols('px py pz w c', real=True)
+    q1, q2, q3, d2bar = sp.symbols('q1 q2 q3 d2bar', real=True)
+    height = (pz - D0) / A3
     jacobian = geometric_jacobian()
     return [
         Section(
             '1.2 direct kinematics',
             'S_i, C_i are the sine and cosine of theta_i = q_i, D = d2bar + d2, d2 = q2.',
             {
-                **{str(S1): sp.sin(_Q[0]), str(C1): sp.cos(_Q[0])},
-                **{str(S3): sp.sin(_Q[2]), str(C3): sp.cos(_Q[2])},
-                str(D): _D2BAR + _Q[1],
+                **{str(S1): sp.sin(q1), str(C1): sp.cos(q1)},
+                **{str(S3): sp.sin(q3), str(C3): sp.cos(q3)},
+                str(D): d2bar + q2,
                 **{f'T_b{i}': pose for i, pose in enumerate(frame_poses()) if i},
                 'p_3': frame_poses()[3][:3, 3],
             },
@@ -194,10 +192,10 @@ def _kinematics_sections() -> list[Section]:
             'reach if px^2 + py^2 < a1^2 or |pz - d0| > a3.',
             {
                 'c': sp.sqrt(1 - height**2),
-                'w': sp.sqrt(_P[0] ** 2 + _P[1] ** 2 - A1**2),
-                'theta3': sp.atan2(height, _C),
-                'theta1': sp.atan2(_W * _P[0] + A1 * _P[1], A1 * _P[0] - _W * _P[1]),
-                'd2': _W - A3 * _C - _D2BAR,
+                'w': sp.sqrt(px**2 + py**2 - A1**2),
+                'theta3': sp.atan2(height, c),
+                'theta1': sp.atan2(w * px + A1 * py, A1 * px - w * py),
+                'd2': w - A3 * c - d2bar,
             },
         ),
         Section(

@@ -11,7 +11,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.batch import batch_model
-from franka_dynamics.batch.generated_model import Key
+from franka_dynamics.batch.generated_model import EquationsKey
 from franka_dynamics.codegen.options import Quantity
 from franka_dynamics.errors import JointVectorError, MissingDependencyError
 
@@ -120,7 +120,7 @@ def test_arrays_that_are_not_on_one_gpu_are_refused(core):
 
 def test_what_is_missing_is_named(core, monkeypatch):
     with refuses(MissingDependencyError, 'GPU 7', 'INVALID_DEVICE'):
-        fd.BatchModel(ARM).kernel(Key(Quantity.GRAVITY), np.dtype(float), 7)
+        fd.BatchModel(ARM).kernel(EquationsKey(Quantity.GRAVITY), np.dtype(float), 7)
     monkeypatch.setitem(sys.modules, 'cuda', None)
     with refuses(MissingDependencyError, 'cuda-core', '[gpu]'):
         fd.BatchModel(ARM).gravity(on_gpu(STATES.q))

@@ -13,7 +13,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import arm_file, JointLimits, MaxwellSlipFriction
-from franka_dynamics.arm.arm_file import is_franka
+from franka_dynamics.arm.arm_file import is_franka_arm
 from franka_dynamics.arm.urdf_provenance import UrdfProvenance
 from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.generated_files import exported_arms, generated_files, robot_file_text
@@ -84,7 +84,7 @@ def test_mujoco_loads_a_committed_file_with_the_rows_torques(arm, suffix, capfd)
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=TORQUE)
 
 
-@pytest.mark.parametrize('arm', [*filter(is_franka, exported_arms())])
+@pytest.mark.parametrize('arm', [*filter(is_franka_arm, exported_arms())])
 def test_mujoco_finds_no_links_touching_in_the_home_pose(arm):
     model = mujoco.MjModel.from_xml_path(str(committed(f'{arm}.urdf')))
     data = mujoco.MjData(model)
