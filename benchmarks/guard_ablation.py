@@ -94,7 +94,7 @@ RULES: dict[str, Rule] = {
     '`kp` and `kd` while braking': without_gains,
     'a pose that follows while limits hold the torque back': with_fixed_pose,
     'noticing a position that stands still': partial(
-        replaced, 'repeated', 'check_positions', nothing
+        replaced, 'repeated_positions', 'check_positions', nothing
     ),
     'the stop by the model of an arm that is not seen': partial(
         replaced, 'unseen', 'begin_stop', nothing

@@ -130,7 +130,7 @@ _CHECKS = (
     ('disturbances', 'check_bounds'),
     ('motion_watcher', 'check_fall'),
     ('motion_watcher', 'check_speeds'),
-    ('repeated', 'check_positions'),
+    ('repeated_positions', 'check_positions'),
     ('unseen', 'begin_stop'),
 )
 

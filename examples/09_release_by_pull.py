@@ -100,7 +100,9 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
     limits = StateLimits(effort_friction='included')
     controller = Feedforward(ARM, limits=limits, **vars(settings))
 
-    releaser = Releaser(WrenchEstimator(controller.asked.terms.true, offset=settings.payload[1:4]))
+    releaser = Releaser(
+        WrenchEstimator(controller.asked.terms.true_model, offset=settings.payload[1:4])
+    )
     found, order = Run(), float('inf')
     for step in range(round(duration / STEP_S)):
         reading = simulation.read()
@@ -119,7 +121,9 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
             active = simulation.push.is_active(time)
             found.pulled.append(np.array(simulation.push.force) * active)
             found.told.append(np.zeros(3) if released else releaser.pull)
-            found.flange.append(controller.asked.terms.true.frames(simulation.position)[-1][:3, 3])
+            found.flange.append(
+                controller.asked.terms.true_model.frames(simulation.position)[-1][:3, 3]
+            )
         simulation.step(torque)
     return found
 

@@ -17,7 +17,7 @@ from .settings import Settings
 from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
 from ..errors import SettingsError
-from ..motion.trajectory import MAX_ROUNDING, ReferencePoint, rest_states, Trajectory
+from ..motion.trajectory import MAX_ROUNDING_ERROR, ReferencePoint, rest_states, Trajectory
 from ..typing import Array
 
 # kp that acts with a delay of T seconds takes kp T from the damping; a joint has
@@ -47,7 +47,7 @@ class ControlLaw:
         damps = not as_given or description.friction is not None
         damped = self.kd + (ASSUMED_FRICTION_DAMPING_NMS_RAD if damps else 0.0)
         rotors = 0.0 if as_given else settings.profile.rotor_inertia
-        mass = self.terms.true.mass_matrix(description.home_position) + rotors * np.eye(n)
+        mass = self.terms.true_model.mass_matrix(description.home_position) + rotors * np.eye(n)
         self._inertia = mass.diagonal()
         # Largest stable delay of torques [s], for kp of each joint, (n,), and for all gains. kd
         # makes joint velocities decay at home at some rate [1/s], and alone oscillates if its
@@ -163,7 +163,7 @@ class ControlLaw:
         M ddq on the arm at rest. It gets one more point at rest at the same position, after the
         time that the change of torque takes at MAX_TORQUE_RATE_NM_S.
         """
-        if np.abs(motion.accelerations[-1]).max() < MAX_ROUNDING:
+        if np.abs(motion.accelerations[-1]).max() < MAX_ROUNDING_ERROR:
             return motion, self.trajectory_efforts(motion)
         end, rest = motion.times[-1:], rest_states(motion.positions[-1:])
         efforts = self.trajectory_efforts(motion.with_segments(end + MAX_STEP_S, rest))

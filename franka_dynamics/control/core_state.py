@@ -11,14 +11,15 @@ without a row changes nothing. `ending.py` has the causes that end torques. What
 - BRAKING, HOLDING: the brake's torque, towards where braking began. Its terms are those of the
   settings that are asked for, its kp and kd those when braking began. References have gone.
 - STOPPING: the torque goes, at its rate, to the resting torque. An arm that moved when it was seen
-  last is first brought to rest by its model. Settings that change do not act before the arm agrees
-  with them.
+  last is first brought to rest by its model, in 0.25 s. Settings that change do not act before the
+  arm agrees with them.
 - SILENT: a loop gets the resting torque, by settings as in STOPPING; a node sends nothing.
 
 The resting torque is zero if the target adds gravity, in a loop before a usable state that does
 not contradict it, and after an ending with `Reaction.ZERO`; else g(q) of where the arm is, or of
 where its stop by the model ended, with the disturbance torque of an arm that was held until its
-states ceased. Every torque is within the limits of torque and rate (`torque_output.py`).
+states ceased. Every torque is within the torque limits and, but for a first one (also after
+`reset`), within the rate of the torque before (`torque_output.py`).
 
 While the law or a sent resting torque carries the arm, a torque that departs from what the model
 explains, or a joint that is too fast, makes the core brake and hold the arm. An arm at rest is not
@@ -138,9 +139,9 @@ class StateMachine:
         self.reference, self.ramp = Reference(arm), TorqueRamp()
         self.brake, self.unseen = BrakingController(arm), UnseenArm()
         self.motion_watcher = MotionWatcher(arm, self.disturbances)
-        self.repeated = RepeatedPositions(arm)
+        self.repeated_positions = RepeatedPositions(arm)
         self.blocked, self._wanted = '', True  # whether the user wants torques
-        self.ends = deque[Ending](maxlen=100)  # of RUNNING; whoever reports them removes them
+        self.unreported_endings = deque[Ending](maxlen=100)  # whoever reports them removes them
         self.ending = NO_ENDING
         self._lock = threading.RLock()
         self.reset()
@@ -178,7 +179,7 @@ class StateMachine:
     def _forget_states(self, now: float = -math.inf) -> None:
         """Forget all joint states but the last position; the last torque was sent at `now`."""
         self.states.reset_except_position()
-        self.repeated.clear()
+        self.repeated_positions.clear()
         self.disturbances.forget_states()
         self.output.keep_last_torque(now)
 
@@ -257,7 +258,7 @@ class StateMachine:
             if unknown:
                 output.sent.clear()  # another receiver, or the arm was moved
             if not output.sent:
-                first = gravity if found.is_idle else found.received
+                first = gravity if found.is_effort_idle else found.received
                 output.begin_at_torque(0.0 * gravity if adds else first)
             if unknown or event is Event.BEGIN:
                 found.reset_at_first_torque(state.stamp)
@@ -292,7 +293,7 @@ class StateMachine:
         self.compared = self.compared or self.state in ACTIVE_STATES
         self._use_asked_terms(agrees=False)
         if before is State.RUNNING:
-            self.ends.append(self.ending)
+            self.unreported_endings.append(self.ending)
             self.reference.clear(self.ending)
         if self.state is State.BRAKING:
             self.brake.begin(self.disturbances.commanded, (self.asked.kp, self.asked.kd))

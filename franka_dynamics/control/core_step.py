@@ -7,58 +7,81 @@ Computes the torque for each joint state, in a step of six parts.
 
 1. Can the joint state be used?                `_check_state`; `state_check.py`, `watchers.py`
 2. May torques begin, by which settings?       `_begin_torques_if_allowed`; `core_state.py`
-3. Run, or brake.                              `_torque_at`; `control_law.py`, `stopping.py`
-4. Limit torque and rate, and send it.         `_torque_at`; `torque_output.py`
+3. Run, or brake.                              `_torque_at_state`; `control_law.py`, `stopping.py`
+4. Limit torque and rate, and send it.         `_torque_at_state`; `torque_output.py`
 5. What does the model not explain?            `disturbance.py`
 6. Must torques end?                           `_run_watchers`; `disturbance.py`, `watchers.py`
 
 While a law or the brake acts, parts 5 and 6 come after the torque, so that `send` is called
 before them; what they find changes the next torque. `core_state.py` says what is commanded in
-each state. Particular cases, and what decides them:
+each state, and what the resting torque is. A state is usable if part 1 finds nothing. Cases:
 
-- A loop's first state gets the resting torque: zero if the target adds gravity or a measured
-  torque contradicts the settings, else g(q). The law begins after 20 usable states in a row.
+Torques begin
+- A loop's first usable state gets the resting torque at once, whatever its size: zero if the
+  target adds gravity or a measured torque contradicts the settings, else g(q). Before it a loop
+  gets zero, and then comes to g(q) at the torque's rate. A node sends nothing.
+- After 20 usable states in a row, of a median age of at most 15 ms, the law begins, unless a
+  measured torque contradicts the settings. A loop begins at the torque sent last; a node whose
+  last torque acts no more begins at zero if the target adds gravity, else at the measured torque
+  or g(q) (`_begin_torques`). From there the torque ramps to the law's.
 - A measured torque contradicts the settings if it departs, by more than 10 % of a joint's torque
   limit, from what the motion needs, or from the sum of what was sent (before the first torque:
-  nothing) and what the target adds.
+  nothing) and what the target adds. It refuses the first torque, as where nobody said that the
+  receiver adds g(q); a loop gets zero if its first usable state shows that, else the resting
+  torque. An arm that then moves by 3 mrad is braked and held (`check_fall`).
+- Without a measured torque nothing is compared before the first torque. The law begins, and an
+  arm that it drives is braked once it gets too fast.
+
+States are missing or wrong
+- No new state for 20 ms (`state_timeout`; a stamp that is not new counts as none, and until then
+  repeats the last torque): the motion ends. An arm that moved is brought to rest by its model
+  within 0.25 s (`_stopping_torque`); then it gets the resting torque of where that ended. A node
+  publishes both; the resting torque, its last one, then goes on acting.
 - The first state after a gap is not answered by the law. If the core is not SILENT then, an arm
   that moves gets the torque that stops it from that position and velocity; after the next usable
   state it gets the resting torque. If it is SILENT, a loop gets the resting torque and a node
-  sends nothing, even if the arm moves. After 20 usable states the law begins again, at the torque
-  sent last, if settings fit the arm.
-- An arm that moved when its states ceased is brought to rest by its model (`_stopping_torque`);
-  then it gets the resting torque of where that ended. A node publishes both; the resting torque,
-  its last one, then goes on acting.
-- A measured torque that departs from the one sent, at one joint or several, makes the core brake
-  and hold the arm once its estimate, which lags by about 20 ms, is beyond its bound for 20 ms (of
-  an arm at rest: from 1 s after each beginning of the law on). If torques sent to other joints,
-  earlier or reversed explain it, the arm is let go without braking, and the resting torque follows
-  (`wiring.py`). Exchanged measured torques look the same under a target that adds no gravity;
-  under fci the gravity in them tells them apart, and the arm is held.
+  sends nothing, even if the arm moves. After 20 usable states the law begins again, as above; an
+  arm that was held is held again.
+- States lost more than 5 times within a minute are a fault: the resting torque stays, and the law
+  waits for `start`.
+- A clock of stamps that is set back (by more than 1 s, or for 20 states) counts as lost states.
+- One impossible position ends torques at once: the other joints are slowed as seen, that one by
+  its model. The fault is latched, before the first torque, too: the resting torque stays, and the
+  law waits for `start`. A position that is not a number latches nothing: it counts as lost states.
+- States 20 ms old give no first torque of the law (15 ms is the most); an arm that is to be braked
+  is braked by them, too. Up to `max_state_age` a law that runs goes on, and is compared with the
+  torque that acted then; the brake softens its gains (`stopping.py`). Older ones count as lost:
+  the model stops the arm, from the position in each of them and a velocity that decays.
+- An effort that is not a number at one joint counts as no measured effort at all. A motion goes on
+  without: what is commanded is then compared with what the motion needs.
+
+Torques are wrong
+- A measured torque that departs from the one sent, or from what the motion needs, by more than
+  20 % of a limit (31 % at limits below 20 N m), at one joint or several, makes the core brake and
+  hold the arm. The estimate lags by about 20 ms, and has to be beyond its bound for 20 ms; an arm
+  at rest is not compared for 1 s after each beginning of the law (`check_bounds`).
+- If torques sent to other joints, earlier or reversed explain it, the arm is let go without
+  braking, after 6 states if reversed, else after 10, and the resting torque follows (`wiring.py`).
+  Exchanged measured torques look the same under a target that adds no gravity; under fci the
+  gravity in them tells them apart, and the arm is braked and held.
+- A torque that is not finite is never sent: the resting torque follows, within the rate, and the
+  fault is latched (`_torque_at_state`).
+- Where limits of torque or rate hold a brake's torque back, the pose to hold moves along with that
+  joint until the arm has come to rest.
+
+Stops and settings
+- When a motion has ended, the law holds its last position. Whatever ends the law ends the motion,
+  also one that would have ended while the arm is braked: the brake pulls to where braking began.
+- `stop` brakes the arm to rest, then gives the resting torque. A second one adds its reason; with
+  Stop.HOLD it makes an arm that is still braked held. `stop` of a held arm lets go of it.
+- Stop.PAUSE and Stop.TO_ZERO give zero torque, at the rate; nothing brakes the arm, and one that
+  does not carry itself falls. After a pause the law begins by itself.
+- `start` of a held arm begins the law at the torque sent last, without a motion: kp pulls to where
+  the arm is. It raises StartRefusedError if states are too old, or a torque departs by more than
+  10 % of a limit. While a stop still brakes the arm, the law begins one state after it rests.
 - Settings that change while the arm is held act on the brake's model at once, without a step of
   its torque; kp and kd of the brake stay until `start`, from which the torque ramps to the law's,
   or until the arm is braked again, as after lost states.
-- A measured torque that contradicts the settings, as where nobody said that the receiver adds
-  g(q), refuses the first torque; a loop gets zero if its first usable state shows that, else the
-  resting torque. An arm that then moves by 3 mrad, or departs by more than 20 % of a limit (31 %
-  at limits below 20 N m) while torques go out, is braked and held (`_settings_contradiction`,
-  `_run_watchers`). If no torque is measured, only the motion shows it: the law begins, and the arm
-  is braked once it gets too fast.
-- An effort that is not a number at one joint counts as no measured effort at all. A motion goes on
-  without: what is commanded is then compared with what the motion needs.
-- One impossible position ends torques at once: the other joints are slowed as seen, that one by
-  its model. The fault is latched, before the first torque, too: the resting torque stays, and the
-  law waits for `start`. A position that is not a number latches nothing (six within a minute do):
-  it counts as lost states; the motion ends, and after 20 usable states the law begins again.
-- States 20 ms old give no first torque of the law (15 ms is the most); an arm that is to be braked
-  is braked by them, too. Up to `max_state_age` a law that runs goes on, and is compared with the
-  torque that acted then; the brake softens its gains (`stopping.py`). Older ones count as lost;
-  the arm is stopped by its model from where they say it was.
-- A torque that is not finite is never sent: the resting torque follows, within the rate, and the
-  fault is latched (`_torque_at`).
-- Where limits of torque or rate hold a brake's torque back, the pose to hold moves along with that
-  joint until the arm has come to rest.
-- When a motion has ended, the law holds its last position. A stop ends the motion.
 """
 
 from __future__ import annotations
@@ -116,7 +139,7 @@ class CoreStep(StateMachine):
                 return self._torque_out_of_order(sample, order)
             now = sample.stamp if sample.now is None else sample.now
             problem = self._check_state(sample, now)  # part 1
-            if problem is None and self.repeated.is_arm_frozen:
+            if problem is None and self.repeated_positions.is_arm_frozen:
                 return self._torque_without_state(now)  # nothing new is seen
             self._record_state(sample, now, problem)
             if problem is not None:
@@ -125,7 +148,7 @@ class CoreStep(StateMachine):
             latest, refused, acts = self.latest, None, self.state in ACTIVE_STATES
             sent, age = list(self.output.sent), self.states.age_in_periods
             if acts:
-                torque = self._torque_at(latest, now)  # parts 3 and 4
+                torque = self._torque_at_state(latest, now)  # parts 3 and 4
             elif self.state is State.SILENT and self.acting.adds_gravity:
                 sent = []  # the target carries the arm, or motor brakes do
             self.disturbances.update(latest, sample.effort, sent, age)  # part 5
@@ -133,7 +156,7 @@ class CoreStep(StateMachine):
                 refused = self._begin_torques_if_allowed(latest)  # part 2
                 latest = self.acting.at(sample.stamp, sample.q, sample.dq, self.desired)
                 self.latest = latest
-                torque = self._torque_at(latest, now)  # parts 3 and 4
+                torque = self._torque_at_state(latest, now)  # parts 3 and 4
             self._run_watchers(latest, refused)  # part 6
             return torque
 
@@ -178,7 +201,7 @@ class CoreStep(StateMachine):
             if count := self.states.record_loss(now):
                 often = Cause.IMPOSSIBLE_OFTEN if problem.is_latched else Cause.STATES_LOST_OFTEN
                 problem = often.ending(ReasonCode.OFTEN(count=count, why=problem.last))
-            some = self.repeated.stuck.any() or not self.states.possible.all()
+            some = self.repeated_positions.stuck.any() or not self.states.possible.all()
             self.unseen.begin_stop(now, partly_seen=bool(some))
             self._end_torques(problem)
         elif self.faulty and problem.is_latched:
@@ -208,7 +231,7 @@ class CoreStep(StateMachine):
 
     def _check_state(self, sample: StateSample, now: float) -> Ending | None:
         """Return an ending if a state cannot be used, else None; update `latest` and `desired`."""
-        states, repeated = self.states, self.repeated
+        states, repeated = self.states, self.repeated_positions
         self.latest = self.desired = None
         problem = states.check_values(sample.q, sample.dq, sample.effort, sample.stamp)
         if problem is not None:
@@ -227,7 +250,7 @@ class CoreStep(StateMachine):
 
     def _record_state(self, sample: StateSample, now: float, problem: Ending | None) -> None:
         """Record what a state says about the arm: for a stop by its model, and its friction."""
-        states, repeated, unseen = self.states, self.repeated, self.unseen
+        states, repeated, unseen = self.states, self.repeated_positions, self.unseen
         if self.latest is not None and problem is not None and self.state in ACTIVE_STATES:
             if repeated.stuck.any():
                 unseen.record_seen(*repeated.extrapolated_state(sample.q), now, states.possible)
@@ -298,11 +321,11 @@ class CoreStep(StateMachine):
         changed = self.acting is not self.asked.terms
         # What was sent under the terms before holds the arm, unless brakes do: it tests changed
         # ones without a measured torque, too.
-        judged = self.disturbances.tests_model(self.asked.terms) or (changed and not on_brakes)
+        judged = self.disturbances.can_test_terms(self.asked.terms) or (changed and not on_brakes)
         return self._bound_violation() if judged else None
 
     # 3. Run, or brake --------------------------------------------------------------------------
-    def _torque_at(self, state: StateTerms, now: float) -> Array:
+    def _torque_at_state(self, state: StateTerms, now: float) -> Array:
         """Return the torque at a usable state, (n,) [N m], and send it."""
         states, brake = self.states, self.brake
         if self.state is State.RUNNING:

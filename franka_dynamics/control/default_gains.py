@@ -29,7 +29,7 @@ DAMPING_RATIO = np.sqrt(2.0 / 3.0)
 MAX_TORQUE_HOLD_TIME_S = 0.21
 # Upper bounds of kp and kd from `low_gains` relative to the torque limit [1/rad, s/rad]:
 # 60 N m/rad and 6 N m s/rad for a limit of 87 N m.
-_MAX_LOW_GAIN_TO_EFFORT_RATIOS = 0.7, 0.07
+_MAX_LOW_KP_RATIO, _MAX_LOW_KD_RATIO = 0.7, 0.07
 
 
 def default_gains(
@@ -62,9 +62,9 @@ def low_gains(
     gains of a joint with `min_inertia`.
     """
     inertia = np.maximum(_inertia_at_home(arm), min_inertia)
-    most_kp, most_kd = (ratio * arm.limit('effort') for ratio in _MAX_LOW_GAIN_TO_EFFORT_RATIOS)
-    kd = np.minimum(most_kd, max_damping_rate * inertia)
-    return np.minimum(most_kp, 0.5 * kd * kd / inertia), kd
+    effort = arm.limit('effort')
+    kd = np.minimum(_MAX_LOW_KD_RATIO * effort, max_damping_rate * inertia)
+    return np.minimum(_MAX_LOW_KP_RATIO * effort, 0.5 * kd * kd / inertia), kd
 
 
 def _inertia_at_home(arm: ArmDescription) -> Array:

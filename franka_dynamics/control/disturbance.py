@@ -22,7 +22,7 @@ import numpy as np
 
 from . import advice
 from .ending import Cause, Ending, Reason, ReasonCode
-from .external_torque import friction_in_measured_effort, LoadEstimate, MomentumObserver
+from .external_torque import friction_in_measured_effort, LoadEstimator, MomentumObserver
 from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
 from .settings import StateLimits
 from .terms import inverse_mass_matrix, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
@@ -100,7 +100,7 @@ class DisturbanceMonitor:
         self._held_until_commanded = limits.held_until_commanded
         self._stiction, self._zero = stiction_torque(arm), np.zeros(arm.n)
         self.start_bound, self.running_bound = disturbance_bounds(arm)
-        self.largest, self.load = self._zero.copy(), LoadEstimate(arm)
+        self.largest, self.load = self._zero.copy(), LoadEstimator(arm)
         self._over_s = 0.0  # how long a disturbance torque has exceeded its bound [s]
         # Sent and received torque and velocity of a state in each row; the last ones end at _end.
         self._rows, self._end = np.zeros((2 * KEPT_STATE_COUNT, 3, arm.n)), 0
@@ -111,7 +111,7 @@ class DisturbanceMonitor:
 
     def forget_states(self) -> None:
         """Discard states, torques and a change of payload."""
-        self._observer = MomentumObserver(self._terms.true)
+        self._observer = MomentumObserver(self._terms.true_model)
         self._friction = self._effort_friction_state()
         self.load.reset()
         self.measured = False
@@ -140,7 +140,7 @@ class DisturbanceMonitor:
         change = self._added_torque(terms, state)
         self.commanded = self.commanded + change.commanded
         self.external_torque = self.external_torque + change.measured
-        self._observer.change_model(terms.true, np.array(change))
+        self._observer.change_model(terms.true_model, np.array(change))
         self._terms = terms
         self._friction = self._effort_friction_state()
         if loaded:
@@ -165,7 +165,7 @@ class DisturbanceMonitor:
         return FrictionState(friction_in_measured_effort(choice, self._arm, profile))
 
     @property
-    def is_idle(self) -> bool:
+    def is_effort_idle(self) -> bool:
         """Whether the measured torque is zero but for friction, as while brakes hold the arm."""
         little = np.abs(self.received) <= self._stiction
         return not self.measured or bool(little.all())
@@ -211,7 +211,7 @@ class DisturbanceMonitor:
         self._needed = -needed
         if sent or self.measured:
             at = state.stamp, state.q, state.dq
-            self.load.update(*at, self.external_torque, terms.true)
+            self.load.update(*at, self.external_torque, terms.true_model)
         if not self.measured:  # the observer filters both alike
             believed, torque = self.commanded - needed, -needed
         if self._end == len(self._rows):
@@ -276,7 +276,7 @@ class DisturbanceMonitor:
             return 0.0
         both = np.array((self._needed, self._acting - self.commanded))
         driving = both - state.gravity - state.coriolis
-        accelerations = driving @ inverse_mass_matrix(self._terms.true.mass_matrix(state.q))
+        accelerations = driving @ inverse_mass_matrix(self._terms.true_model.mass_matrix(state.q))
         late, now = np.maximum(0.0, accelerations * np.sign(state.dq))
         along = np.where(now > 0.0, late, 0.0)
         return np.asarray(0.5 * along * np.abs(driving[0]).max() / MAX_TORQUE_RATE_NM_S)
@@ -341,14 +341,14 @@ class DisturbanceMonitor:
         """Reset the largest share of each joint's bound to zero."""
         self.largest[:] = 0.0
 
-    def tests_model(self, terms: TermModel) -> bool:
+    def can_test_terms(self, terms: TermModel) -> bool:
         """
         Return whether the measured torque before the first torque tests the model.
 
         Motor brakes hold an arm that does not carry itself until a torque comes: no torque is
         measured then, or one that says nothing.
         """
-        motor_brakes = self.is_idle or self._held_until_commanded
+        motor_brakes = self.is_effort_idle or self._held_until_commanded
         return self.measured and not (motor_brakes and not terms.adds_gravity)
 
 

@@ -135,7 +135,7 @@ class MomentumObserver:
         return self._external
 
 
-class LoadEstimate:
+class LoadEstimator:
     """Estimates mass and first moment of an undeclared load of one arm, state by state."""
 
     def __init__(self, arm: ArmDescription) -> None:

@@ -183,7 +183,7 @@ class Feedforward(CoreStep):
                 f'first. Torques for {after} then begin once the arm agrees with it.'
             )
         pulled = self._joints_pulled(law)
-        if pulled.any() and self.reference.active:
+        if pulled.any() and self.reference.is_followed:
             raise SettingsError(
                 f'kp of {self.names[int(pulled.argmax())]} cannot grow while this joint is more '
                 f'than {MAX_START_DISTANCE_RAD:g} rad from the motion that is followed: it would '

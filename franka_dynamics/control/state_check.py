@@ -94,7 +94,7 @@ class StateCheck:
         Its position [rad] and velocity [rad/s]; NaN and zero if no possible state has come.
     dq_before : ndarray, shape (n,)
         Velocity of the state before [rad/s].
-    same, possible : ndarray of bool, shape (n,)
+    position_repeats, possible : ndarray of bool, shape (n,)
         Which positions are bit for bit those of the state before; of which joints position and
         velocity are possible.
     elapsed, age : float
@@ -159,7 +159,7 @@ class StateCheck:
         self.stamp: float | None = None
         self.good_count = self.age_in_periods = 0
         self._drift, self._before_leap, self.dq_before = self._zero, None, self._zero
-        self.same, self.possible = ~self._all, self._all
+        self.position_repeats, self.possible = ~self._all, self._all
         self.elapsed = self.age = self.arrival = 0.0
         self._given = -math.inf  # stamp of the latest state, possible or not [s]
         # When the latest state came, by the clock of stamps and by this computer's [s].
@@ -340,7 +340,7 @@ class StateCheck:
         self.arrival, self._arrived = now, (stamp + (age or 0.0), monotonic())
         why = self._check_timing(stamp, age)
         problem = Cause.STATES_LOST.ending(why) if why else self._check_motion(stamp, q, dq)
-        self.same, self.dq_before = q == self.q, self.dq
+        self.position_repeats, self.dq_before = q == self.q, self.dq
         self.q, self.dq = q, dq
         self._track.append((stamp, q))
         return problem

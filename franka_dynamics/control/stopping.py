@@ -117,7 +117,7 @@ class BrakingController:
         slow loop, whose torques are late, too, gains are scaled down until kd alone would not slow
         a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO ages; and what kd damps is left to it.
         """
-        q, dq, mass = state.q, state.dq, terms.true.mass_matrix(state.q)
+        q, dq, mass = state.q, state.dq, terms.true_model.mass_matrix(state.q)
         self._watch_speeds(np.abs(dq), elapsed)
         least = MIN_TIME_CONSTANT_TO_AGE_RATIO * (age + max(0.0, elapsed - MAX_STEP_S))
         time_constant = max(BRAKING_TIME_CONSTANT_S, least)
@@ -294,5 +294,5 @@ class UnseenArm:
     def resting_torque(self, terms: TermModel, now: float) -> Array:
         """Return the torque that holds the arm if the target needs one, else zero, (n,) [N m]."""
         if self.last is None or terms.adds_gravity:
-            return np.zeros(terms.loaded.n)
+            return np.zeros(terms.loaded_arm.n)
         return terms.gravity(self.probable_state(now)[0])

@@ -52,13 +52,13 @@ class FrictionFeedforward(FrictionState):
         super().__init__(model)
         self._held = held
 
-    def torque(self, dq: Array, measured: Array | None = None) -> Array:
+    def torque(self, dq: Array, measured_dq: Array | None = None) -> Array:
         """
         Return the friction torque to command at a reference velocity, shape (n,) [N m].
 
-        `measured` is the joints' velocity, (n,) [rad/s], by default the reference's.
+        `measured_dq` is the joints' velocity, (n,) [rad/s], by default the reference's.
         """
-        ahead = 0.0 if measured is None else np.sign(dq) * (measured - dq)
+        ahead = 0.0 if measured_dq is None else np.sign(dq) * (measured_dq - dq)
         return self._least_torque(dq, self.slip_state_bounds, self._held, ahead)
 
     def torque_along(self, q: Array, dq: Array) -> Array:
@@ -114,22 +114,22 @@ class TermModel:
     """
     Computes gravity, Coriolis, inertia and friction torques of an arm under given settings.
 
-    `true` is the arm with its payload under the true gravity vector, `receiver` the arm as the
-    receiver's gravity compensation models it, None if the receiver does not compensate gravity or
-    its model equals `true`. FCI assumes gravity (0, 0, -9.81) in the base frame, unless the
-    mount's tilt is set in Desk (`mount_tilt_compensated_by`), and the payload of Desk or setLoad:
-    the settings' and the description's, or none.
-    `space_gravity` is the true gravity in {S}. `friction` gives the friction torque to command,
-    zero if terms.friction is off. `description` is the arm without the settings' payload, and
+    `loaded_arm` is the arm with its payload, `true_model` its model under the true gravity vector,
+    `receiver` the arm as the receiver's gravity compensation models it, None if the receiver does
+    not compensate gravity or its model equals `true_model`. FCI assumes gravity (0, 0, -9.81) in
+    the base frame, unless the mount's tilt is set in Desk (`mount_tilt_compensated_by`), and the
+    payload of Desk or setLoad: the settings' and the description's, or none. `space_gravity` is
+    the true gravity in {S}. `friction` gives the friction torque to command, zero if
+    terms.friction is off. `description` is the arm without the settings' payload, and
     `has_payload` says whether there is one.
     """
 
     def __init__(self, description: ArmDescription, settings: Settings) -> None:
         loaded = description.with_payload(settings.payload_inertia())
-        self.loaded, self.profile = loaded, settings.profile
+        self.loaded_arm, self.profile = loaded, settings.profile
         self.has_payload = settings.payload[0] > 0.0
         self.space_gravity = settings.gravity_in_space(description)
-        self.true = PinocchioModel(loaded, self.space_gravity)
+        self.true_model = PinocchioModel(loaded, self.space_gravity)
         self._weightless = PinocchioModel(loaded, (0.0, 0.0, 0.0))
         self._zero = np.zeros(description.n)
         known = loaded if settings.payload_known_to_robot else description.without_payload()
@@ -149,7 +149,7 @@ class TermModel:
 
     def gravity(self, q: Array) -> Array:
         """Return the whole gravity torque g(q), with payload, (n,) [N m]."""
-        return pin.computeGeneralizedGravity(self.true.model, self.true.data, q)
+        return pin.computeGeneralizedGravity(self.true_model.model, self.true_model.data, q)
 
     def gravity_to_command(self, q: Array, gravity: Array) -> Array:
         """

@@ -151,7 +151,7 @@ class RepeatedPositions:
         `torque` was sent last, (n,) [N m]; None: none acts, and nothing is judged. `desired_dq` is
         the desired velocity, (n,) [rad/s], or None.
         """
-        same = states.same
+        same = states.position_repeats
         if not (same.any() or self.stuck.any()):
             if self.repeats:
                 self.clear()

@@ -122,15 +122,15 @@ class MotionPlanner:
             if single and points.velocities is None:
                 continued = _stream_with_point(stream, stamp, points.positions[0])
                 if points.times[0] == 0.0:
-                    motion = self._along_stream(continued, present, begin, lead)
+                    motion = self._motion_along_stream(continued, present, begin, lead)
                     return motion, continued, False
                 points = replace(points, velocities=_last_stream_velocity(continued))
-            return self._through_points(points, present, begin, t0), continued, single
+            return self._motion_through_points(points, present, begin, t0), continued, single
         except LimitExceededError as error:
             raise LimitExceededError(error.what, error.time - t0) from None
 
     # Both return a motion, with the time zero of the present one; times are seconds after it.
-    def _along_stream(
+    def _motion_along_stream(
         self, stream: Array, present: Trajectory, now: float, lead: float
     ) -> Trajectory:
         """Return a smooth motion through the last points of a stream."""
@@ -141,7 +141,7 @@ class MotionPlanner:
         due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
         return spline_through_points(self.arm, present, now + lead, due, rows[:, 1:], True)
 
-    def _through_points(
+    def _motion_through_points(
         self, points: TrajectoryRequest, present: Trajectory, begin: float, t0: float
     ) -> Trajectory:
         """

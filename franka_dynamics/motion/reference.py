@@ -94,7 +94,7 @@ class Reference:
         self._planning = threading.Lock()  # held by the thread that plans
 
     @property
-    def active(self) -> bool:
+    def is_followed(self) -> bool:
         """Whether a motion is followed or waits to begin."""
         return bool(self._followed)
 
@@ -234,7 +234,7 @@ class Reference:
 
     def _warn_of_milliseconds(self, times: Array) -> None:
         """Log once that times of points, (k,) [s], are probably milliseconds."""
-        slow = self.active and len(times) > 1 and np.diff(times).min() >= _MIN_DOUBTED_GAP_S
+        slow = self.is_followed and len(times) > 1 and np.diff(times).min() >= _MIN_DOUBTED_GAP_S
         if slow and not self._doubted:
             self._doubted = True
             _LOG.warning(

@@ -35,7 +35,7 @@ MAX_SMOOTHING_SHIFT_RAD = 0.02
 _MAX_STREAM_BLEND_COUNT = 5
 _MAX_STREAM_ACCELERATION_RATIO = 2.0
 # Rounding [rad, rad/s, rad/s^2]: beyond a limit that is just reached, of states that are equal.
-MAX_ROUNDING = 1e-6
+MAX_ROUNDING_ERROR = 1e-6
 # Number of samples at which limits are checked: in all if possible, and in each segment.
 _SAMPLE_COUNT, _MIN_SAMPLE_COUNT = 400, 12
 _MIN_SEGMENT_DURATION_S = 0.1 * CONTROL_CYCLE_S
@@ -117,7 +117,7 @@ class Trajectory:
         states = np.concatenate((self.states[kept], other.states))
         return Trajectory(np.append(self.times[kept], other.times), states, self.zero)
 
-    def require_within(
+    def require_within_limits(
         self,
         arm: ArmDescription,
         share: float = 1.0,
@@ -148,7 +148,8 @@ class Trajectory:
             ('a velocity', '/s', dq, *arm.velocity_bounds(q)),
             ('an acceleration', '/s^2', ddq, -most, most),
         ):
-            outside = ~(np.abs(values - np.clip(values, low, high)) <= MAX_ROUNDING)  # also NaN
+            # NaN is outside.
+            outside = ~(np.abs(values - np.clip(values, low, high)) <= MAX_ROUNDING_ERROR)
             for k, s, i in np.argwhere(outside):
                 low, high = (np.broadcast_to(one, values.shape)[k, s, i] for one in (low, high))
                 unit = ('rad' if arm.joints[i].kind is JointKind.REVOLUTE else 'm') + per
@@ -168,18 +169,18 @@ class Trajectory:
         Return the motion, braked to rest within the arm's limits if it does not end at rest.
 
         The motion itself may use `share` times the limit of acceleration; `start` is that of
-        `require_within`.
+        `require_within_limits`.
         """
-        self.require_within(arm, share, start=start)
+        self.require_within_limits(arm, share, start=start)
         last, end = self.states[-1:], self.times[-1:]
         q, dq, ddq = last[0]
-        if np.abs(dq).max() <= MAX_ROUNDING:
+        if np.abs(dq).max() <= MAX_ROUNDING_ERROR:
             return self
 
         def stopped(duration: float) -> Trajectory:
             # The velocity falls to zero as a cubic of time.
             rest = rest_states(q + duration * dq / 2.0 + duration**2 * ddq / 12.0)[None]
-            Trajectory(end, last).with_segments(end + duration, rest).require_within(arm)
+            Trajectory(end, last).with_segments(end + duration, rest).require_within_limits(arm)
             return self.with_segments(end + duration, rest)
 
         return _first_within_limits(stopped, BLEND_DURATIONS_S)
@@ -222,7 +223,7 @@ class Trajectory:
             before = Trajectory(np.array([begin]), first[None], self.zero)
             motion = before.with_segments(motion.times, motion.states)
         distance = now - motion.at_times(begin)
-        distance *= np.abs(distance[:2]).max() > MAX_ROUNDING  # accelerations may step
+        distance *= np.abs(distance[:2]).max() > MAX_ROUNDING_ERROR  # accelerations may step
 
         def faded(duration: float) -> Trajectory:
             ends = np.array([begin, begin + duration])
@@ -231,7 +232,7 @@ class Trajectory:
             fade = Trajectory(ends, np.array([distance, 0.0 * distance]))
             states = motion.at_times(times) + fade.at_times(times)
             faded = Trajectory(times, states, self.zero)
-            return faded.require_within(arm, share, max(ends[1], self.times[0]), now[0])
+            return faded.require_within_limits(arm, share, max(ends[1], self.times[0]), now[0])
 
         return _first_within_limits(faded, blend_durations)
 

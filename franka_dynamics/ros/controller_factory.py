@@ -124,7 +124,7 @@ def make_controller(
         node.get_logger().info(rubs)
     if is_base_tilted(description):
         node.get_logger().warning(_mount_compensation_sentence(controller))
-    report = crosscheck(terms.loaded, gravity=terms.space_gravity)
+    report = crosscheck(terms.loaded_arm, gravity=terms.space_gravity)
     report.require()
     node.get_logger().info(
         f'{description.name} ({description.inertial_set}, hand {description.hand}): Pinocchio '
@@ -156,9 +156,9 @@ def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> floa
     controller.change(**vars(tables.settings_from_parameters(parameters)))
     terms = controller.asked.terms
     gravity = terms.space_gravity
-    if terms.loaded == before.loaded and np.array_equal(gravity, before.space_gravity):
+    if terms.loaded_arm == before.loaded_arm and np.array_equal(gravity, before.space_gravity):
         return None
-    report = crosscheck(terms.loaded, gravity=gravity, count=_CROSSCHECK_STATE_COUNT)
+    report = crosscheck(terms.loaded_arm, gravity=gravity, count=_CROSSCHECK_STATE_COUNT)
     if not report.passed:
         controller.stop(f'cross-check: {" ".join(report.findings)}', Stop.FINAL)
     return report.largest

@@ -146,8 +146,8 @@ class StatusLog:
     def log_changes(self, status: Status, *, waits: bool) -> None:
         """Log what has changed in a status; `waits`: whether torques begin without a command."""
         controller, now = self._node_status.controller, time.monotonic()
-        while controller.ends:
-            ending = controller.ends.popleft()
+        while controller.unreported_endings:
+            ending = controller.unreported_endings.popleft()
             self._has_run = True
             if not ending.is_latched:  # a fault is logged below
                 self._last_reason = self._node_status.reason_text(ending)

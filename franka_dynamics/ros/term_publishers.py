@@ -103,7 +103,7 @@ class TermPublishers:
     @property
     def model(self) -> PinocchioModel:
         """Pinocchio's model of the arm with its present payload."""
-        return self._controller.asked.terms.true
+        return self._controller.asked.terms.true_model
 
     def update_subscribed(self) -> None:
         """Look up which terms have subscribers, to publish these alone."""

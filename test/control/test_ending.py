@@ -205,7 +205,9 @@ def test_a_joint_may_stick_as_its_friction_says(joint, share, desired, wrong):
             loop.states.make_sample(HOME, STILL, None, 1e-3 * k, None, None), 1e-3 * k
         )
         torque = share * min(1.0, k / 50) * FR3.limit('effort') * np.eye(7)[joint]
-        found = loop.repeated.check_positions(loop.states, torque, desired * np.eye(7)[joint])
+        found = loop.repeated_positions.check_positions(
+            loop.states, torque, desired * np.eye(7)[joint]
+        )
     assert (found is not None) is wrong
 
 

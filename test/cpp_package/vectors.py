@@ -137,13 +137,13 @@ def _followed(
             yield _settings_row('motion', settings, arm)
         if k >= _LOST:
             q = q * math.nan if settings.payload_known_to_robot else arm.limit('upper') + 1.0
-        active = core.reference.active
+        active = core.reference.is_followed
         torque = core.step(q, dq, stamp)
         if core.state is State.SILENT and begun:
             return
         if core.sends:
             motion = core.reference.motion
-            if motion is not None and (active or core.reference.active):
+            if motion is not None and (active or core.reference.is_followed):
                 yield _row('reference', *np.concatenate(motion.at(stamp)))
             state = ReceiverState.FOLLOWING if core.state is State.RUNNING else ReceiverState.FAULT
             yield _row('cycle', stamp - before, *q, *dq, state.status_word, *torque)
@@ -168,7 +168,7 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     brake.begin(zero, settings.gains(arm.n))
     stamp, push = 0.0, zero.copy()
     # The last joint gets 0.5 J at most, and is pushed so far that its pull yields.
-    inertia = terms.true.mass_matrix(q)[-1, -1]
+    inertia = terms.true_model.mass_matrix(q)[-1, -1]
     push[-1] = min(3.0, 60.0 * abs(amplitude[-1]), inertia**-0.5) * np.sign(amplitude[-1])
     for k in range(200):
         seconds = _PERIOD_S if k < 150 else 40 * _PERIOD_S

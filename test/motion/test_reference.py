@@ -212,7 +212,7 @@ def test_a_motion_that_is_given_up_leaves_the_arm_desired_where_it_is(at):
     before = run(reference, 0.0, at)
     away = np.linspace(-0.3, 0.3, 7)
     reference.settle(before[0][-1] + away, 'given up')
-    assert not reference.active
+    assert not reference.is_followed
     states = run(reference, at, 3.0)
     require_smooth([np.vstack(pair) for pair in zip(before, states)])
     assert not states[1][-1].any()
@@ -320,7 +320,7 @@ def test_a_motion_planned_while_the_arm_is_stopped_is_not_followed():
     reference = held(arm=busy(lambda: reference.clear('stopped')))
     with pytest.raises(ReferenceRefusedError, match='stopped'):
         reference.follow([HOME], [1.0], measured_q=HOME)
-    assert reference.at(0.1) is None and not reference.active
+    assert reference.at(0.1) is None and not reference.is_followed
 
 
 # Chunks ------------------------------------------------------------------------------------------

@@ -63,12 +63,12 @@ def test_a_state_beyond_a_limit_is_refused_with_joint_and_value(order, value, na
     states = np.zeros((2, 3, 7))
     states[:, 0] = FER.home
     moment = np.array([0.0, 1e-3])
-    Trajectory(moment, states).require_within(FER)
+    Trajectory(moment, states).require_within_limits(FER)
     states[:, order, 0] = value
     with pytest.raises(ReferenceRefusedError, match=f'fer_joint1 to an? {names}'):
-        Trajectory(moment, states).require_within(FER)
+        Trajectory(moment, states).require_within_limits(FER)
     with pytest.raises(ReferenceRefusedError, match='nan'):
-        Trajectory(np.zeros(1), np.full((1, 3, 7), np.nan)).require_within(FER)
+        Trajectory(np.zeros(1), np.full((1, 3, 7), np.nan)).require_within_limits(FER)
 
 
 def test_between_two_states_at_rest_the_highest_speed_is_found():
@@ -79,10 +79,10 @@ def test_between_two_states_at_rest_the_highest_speed_is_found():
         states[1, 0, 0] += away
         motion = Trajectory(np.array([0.0, 1.0]), states)
         if allowed:
-            assert motion.require_within(FER) is motion
+            assert motion.require_within_limits(FER) is motion
         else:
             with pytest.raises(ReferenceRefusedError, match='fer_joint1 to a velocity'):
-                motion.require_within(FER)
+                motion.require_within_limits(FER)
 
 
 def test_an_fr3_near_its_stop_has_the_local_velocity_limit():
@@ -92,10 +92,10 @@ def test_an_fr3_near_its_stop_has_the_local_velocity_limit():
     states[:, 0], states[:, 1, 0] = FR3.home, 2.6
     states[1, 0, 0] += 2.6e-3  # a millisecond later
     moment = np.array([0.0, 1e-3])
-    Trajectory(moment, states).require_within(FR3)
+    Trajectory(moment, states).require_within_limits(FR3)
     states[:, 0, 0] += FR3.limit('upper')[0] - 0.1 - FR3.home[0]
     with pytest.raises(ReferenceRefusedError, match=r'to 0\.4355'):
-        Trajectory(moment, states).require_within(FR3)
+        Trajectory(moment, states).require_within_limits(FR3)
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
@@ -104,7 +104,7 @@ def test_a_multisine_of_any_size_is_a_motion_the_arm_can_follow(name, duration, 
     arm = load(name)
     request = multisine(arm, duration, amplitude)
     states = (request.positions, request.velocities, request.accelerations)
-    motion = Trajectory(request.times, np.stack(states, axis=1)).require_within(arm)
+    motion = Trajectory(request.times, np.stack(states, axis=1)).require_within_limits(arm)
     np.testing.assert_allclose(motion.positions[[0, -1]], [arm.home, arm.home], rtol=0, atol=1e-12)
     np.testing.assert_allclose(motion.velocities[[0, -1]], 0.0, rtol=0, atol=1e-12)
     away = np.abs(motion.positions - arm.home)
@@ -333,7 +333,7 @@ def test_a_request_at_fault_is_refused_with_the_fault_named(changes, names):
     reference = resting()
     with pytest.raises(ReferenceRefusedError, match=names):
         reference.follow(**request(**changes).follow_arguments(FER))
-    assert not reference.active and not reference.events
+    assert not reference.is_followed and not reference.events
 
 
 @pytest.mark.parametrize('now', [NOW, 1.7e9])

@@ -117,7 +117,7 @@ def test_a_change_of_target_takes_model_and_friction_along(told, target, subtrac
     controller.change(target=target, payload=(1.0, 0.0, 0.0, 0.05, *[0.0] * 6))
     told.cycle(0)
     assert (controller.disturbances._friction.model is not None) is subtracted
-    assert told.terms._estimator.model is controller.asked.terms.true
+    assert told.terms._estimator.model is controller.asked.terms.true_model
 
 
 def fails(*_, **__):
