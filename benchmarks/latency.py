@@ -85,7 +85,7 @@ class Probe:
         # stops within a minute it needs to be told to go on.
         self._clear = self._node.create_client(Trigger, '/feedforward/clear_fault')
         # The node knows a simulated arm, the only receiver it accepts here, by its service.
-        declared = DECLARATION_SERVICES[ReceiverKind.ARM]
+        declared = DECLARATION_SERVICES[ReceiverKind.SIMULATED_ARM]
         self._declared = self._node.create_service(Trigger, declared, lambda _, answer: answer)
         self._executor = Executor()
         self._executor.add_node(self._node)

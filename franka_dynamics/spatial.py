@@ -22,6 +22,16 @@ class JointKind(str, Enum):
     REVOLUTE = 'revolute'
     PRISMATIC = 'prismatic'
 
+    @property
+    def position_unit(self) -> str:
+        """Unit of the joint's position: rad or m."""
+        return 'rad' if self is JointKind.REVOLUTE else 'm'
+
+    @property
+    def effort_unit(self) -> str:
+        """Unit of the joint's effort: N m or N."""
+        return 'N m' if self is JointKind.REVOLUTE else 'N'
+
 
 # Below this angle (x - sin x)/x^3 is taken from its series, cut after x^4: the next term,
 # x^6/362880, is below 2e-16. Above it cancellation in x - sin x causes a relative error of

@@ -141,7 +141,7 @@ def direct_control_actions(arguments, arm):
     # The typed status of gazebo_direct says when the arm is held.
     name = f'/{arguments.namespace.strip("/")}/gazebo_direct'.replace('//', '/')
     held = ExecuteProcess(
-        output='screen', cmd=[sys.executable, '-m', 'franka_dynamics.ros.topic_listener', name]
+        output='screen', cmd=[sys.executable, '-m', 'franka_dynamics.ros.wait_until_held', name]
     )
     kinds = '--reqtype gz.msgs.WorldControl --reptype gz.msgs.Boolean --timeout 5000'
     service = f'gz service -s /world/{gazebo.WORLD_NAME}/control {kinds} --req'

@@ -125,7 +125,7 @@ def _limit_fields_beyond(
 def _effort_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
     """Yield questions about effort limits; with an unknown weight only the largest are doubted."""
     weight = _weight_torque(arm)
-    for kind, unit in ((JointKind.REVOLUTE, 'N m'), (JointKind.PRISMATIC, 'N')):
+    for kind in JointKind:
         most, why = MAX_EFFORT_NM, f'no joint of an arm has more than {MAX_EFFORT_NM:g}'
         if weight is not None and kind is JointKind.REVOLUTE:
             most = max(_MIN_DOUBTED_EFFORT_NM, _MAX_EFFORT_TO_WEIGHT_RATIO * weight)
@@ -133,7 +133,9 @@ def _effort_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
         efforts = {one.name: one.limits.effort for one in arm.joints if one.kind is kind}
         doubted = {name: one for name, one in efforts.items() if most < one < math.inf}
         if doubted:
-            stated = name_list([f'{name} is {one:g} {unit}' for name, one in doubted.items()])
+            stated = name_list(
+                [f'{name} is {one:g} {kind.effort_unit}' for name, one in doubted.items()]
+            )
             yield UnitQuestion(
                 f'the effort limit of {stated}, and {why}. Is this in N mm, or are the masses too '
                 'small?',

@@ -51,15 +51,15 @@ def _node_panel(node: NodeSnapshot, now: float) -> Panel:
     parts.append(table)
     if node.is_feedforward_node:
         states, command = DiagnosticSubject.JOINT_STATES, DiagnosticSubject.COMMAND
-        rate, age = (node.number_of(states, key) for key in (StatusKey.RATE, StatusKey.AGE))
+        rate, age = (node.value_of(states, key) for key in (StatusKey.RATE, StatusKey.AGE))
         p50, p99 = (
-            node.number_of(command, StatusKey.LATENCY.format(name)) for name in TIME_PERCENTILES
+            node.value_of(command, StatusKey.LATENCY.format(name)) for name in TIME_PERCENTILES
         )
-        commands = _decimal(node.number_of(command, StatusKey.RATE))
+        commands = _decimal(node.value_of(command, StatusKey.RATE))
         line = f'states {_decimal(rate)} Hz, {_age_text(age)}   commands {commands} Hz   latency '
         line += f'p50 {_decimal(p50)} us, p99 {_decimal(p99)} us'
         parts += [Text(line, style='bold'), _torque_table(node)]
-    silent = f' (silent for {now - node.updated:.0f} s)' if node.is_silent(now) else ''
+    silent = f' (silent for {now - node.updated_at:.0f} s)' if node.is_silent(now) else ''
     dim, red = ('dim', 'red') if silent else ('', '')
     title = f'{node.name}{silent}'
     return Panel(Group(*parts), title=title, title_align='left', style=dim, border_style=red)

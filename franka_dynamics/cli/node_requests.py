@@ -139,7 +139,7 @@ def send_motion(file: str, lead: float, client: NodeClient) -> object:
     last = motion.points[-1].time_from_start
     print(f'{len(motion.points)} points, {last.sec + 1e-9 * last.nanosec:g} s ...', flush=True)
     try:
-        return client.play(motion)
+        return client.follow_trajectory(motion)
     except KeyboardInterrupt:
         print('The arm is brought to rest where it is.', file=sys.stderr)
         raise

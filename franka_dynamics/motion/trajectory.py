@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arm import ArmDescription, JointKind
+from ..arm import ArmDescription
 from ..errors import distinct_texts, LimitExceededError, ReferenceRefusedError
 from ..typing import Array
 
@@ -152,7 +152,7 @@ class Trajectory:
             outside = ~(np.abs(values - np.clip(values, low, high)) <= MAX_ROUNDING_ERROR)
             for k, s, i in np.argwhere(outside):
                 low, high = (np.broadcast_to(one, values.shape)[k, s, i] for one in (low, high))
-                unit = ('rad' if arm.joints[i].kind is JointKind.REVOLUTE else 'm') + per
+                unit = arm.joints[i].kind.position_unit + per
                 found, above = distinct_texts(values[k, s, i], high, 4)
                 _, below = distinct_texts(values[k, s, i], low, 4)
                 raise LimitExceededError(

@@ -65,7 +65,7 @@ class CommandReceiver:
             qos_overriding_options=QOS_OVERRIDES,
         )
         adds_gravity = settings.profile.receiver_adds_gravity
-        kind = ReceiverKind.LIGHT_ARM if adds_gravity else ReceiverKind.ARM
+        kind = ReceiverKind.COMPENSATED_ARM if adds_gravity else ReceiverKind.SIMULATED_ARM
         node.create_service(Trigger, DECLARATION_SERVICES[kind], self._on_declaration)
         self.publish_status_if_due()
 
@@ -114,10 +114,11 @@ class CommandReceiver:
             self._on_torque_taken()
             return
         arm, given, topic = self._arm, torque.tolist(), self._subscription.topic_name
+        units = ' or '.join(dict.fromkeys(one.kind.effort_unit for one in arm.joints))
         sentence = (
             f'a command of {len(given)} values [{name_list(given)}] was refused '
             f'({refusal.value}): {arm.n} torques in the order {", ".join(arm.joint_names)} '
-            f'are needed, each finite and at most {arm.limit("effort").tolist()} N m'
+            f'are needed, each finite and at most {arm.limit("effort").tolist()} {units}'
         )
         if refusal is TorqueRefusal.OTHER_PUBLISHER:
             sentence = (

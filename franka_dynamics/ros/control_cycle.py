@@ -28,15 +28,15 @@ class ControlCycle:
     The work of a feedforward node's control thread: the torque that answers each joint state.
 
     This thread never logs, because a terminal that does not read its output would stop it. Torques
-    go to one publisher, model terms to another. `controller` is there from configure
-    to cleanup. `active` says whether joint states are answered, `ending` whether a transition
-    brakes the arm, `sends` whether torques are published, which is so while there is a receiver;
-    `simulated_time` whether rclpy's clock is simulated. Whoever holds `lock` may change
+    go to one publisher, model terms to another. `controller` is there from configure to cleanup.
+    `active` says whether joint states are answered, `is_ending` whether a transition brakes the
+    arm, `has_receiver` whether there is a receiver, without which no torque is published, and
+    `uses_simulated_time` whether rclpy's clock is simulated. Whoever holds `lock` may change
     `active`.
     """
 
     controller: Feedforward | None = None
-    active = ending = sends = simulated_time = False
+    active = is_ending = has_receiver = uses_simulated_time = False
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class ControlCycle:
         self.clock_arrival = 0.0  # the node's time when the latest joint state came [s]
         # The steady times between its latest steps, as far as joint states show them [s].
         self._clock_steps, self._clock_stepped = deque[float](maxlen=5), 0.0
-        self._last_stamp, self.got_state, self._published = np.nan, False, 0.0
+        self._last_stamp, self.has_new_state, self._published = np.nan, False, 0.0
 
     def set_joints(self, names: Sequence[str], *, measures_velocity: bool) -> None:
         """Set the names, in the order of the torques, of the joints to read from joint states."""
@@ -82,7 +82,7 @@ class ControlCycle:
             # Another node may publish other joints, such as a gripper's, on the same topic. They
             # are no sign of the arm, whose states may have ceased.
             if controller.latest is None:
-                self._diagnostics.node_status.arrival = now
+                self._diagnostics.node_status.arrived_at = now
                 controller.reject_state(str(error).removesuffix('.'), now)
             return
         except JointStateError as error:
@@ -94,7 +94,7 @@ class ControlCycle:
         if clock != self.clock_arrival:
             self._clock_steps.append(now - self._clock_stepped)
             self.clock_arrival, self._clock_stepped = clock, now
-        self.got_state, self._diagnostics.node_status.arrival = True, now
+        self.has_new_state, self._diagnostics.node_status.arrived_at = True, now
         second = self._receivers.check_sequence_number(number)
         if second and (controller.state in ACTIVE_STATES or not controller.faulty):
             # Of two nodes' states one may be another arm's.
@@ -106,7 +106,7 @@ class ControlCycle:
             return
         # While a deactivation or shutdown brakes the arm, no thread receives simulated time, so
         # the ages of states are unknown.
-        unknown = self.simulated_time and self.ending
+        unknown = self.uses_simulated_time and self.is_ending
         torque = controller.step(
             reading.position,
             reading.velocity,
@@ -116,7 +116,7 @@ class ControlCycle:
             now=now,
         )
         if controller.sends:
-            self._diagnostics.latency.append(self._published - began)
+            self._diagnostics.latencies.append(self._published - began)
         state = controller.latest
         if state is not None and state.stamp == reading.stamp:
             sent = torque if controller.sends else None
@@ -124,15 +124,15 @@ class ControlCycle:
 
     def publish_torque(self, torque: Array) -> None:
         """Publish a torque, (n,) [N m], if there is a receiver; the controller calls this."""
-        if self.sends:
+        if self.has_receiver:
             self._commands.publish(self._command_prefix + torque.tobytes())
-            self._diagnostics.sent += 1
+            self._diagnostics.published_count += 1
         self._published = time.perf_counter()
 
     def _node_time(self) -> float:
         """Return the time [s] of the node's clock, simulated or the system's."""
         # time.time reads the system clock faster than rclpy.
-        return self._clock.now().nanoseconds * 1e-9 if self.simulated_time else time.time()
+        return self._clock.now().nanoseconds * 1e-9 if self.uses_simulated_time else time.time()
 
     @property
     def clock_rate_hz(self) -> float:
@@ -151,11 +151,11 @@ class ControlCycle:
             controller = self.controller
             if not self.active or controller is None:
                 return INACTIVE_POLL_PERIOD_S
-            if not self.got_state:
+            if not self.has_new_state:
                 # Simulated time does not pass in a pause, where a stop must end nevertheless.
-                by_stamps = self.simulated_time and controller.state is not State.STOPPING
+                by_stamps = self.uses_simulated_time and controller.state is not State.STOPPING
                 silence = self._node_time() - self.clock_arrival if by_stamps else None
                 controller.tick(time.monotonic(), silence)
-            self.got_state = False
+            self.has_new_state = False
             stopping = controller.state is State.STOPPING
             return Feedforward.TICK_S if stopping else SILENCE_CHECK_PERIOD_S

@@ -38,7 +38,8 @@ _CROSSCHECK_STATE_COUNT = 50  # states at which the models of changed settings a
 # After so many of the longest usual periods without a joint state they count as lost: 20 ms of a
 # real arm's default, in which a forward controller holds the last torque.
 STATE_TIMEOUT_PERIOD_COUNT = 4.0
-_FIRST_WARNING_S, _WARNING_PERIOD_S = 5.0, 10.0  # for robot_description, until that is logged [s]
+_FIRST_WARNING_DELAY_S = 5.0  # of robot_description
+_WARNING_PERIOD_S = 10.0
 _POLL_PERIOD_S = 0.5  # longest time between two calls of `should_stop` [s]
 # Friction of Franka's wrists over their torque limit (MuJoCo Menagerie).
 _WRIST_FRICTION_TO_LIMIT_RATIO = 0.02
@@ -54,7 +55,8 @@ def arm_and_urdf_from_parameters(
     What is found out about the URDF is logged. Raises SettingsError if parameters are
     inconsistent; DescriptionError if an arm file is missing or cannot be read, or
     robot_description does not arrive in time; UrdfError if a URDF cannot be read or is incomplete;
-    UrdfMismatchError if the URDF does not describe this arm; and the other errors of `load_arm`.
+    UrdfMismatchError if the URDF does not describe this arm; and the other errors of
+    `arm_from_parameters`.
     """
     source = values['model_source']
     if source != tables.ARM_DESCRIPTION and values['inertial_set']:
@@ -62,7 +64,7 @@ def arm_and_urdf_from_parameters(
             f'inertial_set is {values["inertial_set"]}, but model_source is {source}, whose '
             'inertials are those of the URDF; leave inertial_set empty.'
         )
-    reference = tables.load_arm(values)
+    reference = tables.arm_from_parameters(values)
     if source == tables.ARM_DESCRIPTION:
         return reference, None
     if source == tables.ROBOT_DESCRIPTION:
@@ -211,7 +213,7 @@ def _wait_for_robot_description(node: Any, should_stop: Callable[[], bool]) -> t
     waiting.create_subscription(String, topic, came.append, DESCRIPTION_QOS)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(waiting)
-    began, say_at, seconds = time.monotonic(), _FIRST_WARNING_S, ROBOT_DESCRIPTION_TIMEOUT_S
+    began, say_at, seconds = time.monotonic(), _FIRST_WARNING_DELAY_S, ROBOT_DESCRIPTION_TIMEOUT_S
     try:
         while not came and (waited := time.monotonic() - began) < seconds:
             executor.spin_once(timeout_sec=_POLL_PERIOD_S)

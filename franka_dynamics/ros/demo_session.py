@@ -149,7 +149,7 @@ class _DemoRun:
         client.heard_nodes()
         client.node.create_subscription(JointTrajectory, motions, self._planned.append, 10)
         self._wait_until('waiting until the node holds the arm', self._is_arm_held)
-        real_start, simulated_start = self._arm_times()
+        real_start, simulated_start = self._latest_times()
         hold = self._wait_simulated_time('holding by feedforward alone', plan.hold)
         self._require_new_torques()
         client.set_parameters({'kp': kp.tolist(), 'kd': kd.tolist()})
@@ -158,10 +158,10 @@ class _DemoRun:
         self._follow_motion('following with g and PD alone')
         node = client.heard_nodes()[_FEEDFORWARD_NODE].statuses
         p50, p99 = (
-            1e-6 * self._simulated_arm_figure(StatusKey.ROUND_TRIP.format(one))
+            1e-6 * self._simulated_arm_value(StatusKey.ROUND_TRIP.format(one))
             for one in TIME_PERCENTILES
         )
-        real, simulated = self._arm_times()
+        real, simulated = self._latest_times()
         rates = DemoRates(
             (simulated - simulated_start) / (real - real_start) / TIMESTEP_S,
             *self._step_counts(),
@@ -205,7 +205,7 @@ class _DemoRun:
         self._doing, self._stage = text, (self._simulated_time, _LEAD_IN_TIME_S + plan.motion)
         request = multisine(plan.arm, plan.motion, plan.amplitude)
         try:
-            self._client.play(reference_message(request, _LEAD_IN_TIME_S))
+            self._client.follow_trajectory(reference_message(request, _LEAD_IN_TIME_S))
         except NodeClientError as error:
             receiver = self._client.latest_status(f'/{_SIMULATOR_NODE}')
             sentence = f'{error} {_SIMULATOR_NODE}: {receiver and receiver.message}.'
@@ -241,22 +241,22 @@ class _DemoRun:
         self._progress(self._doing, min(1.0, share) if share > 0.0 else 0.0)
         self._nodes.require_running()
 
-    def _simulated_arm_figure(self, key: str) -> float:
+    def _simulated_arm_value(self, key: str) -> float:
         """Return a number from the simulated arm's diagnostics; NaN before the first message."""
         arm = self._client.heard_nodes().get(_SIMULATOR_NODE, NodeSnapshot(_SIMULATOR_NODE))
-        return arm.number_of(DiagnosticSubject.SIMULATED_ARM, key)
+        return arm.value_of(DiagnosticSubject.SIMULATED_ARM, key)
 
     @property
     def _simulated_time(self) -> float:
         """Simulated time [s]; NaN before the simulated arm has published it."""
-        return self._simulated_arm_figure(StatusKey.SIMULATED_TIME)
+        return self._simulated_arm_value(StatusKey.SIMULATED_TIME)
 
-    def _arm_times(self) -> tuple[float, float]:
+    def _latest_times(self) -> tuple[float, float]:
         """Return real and simulated time [s] of the simulated arm's latest diagnostics."""
-        return self._client.heard_nodes()[_SIMULATOR_NODE].updated, self._simulated_time
+        return self._client.heard_nodes()[_SIMULATOR_NODE].updated_at, self._simulated_time
 
     def _step_counts(self) -> tuple[int, int]:
         """Return numbers of steps since the first torque: those without a new torque, and all."""
         keys = StatusKey.MISSED, StatusKey.COMMANDED
-        missed, commanded = (int(self._simulated_arm_figure(key)) for key in keys)
+        missed, commanded = (int(self._simulated_arm_value(key)) for key in keys)
         return missed, commanded

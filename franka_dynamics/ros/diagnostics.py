@@ -29,7 +29,9 @@ from ..motion.planning import MAX_START_DISTANCE_RAD
 from ..motion.reference import ReferenceEvent, ReferenceState
 
 _NEAR_BOUND_RATIO = 0.8  # share of a bound above which diagnostics warn
-
+MIN_REASON_DURATION_S = 1.0  # of a reason for silence, until it is logged
+_REPEATED_LOG_PERIOD_S = 10.0  # of the same reason for silence
+_MIN_LOG_PERIOD_S = 1.0  # of any other sentence, whatever its figures
 _MISSING_STATE_TIMEOUT_S = 1.0  # after which missing joint states are a reason for silence
 MIN_CLOCK_RATE_HZ = 20.0  # below it the steps of a clock make joint states too old or too new
 
@@ -50,8 +52,8 @@ class StatusSource:
     """
     The status of a node: that of its controller, in the words of a node's user.
 
-    `controller` is set when the node is configured. `arrival` is when the latest joint state came
-    [s], `ends` says that the node never commands again.
+    `controller` is set when the node is configured. `arrived_at` is when the latest joint state
+    came [s], `is_final` says that the node never commands again.
     """
 
     controller: Feedforward
@@ -59,14 +61,14 @@ class StatusSource:
     def __init__(self, node: Any, state_topic: str, receivers: ReceiverCheck) -> None:
         """Store the node, its topic of joint states and its receivers of torques."""
         self._node, self._states, self.receivers = node, state_topic, receivers
-        self.arrival, self.ends = 0.0, False
+        self.arrived_at, self.is_final = 0.0, False
 
     def status(self) -> Status:
         """Return the controller's status with the node's own reason for silence and remedy."""
         controller = self.controller
         status = controller.status
         remedy = Remedy(status.remedy)
-        words = '' if self.ends else _REMEDY_TEXTS.get(remedy, remedy.value)
+        words = '' if self.is_final else _REMEDY_TEXTS.get(remedy, remedy.value)
         why = self.reason_text(controller.ending) or status.why
         if status.state is State.RUNNING:
             why = self.receivers.delivery_problem or why
@@ -83,9 +85,9 @@ class StatusSource:
         if code is ReasonCode.TOO_RARE:
             return _RATE_ADVICE
         old = code in (ReasonCode.TOO_OLD, ReasonCode.AHEAD, ReasonCode.OLD_AT_START)
-        return self._advice_on_clocks() if old else LOOP_ADVICE.get(code)
+        return self._clock_advice() if old else LOOP_ADVICE.get(code)
 
-    def _advice_on_clocks(self) -> str:
+    def _clock_advice(self) -> str:
         """Return advice about joint states whose stamps are not of this node's clock."""
         publishers = publisher_names(self._node, '/clock')
         clocks = ', '.join(publishers)
@@ -113,7 +115,7 @@ class StatusSource:
 
     def missing_state_text(self) -> str:
         """Return a sentence on missing joint states; '' if one came within the last second."""
-        silence = time.monotonic() - self.arrival
+        silence = time.monotonic() - self.arrived_at
         if silence < _MISSING_STATE_TIMEOUT_S:
             return ''
         return (
@@ -122,11 +124,6 @@ class StatusSource:
             'what there is: start the driver or the simulator in this ROS_DOMAIN_ID, let a paused '
             'simulation go on, or remap joint_states to its topic'
         )
-
-
-MIN_REASON_DURATION_S = 1.0  # of a reason for silence, until it is logged
-_REPEATED_LOG_PERIOD_S = 10.0  # of the same reason for silence
-_MIN_LOG_PERIOD_S = 1.0  # of any other sentence, whatever its figures
 
 
 class StatusLog:
@@ -178,7 +175,7 @@ class StatusLog:
             logger.info(f'{status}')
         self._last_reason = '' if status.state is State.RUNNING else status.why
 
-    def log_reference(self, text: str, *, bad: bool) -> None:
+    def log_reference_outcome(self, text: str, *, bad: bool) -> None:
         """Log the outcome of a reference motion, at most once a second."""
         if bad:
             self._warn_if_due(text, _MIN_LOG_PERIOD_S)
@@ -216,15 +213,15 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._receivers, self._terms, self.residual = receivers, terms, math.nan
         self.node_status = StatusSource(node, state_topic, receivers)
         self._log = StatusLog(node, self.node_status)
-        self.refused = ''  # why the last reference was refused
+        self.refusal_text = ''  # why the last reference was refused
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._reference: tuple[StatusRow, ...] = ()  # what became of the latest reference
-        self.latency, self.sent = DurationWindow(), 0  # torques that were published
+        self.latencies, self.published_count = DurationWindow(), 0  # torques that were published
         # What ~/status says (state, whether a fault is latched, whether the node waits; the
         # reason), since when [s], and the torques published up to the last diagnostics.
         self._published_state: tuple[Any, str] = None, ''
-        self._published_at, self._counted = -math.inf, (0.0, 0)
+        self._published_at, self._last_count = -math.inf, (0.0, 0)
 
     @property
     def controller(self) -> Feedforward:
@@ -234,14 +231,14 @@ class FeedforwardDiagnostics(StatusPublisher):
     def set_controller(self, controller: Feedforward, residual: float) -> None:
         """Set the controller to report on; `residual` is the largest error of its cross-check."""
         self.node_status.controller, self._arm = controller, controller.description.name
-        self.residual, self.refused = residual, ''
+        self.residual, self.refusal_text = residual, ''
         self._published_state, self._published_at = (None, ''), -math.inf
-        self._counted = time.monotonic(), self.sent
+        self._last_count = time.monotonic(), self.published_count
         self._log.begin_activation()
 
     def begin_activation(self) -> None:
         """Begin an activation: count the time without joint states from now on."""
-        self.node_status.arrival = time.monotonic()
+        self.node_status.arrived_at = time.monotonic()
         self._log.begin_activation()
 
     def report_changes(self) -> None:
@@ -265,8 +262,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         if state[0] != self._published_state[0]:
             self._published_at = -math.inf
         if state != self._published_state and now >= self._published_at + MIN_REASON_DURATION_S:
-            self._published_state, self._published_at, self.due = state, now, now
-        if now >= self.due:
+            self._published_state, self._published_at, self.next_publication = state, now, now
+        if now >= self.next_publication:
             # The largest since the last report, so that a short peak near the bound is reported.
             shares = controller.disturbances.largest.tolist()
             controller.disturbances.reset_largest_shares()
@@ -297,7 +294,8 @@ class FeedforwardDiagnostics(StatusPublisher):
             name = controller.names[joint]
             pairs |= {'error to its end [rad]': float(error[joint]), 'joint': name}
             if event.state in (ReferenceState.FINISHED, ReferenceState.INTERRUPTED):
-                text += f', {error[joint]:.3g} rad from its end at {name}'
+                unit = controller.description.joints[joint].kind.position_unit
+                text += f', {error[joint]:.3g} {unit} from its end at {name}'
         if event.state is ReferenceState.INTERRUPTED:
             text += f', {event.remaining_time:.3g} s before it'
         text += f': {event.reason}' if event.reason else ''
@@ -308,7 +306,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         row = DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs
         self._reference = (row,)  # all events are published, and the latest one again
         self._publisher.publish(self.status_array(self._node.get_clock().now().to_msg(), row))
-        self._log.log_reference(text, bad=bad)
+        self._log.log_reference_outcome(text, bad=bad)
 
     def _joint_state_row(self) -> StatusRow:
         """Return the diagnostic row of joint states: their rate, their age and what is wrong."""
@@ -342,8 +340,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         level = 'ERROR' if status.faulty else 'STALE' if status.state is State.SILENT else 'WARN'
         message, largest = status.why, max(shares)
         if status.state is State.RUNNING:
-            if self.refused:
-                message = f'reference refused: {self.refused}'
+            if self.refusal_text:
+                message = f'reference refused: {self.refusal_text}'
             elif largest > _NEAR_BOUND_RATIO and not self._receivers.delivery_problem:
                 joint = self.controller.names[shares.index(largest)]
                 message = f'{joint} came near its disturbance bound ({largest:.0%} of it)'
@@ -354,8 +352,8 @@ class FeedforwardDiagnostics(StatusPublisher):
     def _command_values(self, shares: list[float]) -> dict[str, Any]:
         """Return the values of the diagnostic row Command that ~/status does not have."""
         controller, receivers = self.controller, self._receivers
-        since, before = self._counted
-        self._counted = now, published = time.monotonic(), self.sent
+        since, before = self._last_count
+        self._last_count = now, published = time.monotonic(), self.published_count
         references = controller.reference.counts.items()
         return {
             'target': controller.settings.target,
@@ -368,14 +366,14 @@ class FeedforwardDiagnostics(StatusPublisher):
             'receivers': receivers.listed_receivers,
             'other publishers of commands': ', '.join(publisher_names(self._node, receivers.topic))
             or 'none',
-            **self.latency.percentiles_us(StatusKey.LATENCY),
-            **self._number_by_joint(
+            **self.latencies.percentiles_us(StatusKey.LATENCY),
+            **self._values_by_joint(
                 'largest share of limit, {} [%]', 100.0 * controller.output.largest_share
             ),
-            **self._number_by_joint('largest share of bound, {} [%]', 100.0 * np.array(shares)),
+            **self._values_by_joint('largest share of bound, {} [%]', 100.0 * np.array(shares)),
         }
 
-    def _number_by_joint(self, key: str, numbers: Any) -> dict[str, float]:
+    def _values_by_joint(self, key: str, numbers: Any) -> dict[str, float]:
         """Return numbers, one per joint, by `key` with the joint's name in place of {}."""
         return {key.format(name): float(one) for name, one in zip(self.controller.names, numbers)}
 
@@ -400,7 +398,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         arm, mass = self.controller.description, self.controller.settings.payload[0]
         payload = f', payload {mass:g} kg' if mass else ''
         name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
-        limits = self._number_by_joint('{}', arm.limit('effort'))
+        limits = self._values_by_joint('{}', arm.limit('effort'))
         residual = {StatusKey.MODEL_DIFFERENCE.value: self.residual}
         model = DiagnosticSubject.ARM, 'OK', name, residual
         return model, (DiagnosticSubject.TORQUE_LIMITS, 'OK', arm.name, limits)

@@ -85,7 +85,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.cycles_go_on = False
         self._urdf: str | None = None  # of which the arm was made
         self._configured_with: dict[str, Any] = {}
-        self._background_lock, self._finalized, self._next_look = threading.RLock(), False, 0.0
+        self._background_lock, self._finalized = threading.RLock(), False
+        self._next_receiver_check = 0.0
         states = MutuallyExclusiveCallbackGroup()
         self.control_entities = NodeEntities(self, lambda one: one.callback_group is states)
         self.service_entities = NodeEntities(self, lambda one: one.callback_group is not states)
@@ -213,8 +214,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         gc.collect()
         gc.freeze()
         result = super().on_activate(state)
-        self.cycle.simulated_time = self.get_parameter('use_sim_time').value
-        self.cycle.ending = False
+        self.cycle.uses_simulated_time = self.get_parameter('use_sim_time').value
+        self.cycle.is_ending = False
         self._diagnostics.begin_activation()
         # Activation clears a fault; torques begin once nothing speaks against a first torque.
         assert self.controller is not None  # as it is configured
@@ -254,7 +255,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Brake the arm to rest if the node is active; the node never commands again."""
-        self._finalized = self._diagnostics.node_status.ends = True
+        self._finalized = self._diagnostics.node_status.is_final = True
         self._end_activation('shut down')
         self.get_logger().info('shut down')
         self.cycle.controller = None
@@ -283,7 +284,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         # Threads of a MultiThreadedExecutor outlive its shutdown (rclpy, issue 893).
         with self._background_lock:
             self._finalized = True
-            self._goals.destroy()
+            self._goals.destroy_server()
             super().destroy_node()
         destroy_state_machine(self)
 
@@ -292,7 +293,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         controller = self.controller
         if controller is None:
             return
-        self.cycle.ending = True
+        self.cycle.is_ending = True
         controller.stop(reason)
         give_up = time.monotonic() + _MAX_BRAKING_WAIT_S
         while (
@@ -320,9 +321,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         if controller is None:
             self._goals.update_goals()
             return INACTIVE_POLL_PERIOD_S
-        if self.active and time.monotonic() >= self._next_look:
-            self._next_look = time.monotonic() + _BACKGROUND_PERIOD_S
-            self._terms.update_subscribed()
+        if self.active and time.monotonic() >= self._next_receiver_check:
+            self._next_receiver_check = time.monotonic() + _BACKGROUND_PERIOD_S
+            self._terms.update_subscribed_terms()
             self._check_receivers(controller)
         self._diagnostics.report_changes()
         self._goals.update_goals()
@@ -330,7 +331,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def _check_receivers(self, controller: Feedforward) -> None:
         """Allow torques, or stop the controller if a receiver of them is not the target's."""
-        receivers = self.receivers
+        cycle, receivers = self.cycle, self.receivers
         receivers.update_permission()
         controller.blocked = receivers.reason
         # The torque goes to zero: gravity torques are right for the target only, and this receiver
@@ -340,11 +341,11 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             controller.stop(receivers.reason, Stop.TO_ZERO)
         elif permission is TorquePermission.CHECKING and acts:
             controller.stop(receivers.reason, Stop.PAUSE)
-        if receivers.is_open and not self.cycle.sends and controller.state is not State.SILENT:
+        if receivers.is_open and not cycle.has_receiver and controller.state is not State.SILENT:
             # The arm may be elsewhere than where the torques that nobody got would hold it.
-            with self.cycle.lock:
+            with cycle.lock:
                 controller.reset()
-        self.cycle.sends = receivers.is_open
+        cycle.has_receiver = receivers.is_open
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Serve ~/clear_fault: clear a latched fault; answer whether none remains, and why."""

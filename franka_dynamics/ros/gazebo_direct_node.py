@@ -24,7 +24,7 @@ from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
 from .messages import joint_state_template, JointStateReader
 from .node_process import run_node, StopRequest
-from .parameter_tables import load_arm
+from .parameter_tables import arm_from_parameters
 from .parameters import CheckedParameters, declare_parameters
 from .rclpy_private import Executor
 from .topics import PUBLISHER_QOS, STATE_QOS
@@ -46,7 +46,7 @@ class GazeboDirectNode(CheckedParameters, Node):
     def __init__(self, **node_options: Any) -> None:
         """Make the node of the arm in its parameters; `node_options` are those of rclpy's Node."""
         super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})
-        description = load_arm(declare_parameters(self, specs_in_file('arm')))
+        description = arm_from_parameters(declare_parameters(self, specs_in_file('arm')))
         self._start, names = description.home_position, description.joint_names
         self._commands = CommandReceiver(
             self,

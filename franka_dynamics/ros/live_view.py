@@ -16,7 +16,7 @@ from .topic_listener import TopicListener
 from .topics import DESCRIPTION_QOS
 from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..errors import JointStateError
+from ..errors import JointStateError, SettingsError
 from ..view.meshes import MeshesError, urdf_meshes
 from ..view.scene import TorqueColumn, ViewState
 from ..view.window import UPDATE_PERIOD_S, Window
@@ -42,7 +42,11 @@ class LiveView(TopicListener):
         self._reader = JointStateReader(self._names)
         self._model = PinocchioModel(description)
         self._began: float | None = None
-        self._node, (self._topic,) = self.find_full_names(_FIND_TIMEOUT_S, node, [state_topic])
+        try:
+            self._node, (self._topic,) = self.find_full_names(_FIND_TIMEOUT_S, node, [state_topic])
+        except SettingsError:
+            self.__exit__()
+            raise
         self.problem = f'waiting for {self._topic}'
         self.read()  # subscribes
 

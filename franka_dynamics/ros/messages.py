@@ -19,6 +19,14 @@ from .rclpy_private import RMWError
 from ..errors import FrankaDynamicsError, JointStateError, name_list, SettingsError, short_text
 from ..typing import Array
 
+# A header's stamp follows the encapsulation header of serialized bytes.
+STAMP_STRUCT, STAMP_OFFSET = struct.Struct('<iI'), 4
+_MAX_STAMP_NANOSECONDS = 10**9 - 1
+# The first bytes of a message from a little-endian computer.
+_LITTLE_ENDIAN_HEADER = b'\x00\x01'
+_EMPTY_ARRAY = np.zeros(0)
+_VELOCITY_ADVICE = ' (franka_ros2 has them on franka/joint_states)'
+
 
 def stamp_to_seconds(stamp: Time | Duration) -> float:
     """Return a message's stamp or duration in seconds."""
@@ -55,10 +63,6 @@ def read_float64_message(data: bytes, head: bytes) -> Array:
             return np.frombuffer(data, '<f8', count, len(head))
     message = parse_message(Float64MultiArray, data, 'torque', SettingsError)
     return np.asarray(message.data, dtype=float)
-
-
-# A header's stamp follows the encapsulation header of serialized bytes.
-STAMP_STRUCT, STAMP_OFFSET = struct.Struct('<iI'), 4
 
 
 def parse_message(
@@ -114,13 +118,6 @@ class JointReading(NamedTuple):
     position: Array
     velocity: Array
     effort: Array | None
-
-
-_MAX_STAMP_NANOSECONDS = 10**9 - 1
-# The first bytes of a message from a little-endian computer.
-_LITTLE_ENDIAN_HEADER = b'\x00\x01'
-_EMPTY_ARRAY = np.zeros(0)
-_VELOCITY_ADVICE = ' (franka_ros2 has them on franka/joint_states)'
 
 
 class NoArmJointsError(JointStateError):

@@ -33,7 +33,7 @@ class MotionRequests:
         """Make the subscription to ~/reference and the publisher of motions with torques."""
         self._node, self._diagnostics = node, diagnostics
         self._logged = set[str]()
-        self._filled = node.create_lifecycle_publisher(
+        self._motion_publisher = node.create_lifecycle_publisher(
             JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
         )
         node.create_subscription(
@@ -43,7 +43,7 @@ class MotionRequests:
     @property
     def has_trajectory_listener(self) -> bool:
         """Whether a node, such as a trajectory controller, subscribes to motions with torques."""
-        return self._filled.get_subscription_count() > 0
+        return self._motion_publisher.get_subscription_count() > 0
 
     def follow_motion(
         self, parse: Callable[[], TrajectoryRequest], goal_id: str, *, allow_setpoint: bool = True
@@ -54,7 +54,7 @@ class MotionRequests:
         It is published if anybody subscribes. Reports repeat `goal_id`. A refused motion is
         reported, too, and its ReferenceRefusedError raised.
         """
-        controller, self._diagnostics.refused = self._node.controller, ''
+        controller, self._diagnostics.refusal_text = self._node.controller, ''
         try:
             request, arm = parse(), controller.description
             arguments = request.follow_arguments(arm, allow_setpoint=allow_setpoint)
@@ -63,17 +63,17 @@ class MotionRequests:
                     f"references also name {', '.join(others)}, which are not the arm's and hold "
                     'still: they are ignored'
                 )
-            planned = _plan_motion(controller, arguments, goal_id)
+            planned = _follow_or_plan(controller, arguments, goal_id)
         except ReferenceRefusedError as error:
             if isinstance(error, NotActiveError):
                 present = self._diagnostics.node_status.status()
                 error = NotActiveError(f'Nothing would follow the reference ({present}).')
-            self._diagnostics.refused = str(error)
+            self._diagnostics.refusal_text = str(error)
             controller.reference.record_refusal(error, goal_id)
             raise error from None
         if arguments['times'] is not None and self.has_trajectory_listener:
             filled, efforts = controller.asked.motion_with_efforts(planned)
-            self._filled.publish(motion_message(list(controller.names), filled, efforts))
+            self._motion_publisher.publish(motion_message(list(controller.names), filled, efforts))
         return planned
 
     def log_ignored_efforts(self, message: JointTrajectory) -> None:
@@ -104,7 +104,7 @@ class MotionRequests:
             self.follow_motion(lambda: parse_reference(message), goal_id)
 
 
-def _plan_motion(controller: Feedforward, arguments: dict[str, Any], goal_id: str) -> Trajectory:
+def _follow_or_plan(controller: Feedforward, motion: dict[str, Any], goal_id: str) -> Trajectory:
     """Return the planned motion and follow it, unless joint states come too rarely for torques."""
     latest, reference = controller.latest, controller.reference
     problem = controller.states.problem
@@ -112,11 +112,11 @@ def _plan_motion(controller: Feedforward, arguments: dict[str, Any], goal_id: st
         problem is not None
         and problem.code in (ReasonCode.TOO_RARE, ReasonCode.COARSE_STAMPS)
         and reference.motion is None
-        and arguments.get('times') is not None
+        and motion.get('times') is not None
     )
     if latest is None or not plans_only:
-        return controller.follow(**arguments, goal_id=goal_id)
-    planned = reference.follow(**arguments, goal_id=goal_id, measured_q=latest.q)
+        return controller.follow(**motion, goal_id=goal_id)
+    planned = reference.follow(**motion, goal_id=goal_id, measured_q=latest.q)
     reason = f'torques were added to it, but it is not followed here: {controller.state_problem}'
     reference.clear(reason)
     return planned

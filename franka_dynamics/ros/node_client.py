@@ -28,7 +28,7 @@ _DISCOVERY_TIMEOUT_S = 5.0
 _MAX_BRAKING_WAIT_S = 10.0  # of a node that brakes an arm before it answers
 # Wait before a request or a trajectory [s]: a server that has not discovered the client discards
 # the answer, and a subscriber that has not discovered the publisher receives nothing.
-_DISCOVERY_WAIT_S = 0.5
+_CLIENT_DISCOVERY_WAIT_S = 0.5
 _QUEUE_DEPTH = 50  # of /diagnostics, which all nodes share
 _STATUS_TIMEOUT_S = 2.0  # wait for the latest status [s]
 # States of a reference that end it.
@@ -52,20 +52,20 @@ class _MotionReports:
     def __init__(self, name: str, identifier: str) -> None:
         """Store the node's name and the motion's identifier; no report has come yet."""
         self._name, self._identifier = name.lstrip('/'), identifier
-        self.own: Mapping[str, str] = {}  # the latest report on this motion
+        self.own_values: Mapping[str, str] = {}  # the latest report on this motion
         self.state = ''  # of this motion
-        self.others: str | None = None  # state of the latest other one; None: nothing is heard
+        self.other_state: str | None = None  # of the latest other motion; None: nothing is heard
 
     def store_message(self, message: DiagnosticArray) -> None:
         """Store the statuses in a diagnostic message that are about the node's motions."""
         statuses = map(NodeStatus.from_message, message.status)
         for one in (one for one in statuses if one.node == self._name):
-            self.others = self.others or _FINISHED_STATE
+            self.other_state = self.other_state or _FINISHED_STATE
             if one.subject == DiagnosticSubject.REFERENCE:
                 if one.values.get('frame_id') == self._identifier:
-                    self.own, self.state = one.values, one.values.get('state', '')
+                    self.own_values, self.state = one.values, one.values.get('state', '')
                 else:
-                    self.others = one.values.get('state', '')
+                    self.other_state = one.values.get('state', '')
 
 
 class NodeClient(TopicListener):
@@ -183,17 +183,17 @@ class NodeClient(TopicListener):
         sentence: str = answer.message
         return sentence
 
-    def play(self, message: JointTrajectory) -> str:
+    def follow_trajectory(self, message: JointTrajectory) -> str:
         """
         Send a reference trajectory, wait until the motion has finished, and return 'finished'.
 
         The trajectory message's frame id is set to an identifier that the node's reports on
-        /diagnostics repeat. `play` waits at most `timeout` for the node, sends the trajectory
-        once, waits for its answer, and then for the motion's end as long as the node is there. If
-        an error or Ctrl-C ends `play` before the motion's end, `play` sends a request to stop, and
-        the node brings the arm to rest. Raises NodeClientError if no node subscribes or reports,
-        it follows another motion (which a message on ~/reference would replace), the motion is
-        refused or interrupted, or the node has gone.
+        /diagnostics repeat. The node has `timeout` to appear; it gets the trajectory once, and its
+        answer and then the motion's end are waited for as long as it is there. If an error or
+        Ctrl-C ends the call before the motion's end, the node gets a request to stop, and brings
+        the arm to rest. Raises NodeClientError if no node subscribes or reports, it follows
+        another motion (which a message on ~/reference would replace), the motion is refused or
+        interrupted, or the node has gone.
         """
         message.header.frame_id = str(uuid.uuid4())
         reports = _MotionReports(self.name, message.header.frame_id)
@@ -216,7 +216,7 @@ class NodeClient(TopicListener):
             self.node.destroy_publisher(publisher)
             self.node.destroy_subscription(subscription)
         if reports.state != _FINISHED_STATE:
-            own = reports.own
+            own = reports.own_values
             error = NodeClientError(f'the motion was {reports.state}: {own.get("reason", "")}')
             error.refused_by = own.get(StatusKey.REFUSED_BY, '')
             raise error
@@ -225,13 +225,13 @@ class NodeClient(TopicListener):
     def _wait_until_node_free(self, publisher: Any, reports: _MotionReports) -> None:
         """Wait until the node is heard; raise NodeClientError if it follows another motion."""
         heard = publisher.get_subscription_count
-        if not self.wait_until(lambda: heard() > 0 and reports.others is not None, self._timeout):
+        if not self.wait_until(lambda: heard() and reports.other_state is not None, self._timeout):
             raise NodeClientError(
                 f'nobody takes motions on {self.name}/reference and reports on /diagnostics; '
                 f'nothing was sent. Is {self.name} running, and is it a feedforward node?'
             )
-        self.poll_for(_DISCOVERY_WAIT_S)
-        if reports.others not in _FINAL_STATES:
+        self.poll_for(_CLIENT_DISCOVERY_WAIT_S)
+        if reports.other_state not in _FINAL_STATES:
             raise NodeClientError(
                 f'{self.name} follows another motion: let it end, or end it by Ctrl-C in the '
                 '`node play` that sent it, before this one; nothing was sent.'
@@ -261,7 +261,7 @@ class NodeClient(TopicListener):
                 'this ROS_DOMAIN_ID? `franka-dynamics doctor` lists what is heard.'
             )
         if known is None:
-            self.poll_for(_DISCOVERY_WAIT_S)
+            self.poll_for(_CLIENT_DISCOVERY_WAIT_S)
         # Once: a transition is not triggered twice.
         answer = client.call_async(service_type.Request(**request))
         if not self.wait_until(answer.done, self._answer_timeout):

@@ -21,6 +21,10 @@ from ..errors import FrankaDynamicsError
 
 _END_TIMEOUT_S = 10.0
 _MIN_FREE_DISK_BYTES = 65536  # no log, page or bag is written where less is free
+_RANGE_VARIABLE, _MIDDLEWARE_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
+_OVERRIDING_VARIABLES = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
+# The ports of ROS domains 1 to 101 are outside the ephemeral port range of Linux.
+_ROS_DOMAIN_IDS = range(1, 102)
 
 # A child gets SIGINT, which a shell's background jobs would ignore, if its parent dies (prctl's
 # PR_SET_PDEATHSIG is 1). It asks for real-time scheduling of its own, and must not inherit its
@@ -168,12 +172,6 @@ class NodeGroup:
     def __exit__(self, *_: object) -> None:
         """End all nodes."""
         self.end_nodes()
-
-
-_RANGE_VARIABLE, _MIDDLEWARE_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
-_OVERRIDING_VARIABLES = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
-# The ports of ROS domains 1 to 101 are outside the ephemeral port range of Linux.
-_ROS_DOMAIN_IDS = range(1, 102)
 
 
 def use_isolated_network() -> None:

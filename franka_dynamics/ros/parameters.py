@@ -26,8 +26,6 @@ _EXAMPLE_VALUES = {
     'double_array': '[1.0, 2.0]',
     'string_array': '[a, b]',
 }
-
-
 # Likeness of two names, by difflib, from which one is the other misspelt.
 _MIN_MISSPELT_SIMILARITY = 0.8
 # Parameters that rclpy declares for every node, and for publishers and subscriptions.
@@ -106,7 +104,7 @@ def declare_parameters(node: Any, table: Sequence[ParameterSpec]) -> dict[str, A
             require_allowed(spec, parameter.value)
         # The descriptor is set last, so that `require_allowed` is the first to refuse a value out
         # of range: its message is clearer than rclpy's.
-        node.set_descriptor(spec.name, _descriptor(spec, kind))
+        node.set_descriptor(spec.name, _parameter_descriptor(spec, kind))
     return present_values(node, table)
 
 
@@ -153,7 +151,7 @@ def _warn_of_unused_arguments(node: Any, given: Sequence[str]) -> None:
             )
 
 
-def _descriptor(spec: ParameterSpec, kind: Parameter.Type) -> ParameterDescriptor:
+def _parameter_descriptor(spec: ParameterSpec, kind: Parameter.Type) -> ParameterDescriptor:
     """Return the rclpy descriptor of a parameter: type, sentence, constraints and range."""
     descriptor = ParameterDescriptor(
         name=spec.name,

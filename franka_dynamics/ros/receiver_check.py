@@ -19,10 +19,9 @@ from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
+from .controller_managers import controller_idle_reason, ControllerManagers, wrong_claim_text
 from .receivers import (
     all_idle_reason,
-    controller_idle_reason,
-    ControllerManagers,
     DECLARATION_SERVICES,
     declared_kind,
     declared_targets,
@@ -30,7 +29,6 @@ from .receivers import (
     Receiver,
     ReceiverKind,
     refusal_reason,
-    wrong_claim_text,
 )
 from .topics import node_name_of, publisher_names, STATE_QOS, UNKNOWN_NODE_NAME
 
@@ -41,12 +39,17 @@ _MIN_LISTENING_TIME_S = 0.5  # listening for other senders after the first joint
 _MIN_HEARD_STATE_COUNT = 50
 # How long a receiver must be wrong until it is refused, because its topics are discovered singly:
 # while torques flow, before the first one, and if a controller that is certainly wrong appears.
-_WRONG_RECEIVER_TIMEOUT_S = 2.0
-_FIRST_TORQUE_TIMEOUT_S = 10.0
-_WRONG_CONTROLLER_TIMEOUT_S = 0.2
+_REFUSAL_DELAY_S = 2.0
+_FIRST_REFUSAL_DELAY_S = 10.0
+_CERTAIN_REFUSAL_DELAY_S = 0.2
+# Kinds of receivers that are certainly wrong if the target expects another.
+_CERTAIN_KINDS = (
+    ReceiverKind.REAL_CONTROLLER,
+    ReceiverKind.OTHER_CONTROLLER,
+    ReceiverKind.OTHER_TARGET,
+    ReceiverKind.UNDETERMINED,
+)
 _DELIVERY_CHECK_PERIOD_S = 1.0  # between two looks why nobody receives torques
-
-
 # Sequence numbers of two publishers fall again and again, those of a restarted publisher once.
 # Without this the row states of benchmarks/receivers.py is bad.
 _MAX_MESSAGES_BETWEEN_FALLS = 2000
@@ -88,7 +91,7 @@ class ReceiverCheck:
     The check of a node's receivers of torques and, before its first torque, of other senders.
 
     `publisher` is the node's publisher of torques. `state` says whether torques may be sent,
-    `reason` why not. `found` has the receivers by name. `delivery_problem` says who else commands,
+    `reason` why not. `receivers` has them by name. `delivery_problem` says who else commands,
     or why nobody, or one of them, gets or applies the torques that are sent; '' if all do.
     `is_open` says whether there is a receiver: without one nothing is published, so that an
     unknown one which comes later gets nothing before it is known.
@@ -101,7 +104,7 @@ class ReceiverCheck:
         self.topic: str = publisher.topic_name
         self._subscription: Any = None
         self.state, self.reason = TorquePermission.CHECKING, ''
-        self.found: dict[str, Receiver] = {}
+        self.receivers: dict[str, Receiver] = {}
         self.delivery_problem, self.is_open = '', False
 
     def begin_activation(self, target: str, state_topic: str, joints: Sequence[str]) -> None:
@@ -171,7 +174,7 @@ class ReceiverCheck:
         if waits and unsure:
             self.reason = unsure
             return
-        self._count, self.found = count, found
+        self._count, self.receivers = count, found
         wrong = refusal_reason(self._target, self.topic, found)
         if wrong:
             self._wrong_since = self._wrong_since or now
@@ -187,12 +190,10 @@ class ReceiverCheck:
 
     def _refusal_delay_s(self) -> float:
         """Return how long [s] receivers must be wrong until torques are refused."""
-        certain = {one.kind for one in self.found.values()}.intersection(
-            (ReceiverKind.REAL, ReceiverKind.OTHER, ReceiverKind.UNSURE)
-        )
         if self.state is not TorquePermission.GRANTED or not self.is_open:
-            return _FIRST_TORQUE_TIMEOUT_S
-        return _WRONG_CONTROLLER_TIMEOUT_S if certain else _WRONG_RECEIVER_TIMEOUT_S
+            return _FIRST_REFUSAL_DELAY_S
+        certain = any(one.kind in _CERTAIN_KINDS for one in self.receivers.values())
+        return _CERTAIN_REFUSAL_DELAY_S if certain else _REFUSAL_DELAY_S
 
     def _must_keep_listening(self, now: float) -> bool:
         """Return whether listening for other senders goes on; refuse torques if one is heard."""
@@ -201,7 +202,7 @@ class ReceiverCheck:
         if not self._heard_at:
             return now < self._heard_until or self._state_count < _MIN_HEARD_STATE_COUNT
         names = ', '.join(publisher_names(self._node, self.topic))
-        if names or now >= self._heard_at + _WRONG_RECEIVER_TIMEOUT_S:
+        if names or now >= self._heard_at + _REFUSAL_DELAY_S:
             # A name is discovered later than its messages.
             self._set_permission(
                 TorquePermission.REFUSED,
@@ -213,7 +214,7 @@ class ReceiverCheck:
     @property
     def listed_receivers(self) -> str:
         """The names of the nodes that receive torques, with their kinds, as one text."""
-        return ', '.join(f'{name} ({one})' for name, one in self.found.items()) or 'none'
+        return ', '.join(f'{name} ({one})' for name, one in self.receivers.items()) or 'none'
 
     def _find_delivery_problem(self, found: Mapping[str, Receiver]) -> str:
         """Return a sentence if another node sends torques, or one applies none; else ''."""
@@ -240,8 +241,8 @@ class ReceiverCheck:
                 why = why.replace('ERROR: ', '').rstrip(';')
                 return f'{name} gets no torque on {self.topic}: {why}'
         for name, known in found.items():
-            if known.idle:
-                return f'{name} applies no torque: it {known.idle}'
+            if known.idle_reason:
+                return f'{name} applies no torque: it {known.idle_reason}'
         if found:
             return self._managers.problem
         return f'nobody receives the torques on {self.topic}; remap ~/command to the receiver'
@@ -271,7 +272,7 @@ class ReceiverCheck:
             if one.topic_type == _TORQUE_TYPE
         }
         listed.pop(node.get_fully_qualified_name(), None)
-        quick = self.state is TorquePermission.CHECKING or listed.keys() != self.found.keys()
+        quick = self.state is TorquePermission.CHECKING or listed.keys() != self.receivers.keys()
         spaces = {one.node_namespace for one in listed.values()}
         self._managers.update_managers(spaces, quick=quick)
         simulated = self._nodes_in_simulated_time()
@@ -281,7 +282,7 @@ class ReceiverCheck:
             if services is None:
                 # Names are discovered after topics, seconds later if the machine is busy.
                 unsure = unsure or f'it is not known yet which node receives {self.topic}'
-            found[name], why = self._receiver_of(name, services or {}, simulated, nodes)
+            found[name], why = self._classify_receiver(name, services or {}, simulated, nodes)
             unsure = unsure or why
         return found, unsure
 
@@ -304,7 +305,7 @@ class ReceiverCheck:
         except NodeNameNonExistentError:
             return None
 
-    def _receiver_of(
+    def _classify_receiver(
         self,
         name: str,
         services: dict[str, list[str]],
@@ -314,9 +315,9 @@ class ReceiverCheck:
         """Return what a node is as a receiver, and why that is not known yet, or ''."""
         declared = declared_kind(name, services)
         receiver, sources = Receiver(declared), [name]
-        if declared is ReceiverKind.UNKNOWN:
-            receiver, sources = self._receiver_by_managers(name, services, simulated)
-            if ReceiverKind.UNKNOWN not in EXPECTED_RECEIVERS[self._target]:
+        if declared is ReceiverKind.UNRECOGNISED:
+            receiver, sources = self._classify_by_managers(name, services, simulated)
+            if ReceiverKind.UNRECOGNISED not in EXPECTED_RECEIVERS[self._target]:
                 sources = sources or [name]  # the declaration may be the other one's
         twice = next((one for one in sources if nodes[one] > 1), '')
         why = twice and (
@@ -326,10 +327,12 @@ class ReceiverCheck:
         if twice and receiver.kind not in DECLARATION_SERVICES:
             # Nobody can tell which of them answers, or takes torques. If an arm declares
             # what it is, the node of the same name was killed before.
-            receiver = Receiver(ReceiverKind.UNSURE, why)
-        return receiver, receiver.words if receiver.kind is ReceiverKind.UNSURE else why
+            receiver = Receiver(ReceiverKind.UNDETERMINED, why)
+        if receiver.kind is ReceiverKind.UNDETERMINED:
+            why = receiver.description
+        return receiver, why
 
-    def _receiver_by_managers(
+    def _classify_by_managers(
         self, name: str, services: dict[str, list[str]], simulated: set[str]
     ) -> tuple[Receiver, list[str]]:
         """
@@ -337,21 +340,22 @@ class ReceiverCheck:
 
         Nobody has if no manager there has a controller of that name.
         """
-        unknown = Receiver(ReceiverKind.UNKNOWN)
+        unknown = Receiver(ReceiverKind.UNRECOGNISED)
         for manager in self._managers.managers_in_namespace_of(name):
             if manager.controllers is None:
-                kind = ReceiverKind.UNSURE if manager.can_answer else ReceiverKind.UNKNOWN
+                kind = ReceiverKind.UNDETERMINED if manager.can_answer else unknown.kind
                 unknown = Receiver(kind, manager.problem)
                 continue
             controller = manager.controllers.get(name.rpartition('/')[2])
             if controller is None:
                 continue
-            wrong, kind = wrong_claim_text(controller, self._joints), ReceiverKind.OTHER
+            wrong, kind = wrong_claim_text(controller, self._joints), ReceiverKind.OTHER_CONTROLLER
             targets = declared_targets(name, services)
-            if targets and self._target not in targets:
-                wrong = wrong or f'a controller for target {", ".join(targets)}'
+            if not wrong and targets and self._target not in targets:
+                kind = ReceiverKind.OTHER_TARGET
+                wrong = f'a controller for target {", ".join(targets)}'
             if not wrong:
-                own_time = simulated.isdisjoint((name, manager.name))
-                kind = ReceiverKind.REAL if own_time else ReceiverKind.SIMULATED
+                kinds = ReceiverKind.SIMULATED_CONTROLLER, ReceiverKind.REAL_CONTROLLER
+                kind = kinds[simulated.isdisjoint((name, manager.name))]
             return Receiver(kind, wrong, controller_idle_reason(controller)), [name, manager.name]
         return unknown, []

@@ -77,7 +77,7 @@ class _Recorder(TopicListener):
         connection = self._writer.add_connection(topic, name, typestore=self._types)
 
         def take(data: bytes) -> None:
-            self._received.append((self.arrival, connection, data))
+            self._received.append((self.arrival_ns, connection, data))
 
         self.node.create_subscription(kind, topic, take, _RECORDER_QOS, raw=True)
 

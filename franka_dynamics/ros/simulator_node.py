@@ -16,11 +16,11 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
+from . import parameter_tables as tables
 from . import SIMULATION_NAMESPACE
 from .command_receiver import CommandReceiver
 from .messages import joint_state_template, seconds_to_stamp
 from .node_process import REALTIME_OFF, run_node, StopRequest
-from .parameter_tables import ARM_DESCRIPTION, dataclass_from_parameters, load_arm, parameter_specs
 from .parameters import CheckedParameters, declare_parameters
 from .rclpy_private import Executor
 from .status import DiagnosticSubject, DurationWindow, StatusKey, StatusPublisher
@@ -54,7 +54,7 @@ class SimulatorNode(CheckedParameters, Node):
         # First, because rclpy destroys a node whose __init__ raises.
         self._step_log: BinaryIO | None = None
         super().__init__('simulator', **{'namespace': SIMULATION_NAMESPACE, **node_options})
-        parameters = declare_parameters(self, parameter_specs('simulator'))
+        parameters = declare_parameters(self, tables.parameter_specs('simulator'))
         description = _simulated_arm(parameters)
         for sentence in (*description.repairs, *_ideal_arm_warnings(parameters, description)):
             self.get_logger().warning(sentence)
@@ -75,7 +75,7 @@ class SimulatorNode(CheckedParameters, Node):
         rate, self._lockstep_timeout = parameters['lockstep_rate'], parameters['lockstep_timeout']
         self._lockstep = rate > 0.0
         self._shortest_step_s = 1.0 / rate if rate else 0.0  # [s] of real time
-        self._unanswered = 0  # steps since the last new command
+        self._unanswered_steps = 0  # steps since the last new command
         if parameters['publish_clock'] and self.get_parameter('use_sim_time').value:
             raise SettingsError(
                 'publish_clock and use_sim_time are both set: this arm would wait for its own '
@@ -94,10 +94,10 @@ class SimulatorNode(CheckedParameters, Node):
         self._diagnostics = StatusPublisher(self, description.name)
         self._has_new_torque = False
         self._published_at = 0.0
-        self._latency = DurationWindow()
-        self._missed = self._steps_commanded = 0
+        self._round_trips = DurationWindow()
+        self._missed_steps = self._commanded_steps = 0
         self._step_log = _open_step_log(parameters['step_log'])
-        self._braked = True
+        self._was_braked = True
 
     def run(self, stop: StopRequest) -> int:
         """Simulate the arm until a signal asks the node to end; return the exit code."""
@@ -120,14 +120,14 @@ class SimulatorNode(CheckedParameters, Node):
             write_step(self._step_log, stamp, reading)
         torque = self._receiver.step(reading.time, reading.position, reading.velocity)
         self._simulation.step(torque, is_new=self._has_new_torque)
-        if self._simulation.braked is not self._braked:
+        if self._simulation.braked is not self._was_braked:
             self._log_brake_change()
         if self._receiver.state is not ReceiverState.WAITING:
-            self._steps_commanded += 1
-            self._missed += not self._has_new_torque
+            self._commanded_steps += 1
+            self._missed_steps += not self._has_new_torque
         self._has_new_torque = False
         self._commands.publish_status_if_due()
-        if time.monotonic() >= self._diagnostics.due:
+        if time.monotonic() >= self._diagnostics.next_publication:
             self._publish_diagnostics()
         return deadline
 
@@ -139,12 +139,12 @@ class SimulatorNode(CheckedParameters, Node):
 
     def _log_brake_change(self) -> None:
         """Log that the simulated brakes have opened, or why they have closed for good."""
-        self._braked = self._simulation.braked
-        self._commands.is_held = not self._braked
-        self._diagnostics.due = 0.0
+        self._was_braked = self._simulation.braked
+        self._commands.is_held = not self._was_braked
+        self._diagnostics.next_publication = 0.0
         if self._simulation.ran_away:
             self.get_logger().error(self._simulation.ran_away)
-        elif not self._braked:
+        elif not self._was_braked:
             self.get_logger().info(
                 'the brakes are open: commands came without a gap for '
                 f'{self._simulation.settings.brake_release_after:g} s'
@@ -160,7 +160,7 @@ class SimulatorNode(CheckedParameters, Node):
                 executor.spin_once(timeout_sec=min(left, _POLL_PERIOD_S))
 
         waits = self._receiver.state is not ReceiverState.WAITING
-        if self._lockstep and waits and self._unanswered < _MAX_UNANSWERED_STEPS:
+        if self._lockstep and waits and self._unanswered_steps < _MAX_UNANSWERED_STEPS:
             spin(time.perf_counter() + self._lockstep_timeout, until_fresh=True)
             deadline = max(deadline + self._shortest_step_s, time.perf_counter() - _MAX_LAG_S)
             spin(deadline, until_fresh=False)
@@ -170,7 +170,7 @@ class SimulatorNode(CheckedParameters, Node):
                 # No burst of steps makes up for a long delay: all would have the same command.
                 deadline = time.perf_counter()
             spin(deadline, until_fresh=self._lockstep)
-        self._unanswered = 0 if self._has_new_torque else self._unanswered + 1
+        self._unanswered_steps = 0 if self._has_new_torque else self._unanswered_steps + 1
         return deadline
 
     def _publish_state(self, reading: SensorReading, time_: float) -> None:
@@ -185,7 +185,7 @@ class SimulatorNode(CheckedParameters, Node):
     def _on_torque_taken(self) -> None:
         """Store that a new torque was accepted, and the time since its joint state."""
         if not self._has_new_torque:
-            self._latency.append(time.perf_counter() - self._published_at)
+            self._round_trips.append(time.perf_counter() - self._published_at)
         self._has_new_torque = True
 
     def _publish_diagnostics(self) -> None:
@@ -196,9 +196,9 @@ class SimulatorNode(CheckedParameters, Node):
             'braked': braked,
             'joints at their stops': ', '.join(joints_at_stops) or 'none',
             StatusKey.SIMULATED_TIME: float(self._simulation.time),
-            StatusKey.COMMANDED: self._steps_commanded,
-            StatusKey.MISSED: self._missed,
-            **self._latency.percentiles_us(StatusKey.ROUND_TRIP),
+            StatusKey.COMMANDED: self._commanded_steps,
+            StatusKey.MISSED: self._missed_steps,
+            **self._round_trips.percentiles_us(StatusKey.ROUND_TRIP),
         }
         level = 'ERROR' if ran_away else 'WARN' if braked or joints_at_stops else 'OK'
         message = ran_away or ('the brakes are closed' if braked else 'the brakes are open')
@@ -207,8 +207,8 @@ class SimulatorNode(CheckedParameters, Node):
 
 def _simulated_arm(values: dict[str, Any]) -> ArmDescription:
     """Return the arm that the parameters select, with the mount and masses of a URDF if given."""
-    arm, file = load_arm(values), values['model_source']
-    if file == ARM_DESCRIPTION:
+    arm, file = tables.arm_from_parameters(values), values['model_source']
+    if file == tables.ARM_DESCRIPTION:
         return arm
     path = Path(file).expanduser()
     return checked_arm_from_urdf(path, arm, source=file, accept_unknown_inertials=True)[0]
@@ -234,7 +234,7 @@ def _simulation_settings(
             f'efforts; got {noise}.'
         )
     settings = replace(
-        dataclass_from_parameters(SimulationSettings, values),
+        tables.dataclass_from_parameters(SimulationSettings, values),
         **dict(zip(('position_noise', 'velocity_noise', 'effort_noise'), noise)),
         start=np.array(values['start']) if len(values['start']) else None,
         gravity=tuple(gravity.tolist()),

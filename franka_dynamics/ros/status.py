@@ -141,7 +141,7 @@ class StatusPublisher:
         self._name = node.get_fully_qualified_name().lstrip('/')
         # No lifecycle publisher, because nodes without lifecycle publish diagnostics, too.
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        self.due = time.monotonic() + DIAGNOSTIC_PERIOD_S  # when to publish next [s]
+        self.next_publication = time.monotonic() + DIAGNOSTIC_PERIOD_S  # when to publish next [s]
 
     def status_array(self, stamp: Time, *rows: StatusRow) -> DiagnosticArray:
         """Return rows of statuses as a stamped diagnostic_msgs/DiagnosticArray."""
@@ -153,7 +153,7 @@ class StatusPublisher:
     def publish_rows(self, *rows: StatusRow) -> None:
         """Publish rows of statuses, stamped now; the next ones are due a second later."""
         self._publisher.publish(self.status_array(self._node.get_clock().now().to_msg(), *rows))
-        self.due = time.monotonic() + DIAGNOSTIC_PERIOD_S
+        self.next_publication = time.monotonic() + DIAGNOSTIC_PERIOD_S
 
 
 @dataclass
@@ -162,14 +162,14 @@ class NodeSnapshot:
     The latest messages heard from one node.
 
     `name` is the node's full name without the leading slash. `statuses` maps each subject to a
-    diagnostic status, `torques` each term to a torque message. `updated` is the steady-clock time
-    of the latest diagnostics [s].
+    diagnostic status, `torques` each term to a torque message. `updated_at` is the steady-clock
+    time of the latest diagnostics [s].
     """
 
     name: str
     statuses: dict[str, NodeStatus] = field(default_factory=dict)
     torques: dict[str, JointState] = field(default_factory=dict)
-    updated: float = 0.0
+    updated_at: float = 0.0
 
     @property
     def is_feedforward_node(self) -> bool:
@@ -189,13 +189,13 @@ class NodeSnapshot:
 
     def is_silent(self, now: float) -> bool:
         """Return whether the node's latest diagnostics are older than SILENCE_TIMEOUT_S."""
-        return now - self.updated > SILENCE_TIMEOUT_S
+        return now - self.updated_at > SILENCE_TIMEOUT_S
 
     def store_status(self, status: NodeStatus, now: float) -> None:
         """Store a diagnostic status, heard at the time `now` [s], by its subject."""
-        self.statuses[status.subject], self.updated = status, now
+        self.statuses[status.subject], self.updated_at = status, now
 
-    def number_of(self, subject: str, key: str) -> float:
+    def value_of(self, subject: str, key: str) -> float:
         """Return the value of a key in the status about a subject as a number; NaN if missing."""
         status = self.statuses.get(subject)
         return float('nan') if status is None else float(status.values.get(key, 'nan'))
@@ -238,7 +238,7 @@ def fault_sentences(nodes: Iterable[NodeSnapshot], now: float) -> list[str]:
     sentences = []
     for node in nodes:
         if node.is_silent(now):
-            sentences.append(f'{node.name} has been silent for {now - node.updated:.1f} s.')
+            sentences.append(f'{node.name} has been silent for {now - node.updated_at:.1f} s.')
         sentences += [
             f'{one.name}: {one.message}' for one in node.statuses.values() if one.level == 'ERROR'
         ]

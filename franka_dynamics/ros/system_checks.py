@@ -43,13 +43,13 @@ class _StateTimes:
 
     arrivals: list[float] = field(default_factory=list)
     stamps: list[float] = field(default_factory=list)
-    effort: bool = False
+    has_effort: bool = False
 
     def add_state(self, message: JointState, arrival: float) -> None:
         """Add a joint state that arrived at the system time `arrival` [s]."""
         self.arrivals.append(arrival)
         self.stamps.append(stamp_to_seconds(message.header.stamp))
-        self.effort |= is_effort_measured(message.effort)
+        self.has_effort |= is_effort_measured(message.effort)
 
     @property
     def median_age(self) -> float:
@@ -57,7 +57,7 @@ class _StateTimes:
         return statistics.median(map(sub, self.arrivals, self.stamps)) if self.stamps else 0.0
 
     @property
-    def stamps_off_clock(self) -> bool:
+    def are_stamps_off_clock(self) -> bool:
         """Whether the median stamp is over 0.1 s behind or ahead of this machine's clock."""
         return abs(self.median_age) > _MAX_STAMP_AGE_S
 
@@ -86,7 +86,7 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
             listen_s = max(0.0, began + listen_s - time.monotonic())
 
         def take(message: JointState) -> None:
-            states.add_state(message, 1e-9 * listener.arrival)
+            states.add_state(message, 1e-9 * listener.arrival_ns)
 
         node.create_subscription(JointState, topic, take, _COUNTING_QOS)
         listener.poll_for(listen_s)
@@ -98,7 +98,7 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
             """Return whether no joint state or simulated arm is still expected to be heard."""
             # Stamps off the clock may be those of a simulated arm, whose diagnostics are late on a
             # busy machine. The first joint state of a listed publisher may still come.
-            comes = states.stamps_off_clock or (not states.stamps and node.count_publishers(topic))
+            comes = states.are_stamps_off_clock if states.stamps else node.count_publishers(topic)
             return bool(simulators()) or not comes
 
         listener.wait_until(settled, _DISCOVERY_TIMEOUT_S)
@@ -145,9 +145,9 @@ def _joint_state_checks(
         if simulator:
             way = 'end all but one simulated arm, or give another a ROS_DOMAIN_ID of its own'
         yield CheckResult(subject, TO_DO, f'{len(publishers)} nodes publish on one topic; {way}')
-    text = 'effort is there' if states.effort else 'effort is missing, zero or NaN'
+    text = 'effort is there' if states.has_effort else 'effort is missing, zero or NaN'
     fix = 'nothing to replay or identify from, and a weaker check of torques'
-    yield check_result('measured torque', states.effort, text, fix)
+    yield check_result('measured torque', states.has_effort, text, fix)
 
 
 def _other_state_topics(node: Any, topic: str) -> list[str]:
@@ -184,7 +184,7 @@ def _clock_checks(node: Any, states: _StateTimes, simulator: list[str]) -> Itera
         text = f'stamps are simulated time of {", ".join(simulator)}, which runs at '
         text += f'{speed:.2f} of real time: {age:.2f} s behind the clock by now'
         yield CheckResult('clock', GOOD, text)
-    elif states.stamps_off_clock:
+    elif states.are_stamps_off_clock:
         fix = 'or set max_state_age to 0 for a simulation that counts from zero'
         text = f"stamps are {age:.3g} s off this machine's clock; synchronise the clocks (chrony)"
         yield CheckResult('clock', TO_DO, f'{text}, {fix}')
@@ -209,7 +209,7 @@ def _command_checks(node: Any, command: str) -> Iterator[CheckResult]:
 def _disturbance_checks(snapshot: NodeSnapshot) -> Iterator[CheckResult]:
     """Yield a note if a node's unexplained force is large, with the mass of that weight."""
     parts = [
-        snapshot.number_of(DiagnosticSubject.EXTERNAL_WRENCH, f'f{axis} [N]') for axis in 'xyz'
+        snapshot.value_of(DiagnosticSubject.EXTERNAL_WRENCH, f'f{axis} [N]') for axis in 'xyz'
     ]
     force = math.hypot(*parts)
     if force > _MIN_UNEXPLAINED_FORCE_N:  # false for NaN

@@ -98,14 +98,14 @@ class TermPublishers:
                 message.effort = MessageTemplate.placeholder_row(len(labels))
                 self._templates[kind] = MessageTemplate(message)
         self._failed.clear()
-        self.update_subscribed()
+        self.update_subscribed_terms()
 
     @property
     def model(self) -> PinocchioModel:
         """Pinocchio's model of the arm with its present payload."""
         return self._controller.asked.terms.true_model
 
-    def update_subscribed(self) -> None:
+    def update_subscribed_terms(self) -> None:
         """Look up which terms have subscribers, to publish these alone."""
         self._subscribed = [
             name
@@ -133,7 +133,7 @@ class TermPublishers:
                     f'~/{name} is not published any more: '
                     f'{short_text(repr(error), 200)}; configure the node anew, and report this'
                 )
-                self.update_subscribed()
+                self.update_subscribed_terms()
 
     def frame_pose(self, q: Array) -> Array:
         """Return the frame's position [m] and quaternion x y z w at positions q, shape (7,)."""

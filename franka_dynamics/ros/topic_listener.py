@@ -1,17 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""
-A listener to other nodes' topics that takes messages only when it is polled.
-
-`python -m franka_dynamics.ros.topic_listener NODE` waits until NODE's ~/status says that torques
-hold the arm.
-"""
+"""A listener to other nodes' topics that takes messages only when it is polled."""
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-import math
-import signal
-import sys
 import time
 from typing import Any, Self
 
@@ -67,7 +59,7 @@ class TopicListener:
         """Make the listening node under a name, in a context of its own."""
         self._meanwhile = meanwhile
         self._messages: dict[str, Any] = {}  # messages by topic; None before the first
-        self.arrival = 0  # of the message that is taken, system time [ns]
+        self.arrival_ns = 0  # of the message that is taken, system time [ns]
         # By node; None until `heard_nodes` is called.
         self._snapshots: dict[str, NodeSnapshot] | None = None
         self._context = Context()
@@ -140,15 +132,16 @@ class TopicListener:
         return found
 
     def poll(self) -> None:
-        """Process all waiting messages and answers without blocking."""
+        """Process waiting messages and answers, a bounded number of each, without blocking."""
         taken = take_waiting_messages(self.node, self._store_arrival)
         self._store_arrival(0)
+        # Then only answers of services are left to the executor, and it takes one at a time.
         for _ in range(1 if taken else _MAX_SPINS_PER_POLL):
             self._executor.spin_once(timeout_sec=0.0)
 
     def _store_arrival(self, nanoseconds: int) -> None:
         """Store the arrival of the message being taken, system time [ns]; 0 means now."""
-        self.arrival = nanoseconds or time.time_ns()  # not every middleware tells it
+        self.arrival_ns = nanoseconds or time.time_ns()  # not every middleware tells it
 
     def wait_until(self, done: Callable[[], bool], seconds: float) -> bool:
         """Poll until `done()` is True, for at most `seconds` [s]; return whether it was."""
@@ -191,18 +184,3 @@ class TopicListener:
         self.wait_until(lambda: all(is_discovered(*one) for one in wanted), seconds)
         full, *others = (name and full_name(name, candidates(kind), kind) for name, kind in wanted)
         return full, others
-
-
-def main() -> int:
-    """Wait until the node on the command line reports that torques hold the arm; return 0."""
-    node = sys.argv[1]
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # launch ends this process so
-    with TopicListener('waits') as listener:
-        listener.wait_until(
-            lambda: bool((one := listener.latest_status(node)) and one.is_arm_held), math.inf
-        )
-    return 0
-
-
-if __name__ == '__main__':
-    sys.exit(main())

@@ -23,6 +23,7 @@ from .messages import float64_array, seconds_to_stamp, stamp_to_seconds
 from .motion_requests import MotionRequests
 from .rclpy_private import mark_goal_executing
 from .trajectory_messages import parse_trajectory
+from ..arm import ArmDescription
 from ..control.feedforward import State
 from ..control.terms import StateTerms
 from ..errors import (
@@ -85,16 +86,15 @@ class MotionTolerances(NamedTuple):
                     bound[names.index(one.name)] = given if given > 0.0 else np.inf
         return found
 
-    def violation(self, q: Array, dq: Array, desired: ReferencePoint, names: Sequence[str]) -> str:
+    def violation(self, q: Array, dq: Array, desired: ReferencePoint, arm: ArmDescription) -> str:
         """Return which joint is outside the tolerances of a desired state, and how far, or ''."""
         errors = np.abs(q - desired.q), np.abs(dq - desired.dq)
-        for error, bound, unit in zip(errors, self, ('rad', 'rad/s')):
-            joint = int((error - bound).argmax())
-            if not error[joint] <= bound[joint]:
-                away, allowed = distinct_texts(error[joint], bound[joint])
-                return (
-                    f'{names[joint]} is {away} {unit} from its motion, and {allowed} are allowed'
-                )
+        for error, bound, per in zip(errors, self, ('', '/s')):
+            k = int((error - bound).argmax())
+            if not error[k] <= bound[k]:
+                away, allowed = distinct_texts(error[k], bound[k])
+                away += f' {arm.joints[k].kind.position_unit}{per}'
+                return f'{arm.joint_names[k]} is {away} from its motion, and {allowed} are allowed'
         return ''
 
 
@@ -104,10 +104,10 @@ class _Goal:
 
     handle: Any
     motion: Trajectory
-    path: MotionTolerances
-    at_end: MotionTolerances
-    time: float  # that the arm may take after its end [s]; any if not positive
-    ended: bool = False  # whether the motion is over
+    path_tolerances: MotionTolerances
+    end_tolerances: MotionTolerances
+    time_tolerance: float  # that the arm may take after its end [s]; any if not positive
+    is_motion_over: bool = False  # whether the motion is over
     next_feedback: float = -np.inf  # stamp [s]
 
 
@@ -209,14 +209,14 @@ class TrajectoryAction:
             return  # and without control_msgs there is no type
         invalid = self._type.Result.INVALID_GOAL
         if event.state is ReferenceState.ACCEPTED:
-            ended = [goal_id for goal_id, goal in self._goals.items() if goal.ended]
+            ended = [goal_id for goal_id, goal in self._goals.items() if goal.is_motion_over]
             for goal_id in {*ended} - {event.goal_id}:
                 why = 'Not reached when another reference took its place.'
                 self._end_goal(self._goals.pop(goal_id).handle, _ABORTED, invalid, why)
         goal = self._goals.get(event.goal_id)
         if goal is None:
             return
-        goal.ended = event.state is ReferenceState.FINISHED
+        goal.is_motion_over = event.state is ReferenceState.FINISHED
         if event.state is ReferenceState.INTERRUPTED:
             del self._goals[event.goal_id]
             why = f'The motion was interrupted: {event.reason}.'
@@ -225,40 +225,41 @@ class TrajectoryAction:
     def update_goals(self) -> None:
         """Publish feedback of all goals; end a goal that is reached, violated or cancelled."""
         for goal_id, goal in list(self._goals.items()):
-            end = self._goal_end(goal)
+            end = self._goal_outcome(goal)
             if end is None:
                 continue
             del self._goals[goal_id]
             status, _, why = end
             if status != _SUCCEEDED:
                 # A motion that is not over yet is reported as interrupted.
-                if goal.ended:
+                if goal.is_motion_over:
                     self._node.get_logger().warning(f'a goal was aborted: {why}')
                 reason = f'its goal was given up: {why.removesuffix(".")}'
                 self._node.controller.settle(reason)
             self._end_goal(goal.handle, *end)
 
-    def _goal_end(self, goal: _Goal) -> tuple[int, int, str] | None:
+    def _goal_outcome(self, goal: _Goal) -> tuple[int, int, str] | None:
         """Return the status, error code and sentence with which a goal ends now, or None."""
         controller, result = self._node.controller, self._type.Result
         state, motion = controller.latest, goal.motion
         if goal.handle.is_cancel_requested:
             return _CANCELED, result.SUCCESSFUL, 'Cancelled.'
-        if goal.ended and controller.state is not State.RUNNING:
+        if goal.is_motion_over and controller.state is not State.RUNNING:
             why = f'The arm had not reached its goal: {self._diagnostics.node_status.status()}.'
             return _ABORTED, result.GOAL_TOLERANCE_VIOLATED, why
         if state is None or state.stamp < motion.begin:
             return None
-        desired, tolerances = motion.at(state.stamp), goal.at_end if goal.ended else goal.path
-        wrong = tolerances.violation(state.q, state.dq, desired, controller.names)
-        if not goal.ended:
+        desired = motion.at(state.stamp)
+        tolerances = goal.end_tolerances if goal.is_motion_over else goal.path_tolerances
+        wrong = tolerances.violation(state.q, state.dq, desired, controller.description)
+        if not goal.is_motion_over:
             if wrong:
                 return _ABORTED, result.PATH_TOLERANCE_VIOLATED, f'{wrong}.'
             self._publish_feedback(goal, state, desired)
         elif not wrong:
             return _SUCCEEDED, result.SUCCESSFUL, ''
-        elif goal.time > 0.0 and state.stamp >= motion.end + goal.time:
-            late = f'{wrong} {goal.time:g} s after its end.'
+        elif goal.time_tolerance > 0.0 and state.stamp >= motion.end + goal.time_tolerance:
+            late = f'{wrong} {goal.time_tolerance:g} s after its end.'
             return _ABORTED, result.GOAL_TOLERANCE_VIOLATED, late
         return None
 
@@ -300,7 +301,7 @@ class TrajectoryAction:
         while time.monotonic() < until:
             executor.spin_once(timeout_sec=_DELIVERY_TIMEOUT_S)
 
-    def destroy(self) -> None:
+    def destroy_server(self) -> None:
         """Destroy the action server, unless it is destroyed already."""
         server, self._server = self._server, None
         if server is not None:

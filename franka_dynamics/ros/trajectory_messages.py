@@ -20,6 +20,11 @@ from ..resources import share_directory
 from ..typing import Array
 
 _POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
+_EXPECTED_FORM = (
+    'a trajectory needs joint_names and points, each with positions and time_from_start, as '
+    '`franka-dynamics identify plan` writes them'
+)
+_EXCITATION_FOLDER = share_directory() / 'config' / 'excitations'
 
 # A number or an array for each point.
 PointRows = Sequence[Any] | Array
@@ -118,13 +123,6 @@ def trajectory_from_message(message: JointTrajectory) -> Trajectory:
     assert request.velocities is not None and request.accelerations is not None
     states = np.stack((request.positions, request.velocities, request.accelerations), axis=1)
     return Trajectory(request.times, states, request.start or 0.0)
-
-
-_EXPECTED_FORM = (
-    'a trajectory needs joint_names and points, each with positions and time_from_start, as '
-    '`franka-dynamics identify plan` writes them'
-)
-_EXCITATION_FOLDER = share_directory() / 'config' / 'excitations'
 
 
 def shipped_excitation_path(arm: str) -> Path | None:

@@ -347,6 +347,6 @@ def _effort_doubts(document: UrdfDocument, model: pin.Model) -> Iterator[Implaus
     for name, place in zip(list(model.names)[1:], list(model.joints)[1:]):
         joint, needed = document.joints[name], abs(float(weight[place.idx_v]))
         if joint.limits is not None and 0.0 < joint.limits.effort < needed:
-            unit = 'N' if joint.kind == 'prismatic' else 'N m'
+            unit = joint.joint_kind.effort_unit
             reason = f'{joint.limits.effort:g} {unit}, and the weight at zero takes {needed:.3g}'
             yield ImplausibleValue('joint', (name,), document.terms.effort, f'{reason} {unit}')

@@ -355,7 +355,7 @@ def start_node(launch, probe):
 
     def start(**parameters):
         if parameters.get('target') in SIMULATORS:
-            probe.declare(ReceiverKind.ARM)
+            probe.declare(ReceiverKind.SIMULATED_ARM)
         return launch('feedforward_node', **PATIENT | parameters)
 
     return start
@@ -484,7 +484,7 @@ def node_world(tmp_path_factory):
         def make(**parameters) -> NodeWorld:
             probe = ends.enter_context(closing(Probe('world')))
             if parameters.get('target') in SIMULATORS:
-                probe.declare(ReceiverKind.ARM)
+                probe.declare(ReceiverKind.SIMULATED_ARM)
             log = tmp_path_factory.mktemp('world') / 'node.log'
             node = NodeProcess('feedforward_node', log, **PATIENT | parameters)
             ends.callback(node.kill)

@@ -141,7 +141,7 @@ def test_a_receiver_is_what_it_declares_or_a_manager_lists_or_unknown(probe, loo
     loaded('real', 'effort_controller')
     probe.create_subscription(Float64MultiArray, TORQUES, print, 1)  # the node itself
     with closing(Probe('arm', namespace='/simulated')) as arm:
-        arm.declare(ReceiverKind.ARM)
+        arm.declare(ReceiverKind.SIMULATED_ARM)
         arm.collect(Float64MultiArray, TORQUES)
         with closing(Probe('driver', namespace='/simulated')) as driver:
             driver.collect(Float64MultiArray, TORQUES)
@@ -149,14 +149,14 @@ def test_a_receiver_is_what_it_declares_or_a_manager_lists_or_unknown(probe, loo
                 probe,
                 looking,
                 {
-                    '/simulated/effort_controller': ReceiverKind.SIMULATED,
-                    '/simulated/group': ReceiverKind.SIMULATED,
-                    '/simulated/other_order': ReceiverKind.OTHER,
-                    '/simulated/positions': ReceiverKind.OTHER,
-                    '/elsewhere/moved': ReceiverKind.UNKNOWN,
-                    '/real/effort_controller': ReceiverKind.REAL,
-                    '/simulated/arm': ReceiverKind.ARM,
-                    '/simulated/driver': ReceiverKind.UNKNOWN,
+                    '/simulated/effort_controller': ReceiverKind.SIMULATED_CONTROLLER,
+                    '/simulated/group': ReceiverKind.SIMULATED_CONTROLLER,
+                    '/simulated/other_order': ReceiverKind.OTHER_CONTROLLER,
+                    '/simulated/positions': ReceiverKind.OTHER_CONTROLLER,
+                    '/elsewhere/moved': ReceiverKind.UNRECOGNISED,
+                    '/real/effort_controller': ReceiverKind.REAL_CONTROLLER,
+                    '/simulated/arm': ReceiverKind.SIMULATED_ARM,
+                    '/simulated/driver': ReceiverKind.UNRECOGNISED,
                 },
             )
     assert unsure == ''
@@ -167,26 +167,26 @@ def test_a_receiver_is_what_it_declares_or_a_manager_lists_or_unknown(probe, loo
 def test_what_cannot_be_asked_is_waited_for(probe, looking, loaded, monkeypatch):
     manager = loaded('real', 'effort_controller')
     name = '/real/effort_controller'
-    until_found(probe, looking, {name: ReceiverKind.REAL})
+    until_found(probe, looking, {name: ReceiverKind.REAL_CONTROLLER})
     looking.close()  # forgets the answer
     manager.process.send_signal(signal.SIGSTOP)
     try:
-        _, unsure = until_found(probe, looking, {name: ReceiverKind.UNSURE})
+        _, unsure = until_found(probe, looking, {name: ReceiverKind.UNDETERMINED})
         probe.until(
             lambda: 'has not answered for' in looking.find_receivers()[1], 'it does not answer'
         )
     finally:
         manager.process.send_signal(signal.SIGCONT)
-    until_found(probe, looking, {name: ReceiverKind.REAL})
+    until_found(probe, looking, {name: ReceiverKind.REAL_CONTROLLER})
     # Two managers of one name, of which nobody can tell whose answer comes.
     with closing(Probe('controller_manager', namespace='/real')):
-        _, unsure = until_found(probe, looking, {name: ReceiverKind.UNSURE})
+        _, unsure = until_found(probe, looking, {name: ReceiverKind.UNDETERMINED})
         assert 'two nodes called /real/controller_manager' in unsure
-    until_found(probe, looking, {name: ReceiverKind.REAL})
+    until_found(probe, looking, {name: ReceiverKind.REAL_CONTROLLER})
     # The other one ends.
     looking.close()
     monkeypatch.setattr(receivers, 'ListControllers', None)
-    found, unsure = until_found(probe, looking, {name: ReceiverKind.UNKNOWN})
+    found, unsure = until_found(probe, looking, {name: ReceiverKind.UNRECOGNISED})
     assert 'controller_manager_msgs is not installed' in str(found[name]) and not unsure
 
 

@@ -212,7 +212,7 @@ def test_states_that_cease_stop_the_arm_unless_time_stands(simulated, set_back, 
     node = commanding(RecordingNode, '-p', f'use_sim_time:={str(simulated).lower()}')
     node.cycle.controller.states.arrival -= 20.0  # as after a pause of 20 s
     node.cycle.clock_arrival = set_back  # the clock, which nobody publishes here, stands at zero
-    node.cycle.got_state = True  # one look is left out after a state, and no more
+    node.cycle.has_new_state = True  # one look is left out after a state, and no more
     # A gripper's states on the same topic are none of the arm's.
     gripper = JointState(name=['finger_joint1'], position=[0.01], velocity=[0.0])
     node.cycle.on_joint_state(serialize_message(gripper))

@@ -66,7 +66,7 @@ def test_the_end_of_another_motion_is_not_taken_for_its_own(probe, motions, repo
                 report(reports, state=state, reason='as told', frame_id=mark)
 
         with NodeClient('/feedforward', TIMEOUT_S, answer) as client:
-            return client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
+            return client.follow_trajectory(JointTrajectory(points=[JointTrajectoryPoint()]))
 
     assert play(('interrupted', False), ('accepted', True), ('finished', True)) == 'finished'
     with refuses(NodeClientError, 'refused', 'as told'):
@@ -80,7 +80,7 @@ def test_a_motion_does_not_take_the_place_of_another_ones(probe, motions, report
         ) as client,
         refuses(NodeClientError, 'another motion', 'nothing was sent'),
     ):
-        client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
+        client.follow_trajectory(JointTrajectory(points=[JointTrajectoryPoint()]))
     assert not motions
 
 
@@ -89,7 +89,7 @@ def test_without_reports_nothing_is_sent(probe, motions):
         NodeClient('/feedforward', timeout=1.0, meanwhile=probe.spin) as client,
         refuses(NodeClientError, '/feedforward/reference', '/diagnostics', 'nothing was sent'),
     ):
-        client.play(JointTrajectory(points=[JointTrajectoryPoint()]))
+        client.follow_trajectory(JointTrajectory(points=[JointTrajectoryPoint()]))
     assert not motions
 
 
@@ -123,7 +123,7 @@ def test_a_motion_is_sent_once_and_ends_with_a_node_that_goes(probe, motions, re
     # A motion of an hour: a wait in proportion to it would outlast the test.
     message = JointTrajectory(points=[JointTrajectoryPoint(time_from_start=Duration(sec=3600))])
     with NodeClient('/feedforward', TIMEOUT_S, go) as client, pytest.raises(NodeClientError):
-        client.play(message)
+        client.follow_trajectory(message)
     probe.until(lambda: len(motions) == 2, 'the request to stop')
     assert [len(one.points) for one in motions] == [1, 0]
 

@@ -34,9 +34,13 @@ from franka_dynamics.ros.topics import DESCRIPTION_QOS
 from .conftest import COMMAND, FER, FER_GRAVITY, INCLINED, Probe
 
 COMMANDS, TORQUES = 'feedforward: Command', '/effort_controller/commands'
-ARM, LIGHT_ARM, SIMULATED = ReceiverKind.ARM, ReceiverKind.LIGHT_ARM, ReceiverKind.SIMULATED
-REAL, UNKNOWN = ReceiverKind.REAL, ReceiverKind.UNKNOWN
-OTHER, UNSURE = ReceiverKind.OTHER, ReceiverKind.UNSURE
+ARM, LIGHT_ARM, SIMULATED = (
+    ReceiverKind.SIMULATED_ARM,
+    ReceiverKind.COMPENSATED_ARM,
+    ReceiverKind.SIMULATED_CONTROLLER,
+)
+REAL, UNKNOWN = ReceiverKind.REAL_CONTROLLER, ReceiverKind.UNRECOGNISED
+OTHER, UNSURE = ReceiverKind.OTHER_CONTROLLER, ReceiverKind.UNDETERMINED
 CHECKING, GRANTED, REFUSED = TorquePermission
 TYPE = 'std_msgs/msg/Float64MultiArray'
 EVERY_S = 0.2  # a look by `judged` makes and destroys a publisher and a subscription
@@ -84,7 +88,7 @@ def test_a_controller_may_declare_the_only_target_it_takes_torques_for():
 
 
 def test_torques_wait_while_only_idle_controllers_would_take_them():
-    idle, works = Receiver(SIMULATED, idle='is inactive'), Receiver(SIMULATED)
+    idle, works = Receiver(SIMULATED, idle_reason='is inactive'), Receiver(SIMULATED)
     echo = Receiver(UNKNOWN)
     assert '/a is inactive' in all_idle_reason('mujoco', {'/a': idle, '/echo': echo})
     assert not all_idle_reason('mujoco', {'/a': idle, '/b': works})
@@ -219,7 +223,7 @@ def test_a_node_that_the_graph_does_not_list_yet_looks_for_receivers(probe, monk
                 lambda: looking.update_permission() or looking.state is GRANTED, 'the receiver'
             )
             looking.update_permission()  # looks why torques do not arrive
-            assert looking.found and not looking.delivery_problem
+            assert looking.receivers and not looking.delivery_problem
 
 
 def judged(probe, name, target='mujoco'):
@@ -231,7 +235,7 @@ def judged(probe, name, target='mujoco'):
         for constant in (
             '_MIN_LISTENING_TIME_S',
             '_MIN_HEARD_STATE_COUNT',
-            '_FIRST_TORQUE_TIMEOUT_S',
+            '_FIRST_REFUSAL_DELAY_S',
         ):
             patch.setattr(receiver_check, constant, 0)
         patch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _: there)

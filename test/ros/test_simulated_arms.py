@@ -13,7 +13,6 @@ from std_msgs.msg import Float64, Float64MultiArray
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros import topic_listener
 from franka_dynamics.ros.messages import seconds_to_stamp
 from franka_dynamics.ros.status import NodeStatus
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
@@ -176,7 +175,7 @@ def test_what_resumes_gazebo_waits_for_the_status_that_the_arm_is_held(probe):
     def say(held):
         status.publish(DiagnosticStatus(values=[KeyValue(key='held', value=f'{held}')]))
 
-    with background('-m', topic_listener.__name__, '/gazebo_direct') as waiting:
+    with background('-m', 'franka_dynamics.ros.wait_until_held', '/gazebo_direct') as waiting:
         probe.until(status.get_subscription_count, 'it listens')
         for _ in range(50):
             say(held=False)

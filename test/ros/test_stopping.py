@@ -184,7 +184,7 @@ GIVEN = {'robot_type': 'fer', 'target': 'mujoco', 'period': 2.5, 'max_state_age'
 def test_any_executor_runs_the_node_until_it_is_destroyed(kind, probe, arm, commands, make_node):
     words = [word for name, value in GIVEN.items() for word in ('-p', f'{name}:={value}')]
     node = make_node(FeedforwardNode, *words, '-r', f'feedforward/command:={COMMAND}')
-    probe.declare(ReceiverKind.ARM)
+    probe.declare(ReceiverKind.SIMULATED_ARM)
     executor, ended = kind(context=node.context), []
     executor.add_node(node)
 

@@ -162,6 +162,15 @@ def test_states_give_our_models_gravity_and_a_nodes_terms_are_taken_by_name(arm,
     np.testing.assert_array_equal(seen[-1].torques[TorqueColumn.EXTERNAL], torque)
 
 
+def test_a_view_of_an_ambiguous_name_leaves_no_node_behind(probe):
+    topics = [f'{space}/joint_states' for space in ('one', 'two')]
+    publishers = [probe.create_publisher(JointState, topic, 1) for topic in topics]
+    with pytest.raises(SettingsError, match='joint_states stands for 2 topics') as refusal:
+        LiveView(FER, 'joint_states', '')
+    probe.until(lambda: 'view' not in probe.get_node_names(), 'the end of its node')
+    assert len(publishers) == 2 and refusal  # which holds what the view has made
+
+
 JOINT_STATES, COMMAND = '/joint_states', '/effort_controller/commands'
 
 
