@@ -4,7 +4,7 @@
 Run situations in which nothing is wrong; count those in which the core stops the arm.
 
 Every situation runs on a plant that differs from the model as a real arm does (inertias, friction,
-elastic gears with ripple, vibration, sensor noise, 0.2 kg undeclared; `draw_plant`), with and
+elastic gears with ripple, vibration, sensor noise, 0.2 kg undeclared; `random_plant`), with and
 without measured effort, on Franka arms with their hand and an arm from a URDF, in a node and in
 loops, and on an fr3 of another make (`other_plant.py`). A row that is stopped runs again without
 the guard. Where the arm then is faster than the guard's bound on speeds (led by hand or falling,
@@ -27,7 +27,7 @@ from guard_runs import Case, Channel, JointState, Loop, Script, STEP_S
 import numpy as np
 
 from franka_dynamics.arm.friction import ViscousCoulombFriction
-from franka_dynamics.demo.controller_comparison import draw_plant
+from franka_dynamics.demo.controller_comparison import random_plant
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.identification.excitation import random_trajectory
 from franka_dynamics.identification.excitation_problem import ExcitationLimits, ExcitationProblem
@@ -424,7 +424,7 @@ def row(job: tuple[str, str, str, bool, int]) -> tuple[str, str, bool]:
     kind, family, name, effort, draw = job
     case = next(one for one in situations() if one.name == name)
     arm = runs.arm_of(family, 'franka_hand')
-    drawn = draw_plant(arm, draw, case.deviation)
+    drawn = random_plant(arm, draw, case.deviation)
     friction = drawn.arm.friction
     assert isinstance(friction, ViscousCoulombFriction)
     rough = ViscousCoulombFriction(

@@ -31,7 +31,7 @@ from guard_runs import Case, Channel, JointState, Loop, STEP_S
 import numpy as np
 
 from franka_dynamics.arm import ArmDescription
-from franka_dynamics.demo.controller_comparison import draw_plant
+from franka_dynamics.demo.controller_comparison import random_plant
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.arm_simulation import Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -626,7 +626,7 @@ def run_of(job: Job, core: type[runs.Feedforward] = runs.Feedforward) -> runs.Ru
     case = replace(case, every=max(case.every, every))
     real, known = case.real or runs.arm_of(family), case.known or runs.arm_of(family)
     if draw:
-        real = replace(draw_plant(real, draw).arm, friction=real.friction)
+        real = replace(random_plant(real, draw).arm, friction=real.friction)
     settings = SimulationSettings().like_real(real)
     elasticity = franka_elasticity(real) if runs.is_franka_arm(real) else None
     settings = replace(settings, brake_release_after=0.1, armature=False, elasticity=elasticity)

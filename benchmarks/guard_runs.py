@@ -313,10 +313,10 @@ def simulate(
         ratio = MAX_FOLLOWING_SPEED_RATIO if follows else MAX_SPEED_RATIO
         found.too_fast |= bool((speed > ratio * fastest).any())
         found.moved = max(found.moved, float(np.abs(loop.arm.position - start).max()))
-        if core.counts['stops'] or core.counts['faults'] or loop.arm.ran_away:
-            why = core.why or loop.arm.ran_away
+        if core.counts['stops'] or core.counts['faults'] or loop.arm.runaway_text:
+            why = core.why or loop.arm.runaway_text
             found.stopped = found.stopped or f'{loop.step * STEP_S:.2f} s: {why}'
-        if loop.arm.ran_away or (until_stopped and (found.stopped or loop.refused)):
+        if loop.arm.runaway_text or (until_stopped and (found.stopped or loop.refused)):
             break
     running = core.state is CoreState.RUNNING
     found.stopped = found.stopped or loop.refused or ('' if running else f'no torque: {core.why}')

@@ -238,7 +238,7 @@ class OtherPlant:
         turn, speed = (value[N:] - value[:N] for value in (self._all.qpos, self._all.qvel))
         self.effort = STIFFNESS * turn + GEAR_DAMPING * speed
         if not np.abs(self._all.qvel).max() < 100.0:
-            self.ran_away = 'the arm ran away'
+            self.runaway_text = 'the arm ran away'
 
     def read(self) -> SensorReading:
         """Return what encoders and torque sensors measure."""

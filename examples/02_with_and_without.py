@@ -28,7 +28,7 @@ import mujoco
 import franka_dynamics as fd
 from franka_dynamics.arm.shapes import load_shapes
 from franka_dynamics.control.terms import FrictionFeedforward
-from franka_dynamics.demo.controller_comparison import draw_plant, record_plant
+from franka_dynamics.demo.controller_comparison import random_plant, record_plant
 from franka_dynamics.simulation.arm_simulation import ArmSimulation
 
 ARM = fd.load('fr3')
@@ -78,7 +78,7 @@ def follow(stiffness, slowness, arm, known_load=False):
     `known_load` the simulated arm compensates the weight of its load, too.
     """
     kp, kd = stiffness * STIFFNESS_RATIO, np.sqrt(stiffness) * DAMPING_PER_ROOT
-    plant = draw_plant(ARM)
+    plant = random_plant(ARM)
     settings = replace(plant.settings, gravity_compensation=True)
     if known_load:
         settings = replace(settings, payload=fd.LinkInertia.zero())

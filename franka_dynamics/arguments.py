@@ -16,7 +16,7 @@ import numpy as np
 
 from .errors import ArgumentError, short_repr
 
-_Function = TypeVar('_Function', bound=Callable[..., Any])
+_FunctionType = TypeVar('_FunctionType', bound=Callable[..., Any])
 # What annotations mean, and the types whose values they allow.
 _PLAIN: dict[type, tuple[str, tuple[type, ...]]] = {
     str: ('text', (str,)),
@@ -31,7 +31,7 @@ _PLAIN: dict[type, tuple[str, tuple[type, ...]]] = {
 _NON_LIST_TYPES = (str, bytes, set, frozenset, Mapping)
 
 
-def checks_arguments(function: _Function) -> _Function:
+def checks_arguments(function: _FunctionType) -> _FunctionType:
     """
     Return a function or class that raises ArgumentError for an argument of no declared type.
 

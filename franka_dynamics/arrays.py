@@ -108,7 +108,7 @@ def as_array(
         return error(f'{text}{found}.')
 
     try:
-        array = np.array(_as_real_array(given), dtype=float, order='C')
+        array = np.array(_real_array(given), dtype=float, order='C')
     except ValueError:
         raise wrong('') from None
     except TypeError as reason:
@@ -130,7 +130,7 @@ def as_array(
     return array
 
 
-def _as_real_array(given: object) -> np.ndarray:
+def _real_array(given: object) -> np.ndarray:
     """Return values as an array; TypeError that says what they are if they are no real numbers."""
     values = np.asarray(given)
     if isinstance(given, np.ma.MaskedArray):
@@ -184,7 +184,7 @@ def joint_values(
 
     """
     try:
-        vector, n = np.asarray(_as_real_array(values), dtype=float), len(joints)
+        vector, n = np.asarray(_real_array(values), dtype=float), len(joints)
     except (TypeError, ValueError) as error:
         raise JointVectorError(
             f'{name} cannot be read as numbers ({short_text(str(error))}); give one number per '
@@ -194,7 +194,7 @@ def joint_values(
     if fits and (not finite or np.isfinite(vector).all()):
         return vector
     if not fits:
-        raise _wrong_shape(name, vector.shape, f'(..., {n})' if stack else f'({n},)', joints, arm)
+        raise _shape_error(name, vector.shape, f'(..., {n})' if stack else f'({n},)', joints, arm)
     at = tuple(np.argwhere(~np.isfinite(vector))[0])
     raise JointVectorError(
         f'{name} of {arm and "joint "}{joints[at[-1]]} is {vector[at]}; every value must be a '
@@ -224,7 +224,7 @@ def broadcast_state_shape(
     """
     for name, shape in shapes.items():
         if shape[-1:] != (len(joints),):
-            raise _wrong_shape(name, shape, f'(..., {len(joints)})', joints)
+            raise _shape_error(name, shape, f'(..., {len(joints)})', joints)
     return broadcast_leading(shapes)
 
 
@@ -240,7 +240,7 @@ def broadcast_leading(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
         ) from None
 
 
-def _wrong_shape(
+def _shape_error(
     name: str, shape: tuple[int, ...], expected: str, joints: Sequence[str], arm: str = ''
 ) -> JointVectorError:
     """Return the JointVectorError to raise for an array of another shape."""

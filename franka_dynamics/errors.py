@@ -9,8 +9,8 @@ from enum import Enum
 from typing import Any, TypeVar
 
 _MAX_SHOWN_CHARACTERS = 60
-_MAX_LISTED = 12
-_Member = TypeVar('_Member', bound=Enum)
+_MAX_LISTED_NAMES = 12
+_EnumMember = TypeVar('_EnumMember', bound=Enum)
 
 
 def short_text(text: str, max_length: int = _MAX_SHOWN_CHARACTERS) -> str:
@@ -38,8 +38,8 @@ def name_list(names: Sequence[object]) -> str:
     Only the shown items are formatted, because formatting a million numbers would delay a control
     cycle by a second.
     """
-    listed = ', '.join(short_text(str(name)) for name in names[:_MAX_LISTED])
-    return listed if len(names) <= _MAX_LISTED else f'{listed}, ... ({len(names)} in all)'
+    listed = ', '.join(short_text(str(name)) for name in names[:_MAX_LISTED_NAMES])
+    return listed if len(names) <= _MAX_LISTED_NAMES else f'{listed}, ... ({len(names)} in all)'
 
 
 def distinct_texts(value: float | str, bound: float | str, digits: int = 3) -> tuple[str, ...]:
@@ -70,8 +70,8 @@ class FrankaDynamicsError(Exception):
 
 
 def as_enum(
-    kind: type[_Member], word: object, name: str, error: type[FrankaDynamicsError]
-) -> _Member:
+    kind: type[_EnumMember], word: object, name: str, error: type[FrankaDynamicsError]
+) -> _EnumMember:
     """Return the member of an Enum that is `word` or has the value `word`; else raise `error`."""
     try:
         return kind(word)

@@ -21,10 +21,10 @@ from franka_dynamics.ros.launching import (
     CONFIG_FOLDER,
     EFFORT_CONTROLLER_NAME,
     feedforward_node_for_simulator,
+    foreign_node,
     launch_description,
     optional_file,
     package_node,
-    required_node,
     robot_state_publisher,
     ros2_control_actions,
     simulation_arguments,
@@ -86,7 +86,7 @@ def gazebo_server(arguments, flag):
 def gazebo_bridge(arguments, folder):
     """Return the node of ros_gz_bridge, configured by the file bridge.yaml in `folder`."""
     file = {'config_file': str(folder / 'bridge.yaml')}
-    return package_node(
+    return foreign_node(
         'ros_gz_bridge', 'parameter_bridge', arguments.namespace, parameters=[file]
     )
 
@@ -94,7 +94,7 @@ def gazebo_bridge(arguments, folder):
 def arm_spawner(arguments, *source):
     """Return the process that spawns the arm in Gazebo."""
     words = [*source, '-name', gazebo.MODEL_NAME]
-    return package_node('ros_gz_sim', 'create', arguments.namespace, arguments=words)
+    return foreign_node('ros_gz_sim', 'create', arguments.namespace, arguments=words)
 
 
 def ros2_control_launch_actions(arguments, arm):
@@ -133,7 +133,7 @@ def direct_control_actions(arguments, arm):
         }
     )
     spawn = arm_spawner(arguments, '-file', str(folder / 'arm.urdf'))
-    direct = required_node(
+    direct = package_node(
         'gazebo_direct',
         arguments.namespace,
         parameters=[{'robot_type': arguments.robot_type, 'hand': arguments.hand}],

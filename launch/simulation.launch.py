@@ -13,7 +13,7 @@ from franka_dynamics.ros.launching import (
     launch_description,
     namespace_argument,
     optional_file,
-    required_node,
+    package_node,
     string_parameter,
 )
 
@@ -78,7 +78,7 @@ def simulation(arguments):
         both['model_source'] = string_parameter(arguments.urdf_file)
     own_file = optional_file('simulator_params_file', arguments.simulator_params_file)
     return [
-        required_node(
+        package_node(
             'simulator',
             arguments.namespace,
             parameters=[PACING, *own_file, {**both, 'publish_clock': True}],

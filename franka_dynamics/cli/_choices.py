@@ -145,7 +145,7 @@ class BagReader:
             )
         return names
 
-    def read(self, bag: str, arm: ArmDescription, bar: ProgressBar) -> Recording:
+    def read_recording(self, bag: str, arm: ArmDescription, bar: ProgressBar) -> Recording:
         """Read an arm's joint states from a bag as a Recording."""
         from ..recordings.recording import read_recording
 

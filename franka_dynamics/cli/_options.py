@@ -205,9 +205,9 @@ _payload_option = option(
 joints_option = option(
     '--joints', "a URDF's joints, base to tip (default: the only chain)", CommaList('JOINT,...')
 )
-_HELD_TYPE = CommaList('JOINT=POSITION,...', JointPosition())
+_HELD_POSITIONS_TYPE = CommaList('JOINT=POSITION,...', JointPosition())
 hold_option = option(
-    '--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD_TYPE, 'held'
+    '--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD_POSITIONS_TYPE, 'held'
 )
 _chain_options = with_options(_arm_option, joints_option, hold_option, takes_xacro_arguments)
 named_arm_options = options_as('arm', ArmChoice, _chain_options, _payload_option)

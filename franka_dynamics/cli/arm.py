@@ -33,7 +33,7 @@ def show() -> None:
     """
 
 
-@arm.command(work='arm_check.check')
+@arm.command(work='arm_check.check_arms')
 @click.argument('arms', type=click.Path(), nargs=-1, metavar='[ARM]...')
 @option('--states', 'number of random states', click.IntRange(1, 1000000), default=1000)
 @shared.gravity_option
@@ -50,7 +50,7 @@ def check() -> None:
     """
 
 
-@arm.command(work='arm_check.compare')
+@arm.command(work='arm_check.compare_arms')
 @click.argument('first', type=click.Path())
 @click.argument('second', type=click.Path())
 @option('--set', "inertial set (default: a shipped arm's nearest to a URDF)", dest='inertial_set')
@@ -69,7 +69,7 @@ def compare() -> None:
     """
 
 
-@arm.command('import', work='arm_files.import_')
+@arm.command('import', work='arm_files.import_arm')
 @click.argument('urdf', type=click.Path())
 @option('--output', 'the arm file to write (.yaml)', shared.OUTPUT_FILE, required=True)
 @shared.force_option
@@ -89,7 +89,7 @@ def import_() -> None:
     """
 
 
-@arm.command(work='arm_files.export')
+@arm.command(work='arm_files.export_arm')
 @option('--output', 'file to write (default: print)', shared.OUTPUT_FILE)
 @shared.force_option
 @option('--format', 'format of the output', EXPORT_FORMATS, 'form', default=EXPORT_FORMATS[0])

@@ -40,7 +40,7 @@ PASS, MISMATCH, NOT_PHYSICAL, NOT_READ = 'pass', 'MISMATCH', 'not physical', 'er
 
 
 @dataclass
-class CheckResult:
+class ArmCheckResult:
     """
     Result of a check: its sentence, whether formulations differ, and data for JSON.
 
@@ -60,11 +60,11 @@ class CheckResult:
         """MISMATCH if formulations differ, 'not physical' if a link is impossible, else 'pass'."""
         return MISMATCH if self.differs else NOT_PHYSICAL if self.impossible else PASS
 
-    def note(self, *sentences: object, label: str = 'note') -> None:
+    def add_notes(self, *sentences: object, label: str = 'note') -> None:
         """Add sentences with a label to the details of the answer."""
         self.details += [(label, one) for one in sentences]
 
-    def print(self, in_detail: bool) -> None:
+    def print_answer(self, in_detail: bool) -> None:
         """Print the answer, with all details if `in_detail`, else with doubtful values alone."""
         say(self.sentence, self.verdict)
         say_each([*self.faults, *self.impossible], style='red')
@@ -76,7 +76,7 @@ class CheckResult:
                 show(one)
 
 
-def check(arm: ArmChoice, options: Options) -> int:
+def check_arms(arm: ArmChoice, options: Options) -> int:
     """
     Check the arm, or each file; return 1 if formulations differ or a link is not physical.
 
@@ -98,7 +98,7 @@ def check(arm: ArmChoice, options: Options) -> int:
                 say(error, NOT_READ)
                 found[file] = {'verdict': NOT_READ, 'error': f'{error}'}
             continue
-        answer.print(in_detail=alone)
+        answer.print_answer(in_detail=alone)
         found[file] = {'verdict': answer.verdict, **answer.data}
     if not found:
         raise DescriptionError(
@@ -123,19 +123,19 @@ def _model_files_in(path: str) -> list[str]:
     ]
 
 
-def _check_arm(arm: ArmChoice, options: Options) -> CheckResult:
+def _check_arm(arm: ArmChoice, options: Options) -> ArmCheckResult:
     """Return the result of comparing an arm's formulations with each other and its file."""
     description = arm.load()
     with make_console(stderr=True).status('comparing ...'):
         result = compare_formulations(description, gravity=options.gravity, count=options.states)
     sentence = f'{arm.title(description)}: {report.crosscheck_sentence(result)}'
     data = {**to_json_types(result), 'consistency': report.link_consistency(description)}
-    answer = CheckResult(sentence, not result.passed, data, [*result.findings])
+    answer = ArmCheckResult(sentence, not result.passed, data, [*result.findings])
     shown = set[str]()
     if is_robot_model(arm.arm):
         assert description.urdf is not None
         found = ', '.join(f'{one}' for one in result.urdf)
-        answer.note(
+        answer.add_notes(
             "Compared were three formulations of the arm's dynamics and "
             f"{description.urdf.terms.reader}'s own reading of the file; largest differences from "
             f'that: {found}.'
@@ -144,14 +144,14 @@ def _check_arm(arm: ArmChoice, options: Options) -> CheckResult:
     elif is_file_name(arm.arm) and not description.inconsistencies():
         source = f'{arm.arm} as arm export writes it'
         _add_doubts(answer, parse_robot(urdf_text(description), source), source)
-    answer.note(*(note for note in description.notes if note not in shown), *description.repairs)
+    answer.add_notes(*(one for one in description.notes if one not in shown), *description.repairs)
     answer.impossible = answer.impossible or [*description.inconsistencies()]
-    answer.note(*report.condition_notes(description))
+    answer.add_notes(*report.condition_notes(description))
     answer.details += report.crosscheck_tables(result) if options.everything else ()
     return answer
 
 
-def _add_doubts(answer: CheckResult, document: UrdfDocument, source: str) -> set[str]:
+def _add_doubts(answer: ArmCheckResult, document: UrdfDocument, source: str) -> set[str]:
     """
     Add implausible masses, tensors and limits of a file, also by its meshes, to a check's result.
 
@@ -162,7 +162,7 @@ def _add_doubts(answer: CheckResult, document: UrdfDocument, source: str) -> set
     answer.data['doubts'] = [*doubts]
     answer.impossible += [f'{one}' for one in doubts if one.impossible]
     if unread:
-        answer.note(
+        answer.add_notes(
             f'{len(unread)} of its meshes were not read, such as {unread[0]}. They are looked for '
             'beside the URDF (package://NAME/ in the folders above it), and read if scipy is '
             'installed.'
@@ -170,11 +170,11 @@ def _add_doubts(answer: CheckResult, document: UrdfDocument, source: str) -> set
     possible = [one for one in doubts if not one.impossible]
     answer.details += report.implausible_value_tables(possible, source)
     if not doubts:
-        answer.note(f'masses, tensors and effort limits of {source} are plausible')
+        answer.add_notes(f'masses, tensors and effort limits of {source} are plausible')
     return {str(one) for one in find_implausible_values(document)[0]}
 
 
-def compare(options: Options) -> int:
+def compare_arms(options: Options) -> int:
     """Print the largest difference of each joint of two arms; return 1 if one changes a torque."""
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
     first, second = map(str, with_urdf_second(options.first, options.second))

@@ -26,7 +26,7 @@ from ..urdf.importer import import_urdf
 from ..validation.source_models import compare_with_urdf, MAX_READING_DIFFERENCE_RATIO
 
 
-def import_(options: Options) -> int:
+def import_arm(options: Options) -> int:
     """
     Write the arm file of a URDF's arm; print notes and its differences from the URDF.
 
@@ -73,7 +73,7 @@ def _reloaded_arm(content: str, arm: ArmDescription) -> ArmDescription:
         return replace(load(file).with_joint_names(arm.joint_names), urdf=arm.urdf)
 
 
-def export(arm: ArmChoice, options: Options) -> int:
+def export_arm(arm: ArmChoice, options: Options) -> int:
     """Print the arm in a format or write it to a file."""
     require_not_existing(options.output, options.force)
     output, form = options.output, options.form

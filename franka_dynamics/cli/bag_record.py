@@ -67,23 +67,23 @@ def record_and_check(
         def record_more(progress: RecordingProgress) -> bool:
             nonlocal playing
             status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
-            if not progress.of_arm and progress.since_first_state > _OTHER_ARM_TIMEOUT_S:
+            if not progress.has_arm_state and progress.since_first_state > _OTHER_ARM_TIMEOUT_S:
                 # No motion is sent, and _check_recording names the joints of both arms.
                 return False
             if play is not None:
                 if not progress.states and progress.seconds > _FIRST_STATE_TIMEOUT_S:
                     return False
-                if playing is None and progress.of_arm:
+                if playing is None and progress.has_arm_state:
                     playing = pool.submit(play, meanwhile)
                 if playing is not None and playing.done():
                     return False
-            return keep_running() and not _is_over(duration, progress)
+            return keep_running() and not _is_recording_over(duration, progress)
 
         try:
             progress = record_bag(bag, description.joint_names, topic, command, node, record_more)
         finally:
             over = True  # the arm comes to rest if it still moves
-    failure = None if playing is None else _report_motion(playing, motion)
+    failure = None if playing is None else _print_motion_end(playing, motion)
     if play is None and progress.node:
         arm = _arm_choice_with_node_values(arm, progress.node)
     usable = _check_recording(arm, bag, progress, motion)
@@ -92,7 +92,7 @@ def record_and_check(
     return 0 if usable and failure is None else 1
 
 
-def _report_motion(playing: Future[object], motion: str | None) -> BaseException | None:
+def _print_motion_end(playing: Future[object], motion: str | None) -> BaseException | None:
     """Print how a motion ended; return the error if it was not played to its end."""
     failure = playing.exception()
     if failure is None:
@@ -102,7 +102,7 @@ def _report_motion(playing: Future[object], motion: str | None) -> BaseException
     return failure
 
 
-def _is_over(duration: float | None, progress: RecordingProgress) -> bool:
+def _is_recording_over(duration: float | None, progress: RecordingProgress) -> bool:
     """
     Return whether the recorded stamps span --duration, or the time-out has passed.
 

@@ -32,7 +32,7 @@ def run(
     arm = reader.arm_in_bag(options.bag, arm)
     arms = load_sets_and_hands(arm, options.sets, options.hands)
     with ProgressBar() as bar:
-        recording = reader.read(options.bag, arms[0], bar)
+        recording = reader.read_recording(options.bag, arms[0], bar)
         result = evaluate_replay(recording, arms, signal, fit)
     best, tracking = result.fits[0], None
     if options.gains:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics doctor`: check a machine, a robot's model and the running nodes."""
+"""`franka-dynamics doctor`: check a machine, a robot's model and the node_results nodes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,19 +19,19 @@ from ..ros.machine_checks import CheckResult, GOOD, machine_checks, NOTE, SIMULA
 from ..validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot
 
 _LEVEL_STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
-_LISTENING_TIME_S = 2.0  # time to listen to the running system
+_LISTENING_TIME_S = 2.0  # time to listen to the node_results system
 
 
 def run(arm: ArmChoice, options: Options) -> int:
     """Print one line per check of machine, nodes or robot; return 1 if one is "to do"."""
     if options.robot is None:
         require_with('--robot', 'arm', *MASS_OPTIONS)
-    running = [] if options.machine else _running_node_checks(options.topic, options.command)
-    simulated = any(one.subject == SIMULATION_SUBJECT for one in running)
-    of_machine = machine_checks(simulated=simulated)
-    of_robot = [] if options.robot is None else _robot_checks(arm, options.robot)
+    node_results = [] if options.machine else _running_node_checks(options.topic, options.command)
+    simulated = any(one.subject == SIMULATION_SUBJECT for one in node_results)
+    machine_results = machine_checks(simulated=simulated)
+    robot_results = [] if options.robot is None else _robot_checks(arm, options.robot)
     checks = []
-    for check in chain(of_machine, of_robot, running):
+    for check in chain(machine_results, robot_results, node_results):
         checks.append(check)
         make_console().print(f'{check.level:5}', style=_LEVEL_STYLES[check.level], end=' ')
         say(f'{check.subject}: {check.text}')

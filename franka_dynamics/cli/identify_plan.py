@@ -28,7 +28,7 @@ def run(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Op
     period, output = options.period, options.output
     problem = ExcitationProblem(description, limits, options.gravity, duration=times * period)
     with ProgressBar() as bar:
-        motions = [prepare(reader.read(bag, description, bar)) for bag in options.given]
+        motions = [prepare(reader.read_recording(bag, description, bar)) for bag in options.given]
         planned = problem
         if motions:
             known = np.sum([information_matrix(problem, one) for one in motions], axis=0)

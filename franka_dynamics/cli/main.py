@@ -121,7 +121,7 @@ def view() -> None:
 
 
 @command.command(
-    work='payload.from_mesh', short_help="A tool's payload from its mesh (STL, OBJ, PLY)."
+    work='payload.payload_from_mesh', short_help="A tool's payload from its mesh (STL, OBJ, PLY)."
 )
 @click.argument('mesh', type=click.Path())
 @option('--density', 'density of the material [kg/m^3]', Number(_MIN_MASS_OR_DENSITY))

@@ -24,7 +24,7 @@ def node() -> None:
     """
 
 
-@node.command(work='node_requests.state')
+@node.command(work='node_requests.print_or_change_state')
 @click.argument('transition', type=click.Choice(_TRANSITIONS), required=False)
 @shared.json_option
 @_node_options
@@ -33,7 +33,9 @@ def state() -> None:
 
 
 # A payload of -1,0,0,0 is no option.
-@node.command('set', work='node_requests.set_', context_settings={'ignore_unknown_options': True})
+@node.command(
+    'set', work='node_requests.set_parameter', context_settings={'ignore_unknown_options': True}
+)
 @click.argument('parameter')
 @click.argument('value')
 @_node_options
@@ -45,7 +47,7 @@ def set_() -> None:
     """
 
 
-@node.command(work='node_requests.play')
+@node.command(work='node_requests.play_motion')
 @click.argument('file', type=click.Path())
 @option('--lead', "time to the motion's beginning [s]", Number(0.0, 60.0), default=0.0)
 @option('--record', 'record all topics in this new bag', shared.NEW_BAG)
@@ -59,7 +61,7 @@ def play() -> None:
     """
 
 
-@node.command(work='node_requests.clear')
+@node.command(work='node_requests.clear_fault')
 @_node_options
 def clear() -> None:
     """Clear a node's fault, so that the node commands again; exit 1 if the fault remains."""

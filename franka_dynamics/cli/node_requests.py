@@ -42,7 +42,7 @@ def _call_node(options: Options, request: Callable[[NodeClient], Any]) -> Any:
         return request(client)
 
 
-def state(options: Options) -> int:
+def print_or_change_state(options: Options) -> int:
     """Change a node's lifecycle state, or print it with status, rates and torques; 1: a fault."""
     if options.transition is not None:
         forbid_with('a TRANSITION', 'json')
@@ -51,7 +51,7 @@ def state(options: Options) -> int:
     node = options.node
     namespaces = [node.strip('/').rpartition('/')[0]] if '/' in node else []
 
-    def look(client: NodeClient) -> tuple[str, str, list[NodeSnapshot], float]:
+    def read_state(client: NodeClient) -> tuple[str, str, list[NodeSnapshot], float]:
         """Return state and report of the node, what is heard in its namespace, and the time."""
         state = client.lifecycle_state()
         report = client.status_sentence() if state in ('active', 'inactive') else ''
@@ -59,7 +59,7 @@ def state(options: Options) -> int:
         nodes = _wait_for_nodes(client, namespaces, options.timeout, wait) if report else []
         return state, report, nodes, time.monotonic()
 
-    named, report, nodes, now = _call_node(options, look)
+    named, report, nodes, now = _call_node(options, read_state)
     write_json(options.json, {'state': named, 'nodes': [one.as_dict(now) for one in nodes]})
     say_each(filter(None, (named, report)))
     if nodes:
@@ -94,7 +94,7 @@ def _wait_for_nodes(
     return feed.package_nodes(namespaces)
 
 
-def set_(options: Options) -> None:
+def set_parameter(options: Options) -> None:
     """Set a parameter of a node, and print its value."""
     parameter, value = options.parameter, options.value
     if parameter == 'payload' and not value.startswith('['):
@@ -110,7 +110,7 @@ def parse_payload(text: str) -> list[float]:
     return [float(f'{one:.12g}') for one in payload_array(read_payload(text)).tolist()]
 
 
-def play(options: Options) -> int:
+def play_motion(options: Options) -> int:
     """Send a motion to a node and wait until it ends; record and check a bag with --record."""
     file, lead = options.file, options.lead
     read_trajectory_file(Path(file))  # refuses a wrong file before anything starts
@@ -155,6 +155,6 @@ def send_motion(file: str, lead: float, client: NodeClient) -> object:
         ) from error
 
 
-def clear(options: Options) -> None:
+def clear_fault(options: Options) -> None:
     """Clear a node's fault, and print the node's answer."""
     print(_call_node(options, lambda client: client.clear_fault()))

@@ -29,7 +29,7 @@ from ..typing import Array
 _MAX_DENSITY_KG_M3 = 22600.0  # of osmium
 
 
-def from_mesh(options: Options) -> int:
+def payload_from_mesh(options: Options) -> int:
     """Compute a tool's payload from its mesh and print it; write --output, --desk and --plot."""
     name, tool = Path(options.mesh).name, Path(options.mesh).stem
     if options.density is None and options.mass is None:
@@ -87,7 +87,7 @@ def identify_from_bags(arm: ArmChoice, reader: BagReader, options: Options) -> i
     description = reader.arm_in_bag(options.loaded[0], arm).load()
 
     def motions(bags: Sequence[str]) -> list[Motion]:
-        recordings = [reader.read(bag, description, bar) for bag in bags]
+        recordings = [reader.read_recording(bag, description, bar) for bag in bags]
         for one in recordings:
             warnings = plausibility_warnings(one, description)
             say_each((f'{one.source}: {warning}' for warning in warnings), 'warning')

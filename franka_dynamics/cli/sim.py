@@ -18,7 +18,7 @@ from ..arm import ArmDescription
 from ..arm.payload import payload_array
 from ..arm_io import save
 from ..control.default_gains import low_gains
-from ..demo.controller_comparison import draw_plant
+from ..demo.controller_comparison import random_plant
 from ..errors import FrankaDynamicsError
 from ..ros import SIMULATION_NAMESPACE
 from ..ros.node_group import NodeEndedError, NodeGroup
@@ -26,7 +26,7 @@ from ..ros.topic_listener import TopicListener
 
 _DISCOVERY_RANGE_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _POLL_PERIOD_S = 0.2
-_MAX_DECAY_RATE = 300.0  # largest decay rate of velocities by the PD [1/s]; torques are 1 ms late
+_MAX_DECAY_RATE_PER_S = 300.0  # of velocities by the PD; torques are 1 ms late
 _DISCOVERY_TIMEOUT_S = 1.0  # wait for another simulated arm to be discovered [s]
 _SIMULATION_RATE_HZ = 1000.0  # steps of the simulated arm per second at --real-time-factor 1
 
@@ -59,7 +59,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         driven = description.with_armature()
     gains = {}
     if not options.no_gains:
-        gains = dict(zip(('kp', 'kd'), low_gains(driven, _MAX_DECAY_RATE)))
+        gains = dict(zip(('kp', 'kd'), low_gains(driven, _MAX_DECAY_RATE_PER_S)))
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
         folder = Path(scratch) if options.output is None else options.output
         folder.mkdir(parents=True, exist_ok=True)
@@ -118,7 +118,7 @@ def _hold_until_end(
     fault = False
     with TopicListener('sim') as feed:
 
-        def go_on(wait: float = 0.0) -> bool:
+        def keep_waiting(wait: float = 0.0) -> bool:
             nonlocal fault
             feed.poll_for(wait)
             latest, before = feed.latest_status(node), fault
@@ -131,7 +131,7 @@ def _hold_until_end(
             return time.monotonic() < end
 
         while not ((arms := feed.latest_status(simulator)) and arms.is_arm_held):
-            if not go_on(_POLL_PERIOD_S):
+            if not keep_waiting(_POLL_PERIOD_S):
                 if not keep_running():
                     return int(fault)
                 raise SimError(
@@ -144,15 +144,15 @@ def _hold_until_end(
 
             with Window(arm) as window:
                 say(f'open {window.address} in a browser')
-                show_running_arm(window, arm, 'joint_states', 'feedforward', go_on)
-        while go_on(_POLL_PERIOD_S):
+                show_running_arm(window, arm, 'joint_states', 'feedforward', keep_waiting)
+        while keep_waiting(_POLL_PERIOD_S):
             pass
     return int(fault)
 
 
 def _write_drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
     """Write the file of an arm unlike the model; return the simulator's parameters for it."""
-    plant = draw_plant(arm)
+    plant = random_plant(arm)
     own, file = plant.settings, folder / 'plant.yaml'
     save(plant.arm, file, source='drawn about its model')
     noise = [own.position_noise, own.velocity_noise, own.effort_noise]

@@ -11,7 +11,7 @@ from ..arm.arm_file import is_robot_model
 from ..recordings.preprocessing import prepare
 from ..urdf.reading import parse_robot, read_robot_text
 from ..view.meshes import MeshesError, urdf_meshes
-from ..view.window import play, Playback, Window
+from ..view.window import Playback, show_playback, Window
 
 
 def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
@@ -36,19 +36,19 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
             say(f'simple shapes are shown: {error}', 'note')
     if options.bag:
         with ProgressBar() as bar:
-            motion = prepare(reader.read(options.bag, description, bar))
+            motion = prepare(reader.read_recording(options.bag, description, bar))
             playback = Playback(description, motion, options.gravity)
     with Window(description, options.host, options.port) as window:
         if meshes is not None:
             window.show_meshes(meshes)
-        with catch_end_signals() as go_on:
+        with catch_end_signals() as keep_running:
             say(f'open {window.address} in a browser; Ctrl-C ends')
             if options.bag:
-                play(window, playback, go_on)
+                show_playback(window, playback, keep_running)
             else:
                 topic = reader.topic or 'joint_states'
                 own = meshes is None
                 show_running_arm(
-                    window, description, topic, options.node, go_on, show_urdf_meshes=own
+                    window, description, topic, options.node, keep_running, show_urdf_meshes=own
                 )
     return 0

@@ -52,9 +52,9 @@ def copy_package(output: Path) -> Path:
     return folder
 
 
-MAX_JOINTS = 12
+MAX_JOINT_COUNT = 12
 _LIMIT_NAMES = ('lower', 'upper', 'velocity', 'acceleration', 'effort', 'effort_rate')
-_FORBIDDEN_CHARACTERS = re.compile(r'[\s#,:\[\]"]')
+_FORBIDDEN_NAME_CHARACTERS = re.compile(r'[\s#,:\[\]"]')
 
 
 def controller_arm_text(arm: ArmDescription) -> str:
@@ -90,13 +90,13 @@ def controller_arm_text(arm: ArmDescription) -> str:
             '# Whether the joint is prismatic; its placement in the frame of the joint before, z',
             '# its axis (rotation by rows, position); mass, first moment and inertia (xx, xy, xz,',
             "# yy, yz, zz) of its link about the joint's origin; rotor inertia.",
-            *_yaml_rows('links', _link_rows(arm)),
+            *_yaml_rows('links', _joint_rows(arm)),
             '# Position from, to; velocity, acceleration, effort, effort rate; home.',
             *_yaml_rows('limits', np.column_stack([*limits, arm.home_position])),
             '# Pose of the flange in the frame of the last joint, of the base in the space frame.',
             *_yaml_rows('flange', [_pose_numbers(last @ arm.flange_transform())]),
             '# Mass, first moment, inertia of the payload in the last link, at the flange.',
-            *_yaml_rows('payload', [_body_numbers(arm.payload)]),
+            *_yaml_rows('payload', [_body_parameters(arm.payload)]),
             *_yaml_rows('mount', [[*mount_rotation(arm).ravel(), 0.0, 0.0, 0.0]]),
             f'rated_load: {_yaml_number(free_load_kg)}  # on the flange',
             *_friction_lines(arm),
@@ -107,12 +107,12 @@ def controller_arm_text(arm: ArmDescription) -> str:
 
 def _require_controllable(arm: ArmDescription) -> None:
     """Raise DescriptionError for an arm that the controller cannot take."""
-    if arm.n > MAX_JOINTS:
+    if arm.n > MAX_JOINT_COUNT:
         raise DescriptionError(
-            f'{arm.name} has {arm.n} joints; the controller takes {MAX_JOINTS}.'
+            f'{arm.name} has {arm.n} joints; the controller takes {MAX_JOINT_COUNT}.'
         )
     for joint in arm.joints:
-        if _FORBIDDEN_CHARACTERS.search(joint.name):
+        if _FORBIDDEN_NAME_CHARACTERS.search(joint.name):
             raise DescriptionError(
                 f'{joint.name!r} cannot name a joint in a controller file, which takes no blanks, '
                 'brackets, commas, colons, quotation marks or #; rename the joint.'
@@ -124,14 +124,14 @@ def _require_controllable(arm: ArmDescription) -> None:
             )
 
 
-def _link_rows(arm: ArmDescription) -> Iterable[list[float]]:
+def _joint_rows(arm: ArmDescription) -> Iterable[list[float]]:
     """Yield a row for each joint: kind, placement, its link's inertia, rotor inertia."""
     before = arm.base
     for joint, link, (axis, after) in zip(arm.joints, arm.links, arm.joint_placements()):
         yield [
             float(joint.kind is JointKind.PRISMATIC),
             *_pose_numbers(before @ axis),
-            *_body_numbers(link.expressed_in(after)),
+            *_body_parameters(link.expressed_in(after)),
             joint.rotor_inertia,
         ]
         before = after
@@ -168,7 +168,7 @@ def _friction_lines(arm: ArmDescription) -> list[str]:
     ]
 
 
-def _body_numbers(body: LinkInertia) -> list[float]:
+def _body_parameters(body: LinkInertia) -> list[float]:
     """Return a body's mass, first moment and six elements of its tensor."""
     inertia, moment, mass = np.split(body.parameters(), (6, 9))
     return [*mass, *moment, *inertia]
@@ -194,4 +194,4 @@ def _yaml_number(value: float) -> str:
 
 def _yaml_word(name: str) -> str:
     """Return a name in which _ replaces characters that the YAML file cannot hold."""
-    return _FORBIDDEN_CHARACTERS.sub('_', name)
+    return _FORBIDDEN_NAME_CHARACTERS.sub('_', name)

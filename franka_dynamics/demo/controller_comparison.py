@@ -42,8 +42,8 @@ from ..typing import Array
 # recording of a bare FER suggests for gaz2019.
 INERTIA_STD_RATIO = 0.1
 # Friction identified from a 1 kHz recording of a real FER (viscous, Coulomb, offset), rounded.
-_VISCOUS_NM_S_PER_RAD = (0.05, 0.11, 0.06, 0.10, 0.07, 0.005, 0.065)
-_COULOMB_NM = (0.22, 0.17, 0.19, 0.48, 0.25, 0.16, 0.21)
+_VISCOUS_FRICTION_NM_S_PER_RAD = (0.05, 0.11, 0.06, 0.10, 0.07, 0.005, 0.065)
+_COULOMB_FRICTION_NM = (0.22, 0.17, 0.19, 0.48, 0.25, 0.16, 0.21)
 _FRICTION_OFFSET_NM = (-0.13, -0.02, 0.09, -0.09, -0.01, 0.08, -0.002)
 _UNDECLARED_LOAD = LinkInertia.from_center_of_mass(0.2, (0.05, 0.0, 0.05), np.zeros(6))
 # Vibration of joint 2 of a real FER between 15 and 40 Hz, per band of 5 Hz [N m rms].
@@ -66,7 +66,7 @@ class Plant:
     settings: SimulationSettings
 
 
-def draw_plant(
+def random_plant(
     published: ArmDescription, seed: int = 0, deviation: float = INERTIA_STD_RATIO
 ) -> Plant:
     """
@@ -87,7 +87,7 @@ def draw_plant(
     rng = np.random.default_rng(seed)
     links = tuple(_random_link(link, rng, deviation) for link in published.links)
     n = published.n
-    values = _VISCOUS_NM_S_PER_RAD, _COULOMB_NM, _FRICTION_OFFSET_NM
+    values = _VISCOUS_FRICTION_NM_S_PER_RAD, _COULOMB_FRICTION_NM, _FRICTION_OFFSET_NM
     viscous, coulomb, offset = (np.resize(one, n) for one in values)
     friction = ViscousCoulombFriction(viscous, coulomb, offset)
     settings = SimulationSettings(
@@ -106,7 +106,7 @@ def draw_plant(
 
 
 def _random_link(link: LinkInertia, rng: np.random.Generator, deviation: float) -> LinkInertia:
-    """Return the inertia of a link drawn at random near a given one, as `draw_plant` says."""
+    """Return the inertia of a link drawn at random near a given one, as `random_plant` says."""
     raw = rng.normal(0.0, deviation, (4, 4))
     # Off the diagonal `change` is the mean of two independent values, with standard deviation
     # `deviation` / sqrt(2); on the diagonal `change` is one value, with the whole `deviation`.
@@ -147,7 +147,7 @@ def compare_controllers(
     SettingsError, with the reason, if the simulated arm runs away or the controller stops it, or
     `published` has no home pose.
     """
-    plant, gains = draw_plant(published), low_gains(published, _MAX_DECAY_RATE_PER_S)
+    plant, gains = random_plant(published), low_gains(published, _MAX_DECAY_RATE_PER_S)
     recording = record_plant(published, progress)
     progress('identifying it', 0.4)
     identified = identify([recording], published).arm
@@ -173,7 +173,7 @@ def record_plant(published: ArmDescription, progress: OnProgress = lambda *_: No
     excitation, gains = _excitation_motion(published), low_gains(published, _MAX_DECAY_RATE_PER_S)
     progress('recording the plant', 0.2)
     terms = Terms(coriolis=False, inertia=False)
-    return _follow_motion(draw_plant(published), published, gains, excitation, terms)[0]
+    return _follow_motion(random_plant(published), published, gains, excitation, terms)[0]
 
 
 def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
@@ -218,8 +218,8 @@ def _follow_motion(
             errors.append(planned.at(time).q - simulation.position)
         simulation.step(torque)
         stopped = controller.state is not State.RUNNING and time > 0.5 * _SETTLING_TIME_S
-        if simulation.ran_away or stopped:
-            why = simulation.ran_away or controller.status
+        if simulation.runaway_text or stopped:
+            why = simulation.runaway_text or controller.status
             raise SettingsError(f'The simulated arm stopped: {why}')
         rows.append((reading.position, reading.velocity, simulation.read().effort))
     recording = recording_from_rows('plant', arm, rows[-len(times) :], TIMESTEP_S)

@@ -26,13 +26,13 @@ class DemoMetrics:
     """
     Metrics of a demonstration: drift, tracking errors [rad], times [s] and efforts [N m].
 
-    `held` is how long the arm was held, `drift` the largest deviation of any joint from its
-    position at the start of that. `errors` has the tracking errors of each run by the name of
+    `hold_duration` is how long the arm was held, `drift` the largest deviation of any joint from
+    its position at the start of that. `errors` has the tracking errors of each run by the name of
     its commanded terms; the run with feedforward is the last. `desired`, (k, n), are the desired
     positions of the run with feedforward.
     """
 
-    held: float
+    hold_duration: float
     drift: float
     errors: dict[str, TrackingError]
     desired: Array

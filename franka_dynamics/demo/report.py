@@ -150,7 +150,7 @@ def plot_report(metrics: DemoMetrics, joint_names: tuple[str, ...], path: Path) 
     _plot_errors(
         error,
         metrics.errors,
-        f'Held without feedback for {metrics.held:.0f} s: drift '
+        f'Held without feedback for {metrics.hold_duration:.0f} s: drift '
         f'{metrics.drift:.0e} rad. Then one motion under one weak PD:',
         (figures.MEASURED_COLOR, figures.PREDICTED_COLOR),
     )

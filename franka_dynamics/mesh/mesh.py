@@ -16,7 +16,7 @@ from ..typing import Array, ArrayLike, NDArray
 
 # Places, in Kwon's order of the ten parameters (m, h, xx, yy, zz, xy, xz, yz), of those of
 # LinkInertia.parameters().
-_ORDER_FROM_KWON = (4, 7, 8, 5, 9, 6, 1, 2, 3, 0)
+_KWON_PARAMETER_ORDER = (4, 7, 8, 5, 9, 6, 1, 2, 3, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,7 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
             f'The mesh encloses a volume of {values[0]:.3g} m^3; it must be positive. A negative '
             'volume means that the normals point inwards.'
         )
-    here = LinkInertia.from_parameters(density * values[list(_ORDER_FROM_KWON)])
+    here = LinkInertia.from_parameters(density * values[list(_KWON_PARAMETER_ORDER)])
     pose = np.eye(4)
     pose[:3, 3] = center
     return here.expressed_in(pose)
@@ -170,7 +170,7 @@ def vertex_derivatives(mesh: TriangleMesh, density: float) -> Array:
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         by_corner = _corner_derivatives(corners[i], corners[j], corners[k])
         np.add.at(by_vertex, mesh.faces[:, i], by_corner)
-    return density * by_vertex.swapaxes(0, 1)[list(_ORDER_FROM_KWON)]
+    return density * by_vertex.swapaxes(0, 1)[list(_KWON_PARAMETER_ORDER)]
 
 
 def _corner_derivatives(vi: Array, vj: Array, vk: Array) -> Array:
@@ -233,4 +233,4 @@ def inertia_motion_derivative(inertia: LinkInertia) -> Array:
     derivative[4:7, 3:] = 2.0 * np.array([[0.0, hy, hz], [hx, 0.0, hz], [hx, hy, 0.0]])
     derivative[7:, :3] = [[-xz, yz, xx - yy], [xy, zz - xx, -yz], [yy - zz, -xy, xz]]
     derivative[7:, 3:] = [[-hy, -hx, 0.0], [-hz, 0.0, -hx], [0.0, -hz, -hy]]
-    return np.roll(derivative, 3, axis=1)[list(_ORDER_FROM_KWON)]
+    return np.roll(derivative, 3, axis=1)[list(_KWON_PARAMETER_ORDER)]

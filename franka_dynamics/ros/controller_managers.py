@@ -32,7 +32,7 @@ _FORWARDING_TYPES = (
 )
 
 
-class ControllerManager:
+class ControllerManagerClient:
     """
     A client of one controller manager, with the manager's latest answer.
 
@@ -77,12 +77,12 @@ class ControllerManager:
             self._request, self._asked_at = self.client.call_async(ListControllers.Request()), now
 
 
-class ControllerManagers:
+class ControllerManagerClients:
     """Clients of all controller managers in the namespaces of the nodes that receive torques."""
 
     def __init__(self, node: Any) -> None:
         """Store the node that asks; no manager is known yet."""
-        self._node, self._known = node, dict[str, ControllerManager]()
+        self._node, self._known = node, dict[str, ControllerManagerClient]()
 
     def update_managers(self, namespaces: Iterable[str], *, quick: bool) -> None:
         """
@@ -99,11 +99,11 @@ class ControllerManagers:
         }
         self._remove_managers(self._known.keys() - seen)
         for name in sorted(seen):
-            manager = self._known.get(name) or ControllerManager(self._node, name)
+            manager = self._known.get(name) or ControllerManagerClient(self._node, name)
             self._known[name] = manager
             manager.update_controllers(_QUICK_REQUEST_PERIOD_S if quick else _REQUEST_PERIOD_S)
 
-    def managers_in_namespace_of(self, node_name: str) -> list[ControllerManager]:
+    def managers_in_namespace_of(self, node_name: str) -> list[ControllerManagerClient]:
         """Return the managers in the namespace of a node, given by its full name."""
         space = node_name.rpartition('/')[0]
         return [one for one in self._known.values() if one.name.rpartition('/')[0] == space]

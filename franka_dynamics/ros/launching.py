@@ -143,7 +143,7 @@ def start_after_success(process: Any, name: str, *actions: Any) -> Any:
     return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=callback))
 
 
-def required_node(executable: str, namespace: str, *, name: str = '', **node_options: Any) -> Node:
+def package_node(executable: str, namespace: str, *, name: str = '', **node_options: Any) -> Node:
     """
     Return the action that starts a node of this package, whose end ends the launch.
 
@@ -177,7 +177,7 @@ def feedforward_node(
     the node's topics.
     """
     own_file = optional_file('params_file', arguments.params_file)
-    return required_node(
+    return package_node(
         'feedforward',
         arguments.namespace,
         name=name,
@@ -209,7 +209,7 @@ def xacro_command(arguments: SimpleNamespace, xacro_arguments: Mapping[str, Any]
     return Command(['xacro ', file, *words])
 
 
-def package_node(package: str, executable: str, namespace: str, **node_options: Any) -> Node:
+def foreign_node(package: str, executable: str, namespace: str, **node_options: Any) -> Node:
     """Return the action that starts a node of another package."""
     given = {'namespace': namespace, 'output': 'screen', **node_options}
     return Node(package=package, executable=executable, **given)
@@ -219,7 +219,7 @@ def robot_state_publisher(namespace: str, urdf: Any) -> Node:
     """Return the action that starts robot_state_publisher for a URDF, a text or a command."""
     parameters = [{'robot_description': string_parameter(urdf), 'use_sim_time': True}]
     name = 'robot_state_publisher'
-    return package_node(name, name, namespace, parameters=parameters)
+    return foreign_node(name, name, namespace, parameters=parameters)
 
 
 def write_temporary_files(texts: Mapping[str, str]) -> Path:
@@ -238,7 +238,7 @@ def controller_spawner(namespace: str, *words: str, file: str, **node_options: A
     `words` are its options, then the controllers' names.
     """
     argv = [*words, '--param-file', file, '--controller-manager-timeout', '30']
-    return package_node('controller_manager', 'spawner', namespace, arguments=argv, **node_options)
+    return foreign_node('controller_manager', 'spawner', namespace, arguments=argv, **node_options)
 
 
 class TorqueController(NamedTuple):

@@ -122,5 +122,5 @@ def show_running_arm(
                 except MeshesError as error:
                     window.remark.content = f'{error}'
             if state is not None:
-                window.show(state)
+                window.show_state(state)
             time.sleep(max(0.0, UPDATE_PERIOD_S - (time.monotonic() - began)))

@@ -19,7 +19,7 @@ from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
-from .controller_managers import controller_idle_reason, ControllerManagers, wrong_claim_text
+from .controller_managers import controller_idle_reason, ControllerManagerClients, wrong_claim_text
 from .receivers import (
     all_idle_reason,
     DECLARATION_SERVICES,
@@ -100,7 +100,7 @@ class ReceiverCheck:
     def __init__(self, node: Any, publisher: Any) -> None:
         """Store the node and its publisher of torques; `begin_activation` begins the check."""
         self._node, self._publisher = node, publisher
-        self._managers = ControllerManagers(node)
+        self._managers = ControllerManagerClients(node)
         self.topic: str = publisher.topic_name
         self._subscription: Any = None
         self.state, self.reason = TorquePermission.CHECKING, ''

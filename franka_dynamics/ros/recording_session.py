@@ -47,7 +47,7 @@ class RecordingProgress:
     since_first_state: float = 0.0  # time since the first joint state, of any arm [s]
     topic: str = ''  # of the joint states, with its namespace
     node: str = ''  # the feedforward node's full name, if one runs
-    of_arm: bool = False  # whether a message with the arm's joints came
+    has_arm_state: bool = False  # whether a message with the arm's joints came
     rate: float = 0.0
     problems: list[str] = field(default_factory=list)
     disk_is_full: bool = False  # which ends the recording
@@ -108,7 +108,7 @@ class _Recorder(TopicListener):
             except JointStateError as error:
                 yield str(error)
             else:
-                progress.of_arm = True
+                progress.has_arm_state = True
                 self._first_stamp = self._first_stamp or reading.stamp
                 progress.span = max(progress.span, reading.stamp - self._first_stamp)
                 if not np.isfinite([reading.position, reading.velocity]).all():
@@ -122,7 +122,7 @@ class _Recorder(TopicListener):
                 f'{progress.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
                 'franka/joint_states (--topic)'
             )
-        if progress.of_arm and progress.seconds > _SILENCE_TIMEOUT_S:
+        if progress.has_arm_state and progress.seconds > _SILENCE_TIMEOUT_S:
             if not self._effort:
                 yield 'no measured torque: effort is missing or zero'
             if not self._moved:

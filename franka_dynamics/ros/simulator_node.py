@@ -120,7 +120,7 @@ class SimulatorNode(CheckedParameters, Node):
             write_step(self._step_log, stamp, reading)
         torque = self._receiver.step(reading.time, reading.position, reading.velocity)
         self._simulation.step(torque, is_new=self._has_new_torque)
-        if self._simulation.braked is not self._was_braked:
+        if self._simulation.is_braked is not self._was_braked:
             self._log_brake_change()
         if self._receiver.state is not ReceiverState.WAITING:
             self._commanded_steps += 1
@@ -139,11 +139,11 @@ class SimulatorNode(CheckedParameters, Node):
 
     def _log_brake_change(self) -> None:
         """Log that the simulated brakes have opened, or why they have closed for good."""
-        self._was_braked = self._simulation.braked
+        self._was_braked = self._simulation.is_braked
         self._commands.is_held = not self._was_braked
         self._diagnostics.next_publication = 0.0
-        if self._simulation.ran_away:
-            self.get_logger().error(self._simulation.ran_away)
+        if self._simulation.runaway_text:
+            self.get_logger().error(self._simulation.runaway_text)
         elif not self._was_braked:
             self.get_logger().info(
                 'the brakes are open: commands came without a gap for '
@@ -190,7 +190,7 @@ class SimulatorNode(CheckedParameters, Node):
 
     def _publish_diagnostics(self) -> None:
         """Publish the arm's brakes, stops, simulated time and counts of steps on /diagnostics."""
-        braked, ran_away = self._simulation.braked, self._simulation.ran_away
+        braked, ran_away = self._simulation.is_braked, self._simulation.runaway_text
         joints_at_stops = self._simulation.joints_at_stops
         values = {
             'braked': braked,

@@ -16,7 +16,7 @@ from ..dynamics.model import GRAVITY
 from ..errors import SettingsError
 from ..typing import Array
 
-_ELASTIC_SUBSTEPS = 2  # substeps of a time step, for resonances of up to 200 Hz
+_ELASTIC_SUBSTEP_COUNT = 2  # substeps of a time step, for resonances of up to 200 Hz
 _MIN_CHORD_SPEED_RAD_S = 1e-6  # [rad/s] smallest speed for the slope of the friction chord
 # Frequency bands in which recordings of a real FER show vibration [Hz].
 VIBRATION_BANDS_HZ = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0, 40.0))
@@ -120,7 +120,7 @@ class ArmSimulation:
         self._mujoco = import_mujoco()
         self.description, self.settings = description, settings
         self.push = settings.push  # may be replaced between steps
-        self._substeps = 1 if settings.elasticity is None else _ELASTIC_SUBSTEPS
+        self._substeps = 1 if settings.elasticity is None else _ELASTIC_SUBSTEP_COUNT
         self._armature, driven = np.zeros(description.n), description
         if settings.armature and settings.elasticity is None:
             driven = description.with_armature()
@@ -136,7 +136,7 @@ class ArmSimulation:
             raise SettingsError(f'{description.name} has no friction model; switch friction off.')
         self._friction_state = FrictionState(friction, relaxed=True) if settings.friction else None
         self._rng = np.random.default_rng(settings.seed)
-        self._tones = self._draw_vibration()
+        self._tones = self._random_vibration()
         self.flange_site = self.model.site(FLANGE_SITE).id
         unstable = ('mjWARN_BADQPOS', 'mjWARN_BADQVEL', 'mjWARN_BADQACC')
         self._instabilities = [int(getattr(self._mujoco.mjtWarning, one)) for one in unstable]
@@ -144,8 +144,8 @@ class ArmSimulation:
         self._mujoco.mj_forward(self.model, self.data)
         gears = settings.elasticity
         self._elastic = None if gears is None else ElasticDrive(gears, self.data.qpos)
-        self.braked = True
-        self.ran_away = ''  # why the brakes closed for good; empty if they did not
+        self.is_braked = True
+        self.runaway_text = ''  # why the brakes closed for good; empty if they did not
         self._drive = self._effort = np.zeros(description.n)
         if settings.gravity_compensation:
             self._effort = self._gravity_torque()
@@ -198,10 +198,10 @@ class ArmSimulation:
         if command is not None and is_new:
             self._open_brakes_if_due()
         torque = np.zeros(self.description.n) if command is None else np.asarray(command)
-        self._drive = torque + self._gravity_compensation() + self._vibration_torque()
+        self._drive = torque + self._compensated_torque() + self._vibration_torque()
         self._effort = self._drive
         self._steps += 1
-        if self.braked:
+        if self.is_braked:
             if self._elastic is not None:
                 self._elastic.put_at_rest(self.data.qpos.copy(), self._drive)
             if self.settings.gravity_compensation:
@@ -219,7 +219,7 @@ class ArmSimulation:
                 drive_now = self._elastic.step(
                     drive, self.data.qpos, self.data.qvel, self.model.opt.timestep
                 )
-            self.data.ctrl[:] = drive_now - self._friction()
+            self.data.ctrl[:] = drive_now - self._apply_friction()
             self._mujoco.mj_step(self.model, self.data)
         if self._elastic is not None:
             self._effort = self._elastic.gear_torque(self.data.qpos, self.data.qvel)
@@ -228,7 +228,7 @@ class ArmSimulation:
             self._effort = self._drive - self._armature * acceleration
         self._store_reading()
         if self.data.warning.number[self._instabilities].any():
-            self._brake_for_good(before, speed)
+            self._close_brakes_for_good(before, speed)
 
     def _gravity_torque(self) -> Array:
         """Return the gravity torque of the arm at rest with its payload, (n,) [N m]."""
@@ -261,7 +261,7 @@ class ArmSimulation:
         speed = self.data.qvel if self._elastic is None else self._elastic.velocity
         self._reading = self.data.qpos.copy(), speed.copy(), self._effort
 
-    def _draw_vibration(self) -> tuple[Array, Array, Array]:
+    def _random_vibration(self) -> tuple[Array, Array, Array]:
         """Return frequencies [rad/s], phases and amplitudes [N m] of vibration, (5, n) each."""
         n, limit = self.description.n, self.description.limit('effort')
         bands = np.array(VIBRATION_BANDS_HZ)
@@ -285,28 +285,28 @@ class ArmSimulation:
 
     def _open_brakes_if_due(self) -> None:
         """Open the brakes if commands have come without a gap for `brake_release_after` [s]."""
-        if not self.braked or self.ran_away:
+        if not self.is_braked or self.runaway_text:
             return
         if self._commanded_since is None or self.time - self._last_command_time > _MAX_GAP_S:
             self._commanded_since = self.time
         self._last_command_time = self.time
         if self.time - self._commanded_since >= self.settings.brake_release_after:
-            self.braked = False
+            self.is_braked = False
 
-    def _brake_for_good(self, position: Array, speed: Array) -> None:
+    def _close_brakes_for_good(self, position: Array, speed: Array) -> None:
         """Close the brakes for good at `position`; `speed` says which joint ran away."""
         # MuJoCo has reset the diverged arm to zero.
         self.data.qpos[:], self.data.qvel[:] = position, 0.0
         self._mujoco.mj_forward(self.model, self.data)
         joint = int(np.abs(speed).argmax())
-        self.braked = True
-        self.ran_away = (
+        self.is_braked = True
+        self.runaway_text = (
             f'{self.description.joint_names[joint]} ran away at {speed[joint]:.3g} rad/s at '
             f'{self.time:.3f} s, beyond what can be simulated; the brakes are closed for good. '
             'Look at the torques that it was sent, and start the simulation anew.'
         )
 
-    def _gravity_compensation(self) -> Array | float:
+    def _compensated_torque(self) -> Array | float:
         """Return the gravity torque that the arm itself compensates, (n,) [N m], or 0."""
         if not self.settings.gravity_compensation:
             return 0.0
@@ -314,7 +314,7 @@ class ArmSimulation:
         self._mujoco.mj_forward(self._upright_model, self._upright_data)
         return np.array(self._upright_data.qfrc_bias)
 
-    def _friction(self) -> Array | float:
+    def _apply_friction(self) -> Array | float:
         """
         Set MuJoCo's joint damping; return friction minus the damping's share, (n,) [N m].
 

@@ -25,8 +25,8 @@ from ..urdf.writer import urdf_text, xml_text
 
 WORLD_NAME = 'franka'  # in config/gazebo_world.sdf
 MODEL_NAME = 'franka'  # of the spawned arm
-_STATE_SYSTEM = ('gz-sim-joint-state-publisher-system', 'gz::sim::systems::JointStatePublisher')
-_FORCE_SYSTEM = ('gz-sim-apply-joint-force-system', 'gz::sim::systems::ApplyJointForce')
+_STATE_PLUGIN = ('gz-sim-joint-state-publisher-system', 'gz::sim::systems::JointStatePublisher')
+_FORCE_PLUGIN = ('gz-sim-apply-joint-force-system', 'gz::sim::systems::ApplyJointForce')
 
 
 def holding_torque(description: ArmDescription) -> Array:
@@ -65,7 +65,7 @@ def gazebo_urdf(
     """
     text = urdf_text(shift_joint_zeros(description, position), root='world', shapes=shapes)
     robot = ElementTree.fromstring(text)
-    systems = [(_STATE_SYSTEM, None), *((_FORCE_SYSTEM, name) for name in description.joint_names)]
+    systems = [(_STATE_PLUGIN, None), *((_FORCE_PLUGIN, name) for name in description.joint_names)]
     for (filename, name), joint in systems:
         gazebo = ElementTree.SubElement(robot, 'gazebo')
         plugin = ElementTree.SubElement(gazebo, 'plugin', filename=filename, name=name)

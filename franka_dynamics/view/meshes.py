@@ -57,7 +57,7 @@ class ArmMeshes:
 
 def arm_meshes(arm: ArmDescription) -> ArmMeshes:
     """Return an arm's meshes if franka_description is installed with them, else simple shapes."""
-    folder, shares = f'franka_description/meshes/robot_arms/{arm.name}', package_folders()
+    folder, shares = f'franka_description/meshes/robot_arms/{arm.name}', ros_share_folders()
     installed = any((share / folder).is_dir() for share in shares)
     shapes = {} if installed else load_shapes(arm.name)
     if load_shapes(arm.name) and arm.hand not in (NO_HAND, ''):
@@ -83,7 +83,7 @@ def urdf_meshes(
     AMENT_PREFIX_PATH). Raises MeshesError if the text is no URDF, lacks a joint or shows nothing,
     or if a package is not installed.
     """
-    places = package_folders() if folders is None else folders
+    places = ros_share_folders() if folders is None else folders
     for name in sorted(set(_PACKAGE_URL.findall(text))):
         if not any((folder / name).is_dir() for folder in places):
             raise MeshesError(
@@ -122,7 +122,7 @@ def _read_meshes(text: str, joint_names: Sequence[str], folders: Sequence[Path])
     return ArmMeshes(model, visual, rows, joints)
 
 
-def package_folders() -> list[Path]:
+def ros_share_folders() -> list[Path]:
     """Return the existing share folders of the prefixes in AMENT_PREFIX_PATH."""
     prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
     shares = [Path(prefix, 'share') for prefix in prefixes if prefix]

@@ -69,7 +69,7 @@ _TABLE_STYLE = (
     'td,th{text-align:right;white-space:nowrap}'
     f'{"".join(f".{mark}{{background:rgb{rgb}}}" for mark, rgb in MARK_COLOURS.items())}</style>'
 )
-_DASH = '–'
+_NO_VALUE = '–'
 
 
 def _share_mark(share: float) -> Mark:
@@ -90,11 +90,11 @@ def torque_table(state: ViewState, description: ArmDescription) -> str:
         known = {column: torque[i] for column, torque in state.torques.items()}
         # Adding zero makes 0.0 of -0.0: a minus sign before a zero torque would flicker.
         torques = [
-            np.round(known[one], 1) + 0.0 if one in known else _DASH for one in TorqueColumn
+            np.round(known[one], 1) + 0.0 if one in known else _NO_VALUE for one in TorqueColumn
         ]
         share = np.nan if shares is None else float(shares[i])
         percent = (
-            Cell(f'{100.0 * share:.0f} %', _share_mark(share)) if np.isfinite(share) else _DASH
+            Cell(f'{100.0 * share:.0f} %', _share_mark(share)) if np.isfinite(share) else _NO_VALUE
         )
         rows.append((i + 1, q, *torques, percent))
     columns = [Header(name, form='.1f') for name in TorqueColumn]
@@ -107,15 +107,15 @@ def torque_table(state: ViewState, description: ArmDescription) -> str:
 
 
 _BASE_COLOUR = (150, 150, 150)
-_CENTER_COLOUR = (20, 20, 20)
+_MASS_CENTER_COLOUR = (20, 20, 20)
 _EXTERNAL_COLOUR = (150, 40, 200)
 _AXIS_LENGTH_M, _AXIS_RADIUS_M = 0.08, 0.003
 # Radius [m] of the ball at a 1 kg link's centre of mass; a ball's volume is proportional to mass.
-_CENTER_RADIUS_M = 0.025
+_MASS_CENTER_RADIUS_M = 0.025
 _ARROW_M_PER_NM = 0.05  # length of an arrow per torque [m/(N m)]
-_SHAFT_RADIUS_M, _HEAD_RADIUS_M, _HEAD_LENGTH_M = 0.01, 0.024, 0.025  # [m]
+_ARROW_SHAFT_RADIUS_M, _ARROW_HEAD_RADIUS_M, _ARROW_HEAD_LENGTH_M = 0.01, 0.024, 0.025  # [m]
 # The arrow of a smaller external torque would be shorter than its head, so none is drawn.
-MIN_DRAWN_TORQUE_NM = _HEAD_LENGTH_M / _ARROW_M_PER_NM
+MIN_DRAWN_TORQUE_NM = _ARROW_HEAD_LENGTH_M / _ARROW_M_PER_NM
 _LINK_OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
 
 
@@ -139,17 +139,17 @@ class ArmScene:
         for i, link in enumerate(description.links, 1):
             server.scene.add_icosphere(
                 f'/arm/{i}/center',
-                radius=_CENTER_RADIUS_M * float(np.cbrt(max(link.mass, 0.0))),
-                color=_CENTER_COLOUR,
+                radius=_MASS_CENTER_RADIUS_M * float(np.cbrt(max(link.mass, 0.0))),
+                color=_MASS_CENTER_COLOUR,
                 position=link.center_of_mass if link.mass else np.zeros(3),
             )
         self._arrows = server.scene.add_arrows(
             '/external',
             np.zeros((1, 2, 3)),
             _EXTERNAL_COLOUR,
-            shaft_radius=_SHAFT_RADIUS_M,
-            head_radius=_HEAD_RADIUS_M,
-            head_length=_HEAD_LENGTH_M,
+            shaft_radius=_ARROW_SHAFT_RADIUS_M,
+            head_radius=_ARROW_HEAD_RADIUS_M,
+            head_length=_ARROW_HEAD_LENGTH_M,
             visible=False,
         )
         # Right of the centre the table covers the scene.

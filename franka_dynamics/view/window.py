@@ -78,7 +78,7 @@ class Window:
         """URL of the page."""
         return f'http://{self.server.get_host()}:{self.server.get_port()}'
 
-    def show(self, state: ViewState) -> None:
+    def show_state(self, state: ViewState) -> None:
         """Show a state in scene and table; browsers get both in one message."""
         with self.server.atomic():
             self._scene.show_state(state)
@@ -128,7 +128,7 @@ class Playback:
         return ViewState(float(times[i] - times[0]), self._motion.q[i], torques)
 
 
-def play(window: Window, playback: Playback, keep_running: Callable[[], bool]) -> None:
+def show_playback(window: Window, playback: Playback, keep_running: Callable[[], bool]) -> None:
     """Show a recording in a loop, a state every 0.05 s, until `keep_running` returns False."""
     gui = window.server.gui
     playing = gui.add_checkbox('play', True)
@@ -143,5 +143,5 @@ def play(window: Window, playback: Playback, keep_running: Callable[[], bool]) -
             slider.value = later if later <= playback.duration else 0.0
         if slider.value != shown:
             shown = slider.value
-            window.show(playback.state(shown))
+            window.show_state(playback.state(shown))
         time.sleep(max(0.0, UPDATE_PERIOD_S - (time.monotonic() - began)))

@@ -37,7 +37,7 @@ class Client:
     def set(self, name, value):
         return name, value
 
-    def play(self, motion):
+    def follow_trajectory(self, motion):
         self.times = np.array([stamp_to_seconds(point.time_from_start) for point in motion.points])
 
 

@@ -44,7 +44,7 @@ def test_an_arm_at_rest_stays_there_under_feedforward_alone(target):
     loop.measures = False
     start = loop.arm.position
     loop.run(2.0)
-    assert not loop.arm.braked
+    assert not loop.arm.is_braked
     np.testing.assert_allclose(loop.arm.position, start, rtol=0, atol=1e-9)
 
 

@@ -400,7 +400,7 @@ def test_an_arm_that_is_held_from_the_beginning_stays_where_it_is():
     gravity = NewtonEulerModel(FER).gravity(FER.home)
     receiver = TorqueReceiver(FER, Settings(target='mujoco'), TIMEOUT_S, holding=gravity)
     loop = Loop(brake_release_after=0.0)
-    loop.arm.braked = False
+    loop.arm.is_braked = False
     for _ in range(1000):
         reading = loop.arm.read()
         loop.arm.step(receiver.step(reading.time, reading.position, reading.velocity))

@@ -7,7 +7,7 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.demo import controller_comparison
-from franka_dynamics.demo.controller_comparison import compare_controllers, draw_plant
+from franka_dynamics.demo.controller_comparison import compare_controllers, random_plant
 from franka_dynamics.demo.metrics import demo_metrics
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.motion.trajectory import Trajectory
@@ -24,7 +24,7 @@ from ..agreement import refuses
 
 def test_drawn_links_are_physical_and_off_by_the_deviation():
     fer = load('fer')
-    plants = [draw_plant(fer, seed) for seed in range(50)]
+    plants = [random_plant(fer, seed) for seed in range(50)]
     masses = np.array([[link.mass for link in plant.arm.links] for plant in plants])
     published = np.array([link.mass for link in fer.links])
     assert all(link.is_physical() for plant in plants for link in plant.arm.links)
@@ -32,7 +32,7 @@ def test_drawn_links_are_physical_and_off_by_the_deviation():
     # correlations between a pseudo-inertia's entries make it less than 0.1 itself.
     spread = np.std(masses / published)
     assert 0.05 < spread < 0.12
-    assert draw_plant(fer, 3).arm.links[2].mass == draw_plant(fer, 3).arm.links[2].mass
+    assert random_plant(fer, 3).arm.links[2].mass == random_plant(fer, 3).arm.links[2].mass
 
 
 def test_vibration_has_its_rms_in_every_band():
@@ -41,7 +41,7 @@ def test_vibration_has_its_rms_in_every_band():
     samples = []
     for _ in range(4000):  # behind closed brakes the sensors see the drives and the vibration
         simulation.step(np.zeros(7))
-        simulation.braked = True
+        simulation.is_braked = True
         samples.append(simulation.read().effort)
     spectrum = np.abs(np.fft.rfft(np.array(samples), axis=0)) ** 2 * 2.0 / len(samples) ** 2
     frequency = np.fft.rfftfreq(len(samples), 1e-3)

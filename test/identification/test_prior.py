@@ -10,7 +10,7 @@ import pytest
 
 from franka_dynamics.arm import available_sets, LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.arm.hand_file import load_hand
-from franka_dynamics.demo.controller_comparison import draw_plant
+from franka_dynamics.demo.controller_comparison import random_plant
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import consistent_fit, solve
 from franka_dynamics.identification.consistent_fit import (
@@ -146,7 +146,7 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
     rng = np.random.default_rng(4)
     for deviation in (0.03, 0.1, 0.3):
         # Drawn from the distribution to which the divergence is a prior, of precision 1 / d^2.
-        arms = [draw_plant(FER, seed, deviation).arm for seed in range(9)]
+        arms = [random_plant(FER, seed, deviation).arm for seed in range(9)]
         found = [
             starting_set_precision(
                 solve.equations(drawn(samples, arm, rng)[0], PRIOR, NOISE), PRIOR

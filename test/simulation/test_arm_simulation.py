@@ -37,7 +37,7 @@ def stepped(simulation, torque, count=1):
 
 def test_brakes_open_the_stated_time_after_the_first_command():
     simulation, gravity = arm(brake_release_after=0.2), MODEL.gravity(FER.home)
-    opened = next(k for k in range(400) if simulation.step(gravity) or not simulation.braked)
+    opened = next(k for k in range(400) if simulation.step(gravity) or not simulation.is_braked)
     assert opened * STEP == pytest.approx(0.2, abs=STEP)
 
 
@@ -46,7 +46,7 @@ def test_brakes_stay_closed_while_commands_have_gaps_of_more_than_20_ms(gap_ms, 
     simulation = arm(brake_release_after=0.2)
     for k in range(1000):
         simulation.step(STILL, is_new=k % 100 < 100 - gap_ms)
-    assert simulation.braked == braked
+    assert simulation.is_braked == braked
 
 
 def test_an_arm_with_own_compensation_stays_and_measures_gravity():
@@ -192,13 +192,13 @@ def test_an_arm_that_runs_away_is_braked_where_last_seen(tmp_path, monkeypatch):
     simulation = arm(brake_release_after=0.0)
     # Far beyond what the arm itself can give: its stops hold against that.
     torque, before = 1e6 * FER.limit('effort'), FER.home
-    while not simulation.ran_away:
+    while not simulation.runaway_text:
         assert simulation.time < 10.0
         before = simulation.position
         simulation.step(torque)
-    assert 'ran away at' in simulation.ran_away
+    assert 'ran away at' in simulation.runaway_text
     reading = stepped(simulation, torque, 100)
-    assert simulation.braked
+    assert simulation.is_braked
     np.testing.assert_array_equal(reading.position, before)
     np.testing.assert_array_equal(reading.velocity, 0.0)
 
@@ -210,7 +210,7 @@ def test_a_joint_under_lasting_torque_is_said_to_be_at_its_stop():
         'fer_joint1' in simulation.joints_at_stops
         and 'fer_joint4' not in simulation.joints_at_stops
     )
-    assert not simulation.ran_away
+    assert not simulation.runaway_text
 
 
 # Joint 1 alone turns about the vertical: one link of 1 kg m^2, without gravity.
@@ -265,7 +265,7 @@ def test_at_rest_the_gear_carries_gravity_without_a_jolt():
     gravity = NewtonEulerModel(FER).gravity(FER.home)
     for _ in range(300):
         arm.step(gravity)
-    assert not arm.braked
+    assert not arm.is_braked
     np.testing.assert_allclose(arm.position, FER.home, rtol=0.0, atol=1e-9)
     np.testing.assert_allclose(arm.read().effort, gravity, rtol=0.0, atol=1e-6)
 

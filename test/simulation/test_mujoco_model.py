@@ -163,7 +163,7 @@ def test_the_node_brings_the_arm_back_after_a_lost_cycle():
             simulation.step(torque if heard else held)
             reading = simulation.read()
             states.append((reading.position, reading.velocity))
-    assert not simulation.braked
+    assert not simulation.is_braked
     away = np.abs([q - arm.home_position for q, _ in states])
     assert away.max() < MOST_RAD
     assert away[-1].max() < 0.7 * away.max()

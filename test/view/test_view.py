@@ -29,7 +29,7 @@ from franka_dynamics.view.scene import (
     TorqueColumn,
     ViewState,
 )
-from franka_dynamics.view.window import play, Playback, Window
+from franka_dynamics.view.window import Playback, show_playback, Window
 
 from ..agreement import refuses
 from ..scripts import parsed
@@ -94,7 +94,7 @@ def drawn(arm, q, meshes=None):
     with Window(arm, port=0) as window:
         if meshes is not None:
             window.show_meshes(meshes)
-        window.show(ViewState(0.0, q))
+        window.show_state(ViewState(0.0, q))
         scene = window._scene
         return [
             (joint, pose_of(one), size_of(one))
@@ -248,7 +248,7 @@ def test_a_motion_is_played_at_its_own_pace_and_from_its_beginning_again(page, m
     zeros = np.zeros((17, 7))
     motion = Motion(times, *[zeros] * 5, piece=np.zeros(17, int), options=SignalOptions())
     monkeypatch.setattr(page, 'show', lambda state: seen.append(state.time))
-    play(page, Playback(FER, motion, GRAVITY), lambda: len(seen) < 5)
+    show_playback(page, Playback(FER, motion, GRAVITY), lambda: len(seen) < 5)
     np.testing.assert_allclose(seen, [0.0, 0.05, 0.1, 0.15, 0.0], rtol=0.0, atol=1e-9)
     # What showing leaves of a step of 0.05 s.
     np.testing.assert_allclose(slept, [0.04] * 5, rtol=1e-9)
@@ -273,7 +273,7 @@ def test_the_command_serves_a_bag_under_the_gravity_that_is_given(simulate, tmp_
             (urlopen(window.address).status, playback.state(1.0).torques[TorqueColumn.GRAVITY])
         )
 
-    monkeypatch.setattr(view, 'play', played)
+    monkeypatch.setattr(view, 'show_playback', played)
     assert main(f'view {tmp_path / "bag"} --port 0 --gravity 0,0,0'.split()) == 0
     ((status, gravity),) = served
     assert status == 200
