@@ -19,7 +19,7 @@ def bag() -> None:
     """Record, import and replay bags."""
 
 
-@bag.command()
+@bag.command(work='bag_record.record_and_check')
 @option('--output', 'the new bag (default: recording-DATE-TIME)', shared.NEW_BAG)
 @option('--duration', 'end after this time [s] (default: at Ctrl-C)', Number(1e-3, 86400.0))
 @shared.node_option

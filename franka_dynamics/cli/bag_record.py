@@ -30,20 +30,8 @@ _FIRST_STATE_TIMEOUT_S = 20.0  # a recording with a motion ends without a joint 
 _OTHER_ARM_TIMEOUT_S = 2.0  # recording ends if joint states are another arm's alone for this time
 
 
-def run(arm: ArmChoice, options: Options) -> int:
-    """Record a bag and check it; return 1 if it is unusable."""
-    return record_and_check(arm, **vars(options))
-
-
 def record_and_check(
-    arm: ArmChoice,
-    output: Path | None,
-    duration: float | None,
-    node: str,
-    topic: str,
-    command: str,
-    motion: str | None = None,
-    play: SendMotion | None = None,
+    arm: ArmChoice, options: Options, motion: str | None = None, play: SendMotion | None = None
 ) -> int:
     """
     Record and check a bag; return 1 if it is unusable or the motion to record failed.
@@ -52,7 +40,7 @@ def record_and_check(
     recording ends with it; it calls its argument while it waits, which may raise an error.
     """
     description = arm.load()
-    bag = output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
+    bag = options.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
     playing: Future[object] | None = None
     over = False
 
@@ -77,10 +65,11 @@ def record_and_check(
                     playing = pool.submit(play, meanwhile)
                 if playing is not None and playing.done():
                     return False
-            return keep_running() and not _is_recording_over(duration, progress)
+            return keep_running() and not _is_recording_over(options.duration, progress)
 
         try:
-            progress = record_bag(bag, description.joint_names, topic, command, node, record_more)
+            topics = options.topic, options.command, options.node
+            progress = record_bag(bag, description.joint_names, *topics, record_more)
         finally:
             over = True  # the arm comes to rest if it still moves
     failure = None if playing is None else _print_motion_end(playing, motion)

@@ -130,7 +130,8 @@ def play_motion(options: Options) -> int:
         one if one.startswith('/') else f'{namespace}/{one}'
         for one in (options.topic, options.command)
     )
-    return record_and_check(arm, options.record, None, node, topic, command, file, send)
+    given = {'node': node, 'topic': topic, 'command': command, 'output': options.record}
+    return record_and_check(arm, Options(duration=None, **given), file, send)
 
 
 def send_motion(file: str, lead: float, client: NodeClient) -> object:

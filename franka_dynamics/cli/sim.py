@@ -46,8 +46,8 @@ def run(arm: ArmChoice, options: Options) -> int:
     """
     if options.realistic:
         forbid_with('--realistic', 'ideal')
-    view = not options.no_view and find_spec('viser') is not None
-    if not (view or options.no_view):
+    if not options.no_view and find_spec('viser') is None:
+        options.no_view = True
         say("no view in a browser: viser is not installed (pip install '.[view]')", 'note')
     description, target = arm.load(), options.target
     # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
@@ -76,7 +76,7 @@ def run(arm: ArmChoice, options: Options) -> int:
                 )
                 where = f'{_DISCOVERY_RANGE_VARIABLE}={os.environ[_DISCOVERY_RANGE_VARIABLE]}'
                 say(f'{arm.arm}, target {target}, {where}; Ctrl-C ends it.')
-                return _hold_until_end(description, nodes, keep_running, options.duration, view)
+                return _hold_until_end(description, nodes, keep_running, options)
             except NodeEndedError:
                 # After Ctrl-C a node that has ended is no error.
                 if keep_running():
@@ -101,20 +101,16 @@ def _require_no_simulated_arm() -> None:
 
 
 def _hold_until_end(
-    arm: ArmDescription,
-    nodes: NodeGroup,
-    keep_running: Callable[[], bool],
-    duration: float | None,
-    view: bool,
+    arm: ArmDescription, nodes: NodeGroup, keep_running: Callable[[], bool], options: Options
 ) -> int:
     """
-    Wait until the arm is held, then until Ctrl-C or the end of `duration` [s].
+    Wait until the arm is held, then until Ctrl-C or the end of --duration.
 
     While the arm is held, serve the view. Return the exit status: 1 if the node has a fault at the
     end, else 0.
     """
     simulator, node = (f'/{SIMULATION_NAMESPACE}/{name}' for name in ('simulator', 'feedforward'))
-    end = math.inf if duration is None else time.monotonic() + duration
+    end = time.monotonic() + (math.inf if options.duration is None else options.duration)
     fault = False
     with TopicListener('sim') as feed:
 
@@ -135,10 +131,11 @@ def _hold_until_end(
                 if not keep_running():
                     return int(fault)
                 raise SimError(
-                    f'The arm was not held within {duration:g} s; give --duration more time.'
+                    f'The arm was not held within {options.duration:g} s; give --duration more '
+                    'time.'
                 )
         say('the arm is held; `franka-dynamics node --help` lists what its node can be asked')
-        if view:
+        if not options.no_view:
             from ..ros.live_view import show_running_arm
             from ..view.window import Window
 

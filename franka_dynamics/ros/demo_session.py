@@ -84,10 +84,7 @@ OnProgress = Callable[[str, float], None]
 
 
 def run_demo(
-    plan: DemoPlan,
-    folder: Path,
-    progress: OnProgress = lambda *_: None,
-    log: Callable[[str], object] = lambda _: None,
+    plan: DemoPlan, folder: Path, progress: OnProgress, log: Callable[[str], object]
 ) -> DemoResult:
     """
     Run the demonstration in real time, or in lockstep on a slow machine; return its results.

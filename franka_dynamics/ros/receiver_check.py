@@ -29,6 +29,7 @@ from .receivers import (
     Receiver,
     ReceiverKind,
     refusal_reason,
+    ServiceTypes,
 )
 from .topics import node_name_of, publisher_names, STATE_QOS, UNKNOWN_NODE_NAME
 
@@ -295,7 +296,7 @@ class ReceiverCheck:
             for one in self._node.get_subscriptions_info_by_topic(topic)
         }
 
-    def _services_of(self, receiver: Any) -> dict[str, list[str]] | None:
+    def _services_of(self, receiver: Any) -> ServiceTypes | None:
         """Return the types of a node's services by name; None while the node is not discovered."""
         if receiver.node_name == UNKNOWN_NODE_NAME:
             return None
@@ -306,11 +307,7 @@ class ReceiverCheck:
             return None
 
     def _classify_receiver(
-        self,
-        name: str,
-        services: dict[str, list[str]],
-        simulated: set[str],
-        nodes: Mapping[str, int],
+        self, name: str, services: ServiceTypes, simulated: set[str], nodes: Mapping[str, int]
     ) -> tuple[Receiver, str]:
         """Return what a node is as a receiver, and why that is not known yet, or ''."""
         declared = declared_kind(name, services)
@@ -333,7 +330,7 @@ class ReceiverCheck:
         return receiver, why
 
     def _classify_by_managers(
-        self, name: str, services: dict[str, list[str]], simulated: set[str]
+        self, name: str, services: ServiceTypes, simulated: set[str]
     ) -> tuple[Receiver, list[str]]:
         """
         Return what a node is by the controller managers in its namespace, and who said so.

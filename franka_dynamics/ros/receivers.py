@@ -53,6 +53,7 @@ DECLARATION_SERVICES = {
 # The service by which a controller declares the only target whose torques it takes.
 TARGET_SERVICE = '~/franka_dynamics/takes_torques_for_{}'
 TRIGGER_TYPE = 'std_srvs/srv/Trigger'
+ServiceTypes = Mapping[str, Sequence[str]]  # a node's services with their types
 
 # Receivers that the node expects by its parameter `target`. Under fci it commands no gravity, so
 # that an unknown receiver, such as a driver without ros2_control, may take its torques.
@@ -64,7 +65,7 @@ EXPECTED_RECEIVERS = {
 }
 
 
-def declared_kind(name: str, services: Mapping[str, Sequence[str]]) -> ReceiverKind:
+def declared_kind(name: str, services: ServiceTypes) -> ReceiverKind:
     """Return the kind that a node declares by its services, given with their types by name."""
     for kind, service in DECLARATION_SERVICES.items():
         if TRIGGER_TYPE in services.get(service.replace('~', name), ()):
@@ -72,7 +73,7 @@ def declared_kind(name: str, services: Mapping[str, Sequence[str]]) -> ReceiverK
     return ReceiverKind.UNRECOGNISED
 
 
-def declared_targets(name: str, services: Mapping[str, Sequence[str]]) -> list[str]:
+def declared_targets(name: str, services: ServiceTypes) -> list[str]:
     """Return the only targets whose torques a node declares to take; [] if it declares none."""
     own = TARGET_SERVICE.replace('~', name)
     return [one for one in EXPECTED_RECEIVERS if TRIGGER_TYPE in services.get(own.format(one), ())]

@@ -31,25 +31,17 @@ PointRows = Sequence[Any] | Array
 
 
 def trajectory_message(
-    joint_names: Sequence[str],
-    times: PointRows,
-    positions: PointRows,
-    velocities: PointRows | None = None,
-    accelerations: PointRows | None = None,
-    effort: PointRows | None = None,
-    *,
-    start: float = 0.0,
+    joint_names: Sequence[str], times: PointRows, *rows: PointRows | None, start: float = 0.0
 ) -> JointTrajectory:
     """
     Return a trajectory message, which begins at the stamp `start` [s], 0 meaning on arrival.
 
-    `times`, shape (k,), are seconds after the start. Positions, velocities, accelerations and
-    effort have shape (k, n); a field given as None is left out.
+    `times`, shape (k,), are seconds after the start. `rows` are positions and, if given,
+    velocities, accelerations and efforts, (k, n) each; a field given as None is left out.
     """
     message = JointTrajectory(joint_names=joint_names)
     message.header.stamp = seconds_to_stamp(start)
-    rows = zip(_POINT_FIELDS, (positions, velocities, accelerations, effort))
-    given = {name: values for name, values in rows if values is not None}
+    given = {name: values for name, values in zip(_POINT_FIELDS, rows) if values is not None}
     for i, time in enumerate(times):
         since = seconds_to_stamp(float(time))
         message.points.append(

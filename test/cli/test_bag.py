@@ -16,6 +16,7 @@ import franka_dynamics as fd
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli import bag_record
 from franka_dynamics.cli._choices import ArmChoice
+from franka_dynamics.cli._command import Options
 from franka_dynamics.cli.main import command
 from franka_dynamics.recordings.log_file import read_log
 from franka_dynamics.ros.recording_session import RecordingProgress
@@ -48,11 +49,10 @@ def run(monkeypatch, tmp_path, answered, capsys):
         monkeypatch.setattr(bag_record, 'record_bag', record)
         if not motion:
             return *answered('bag record --output', 'a bag', *words), played
-        names = 'feedforward', 'joint_states', 'effort_controller/commands'
+        names = {'node': 'feedforward', 'topic': 'joint_states', 'command': 'commands'}
+        options = Options(output=Path('a bag'), duration=None, **names)
         with click.Context(command):
-            status = bag_record.record_and_check(
-                ArmChoice('fr3'), Path('a bag'), None, *names, 'fr3', play
-            )
+            status = bag_record.record_and_check(ArmChoice('fr3'), options, 'fr3', play)
         return status, ' '.join(capsys.readouterr().out.split()), played
 
     return run
@@ -72,7 +72,7 @@ def run(monkeypatch, tmp_path, answered, capsys):
             True,
         ),  # perhaps of another arm
         ({'seconds': 3.0, 'since_first_state': 2.5, 'states': 100}, False),  # of another arm
-        ({'seconds': 3.0, 'since_first_state': 2.5, 'states': 100, 'of_arm': True}, True),
+        ({'seconds': 3.0, 'since_first_state': 2.5, 'states': 100, 'has_arm_state': True}, True),
     ],
 )
 def test_the_time_that_starting_takes_does_not_count(progress, goes_on, monkeypatch, run):
@@ -88,23 +88,25 @@ def test_the_time_that_starting_takes_does_not_count(progress, goes_on, monkeypa
     assert answers == [goes_on]
 
 
-@pytest.mark.parametrize(('heard', 'of_arm'), [(2.1, True), (2.1, False), (1.0, False)])
-def test_nothing_moves_while_the_states_are_of_another_arm(heard, of_arm, run):
-    progress = RecordingProgress(seconds=2.5, since_first_state=heard, states=2100, of_arm=of_arm)
+@pytest.mark.parametrize(('heard', 'has_arm_state'), [(2.1, True), (2.1, False), (1.0, False)])
+def test_nothing_moves_while_the_states_are_of_another_arm(heard, has_arm_state, run):
+    progress = RecordingProgress(
+        seconds=2.5, since_first_state=heard, states=2100, has_arm_state=has_arm_state
+    )
 
     def record(*arguments):
         # States of another arm are taken for a mistake only after 2 s.
-        assert arguments[-1](progress) is (of_arm or heard < 2.0)
+        assert arguments[-1](progress) is (has_arm_state or heard < 2.0)
         return progress
 
     status, said, played = run(record, motion=True)
-    assert (status, played) == (1, [True] * of_arm)
-    assert ('fr3 was not played to its end: interrupted' in said) == of_arm
+    assert (status, played) == (1, [True] * has_arm_state)
+    assert ('fr3 was not played to its end: interrupted' in said) == has_arm_state
 
 
 def test_a_fault_of_the_program_in_the_player_is_no_failed_motion(run):
     def record(*arguments):
-        while arguments[-1](RecordingProgress(states=100, of_arm=True)):
+        while arguments[-1](RecordingProgress(states=100, has_arm_state=True)):
             time.sleep(0.01)
         return RecordingProgress()
 
@@ -144,7 +146,7 @@ def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, run):
             len(recorded),
             since_first_state=12.0,
             topic='/joint_states',
-            of_arm=True,
+            has_arm_state=True,
             rate=100.0,
         )
         while arguments[-1](progress):  # until the motion that was sent has ended

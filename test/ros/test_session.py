@@ -172,7 +172,7 @@ def test_efforts_of_references_are_said_to_be_ignored_once(probe, arm, start_nod
     references = probe.create_publisher(JointTrajectory, '/feedforward/reference', 10)
     arm.until(references.get_subscription_count, 'a listener')
     for _ in range(3):
-        references.publish(trajectory_message(NAMES, [1.0], [FER.home], effort=[np.ones(7)]))
+        references.publish(trajectory_message(NAMES, [1.0], [FER.home], None, None, [np.ones(7)]))
     arm.until(lambda: 'have efforts' in node.text, 'the sentence')
     arm.send(100)
     assert node.text.count('have efforts') == 1

@@ -112,7 +112,7 @@ def size_of(handle):
 
 
 def test_frames_and_centres_of_mass_are_where_the_arm_has_them(page):
-    page.show(ViewState(0.0, Q))
+    page.show_state(ViewState(0.0, Q))
     drawn, frames = page.server.scene, [TURNED.base, *fd.Model(TURNED).frames(Q)]
     found = [pose_of(drawn.get_handle_by_name(f'/arm/{i}')) for i in range(FER.n + 2)]
     np.testing.assert_allclose(found, frames, rtol=0.0, atol=1e-9)
@@ -124,7 +124,7 @@ def test_frames_and_centres_of_mass_are_where_the_arm_has_them(page):
 def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
     arrows = page._scene._arrows
     external = np.array([2.0, -3.0, 0.0, 4.0, 0.1, -1.0, 0.6])
-    page.show(ViewState(0.0, Q, {TorqueColumn.EXTERNAL: external}))
+    page.show_state(ViewState(0.0, Q, {TorqueColumn.EXTERNAL: external}))
     assert arrows.visible
     told = [0, 1, 3, 5, 6]
     frames = fd.Model(TURNED).frames(Q)[told]
@@ -133,7 +133,7 @@ def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
     along = 0.05 * external[told, None] * frames[:, :3, 2]
     np.testing.assert_allclose(tips - tails, along, rtol=0.0, atol=1e-6)
     for external in (np.zeros(7), np.full(7, 0.99 * MIN_DRAWN_TORQUE_NM)):
-        page.show(ViewState(0.0, Q, {TorqueColumn.EXTERNAL: external}))
+        page.show_state(ViewState(0.0, Q, {TorqueColumn.EXTERNAL: external}))
         assert not arrows.visible
 
 
@@ -247,7 +247,7 @@ def test_a_motion_is_played_at_its_own_pace_and_from_its_beginning_again(page, m
     times = np.linspace(5.0, 5.16, 17)
     zeros = np.zeros((17, 7))
     motion = Motion(times, *[zeros] * 5, piece=np.zeros(17, int), options=SignalOptions())
-    monkeypatch.setattr(page, 'show', lambda state: seen.append(state.time))
+    monkeypatch.setattr(page, 'show_state', lambda state: seen.append(state.time))
     show_playback(page, Playback(FER, motion, GRAVITY), lambda: len(seen) < 5)
     np.testing.assert_allclose(seen, [0.0, 0.05, 0.1, 0.15, 0.0], rtol=0.0, atol=1e-9)
     # What showing leaves of a step of 0.05 s.
