@@ -80,14 +80,31 @@ class Script:
                 self.sent.append(torque)
         return self
 
+    def leap(self, by):
+        self.q = self.q + by
+        return self
+
+    def drive(self):
+        """Give states of an arm that gets faster although it is braked or held."""
+        for speed in np.linspace(0.3, 3.2, 300):
+            self.give(dq=speed * np.ones(7))
+        return self
+
+    def stop(self, then=Stop.LET_GO, why='test'):
+        self.core.stop(why, then)
+        return self
+
+    def start(self):
+        self.core.start()
+        return self
+
     def running(self):
         self.give(MIN_GOOD_STATE_COUNT)
         assert self.core.state is State.RUNNING
         return self
 
     def braking(self, hold):
-        self.running().give(3, MOVING)
-        self.core.stop('test', Stop.HOLD if hold else Stop.LET_GO)
+        self.running().give(3, MOVING).stop(Stop.HOLD if hold else Stop.LET_GO)
         assert self.core.state is State.BRAKING
         return self
 
@@ -100,9 +117,7 @@ class Script:
         self.running().give(3, MOVING)  # the PD torque must be ramped down
         self.core.reject_state('test', self.time)
         assert self.core.state is State.STOPPING
-        if faulty:
-            self.core.stop('test', Stop.HOLD)
-        return self
+        return self.stop(Stop.HOLD) if faulty else self
 
 
 class Loop:
