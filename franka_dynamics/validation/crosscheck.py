@@ -24,7 +24,7 @@ from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..dynamics.product_of_exponentials import ExponentialsModel
-from ..dynamics.sampling import JointStates, sample_states
+from ..dynamics.sampling import sample_states
 from ..errors import CrosscheckError, SettingsError
 from ..typing import Array, ArrayLike
 
@@ -247,44 +247,31 @@ def _compare_models(
         raise SettingsError(f'count is {count}; a comparison needs at least one random state.')
     states = sample_states(description, count, seed)
     reference, *others = (FORMULATIONS[name](description, gravity) for name in names)
-    torque, fastest = (
-        float(np.abs(values).max()) for values in (reference.inverse_dynamics(*states), states.dq)
-    )
+    torques = reference.inverse_dynamics(*states)
+    torque, fastest = (float(np.abs(values).max()) for values in (torques, states.dq))
     sizes = {'N m': torque, 'N m s': torque / fastest}
+
+    def values_of(model: DynamicsModel, quantity: ComparedQuantity) -> Array:
+        """Return a quantity by a model, one row per state; accelerations ddq as M ddq."""
+        forward = quantity.name == 'forward_dynamics'
+        method = getattr(model, quantity.name)
+        inputs = (states.q, states.dq, torques if forward else states.ddq)
+        values = np.asarray(method(*inputs[: quantity.input_count]))
+        if quantity.name == 'coriolis':
+            slow = method(states.q, _SLOWDOWN_RATIO * states.dq) / _SLOWDOWN_RATIO**2
+            values = np.stack((values, slow), axis=1)
+        if forward:
+            values = np.einsum('sij,sj->si', reference.mass_matrix(states.q), values)
+        return values.reshape(count, -1)
+
     differences = {}
     for quantity in quantities:
-        expected = _evaluate(reference, quantity, states, reference)
+        expected = values_of(reference, quantity)
         size = sizes.get(quantity.unit, float(np.abs(expected).max())) or 1.0
         differences[quantity.name] = {
-            name: float(
-                (np.abs(_evaluate(model, quantity, states, reference) - expected) / size).max()
-            )
+            name: float((np.abs(values_of(model, quantity) - expected) / size).max())
             for name, model in zip(names[1:], others)
         }
     fall = tuple(float(value) for value in np.asarray(gravity))
     urdf = compare_with_urdf(description, gravity, states)
     return CrosscheckResult(description, fall, count, seed, names[0], differences, urdf)
-
-
-def _evaluate(
-    model: DynamicsModel,
-    quantity: ComparedQuantity,
-    states: JointStates,
-    reference_model: DynamicsModel,
-) -> Array:
-    """
-    Return a quantity of a model, one row per state.
-
-    The reference model's inverse dynamics gives the torques of the forward dynamics; the
-    reference's mass matrix converts the resulting accelerations to torques.
-    """
-    if quantity.name == 'forward_dynamics':
-        states = states._replace(ddq=reference_model.inverse_dynamics(*states))
-    method = getattr(model, quantity.name)
-    values = np.asarray(method(*states[: quantity.input_count]))
-    if quantity.name == 'coriolis':
-        slow = method(states.q, _SLOWDOWN_RATIO * states.dq) / _SLOWDOWN_RATIO**2
-        values = np.stack((values, slow), axis=1)
-    if quantity.name == 'forward_dynamics':
-        values = np.einsum('sij,sj->si', reference_model.mass_matrix(states.q), values)
-    return values.reshape(len(states.q), -1)
