@@ -127,10 +127,7 @@ def available_sets(arm: str | Path) -> tuple[str, ...]:
 
     """
     file = read_arm_file(arm)
-    return (
-        file.default_set,
-        *sorted(name for name in file.inertial_sets if name != file.default_set),
-    )
+    return tuple(sorted(file.inertial_sets, key=lambda name: (name != file.default_set, name)))
 
 
 def read_arm_file(arm: str | Path) -> ArmFile:

@@ -81,13 +81,12 @@ def repaired_arm(description: ArmDescription) -> ArmDescription:
         )
     links, sentences = [], []
     for joint, link in zip(description.joints, description.links):
-        repaired_link = nearest_physical(
-            link, description.rounding, name=f'the link behind {joint.name}'
-        )
+        name = f'the link behind {joint.name}'
+        repaired_link = nearest_physical(link, description.rounding, name=name)
         if repaired_link is not link:
             moved = float(np.abs(repaired_link.parameters() - link.parameters()).max())
             sentences.append(
-                f'the link behind {joint.name} was not physical as printed (eigenvalue '
+                f'{name} was not physical as printed (eigenvalue '
                 f'{link.consistency_margin():.2g} of its pseudo-inertia); its numbers are moved '
                 f'by at most {moved:.2g}, within the rounding of {description.rounding:.2g}'
             )

@@ -113,9 +113,8 @@ def unknown_frame_error(frame: object, arm: ArmDescription) -> FrameError:
     """Return the FrameError to raise for a frame that an arm does not have."""
     named = sorted(one for one in frame_table(arm) if isinstance(one, str))
     bare = str(frame).removeprefix(link_names(arm.joint_names).prefix)
-    owners = [
-        hand for hand in available_hands() if bare in (one.name for one in hand_frames(hand))
-    ]
+    hands = available_hands()
+    owners = [hand for hand in hands if bare in (one.name for one in hand_frames(hand))]
     fix = f' It is one of the hand {owners[0]!r}: choose that (hand=, --hand).' if owners else ''
     return FrameError(
         f'There is no frame {short_repr(frame)}: frames are 1..{arm.n} (joints) and '

@@ -35,9 +35,8 @@ _PARAMETER_FILE_COMMENT = """\
 # (xx xy xz yy yz zz) [kg m^2].
 """
 _PARAMETER_FILE_START = 'a parameter file starts with /**:'
-_ParameterSections = dict[
-    str, dict[str, dict[str, Any]]
-]  # nodes' names, ros__parameters, parameters
+# Keys are nodes' names, ros__parameters and names of parameters.
+_ParameterSections = dict[str, dict[str, dict[str, Any]]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -205,9 +205,8 @@ def _as_annotated(kind: Any, rules: Sequence[Any], value: Any) -> Any:
             if one.tag not in given:
                 raise FieldError('is missing')
             chosen = one.classes[_choice(decode(str, given[one.tag]), one.classes)]
-        return _as_dataclass(
-            chosen, {k: v for k, v in given.items() if k not in (one.tag, *one.ignored)}
-        )
+        entries = given.keys() - {one.tag, *one.ignored}
+        return _as_dataclass(chosen, {key: given[key] for key in given if key in entries})
     found = _as_number(value) if _any_number_rule in rules else decode(kind, value)
     for problem in (rule(found) for rule in rules):
         if problem:
@@ -247,9 +246,8 @@ def _fields_by_key(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
     layout: dict[str, list[tuple[Field[Any], Any]]] = {}
     for field in fields(kind):
         if field.init:
-            layout.setdefault(field.metadata.get('key', field.name), []).append(
-                (field, hints[field.name])
-            )
+            key = field.metadata.get('key', field.name)
+            layout.setdefault(key, []).append((field, hints[field.name]))
     return layout
 
 

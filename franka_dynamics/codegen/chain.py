@@ -152,9 +152,8 @@ def build_chain(
     joints: list[GeneratorJoint] = []
     gravity_at: dict[int, Values] = {}
     roots: dict[int, Values] = {}
-    for i, (parent, placement, link) in enumerate(
-        zip(tree.parents, tree.placements, own.inertias)
-    ):
+    bodies = zip(tree.parents, tree.placements, own.inertias)
+    for i, (parent, placement, link) in enumerate(bodies):
         axes, theta = _axes_and_angle(placement[:3, :3])
         origin = np.where(np.abs(placement[:3, 3]) > _MAX_ROUNDING * reach, placement[:3, 3], 0.0)
         body = _symbolic_inertia(graph, i + 1) if graph else link.pseudo_inertia().astype(object)
@@ -231,9 +230,7 @@ def pseudo_inertia(second: Values, first: Values, mass: Number) -> Values:
 
 def _symbolic_inertia(graph: Graph, link: int) -> Values:
     """Return a link's pseudo-inertia from symbols of its tensor, first moment and mass."""
-    xx, xy, xz, yy, yz, zz, *first, mass = (
-        graph.parameter(name) for name in link_parameter_names(link)
-    )
+    xx, xy, xz, yy, yz, zz, *first, mass = map(graph.parameter, link_parameter_names(link))
     half = 0.5 * (xx + yy + zz)
     second = [[half - xx, -xy, -xz], [0.0, half - yy, -yz], [0.0, 0.0, half - zz]]
     return pseudo_inertia(np.array(second, dtype=object), np.array(first), mass)

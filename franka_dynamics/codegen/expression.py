@@ -157,10 +157,8 @@ class Graph:
             return self.expression(a.number + b.number)
         if a.node is b.node:
             return 2.0 * a if a.sign == b.sign else self.zero
-        simpler = (
-            self._cancelled_sum(a, b) or self._cancelled_sum(b, a) or self._factored_sum(a, b)
-        )
-        if simpler is not None:
+        cancelled = self._cancelled_sum(a, b) or self._cancelled_sum(b, a)
+        if simpler := cancelled or self._factored_sum(a, b):
             return simpler
         if a.node.number > b.node.number:
             a, b = b, a
@@ -295,9 +293,7 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
         else:
             sine, cosine = graph.sin_cos(Expression(graph, 1, first))
             add(first, adjoint * cosine if node.kind == NodeKind.SIN else -(adjoint * sine))
-    return [
-        variable.sign * adjoints.get(variable.node.number, graph.zero) for variable in variables
-    ]
+    return [one.sign * adjoints.get(one.node.number, graph.zero) for one in variables]
 
 
 def reachable_nodes(outputs: Iterable[Expression], *, into_constants: bool = True) -> list[Node]:

@@ -55,9 +55,8 @@ def bias_acceleration(
     inputs = JointInputs(q, dq, [graph.zero] * chain.n, (still, still), weightless=True)
     tip = outward_recursion(graph, chain, inputs)[chain.tip_body]
     rotation, _ = _frames_to_tip(graph, chain, q)[chain.tip_body]
-    return np.array(
-        [*rotation @ (tip.acceleration + tip.U @ chain.tip[:3, 3]), *rotation @ tip.domega]
-    )
+    acceleration = tip.acceleration + tip.U @ chain.tip[:3, 3]
+    return np.array([*rotation @ acceleration, *rotation @ tip.domega])
 
 
 def first_moment(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> Values:

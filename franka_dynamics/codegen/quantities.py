@@ -158,9 +158,8 @@ def _operational_space_inertia(writer: ChainWriter) -> list[Output]:
     # With M = L D L^T the mobility J M^-1 J^T is Y D^-1 Y^T, rows of Y = J L^-T.
     Y = [solve_lower(graph, lower, row) for row in J]
     places = [(i, j) for i in range(TWIST_SIZE) for j in range(i, TWIST_SIZE)]
-    mobility = {
-        (i, j): graph.sum(y * z * d for y, z, d in zip(Y[i], Y[j], inverse)) for i, j in places
-    }
+    products = {(i, j): zip(Y[i], Y[j], inverse) for i, j in places}
+    mobility = {at: graph.sum(y * z * d for y, z, d in each) for at, each in products.items()}
     least = MIN_FREE_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(TWIST_SIZE))
     factors = ldl_factors(graph, mobility, least=least)
     columns = [solve_ldl(graph, *factors, unit) for unit in np.eye(TWIST_SIZE)]
@@ -276,9 +275,7 @@ def outputs_of(
     outputs = _DEFINITIONS[quantity].write(writer)
     if not derivatives:
         return outputs
-    variables = [
-        variable for array in INPUT_ARRAYS[quantity] for variable in writer.input_elements(array)
-    ]
+    variables = [one for array in INPUT_ARRAYS[quantity] for one in writer.input_elements(array)]
     return [
         Output(tuple((*place, k) for place in output.indices), slope)
         for output in outputs

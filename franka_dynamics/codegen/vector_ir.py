@@ -254,9 +254,8 @@ class _AssemblyWriter:
             value = 'poison'
             for lane, row in enumerate(rows):
                 element = self._emit(f'load {self.number}, ptr {self._emit_address(row, column)}')
-                value = self._emit(
-                    f'insertelement {self.vector} {value}, {self.number} {element}, i32 {lane}'
-                )
+                changed = f'{self.vector} {value}, {self.number} {element}'
+                value = self._emit(f'insertelement {changed}, i32 {lane}')
             found.append(value)
         return found
 

@@ -237,9 +237,8 @@ class _TreeRecursion(TreeKinematics):
     def motion(self) -> TreeMotion:
         """Return every body's T_{parent,i}, twist, acceleration and wrench, and all torques."""
         tau = np.einsum('ij,...ij->...i', self.tree.twists, self.F)  # (5)
-        return TreeMotion(
-            self.transforms, self.V, self.dV, self.F, tau + self.tree.rotor_inertias * self.ddq
-        )
+        tau = tau + self.tree.rotor_inertias * self.ddq
+        return TreeMotion(self.transforms, self.V, self.dV, self.F, tau)
 
     def derivatives(self) -> DynamicsDerivatives:
         """Return the derivatives, by Kwon's Algorithm 1."""
@@ -252,9 +251,8 @@ class _TreeRecursion(TreeKinematics):
             eta, _, _, ddq = self._joint_columns(i)
             S[..., i, eta] -= own[..., i, :]
             S[..., i, ddq] += self.tree.rotor_inertias[i]
-        return DynamicsDerivatives(
-            self.motion(), *(MotionDerivative(full, n) for full in (D, P, Q, R, S))
-        )
+        derivatives = (MotionDerivative(full, n) for full in (D, P, Q, R, S))
+        return DynamicsDerivatives(self.motion(), *derivatives)
 
     def _joint_columns(self, i: int) -> tuple[slice, int, int, int]:
         """Return the columns of eta_i, q_i, dq_i and ddq_i in [eta, q, dq, ddq]."""
@@ -368,14 +366,12 @@ def linearize(
     if tool_wrench is not None:
         words = 'The tool wrench, force [N] then moment [N m],'
         tool_wrench = as_array(tool_wrench, (6,), words, JointVectorError)
-    at_rest = dynamics_derivatives(
-        tree, q, dq, np.zeros(n), gravity=gravity, tool_wrench=tool_wrench
-    )
+    still = np.zeros(n)
+    at_rest = dynamics_derivatives(tree, q, dq, still, gravity=gravity, tool_wrench=tool_wrench)
     mass = at_rest.tau.by_ddq
     ddq = solve_acceleration(mass, tau - at_rest.motion.tau)
     moving = dynamics_derivatives(tree, q, dq, ddq, gravity=gravity, tool_wrench=tool_wrench).tau
     inverse = np.linalg.inv(mass)
-    A = np.block(
-        [[np.zeros((n, n)), np.eye(n)], [-inverse @ moving.by_q, -inverse @ moving.by_dq]]
-    )
+    below = [-inverse @ moving.by_q, -inverse @ moving.by_dq]
+    A = np.block([[np.zeros((n, n)), np.eye(n)], below])
     return Linearization(A, np.vstack((np.zeros((n, n)), inverse)), ddq)

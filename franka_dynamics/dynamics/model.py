@@ -201,9 +201,7 @@ def broadcast_states(
         words = 'A wrench, force [N] then moment [N m],'
         arrays['wrench'] = as_array(wrench, (..., 6), words, JointVectorError, finite=finite)
     shape = broadcast_leading({name: array.shape for name, array in arrays.items()})
-    return [
-        np.array(np.broadcast_to(array, (*shape, array.shape[-1]))) for array in arrays.values()
-    ]
+    return [np.array(np.broadcast_to(one, (*shape, one.shape[-1]))) for one in arrays.values()]
 
 
 def require_centers_of_mass(description: ArmDescription) -> None:

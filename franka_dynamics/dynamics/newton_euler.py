@@ -265,9 +265,8 @@ class NewtonEulerModel(DynamicsFormulation):
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """Return torques M ddq + C dq + g - J^T w for a flange wrench w, shape (..., n) [N m]."""
-        return self._torques(
-            *broadcast_states(self.description, q=q, dq=dq, ddq=ddq, wrench=wrench)
-        )
+        states = broadcast_states(self.description, q=q, dq=dq, ddq=ddq, wrench=wrench)
+        return self._torques(*states)
 
     def kinetic_energy(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """

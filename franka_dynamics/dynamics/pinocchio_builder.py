@@ -36,9 +36,8 @@ def build_pinocchio(description: ArmDescription) -> pin.Model:
     model.name = description.name
     parent, behind = 0, [pin.SE3.Identity()]  # of each DH frame in the frame of its joint
     pending = pin.SE3(np.array(description.base))  # previous frame in the parent joint
-    for joint, link, places in zip(
-        description.joints, description.links, description.joint_placements()
-    ):
+    placements = description.joint_placements()
+    for joint, link, places in zip(description.joints, description.links, placements):
         placement, offset = pending * pin.SE3(places[0]), pin.SE3(places[1])
         names = ('effort', 'velocity', 'lower', 'upper')
         limits = [np.array([getattr(joint.limits, name)]) for name in names]

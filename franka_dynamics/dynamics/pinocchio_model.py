@@ -74,10 +74,8 @@ def _stack_results(
     given: inspect.BoundArguments,
 ) -> Array:
     """Return a method's results for states of shape (..., n), broadcast to one stack."""
-    states = {name: value for name, value in given.arguments.items() if name in vectors}
-    others = {
-        name: value for name, value in given.arguments.items() if name not in (*vectors, 'self')
-    }
+    others = {name: value for name, value in given.arguments.items() if name != 'self'}
+    states = {name: others.pop(name) for name in vectors if name in others}
     stacks = broadcast_states(dynamics.description, finite=False, **states)
     named = dict(zip(states, stacks))  # the wrench, which may be None and left out, is last
     shape = stacks[0].shape[:-1]

@@ -142,11 +142,10 @@ class ExponentialsModel(DynamicsFormulation):
         jacobians = self.center_of_mass_jacobians(q)
         rotations = self.frames(q)[..., :-1, :3, :3]
         tensors = np.array([link.inertia_at_center_of_mass for link in self.description.links])
+        in_space = rotations @ tensors @ np.swapaxes(rotations, -1, -2)
         momentum = np.empty_like(jacobians)
         momentum[..., :3, :] = self._masses[:, None, None] * jacobians[..., :3, :]
-        momentum[..., 3:, :] = (
-            rotations @ tensors @ np.swapaxes(rotations, -1, -2) @ jacobians[..., 3:, :]
-        )
+        momentum[..., 3:, :] = in_space @ jacobians[..., 3:, :]
         return symmetrize(np.einsum('...lki,...lkj->...ij', jacobians, momentum)) + self._rotors
 
     def mass_matrix_derivatives(self, q: ArrayLike) -> Array:

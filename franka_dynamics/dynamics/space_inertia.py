@@ -81,6 +81,4 @@ def space_inertias(description: ArmLike, q: ArrayLike) -> tuple[InertiaInSpaceFr
     """
     description = as_description(description)
     poses = NewtonEulerModel(description).frames(description.joint_vector(q, 'q'))
-    return tuple(
-        InertiaInSpaceFrame.from_link(link, pose) for link, pose in zip(description.links, poses)
-    )
+    return tuple(map(InertiaInSpaceFrame.from_link, description.links, poses))

@@ -99,9 +99,8 @@ def central_inertias() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
 def equations_of_motion() -> EquationsOfMotion:
     """Return the equations of motion by Lagrange (Busellato 2023, sections 2 and 3, corrected)."""
     kinetic = sp.Integer(0)
-    for mass, center, pose, tensor in zip(
-        MASSES, centers_of_mass(), frame_poses()[1:], central_inertias()
-    ):
+    bodies = zip(MASSES, centers_of_mass(), frame_poses()[1:], central_inertias())
+    for mass, center, pose, tensor in bodies:
         v, turning = _d_dt(center), pose[:3, :3].T * _d_dt(pose[:3, :3])  # R' dR/dt = [omega]
         omega = sp.Matrix([turning[2, 1], turning[0, 2], turning[1, 0]])
         omega = omega.applyfunc(_expand_in_sines)

@@ -131,14 +131,13 @@ def description_from_chain(
     frames = arm.frames(np.zeros(arm.n))
     backs = [inverse_transform(frame) for frame in frames]
     placed = zip(arm.links, backs, links)
+    carriers = zip([np.eye(4), *backs], [chain.document.root, *links])
     return replace(
         arm,
         links=tuple(one.expressed_in(back @ chain.poses[link]) for one, back, link in placed),
         fixed_frames=tuple(
             _fixed_frame(name, i, back @ chain.poses[name])
-            for i, (back, link) in enumerate(
-                zip([np.eye(4), *backs], [chain.document.root, *links])
-            )
+            for i, (back, link) in enumerate(carriers)
             for name in chain.fixed_links[link]
         ),
     )
@@ -159,9 +158,8 @@ def _arm_in_link_frames(
         )
         for joint, pose in placed
     ]
-    base, (*rows, flange) = dh_rows_from_axes(
-        axes, chain.mount, chain.poses[tool.name], convention
-    )
+    tool_pose = chain.poses[tool.name]
+    base, (*rows, flange) = dh_rows_from_axes(axes, chain.mount, tool_pose, convention)
     standing = chain.inertia(document.root).expressed_in(inverse_transform(base))
     names = tuple(joint.name for joint in chain.joints)
     held = tuple(chain.held.items())
@@ -169,10 +167,8 @@ def _arm_in_link_frames(
         name=document.name or 'arm',
         convention=convention,
         joints=tuple(
-            Joint(
-                joint.name, joint.joint_kind, row, joint.limits or JointLimits(), link=joint.child
-            )
-            for joint, row in zip(chain.joints, rows)
+            Joint(one.name, one.joint_kind, row, one.limits or JointLimits(), link=one.child)
+            for one, row in zip(chain.joints, rows)
         ),
         links=tuple(map(chain.inertia, links)),
         flange=flange,

@@ -28,9 +28,8 @@ _BANNER = (
 
 def physical_inertial_sets(arm: str) -> tuple[str, ...]:
     """Return names of an arm's inertial sets that are physical without hand, default first."""
-    return tuple(
-        name for name in available_sets(arm) if not load(arm, name, hand=NO_HAND).inconsistencies()
-    )
+    bare = {name: load(arm, name, hand=NO_HAND) for name in available_sets(arm)}
+    return tuple(name for name, one in bare.items() if not one.inconsistencies())
 
 
 def arm_macro_text(arm: str) -> str:

@@ -136,10 +136,8 @@ def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDesc
         if joint.limits is None
     ]
     assert arm.urdf is not None
-    notes = [*torque_notes, *arm.urdf.flange_notes, *notes, *chain.notes]
-    return replace(
-        arm, joints=tuple(joints.values()), notes=tuple(notes), torque_notes=torque_notes
-    )
+    all_notes = (*torque_notes, *arm.urdf.flange_notes, *notes, *chain.notes)
+    return replace(arm, joints=(*joints.values(),), notes=all_notes, torque_notes=torque_notes)
 
 
 def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmDescription:

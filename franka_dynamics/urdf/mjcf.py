@@ -187,9 +187,8 @@ class _TreeBuilder:
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
         for k in range(first, first + count):
             last = k == first + count - 1
-            child = (
-                name if last else self._unique_link_name(f'{name}{INNER_LINK_MARK}{k - first + 1}')
-            )
+            inner = f'{name}{INNER_LINK_MARK}{k - first + 1}'
+            child = name if last else self._unique_link_name(inner)
             self._links[child] = self._inertial(body) if last else UrdfInertial()
             self._add_moving_joint(k, parent, child, pose)
             parent, pose = child, np.eye(4)

@@ -132,9 +132,8 @@ def find_implausible_values(
     for name, link in document.links.items():
         if link.mass and name not in moving:
             words, points = document.inertial_terms(name), _MAX_REACH_M * CUBE_CORNERS
-            found += _link_doubts(
-                _Link(name, words, 0, link.mass, link.tensor, points, '', 0.0, _MAX_REACH_M)
-            )
+            body = (name, words, 0, link.mass, link.tensor, points, '', 0.0, _MAX_REACH_M)
+            found += _link_doubts(_Link(*body))
     found += (*_heavy_link_doubts(bodies), *_effort_doubts(document, model))
     found += _placeholder_doubts(document, model, bodies)
     return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
@@ -174,10 +173,8 @@ def _links_with_mass(
         pose = one.placement.homogeneous @ link.origin
         points = (enclosing - pose[:3, 3]) @ pose[:3, :3]
         distance = float(np.linalg.norm(pose[:3, 3]))
-        far = max(reach, distance)
-        found.append(
-            _Link(one.name, words, k, link.mass, link.tensor, points, bound_text, distance, far)
-        )
+        bounds = points, bound_text, distance, max(reach, distance)
+        found.append(_Link(one.name, words, k, link.mass, link.tensor, *bounds))
     return found
 
 
@@ -226,10 +223,8 @@ def _placeholder_doubts(
             yield ImplausibleValue(first.terms.links, names, first.terms.tensor, reason)
 
 
-def _density_doubts(
-    heaviest: _Link, mass: float, points: list[Array]
-) -> Iterator[ImplausibleValue]:
-    """Yield a doubt about the density of links that are fixed to each other, by their meshes."""
+def _density_doubts(body: _Link, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
+    """Yield a doubt about the density of `body` and links fixed to it, by their meshes."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -240,7 +235,7 @@ def _density_doubts(
         return
     than = 'denser than lead' if mass > size else 'lighter than foam'
     reason = f'{mass:.4g} kg in a hull of {1e3 * size:.3g} l, {than} ({mass / size:.3g} kg/m^3)'
-    yield heaviest.doubt(heaviest.terms.mass, reason)
+    yield body.doubt(body.terms.mass, reason)
 
 
 def _compactness_doubts(

@@ -68,10 +68,9 @@ class SerialChain:
     @property
     def massless_links(self) -> tuple[str, ...]:
         """Names of moving links that, like all links fixed to them, have no mass or inertia."""
-        links, bodies = (joint.child for joint in self.joints), self.links_with_mass
-        return tuple(
-            one for one in links if self.document.is_link_of_file(one) and not bodies[one]
-        )
+        links = filter(self.document.is_link_of_file, (joint.child for joint in self.joints))
+        bodies = self.links_with_mass
+        return tuple(one for one in links if not bodies[one])
 
     def inertia(self, link: str) -> LinkInertia:
         """Return the inertia of a link and of what is fixed to it, in the link's frame."""

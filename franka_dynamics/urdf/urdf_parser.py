@@ -279,9 +279,8 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
     kind = joint.element.get('type', '')
     if kind not in JOINT_TYPES:
         raise joint.error(f' has the type {kind!r}; URDF knows {", ".join(JOINT_TYPES)}.')
-    parent, child = (
-        parts[tag].element.get('link', '') if tag in parts else '' for tag in ('parent', 'child')
-    )
+    ends = (parts.get(tag) for tag in ('parent', 'child'))
+    parent, child = ('' if end is None else end.element.get('link', '') for end in ends)
     if not (parent and child):
         raise joint.error(f' names no {"child" if parent else "parent"} link.')
     origin, axis = parts['origin'].pose() if 'origin' in parts else np.eye(4), np.eye(3)[0]

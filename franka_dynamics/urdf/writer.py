@@ -105,9 +105,8 @@ def urdf_text(
     moving = zip(description.joints, description.links, placed, friction)
     for joint, link, (own, (start, behind)), joint_friction in moving:
         at, back = behind @ own.pose, inverse_transform(own.pose)
-        _add_moving_joint(
-            robot, joint, before.name, own.name, pose @ start @ at, at[2, :3], joint_friction
-        )
+        placement = pose @ start @ at, at[2, :3]
+        _add_moving_joint(robot, joint, before.name, own.name, *placement, joint_friction)
         moved = [shape.expressed_in(back) for shape in shapes.get(own.joint, ())]
         _add_link(robot, own.name, link.expressed_in(back), moved)
         before, pose = own, back
@@ -160,9 +159,8 @@ def number_text(*values: float, small: bool = True) -> str:
     largest, decimals = max(map(abs, values), default=0.0), _MAX_DECIMALS
     if small and largest:
         decimals = max(decimals, _SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(largest)))
-    return ' '.join(
-        repr(round(float(value), decimals) + 0.0).removesuffix('.0') for value in values
-    )
+    rounded = (round(float(value), decimals) + 0.0 for value in values)
+    return ' '.join(repr(value).removesuffix('.0') for value in rounded)
 
 
 def _add_link(
@@ -324,10 +322,8 @@ def links_to_write(
     if (own := frames.get(names.base)) and own.joint == 0:
         base = own
     base_link = link(names.base, base)
-    roots = (
-        name for name, one in frames.items() if not (one.joint or (one.pose - np.eye(4)).any())
-    )
-    if own_root := next(roots, ''):
+    at_root = ((name, one.pose) for name, one in frames.items() if not one.joint)
+    if own_root := next((name for name, pose in at_root if not (pose - np.eye(4)).any()), ''):
         del frames[own_root]
     return LinksToWrite(
         own_root or unique_name(root),

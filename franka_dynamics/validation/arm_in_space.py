@@ -81,9 +81,8 @@ def common_motion(
     if flange:
         directions += zip(one.tool[:3, :3].T, other.tool[:3, :3].T)
     # Kabsch's rotation of the directions.
-    u, _, vt = np.linalg.svd(
-        sum(np.outer(e, d) for d, e in directions) + _MIN_TURN_RAD * np.eye(3)
-    )
+    correlation = sum(np.outer(e, d) for d, e in directions)
+    u, _, vt = np.linalg.svd(correlation + _MIN_TURN_RAD * np.eye(3))
     motion = np.eye(4)
     motion[:3, :3] = turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
     center = pairs[0][0][1]

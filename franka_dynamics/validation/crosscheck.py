@@ -215,9 +215,8 @@ def compare_formulations(
         If there are no states.
 
     """
-    return _compare_models(
-        as_description(description), gravity, count, seed, tuple(FORMULATIONS), QUANTITIES
-    )
+    arm = as_description(description)
+    return _compare_models(arm, gravity, count, seed, tuple(FORMULATIONS), QUANTITIES)
 
 
 def crosscheck(

@@ -56,10 +56,8 @@ def pinocchio_terms(
     model.gravity.linear = gravity_vector(gravity)
     tip = model.getFrameId(urdf.tip, pin.BODY)
     if urdf.payload.parameters().any():
-        frame = model.frames[tip]
-        model.appendBodyToJoint(
-            frame.parentJoint, pinocchio_inertia(urdf.payload), frame.placement
-        )
+        frame, payload = model.frames[tip], pinocchio_inertia(urdf.payload)
+        model.appendBodyToJoint(frame.parentJoint, payload, frame.placement)
     data = model.createData()
     rotors = np.diag([joint.rotor_inertia for joint in description.joints])
     joints = {name: model.joints[i] for i, name in enumerate(model.names)}
@@ -192,16 +190,14 @@ def mujoco_terms(
         mujoco.mj_inverse(model, data)
         return np.array(data.qfrc_inverse[rows])
 
-    found = []
+    found, rotors = [], np.diag([joint.rotor_inertia for joint in description.joints])
     for q, dq in zip(states.q, states.dq):
         M = np.array([torque(q, 0.0, unit, np.zeros(3)) for unit in np.eye(description.n)])
         coriolis = torque(q, dq, 0.0, np.zeros(3))
         g = torque(q, 0.0, 0.0, gravity_vector(gravity))
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = tip.xmat.reshape(3, 3), tip.xpos
-        found.append(
-            (M + np.diag([j.rotor_inertia for j in description.joints]), coriolis, g, pose)
-        )
+        found.append((M + rotors, coriolis, g, pose))
     M, coriolis, g, poses = map(np.array, zip(*found))
     return M, coriolis, g, poses
 
