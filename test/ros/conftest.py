@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes as processes, and a probe that talks to them over DDS."""
 
-from collections.abc import Callable
-from contextlib import closing, ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, ExitStack, suppress
 from functools import cached_property
 from multiprocessing import get_context
 import os
@@ -43,6 +43,7 @@ FER_GRAVITY = NewtonEulerModel(FER).gravity(FER.home)  # the torque that holds i
 # A held arm moves by rounding, 2e-15 rad; one that nobody carries falls by 2e-6 rad in 1 ms.
 HELD_RAD = 1e-6
 COMMAND = 'effort_controller/commands'
+UNDISCOVERED_S = 10.0  # a node that is not discovered by then is made again
 SLOW_AFTER_S = 20.0  # a test that waits longer sends at 20 Hz, not at 1 kHz
 # Parameters of a feedforward node for a slow machine: a process may pause for seconds.
 PATIENT = {
@@ -185,6 +186,24 @@ class Probe(Node):
         self._own_executor.shutdown()
         self.destroy_node()
         self._own_context.try_shutdown()
+
+    @contextmanager
+    def neighbour(self, name: str) -> Iterator['Probe']:
+        """
+        Make another node, which this one has discovered; close it at the end.
+
+        On a busy machine two participants of one process seldom never find each other, in the
+        middleware. Then the node is made again.
+        """
+        before, found = self.get_node_names().count(name), False
+        while not found:
+            with closing(Probe(name)) as node:
+                give_up = time.monotonic() + UNDISCOVERED_S
+                while not found and time.monotonic() < give_up:
+                    self.spin()
+                    found = self.get_node_names().count(name) > before
+                if found:
+                    yield node
 
     def spin(self, seconds: float = 0.01) -> None:
         self._own_executor.spin_once(timeout_sec=seconds)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model from robot_description, which is late, changes, or describes another arm."""
 
-from contextlib import closing
-
 import numpy as np
 import pytest
 from rclpy.event_handler import PublisherEventCallbacks
@@ -19,7 +17,7 @@ from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 from franka_dynamics.urdf.writer import urdf_text
 
-from .conftest import FER, FER_GRAVITY, Probe
+from .conftest import FER, FER_GRAVITY
 from ..agreement import refuses
 
 # The numbers in the URDF have finitely many decimals.
@@ -74,7 +72,7 @@ def test_a_description_that_is_published_volatile_is_named_by_one_subscription(p
     events = PublisherEventCallbacks(
         matched=matched.append, incompatible_qos=lambda one: incompatible.append(one.total_count)
     )
-    with closing(Probe('publisher')) as other:
+    with probe.neighbour('publisher') as other:
         other.create_publisher(
             String, 'robot_description', QoSProfile(depth=1), event_callbacks=events
         )

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """No torque goes to a receiver of another target, or beside another sender."""
 
-from contextlib import closing
+from contextlib import closing, ExitStack
 from functools import partial
 from itertools import cycle
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ from franka_dynamics.ros.receivers import (
 )
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
-from .conftest import COMMAND, FER, FER_GRAVITY, INCLINED, Probe
+from .conftest import COMMAND, FER, FER_GRAVITY, INCLINED
 
 COMMANDS, TORQUES = 'feedforward: Command', '/effort_controller/commands'
 ARM, LIGHT_ARM, SIMULATED = (
@@ -207,11 +207,10 @@ def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
 
 
 def test_a_node_that_the_graph_does_not_list_yet_looks_for_receivers(probe, monkeypatch):
-    with closing(Probe('driver')) as driver:
+    with probe.neighbour('driver') as driver:
         driver.collect(Float64MultiArray, COMMAND)
         publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
         probe.until(publisher.get_subscription_count, 'the driver')
-        probe.until(lambda: '/driver' in probe.get_fully_qualified_node_names(), 'its name')
         looking = receiver_check.ReceiverCheck(probe, publisher)
         monkeypatch.setattr(probe, 'get_publishers_info_by_topic', lambda _: [])
         monkeypatch.setattr(receiver_check, '_MIN_LISTENING_TIME_S', 0.0)
@@ -251,7 +250,7 @@ def judged(probe, name, target='mujoco'):
 
 def test_only_a_declared_simulated_arm_is_one_whatever_else_publishes_or_offers(probe):
     declared = DECLARATION_SERVICES[ARM].removeprefix('~/')
-    with closing(Probe('dashboard')) as other:
+    with probe.neighbour('dashboard') as other:
         other.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         for kind, name in (
             (Trigger, f'/simulator/{declared}'),  # of another node's name
@@ -260,7 +259,6 @@ def test_only_a_declared_simulated_arm_is_one_whatever_else_publishes_or_offers(
         ):
             other.create_service(kind, name, lambda _, answer: answer)
         known = partial(probe.get_service_names_and_types_by_node, 'dashboard', '/')
-        probe.until(lambda: 'dashboard' in probe.get_node_names(), 'the dashboard')
         probe.until(lambda: f'/dashboard/{declared}' in dict(known()), 'its services')
         for target in ('mujoco', 'gz_ros2_control'):
             assert judged(probe, 'dashboard', target).state is REFUSED
@@ -268,21 +266,21 @@ def test_only_a_declared_simulated_arm_is_one_whatever_else_publishes_or_offers(
 
 
 def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
-    with closing(Probe('arm')) as arm:
+    with probe.neighbour('arm') as arm:
         arm.declare(ARM)
         probe.until(lambda: judged(probe, 'arm').state is not REFUSED, 'the service', EVERY_S)
         both = 'two nodes called /arm'
-        with closing(Probe('arm')):
+        with probe.neighbour('arm'):
             probe.until(lambda: both in judged(probe, 'arm').reason, 'both nodes', EVERY_S)
         probe.until(lambda: judged(probe, 'arm').state is GRANTED, 'the arm alone', EVERY_S)
-    dead, both = Probe('again'), 'two nodes called /again'  # killed, and still listed
-    with closing(Probe('again')) as arm:
-        arm.declare(ARM)
-        with closing(dead):
+    both = 'two nodes called /again'
+    with ExitStack() as ends:
+        with probe.neighbour('again'):  # killed, and still listed
+            ends.enter_context(probe.neighbour('again')).declare(ARM)
             probe.until(lambda: both in judged(probe, 'again').reason, 'both nodes', EVERY_S)
             assert judged(probe, 'again').state is CHECKING
         probe.until(lambda: judged(probe, 'again').state is GRANTED, 'the arm alone', EVERY_S)
-    with closing(Probe('light')) as arm:
+    with probe.neighbour('light') as arm:
         arm.declare(LIGHT_ARM)
         probe.until(lambda: judged(probe, 'light', 'fci').state is GRANTED, 'the service', EVERY_S)
         assert judged(probe, 'light').state is REFUSED
@@ -300,7 +298,7 @@ def test_torques_that_nobody_gets_are_a_warning_that_says_why(probe, arm, start_
         arm.until(told, f'{level}: {words}')
 
     until_told('WARN', 'nobody receives')
-    with closing(Probe('planner')) as other:  # one node cannot have both types on a topic
+    with probe.neighbour('planner') as other:  # one node cannot have both types on a topic
         other.create_subscription(JointTrajectory, COMMAND, print, 1)
         until_told('WARN', '/planner takes trajectory_msgs/msg/JointTrajectory')
     other = probe.create_subscription(Float64MultiArray, COMMAND, print, DESCRIPTION_QOS)
@@ -317,7 +315,7 @@ def test_a_first_receiver_gets_nothing_before_it_is_known(probe, arm, start_node
     start_node(target='mujoco', kp='[40.0]')
     arm.wait_for_listener()
     arm.until_says(COMMANDS, 'nobody receives')
-    with closing(Probe('driver')) as driver:
+    with probe.neighbour('driver') as driver:
         torques = driver.collect(Float64MultiArray, COMMAND)
         arm.until_says(COMMANDS, '/driver (neither')
         driver.spin(0.1)
