@@ -37,7 +37,7 @@ from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.identification.consistent_fit import fit_consistent, PhysicalConstraints
 from franka_dynamics.identification.faults import Diagnosis
 from franka_dynamics.identification.faults.loads import gravity_axes
-from franka_dynamics.identification.gram_sums import FOLDS, GramSums
+from franka_dynamics.identification.gram_sums import FOLD_COUNT, GramSums
 from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
 from franka_dynamics.identification.options import (
     DEFAULT_PRIOR_PRECISION,
@@ -45,10 +45,10 @@ from franka_dynamics.identification.options import (
     IdentificationOptions,
 )
 from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.solve import common_noise, equations, fit_friction
+from franka_dynamics.identification.solve import common_noise, fit_equations, fit_friction
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.identification.verdict import judge_motion
-from franka_dynamics.recordings.plausibility import faults
+from franka_dynamics.recordings.plausibility import fatal_faults
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import read_recording, Recording
 from franka_dynamics.typing import Array
@@ -265,7 +265,7 @@ def right(found: Diagnosis, kind: str, joints: tuple[int, ...]) -> bool:
 def clipped(recording: Recording, arm: ArmDescription, share: float) -> str:
     """Return the outcome of efforts clipped at a share of each joint's largest."""
     most = share * np.abs(recording.effort).max(axis=0)
-    found = faults(replace(recording, effort=np.clip(recording.effort, -most, most)), arm)
+    found = fatal_faults(replace(recording, effort=np.clip(recording.effort, -most, most)), arm)
     return 'named' if any('clipped' in one for one in found) else 'HARMFUL'
 
 
@@ -326,7 +326,7 @@ def identified(model: TorqueModel, arm: ArmDescription, sums: GramSums) -> Array
     """Return base and friction parameters of the physically consistent arm, (p,)."""
     prior = Prior.centered_at(arm, model, sums.max_torque)
     noise = common_noise(sums, prior, DEFAULT_PRIOR_PRECISION, np.ones(arm.n))
-    links, rows = PhysicalConstraints.from_prior(prior, arm), equations(sums, prior, noise)
+    links, rows = PhysicalConstraints.from_prior(prior, arm), fit_equations(sums, prior, noise)
     standard, friction = fit_consistent(rows, prior, links, DEFAULT_PRIOR_PRECISION)
     return np.append(model.base.matrix @ standard, friction)
 
@@ -360,7 +360,7 @@ def published(
             sums.part([k])
             .squared_residuals(fit_friction(sums.part(rest), prior, prior.expected_residual))
             .sum()
-            for k, rest in enumerate(combinations(range(FOLDS)[::-1], FOLDS - 1))
+            for k, rest in enumerate(combinations(range(FOLD_COUNT)[::-1], FOLD_COUNT - 1))
         )
         errors.append(float(np.sqrt(squares / sums.samples.sum())))
     return min(errors)

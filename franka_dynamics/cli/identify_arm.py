@@ -54,9 +54,9 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
         write_text(options.report, page)
     if options.json:
         write_json(options.json, pages.identification_as_data(result))
-    say(pages.conclusion(result), style='bold')
-    say_each(pages.details(result), 'warning')
-    show(*pages.tables(result))
+    say(pages.conclusion_sentence(result), style='bold')
+    say_each(pages.detail_sentences(result), 'warning')
+    show(*pages.identification_tables(result))
     say(TORQUE_ERROR_DEFINITION)
     page_line = options.report and f'page: {options.report}'
     say_each(filter(None, [pages.tracking_sentence(result), page_line]))

@@ -64,7 +64,7 @@ _EXCHANGED_Y_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'm
 # [rad, or in units of the arm's largest length], velocities and accelerations.
 _STATES_PER_JOINT = 8
 _MIN_STATE_COUNT = 20
-_MAX_STATE = 2.0
+_MAX_RANDOM = 2.0
 # A column of unit length depends on earlier columns if its component orthogonal to them is below
 # _RANK_TOLERANCE. Independent columns have components down to 1e-5 in unusual geometries and 0.1
 # in real arms; rounding errors are 1e-15.
@@ -371,7 +371,7 @@ def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed
     magnitudes = np.linalg.norm(gravity, axis=1)
     directions = gravity[magnitudes > 0.0] / magnitudes[magnitudes > 0.0, None]
     count = max(_MIN_STATE_COUNT, _STATES_PER_JOINT * tree.n)
-    q, dq, ddq = np.random.default_rng(seed).uniform(-_MAX_STATE, _MAX_STATE, (3, count, tree.n))
+    q, dq, ddq = np.random.default_rng(seed).uniform(-_MAX_RANDOM, _MAX_RANDOM, (3, count, tree.n))
     rows = np.concatenate(
         [
             torque_regressor(scaled, q, dq, ddq, direction, rotor_inertia=rotor_inertia)

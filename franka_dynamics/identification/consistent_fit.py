@@ -92,7 +92,7 @@ def fit_consistent(
     Return the physically consistent parameters that fit the samples best under the prior.
 
     Returned are the standard parameters, (10 n,) or (11 n,), and friction parameters (f,).
-    `equations` (R, z) are from `solve.equations`. The cost of the links' inertias is the exact
+    `equations` (R, z) are from `solve.fit_equations`. The cost of the links' inertias is the exact
     log-determinant divergence from the starting set, not its second-order approximation in
     `Prior.information`.
 

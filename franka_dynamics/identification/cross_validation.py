@@ -19,11 +19,11 @@ from functools import cached_property
 
 import numpy as np
 
+from . import solve
 from .faults import CLEAR_EFFECT, Diagnosis, Fault, Gain, Load, Offset
 from .gram_sums import GramSums, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
-from .solve import common_noise, estimate, joint_noise, min_noise, residual_weights, sqrt_equations
 from ..recordings.torque_error import TorqueErrorUnit
 from ..typing import Array
 
@@ -67,16 +67,16 @@ class CrossValidation:
         """Set up the normal equations with all sums, and solve the fits without a fault."""
         self.sums, self.prior, self.parameter_count = sums, prior, len(prior.std)
         self.per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
-        self.min_residual = min_noise(sums)
+        self.min_residual = solve.min_noise(sums)
         used = np.flatnonzero(sums.samples)  # folds with samples
         self.products, self.samples = sums.products[used], sums.samples[used]
-        common = noise = common_noise(sums, prior, precision, self.per_joint)
+        common = noise = solve.common_noise(sums, prior, precision, self.per_joint)
         for _ in range(2):
-            noise = joint_noise(sums, estimate(sums, prior, precision, noise))
-        weights = residual_weights(noise)
+            noise = solve.joint_noise(sums, solve.fit_theta(sums, prior, precision, noise))
+        weights = solve.residual_weights(noise)
         self._whole = whole = sums.weighted(weights)
         without_fold = whole - np.einsum('j,kjab->kab', weights, self.products)
-        arm = sums.weighted(residual_weights(common))
+        arm = sums.weighted(solve.residual_weights(common))
         own = slice(self.parameter_count)
         of_prior = _FAULT_PRECISION * np.eye(len(whole))
         of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
@@ -122,7 +122,7 @@ class CrossValidation:
         free = [k for k in self.free_columns(fault) if k >= self.parameter_count]
         columns = [*range(self.parameter_count), *free]
         units = np.append(self.prior.std, np.ones(len(free)))
-        triangle, right = sqrt_equations(self._whole, columns, units)
+        triangle, right = solve.sqrt_equations(self._whole, columns, units)
         known, unknown = np.split(triangle, [self.parameter_count], axis=1)
         given = np.isin(free, self.free_columns())
         more, less = (
@@ -260,7 +260,7 @@ class FoldFits:
                 *range(fits.parameter_count),
                 *(k for k in fits.free_columns() if k >= fits.parameter_count),
             ]
-            change[moved] = fits.baseline.arm[moved] - self._without_fault()[moved]
+            change[moved] = fits.baseline.arm[moved] - self._arm_without_fault()[moved]
         rest = self.arm.copy()
         rest[TORQUE_COLUMN] = -1.0
         taken, left = (
@@ -271,7 +271,7 @@ class FoldFits:
             left = float(np.min(self.squares @ fits.per_joint**2))
         return float(np.sqrt(1.0 + taken / max(left, fits.min_residual**2 @ fits.per_joint**2)))
 
-    def _without_fault(self) -> Array:
+    def _arm_without_fault(self) -> Array:
         """
         Return the coefficients `arm` with friction parameters corrected for the fault, (c,).
 

@@ -51,12 +51,12 @@ from ..typing import Array
 # `regroupable_combinations`, and per s].
 _STATE_COUNT = 20
 _MOTION_COUNT = 2
-_MAX_STATE = 2.0
+_STATE_RANGE = 2.0
 # Smaller coefficients, relative to the largest in the row, are set to zero.
 _ROUNDING_RATIO = 1e-14
 
 
-class ModifiedRow(NamedTuple):
+class ModifiedDH(NamedTuple):
     """A modified DH row (Gautier and Khalil): cos, sin of alpha; d; cos, sin of theta; r."""
 
     ca: Any
@@ -67,7 +67,7 @@ class ModifiedRow(NamedTuple):
     r: Any
 
 
-def energy_transform(row: ModifiedRow) -> Array:
+def energy_transform(row: ModifiedDH) -> Array:
     """
     Return the matrix that transforms energies from frame j - 1 to frame j, (10, 10).
 
@@ -99,7 +99,7 @@ def energy_transform(row: ModifiedRow) -> Array:
 
 
 def energy_increment(
-    row: ModifiedRow, omega: Array, velocity: Array, dq: float, is_revolute: bool
+    row: ModifiedDH, omega: Array, velocity: Array, dq: float, is_revolute: bool
 ) -> Array:
     """
     Return the part of DE^j that the velocity of joint j adds, shape (10,).
@@ -170,7 +170,7 @@ def direct_base_parameters(
 
 
 def regrouping_map(
-    arm: ArmDescription, rows: Sequence[ModifiedRow], steps: Sequence[RegroupableCombinations]
+    arm: ArmDescription, rows: Sequence[ModifiedDH], steps: Sequence[RegroupableCombinations]
 ) -> tuple[tuple[int, ...], Array]:
     """
     Regroup parameters from tip to base: return kept parameters, and the map to base parameters.
@@ -199,7 +199,7 @@ def regrouping_map(
     return columns, holds[list(columns)]
 
 
-def modified_dh_rows(arm: ArmDescription) -> list[ModifiedRow]:
+def modified_dh_rows(arm: ArmDescription) -> list[ModifiedDH]:
     """Return an arm's modified DH rows; raise BaseParameterError for another convention."""
     if arm.convention is not Convention.MODIFIED:
         raise BaseParameterError(
@@ -213,7 +213,7 @@ def modified_dh_rows(arm: ArmDescription) -> list[ModifiedRow]:
             f'{arm.name} has nearly parallel axes, for which the direct method has no rules '
             '(beta): use base_parameters(arm).'
         )
-    return [ModifiedRow(*cos_sin(row.alpha), row.a, *cos_sin(row.theta), row.d) for row in rows]
+    return [ModifiedDH(*cos_sin(row.alpha), row.a, *cos_sin(row.theta), row.d) for row in rows]
 
 
 def regroupable_combinations(
@@ -257,7 +257,7 @@ def regroupable_combinations(
     )
 
 
-def _energy_diffs(arm: ArmDescription, rows: Sequence[ModifiedRow], gravity: Array) -> list[Array]:
+def _energy_diffs(arm: ArmDescription, rows: Sequence[ModifiedDH], gravity: Array) -> list[Array]:
     """
     Return by joint the changes of DE^j, DU^j and the rotor's energy due to q_j and dq_j.
 
@@ -274,7 +274,7 @@ def _energy_diffs(arm: ArmDescription, rows: Sequence[ModifiedRow], gravity: Arr
         DE, DU, omega, velocity = np.zeros(10), base, np.zeros(3), np.zeros(3)
         for j, (row, joint) in enumerate(zip(rows, arm.joints)):
             revolute = joint.kind is JointKind.REVOLUTE
-            motions = [(0.0, 0.0), *rng.uniform(-_MAX_STATE, _MAX_STATE, (_MOTION_COUNT, 2))]
+            motions = [(0.0, 0.0), *rng.uniform(-_STATE_RANGE, _STATE_RANGE, (_MOTION_COUNT, 2))]
             steps = [energy_transform(_row_at_q(row, q, revolute)) for q, _ in motions]
             DEs = [
                 np.append(
@@ -297,7 +297,7 @@ def _energy_diffs(arm: ArmDescription, rows: Sequence[ModifiedRow], gravity: Arr
     return [np.array(each) for each in found]
 
 
-def _row_at_q(row: ModifiedRow, q: float, revolute: bool) -> ModifiedRow:
+def _row_at_q(row: ModifiedDH, q: float, revolute: bool) -> ModifiedDH:
     """Return a joint's modified DH row at position q [rad or m], which adds to theta or r."""
     if not revolute:
         return row._replace(r=row.r + q)

@@ -28,7 +28,7 @@ from .excitation_problem import ExcitationProblem, soft_min
 from ..errors import IdentificationError, require_extra
 from ..typing import Array
 
-HARMONICS = 5  # number of sines, and of cosines, of each joint
+HARMONIC_COUNT = 5  # number of sines, and of cosines, of each joint
 _SAMPLE_COUNT = 100  # samples per period for regressor and limits during optimisation
 _CHECK_SAMPLE_COUNT = 2000  # samples per period for the final check of the limits
 # Smallest amplitude, relative to that of the given trajectory, and relative tolerance of the
@@ -86,7 +86,7 @@ def fourier_basis(period: float, time: Array) -> tuple[Array, Array, Array]:
     Of the 2 H coefficients of a joint two are used up by zero velocity and acceleration at the
     start.
     """
-    k = np.arange(1.0, HARMONICS + 1.0)
+    k = np.arange(1.0, HARMONIC_COUNT + 1.0)
     rate = 2.0 * np.pi / period * k
     phase = np.multiply.outer(time, rate)
     s, c = np.sin(phase), np.cos(phase)
@@ -137,7 +137,7 @@ def random_trajectory(
             'The start pose is too near to the table or to the arm itself; choose another with '
             '--start, or smaller margins.'
         )
-    coefficients = rng.standard_normal((problem.arm.n, 2 * HARMONICS - 2))
+    coefficients = rng.standard_normal((problem.arm.n, 2 * HARMONIC_COUNT - 2))
     trajectory = FourierTrajectory(start, period, coefficients)
     return scale_to_limits(problem, trajectory, _SAMPLE_COUNT)
 

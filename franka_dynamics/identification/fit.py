@@ -13,7 +13,7 @@ import numpy as np
 
 from . import solve
 from .consistent_fit import fit_consistent, PhysicalConstraints
-from .gram_sums import FOLDS, GramSums
+from .gram_sums import FOLD_COUNT, GramSums
 from .options import IdentificationOptions
 from .prior import Prior
 from .results import Estimate, TorqueErrors
@@ -62,7 +62,7 @@ class DataSplit:
         """Return the parts for recordings of which the last `unseen` are left out as tests."""
         fitted, tested = each[: len(each) - unseen], each[len(each) - unseen :]
         if len(fitted) >= _MIN_RECORDINGS_AS_FOLDS:
-            fitted = [one.as_fold(k % FOLDS) for k, one in enumerate(fitted)]
+            fitted = [one.as_fold(k % FOLD_COUNT) for k, one in enumerate(fitted)]
         every = reduce(add, [*fitted, *tested])
         # One prior for all: of joints without a torque limit by the largest torque.
         whole = replace(reduce(add, fitted), max_torque=every.max_torque)
@@ -94,8 +94,8 @@ def fit_all_sets(
     """Return every parameter set fitted to Gram sums; it can run in another process."""
     (prior, *others), precision = priors, setup.options.regularization
     noise = solve.common_noise(sums, prior, precision, np.array(setup.unit.per_joint))
-    base = solve.estimate(sums, prior, precision, noise)
-    consistent = fit_consistent(solve.equations(sums, prior, noise), prior, links, precision)
+    base = solve.fit_theta(sums, prior, precision, noise)
+    consistent = fit_consistent(solve.fit_equations(sums, prior, noise), prior, links, precision)
     standard, friction = consistent
     theta = np.concatenate([prior.model.base.matrix @ standard, friction])
     published_sets = [solve.fit_friction(sums, one, noise) for one in others]

@@ -29,7 +29,7 @@ from ..recordings.preprocessing import is_moving, Motion
 from ..typing import Array
 
 TORQUE_COLUMN = -1  # place of the measured torque among the columns
-FOLDS = 5  # number of parts of the recordings, each of which is left out of a fit in turn
+FOLD_COUNT = 5  # number of parts of the recordings, each of which is left out of a fit in turn
 _BLOCK_SAMPLE_COUNT = 1024  # samples at once: some MB of columns for a seven-joint arm
 # A motion repeats if positions a period apart differ by less than _MAX_REPEAT_RATIO of the
 # positions' standard deviation, after they differed by more than _MIN_APART_RATIO of it at a
@@ -68,7 +68,7 @@ def fold_numbers(motion: Motion, period: float) -> NDArray[np.intp]:
         part = motion.time % period / period
     else:
         part = np.linspace(0.0, 1.0, len(motion), endpoint=False)
-    return np.minimum(FOLDS * part, FOLDS - 1).astype(np.intp)
+    return np.minimum(FOLD_COUNT * part, FOLD_COUNT - 1).astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,11 +115,11 @@ class GramSums:
             more = np.stack([*columns.values(), block.motion.effort], axis=-1)
             rows = model.regressor(block.regressor, friction[chosen])
             rows = np.concatenate([rows, more], axis=-1)
-            split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(FOLDS))
+            split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(FOLD_COUNT))
             blocks.append(np.stack([one.swapaxes(1, 2) @ one for one in split]))
         return cls(
             reduce(add, blocks),
-            np.bincount(part, minlength=FOLDS),
+            np.bincount(part, minlength=FOLD_COUNT),
             np.abs(motion.effort).max(axis=0),
             (*model.names, *columns, 'torque'),
         )

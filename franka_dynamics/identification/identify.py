@@ -5,7 +5,7 @@ The whole identification: from recorded motions to an arm with identified inerti
 
 It has six stages; each takes what the one before returns:
 
-1. read: a source -> a recording (`sources.read`);
+1. read: a source -> a recording (`sources.read_source`);
 2. prepare: a recording -> a motion (`recordings.preprocessing.prepare`), with its checks;
 3. sum: a motion -> a summary, of a size that does not grow (`summary.summarise_motion`);
 4. fit: sums -> base parameters, a physically consistent arm, friction of published sets
@@ -32,8 +32,8 @@ from .fit import DataSplit, errors_on_left_out, final_estimate, fit_all_sets, Fi
 from .gram_sums import GramSums
 from .options import IdentificationOptions
 from .prior import Prior
-from .results import Identification, Improvement, mass_ratios, Recordings
-from .solve import estimate, rms_residuals
+from .results import Identification, Improvement, mass_ratios, RecordingsSummary
+from .solve import fit_theta, rms_residuals
 from .sources import as_sources, labels_of, RecordingLike, Source
 from .summary import require_distinct_recordings, require_motion, summarise, Summary
 from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
@@ -146,7 +146,7 @@ def identify(
         scores=errors,
         improvement=Improvement.from_errors(errors[1], errors[2:]),
         verdict=with_gravity_refitted(verdict, verdict_under),
-        recordings=Recordings(
+        recordings=RecordingsSummary(
             notes=tuple(one.note for one in used),
             errors=tuple(_torque_error(one, estimated.theta, setup.unit).E for one in parts.each),
             efforts=_torque_error(parts.every, np.zeros(0), setup.unit),
@@ -222,7 +222,7 @@ def _usable_summaries(
             f'No bag of --test can be used, so the result cannot be tested: {failures[-1]}'
         )
     require_distinct_recordings([one.note for one in used])
-    require_motion(sum(one.moving for one in used[: len(used) - unseen]))
+    require_motion(sum(one.moving_s for one in used[: len(used) - unseen]))
     if any(one.signal != used[0].signal for one in used):
         raise IdentificationError(
             'The recordings were not prepared alike; prepare all with the same signal options.'
@@ -237,10 +237,10 @@ def _contradiction_remarks(
     if len(used) < 2:
         return
     precision = options.regularization
-    together = estimate(every, prior, precision, prior.expected_residual)
+    together = fit_theta(every, prior, precision, prior.expected_residual)
     for one in used:
         assert one.sums is not None
-        alone = estimate(one.sums, prior, precision, prior.expected_residual)
+        alone = fit_theta(one.sums, prior, precision, prior.expected_residual)
         both, own = (
             np.linalg.norm(rms_residuals(one.sums, theta) / prior.expected_residual)
             for theta in (together, alone)

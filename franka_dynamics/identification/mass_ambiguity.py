@@ -21,7 +21,7 @@ from .faults import EncoderZero, Fault, Gain, Load
 from .gram_sums import GramSums
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior, starting_set_covariance, starting_set_precision, StartingSetPrecision
-from .solve import equations, estimate, joint_noise, residual_weights
+from .solve import fit_equations, fit_theta, joint_noise, residual_weights
 from .torque_model import MASS_AND_FIRST_MOMENT
 from ..recordings.replay import hand_in_words
 from ..typing import Array
@@ -110,9 +110,9 @@ class _FitsNearPublishedMasses:
     def __init__(self, sums: GramSums, prior: Prior) -> None:
         """Set up the normal equations, with masses known as well as the torques show."""
         self.sums, self.n = sums, prior.model.n
-        theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
+        theta = fit_theta(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
         noise = joint_noise(sums, theta)
-        triangle, effort = equations(sums, prior, noise)
+        triangle, effort = fit_equations(sums, prior, noise)
         self.p, b = len(theta), len(prior.model.base)
         load = prior.model.load_matrix[:, MASS_AND_FIRST_MOMENT]
         free = np.column_stack([prior.center[:b], load])  # of the published set, not of the start

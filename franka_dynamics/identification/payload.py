@@ -30,15 +30,15 @@ from ..recordings.preprocessing import Motion
 from ..typing import Array
 
 # The motion shows the load's inertia if the standard deviations of all entries of the inertia are
-# below mass times _SHOWN_RADIUS_M squared.
-_SHOWN_RADIUS_M = 0.1
+# below mass times _MAX_STD_RADIUS_M squared.
+_MAX_STD_RADIUS_M = 0.1
 _PARAMETER_STEP = 1e-6  # step of central differences of the load's parameters [kg m^2, kg m, kg]
 # Smallest radius of gyration of `PayloadEstimate.payload`, unless it is a point mass.
 _MIN_GYRATION_M = 1e-3
 # Standard deviations of a weak prior about zero for the load's ten parameters [kg m^2, kg m, kg].
 # The deviations are far above a load's parameters: the prior matters only for parameters that the
 # motion does not determine.
-_PRIOR_STD = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
+_LOAD_PRIOR_STD = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
 _BLOCK_S = 1.0  # residuals this far apart are independent
 
 
@@ -82,7 +82,7 @@ def _estimate(vector: Array, covariance: Array, noise: Array, arm_mass: float) -
     jacobian = np.transpose(slopes) / (2.0 * _PARAMETER_STEP)
     values = _about_center(vector)
     deviations = np.sqrt(np.einsum('ij,jk,ik->i', jacobian, covariance, jacobian))
-    shown = bool(deviations[4:].max() < mass * _SHOWN_RADIUS_M**2)
+    shown = bool(deviations[4:].max() < mass * _MAX_STD_RADIUS_M**2)
     body = LinkInertia.from_center_of_mass(mass, values[1:4], np.zeros(6))
     if shown:
         body = with_minimum_gyration(LinkInertia.from_parameters(vector), _MIN_GYRATION_M)
@@ -128,7 +128,7 @@ def identify_payload(
     rows = [_load_columns(model, motion, float(k >= len(bare))) for k, motion in enumerate(both)]
     columns, torque = np.concatenate(rows), np.concatenate([one.effort for one in both])
     p = len(prior.std)
-    information = np.diag(np.append(np.zeros(p), _PRIOR_STD**-2.0))
+    information = np.diag(np.append(np.zeros(p), _LOAD_PRIOR_STD**-2.0))
     pull = np.zeros(len(information))
     information[:p, :p], pull[:p] = prior.information(1.0)
     noise = prior.expected_residual

@@ -241,7 +241,7 @@ def starting_set_precision(
     """
     Estimate how precise a starting set is: the smallest precisions consistent with the samples.
 
-    `equations` are those of `solve.equations`, weighted so that residuals have unit variance.
+    `equations` are those of `solve.fit_equations`, weighted so that residuals have unit variance.
     `free_columns` (rows of the equations, k) are columns of unknowns beside the set's errors. A
     precision below one (relative errors above 100 %) is returned only if it is the likeliest
     precision.

@@ -16,7 +16,7 @@ from ..recordings.options import SignalOptions
 from ..recordings.plausibility import plausibility_warnings, require_units
 from ..recordings.preprocessing import Motion, prepare, seconds_at_rest
 from ..recordings.recording import Recording
-from ..recordings.replay import equally_good, evaluate_all, ReplayFit
+from ..recordings.replay import equally_good, replay_fits, ReplayFit
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ def evaluate_replay(
     require_units(recording, arms[0])
     model = options.torque_model(arms[0])
     motion = prepare(recording, signal)
-    fits = evaluate_all(arms, motion, gravity=options.gravity)
+    fits = replay_fits(arms, motion, gravity=options.gravity)
     verdict = None
     if recording.duration - seconds_at_rest(motion) >= MIN_MOTION_S:
         # Starts from the hand that fits best; `identify arm` starts from the hand of its options.

@@ -123,7 +123,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Recordings:
+class RecordingsSummary:
     """
     What is known about the recordings used; the last `unseen` are test recordings.
 
@@ -164,7 +164,7 @@ class Identification:
     scores: tuple[TorqueErrors, ...]
     improvement: Improvement
     verdict: RecordingVerdict
-    recordings: Recordings
+    recordings: RecordingsSummary
 
     @property
     def unit(self) -> str:

@@ -29,7 +29,7 @@ def residual_weights(noise: Array) -> Array:
     return 1.0 / (SAMPLES_PER_INDEPENDENT_SAMPLE * noise**2)
 
 
-def estimate(sums: GramSums, prior: Prior, precision: float, noise: Array) -> Array:
+def fit_theta(sums: GramSums, prior: Prior, precision: float, noise: Array) -> Array:
     """
     Return the base and friction parameters with the least weighted squares plus prior cost, (p,).
 
@@ -52,7 +52,7 @@ def fit_friction(sums: GramSums, prior: Prior, noise: Array) -> Array:
     with require_extra('Fitting friction needs scipy', 'identify'):
         from scipy.optimize import lsq_linear
     b = len(prior.model.base)
-    triangle, effort = equations(sums, prior, noise)
+    triangle, effort = fit_equations(sums, prior, noise)
     units = prior.friction_std
     found = lsq_linear(
         np.concatenate([triangle[:, b:] * units, np.eye(len(units))]),
@@ -85,16 +85,16 @@ def common_noise(sums: GramSums, prior: Prior, precision: float, per_joint: Arra
 
     `per_joint` (n,) converts the joints' efforts to the unit of E, in which the level is one.
     """
-    first = rms_residuals(sums, estimate(sums, prior, precision, prior.expected_residual))
+    first = rms_residuals(sums, fit_theta(sums, prior, precision, prior.expected_residual))
     size = np.sqrt(np.mean((first * per_joint) ** 2)) / per_joint
     return np.asarray(np.maximum(size, _MIN_EXPECTED_RATIO * prior.expected_residual))
 
 
-def equations(sums: GramSums, prior: Prior, noise: Array) -> tuple[Array, Array]:
+def fit_equations(sums: GramSums, prior: Prior, noise: Array) -> tuple[Array, Array]:
     """
     Return R (p, p) and z (p,): |R theta - z|^2 is the weighted sum of squared residuals.
 
-    A constant is left out. `noise` is as for `estimate`.
+    A constant is left out. `noise` is as for `fit_theta`.
     """
     weighted = sums.weighted(residual_weights(noise))
     return sqrt_equations(weighted, [*range(len(prior.std))], prior.std)
@@ -126,7 +126,7 @@ def posterior_covariance(
     precision above `precision` counts as that. `noise` is the one with which `theta` was fitted.
     """
     own = np.maximum(rms_residuals(sums, theta), _MIN_EXPECTED_RATIO * prior.expected_residual)
-    supported = starting_set_precision(equations(sums, prior, own), prior)
+    supported = starting_set_precision(fit_equations(sums, prior, own), prior)
     p, b = len(theta), len(prior.model.base)
     information, _ = prior.information(precision)
     weights = residual_weights(noise)

@@ -88,7 +88,7 @@ def labels_of(sources: Sequence[Source]) -> list[str]:
     ]
 
 
-def read(source: Source, name: str, arm: ArmDescription) -> Recording:
+def read_source(source: Source, name: str, arm: ArmDescription) -> Recording:
     """Return a source called `name` as a recording; raise RecordingError if it holds NaN."""
     if isinstance(source, Bag):
         return source.recording()

@@ -59,7 +59,7 @@ class StateFaultFit(NamedTuple):
 
     fault: StateFault
     effect: float
-    gain: float
+    evidence: float
     before: float
     after: float
 
@@ -93,9 +93,9 @@ def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFi
                 yield StateFaultFit(fault, effect, gain, before, after)
 
     found = [*fits(True)]
-    if any(fit.gain > 0.0 for fit in found):
+    if any(fit.evidence > 0.0 for fit in found):
         found += fits(False)
-    return sorted(found, key=lambda fit: -fit.gain)
+    return sorted(found, key=lambda fit: -fit.evidence)
 
 
 def _fitted_parameters(gram: Array, prior: Prior) -> Array:

@@ -16,14 +16,14 @@ from .faults.checks import touched_seconds
 from .gram_sums import GramSums, repetition_period
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
-from .solve import estimate, joint_noise, min_noise
-from .sources import Bag, read, Source
+from .solve import fit_theta, joint_noise, min_noise
+from .sources import Bag, read_source, Source
 from .state_fault_fits import corrected_state_sums
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings import preprocessing
-from ..recordings.plausibility import faults, require_units, smaller_faults
+from ..recordings.plausibility import fatal_faults, minor_faults, require_units
 from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.recording import Recording
 from ..recordings.torque_error import ResidualRms, TorqueErrorUnit
@@ -73,8 +73,8 @@ class Summary:
     """
     A recording reduced to sums, whose size does not depend on the recording's length.
 
-    `corrected` are `corrected_state_sums` and their number of samples. `touched` is a contact that
-    would make the identified arm wrong. `moving` is for how long the arm moves [s]. `failure` is
+    `corrected` are `corrected_state_sums` and their number of samples. `contact` is one that
+    would make the identified arm wrong. `moving_s` is for how long the arm moves [s]. `failure` is
     the error of an unusable bag, which has no sums.
     """
 
@@ -82,8 +82,8 @@ class Summary:
     signal: SignalOptions
     sums: GramSums | None = None
     corrected: tuple[Array, int] = (np.zeros(0), 0)
-    touched: Diagnosis | None = None
-    moving: float = 0.0
+    contact: Diagnosis | None = None
+    moving_s: float = 0.0
     failure: FrankaDynamicsError | None = None
 
 
@@ -100,7 +100,7 @@ def summarise(
     `arm` is the starting set; by its limits and gravity torques a faulty recording is recognised.
     """
     try:
-        recording = read(source, name, arm).scaled(options.effort_scales(arm.n))
+        recording = read_source(source, name, arm).scaled(options.effort_scales(arm.n))
         if isinstance(source, Motion):
             motion = replace(source, effort=recording.effort)
         else:
@@ -146,12 +146,12 @@ def _warnings(
         )
     measured = preprocessing.without_idle_effort(recording)
     require_units(measured, arm)
-    wrong = faults(measured, arm)
+    wrong = fatal_faults(measured, arm)
     if wrong and not options.anyway:
         raise RecordingError(
             f'{Path(name).name}: {wrong[0]}. Correct the recording, or accept it with --anyway.'
         )
-    return (*wrong, *smaller_faults(measured, arm))
+    return (*wrong, *minor_faults(measured, arm))
 
 
 def summarise_motion(
@@ -161,7 +161,7 @@ def summarise_motion(
     moving = preprocessing.without_rest(motion)
     sums = GramSums.from_motion(model, arm, moving, period=repetition_period(motion))
     prior = Prior.centered_at(arm, model, sums.max_torque)
-    theta = estimate(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
+    theta = fit_theta(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
     per_joint = np.array(TorqueErrorUnit.for_arm(arm).per_joint)
     corrected = corrected_state_sums(model, moving, joint_noise(sums, theta), per_joint)
     contact = _harmful_contact(moving, arm, prior, sums, theta)
@@ -187,7 +187,7 @@ def _harmful_contact(
         rest = GramSums.from_motion(
             model, arm, motion.part(~out), period=np.inf, with_faults=False
         )
-        theta = estimate(rest, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
+        theta = fit_theta(rest, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
     unit = TorqueErrorUnit.for_arm(arm)
     before, after = (
         ResidualRms.from_squares(rest.squared_residuals(one), rest.count, unit).E

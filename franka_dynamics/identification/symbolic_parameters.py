@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import direct_method
-from .direct_method import ModifiedRow
+from .direct_method import ModifiedDH
 from ..arm import ArmDescription
 from ..arm_io import as_description
 from ..dynamics.model import GRAVITY
@@ -36,8 +36,8 @@ with require_extra('Base parameters in symbols need sympy', 'symbolic'):
 # Lengths equal within _TOLERANCE, relative, share one symbol. A coefficient within _TOLERANCE,
 # absolute, of plus or minus a symbol's value is replaced by plus or minus the symbol.
 _TOLERANCE = 1e-12
-# Terms of a sum: each coefficient with the standard parameters that it multiplies.
-Terms = tuple[tuple[sp.Expr, tuple[str, ...]], ...]
+# WeightedSum of a sum: each coefficient with the standard parameters that it multiplies.
+WeightedSum = tuple[tuple[sp.Expr, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class SymbolicBaseParameters:
     whose regressor column is kept. `values` has each symbol's length [m], cosine or sine.
     """
 
-    relations: dict[str, Terms]
+    relations: dict[str, WeightedSum]
     values: dict[sp.Symbol, float]
 
     @property
-    def regrouped(self) -> dict[str, Terms]:
+    def regrouped(self) -> dict[str, WeightedSum]:
         """Relations of the base parameters that combine several standard parameters."""
         alone = {name: ((1, (name,)),) for name in self.relations}
         return {name: terms for name, terms in self.relations.items() if terms != alone[name]}
@@ -132,7 +132,7 @@ def symbolic_base_parameters(
     return SymbolicBaseParameters(relations, {x: v for x, v in values.items() if x in used})
 
 
-def _symbol_rows(rows: Sequence[ModifiedRow]) -> tuple[list[ModifiedRow], dict[sp.Symbol, float]]:
+def _symbol_rows(rows: Sequence[ModifiedDH]) -> tuple[list[ModifiedDH], dict[sp.Symbol, float]]:
     """Return DH rows with symbols for lengths, cosines and sines, and the symbols' values."""
     values: dict[sp.Symbol, float] = {}
 
@@ -159,7 +159,7 @@ def _symbol_rows(rows: Sequence[ModifiedRow]) -> tuple[list[ModifiedRow], dict[s
     found = []
     for i, row in enumerate(rows, start=1):
         alpha, theta = turn(f'A{i}', row.ca, row.sa), turn(f'T{i}', row.ct, row.st)
-        found.append(ModifiedRow(*alpha, length(f'D{i}', row.d), *theta, length(f'RL{i}', row.r)))
+        found.append(ModifiedDH(*alpha, length(f'D{i}', row.d), *theta, length(f'RL{i}', row.r)))
     return found, values
 
 
@@ -173,7 +173,7 @@ def _as_symbol(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
     return sp.Float(number)
 
 
-def _sum_text(terms: Terms, *, latex: bool = False) -> str:
+def _sum_text(terms: WeightedSum, *, latex: bool = False) -> str:
     """Return weighted parameters as the text of a sum; those of equal weight share brackets."""
     text, times = '', r'\,' if latex else '*'
     for factor, names in terms:

@@ -47,7 +47,7 @@ from ..typing import Array
 
 # Log evidence by which a fault without columns exceeds others, or none, "very strong" (Kass and
 # Raftery 1995).
-_VERY_STRONG_EVIDENCE = 5.0
+_CLEAR_EVIDENCE = 5.0
 _MAX_GRAVITY_REFITS = 3  # each at the direction that the last one found
 
 
@@ -114,7 +114,7 @@ def diagnose(
         likely.append(harmless.fault)
     least = DEFAULT_PRIOR_PRECISION
     evidence = max((fits.log_bayes_factor(fault, least) for fault in likely), default=-np.inf)
-    if first and first.effect > CLEAR_EFFECT and first.gain > max(evidence, _VERY_STRONG_EVIDENCE):
+    if first and first.effect > CLEAR_EFFECT and first.evidence > max(evidence, _CLEAR_EVIDENCE):
         # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
         # way from an effort of the other sign: neither is named then.
         hangs = bool(doubtful) and doubtful[0].fault.kind == Gravity.kind
@@ -134,8 +134,8 @@ def _state_fault_or_joints(
     `evidence` is that of faults with columns; an `ambiguous` fault is not clear, whatever it is.
     """
     best, second = fits[0], fits[1] if len(fits) > 1 else None
-    rival = max(evidence, second.gain if second else -np.inf)
-    if not ambiguous and best.gain > rival + _VERY_STRONG_EVIDENCE:
+    rival = max(evidence, second.evidence if second else -np.inf)
+    if not ambiguous and best.evidence > rival + _CLEAR_EVIDENCE:
         return RecordingVerdict((best.diagnosis(second),))
     joints = {*best.fault.joints, *(second.fault.joints if second else ())}
     return RecordingVerdict(suspected=tuple(sorted(joints)))
@@ -241,7 +241,7 @@ def judge_recordings(
             yield fault_checks.unexplained_efforts(fits.share_of_efforts(named[0].after))
         yield named
         # A fault of the whole recording makes single seconds stand out as well.
-        yield [one.touched for one in each if one.touched is not None]
+        yield [one.contact for one in each if one.contact is not None]
         # Ranges by masses hold only where the model fits.
         yield fault_checks.unexplained_efforts(fits.share_of_efforts(fits.baseline.error()))
         if narrowest is not None:

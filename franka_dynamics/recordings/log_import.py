@@ -22,7 +22,7 @@ from ..errors import name_list, RecordingError
 from ..typing import Array
 
 # Names that logs often give the first joint's column, without its number, and the time.
-_COMMON_NAMES = {
+_COMMON_COLUMN_NAMES = {
     'position': ('q', 'position', 'pos', 'joint_position'),
     'velocity': ('dq', 'qd', 'velocity', 'vel', 'joint_velocity'),
     'effort': ('tau', 'tau_J', 'effort', 'torque', 'joint_effort'),
@@ -118,7 +118,7 @@ def require_columns(log: LogTable, columns: Mapping[str, object]) -> None:
                 else ''
             )
             raise RecordingError(
-                f'{log.source}: {what} is missing; the file has {log.in_words()}.{derived}'
+                f'{log.source}: {what} is missing; the file has {log.names_text()}.{derived}'
                 f'{_option_advice(log) or f" Add --{what} COLUMNS, such as q{{}} or 2-8."}'
             )
 
@@ -126,7 +126,7 @@ def require_columns(log: LogTable, columns: Mapping[str, object]) -> None:
 def _option_advice(log: LogTable) -> str:
     """Return advice on column options for usual column names, such as q1 or tau1, else ''."""
     found = []
-    for what, stems in _COMMON_NAMES.items():
+    for what, stems in _COMMON_COLUMN_NAMES.items():
         usual = (f'{stem}{end}' for stem in stems for end in ('0', '_0', '1', '_1'))
         first = next((name for name in usual if name in log.columns), '')
         if first:
@@ -170,12 +170,12 @@ def import_log(
         given = {'stamp': _stamp_column(log, columns), **given}
     remarks = [*log.remarks, *_column_doubts(log, named, n)]
     if len({len(part) for part in given.values()}) == 1:
-        kept = ~_incomplete_rows(given, log.source, joint_names, columns)
+        kept = ~_incomplete_mask(given, log.source, joint_names, columns)
         if not kept.all():
             remarks.append(f'{(~kept).sum()} incomplete rows of {len(kept)} were left out')
         number = columns.episode if log is whole else None  # else chosen by column or group
         stamp = given['stamp'][kept] if 'stamp' in given else None
-        kept[kept] = _episode_rows(stamp, int(kept.sum()), number, log.source)
+        kept[kept] = _episode_mask(stamp, int(kept.sum()), number, log.source)
         given = {name: part[kept] for name, part in given.items()}
     recording = recording_from_arrays(
         given['position'],
@@ -237,7 +237,7 @@ def _stamp_column(log: LogTable, columns: ColumnMap) -> Array:
     return log.select(columns.stamp, 1, 'stamp')[:, 0] * STAMP_UNITS[columns.stamp_unit]
 
 
-def _incomplete_rows(
+def _incomplete_mask(
     parts: Mapping[str, Array], source: str, joint_names: Sequence[str], columns: ColumnMap
 ) -> NDArray[np.bool_]:
     """Return a mask of rows that lack a value; raise RecordingError unless they may be skipped."""
@@ -262,7 +262,7 @@ def _incomplete_rows(
     return rows
 
 
-def _episode_rows(
+def _episode_mask(
     stamp: Array | None, count: int, number: int | None, source: str
 ) -> NDArray[np.bool_]:
     """Return a mask of the rows of episode `number`, where stamps begin anew for each episode."""

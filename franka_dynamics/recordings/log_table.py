@@ -68,7 +68,7 @@ class LogTable:
             array = self._column_named(name)
             if array is None:
                 raise RecordingError(
-                    f'{self.source} has no column {name!r} for {what}; it has {self.in_words()}.'
+                    f'{self.source} has no column {name!r} for {what}; it has {self.names_text()}.'
                     + (f' {episode_hint(self._episodes())}' if self._episodes() else '')
                 )
             # Some files have one row per joint.
@@ -133,7 +133,7 @@ class LogTable:
             return None
         return whole[:, int(part[2]) - 1 : int(part[3] or part[2])]
 
-    def in_words(self) -> str:
+    def names_text(self) -> str:
         """Return the log's columns as text: up to 24 names, with the shapes of matrices."""
         if list(self.columns) == ['']:
             return (

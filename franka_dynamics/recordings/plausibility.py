@@ -37,7 +37,7 @@ _MIN_SPEED = 0.02
 _MIN_FROZEN_S = 0.25
 # Multiples of the torque and velocity limits.
 _MAX_EFFORT_RATIO = 1.5
-_JUMP_RATIO = 3.0
+_MIN_JUMP_RATIO = 3.0
 # Efforts beyond this many torque limits in most messages are not in N m; the node's bound, too.
 _MAX_USUAL_RATIO = 10.0
 # Shorter intervals count as this long: stamps are not exact times of measurement.
@@ -58,20 +58,20 @@ def plausibility_warnings(recording: Recording, arm: ArmDescription) -> tuple[st
     """
     Return one warning, a sentence, for each sign that a recording is implausible.
 
-    Signs are the results of `faults` and of `smaller_faults`. Raises RecordingError if the effort
-    is zero in every message.
+    Signs are the results of `fatal_faults` and of `minor_faults`. Raises RecordingError if the
+    effort is zero in every message.
     """
-    return (*faults(recording, arm), *smaller_faults(recording, arm))
+    return (*fatal_faults(recording, arm), *minor_faults(recording, arm))
 
 
-def smaller_faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
+def minor_faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
     """Return sentences on torques far beyond the joints' limits, and on jumps of positions."""
     in_newton_meters = not any(_large_efforts(recording, arm))
     spikes = _effort_spikes(recording, arm) if in_newton_meters else ()
     return (*spikes, *_position_jumps(recording, arm))
 
 
-def faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
+def fatal_faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
     """
     Return one sentence for each fault that makes all results from a recording meaningless.
 
@@ -196,7 +196,7 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
     edges = np.searchsorted(time, np.arange(0.0, time[-1], window))
     edges = np.append(np.unique(edges), len(time) - 1)
     whole = np.diff(time[edges]) < 2.0 * window  # no gap inside
-    fast = (_speed_ratio(recording, arm) > _JUMP_RATIO).any(axis=1)
+    fast = (_speed_ratio(recording, arm) > _MIN_JUMP_RATIO).any(axis=1)
     jumps = np.concatenate(([0], np.cumsum(fast)))
     without_jumps = whole & (np.diff(jumps[edges]) == 0)
     if 2 * np.count_nonzero(without_jumps) > np.count_nonzero(whole):
@@ -290,11 +290,11 @@ def _position_jumps(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence if a position changes at over 3 times the joint's velocity limit."""
     part = _speed_ratio(recording, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
-    if part[row, joint] > _JUMP_RATIO:
+    if part[row, joint] > _MIN_JUMP_RATIO:
         change = recording.q[row + 1, joint] - recording.q[row, joint]
         yield (
             f'the position of {recording.joint_names[joint]} jumps by {change:.3g} rad at '
             f'{recording.time[row + 1]:.2f} s, {part[row, joint]:.3g} times as fast as it can '
-            f'move ({np.count_nonzero(part > _JUMP_RATIO)} such steps): values that were not '
+            f'move ({np.count_nonzero(part > _MIN_JUMP_RATIO)} such steps): values that were not '
             'measured, or recordings put together; cut them out'
         )

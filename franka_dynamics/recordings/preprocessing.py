@@ -101,7 +101,7 @@ class Motion:
         """Return one motion for each stretch without gaps."""
         return [self.part(self.piece == number) for number in np.unique(self.piece)]
 
-    def filtered(self, signals: Signals) -> Array:
+    def filtered(self, signals: SignalFunction) -> Array:
         """
         Return further signals, such as friction, filtered like the torque, (samples, n, k).
 
@@ -114,7 +114,7 @@ class Motion:
 
 
 # A function from recorded positions and velocities (N, n) to k signals per joint (N, n, k).
-Signals = Callable[[Array, Array], Array]
+SignalFunction = Callable[[Array, Array], Array]
 _ARRAY_FIELDS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece', 'row')
 
 
@@ -313,7 +313,7 @@ class PieceFilter:
 
     @property
     def time(self) -> Array:
-        """Times of the resampled signals [s], including the ends that `_trimmed` drops."""
+        """Times of the resampled signals [s], including the ends that `_trim` drops."""
         # Half a millionth is added to the number of sampling periods before rounding down, because
         # stamps are whole nanoseconds and sampling times are not.
         count = int(np.floor(self.piece.duration * self.options.rate + 5e-7)) + 1
@@ -322,32 +322,32 @@ class PieceFilter:
     def motion(self, start: float, number: int) -> Motion:
         """Return the motion of piece `number`, which starts at `start` [s]."""
         piece, time, rate = self.piece, self.time, self.options.rate
-        q, dq, effort = (self._low_passed(one) for one in (piece.q, piece.dq, piece.effort))
+        q, dq, effort = (self._low_pass(one) for one in (piece.q, piece.dq, piece.effort))
         unfiltered = _resample(piece.time, piece.effort, time)
         arrays = (start + time, q, dq, np.gradient(dq, 1.0 / rate, axis=0), effort, unfiltered)
-        time, q, dq, ddq, effort, unfiltered = (self._trimmed(one) for one in arrays)
+        time, q, dq, ddq, effort, unfiltered = (self._trim(one) for one in arrays)
         numbers = np.full(len(time), number)
         return Motion(time, q, dq, ddq, effort, unfiltered, numbers, self.options)
 
-    def filtered(self, signals: Signals) -> Array:
+    def filtered(self, signals: SignalFunction) -> Array:
         """Return further signals, filtered and trimmed like the motion, (samples, n, k)."""
         values = signals(self.piece.q, self.piece.dq)
-        low = self._low_passed(values.reshape(len(values), -1))
-        return self._trimmed(low).reshape(-1, *values.shape[1:])
+        low = self._low_pass(values.reshape(len(values), -1))
+        return self._trim(low).reshape(-1, *values.shape[1:])
 
-    def _trimmed(self, values: Array) -> Array:
+    def _trim(self, values: Array) -> Array:
         """Return samples without those in the first and the last `options.trim` seconds."""
         drop = round(self.options.trim * self.options.rate)
         return values[drop : len(values) - drop]
 
-    def _low_passed(self, values: Array) -> Array:
+    def _low_pass(self, values: Array) -> Array:
         """Return recorded values (N, k) low-pass filtered and resampled, (samples, k)."""
         signal = _scipy_signal()
         b, a = signal.butter(FILTER_ORDER, self.options.cutoff, fs=self.options.rate)
-        known_at, values = self._without_aliases(values)
+        known_at, values = self._anti_alias(values)
         return np.asarray(signal.filtfilt(b, a, _resample(known_at, values, self.time), axis=0))
 
-    def _without_aliases(self, values: Array) -> tuple[Array, Array]:
+    def _anti_alias(self, values: Array) -> tuple[Array, Array]:
         """Return times and values, low-pass filtered if recorded at over 1.5 times the rate."""
         own_rate, piece = 1.0 / self.period, self.piece
         # At recording rates up to 1.5 times the new rate, aliases stay above half the new Nyquist

@@ -23,7 +23,7 @@ from ..errors import RecordingError, require_extra
 from ..files import naming_output_file
 from ..typing import Array
 
-FIELDS = ('position', 'velocity', 'effort')
+STATE_FIELDS = ('position', 'velocity', 'effort')
 # Delayed messages may be as old as this before the first that came in time [ns].
 _MAX_BEFORE_FIRST_NS = 100_000_000
 
@@ -207,14 +207,14 @@ class _JointStateCollector:
         if columns is None:
             self._skipped += 1
             return
-        for field in FIELDS:
+        for field in STATE_FIELDS:
             count = len(getattr(message, field))
             if count != len(message.name):
                 raise RecordingError(
                     f'{self._where}, message {self.seen}: {field} has {count} values for '
                     f'{len(message.name)} joint names; {_missing_field(field, count)}'
                 )
-        state = [np.asarray(getattr(message, field))[columns] for field in FIELDS]
+        state = [np.asarray(getattr(message, field))[columns] for field in STATE_FIELDS]
         self._rows.append((self.seen, stamp_ns, np.array(state, dtype=float)))
 
     def recording(self, expected: int) -> Recording:
@@ -281,7 +281,7 @@ class _JointStateCollector:
 
 def require_finite(recording: Recording, where: str, rows: Sequence[str] = ()) -> None:
     """Raise RecordingError that names the first row with a value that is not finite."""
-    for field, values in zip(FIELDS, (recording.q, recording.dq, recording.effort)):
+    for field, values in zip(STATE_FIELDS, (recording.q, recording.dq, recording.effort)):
         bad = np.argwhere(~np.isfinite(values))
         if len(bad):
             row, joint = bad[0]

@@ -51,7 +51,7 @@ class ReplayFit:
         return f'{self.arm.inertial_set} {hand_in_words(self.arm.hand)}'
 
 
-def evaluate(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) -> ReplayFit:
+def replay_fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) -> ReplayFit:
     """
     Compare the torques that an arm's model predicts for a motion with the measured ones.
 
@@ -75,11 +75,11 @@ def evaluate(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVIT
     )
 
 
-def evaluate_all(
+def replay_fits(
     arms: Iterable[ArmDescription], motion: Motion, *, gravity: ArrayLike = GRAVITY
 ) -> tuple[ReplayFit, ...]:
-    """Return each arm's `evaluate` of a motion, smallest E first; `gravity` is in m/s^2."""
-    fits = [evaluate(arm, motion, gravity=gravity) for arm in arms]
+    """Return each arm's `replay_fit` of a motion, smallest E first; `gravity` is in m/s^2."""
+    fits = [replay_fit(arm, motion, gravity=gravity) for arm in arms]
     return tuple(sorted(fits, key=lambda one: one.filtered.E))
 
 

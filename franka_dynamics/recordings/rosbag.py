@@ -34,12 +34,12 @@ UNCLOSED_BAG_HINT = (
 )
 # A record of MCAP (https://mcap.dev/spec): opcode (1 byte), length (8 bytes), content.
 _MCAP_MAGIC = b'\x89MCAP0\r\n'
-_RECORD_HEAD = struct.Struct('<BQ')
+_MCAP_RECORD_HEAD = struct.Struct('<BQ')
 _DATA_END, _FOOTER = 0x0F, 0x02
 _CLOSING_RECORDS = (
-    _RECORD_HEAD.pack(_DATA_END, 4)
+    _MCAP_RECORD_HEAD.pack(_DATA_END, 4)
     + bytes(4)  # no checksum
-    + _RECORD_HEAD.pack(_FOOTER, 20)
+    + _MCAP_RECORD_HEAD.pack(_FOOTER, 20)
     + bytes(20)  # no summary: readers then read the whole file
     + _MCAP_MAGIC
 )
@@ -229,9 +229,9 @@ def _end_of_records(file: BinaryIO) -> int:
     """Return the position [bytes] in a file after its last complete data record."""
     size = file.seek(0, 2)
     end = file.seek(len(_MCAP_MAGIC))
-    while len(head := file.read(_RECORD_HEAD.size)) == _RECORD_HEAD.size:
-        operation, length = _RECORD_HEAD.unpack(head)
-        after = end + _RECORD_HEAD.size + length
+    while len(head := file.read(_MCAP_RECORD_HEAD.size)) == _MCAP_RECORD_HEAD.size:
+        operation, length = _MCAP_RECORD_HEAD.unpack(head)
+        after = end + _MCAP_RECORD_HEAD.size + length
         if operation in (_DATA_END, _FOOTER) or after > size:
             break
         end = file.seek(after)

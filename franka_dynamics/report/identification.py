@@ -73,7 +73,7 @@ def _verdict_sentences(result: Identification) -> list[str]:
     return verdict_lines(result.verdict, result.start.joint_names, scale)
 
 
-def conclusion(result: Identification) -> str:
+def conclusion_sentence(result: Identification) -> str:
     """Return whether recordings are sound and the identified arm predicts better, with its E."""
     unit, own, gained = result.unit, result.arm_score.test, result.improvement
     worst = int(np.argmax(own.joints))
@@ -119,7 +119,7 @@ def tracking_sentence(result: Identification) -> str:
     )
 
 
-def details(result: Identification) -> list[str]:
+def detail_sentences(result: Identification) -> list[str]:
     """Return sentences on faults and doubts of the recordings, and on undetermined parameters."""
     names = result.start.joint_names
     return [
@@ -172,7 +172,7 @@ def _test_phrase(result: Identification) -> str:
 
 
 # Why links are poorly known, by the first letter of the parameters that the motion leaves open.
-_REASONS = {
+_WHY_OPEN = {
     'XYZI': 'they turn too slowly to show all their inertia',
     'm': 'they are never tilted enough against gravity',
     'f': 'their joints hardly move, so that friction is not seen',
@@ -185,7 +185,7 @@ def _poorly_known_links(result: Identification) -> list[str]:
     if not opened:
         return []
     links = sorted({int(name.rpartition('_')[2]) for name in opened})
-    why = [text for letters, text in _REASONS.items() if any(one[0] in letters for one in opened)]
+    why = [text for letters, text in _WHY_OPEN.items() if any(one[0] in letters for one in opened)]
     return [
         f'Link{"s" * (len(links) > 1)} {", ".join(map(str, links))} '
         f'{"are" if len(links) > 1 else "is"} poorly known, because {" and ".join(why)}. '
@@ -193,7 +193,7 @@ def _poorly_known_links(result: Identification) -> list[str]:
     ]
 
 
-def tables(result: Identification) -> list[Table]:
+def identification_tables(result: Identification) -> list[Table]:
     """Return tables of torque errors by set, joint, left-out part and recording, and of links."""
     sets, unit, names = result.scores, result.unit, result.start.joint_names
     best, own = result.best_published, result.arm_score.test
@@ -257,10 +257,10 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
     """
     good = result.improvement.better and result.verdict.sound
     parts: list[str | Table] = [
-        paragraph(conclusion(result), 'good' if good else 'bad'),
+        paragraph(conclusion_sentence(result), 'good' if good else 'bad'),
         paragraph(tracking_sentence(result)),
-        *(paragraph(line, 'warning') for line in details(result)),
-        *tables(result),
+        *(paragraph(line, 'warning') for line in detail_sentences(result)),
+        *identification_tables(result),
         heading('Torques and friction'),
         *(
             picture(draw(result, motion, name), f'{what} of {name}')

@@ -12,7 +12,7 @@ import franka_dynamics as fd
 from franka_dynamics.arm import ViscousCoulombFriction
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.recordings.preprocessing import prepare
-from franka_dynamics.recordings.replay import evaluate
+from franka_dynamics.recordings.replay import replay_fit
 
 from ..arms import drawn_around
 from ..urdf.urdf_texts import six_axes
@@ -76,7 +76,7 @@ def test_a_real_arms_file_predicts_torques(fer_recording_path, fer_recording, ou
     motion = prepare(fer_recording)
     # Ten digits are written.
     error = scores['consistent']['train']['E']
-    assert evaluate(arm, motion).filtered.E == pytest.approx(error, rel=1e-8)
+    assert replay_fit(arm, motion).filtered.E == pytest.approx(error, rel=1e-8)
     html = page.read_text()
     # Torques, friction, base parameters.
     assert html.count('data:image/png;base64,') == 3 and 'http' not in html

@@ -15,8 +15,12 @@ from franka_dynamics.identification.summary import require_motion
 from franka_dynamics.identification.torque_model import PRESLIDING_DISTANCES_RAD as SLIP_REACHES
 from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
-from franka_dynamics.recordings.replay import evaluate
-from franka_dynamics.report.identification import conclusion, details, tracking_sentence
+from franka_dynamics.recordings.replay import replay_fit
+from franka_dynamics.report.identification import (
+    conclusion_sentence,
+    detail_sentences,
+    tracking_sentence,
+)
 
 from ..agreement import refuses
 from ..arms import drawn_around, first_joints
@@ -83,7 +87,7 @@ def test_a_start_with_a_wrong_link_is_doubted_and_not_the_log_or_the_hand(prepar
     links[4] = fd.LinkInertia.from_parameters(links[4].parameters() / 4.24)
     start = replace(FER, links=tuple(links))
     result = fd.identify([prepared[speed]], start, [start, fd.load('fer', hand='franka_hand')])
-    said = ' '.join(details(result))
+    said = ' '.join(detail_sentences(result))
     assert result.verdict.sound and 'masses of the starting set right' in said
     assert 'links 5' in said and 'another hand' not in said
 
@@ -138,7 +142,7 @@ def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own()
     assert result.arm.friction.viscous[4] < 0.3
     assert result.estimate.std[fv_5] > 0.5 * result.estimate.prior.std[fv_5]
     assert result.estimate.std_ratios[fv_5] > 0.5
-    (line,) = (one for one in details(result) if 'poorly known' in one)
+    (line,) = (one for one in detail_sentences(result) if 'poorly known' in one)
     assert '5' in line.partition(' poorly')[0] and 'joints hardly move' in line
     # At 1 rad/s friction is a fraction of the torque limit; a former version found 12.5 N m s/rad.
     assert (result.arm.friction.viscous < 0.1 * FR3.limit('effort')).all()
@@ -156,7 +160,7 @@ def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
     result = fd.identify(recordings[:2], FR3, [FR3], tests=recordings[2:])
     assert (np.abs(result.arm.friction.offset) < 0.01 * FR3.limit('effort')).all()
     elsewhere = slow_work(truth, friction, 9, reach=0.5)
-    own, start = (evaluate(arm, prepare(elsewhere)).rigid.E for arm in (result.arm, FR3))
+    own, start = (replay_fit(arm, prepare(elsewhere)).rigid.E for arm in (result.arm, FR3))
     assert own < 0.8 * start
 
 
@@ -282,4 +286,5 @@ def test_an_unsound_recording_gives_no_file_unless_accepted(identified, prepared
         assert asked_for.accepted
         asked_for.save(tmp_path / 'anyway.yaml')
     assert 'NOT sound' in ' '.join((tmp_path / 'arm.yaml').read_text().split())
-    assert 'fer_joint4' in ' '.join(details(result)) and 'NOT sound' in conclusion(result)
+    assert 'fer_joint4' in ' '.join(detail_sentences(result))
+    assert 'NOT sound' in conclusion_sentence(result)

@@ -19,8 +19,8 @@ from franka_dynamics.identification.consistent_fit import (
     PhysicalConstraints,
 )
 from franka_dynamics.identification.gram_sums import (
+    FOLD_COUNT,
     fold_numbers,
-    FOLDS,
     GramSums,
     repetition_period,
 )
@@ -30,7 +30,7 @@ from franka_dynamics.identification.prior import (
     starting_set_precision,
     with_minimum_gyration,
 )
-from franka_dynamics.identification.solve import equations, SAMPLES_PER_INDEPENDENT_SAMPLE
+from franka_dynamics.identification.solve import fit_equations, SAMPLES_PER_INDEPENDENT_SAMPLE
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 
@@ -118,10 +118,10 @@ def drawn(samples, arm, rng):
 
 def scores(sums, truth, prior, precision):
     """Return errors over standard deviations: of the prior as it is, and as stated, (2, b)."""
-    theta = solve.estimate(sums, prior, precision, NOISE)
+    theta = solve.fit_theta(sums, prior, precision, NOISE)
     covariance, _ = solve.posterior_covariance(sums, prior, precision, NOISE, theta)
     stated = np.sqrt(np.diag(covariance))
-    triangle, _ = solve.equations(sums, prior, NOISE)
+    triangle, _ = solve.fit_equations(sums, prior, NOISE)
     known, _ = prior.information(precision)
     claimed = np.sqrt(np.diag(np.linalg.inv(triangle.T @ triangle + known)))
     return [(np.abs(theta - truth) / one)[:B] for one in (claimed, stated)]
@@ -149,7 +149,7 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
         arms = [random_plant(FER, seed, deviation).arm for seed in range(9)]
         found = [
             starting_set_precision(
-                solve.equations(drawn(samples, arm, rng)[0], PRIOR, NOISE), PRIOR
+                solve.fit_equations(drawn(samples, arm, rng)[0], PRIOR, NOISE), PRIOR
             )
             for arm in arms
         ]
@@ -198,13 +198,13 @@ def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
     pull = known @ prior.center
     stacked = np.concatenate([rows.reshape(-1, rows.shape[-1]), known])
     theta, *_ = np.linalg.lstsq(stacked, np.append(right.ravel(), pull), rcond=None)
-    found = solve.estimate(sums, prior, 1.0, prior.expected_residual)
+    found = solve.fit_theta(sums, prior, 1.0, prior.expected_residual)
     np.testing.assert_allclose(found / prior.std, theta / prior.std, atol=1e-6)
     left = motion.effort - SLIPPING.torque(motion, theta)
     np.testing.assert_allclose(
         solve.rms_residuals(sums, theta), np.sqrt(np.mean(left**2, axis=0)), rtol=1e-6
     )
-    triangle, effort = solve.equations(sums, prior, prior.expected_residual)
+    triangle, effort = solve.fit_equations(sums, prior, prior.expected_residual)
     expected = rows.reshape(len(right.ravel()), -1)
     gradient = triangle.T @ (triangle @ found - effort)
     other = expected.T @ (expected @ found - right.ravel())
@@ -243,7 +243,7 @@ def test_a_motion_that_repeats_is_left_out_with_all_its_repeats(simulate):
     motion = prepare(simulate(FER, duration=24.0))
     assert repetition_period(motion) == pytest.approx(once.duration, abs=0.05)
     fold = fold_numbers(motion, 10.0)
-    assert set(fold) == set(range(FOLDS))
+    assert set(fold) == set(range(FOLD_COUNT))
     early, late = (np.flatnonzero(np.isclose(motion.time, t, atol=0.01))[0] for t in (3.0, 13.0))
     assert fold[early] == fold[late]
     # By time they are in different folds.
@@ -271,7 +271,7 @@ def equations_of(simulate, model, arm, friction=JOINT_FRICTION, noise=0.01, **kw
         GramSums.from_motion(model, FER, exact),
         Prior.centered_at(FER, model, np.ones(7)),
     )
-    return equations(
+    return fit_equations(
         sums, prior, np.full(7, noise / np.sqrt(SAMPLES_PER_INDEPENDENT_SAMPLE))
     ), theta
 
