@@ -53,7 +53,7 @@ _MODULES = {
     'FrankaDynamicsError': 'errors',
     'base_parameters': 'identification.base_parameters',
     'direct_base_parameters': 'identification.direct_method',
-    'energy_regressors': 'identification.energy_regressors',
+    'energy_regressors': 'identification.direct_method',
     'identify': 'identification.identify',
     'identify_payload': 'identification.payload',
     'inertia_motion_derivative': 'mesh.mesh',

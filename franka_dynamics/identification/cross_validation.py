@@ -41,18 +41,17 @@ _FIXED_INERTIAS_PRECISION, _MIN_AGREEMENT = 1e8, 0.7
 _FAULT_PRECISION = 1e-9  # of a prior about zero on a fault's columns
 
 
-class CrossValidation:
+class FoldEquations:
     """
     The weighted normal equations of all fits: one without each fold, and two of all folds.
 
     The arm's weights are those with which it is identified: one noise level for all joints. All
     fits have the columns of the faults `given`, which do no harm: those like masses, offsets,
-    later perhaps others, with which `questions` are put to the user. `baseline` is the fit with no
-    other fault. Of the c columns (`sums.names`, the last is the effort) the first
+    later perhaps others. Of the c columns (`sums.names`, the last is the effort) the first
     `parameter_count` are the model's, with the prior of `precision`; the others are faults'.
 
     `products` (folds, n, c, c) and `samples` (folds,) are the Gram matrices and the number of
-    samples of each fold. `equations` (folds + 2, c, c) are the weighted normal equations, with the
+    samples of each fold. `rows` (folds + 2, c, c) are the weighted normal equations, with the
     prior, of each fit; the last column is the right-hand side. `per_joint` (n,) converts efforts
     to the unit of E; `min_residual` (n,) is the smallest residual that counts [N m].
     """
@@ -64,7 +63,7 @@ class CrossValidation:
         precision: float = DEFAULT_PRIOR_PRECISION,
         given: tuple[Fault, ...] | None = None,
     ) -> None:
-        """Set up the normal equations with all sums, and solve the fits without a fault."""
+        """Set up the normal equations with all sums."""
         self.sums, self.prior, self.parameter_count = sums, prior, len(prior.std)
         self.per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
         self.min_residual = solve.min_noise(sums)
@@ -80,16 +79,14 @@ class CrossValidation:
         own = slice(self.parameter_count)
         of_prior = _FAULT_PRECISION * np.eye(len(whole))
         of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
-        self.equations = of_prior + np.stack([*without_fold, whole, arm])
+        self.rows = of_prior + np.stack([*without_fold, whole, arm])
         offsets = Offset.for_joint_count(prior.model.n)
         self.given = (Gain(), Load(), *offsets) if given is None else given
-        self.questions: tuple[Diagnosis, ...] = ()
-        self.baseline = FoldFits(self)
 
     @cached_property
-    def at_starting_inertias(self) -> CrossValidation:
+    def at_starting_inertias(self) -> FoldEquations:
         """
-        The cross-validation with the starting set's inertias fixed, and only offsets fitted.
+        The equations with the starting set's inertias fixed, and only offsets fitted.
 
         A common gain and a load are given because free inertias can't be told from them. Beside
         fixed ones they could, and would take a part of the fault that is compared
@@ -97,15 +94,7 @@ class CrossValidation:
         FER's logs are the same, sound or with 14 faults each.
         """
         offsets = tuple(Offset.for_joint_count(self.prior.model.n))
-        return CrossValidation(self.sums, self.prior, _FIXED_INERTIAS_PRECISION, offsets)
-
-    def with_harmless_fault(self, fit: FoldFits) -> CrossValidation:
-        """Return a cross-validation all of whose fits also have a harmless fault's columns."""
-        extended = copy(self)
-        extended.given = (*self.given, fit.fault)
-        extended.questions = (*self.questions, fit.question())
-        extended.baseline = FoldFits(extended)
-        return extended
+        return FoldEquations(self.sums, self.prior, _FIXED_INERTIAS_PRECISION, offsets)
 
     def share_of_efforts(self, error: float) -> float:
         """Return a torque error E divided by the rms of efforts."""
@@ -137,30 +126,27 @@ class CrossValidation:
         names += fault.names if fault else ()
         return self.sums.column_indices([*dict.fromkeys(names)])  # gain and drift share one
 
-    def fits_with_each(self, faults: list[Fault]) -> list[FoldFits]:
-        """Return a fit for each fault with columns that is not given, the likeliest first."""
-        each = [FoldFits(self, one) for one in faults if one.names and one not in self.given]
-        return sorted(each, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))
-
 
 class FoldFits:
     """
-    The fits of a `CrossValidation` with the columns of one more fault, or of none.
+    The fits of some equations with the columns of one more fault, or of none.
 
-    The coefficients of all columns are `folds` (folds, c) without each fold, `whole` (c,) of all,
-    and `arm` (c,) of all with the arm's weights. `squares` (folds, n) are the mean squared
-    residuals on left-out folds [N^2 m^2].
+    `baseline` are the fits with none. The coefficients of all columns are `folds` (folds, c)
+    without each fold, `whole` (c,) of all, and `arm` (c,) of all with the arm's weights. `squares`
+    (folds, n) are the mean squared residuals on left-out folds [N^2 m^2].
     """
 
-    def __init__(self, fits: CrossValidation, fault: Fault | None = None) -> None:
+    def __init__(
+        self, system: FoldEquations, fault: Fault | None = None, baseline: FoldFits | None = None
+    ) -> None:
         """Solve the fits with the columns of `fault`, and predict the left-out folds."""
-        self.fits, self._fault = fits, fault
-        own = [*range(fits.parameter_count)]
-        rows = fits.equations.copy()
-        for k in fits.free_columns(fault):
+        self.system, self._fault, self.baseline = system, fault, baseline or self
+        own = [*range(system.parameter_count)]
+        rows = system.rows.copy()
+        for k in system.free_columns(fault):
             # A column of the model, such as an offset's, loses its prior.
-            if k < fits.parameter_count:
-                rows[:, k, k] -= fits.prior.std[k] ** -2.0 - _FAULT_PRECISION
+            if k < system.parameter_count:
+                rows[:, k, k] -= system.prior.std[k] ** -2.0 - _FAULT_PRECISION
             else:
                 own.append(k)
         theta = np.zeros(rows.shape[:2])
@@ -170,8 +156,9 @@ class FoldFits:
         self.folds = np.array(folds)
         residual = self.folds.copy()
         residual[:, TORQUE_COLUMN] = -1.0
-        squares = (residual[:, None, None] @ fits.products @ residual[:, None, :, None])[..., 0, 0]
-        self.squares = np.maximum(squares / fits.samples[:, None], fits.min_residual**2)
+        found = residual[:, None, None] @ system.products @ residual[:, None, :, None]
+        squares = found[..., 0, 0] / system.samples[:, None]
+        self.squares = np.maximum(squares, system.min_residual**2)
 
     @property
     def fault(self) -> Fault:
@@ -182,10 +169,10 @@ class FoldFits:
     @cached_property
     def values(self) -> tuple[float, ...]:
         """The fault's values in the units that users see, by the fit to all folds."""
-        found = dict(zip(self.fits.sums.names, self.whole.tolist()))
+        found = dict(zip(self.system.sums.names, self.whole.tolist()))
         if self.fault.value_is_from_torques:
             found |= self._rigid_torque_coefficients((Gain.kind, *self.fault.names))
-        return tuple(self.fault.values(found, self.fits.prior.model.gravity))
+        return tuple(self.fault.values(found, self.system.prior.model.gravity))
 
     def _rigid_torque_coefficients(self, names: tuple[str, ...]) -> dict[str, float]:
         """
@@ -193,16 +180,17 @@ class FoldFits:
 
         Inertias explain a part of what such a fault adds; the sum of both shows the whole of it.
         """
-        fits, rigid = self.fits, self.whole.copy()
-        rigid[fits.prior.model.friction_slice] = 0.0
-        columns, products = fits.sums.column_indices(names), fits.sums.weighted(fits.per_joint**2)
+        system, rigid = self.system, self.whole.copy()
+        rigid[system.prior.model.friction_slice] = 0.0
+        columns = system.sums.column_indices(names)
+        products = system.sums.weighted(system.per_joint**2)
         found = np.linalg.solve(products[np.ix_(columns, columns)], products[columns] @ rigid)
         found[0] -= 1.0  # of the starting set's torque, as the others are beside it
         return dict(zip(names, found.tolist()))
 
     def is_possible(self) -> bool:
         """Return whether a fault of this kind can have the fitted values."""
-        return self.fault.is_possible(self.values, self.fits.prior.model.gravity)
+        return self.fault.is_possible(self.values, self.system.prior.model.gravity)
 
     def question(self) -> Diagnosis:
         """Return the fault as a question to the user, without errors E."""
@@ -210,13 +198,13 @@ class FoldFits:
 
     def diagnosis(self, other: FoldFits | None = None) -> Diagnosis:
         """Return the fault with E of the fits without it, with it, and with the next best one."""
-        before = self.fits.baseline.error()
+        before = self.baseline.error()
         second = before if other is None else other.error()
         return replace(self.question(), before=before, after=self.error(), second=second)
 
     def error(self) -> float:
         """Return the torque error E on left-out folds."""
-        return float(np.sqrt(np.mean(self.squares, axis=0) @ self.fits.per_joint**2))
+        return float(np.sqrt(np.mean(self.squares, axis=0) @ self.system.per_joint**2))
 
     def log_likelihood_ratios(self, than: FoldFits | None = None) -> Array:
         """
@@ -225,7 +213,7 @@ class FoldFits:
         With Gaussian residuals of each fit's own variance it is the sum over joints of
         ln(rms residual of `than`, or of the baseline / rms residual).
         """
-        before = (self.fits.baseline if than is None else than).squares
+        before = (self.baseline if than is None else than).squares
         return np.asarray(0.5 * np.log(before / self.squares).sum(axis=1))
 
     def is_better(self, than: FoldFits | None = None) -> bool:
@@ -237,7 +225,7 @@ class FoldFits:
     @cached_property
     def evidence(self) -> float:
         """The log evidence (`prior.log_evidence`) with the fault less that without it."""
-        return self.fits.log_bayes_factor(self.fault)
+        return self.system.log_bayes_factor(self.fault)
 
     @cached_property
     def effect(self) -> float:
@@ -251,25 +239,23 @@ class FoldFits:
         ones, which is the fault's columns. Of a fault in a part of the recording `left` is E on
         the best left-out fold, as it may begin elsewhere than in the middle, where the columns do.
         """
-        fits, change = self.fits, np.zeros_like(self.arm)
+        system, change = self.system, np.zeros_like(self.arm)
         if self.fault.is_in_states:
-            own = fits.sums.column_indices(self.fault.names)
+            own = system.sums.column_indices(self.fault.names)
             change[own] = self.arm[own]
         else:
-            moved = [
-                *range(fits.parameter_count),
-                *(k for k in fits.free_columns() if k >= fits.parameter_count),
-            ]
-            change[moved] = fits.baseline.arm[moved] - self._arm_without_fault()[moved]
+            moved = sorted({*range(system.parameter_count), *system.free_columns()})
+            change[moved] = self.baseline.arm[moved] - self._arm_without_fault()[moved]
         rest = self.arm.copy()
         rest[TORQUE_COLUMN] = -1.0
         taken, left = (
-            fits.sums.sum_of_squares(one) / fits.sums.count @ fits.per_joint**2
+            system.sums.sum_of_squares(one) / system.sums.count @ system.per_joint**2
             for one in (change, rest)
         )
         if self.fault.is_in_part:
-            left = float(np.min(self.squares @ fits.per_joint**2))
-        return float(np.sqrt(1.0 + taken / max(left, fits.min_residual**2 @ fits.per_joint**2)))
+            left = float(np.min(self.squares @ system.per_joint**2))
+        least = float(system.min_residual**2 @ system.per_joint**2)
+        return float(np.sqrt(1.0 + taken / max(left, least)))
 
     def _arm_without_fault(self) -> Array:
         """
@@ -278,7 +264,7 @@ class FoldFits:
         A fault's columns have no friction, of which the fault would change parameters: such a fit
         has the friction that is recorded, not the real one.
         """
-        theta, model = self.arm.copy(), self.fits.prior.model
+        theta, model = self.arm.copy(), self.system.prior.model
         fitted = theta[model.friction_slice].reshape(model.n, -1)
         corrected = self.fault.corrected_friction(fitted, self.values)
         theta[model.friction_slice] = corrected.ravel()
@@ -313,8 +299,36 @@ class FoldFits:
 
     def agrees_with_start(self) -> bool:
         """Return whether the fault's size stays similar with the starting set's inertias fixed."""
-        columns = self.fits.sums.column_indices(self.fault.names)
-        fixed = FoldFits(self.fits.at_starting_inertias, self.fault)
+        columns = self.system.sums.column_indices(self.fault.names)
+        fixed = FoldFits(self.system.at_starting_inertias, self.fault)
         own, beside_fixed = self.whole[columns], fixed.whole[columns]
         ratio = float(beside_fixed @ own / (own @ own))
         return _MIN_AGREEMENT < ratio < 1.0 / _MIN_AGREEMENT
+
+
+class CrossValidation(FoldEquations):
+    """
+    Equations with their fits without a further fault, `baseline`, and with one.
+
+    Faults given later are put to the user as `questions`.
+    """
+
+    def __init__(self, sums: GramSums, prior: Prior) -> None:
+        """Set up the normal equations, and solve the fits without a further fault."""
+        super().__init__(sums, prior)
+        self.questions: tuple[Diagnosis, ...] = ()
+        self.baseline = FoldFits(self)
+
+    def with_harmless_fault(self, fit: FoldFits) -> CrossValidation:
+        """Return a cross-validation all of whose fits also have a harmless fault's columns."""
+        extended = copy(self)
+        extended.given = (*self.given, fit.fault)
+        extended.questions = (*self.questions, fit.question())
+        extended.baseline = FoldFits(extended)
+        return extended
+
+    def fits_with_each(self, faults: list[Fault]) -> list[FoldFits]:
+        """Return a fit for each fault with columns that is not given, the likeliest first."""
+        others = [one for one in faults if one.names and one not in self.given]
+        each = [FoldFits(self, one, self.baseline) for one in others]
+        return sorted(each, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))

@@ -124,10 +124,28 @@ def identify_payload(
     )
     both = [*bare, *carrying]
     max_torque = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
-    prior = Prior.centered_at(arm, model, max_torque)
     rows = [_load_columns(model, motion, float(k >= len(bare))) for k, motion in enumerate(both)]
-    columns, torque = np.concatenate(rows), np.concatenate([one.effort for one in both])
-    p = len(prior.std)
+    data = np.concatenate(rows), np.concatenate([one.effort for one in both])
+    prior = Prior.centered_at(arm, model, max_torque)
+    vector, covariance, noise = _fit_load(*data, _second_numbers(both), prior)
+    return _estimate(vector, covariance, noise, sum(link.mass for link in arm.links))
+
+
+def _fit_load(
+    columns: Array, torque: Array, seconds: NDArray[np.intp], prior: Prior
+) -> tuple[Array, Array, Array]:
+    """
+    Return a load's fitted parameters (10,), their covariance (10, 10), and the noise (n,) [N m].
+
+    `columns` (N, n, p + 10) are those of the arm with `prior`, and of the load, `torque` (N, n)
+    the measured torques. Residuals of samples with the same number in `seconds` (N,) are summed.
+    """
+    p, count = len(prior.std), len(np.unique(seconds))
+    if count <= N_LINK_PARAMETERS:
+        raise IdentificationError(
+            f'The recordings hold {count} independent samples, too few for '
+            f'{N_LINK_PARAMETERS} parameters of a load; record longer, or more poses.'
+        )
     information = np.diag(np.append(np.zeros(p), _LOAD_PRIOR_STD**-2.0))
     pull = np.zeros(len(information))
     information[:p, :p], pull[:p] = prior.information(1.0)
@@ -138,21 +156,11 @@ def identify_payload(
         theta = np.linalg.solve(matrix, np.einsum('tja,tj->a', scaled, torque / noise) + pull)
         residual = torque - columns @ theta
         noise = np.maximum(np.sqrt(np.mean(residual**2, axis=0)), 1e-9 * prior.expected_residual)
-    scores = np.einsum('tja,tj->ta', columns / noise[:, None], residual / noise)
-    inverse = np.linalg.inv(matrix)
-    count = len(np.unique(blocks := _second_numbers(both)))
-    if count <= N_LINK_PARAMETERS:
-        raise IdentificationError(
-            f'The recordings hold {count} independent samples, too few for '
-            f'{N_LINK_PARAMETERS} parameters of a load; record longer, or more poses.'
-        )
     each = np.zeros((count, len(theta)))
-    np.add.at(each, blocks, scores)
-    covariance = (
-        inverse @ (each.T @ each * count / (count - N_LINK_PARAMETERS) + information) @ inverse
-    )
-    mass = sum(link.mass for link in arm.links)
-    return _estimate(theta[p:], covariance[p:, p:], noise, mass)
+    np.add.at(each, seconds, np.einsum('tja,tj->ta', columns / noise[:, None], residual / noise))
+    spread = each.T @ each * count / (count - N_LINK_PARAMETERS) + information
+    inverse = np.linalg.inv(matrix)
+    return theta[p:], (inverse @ spread @ inverse)[p:, p:], noise
 
 
 def _load_columns(model: TorqueModel, motion: Motion, loaded: float) -> Array:

@@ -12,7 +12,7 @@ make errors comparable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -162,26 +162,26 @@ def prepare(recording: Recording, options: SignalOptions | None = None) -> Motio
             f'{chosen.cutoff:g} Hz; choose one below {0.5 / period:.2g} Hz, or record the '
             'full-rate topic.'
         )
-    remarks = list(recording.remarks)
-    filters, motions = _filter_pieces(recording, begin, period, chosen, remarks)
+    filters, motions, remarks = _filter_pieces(recording, begin, period, chosen)
     joined = _with_arrays(
         motions[0], lambda name: np.concatenate([getattr(one, name) for one in motions])
     )
     every = np.arange(len(joined))
+    remarks = [*recording.remarks, *remarks]
     return replace(joined, remarks=tuple(remarks), filters=tuple(filters), row=every)
 
 
 def _filter_pieces(
-    recording: Recording, begin: float, period: float, options: SignalOptions, remarks: list[str]
-) -> tuple[list[PieceFilter], list[Motion]]:
+    recording: Recording, begin: float, period: float, options: SignalOptions
+) -> tuple[list[PieceFilter], list[Motion], list[str]]:
     """
-    Return the filter and the motion of each piece without gaps that is long enough.
+    Return the filter and the motion of each piece without gaps that is long enough, and remarks.
 
-    Remarks on gaps and on pieces left out are appended. Raises RecordingError if no piece is long
+    The remarks are on gaps and on pieces left out. Raises RecordingError if no piece is long
     enough.
     """
     motions, filters, short = [], [], []
-    pieces = list(_split_at_gaps(recording, begin, period, options, remarks))
+    pieces, remarks = _split_at_gaps(recording, begin, period, options)
     shortest = 2.0 * options.trim + _MIN_PIECE_S
     for number, (piece, start) in enumerate(pieces):
         if piece.duration >= shortest:
@@ -200,7 +200,7 @@ def _filter_pieces(
             f'{shortest:.2g} s (it lasts {recording.duration:.2f} s '
             f'in {len(pieces)} piece{"s" * (len(pieces) > 1)}); record longer, or trim less.'
         )
-    return filters, motions
+    return filters, motions, remarks
 
 
 def without_idle_effort(recording: Recording) -> Recording:
@@ -281,14 +281,14 @@ def without_rest(motion: Motion) -> Motion:
 
 
 def _split_at_gaps(
-    recording: Recording, begin: float, period: float, options: SignalOptions, remarks: list[str]
-) -> Iterator[tuple[Recording, float]]:
+    recording: Recording, begin: float, period: float, options: SignalOptions
+) -> tuple[list[tuple[Recording, float]], list[str]]:
     """
-    Yield the pieces between long gaps, each with its start time; append a remark on the gaps.
+    Return the pieces between long gaps, each with its start time, and a remark if there are gaps.
 
     Times [s] count from the first recorded message; `begin` is that of the first message used.
     """
-    time = recording.time + begin
+    time, remarks = recording.time + begin, []
     longest = max(_MAX_STEP_PERIODS * period, 0.5 / options.cutoff)
     gaps = np.flatnonzero(np.diff(time) > longest)
     if len(gaps):
@@ -298,9 +298,9 @@ def _split_at_gaps(
             f'{time[widest + 1] - time[widest]:.2f} s at {time[widest]:.2f} s; its pieces are '
             'filtered separately'
         )
-    edges = [0, *(gaps + 1), len(recording)]
-    for first, end in pairwise(edges):
-        yield recording.part(slice(first, end)), float(time[first])
+    spans = pairwise([0, *(gaps + 1), len(recording)])
+    pieces = [(recording.part(slice(first, end)), float(time[first])) for first, end in spans]
+    return pieces, remarks
 
 
 @dataclass(frozen=True, eq=False)
