@@ -12,12 +12,12 @@ misprints corrected; docs/theory/errata.md):
     DE^j = lambda^j DE^(j-1) + f^j        DU^j = lambda^j DU^(j-1)
 
 A combination x of link j's parameters can be added to those of link j - 1, as lambda^j' x, if x
-DE^j and x DU^j depend on neither q_j nor dq_j (conditions 13 to 15). If link j - 1 can have
-every twist, the combinations x are relations (20) and (21) of Gautier and Khalil; near the
-base there are more combinations. One pass from the last link to the first regroups all parameters.
-With floats this pass gives the same map as `base_parameters`, with symbols
-(symbolic_parameters.py) relations in the form of section 9 of Gautier and Khalil. Pinocchio
-computes DE and DU of whole arms (`energy_regressors`).
+DE^j and x DU^j depend on neither q_j nor dq_j (conditions 13 to 15). If link j - 1 can have every
+twist, the combinations x are relations (20) and (21) of Gautier and Khalil; near the base there
+are more combinations. One pass from the last link to the first regroups all parameters. With
+floats this pass gives the same map as `base_parameters`, with symbols (symbolic_parameters.py)
+relations in the form of section 9 of Gautier and Khalil. Pinocchio computes DE and DU of whole
+arms (`energy_regressors`).
 """
 
 from __future__ import annotations
@@ -109,9 +109,9 @@ def energy_increment(
     """
     Return the part of DE^j that the velocity of joint j adds, shape (10,).
 
-    It is f^j of the paper's appendix. `row` is row j at the joint's position, `dq` the
-    joint's velocity. `omega` and `velocity` (3,) are the angular and linear velocity of frame
-    j - 1 in its own axes.
+    It is f^j of the paper's appendix. `row` is row j at the joint's position, `dq` the joint's
+    velocity. `omega` and `velocity` (3,) are the angular and linear velocity of frame j - 1 in its
+    own axes.
     """
     C, S, d, c, s, r = row
     out = np.zeros(10)

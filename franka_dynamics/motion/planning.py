@@ -57,16 +57,16 @@ class MotionPlanner:
     """
     Plans the motion that one request asks for.
 
-    `points` are a set-point if `single`, and a `window` is the next ones of a stream. The arm is
-    at `measured_q`, None if that is not known, and is `pulled` to where it is desired, or not.
+    `points` are a single set-point if `is_setpoint`, the next points of a stream if `is_window`.
+    The arm is at `measured_q`, None if that is not known; `is_pulled`: to where it is desired.
     """
 
     arm: ArmDescription
     points: TrajectoryRequest
-    single: bool
-    window: bool
+    is_setpoint: bool
+    is_window: bool
     measured_q: Array | None
-    pulled: bool
+    is_pulled: bool
 
     def present_motion(
         self, motion: Trajectory | None, stamp: float | None
@@ -82,10 +82,10 @@ class MotionPlanner:
             raise ReferenceRefusedError('No position is known; wait for joint states or hold one.')
         present = motion or resting_motion(measured_q, stamp)
         # Of a window some points are past.
-        start = points.start if points.start is None or not self.window else points.end
-        require_on_time(start, stamp, self.single)
+        start = points.start if points.start is None or not self.is_window else points.end
+        require_on_time(start, stamp, self.is_setpoint)
         at_once = len(points.times) and (points.start or 0.0) <= stamp + MAX_LATENESS_S
-        if measured_q is not None and at_once and not self.pulled:
+        if measured_q is not None and at_once and not self.is_pulled:
             self._require_near(measured_q, present.at(stamp).q, None, 'The arm stands')
         return stamp, present
 
@@ -115,7 +115,7 @@ class MotionPlanner:
 
         Only a set-point with velocity may: it begins when it is due. `stream` goes on until now.
         """
-        points, single, continued = self.points, self.single, None
+        points, single, continued = self.points, self.is_setpoint, None
         begin = (stamp if single else stamp + lead) - present.zero
         t0 = begin if points.start is None else points.start - present.zero
         try:
@@ -150,7 +150,7 @@ class MotionPlanner:
         The motion begins at `begin`, or at `t0`, the points' time zero, if this is later. A
         streamed point with velocity is followed as it is.
         """
-        arm, zero, streamed = self.arm, present.zero, self.single or self.window
+        arm, zero, streamed = self.arm, present.zero, self.is_setpoint or self.is_window
         if not len(points.times):
             return braked_motion(arm, present, begin)
         times, begin = t0 + points.times, max(begin, t0)

@@ -127,12 +127,10 @@ class Trajectory:
         """
         Return the motion; raise LimitExceededError if it leaves the arm's limits.
 
-        Where the arm stands beyond a limit of position, at `start`, (n,), the motion may lead back
-        from there, but not further out.
-
-        Raises LimitExceededError that names joint and limit if a segment that begins earlier
-        than `end`, a time after `zero` [s], leaves the limits of position, of velocity (at its
-        position) or `share` times the limit of acceleration.
+        They are the limits of position, of velocity (at its position) and `share` times that of
+        acceleration, of segments that begin earlier than `end`, a time after `zero` [s]. Where the
+        arm stands beyond a limit of position, at `start`, (n,), the motion may lead back from
+        there, but not further out. The error names joint and limit.
         """
         h = np.append(np.diff(self.times), 0.0)[self.times < end]
         samples = np.linspace(0.0, 1.0, max(_SAMPLE_COUNT // (len(h) + 1), _MIN_SAMPLE_COUNT))
@@ -151,10 +149,10 @@ class Trajectory:
             # NaN is outside.
             outside = ~(np.abs(values - np.clip(values, low, high)) <= MAX_ROUNDING_ERROR)
             for k, s, i in np.argwhere(outside):
-                low, high = (np.broadcast_to(one, values.shape)[k, s, i] for one in (low, high))
+                least, greatest = (np.broadcast_to(end, q.shape)[k, s, i] for end in (low, high))
                 unit = arm.joints[i].kind.position_unit + per
-                found, above = distinct_texts(values[k, s, i], high, 4)
-                _, below = distinct_texts(values[k, s, i], low, 4)
+                found, above = distinct_texts(values[k, s, i], greatest, 4)
+                _, below = distinct_texts(values[k, s, i], least, 4)
                 raise LimitExceededError(
                     f'{arm.joint_names[i]} to {name} of {found} {unit}; its limits there are '
                     f'{below} to {above} {unit}',

@@ -297,8 +297,8 @@ def require_valid_rows(recording: Recording, where: str, rows: Sequence[str], ad
     Raise RecordingError for a value not finite, stamps that do not increase, or a single row.
 
     The error message names the recording by `where`, a row by its name in `rows` ('message 1',
-    ..., by default 'row 1', ...), joint and value; `advice` tells the user how to
-    repair stamps that do not increase.
+    ..., by default 'row 1', ...), joint and value; `advice` tells the user how to repair stamps
+    that do not increase.
     """
     require_finite(recording, where, rows)
     if len(recording) < 2:
