@@ -38,7 +38,7 @@ def record() -> None:
     'print columns with first, last, least and largest values; write nothing',
     'columns_only',
 )
-@option('--layout', "a known format: droid is DROID's trajectory.h5", [*logs.LAYOUTS])
+@option('--layout', "a known format: droid is DROID's trajectory.h5", [*logs.LOG_LAYOUTS])
 @option('--position', 'of joint positions', metavar='COLUMNS')
 @option(
     '--velocity',

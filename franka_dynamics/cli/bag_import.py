@@ -14,7 +14,7 @@ from ._options import new_bag_path
 from ..recordings.log_file import read_log
 from ..recordings.log_import import import_log, require_columns
 from ..recordings.log_table import LogTable
-from ..recordings.options import ColumnMap, LAYOUTS
+from ..recordings.options import ColumnMap, LOG_LAYOUTS
 from ..recordings.plausibility import plausibility_warnings, require_units
 from ..recordings.recording import write_recording
 from ..recordings.rosbag import DEFAULT_JOINT_STATE_TOPIC
@@ -38,7 +38,7 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     elif not (columns['position'] and columns['velocity'] and columns['effort']):
         require_columns(read_log(*options.log), columns)
     reading = {name: columns[name] for name in _READING_OPTIONS}
-    named = replace(LAYOUTS[layout], **reading) if layout else ColumnMap(**columns)
+    named = replace(LOG_LAYOUTS[layout], **reading) if layout else ColumnMap(**columns)
     description = arm.load()
     bag = options.output or new_bag_path(f'{Path(options.log[0]).with_suffix("")}')
     with ProgressBar() as bar:

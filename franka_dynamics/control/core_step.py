@@ -221,7 +221,7 @@ class CoreStep(StateMachine):
             if why is not None and self.state is State.SILENT and self.enabled:
                 self._record_wait(why)
             self._warn_while_waiting()
-            return self.tick(*self.states.tick_times(sample))
+            return self.tick(*self.states.tick_arguments(sample))
         now = sample.stamp if sample.now is None else sample.now
         if now < self.states.arrival:
             self.states.reset_losses()  # how long ago they were is not known any more

@@ -183,7 +183,7 @@ class StateCheck:
         often = count > MAX_STATE_LOSS_COUNT and now - self._lost_at[0] < STATE_LOSS_WINDOW_S
         return count if often else 0
 
-    def tick_times(self, old: StateSample) -> tuple[float, float | None]:
+    def tick_arguments(self, old: StateSample) -> tuple[float, float | None]:
         """
         Return the arguments `now` and `silence` of `Feedforward.tick` after an old state [s].
 

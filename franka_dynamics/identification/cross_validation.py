@@ -73,9 +73,9 @@ class FoldEquations:
         for _ in range(2):
             noise = solve.joint_noise(sums, solve.fit_theta(sums, prior, precision, noise))
         weights = solve.residual_weights(noise)
-        self._whole = whole = sums.weighted(weights)
+        self._whole = whole = sums.gram_matrix(weights)
         without_fold = whole - np.einsum('j,kjab->kab', weights, self.products)
-        arm = sums.weighted(solve.residual_weights(common))
+        arm = sums.gram_matrix(solve.residual_weights(common))
         own = slice(self.parameter_count)
         of_prior = _FAULT_PRECISION * np.eye(len(whole))
         of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
@@ -183,7 +183,7 @@ class FoldFits:
         system, rigid = self.system, self.whole.copy()
         rigid[system.prior.model.friction_slice] = 0.0
         columns = system.sums.column_indices(names)
-        products = system.sums.weighted(system.per_joint**2)
+        products = system.sums.gram_matrix(system.per_joint**2)
         found = np.linalg.solve(products[np.ix_(columns, columns)], products[columns] @ rigid)
         found[0] -= 1.0  # of the starting set's torque, as the others are beside it
         return dict(zip(names, found.tolist()))

@@ -173,6 +173,6 @@ class GramSums:
         """The Gram matrices summed over folds, (n, c, c)."""
         return np.asarray(self.products.sum(axis=0))
 
-    def weighted(self, weights: Array) -> Array:
+    def gram_matrix(self, weights: Array) -> Array:
         """Return the Gram matrix (c, c) of all folds and joints, with `weights` by joint."""
         return np.einsum('j,kjab->ab', weights, self.products)

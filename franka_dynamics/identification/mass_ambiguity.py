@@ -123,7 +123,7 @@ class _FitsNearPublishedMasses:
         self.last = last = sums.products.shape[-1]
         wider = np.eye(last, last + free.shape[1])
         wider[:b, last:] = free
-        self.information = wider.T @ sums.weighted(residual_weights(noise)) @ wider
+        self.information = wider.T @ sums.gram_matrix(residual_weights(noise)) @ wider
         self.information[: self.p, : self.p] += known
         self.information[: self.p, last - 1] += known @ prior.center
         self.places = {Gain(): [last], Load(): [*range(last + 1, last + 5)]}

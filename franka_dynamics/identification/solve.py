@@ -37,7 +37,8 @@ def fit_theta(sums: GramSums, prior: Prior, precision: float, noise: Array) -> A
     it. `noise` (n,) is the standard deviation of each joint's residual that the weights assume
     [N m].
     """
-    products, (known, pull) = sums.weighted(residual_weights(noise)), prior.information(precision)
+    products = sums.gram_matrix(residual_weights(noise))
+    known, pull = prior.information(precision)
     p = len(pull)
     return np.asarray(np.linalg.solve(products[:p, :p] + known, products[:p, -1] + pull))
 
@@ -96,7 +97,7 @@ def fit_equations(sums: GramSums, prior: Prior, noise: Array) -> tuple[Array, Ar
 
     A constant is left out. `noise` is as for `fit_theta`.
     """
-    weighted = sums.weighted(residual_weights(noise))
+    weighted = sums.gram_matrix(residual_weights(noise))
     return sqrt_equations(weighted, [*range(len(prior.std))], prior.std)
 
 
@@ -130,8 +131,8 @@ def posterior_covariance(
     p, b = len(theta), len(prior.model.base)
     information, _ = prior.information(precision)
     weights = residual_weights(noise)
-    inverse = np.linalg.inv(sums.weighted(weights)[:p, :p] + information)
-    spread = sums.weighted(weights * (own / noise) ** 2)[:p, :p]
+    inverse = np.linalg.inv(sums.gram_matrix(weights)[:p, :p] + information)
+    spread = sums.gram_matrix(weights * (own / noise) ** 2)[:p, :p]
     spread[b:, b:] += information[b:, b:]
     least = StartingSetPrecision(
         min(supported.masses, precision), min(supported.inertias, precision)
@@ -149,6 +150,6 @@ def std_ratios(sums: GramSums, prior: Prior, noise: Array) -> Array:
     """
     known, _ = prior.information(1.0)
     p = len(known)
-    matrix = sums.weighted(residual_weights(noise))[:p, :p]
+    matrix = sums.gram_matrix(residual_weights(noise))[:p, :p]
     spread = np.sqrt(np.diag(np.linalg.inv(matrix + known)))
     return np.asarray(spread / prior.std)

@@ -36,7 +36,7 @@ with require_extra('Base parameters in symbols need sympy', 'symbolic'):
 # Lengths equal within _TOLERANCE, relative, share one symbol. A coefficient within _TOLERANCE,
 # absolute, of plus or minus a symbol's value is replaced by plus or minus the symbol.
 _TOLERANCE = 1e-12
-# WeightedSum of a sum: each coefficient with the standard parameters that it multiplies.
+# The terms of a sum: each coefficient with the standard parameters that it multiplies.
 WeightedSum = tuple[tuple[sp.Expr, tuple[str, ...]], ...]
 
 

@@ -90,7 +90,7 @@ class ColumnMap:
 
 # Columns of well-known log files: DROID's trajectory.h5 (droid/franka/robot.py; measured torque
 # including gravity, sampled at about 15 Hz).
-LAYOUTS = {
+LOG_LAYOUTS = {
     'droid': ColumnMap(
         position='observation/robot_state/joint_positions',
         velocity='observation/robot_state/joint_velocities',

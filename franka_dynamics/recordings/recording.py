@@ -373,7 +373,7 @@ def write_recording(recording: Recording, path: str | Path) -> None:
     ):
         path = Path(scratch) / bag.name
         with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-            kind, names = rosbag.JOINT_STATE, list(recording.joint_names)
+            kind, names = rosbag.JOINT_STATE_TYPE, list(recording.joint_names)
             connection = writer.add_connection(recording.topic, kind, typestore=types)
             states = recording.q, recording.dq, recording.effort
             for stamp, *state in zip(recording.stamp_ns.tolist(), *states):

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..errors import MissingDependencyError, RecordingError, require_extra
 
-JOINT_STATE = 'sensor_msgs/msg/JointState'
+JOINT_STATE_TYPE = 'sensor_msgs/msg/JointState'
 ROBOT_STATE_TYPE = 'franka_msgs/msg/FrankaRobotState'  # of franka_ros2; it contains a JointState
 DEFAULT_JOINT_STATE_TOPIC = '/joint_states'
 _SEARCHED_MESSAGES = 50  # a gripper's messages may come first on the same topic
@@ -35,11 +35,11 @@ UNCLOSED_BAG_HINT = (
 # A record of MCAP (https://mcap.dev/spec): opcode (1 byte), length (8 bytes), content.
 _MCAP_MAGIC = b'\x89MCAP0\r\n'
 _MCAP_RECORD_HEAD = struct.Struct('<BQ')
-_DATA_END, _FOOTER = 0x0F, 0x02
+_MCAP_DATA_END, _MCAP_FOOTER = 0x0F, 0x02
 _CLOSING_RECORDS = (
-    _MCAP_RECORD_HEAD.pack(_DATA_END, 4)
+    _MCAP_RECORD_HEAD.pack(_MCAP_DATA_END, 4)
     + bytes(4)  # no checksum
-    + _MCAP_RECORD_HEAD.pack(_FOOTER, 20)
+    + _MCAP_RECORD_HEAD.pack(_MCAP_FOOTER, 20)
     + bytes(20)  # no summary: readers then read the whole file
     + _MCAP_MAGIC
 )
@@ -129,7 +129,7 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     """
     kinds = {(one.topic, one.msgtype) for one in reader.connections}
     robot_states = sorted(name for name, kind in kinds if kind == ROBOT_STATE_TYPE)
-    candidates = sorted(name for name, kind in kinds if kind == JOINT_STATE) or robot_states
+    candidates = sorted(name for name, kind in kinds if kind == JOINT_STATE_TYPE) or robot_states
     if candidates:
         there = f'joint states are on {", ".join(candidates)}'
     else:
@@ -138,7 +138,7 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
     if topic is not None:
         requested = topic if topic.startswith('/') else f'/{topic}'
         if requested not in (*candidates, *robot_states):
-            raise RecordingError(f'{bag} has no {JOINT_STATE} on {requested}; {there}.')
+            raise RecordingError(f'{bag} has no {JOINT_STATE_TYPE} on {requested}; {there}.')
         return requested
     if DEFAULT_JOINT_STATE_TOPIC in candidates:
         return DEFAULT_JOINT_STATE_TOPIC
@@ -150,7 +150,7 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
         raise RecordingError(
             f'{bag} has no {DEFAULT_JOINT_STATE_TOPIC}; {there}: choose one with --topic.'
         )
-    raise RecordingError(f'{bag} has no topic of type {JOINT_STATE}; {there}.')
+    raise RecordingError(f'{bag} has no topic of type {JOINT_STATE_TYPE}; {there}.')
 
 
 def joint_names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
@@ -232,7 +232,7 @@ def _end_of_records(file: BinaryIO) -> int:
     while len(head := file.read(_MCAP_RECORD_HEAD.size)) == _MCAP_RECORD_HEAD.size:
         operation, length = _MCAP_RECORD_HEAD.unpack(head)
         after = end + _MCAP_RECORD_HEAD.size + length
-        if operation in (_DATA_END, _FOOTER) or after > size:
+        if operation in (_MCAP_DATA_END, _MCAP_FOOTER) or after > size:
             break
         end = file.seek(after)
     return end
