@@ -277,7 +277,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ("a Student's **t** above {} (95 %)", (cross_validation.CRITICAL_T,)),
             ('rises by more than {}: masses', (cross_validation.MIN_LOG_EVIDENCE,)),
             ('within {} % and the inverse', (100.0 * cross_validation._MIN_AGREEMENT,)),
-            ('likelier: above {} they are faults', (verdict._VERY_STRONG_EVIDENCE,)),
+            ('likelier: above {} they are faults', (verdict._CLEAR_EVIDENCE,)),
             ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_ERROR_SHARE,)),
             ('where they are wider than {}', (mass_ambiguity._MIN_RANGE_WIDTH,)),
             ('above {} times the usual are left out', (fault_checks._MIN_TOUCHED_RATIO,)),
