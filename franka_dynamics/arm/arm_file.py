@@ -160,9 +160,8 @@ def load(
         raise DescriptionError(f'{path}: {error}') from error
     require_units(description, f'{path}')
     alias = spelled if spelled in ARM_NAME_ALIASES else file.name
-    description = description.with_joint_names(
-        [prefix + name.replace(file.name, alias, 1) for name in description.joint_names]
-    )
+    names = [prefix + name.replace(file.name, alias, 1) for name in description.joint_names]
+    description = description.with_joint_names(names)
     description = with_hand(_with_hand_frames(description), hand)
     if repair is None or not description.inconsistencies():
         return description

@@ -55,9 +55,8 @@ class DHRow:
         Busellato 2023, section 1 (docs/theory/references.md).
         """
         convention = as_enum(Convention, convention, 'The convention', DescriptionError)
-        turn, slide = np.broadcast_arrays(
-            np.asarray(theta_offset, dtype=float), np.asarray(d_offset, dtype=float)
-        )
+        offsets = (np.asarray(one, dtype=float) for one in (theta_offset, d_offset))
+        turn, slide = np.broadcast_arrays(*offsets)
         d = self.d + slide
         # By the angle sum formulas a `theta` of a quarter turn is exact: cos(q - pi/2) is sin q.
         c0, s0 = cos_sin(self.theta)

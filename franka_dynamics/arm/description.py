@@ -124,14 +124,11 @@ class ArmDescription(ArmFields):
                 f'{self.name} has {len(self.joints)} joints and {len(self.links)} links; an arm '
                 'needs one link per joint, and at least one.'
             )
-        convention = as_enum(
-            Convention, self.convention, f'The convention of {self.name}', DescriptionError
-        )
+        words = f'The convention of {self.name}'
+        convention = as_enum(Convention, self.convention, words, DescriptionError)
         object.__setattr__(self, 'convention', convention)
-        for what, names in (
-            ('joint', self.joint_names),
-            ('frame', [frame.name for frame in self.fixed_frames]),
-        ):
+        frame_names = [frame.name for frame in self.fixed_frames]
+        for what, names in (('joint', self.joint_names), ('frame', frame_names)):
             if twice := [name for name in names if names.count(name) > 1]:
                 raise DescriptionError(
                     f'{self.name} has more than one {what} named {twice[0]!r}; {what} names must '
@@ -356,12 +353,12 @@ class ArmDescription(ArmFields):
     def inconsistencies(self) -> tuple[str, ...]:
         """Return one sentence for each link whose mass or inertia no real body can have."""
         word = self.urdf.terms.link if self.urdf else 'link'
-        names = [
-            f'{word} {joint.link!r}' if joint.link else f'the link behind {joint.name}'
-            for joint in self.joints
-        ]
-        reasons = zip(names, (link.inconsistency() for link in self.links))
-        return tuple(f'{name} is {reason}' for name, reason in reasons if reason)
+        found = []
+        for joint, link in zip(self.joints, self.links):
+            if reason := link.inconsistency():
+                name = f'{word} {joint.link!r}' if joint.link else f'the link behind {joint.name}'
+                found.append(f'{name} is {reason}')
+        return tuple(found)
 
     def require_physical(self, purpose: str) -> None:
         """

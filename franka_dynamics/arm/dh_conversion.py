@@ -29,10 +29,8 @@ def modified_rows(rows: Sequence[DHRow]) -> tuple[list[DHRow], list[DHRow]]:
 
 def standard_rows(rows: Sequence[DHRow]) -> list[DHRow]:
     """Return the standard rows of modified ones; a, alpha and beta of the first are left out."""
-    return [
-        replace(row, a=after.a, alpha=after.alpha, beta=after.beta)
-        for row, after in pairwise([*rows, DHRow()])
-    ]
+    pairs = pairwise([*rows, DHRow()])
+    return [replace(row, a=other.a, alpha=other.alpha, beta=other.beta) for row, other in pairs]
 
 
 def in_modified_convention(description: ArmDescription) -> ArmDescription:

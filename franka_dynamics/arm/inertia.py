@@ -34,9 +34,8 @@ def tensor_from_six(six: ArrayLike) -> Array:
     """Return the symmetric (3, 3) tensor whose elements xx, xy, xz, yy, yz, zz are given."""
     words = f'An inertia tensor in the order {", ".join(TENSOR_ORDER)}'
     tensor = np.empty((3, 3))
-    tensor[_TENSOR_ROWS, _TENSOR_COLUMNS] = tensor[_TENSOR_COLUMNS, _TENSOR_ROWS] = as_array(
-        six, (6,), words, InertiaError
-    )
+    values = as_array(six, (6,), words, InertiaError)
+    tensor[_TENSOR_ROWS, _TENSOR_COLUMNS] = tensor[_TENSOR_COLUMNS, _TENSOR_ROWS] = values
     return tensor
 
 
@@ -167,9 +166,8 @@ class LinkInertia:
 
     def __eq__(self, other: object) -> bool:
         """Return whether two links have exactly the same ten parameters."""
-        return isinstance(other, LinkInertia) and np.array_equal(
-            self.parameters(), other.parameters()
-        )
+        own = self.parameters()
+        return isinstance(other, LinkInertia) and np.array_equal(own, other.parameters())
 
     def __hash__(self) -> int:
         """Return a hash of the ten parameters."""
@@ -240,12 +238,9 @@ class LinkInertia:
                 f'denser than any metal, as if its mass were in grams: {self.mass:g} kg with '
                 f'{density:.3g} kg/m^3'
             )
-        reason = (
-            'not physical: its pseudo-inertia has an eigenvalue of '
-            f'{self.consistency_margin():.3g}'
-        )
+        margin = self.consistency_margin()
+        reason = f'not physical: its pseudo-inertia has an eigenvalue of {margin:.3g}'
         if (missing := -self.triangle_margin()) > 0.0:
-            reason += (
-                f' and its principal moments miss the triangle inequality by {missing:.3g} kg m^2'
-            )
+            amount = f'{missing:.3g} kg m^2'
+            reason += f' and its principal moments miss the triangle inequality by {amount}'
         return reason

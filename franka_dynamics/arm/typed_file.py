@@ -307,10 +307,8 @@ def _as_array(value: Any) -> Array:
     """Return a list of numbers, or of equally long lists, as an array."""
     if not isinstance(value, list):
         raise FieldError(f'must be a list of numbers, not {short_repr(value)}')
-    entries = [
-        decode(Array if isinstance(entry, list) else float, entry, i)
-        for i, entry in enumerate(value)
-    ]
+    kinds = (Array if isinstance(entry, list) else float for entry in value)
+    entries = [decode(kind, entry, i) for i, (kind, entry) in enumerate(zip(kinds, value))]
     try:
         return np.array(entries, dtype=float)
     except ValueError:

@@ -133,14 +133,11 @@ def _effort_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
         efforts = {one.name: one.limits.effort for one in arm.joints if one.kind is kind}
         doubted = {name: one for name, one in efforts.items() if most < one < math.inf}
         if doubted:
-            stated = name_list(
-                [f'{name} is {one:g} {kind.effort_unit}' for name, one in doubted.items()]
-            )
-            yield UnitQuestion(
-                f'the effort limit of {stated}, and {why}. Is this in N mm, or are the masses too '
-                'small?',
-                dict.fromkeys(doubted, ('effort',)),
-            )
+            unit = kind.effort_unit
+            stated = name_list([f'{name} is {one:g} {unit}' for name, one in doubted.items()])
+            question = 'Is this in N mm, or are the masses too small?'
+            sentence = f'the effort limit of {stated}, and {why}. {question}'
+            yield UnitQuestion(sentence, dict.fromkeys(doubted, ('effort',)))
 
 
 def _weight_torque(description: ArmDescription) -> float | None:

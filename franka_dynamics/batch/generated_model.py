@@ -153,9 +153,8 @@ class GeneratedModel(ABC):
         """Return ddq = M^-1 (tau - C dq - g + J^T w), flange wrench w, (..., n) [rad/s^2]."""
         if wrench is not None:
             library = self.library(q, dq, tau)
-            (_, _, tau), _ = self._read_states(
-                Quantity.FORWARD_DYNAMICS, (q, dq, tau), library.as_array
-            )
+            given = (q, dq, tau)
+            (_, _, tau), _ = self._read_states(Quantity.FORWARD_DYNAMICS, given, library.as_array)
             q, exerted = self._position_and_wrench_torque(q, wrench)
             tau = tau + exerted
         return self.evaluate(Quantity.FORWARD_DYNAMICS, q, dq, tau)

@@ -143,12 +143,10 @@ class _QuantityFunction(torch.autograd.Function):
     def vmap(info: Any, in_dims: tuple[Any, ...], model: Any, key: Any, *tensors: Any) -> Any:
         """Return the quantity at batched tensors, and 0, the place of the batch axis."""
         # The axis of vmap comes first; tensors without this axis are repeated along it.
-        stacked = [
-            tensor.expand(info.batch_size, *tensor.shape)
-            if dim is None
-            else tensor.movedim(dim, 0)
-            for tensor, dim in zip(tensors, in_dims[2:])
-        ]
+        stacked, size = [], info.batch_size
+        for tensor, dim in zip(tensors, in_dims[2:]):
+            alone = dim is None
+            stacked.append(tensor.expand(size, *tensor.shape) if alone else tensor.movedim(dim, 0))
         return _QuantityFunction.apply(model, key, *stacked), 0
 
 

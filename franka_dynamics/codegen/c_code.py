@@ -123,6 +123,5 @@ def comment_block(lines: Sequence[str]) -> str:
 def guarded_header(head: Sequence[str], name: str, lines: Sequence[str]) -> str:
     """Return the text of a C header: a comment, then the lines within an include guard."""
     guard = name.upper()
-    return '\n'.join(
-        [comment_block(head), f'#ifndef {guard}', f'#define {guard}', '', *lines, '#endif', '']
-    )
+    opening = [comment_block(head), f'#ifndef {guard}', f'#define {guard}', '']
+    return '\n'.join([*opening, *lines, '#endif', ''])

@@ -52,10 +52,8 @@ def cuda_source(
         qualifiers = 'static __device__ __forceinline__'
         function = c_functions(each, prefix, qualifiers)
         code = convert_precision(f'{function}\n{_kernel_text(each, prefix)}\n', precision)
-        text += [
-            comment_block([f'{quantity_summary(each)} parts: {blocks_per_group(each)}.']),
-            code,
-        ]
+        summary = f'{quantity_summary(each)} parts: {blocks_per_group(each)}.'
+        text += [comment_block([summary]), code]
     return guarded_header([*head, '', *_USAGE_COMMENT.split('\n')], f'{prefix}_dynamics_cuh', text)
 
 
@@ -104,10 +102,8 @@ def _kernel_text(equations: Equations, prefix: str) -> str:
         *_input_lines(equations),
     ]
     shape = ''.join(f'[{size}]' for size in equations.shape)
-    call = [
-        f'  double {output}{shape};',
-        f'  {prefix}_{equations.name}({", ".join((*arrays, output))});',
-    ]
+    passed = ', '.join((*arrays, output))
+    call = [f'  double {output}{shape};', f'  {prefix}_{equations.name}({passed});']
     size, width = math.prod(equations.shape), min(_MAX_STAGED_VALUES, max(map(len, parts)))
     if equations.shape == (size,) and size <= equations.n:
         writes = (

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 import functools
+from itertools import chain
 
 import numpy as np
 
@@ -18,15 +19,9 @@ from .program import Output, Program, write_program
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
+from ..dynamics import model
 from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.derivatives import dynamics_derivatives
-from ..dynamics.model import (
-    ALIGNED_FRAME,
-    GRAVITY,
-    gravity_vector,
-    require_reference_frame,
-    solve_acceleration,
-)
 from ..dynamics.regressor import checked_columns, N_LINK_PARAMETERS
 from ..errors import as_enum, SettingsError
 from ..typing import ArrayLike
@@ -83,7 +78,7 @@ class Equations:
 def customised_equations(
     description: RobotLike,
     quantity: Quantity | str = Quantity.INVERSE_DYNAMICS,
-    gravity: ArrayLike = GRAVITY,
+    gravity: ArrayLike = model.GRAVITY,
     *,
     parameters: ParameterMode | str = ParameterMode.BAKED,
     wrench: bool = False,
@@ -91,7 +86,7 @@ def customised_equations(
     columns: Sequence[int] | None = None,
     derivatives: bool = False,
     frame: Frame = FLANGE,
-    reference_frame: str = ALIGNED_FRAME,
+    reference_frame: str = model.ALIGNED_FRAME,
 ) -> Equations:
     """
     Return the equations of one quantity, customised to the constants of an arm or a tree.
@@ -155,20 +150,13 @@ def customised_equations(
     _require_supported_options(quantity, at_run_time, wrench)
     graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
     symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
-    numbers = gravity_vector(gravity)
+    numbers = model.gravity_vector(gravity)
     values = np.array([graph.parameter(f'g{axis}') for axis in 'xyz']) if at_run_time else numbers
-    chains = (
-        build_chain(description, values, symbols, one)
-        for one in (range(1, description.n + 2) if quantity is Quantity.FRAMES else (frame,))
-    )
-    writer = quantities.ChainWriter(
-        graph,
-        tuple(chains),
-        wrench,
-        classical or quantity is Quantity.REGRESSOR,
-        columns,
-        require_reference_frame(reference_frame),
-    )
+    tips = range(1, description.n + 2) if quantity is Quantity.FRAMES else (frame,)
+    chains = tuple(build_chain(description, values, symbols, one) for one in tips)
+    own_parameters = classical or quantity is Quantity.REGRESSOR
+    axes = model.require_reference_frame(reference_frame)
+    writer = quantities.ChainWriter(graph, chains, wrench, own_parameters, columns, axes)
     outputs = quantities.outputs_of(quantity, writer, derivatives=derivatives)
     arrays = quantities.INPUT_ARRAYS[quantity]
     if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:
@@ -176,7 +164,7 @@ def customised_equations(
         # `ldl_factors` notices only a pivot that is exactly zero.
         still = np.zeros(description.n)
         motion = dynamics_derivatives(description, np.arange(description.n), still, still)
-        solve_acceleration(motion.tau.by_ddq, still)
+        model.solve_acceleration(motion.tau.by_ddq, still)
     return Equations(
         description,
         tuple(numbers.tolist()),
@@ -205,9 +193,5 @@ def _require_supported_options(quantity: Quantity, at_run_time: bool, wrench: bo
 
 def run_time_parameter_names(n: int) -> tuple[str, ...]:
     """Return names of run-time parameters: each link's ten and its rotor inertia, then gravity."""
-    links = [
-        name
-        for link in range(1, n + 1)
-        for name in (*link_parameter_names(link), f'X{link}_rotor')
-    ]
-    return (*links, 'gx', 'gy', 'gz')
+    links = [(*link_parameter_names(link), f'X{link}_rotor') for link in range(1, n + 1)]
+    return (*chain.from_iterable(links), 'gx', 'gy', 'gz')

@@ -102,12 +102,8 @@ class Graph:
         """Return a number as a constant expression, and an expression unchanged."""
         if isinstance(value, Expression):
             return value
-        magnitude = abs(float(value))
-        return Expression(
-            self,
-            -1 if value < 0 else 1,
-            self._shared_node(NodeKind.CONSTANT, value=magnitude, constant=True),
-        )
+        node = self._shared_node(NodeKind.CONSTANT, value=abs(float(value)), constant=True)
+        return Expression(self, -1 if value < 0 else 1, node)
 
     def variable(self, name: str) -> Expression:
         """Return the expression of an input `name` that changes with every evaluation."""

@@ -48,11 +48,8 @@ class Program:
 
     def body_lines(self, opening: str, prepared: str, end: str) -> list[str]:
         """Return the lines that read inputs and prepared values, then the statements' lines."""
-        read = [
-            f'{array}{i} = {array}[{i - 1}]'
-            for array, elements in self.inputs.items()
-            for i in elements
-        ]
+        inputs = [(array, i) for array, elements in self.inputs.items() for i in elements]
+        read = [f'{array}{i} = {array}[{i - 1}]' for array, i in inputs]
         read += [f'{name} = {prepared}[{k}]' for k, name in enumerate(self.prepared)]
         return [f'{opening}{text}{end}' for text in (*read, *self.statements)]
 
@@ -108,18 +105,16 @@ class _StatementWriter:
         self.uses.update(node.number for node in results)
         reads = [operand for node in self.nodes if not node.constant for operand in node.operands]
         # Parameters and prepared values that statements or outputs read, in their order.
-        self.prepared_numbers = sorted(
-            {n.number for n in (*reads, *results) if n.constant and n.kind != NodeKind.CONSTANT}
-        )
+        constant = [node for node in (*reads, *results) if node.constant]
+        prepared = {node.number for node in constant if node.kind != NodeKind.CONSTANT}
+        self.prepared_numbers = sorted(prepared)
         inputs = (NodeKind.VARIABLE, NodeKind.PARAMETER)
         self.variable_names = {n.number: n.name for n in self.nodes if n.kind in inputs}
 
     def needs_variable(self, node: Node) -> bool:
         """Return whether the value of a node gets a variable of its own."""
-        if (
-            node.kind in (NodeKind.SIN, NodeKind.COS, NodeKind.SQRT, NodeKind.RECIPROCAL)
-            or self.uses[node.number] > 1
-        ):
+        costly = (NodeKind.SIN, NodeKind.COS, NodeKind.SQRT, NodeKind.RECIPROCAL)
+        if node.kind in costly or self.uses[node.number] > 1:
             return True
         if node.constant:
             return node.number in self.prepared_numbers

@@ -178,16 +178,13 @@ def _tip_outputs(write: Callable[..., Values], *arrays: str) -> _OutputFunction:
 
     `write` is a function of graph, chain and the input `arrays`.
     """
-    return lambda writer: writer.outputs(
-        write(writer.graph, writer.chain, *map(writer.input_elements, arrays))
-    )
+    return lambda one: one.outputs(write(one.graph, one.chain, *map(one.input_elements, arrays)))
 
 
 def _jacobian(writer: ChainWriter) -> list[Output]:
     """Return the tip's Jacobian in the reference frame."""
-    return writer.outputs(
-        kinematics.jacobian(writer.graph, writer.chain, writer.q, writer.reference_frame)
-    )
+    graph, chain, frame = writer.graph, writer.chain, writer.reference_frame
+    return writer.outputs(kinematics.jacobian(graph, chain, writer.q, frame))
 
 
 class _Definition(NamedTuple):

@@ -122,11 +122,9 @@ class _AssemblyWriter:
         states = [self._emit(f'call i64 @llvm.umin.i64(i64 {i}, i64 %last)') for i in wanted]
         elements = {array: self._load_array(array, states) for array in self.equations.arrays}
         unknown = self._emit_nan_mask(elements)
-        inputs = {
-            f'{array}{k + 1}': value
-            for array, values in elements.items()
-            for k, value in enumerate(values)
-        }
+        inputs = dict[str, str]()
+        for array, values in elements.items():
+            inputs |= {f'{array}{k}': value for k, value in enumerate(values, 1)}
         for node in reachable_nodes(output.value for output in self.equations.outputs):
             self.values[node.number] = self._emit_node(node, inputs)
         self._store_results(unknown, states)
@@ -171,10 +169,8 @@ class _AssemblyWriter:
         scale = self._constant_vector(float(largest / self.constants.limit))
         # A position beyond the limit becomes infinite here, and times 0 NaN.
         scaled = [self._emit_operation('fmul', value, scale) for value in elements['q']]
-        total, *others = (
-            *scaled,
-            *(v for name, vs in elements.items() if name != 'q' for v in vs),
-        )
+        rates = [value for name, each in elements.items() if name != 'q' for value in each]
+        total, *others = (*scaled, *rates)
         for value in others:
             total = self._emit_operation('fadd', total, value)
         return self._emit_operation('fmul', total, self._constant_vector(0.0))
@@ -219,10 +215,8 @@ class _AssemblyWriter:
         quarter = self._emit(f'bitcast {self.vector} {rounded} to {whole}')
         after = self._emit(f'add {whole} {quarter}, {self._broadcast(f"i{self.bits} 1")}')
         odd = self._emit(f'trunc {whole} {quarter} to <{self.lanes} x i1>')
-        left, sign = (
-            self._broadcast(f'i{self.bits} {number}')
-            for number in (self.bits - 2, -(1 << (self.bits - 1)))
-        )
+        numbers = (self.bits - 2, -(1 << (self.bits - 1)))
+        left, sign = (self._broadcast(f'i{self.bits} {number}') for number in numbers)
         found = []
         for even, other, turned in ((sine, cosine, quarter), (cosine, sine, after)):
             chosen = self._emit(

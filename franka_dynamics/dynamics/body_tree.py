@@ -97,12 +97,8 @@ class BodyTree(ComparedByValue):
             raise TreeError(
                 f'The tool is on body {self.tool_body}, but the bodies are 0..{n - 1}.'
             )
-        for name, value in (
-            ('parents', parents),
-            ('inertias', tuple(self.inertias)),
-            ('tool_body', self.tool_body % n),
-            ('names', names),
-        ):
+        checked = {'parents': parents, 'names': names, 'tool_body': self.tool_body % n}
+        for name, value in {**checked, 'inertias': tuple(self.inertias)}.items():
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
@@ -312,9 +308,8 @@ def _tensor_columns(vector: Array) -> Array:
 def _require_unit_twist(twist: Array, name: str) -> None:
     """Raise TreeError unless a twist is that of a unit rotation or translation."""
     v, omega = twist[:3], twist[3:]
-    turns = abs(omega @ omega - 1.0) <= _TWIST_TOLERANCE and abs(omega @ v) <= _TWIST_TOLERANCE * (
-        1.0 + np.linalg.norm(v)
-    )
+    pitch_tolerance = _TWIST_TOLERANCE * (1.0 + np.linalg.norm(v))
+    turns = abs(omega @ omega - 1.0) <= _TWIST_TOLERANCE and abs(omega @ v) <= pitch_tolerance
     slides = not omega.any() and abs(v @ v - 1.0) <= _TWIST_TOLERANCE
     if not (turns or slides):
         raise TreeError(

@@ -184,10 +184,8 @@ class ClosedChain:
         """Return the loop Jacobian g (..., k, n): g dq = 0 if velocities dq keep loops closed."""
         columns = (adjoint(self.tree.poses(q)) @ self.tree.twists[:, :, None])[..., 0]
         twists = np.swapaxes(columns, -1, -2)
-        return np.concatenate(
-            [loop.directions @ (signs * twists) for loop, signs in zip(self.loops, self.signs)],
-            axis=-2,
-        )
+        signed = zip(self.loops, (signs * twists for signs in self.signs))
+        return np.concatenate([loop.directions @ one for loop, one in signed], axis=-2)
 
     def passive_jacobian(self, q: ArrayLike) -> Array:
         """

@@ -168,6 +168,5 @@ def _constraint_derivative(chain: ClosedChain, q: Array, tree: DynamicsDerivativ
     poses, D = adjoint(chain.tree.poses(q)), tree.displacement.full
     velocity = tree.twist.full - ad(tree.motion.twists) @ D
     acceleration = tree.acceleration.full - ad(tree.motion.accelerations) @ D
-    return np.concatenate(
-        [chain.loop_differences(poses @ part) for part in (D, velocity, acceleration)], axis=-2
-    )
+    parts = (poses @ part for part in (D, velocity, acceleration))
+    return np.concatenate([chain.loop_differences(part) for part in parts], axis=-2)

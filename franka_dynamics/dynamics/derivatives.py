@@ -359,10 +359,8 @@ def linearize(
     """
     tree = as_body_tree(robot)
     n = tree.n
-    q, dq, tau = (
-        joint_values(vector, name, tree.joint_names, stack=False)
-        for name, vector in (('q', q), ('dq', dq), ('tau', tau))
-    )
+    named = {'q': q, 'dq': dq, 'tau': tau}.items()
+    q, dq, tau = (joint_values(one, name, tree.joint_names, stack=False) for name, one in named)
     if tool_wrench is not None:
         words = 'The tool wrench, force [N] then moment [N m],'
         tool_wrench = as_array(tool_wrench, (6,), words, JointVectorError)

@@ -116,9 +116,8 @@ class DynamicsFormulation(ABC):
 
         Source: Walker and Orin 1982, method 1.
         """
-        q, dq, tau, *acting = broadcast_states(
-            self.description, q=q, dq=dq, tau=tau, wrench=wrench
-        )
+        arm = self.description
+        q, dq, tau, *acting = broadcast_states(arm, q=q, dq=dq, tau=tau, wrench=wrench)
         rest = self.inverse_dynamics(q, dq, np.zeros_like(dq), *acting)
         return solve_acceleration(self.mass_matrix(q), tau - rest)
 
@@ -191,12 +190,9 @@ def broadcast_states(
         are to be `finite` and one is not.
 
     """
-    arrays = {
-        name: joint_stack(description, value, name, finite=finite)
-        for name, value in values.items()
-        if name != 'wrench'
-    }
-    wrench = values.get('wrench')
+    wrench, arrays = values.pop('wrench', None), {}
+    for name, value in values.items():
+        arrays[name] = joint_stack(description, value, name, finite=finite)
     if wrench is not None:
         words = 'A wrench, force [N] then moment [N m],'
         arrays['wrench'] = as_array(wrench, (..., 6), words, JointVectorError, finite=finite)

@@ -130,10 +130,8 @@ class PinocchioModel:
         self._weightless.gravity = pin.Motion.Zero()
         self._local = _WorkSpace(self.model)
         self._shapes = {'q': (n,), 'dq': (n,), 'ddq': (n,), 'tau': (n,), 'wrench': (6,)}
-        self._named_ids = {
-            name: self.model.getFrameId(pinocchio_frame_name(name))
-            for name in frame_table(description)
-        }
+        names = {name: pinocchio_frame_name(name) for name in frame_table(description)}
+        self._named_ids = {name: self.model.getFrameId(one) for name, one in names.items()}
         self._frame_ids = [self._named_ids[i + 1] for i in range(n + 1)]
         self._may_be_singular = not has_regular_mass_matrix(description, self.model)
 
@@ -196,10 +194,8 @@ class PinocchioModel:
     def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (6,) [m/s^2, rad/s^2]."""
         pin.forwardKinematics(self.model, self._local.data, q, dq, np.zeros(self.description.n))
-        place, reference = self._frame_id(frame), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        return pin.getFrameClassicalAcceleration(
-            self.model, self._local.data, place, reference
-        ).vector
+        at = self._frame_id(frame), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        return pin.getFrameClassicalAcceleration(self.model, self._local.data, *at).vector
 
     @_accept_stacks_of('q')
     def operational_space_inertia(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:

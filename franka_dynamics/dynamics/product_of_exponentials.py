@@ -193,9 +193,8 @@ class ExponentialsModel(DynamicsFormulation):
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """Return torques M ddq + C dq + g - J^T w for a flange wrench w, shape (..., n) [N m]."""
-        q, dq, ddq, *wrenches = broadcast_states(
-            self.description, q=q, dq=dq, ddq=ddq, wrench=wrench
-        )
+        arm = self.description
+        q, dq, ddq, *wrenches = broadcast_states(arm, q=q, dq=dq, ddq=ddq, wrench=wrench)
         driven = np.einsum('...ij,...j->...i', self.mass_matrix(q), ddq)
         torque = driven + self.nonlinear_effects(q, dq)
         for acting in wrenches:

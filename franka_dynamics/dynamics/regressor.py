@@ -100,15 +100,9 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
     links = values[: N_LINK_PARAMETERS * n].reshape(n, N_LINK_PARAMETERS)
     joints = description.joints
     if len(values) > N_LINK_PARAMETERS * n:
-        joints = tuple(
-            replace(joint, rotor_inertia=float(rotor))
-            for joint, rotor in zip(joints, values[N_LINK_PARAMETERS * n :])
-        )
-    return replace(
-        description,
-        joints=joints,
-        links=tuple(LinkInertia.from_parameters(link) for link in links),
-    )
+        pairs = zip(joints, values[N_LINK_PARAMETERS * n :].tolist())
+        joints = tuple(replace(joint, rotor_inertia=rotor) for joint, rotor in pairs)
+    return replace(description, joints=joints, links=(*map(LinkInertia.from_parameters, links),))
 
 
 def torque_regressor(

@@ -53,13 +53,8 @@ class InertiaInSpaceFrame:
         turned = np.eye(4)
         turned[:3, :3] = pose[:3, :3]
         in_axes, in_space = link.expressed_in(turned), link.expressed_in(pose)
-        return cls(
-            link.mass,
-            in_space.center_of_mass,
-            in_axes.inertia,
-            in_axes.inertia_at_center_of_mass,
-            in_space.inertia,
-        )
+        tensors = in_axes.inertia, in_axes.inertia_at_center_of_mass, in_space.inertia
+        return cls(link.mass, in_space.center_of_mass, *tensors)
 
 
 def space_inertias(description: ArmLike, q: ArrayLike) -> tuple[InertiaInSpaceFrame, ...]:

@@ -100,14 +100,9 @@ def joint_chains(
         If a mimic joint lies between joints of a chain.
 
     """
-    able = [
-        name
-        for name, joint in document.joints.items()
-        if joint.is_moving
-        and joint.mimics is None
-        and name.startswith(prefix)
-        and name not in without
-    ]
+    leading = [one for one in document.joints.values() if one.is_moving and one.mimics is None]
+    names = (one.name for one in leading if one.name not in without)
+    able = [name for name in names if name.startswith(prefix)]
     chains = []
     carriers = {one for name in able for one in document.moving_joints_to(name)[:-1]}
     for tip in (name for name in able if name not in carriers):
@@ -219,20 +214,15 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
             notes.append(f'{name_list(elsewhere)} elsewhere has the name of one, too')
         if axis != '+z':
             notes.append(f'its {axis} axis points away from the arm, not z')
-        sentence = (
-            f'the flange is {found!r}: {"; ".join(notes)}; a payload counts in its frame ({how}).'
-        )
-        return Flange(found, (sentence,) if notes else ())
+        doubts = f'{"; ".join(notes)}; a payload counts in its frame ({how}).'
+        return Flange(found, (f'the flange is {found!r}: {doubts}',) if notes else ())
     others = [name for name in links if name != links[0]]
     choice = f'; fixed to it are {name_list(others)}' if others else ''
-    return Flange(
-        links[0],
-        (
-            f'no {words.link} has the name of a flange: {links[0]!r} is taken, the last that '
-            f'moves, and a payload counts from there ({how}{choice}).',
-        ),
-        is_guess=True,
+    sentence = (
+        f'no {words.link} has the name of a flange: {links[0]!r} is taken, the last that '
+        f'moves, and a payload counts from there ({how}{choice}).'
     )
+    return Flange(links[0], (sentence,), is_guess=True)
 
 
 def _name_ends_with(name: str, ending: str) -> bool:

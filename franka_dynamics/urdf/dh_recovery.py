@@ -150,14 +150,10 @@ def _arm_in_link_frames(
     document, links = chain.document, [joint.child for joint in chain.joints]
     tool = find_flange(chain, tip)
     placed = zip(chain.joints, (chain.poses[link] for link in links))
-    axes = [
-        JointAxis(
-            pose[:3, :3] @ joint.axis,
-            pose[:3, :3] @ joint.point + pose[:3, 3],
-            joint.joint_kind is JointKind.PRISMATIC,
-        )
-        for joint, pose in placed
-    ]
+    axes = []
+    for joint, pose in placed:
+        direction, point = pose[:3, :3] @ joint.axis, pose[:3, :3] @ joint.point + pose[:3, 3]
+        axes.append(JointAxis(direction, point, joint.joint_kind is JointKind.PRISMATIC))
     tool_pose = chain.poses[tool.name]
     base, (*rows, flange) = dh_rows_from_axes(axes, chain.mount, tool_pose, convention)
     standing = chain.inertia(document.root).expressed_in(inverse_transform(base))
@@ -196,10 +192,8 @@ def _arm_in_link_frames(
 
 def _fixed_frame(name: str, joint: int, pose: Array) -> FixedFrame:
     """Return a URDF's link as a frame at its pose in a joint's frame, without rounding errors."""
-    xyz, rpy = (
-        np.round(values, _LENGTH_DECIMALS) + 0.0
-        for values in (pose[:3, 3], rpy_from_rotation(pose[:3, :3]))
-    )
+    values = pose[:3, 3], rpy_from_rotation(pose[:3, :3])
+    xyz, rpy = (np.round(one, _LENGTH_DECIMALS) + 0.0 for one in values)
     return FixedFrame(name=name, joint=joint, xyz=xyz, rpy=rpy)
 
 
@@ -219,9 +213,7 @@ def _frame_on_axis(line: JointAxis, near: Array) -> Array:
 
 def _row_without_rounding_errors(row: DHRow) -> DHRow:
     """Return a row without rounding errors in lengths and in multiples of 45 degrees."""
-    alpha, theta, beta = (
-        snapped_angle(angle, math.pi / 4.0, _ANGLE_NOISE_RAD)
-        for angle in (row.alpha, row.theta, row.beta)
-    )
+    angles = (row.alpha, row.theta, row.beta)
+    alpha, theta, beta = (snapped_angle(one, math.pi / 4.0, _ANGLE_NOISE_RAD) for one in angles)
     a, d = (round(length, _LENGTH_DECIMALS) + 0.0 for length in (row.a, row.d))
     return DHRow(a, alpha, d, theta, beta)

@@ -189,8 +189,5 @@ class UrdfDocument:
 
     def carries_mass(self, joint: str) -> bool:
         """Return whether any link that moves with `joint` has mass or inertia."""
-        return any(
-            self.links[one.child].has_inertia
-            for one in self.joints.values()
-            if joint in self.moving_joints_to(one.name)
-        )
+        moved = (one for one in self.joints.values() if joint in self.moving_joints_to(one.name))
+        return any(self.links[one.child].has_inertia for one in moved)

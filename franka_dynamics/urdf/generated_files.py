@@ -49,10 +49,8 @@ def arm_macro_text(arm: str) -> str:
     _require_choice(macro, 'set', sets, f'inertial_set of {arm}')
     for element in robots[sets[0]]:
         if element.tag == 'link':
-            inertials = {
-                name: robot.find(f"link[@name='{element.get('name')}']/inertial")
-                for name, robot in robots.items()
-            }
+            place = f"link[@name='{element.get('name')}']/inertial"
+            inertials = {name: robot.find(place) for name, robot in robots.items()}
             macro.append(_macro_link(element, inertials))
         else:
             macro.append(element)

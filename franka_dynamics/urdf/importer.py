@@ -108,11 +108,8 @@ def import_urdf(
 def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
     """Return an arm with notes on doubtful numbers, and without limits that are doubted."""
     questions = unit_questions(arm)
-    bodies = {
-        name
-        for joint in chain.joints
-        for name in (*chain.links_with_mass[joint.child], joint.name)
-    }
+    bodies = {joint.name for joint in chain.joints}
+    bodies.update(*(chain.links_with_mass[joint.child] for joint in chain.joints))
     values, _ = find_implausible_values(chain.document)
     doubts = [one for one in values if bodies.intersection(one.names)]
     refused = arm.inconsistencies()
@@ -130,11 +127,8 @@ def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDesc
             none = {limit: unlimited.get(limit, np.inf) for limit in limits}
             joint = joints[name]
             joints[name] = replace(joint, limits=replace(joint.limits, **none))
-    notes += [
-        f'joint {joint.name} has no limits; none are assumed.'
-        for joint in chain.joints
-        if joint.limits is None
-    ]
+    free = [joint.name for joint in chain.joints if joint.limits is None]
+    notes += [f'joint {name} has no limits; none are assumed.' for name in free]
     assert arm.urdf is not None
     all_notes = (*torque_notes, *arm.urdf.flange_notes, *notes, *chain.notes)
     return replace(arm, joints=(*joints.values(),), notes=all_notes, torque_notes=torque_notes)

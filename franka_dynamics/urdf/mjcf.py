@@ -223,9 +223,8 @@ class _TreeBuilder:
         low, high = model.jnt_range[k].tolist() if limited else (-np.inf, np.inf)
         effort = min(filter(None, [np.inf, *self._effort_limits(k)]))
         limits = JointLimits(lower=low, upper=high, effort=effort)
-        self._urdf_joints[name] = UrdfJoint(
-            name, kind, parent, child, origin, axis, limits, point=point, **self._mimic_fields(k)
-        )
+        others = {'limits': limits, 'point': point, **self._mimic_fields(k)}
+        self._urdf_joints[name] = UrdfJoint(name, kind, parent, child, origin, axis, **others)
 
     def _mimic_fields(self, k: int) -> dict[str, Any]:
         """Return the <mimic> fields of a joint that an equality constraint couples to another."""
@@ -236,11 +235,8 @@ class _TreeBuilder:
                 continue
             at, other = (model.qpos0[model.jnt_qposadr[one]] for one in (k, model.eq_obj2id[e]))
             offset, slope, *_ = model.eq_data[e]  # both joints counted from their `ref`
-            return {
-                'mimics': self.joints[model.eq_obj2id[e]],
-                'multiplier': float(slope),
-                'offset': float(at + offset - slope * other),
-            }
+            law = {'multiplier': float(slope), 'offset': float(at + offset - slope * other)}
+            return {'mimics': self.joints[model.eq_obj2id[e]], **law}
         return {}
 
     def _loop_joints(self) -> tuple[frozenset[str], ...]:

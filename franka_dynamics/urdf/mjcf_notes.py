@@ -30,10 +30,8 @@ def notes_on_left_out_parts(
     mujoco: Any, spec: Any, model: Any, bodies: Sequence[str], joints: Sequence[str]
 ) -> Notes:
     """Return notes on what an MJCF states and no model of the arm contains, one of each kind."""
-    return Notes(
-        [*_gravity_notes(mujoco, model, bodies), *_compiler_notes(spec, model, bodies)],
-        [*_joint_notes(model, joints), *_unmodelled_part_notes(mujoco, model)],
-    )
+    of_torque = [*_gravity_notes(mujoco, model, bodies), *_compiler_notes(spec, model, bodies)]
+    return Notes(of_torque, [*_joint_notes(model, joints), *_unmodelled_part_notes(mujoco, model)])
 
 
 def _gravity_notes(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
@@ -68,10 +66,8 @@ def _compiler_notes(spec: Any, model: Any, bodies: Sequence[str]) -> Iterator[st
             masses.append(f'{name} from {body.mass:g} to {mass:g} kg')
         moments, compiled = _principal_moments(body), np.sort(model.body_inertia[body.id])
         # A mass that boundmass raises leaves the tensor as it is; settotalmass scales both.
-        if all(
-            np.abs(compiled - k * moments).max() > _MAX_ROUNDING_RATIO * compiled.max()
-            for k in (1.0, ratio)
-        ):
+        bound = _MAX_ROUNDING_RATIO * compiled.max()
+        if all(np.abs(compiled - k * moments).max() > bound for k in (1.0, ratio)):
             was, found = (', '.join(f'{x:.4g}' for x in one) for one in (moments, compiled))
             tensors.append(f'{name} from principal moments {was} to {found} kg m^2')
     for what, by, changes in (

@@ -157,10 +157,8 @@ def _links_with_mass(
     # A link of which nothing was read may be larger than what is fixed to it.
     if not solids or any(one.name in unread and one.name not in shapes for one in frames):
         bound_text = 'the distances of the joints near it allow'
-        behind = [
-            lengths[j] + max((lengths[i] for i in model.children[j]), default=0.0)
-            for j in model.children[k]
-        ]
+        next_lengths = [[lengths[i] for i in children] for children in model.children]
+        behind = (lengths[j] + max(next_lengths[j], default=0.0) for j in model.children[k])
         span = lengths[model.parents[k]] + lengths[k] + max(behind, default=0.0)
         span = max(span, *np.linalg.norm(places, axis=1), _MIN_SPAN_RATIO * sum(lengths))
         enclosing = CUBE_CORNERS * (span or _MAX_REACH_M)

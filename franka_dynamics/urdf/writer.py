@@ -125,11 +125,8 @@ def urdf_text(
 
 def _rotor_comment(description: ArmDescription) -> str:
     """Return a comment on the rotor inertias, empty if there are none."""
-    rotors = ', '.join(
-        f'{joint.name} {number_text(joint.rotor_inertia)}'
-        for joint in description.joints
-        if joint.rotor_inertia
-    )
+    geared = (joint for joint in description.joints if joint.rotor_inertia)
+    rotors = ', '.join(f'{joint.name} {number_text(joint.rotor_inertia)}' for joint in geared)
     return rotors and f' Left out, as URDF has no rotor inertias [kg m^2]: {rotors} '
 
 

@@ -87,11 +87,8 @@ def common_motion(
     motion[:3, :3] = turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
     center = pairs[0][0][1]
     across, offsets = [np.zeros((3, 3))], [np.zeros(3)]
-    points = [
-        (np.eye(3) - np.outer(e, e), p, q)
-        for i, ((_, p), (e, q)) in zip(joints, pairs)
-        if one.twists[i, 3:].any()
-    ]
+    turning = [pair for i, pair in zip(joints, pairs) if one.twists[i, 3:].any()]
+    points = [(np.eye(3) - np.outer(e, e), p, q) for (_, p), (e, q) in turning]
     if flange:
         points.append((np.eye(3), one.tool[:3, 3], other.tool[:3, 3]))
     for project, p, q in points:

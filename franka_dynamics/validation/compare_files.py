@@ -174,10 +174,8 @@ def reference_on_mount_of(reference: ArmDescription, arm: ArmDescription) -> Arm
     """
     if reference.urdf is not None:
         return reference
-    mounted, there = (
-        replace(reference, base=arm.mount @ reference.base),
-        ArmInSpace.at_zero(arm).twists,
-    )
+    mounted = replace(reference, base=arm.mount @ reference.base)
+    there = ArmInSpace.at_zero(arm).twists
 
     def distance(one: ArmDescription) -> float:
         """Return how far an arm's joint axes are from the other arm's, summed over joints."""

@@ -173,10 +173,8 @@ class _Differences:
     def _moves_link(self, motion: Array | None, i: int) -> bool:
         """Return whether moving the link along or about the joint axis explains its difference."""
         moved = self.here if motion is None else self.here.with_moved_joints(motion, i)
-        here, brought = (
-            all(map(self._are_equal, _inertia_pairs(one.inertias[i], self.there.inertias[i])))
-            for one in (self.here, moved)
-        )
+        links, other = (one.inertias[i] for one in (self.here, moved)), self.there.inertias[i]
+        here, brought = (all(map(self._are_equal, _inertia_pairs(one, other))) for one in links)
         return brought and not here
 
     def _add_axis(self, motion: Array | None, i: int, name: str) -> None:

@@ -155,20 +155,16 @@ class CrosscheckResult:
         """One sentence per formulation beyond the tolerance, and one if the URDF differs."""
         found, tolerance = [], self.tolerance
         for name in self.formulations:
-            differing = ', '.join(
-                f'{quantity} ({row[name]:.2g})'
-                for quantity, row in self.differences.items()
-                if not row[name] <= tolerance
-            )
+            values = {quantity: row[name] for quantity, row in self.differences.items()}
+            beyond = [f'{key} ({one:.2g})' for key, one in values.items() if not one <= tolerance]
+            differing = ', '.join(beyond)
             if differing:
                 found.append(f'{name} differs from {self.reference} in {differing}.')
         if self.description.urdf and not all(one.passed for one in self.urdf):
             differing = ', '.join(f'{one}' for one in self.urdf if not one.passed)
             urdf = self.description.urdf
-            found.append(
-                f"It differs from {urdf.terms.reader}'s own reading of {urdf.source} in "
-                f'{differing}.'
-            )
+            reading = f"{urdf.terms.reader}'s own reading of {urdf.source}"
+            found.append(f'It differs from {reading} in {differing}.')
         return tuple(found)
 
     def require(self) -> None:

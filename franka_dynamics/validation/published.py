@@ -50,10 +50,8 @@ def agree_within_rounding(found: LinkInertia, known: LinkInertia) -> bool:
     """Return whether two links' inertial parameters agree within published tables' rounding."""
     if abs(found.mass - known.mass) > max(PUBLISHED_ROUNDING, _MASS_RATIO_TOLERANCE * known.mass):
         return False
-    for vector, tensor in (
-        ('center_of_mass', 'inertia_at_center_of_mass'),
-        ('first_moment', 'inertia'),
-    ):
+    fields = {'center_of_mass': 'inertia_at_center_of_mass', 'first_moment': 'inertia'}
+    for vector, tensor in fields.items():
         expected = getattr(known, tensor)
         change = _largest_entry(getattr(found, tensor) - expected)
         moved = _largest_entry(getattr(found, vector) - getattr(known, vector))
@@ -72,12 +70,10 @@ def published_sets(
     Without `hand`, each set is returned with no hand and with every shipped hand; with
     `inertial_set` that set alone.
     """
-    file, hands = reference.file or reference.name, (NO_HAND, *available_hands())
-    return [
-        load(file, name, hand=one)
-        for name, one in product(available_sets(file), hands if hand is None else (hand,))
-        if inertial_set in (None, name)
-    ]
+    file = reference.file or reference.name
+    hands = (NO_HAND, *available_hands()) if hand is None else (hand,)
+    sets = [name for name in available_sets(file) if inertial_set in (None, name)]
+    return [load(file, name, hand=one) for name, one in product(sets, hands)]
 
 
 def nearest_set(found: Sequence[LinkInertia], known: Sequence[ArmDescription]) -> NearestSet:
@@ -91,11 +87,9 @@ def nearest_set(found: Sequence[LinkInertia], known: Sequence[ArmDescription]) -
     def compared(candidate: ArmDescription) -> NearestSet:
         """Return the distances between a candidate's links and the links `found`."""
         pairs = list(zip(found, candidate.links))
-        return NearestSet(
-            candidate,
-            tuple(agree_within_rounding(a, b) for a, b in pairs),
-            tuple(_largest_entry(a.parameters() - b.parameters()) for a, b in pairs),
-        )
+        matches = tuple(agree_within_rounding(a, b) for a, b in pairs)
+        distances = (_largest_entry(a.parameters() - b.parameters()) for a, b in pairs)
+        return NearestSet(candidate, matches, tuple(distances))
 
     def rank(one: NearestSet) -> tuple[int, float, float]:
         """Return the sort key of a candidate; the smallest key is that of the nearest one."""

@@ -77,12 +77,9 @@ def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
     with require_extra("the robot's control interface", 'fci'):
         import pylibfranka
     try:
+        command = [sys.executable, '-c', _PROBE_SCRIPT, address]
         answer = subprocess.run(
-            [sys.executable, '-c', _PROBE_SCRIPT, address],
-            timeout=timeout,
-            capture_output=True,
-            text=True,
-            check=False,
+            command, timeout=timeout, capture_output=True, text=True, check=False
         )
     except subprocess.TimeoutExpired as error:
         raise RobotInterfaceError(

@@ -116,11 +116,9 @@ class TorqueProbe:
             change += self._friction_torque(other) - self._friction_torque(self._first)
         change[np.abs(change) <= self._floor] = 0.0
         worst = np.abs(change).max(axis=0)
-        return JointEffect(
-            float(worst.max()),
-            self._first.joint_names[int(worst.argmax())],
-            float(np.sqrt(np.mean(np.sum(change[:_STATE_COUNT] ** 2, axis=1)))),
-        )
+        joint = self._first.joint_names[int(worst.argmax())]
+        rms = float(np.sqrt(np.mean(np.sum(change[:_STATE_COUNT] ** 2, axis=1))))
+        return JointEffect(float(worst.max()), joint, rms)
 
     def _rigid_body_torque(self, arm: ArmInSpace) -> Array:
         """Return an arm's rigid-body torques at the random states."""

@@ -199,11 +199,8 @@ def _inertial_findings(
             continue
         link, changed = second.inertias[i], first.with_joint(i, second, 'inertias')
         remark = '' if link.is_physical() else 'no real body has these parameters'
-        differing = [
-            replace(one, remark=remark)
-            for one in found.differences
-            if (one.kind, one.place) == ('link', place)
-        ]
+        own = [one for one in found.differences if (one.kind, one.place) == ('link', place)]
+        differing = [replace(one, remark=remark) for one in own]
         if probe.effect(changed, first).largest > 0.0 or not link.is_physical():
             findings += differing
             impossible = impossible or not link.is_physical()
