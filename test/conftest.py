@@ -17,6 +17,7 @@ os.environ.setdefault('MPLBACKEND', 'Agg')
 # other. The setting counts when numpy is first imported.
 os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
+import numpy as np
 import pytest
 
 from franka_dynamics.arm import load
@@ -205,6 +206,30 @@ def simulate():
     from .made_recordings import simulate
 
     return simulate
+
+
+@pytest.fixture(scope='session')
+def remembered_regressors():
+    """Compute the regressor of the same states once: most motions differ by efforts alone."""
+    from franka_dynamics.identification import base_parameters
+
+    compute, remembered = base_parameters.torque_regressor, {}
+
+    def regressor(tree, *states, **options):
+        arrays = tree.placements, tree.twists, *states
+        key = repr((tree.parents, options)), *(np.asarray(one).tobytes() for one in arrays)
+        found = remembered.pop(key, None)
+        if found is None:
+            found = compute(tree, *states, **options)
+            found.setflags(write=False)
+        remembered[key] = found
+        if len(remembered) > 100:  # two motions with every fault of their states, 1.5 MB each
+            del remembered[next(iter(remembered))]
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(base_parameters, 'torque_regressor', regressor)
+        yield
 
 
 @pytest.fixture(scope='session')

@@ -17,6 +17,7 @@ from franka_dynamics.recordings.replay import replay_fit
 from ..arms import drawn_around
 from ..urdf.urdf_texts import six_axes
 
+pytestmark = pytest.mark.usefixtures('remembered_regressors')
 FER, DRAWN = fd.load('fer'), drawn_around(fd.load('fer'), 0)
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.01))
 # For tests that do not concern friction.

@@ -16,11 +16,11 @@ from franka_dynamics.control.terms import MAX_REST_SPEED_RAD_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 
-from .closed_loop import FER, KD, KP, Loop
+from .closed_loop import FER, GRAVITY, KD, KP, Loop, STILL
 
 TIMEOUT_S = 0.05
 LARGEST_STEP = 1.0 + 1e-9  # [N m] per cycle: 1000 N m/s
-LIMIT, STILL, OTHER = FER.limit('effort'), np.zeros(7), TorqueRefusal.OTHER_PUBLISHER
+LIMIT, OTHER = FER.limit('effort'), TorqueRefusal.OTHER_PUBLISHER
 # Torques by joint that the receiver in C++ refuses as well (test/cpp_package/test_core.py).
 BEYOND = ({0: LIMIT[0] + 1e-9}, {6: -1e308}, {3: np.nan}, {3: np.inf}, {6: -LIMIT[6] - 1e-9})
 
@@ -58,20 +58,24 @@ def in_motion(target):
     return loop
 
 
+def receiver_of(target):
+    return TorqueReceiver(FER, Settings(target=target), TIMEOUT_S)
+
+
 def fci_receiver():
-    return TorqueReceiver(FER, Settings(target='fci'), TIMEOUT_S)
+    return receiver_of('fci')
 
 
-def played(receiver, states, sent=lambda k: (), stamp=lambda k: 1e-3 * k):
+def played(receiver, states, sent=lambda k: (), stamp=lambda k: 1e-3 * k, dq=lambda k: STILL):
     """
-    Give a receiver states of a resting arm, and after state k the torques sent(k).
+    Give a receiver states of an arm at home, and after state k the torques sent(k).
 
-    These are pairs of a torque, the same for all joints, and a number. Returns the applied
-    torques, and for each state the answers to its torques.
+    These are pairs of torques, or one for all joints, and a number. Returns the applied torques,
+    and for each state the answers to its torques.
     """
     applied, answers = [], []
     for k in range(states):
-        applied.append(receiver.step(stamp(k), FER.home, STILL))
+        applied.append(receiver.step(stamp(k), FER.home, dq(k)))
         answers.append([receiver.accept(np.full(7, torque), n) for torque, n in sent(k)])
     return np.array(applied), answers
 
@@ -162,12 +166,9 @@ def test_a_refused_torque_of_another_sender_locks_nobody_out():
 
 @pytest.mark.parametrize('sent', [20, 60, 99, 500])
 def test_a_sender_that_was_killed_and_restarted_at_once_is_followed_again(sent):
-    receiver, accepted = fci_receiver(), []
-    for k in range(sent + 200):
-        receiver.step(1e-3 * k, FER.home, STILL)
-        number = 1 + (k if k < sent else k - sent)
-        accepted.append(receiver.accept(np.full(7, 5.0), number) is None)
-    assert all(accepted[:sent]) and all(accepted[sent + 60 :])
+    numbers = [*range(1, sent + 1), *range(1, 201)]
+    _, answers = played(fci_receiver(), sent + 200, lambda k: [(5.0, numbers[k])])
+    assert answers[:sent] == [[None]] * sent and answers[sent + 60 :] == [[None]] * 140
 
 
 @pytest.mark.parametrize(
@@ -273,41 +274,35 @@ def test_a_dead_senders_arm_is_braked_though_the_clock_is_set_back(target):
 
 @pytest.mark.parametrize('target', ['mujoco', 'fci'])
 def test_a_braked_arm_that_something_drives_is_let_go_until_a_sender_comes(target):
-    receiver = TorqueReceiver(FER, Settings(target=target), TIMEOUT_S)
-    one, carried = np.eye(7)[0], NewtonEulerModel(FER).gravity(FER.home)
-    carried *= target == 'mujoco'
-    receiver.step(0.0, FER.home, STILL)
-    receiver.accept(carried, None)
-    for k in range(600):  # faster and faster, although it is braked
-        torque = receiver.step(1e-3 * k, FER.home, np.minimum(0.01 * k * one, 4.0))
+    receiver, carried = receiver_of(target), GRAVITY * (target == 'mujoco')
+    # Faster and faster, although it is braked.
+    applied, _ = played(
+        receiver,
+        600,
+        lambda k: [(carried, None)] * (k == 0),
+        dq=lambda k: min(0.01 * k, 4.0) * np.eye(7)[0],
+    )
     assert receiver.state is ReceiverState.FAULT
-    np.testing.assert_allclose(torque, carried, rtol=0.0, atol=1e-9)
-    for k in range(600, 700):
-        receiver.step(1e-3 * k, FER.home, STILL)
+    np.testing.assert_allclose(applied[-1], carried, rtol=0.0, atol=1e-9)
+    played(receiver, 100, stamp=lambda k: 0.6 + 1e-3 * k)
     assert receiver.state is ReceiverState.FAULT
     assert receiver.accept(carried, None) is None and receiver.state is ReceiverState.FOLLOWING
 
 
-def test_a_held_arm_that_something_drives_is_held_on():
-    receiver = TorqueReceiver(FER, Settings(target='mujoco'), TIMEOUT_S)
-    carried, one = NewtonEulerModel(FER).gravity(FER.home), np.eye(7)[0]
-    receiver.step(0.0, FER.home, STILL)
-    receiver.accept(carried, None)
-    for k in range(600):
-        speed = 0.01 * max(0, k - 200)
-        torque = receiver.step(1e-3 * k, FER.home, min(speed, 2.0) * one)
+@pytest.mark.parametrize(
+    ('states', 'sent', 'joint', 'speed', 'braked'),
+    [
+        (600, 1, 0, lambda k: min(0.01 * max(0, k - 200), 2.0), 0.1 * LIMIT[0]),
+        (3000, 100, 1, lambda k: 0.1 * (k > 100), 1.0),  # it sinks slowly
+    ],
+)
+def test_a_held_arm_that_something_drives_is_held_on(states, sent, joint, speed, braked):
+    receiver, one = receiver_of('mujoco'), np.eye(7)[joint]
+    applied, _ = played(
+        receiver, states, lambda k: [(GRAVITY, None)] * (k < sent), dq=lambda k: speed(k) * one
+    )
     assert receiver.state is ReceiverState.HOLDING
-    assert torque[0] < -0.1 * LIMIT[0]  # it is braked
-
-
-def test_an_arm_that_sinks_slowly_is_braked_on():
-    receiver = TorqueReceiver(FER, Settings(target='mujoco'), TIMEOUT_S)
-    carried = NewtonEulerModel(FER).gravity(FER.home)
-    for k in range(3000):
-        receiver.step(1e-3 * k, FER.home, 0.1 * (k > 100) * np.eye(7)[1])
-        if k < 100:
-            receiver.accept(carried, None)
-    assert receiver.state is ReceiverState.HOLDING and receiver.applied[1] < carried[1] - 1.0
+    assert applied[-1][joint] < GRAVITY[joint] - braked
 
 
 # From state 105 on torques of the dead sender are still applied, from 155 on the arm is braked.
@@ -318,9 +313,8 @@ def test_an_arm_that_sinks_slowly_is_braked_on():
     [('q', 3.0), ('q', 1e6), ('q', np.nan), *(('dq', one) for one in (1e6, 1e308, -4.5, np.nan))],
 )
 def test_states_that_cannot_be_end_a_dead_senders_torque(target, begin, what, value):
-    receiver = TorqueReceiver(FER, Settings(target=target), TIMEOUT_S)
-    gravity, applied = NewtonEulerModel(FER).gravity(FER.home), [np.zeros(7)]
-    resting = gravity if target == 'mujoco' else STILL
+    receiver, applied = receiver_of(target), [np.zeros(7)]
+    resting = GRAVITY if target == 'mujoco' else STILL
     for k in range(500):
         q, dq = FER.home.copy(), STILL.copy()
         if k >= begin and (np.isnan(value) or k < 300):
@@ -397,8 +391,7 @@ def test_whatever_is_sent_the_torque_is_within_limit_and_rate(name):
 
 
 def test_an_arm_that_is_held_from_the_beginning_stays_where_it_is():
-    gravity = NewtonEulerModel(FER).gravity(FER.home)
-    receiver = TorqueReceiver(FER, Settings(target='mujoco'), TIMEOUT_S, holding=gravity)
+    receiver = TorqueReceiver(FER, Settings(target='mujoco'), TIMEOUT_S, holding=GRAVITY)
     loop = Loop(brake_release_after=0.0)
     loop.arm.is_braked = False
     for _ in range(1000):

@@ -26,6 +26,7 @@ from ..agreement import refuses
 from ..arms import drawn_around, first_joints
 from ..made_recordings import drawn_friction, slow_work
 
+pytestmark = pytest.mark.usefixtures('remembered_regressors')
 FER, FR3 = fd.load('fer'), fd.load('fr3', hand='franka_hand')
 SLIP, SIMPLE = IdentificationOptions(), IdentificationOptions(friction='viscous_coulomb')
 

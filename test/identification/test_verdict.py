@@ -24,6 +24,7 @@ from franka_dynamics.report.verdict import verdict_lines
 from ..arms import drawn_around, first_joints
 from ..made_recordings import least_jerk_work, recorded, smooth_motion, with_load
 
+pytestmark = pytest.mark.usefixtures('remembered_regressors')
 FER = load('fer')
 FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.01))
 OPTIONS = IdentificationOptions(friction='viscous_coulomb')
