@@ -3,7 +3,9 @@
 """`import franka_dynamics` offers every name it promises and loads nothing heavy for it."""
 
 from dataclasses import replace
+import functools
 from inspect import unwrap
+import json
 from operator import attrgetter
 from pathlib import Path
 import sys
@@ -17,7 +19,7 @@ from franka_dynamics.arm.shapes import Shape, ShapeKind
 from franka_dynamics.urdf.writer import urdf_text
 
 from .agreement import refuses
-from .processes import printed, run_python
+from .processes import printed
 
 ROOT = str(Path(fd.__file__).parents[1])
 
@@ -233,53 +235,69 @@ def test_the_node_imports_only_what_apt_brings():
     assert printed('-c', WITHOUT + NODE, ','.join(absent)).splitlines()[-1] == 'ran'
 
 
-COMMAND = 'from franka_dynamics.__main__ import main\nsys.exit(main())'
+# Runs commands one after another, each with its own words; prints status and errors of each.
+COMMANDS = """
+from contextlib import redirect_stderr, redirect_stdout
+import io
+import json
+
+from franka_dynamics.__main__ import main
+
+found = {}
+for command in sys.argv[1:]:
+    sys.argv[1:] = command.split()
+    with redirect_stderr(io.StringIO()) as said, redirect_stdout(io.StringIO()):
+        found[command] = main(), said.getvalue()
+print(json.dumps(found))
+"""
 ROS = ('rclpy', 'sensor_msgs', 'diagnostic_msgs', 'trajectory_msgs')
+# Commands where no extra is installed: exit status, and the extra that is asked for.
+WITHOUT_EXTRAS = [
+    ('arm show panda', 0, None),
+    ('arm show --arm rpr --base-parameters', 0, None),
+    ('arm check --arm rpr --states 10', 0, None),
+    ('arm compare fr3 fr3v2', 1, None),
+    *((f'arm export --format {kind}', 0, None) for kind in ('urdf', 'mjcf', 'controller')),
+    *((f'codegen --arm rpr --language {one}', 0, None) for one in ('c', 'cuda', 'python')),
+    ('node defaults feedforward', 0, None),
+    ('arm export --arm fer --format franky', 2, 'identify'),
+    ('arm export --arm fer --format crisp', 2, 'identify'),
+    ('arm show --arm rpr --symbolic', 2, 'symbolic'),
+    ('identify plan --arm fer --draws 1000000', 2, 'identify'),  # before it draws
+    ('identify arm bag', 2, 'identify'),
+    ('bag replay bag', 2, 'replay'),
+    ('payload-from-mesh part.stl --mass 1', 2, 'mesh'),
+    ('arm check urdf/fr3.xml', 2, 'sim'),
+    *((word, 2, 'ros-jazzy') for word in ('sim', 'demo', 'view', 'node state')),
+]
+# Commands without one library.
+WITHOUT_ONE = [
+    ('clarabel', 'demo', 'sim,identify'),  # which it needs last
+    ('matplotlib', 'demo', 'sim,identify'),
+    ('matplotlib', 'bag replay bag', 'replay'),
+    ('matplotlib', 'identify arm bag --report page.html', 'identify'),
+    ('matplotlib', 'payload-from-mesh part.stl --mass 1 --plot a.png', 'mesh'),
+    ('scipy', 'payload-from-mesh test/mesh/__init__.py --mass 1', 'mesh'),
+]
+
+
+@functools.cache
+def answers(absent, commands):
+    """Return exit status and errors of commands by their words, run without some libraries."""
+    return json.loads(printed('-c', WITHOUT + COMMANDS, absent, *commands, cwd=ROOT))
 
 
 @pytest.mark.parametrize(
-    ('words', 'status', 'extra'),
+    ('libraries', 'words', 'status', 'extra'),
     [
-        ('arm show panda', 0, None),
-        ('arm show --arm rpr --base-parameters', 0, None),
-        ('arm check --arm rpr --states 10', 0, None),
-        ('arm compare fr3 fr3v2', 1, None),
-        *((f'arm export --format {kind}', 0, None) for kind in ('urdf', 'mjcf', 'controller')),
-        *((f'codegen --arm rpr --language {one}', 0, None) for one in ('c', 'cuda', 'python')),
-        ('node defaults feedforward', 0, None),
-        ('arm export --arm fer --format franky', 2, 'identify'),
-        ('arm export --arm fer --format crisp', 2, 'identify'),
-        ('arm show --arm rpr --symbolic', 2, 'symbolic'),
-        ('identify plan --arm fer --draws 1000000', 2, 'identify'),  # before it draws
-        ('identify arm bag', 2, 'identify'),
-        ('bag replay bag', 2, 'replay'),
-        ('payload-from-mesh part.stl --mass 1', 2, 'mesh'),
-        ('arm check urdf/fr3.xml', 2, 'sim'),
-        *((word, 2, 'ros-jazzy') for word in ('sim', 'demo', 'view', 'node state')),
+        *((','.join([*EXTRAS, *ROS]), *row) for row in WITHOUT_EXTRAS),
+        *((library, words, 2, extra) for library, words, extra in WITHOUT_ONE),
     ],
 )
-def test_a_command_runs_without_extras_or_names_the_one_it_needs(words, status, extra):
-    run_without([*EXTRAS, *ROS], words, status, extra)
-
-
-@pytest.mark.parametrize(
-    ('library', 'words', 'extra'),
-    [
-        ('clarabel', 'demo', 'sim,identify'),  # which it needs last
-        ('matplotlib', 'demo', 'sim,identify'),
-        ('matplotlib', 'bag replay bag', 'replay'),
-        ('matplotlib', 'identify arm bag --report page.html', 'identify'),
-        ('matplotlib', 'payload-from-mesh part.stl --mass 1 --plot a.png', 'mesh'),
-        ('scipy', 'payload-from-mesh test/mesh/__init__.py --mass 1', 'mesh'),
-    ],
-)
-def test_what_is_needed_at_the_end_is_asked_for_at_once(library, words, extra):
-    run_without([library], words, 2, extra)
-
-
-def run_without(libraries, words, status, extra):
-    """Run a command without some libraries; it ends so, and names an extra if that is given."""
-    absent = ','.join(libraries)
-    found, _, said = run_python('-c', WITHOUT + COMMAND, absent, *words.split(), cwd=ROOT)
+def test_a_command_runs_without_extras_or_names_at_once_the_one_it_needs(
+    libraries, words, status, extra
+):
+    commands = [one for library, one, _ in WITHOUT_ONE if library == libraries]
+    found, said = answers(libraries, tuple(commands or [one for one, *_ in WITHOUT_EXTRAS]))[words]
     assert (found, len(said.splitlines())) == (status, 1 if extra else 0), said
     assert not extra or f"pip install '.[{extra}]'" in said
