@@ -357,8 +357,8 @@ def published(
     for one in sets:
         prior = Prior.centered_at(one, model, sums.max_torque)
         squares = sum(
-            sums.part([k])
-            .squared_residuals(fit_friction(sums.part(rest), prior, prior.expected_residual))
+            sums.with_folds([k])
+            .squared_residuals(fit_friction(sums.with_folds(rest), prior, prior.expected_residual))
             .sum()
             for k, rest in enumerate(combinations(range(FOLD_COUNT)[::-1], FOLD_COUNT - 1))
         )

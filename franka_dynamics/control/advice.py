@@ -54,7 +54,7 @@ CONTACT = 'something touches the arm, or a closed brake holds it'
 
 
 class ExcessKind(Enum):
-    """Kinds of excesses: which torques differ."""
+    """Kinds of torque excesses, by the two torques that differ."""
 
     COMMAND = 'the measured torque less the commanded one'
     MOTION = 'the measured torque less what the motion needs'

@@ -136,7 +136,7 @@ class CoreStep(StateMachine):
         with self._lock:
             order = self.states.stamp_order(sample.stamp)
             if order is not StampOrder.NEW:
-                return self._torque_out_of_order(sample, order)
+                return self._torque_at_old_stamp(sample, order)
             now = sample.stamp if sample.now is None else sample.now
             problem = self._check_state(sample, now)  # part 1
             if problem is None and self.repeated_positions.is_arm_frozen:
@@ -214,7 +214,7 @@ class CoreStep(StateMachine):
         self._warn_while_waiting()
         return self._torque_without_state(now)
 
-    def _torque_out_of_order(self, sample: StateSample, order: StampOrder) -> Array:
+    def _torque_at_old_stamp(self, sample: StateSample, order: StampOrder) -> Array:
         """Return the torque after a state whose stamp is not after that of the state before."""
         if order is StampOrder.OUT_OF_ORDER:  # it is dropped; the last state counts
             why = self.states.repetition_reason(sample.stamp)

@@ -52,7 +52,7 @@ MAX_PICK_UP_TIME_S = 2.0
 # A torque beyond its bound stops the arm after MAX_DISTURBANCE_TIME_S [s], because elastic gears
 # ripple. One joint state, which may come after a gap, counts as at most half of it.
 MAX_DISTURBANCE_TIME_S = 0.02
-MAX_COUNTED_STEP_S = 0.5 * MAX_DISTURBANCE_TIME_S
+MAX_COUNTED_STATE_S = 0.5 * MAX_DISTURBANCE_TIME_S
 # The brakes of an arm may open only once its receiver takes torques. Until then the arm rests
 # whatever is sent, and for MAX_BRAKE_RELEASE_TIME_S [s] after each beginning of the law an arm at
 # rest is not judged.
@@ -257,7 +257,7 @@ class DisturbanceMonitor:
         if state.stamp <= self._braked_until and state.is_moving:
             self._braked_until = -np.inf
         over = shares.max() > 1.0 and state.stamp > self._braked_until
-        self._over_s = self._over_s + min(elapsed, MAX_COUNTED_STEP_S) if over else 0.0
+        self._over_s = self._over_s + min(elapsed, MAX_COUNTED_STATE_S) if over else 0.0
         why = None
         if self._over_s >= MAX_DISTURBANCE_TIME_S:
             why = self.bound_violation(self.running_bound)

@@ -76,7 +76,7 @@ _MAX_DROPPED_NORM, _MIN_KEPT_NORM = 1e-12, 1e-5
 # A coefficient is rounded if it is nearer to an integer than _ROUNDING_RATIO times the condition
 # number of the kept columns.
 _ROUNDING_RATIO = 1e-14
-_MIN_LENGTH_M = 1e-12  # [m]; smaller lengths are rounding errors of quarter turns
+_MIN_LENGTH_UNIT_M = 1e-12  # [m]; smaller lengths are rounding errors of quarter turns
 # Relative tolerance for a gravity vector to lie in the span of other gravity vectors.
 _SPAN_TOLERANCE = 1e-9
 
@@ -356,7 +356,7 @@ def _length_unit(tree: BodyTree) -> float:
     lengths = np.abs(tree.placements[behind, :3, 3]).max(initial=0.0)
     turning = tree.twists[:, 3:].any(axis=1)
     largest = float(max(lengths, np.abs(tree.twists[turning, :3]).max(initial=0.0)))
-    return largest if largest > _MIN_LENGTH_M else 1.0
+    return largest if largest > _MIN_LENGTH_UNIT_M else 1.0
 
 
 def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed: int) -> Array:

@@ -129,7 +129,7 @@ class FoldEquations:
 
 class FoldFits:
     """
-    The fits of some equations with the columns of one more fault, or of none.
+    Fits of a recording with the columns of one more fault, or of none, and their predictions.
 
     `baseline` are the fits with none. The coefficients of all columns are `folds` (folds, c)
     without each fold, `whole` (c,) of all, and `arm` (c,) of all with the arm's weights. `squares`
@@ -308,9 +308,9 @@ class FoldFits:
 
 class CrossValidation(FoldEquations):
     """
-    Equations with their fits without a further fault, `baseline`, and with one.
+    The equations of a cross-validation, their fits without a fault, and fits with one fault each.
 
-    Faults given later are put to the user as `questions`.
+    `baseline` are the fits without. Faults given later are put to the user as `questions`.
     """
 
     def __init__(self, sums: GramSums, prior: Prior) -> None:

@@ -37,7 +37,7 @@ _MIN_AMPLITUDE_RATIO = 1e-4
 _AMPLITUDE_TOLERANCE = 1e-3
 _CONVERGENCE_TOLERANCE = 1e-5  # the optimisation ends at a smaller change of the criterion
 _GRADIENT_STEP = 1e-7  # step of forward differences of scaled coefficients [rad/s]
-_MIN_MARGIN = 5e-4  # margin for the motion between samples [rad, m, or relative to a limit]
+_MIN_LIMIT_MARGIN = 5e-4  # margin for the motion between samples [rad, m, or relative to a limit]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +123,11 @@ def random_trajectory(
     Raises IdentificationError if the start pose violates a limit, or as `scale_to_limits` does.
     """
     rest = np.zeros((2, problem.arm.n))
-    if problem.margins(np.array([start, start]), rest, rest).min() <= _MIN_MARGIN:
+    if problem.margins(np.array([start, start]), rest, rest).min() <= _MIN_LIMIT_MARGIN:
         arm, margin = problem.arm, problem.limits.position_margin
         low, high = arm.limit('lower') + margin, arm.limit('upper') - margin
         for name, at, first, last in zip(arm.joint_names, start, low, high):
-            if not first + _MIN_MARGIN < at < last - _MIN_MARGIN:
+            if not first + _MIN_LIMIT_MARGIN < at < last - _MIN_LIMIT_MARGIN:
                 raise IdentificationError(
                     f'The start pose has {name} at {at:.4g}; a motion about it must start between '
                     f'{first:.4g} and {last:.4g}, which are its limits less a margin of '
@@ -274,7 +274,7 @@ def _locally_optimal(
         coefficients = (unit * x).reshape(*x.shape[:-1], problem.arm.n, -1)
         states = [shape @ np.swapaxes(coefficients, -1, -2) for shape in shapes]
         states[0] = states[0] + start.start
-        margins = soft_min(problem.state_margins(*states)) - _MIN_MARGIN
+        margins = soft_min(problem.state_margins(*states)) - _MIN_LIMIT_MARGIN
         return np.concatenate([problem.criterion(*states)[..., None], margins], axis=-1)
 
     # Caches, because SLSQP asks for a point's criterion and margins separately.

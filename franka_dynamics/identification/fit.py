@@ -69,8 +69,8 @@ class DataSplit:
         if tested:
             return cls(tuple(each), every, (whole,), tuple(tested))
         folds = np.flatnonzero(whole.samples).tolist()
-        others = (whole.part([j for j in folds if j != k]) for k in folds)
-        return cls(tuple(each), every, tuple(others), tuple(whole.part([k]) for k in folds))
+        others = (whole.with_folds([j for j in folds if j != k]) for k in folds)
+        return cls(tuple(each), every, tuple(others), tuple(whole.with_folds([k]) for k in folds))
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,7 +104,7 @@ class GramSums:
         """
         part = fold_numbers(motion, repetition_period(motion) if period is None else period)
         friction = model.friction_columns(motion)
-        samples = Samples.along(model, arm, motion, friction)
+        samples = Samples.from_motion(model, arm, motion, friction)
         faults = faults_of(model.n) if with_faults else []
         blocks, columns = [], dict[str, Array]()
         for first in range(0, len(motion), _BLOCK_SAMPLE_COUNT):
@@ -143,7 +143,7 @@ class GramSums:
         products[number], samples[number] = self.products.sum(axis=0), self.count
         return replace(self, products=products, samples=samples)
 
-    def part(self, chosen: Sequence[int]) -> GramSums:
+    def with_folds(self, chosen: Sequence[int]) -> GramSums:
         """Return the sums of the folds with the chosen numbers only."""
         folds = list(chosen)
         return replace(self, products=self.products[folds], samples=self.samples[folds])

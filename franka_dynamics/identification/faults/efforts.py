@@ -131,7 +131,7 @@ class Saturation(Fault):
     )
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether the gain falls; friction raises it, of sound UR10es by 0.07."""
+        """Return whether the gain falls with torque; friction may raise it (0.07 of UR10es)."""
         return values[0] < 0.0
 
     def columns(self, at: Samples) -> list[Array]:

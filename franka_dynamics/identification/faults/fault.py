@@ -69,7 +69,7 @@ class Samples:
     load: Array
 
     @classmethod
-    def along(
+    def from_motion(
         cls, model: TorqueModel, arm: ArmDescription, motion: Motion, friction: Array
     ) -> Samples:
         """
