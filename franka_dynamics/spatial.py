@@ -15,6 +15,17 @@ import numpy as np
 from .errors import as_enum, InertiaError, RigidMotionError, short_repr
 from .typing import Array, ArrayLike
 
+# Below this angle (x - sin x)/x^3 is taken from its series, cut after x^4: the next term,
+# x^6/362880, is below 2e-16. Above it cancellation in x - sin x causes a relative error of
+# eps/x^2, which multiplication by [phi]^2 compensates.
+_MAX_SERIES_ANGLE_RAD = 0.02
+# If the cosine of the pitch is below _MIN_GIMBAL_COSINE, roll and yaw turn about parallel
+# axes and only their sum or difference is defined.
+_MIN_GIMBAL_COSINE = 1e-9
+# Largest allowed error of an entry of R R^T = 1: above rounding errors, far below the error of a
+# mistyped entry.
+_RIGID_TOLERANCE = 1e-9
+
 
 class JointKind(str, Enum):
     """How a joint moves: its position is an angle (revolute) or a length (prismatic)."""
@@ -31,12 +42,6 @@ class JointKind(str, Enum):
     def effort_unit(self) -> str:
         """Unit of the joint's effort: N m or N."""
         return 'N m' if self is JointKind.REVOLUTE else 'N'
-
-
-# Below this angle (x - sin x)/x^3 is taken from its series, cut after x^4: the next term,
-# x^6/362880, is below 2e-16. Above it cancellation in x - sin x causes a relative error of
-# eps/x^2, which multiplication by [phi]^2 compensates.
-_MAX_SERIES_ANGLE_RAD = 0.02
 
 
 def cross(first: Array, second: Array) -> Array:
@@ -246,11 +251,6 @@ def inverse_transform(transform: ArrayLike) -> Array:
     return out
 
 
-# If the cosine of the pitch is below _MIN_GIMBAL_COSINE, roll and yaw turn about parallel
-# axes and only their sum or difference is defined.
-_MIN_GIMBAL_COSINE = 1e-9
-
-
 def pose_from_xyz_rpy(xyz: ArrayLike, angles: ArrayLike) -> Array:
     """
     Return the pose (4, 4) with position xyz [m] and rotation Rz(yaw) Ry(pitch) Rx(roll).
@@ -281,11 +281,6 @@ def rpy_from_rotation(rotation: ArrayLike) -> Array:
     if cos_pitch < _MIN_GIMBAL_COSINE:
         return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0])
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
-
-
-# Largest allowed error of an entry of R R^T = 1: above rounding errors, far below the error of a
-# mistyped entry.
-_RIGID_TOLERANCE = 1e-9
 
 
 def rigid_transform(transform: ArrayLike) -> Array:

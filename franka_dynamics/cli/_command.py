@@ -225,15 +225,15 @@ def forbid_with(use: str, *names: str) -> None:
     `use` is the option or input with which they have no effect, and the reason.
     """
     for name in filter(was_typed, names):
-        option = _option_name(name)
-        raise click.UsageError(f'{option} has no meaning with {use}. Leave one of them out.')
+        typed = _option_name(name)
+        raise click.UsageError(f'{typed} has no meaning with {use}. Leave one of them out.')
 
 
 def require_with(needed: str, *names: str) -> None:
     """Raise click.UsageError, asking for `needed`, if one of the named options was given."""
     for name in filter(was_typed, names):
-        flag = _option_name(name)
-        raise click.UsageError(f'{flag} needs {needed}; add it, or leave {flag} out.')
+        typed = _option_name(name)
+        raise click.UsageError(f'{typed} needs {needed}; add it, or leave {typed} out.')
 
 
 def _option_name(name: str) -> str:

@@ -20,6 +20,9 @@ from ..spatial import JointKind
 from ..typing import Array, ArrayLike
 
 PACKAGE_NAME = 'franka_dynamics_controllers'
+MAX_JOINT_COUNT = 12
+_LIMIT_NAMES = ('lower', 'upper', 'velocity', 'acceleration', 'effort', 'effort_rate')
+_FORBIDDEN_NAME_CHARACTERS = re.compile(r'[\s#,:\[\]"]')
 
 
 def copy_package(output: Path) -> Path:
@@ -50,11 +53,6 @@ def copy_package(output: Path) -> Path:
             why = error.args[0][0][2].partition('] ')[2].partition(':')[0]
         raise OutputError(f'{folder} cannot be written: {why}. Choose another place.') from error
     return folder
-
-
-MAX_JOINT_COUNT = 12
-_LIMIT_NAMES = ('lower', 'upper', 'velocity', 'acceleration', 'effort', 'effort_rate')
-_FORBIDDEN_NAME_CHARACTERS = re.compile(r'[\s#,:\[\]"]')
 
 
 def controller_arm_text(arm: ArmDescription) -> str:

@@ -51,6 +51,12 @@ _VIBRATION_RMS_NM = 0.5
 _FRANKA_JOINT_COUNT = 7  # number of joints of the arms whose gears are known
 # Standard deviations of the sensors' noise [rad, rad/s, N m].
 _POSITION_NOISE_STD, _VELOCITY_NOISE_STD, _EFFORT_NOISE_STD = 1e-5, 1e-3, 0.2
+_MAX_DECAY_RATE_PER_S = 300.0  # largest decay rate of the PD [1/s]; torques act a millisecond late
+MOTION_PERIOD_COUNT = 2  # of the motion for identification
+RANDOM_MOTION_COUNT = 30  # random motions of which the most informative one is chosen
+_SETTLING_TIME_S = 1.0
+_FIRST_STAMP_NS = 1_700_000_000_000_000_000
+OnProgress = Callable[[str, float], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,15 +124,6 @@ def _random_link(link: LinkInertia, rng: np.random.Generator, deviation: float) 
     return LinkInertia(
         float(drawn[3, 3]), drawn[:3, 3], np.trace(second) * np.eye(3) - 0.5 * (second + second.T)
     )
-
-
-_MAX_DECAY_RATE_PER_S = 300.0  # largest decay rate of the PD [1/s]; torques act a millisecond late
-MOTION_PERIOD_COUNT = 2  # of the motion for identification
-RANDOM_MOTION_COUNT = 30  # random motions of which the most informative one is chosen
-_SETTLING_TIME_S = 1.0
-_FIRST_STAMP_NS = 1_700_000_000_000_000_000
-
-OnProgress = Callable[[str, float], None]
 
 
 def compare_controllers(

@@ -55,6 +55,7 @@ _MAX_MISSED_CYCLE_RATIO = 0.1
 _START_TIMEOUT_S = 120.0
 _SETTLING_TIME_S = _LEAD_IN_TIME_S = 1.0  # before a motion, without and with its first point
 _MAX_SLOWDOWN_RATIO = 20.0  # simulated time may be slower than real time by this factor
+OnProgress = Callable[[str, float], None]
 
 
 class TooBusyError(FrankaDynamicsError):
@@ -78,9 +79,6 @@ class DemoPlan:
     motion: float = 8.0
     amplitude: float = 0.35
     lockstep: bool = False
-
-
-OnProgress = Callable[[str, float], None]
 
 
 def run_demo(

@@ -42,6 +42,11 @@ EFFORT_CONTROLLER_NAME = 'effort_controller'
 CONFIG_FOLDER = share_directory() / 'config'
 # A launch argument: its default, its description and, if they are limited, its choices.
 LaunchArgument = tuple[Any, ...]
+RECEIVER_HELP = (
+    'What takes the torques: effort_controller, a forward controller, which holds the last torque '
+    f'for ever if the node is killed, or {BRAKING_PACKAGE} (franka-dynamics codegen --package), '
+    'whose controller then brakes the arm.'
+)
 
 
 def launch_description(
@@ -74,13 +79,6 @@ def namespace_argument(nodes: str) -> LaunchArgument:
         f"Namespace of {nodes}. With / they have a real arm's names: a real arm's controller in "
         'the same ROS domain would then take the torques.',
     )
-
-
-RECEIVER_HELP = (
-    'What takes the torques: effort_controller, a forward controller, which holds the last torque '
-    f'for ever if the node is killed, or {BRAKING_PACKAGE} (franka-dynamics codegen --package), '
-    'whose controller then brakes the arm.'
-)
 
 
 def params_file_argument(target: str) -> LaunchArgument:

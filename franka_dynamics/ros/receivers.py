@@ -11,6 +11,11 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
+# The service by which a controller declares the only target whose torques it takes.
+TARGET_SERVICE = '~/franka_dynamics/takes_torques_for_{}'
+TRIGGER_TYPE = 'std_srvs/srv/Trigger'
+ServiceTypes = Mapping[str, Sequence[str]]  # a node's services with their types
+
 
 class ReceiverKind(Enum):
     """Kind of node that receives the torques; the value describes it in log and error texts."""
@@ -50,10 +55,6 @@ DECLARATION_SERVICES = {
     ReceiverKind.SIMULATED_ARM: '~/franka_dynamics/takes_torques_with_gravity',
     ReceiverKind.COMPENSATED_ARM: '~/franka_dynamics/takes_torques_without_gravity',
 }
-# The service by which a controller declares the only target whose torques it takes.
-TARGET_SERVICE = '~/franka_dynamics/takes_torques_for_{}'
-TRIGGER_TYPE = 'std_srvs/srv/Trigger'
-ServiceTypes = Mapping[str, Sequence[str]]  # a node's services with their types
 
 # Receivers that the node expects by its parameter `target`. Under fci it commands no gravity, so
 # that an unknown receiver, such as a driver without ros2_control, may take its torques.

@@ -30,6 +30,8 @@ TERM_HEADINGS = {
 }
 DIAGNOSTIC_PERIOD_S = 1.0
 SILENCE_TIMEOUT_S = 3.0  # time without diagnostics after which a node is silent [s]
+# Subject, level, message and values of a status.
+StatusRow = tuple[str, str, str, Mapping[str, Any]]
 
 
 class DiagnosticSubject(StrEnum):
@@ -113,10 +115,6 @@ class NodeStatus(NamedTuple):
                 for key, value in self.values.items()
             ],
         )
-
-
-# Subject, level, message and values of a status.
-StatusRow = tuple[str, str, str, Mapping[str, Any]]
 
 
 class DurationWindow(deque[float]):

@@ -163,9 +163,10 @@ class ArmSimulation:
         outside = (start < lower) | (start > upper)
         if outside.any():
             joint = int(np.flatnonzero(outside)[0])
+            stated = f'{start[joint]:.4g} {description.joints[joint].kind.position_unit}'
             raise SettingsError(
-                f'start of {description.joint_names[joint]} is {start[joint]:.4g} rad, outside '
-                f'its limits {lower[joint]:.4g} to {upper[joint]:.4g}.'
+                f'start of {description.joint_names[joint]} is {stated}, outside its limits '
+                f'{lower[joint]:.4g} to {upper[joint]:.4g}.'
             )
         return start
 
@@ -299,9 +300,10 @@ class ArmSimulation:
         self.data.qpos[:], self.data.qvel[:] = position, 0.0
         self._mujoco.mj_forward(self.model, self.data)
         joint = int(np.abs(speed).argmax())
+        fast = f'{speed[joint]:.3g} {self.description.joints[joint].kind.position_unit}/s'
         self.is_braked = True
         self.runaway_text = (
-            f'{self.description.joint_names[joint]} ran away at {speed[joint]:.3g} rad/s at '
+            f'{self.description.joint_names[joint]} ran away at {fast} at '
             f'{self.time:.3f} s, beyond what can be simulated; the brakes are closed for good. '
             'Look at the torques that it was sent, and start the simulation anew.'
         )

@@ -22,6 +22,31 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..report.table import Cell, Header, Mark, Table
 from ..typing import Array
 
+NEAR_LIMIT_RATIO = 0.7  # of torque to its limit, from which a link is orange
+AT_LIMIT_RATIO = 0.99  # from which a link is red
+MARK_COLOURS: dict[Mark, tuple[int, int, int]] = {
+    'good': (120, 160, 200),
+    'warning': (230, 160, 40),
+    'bad': (220, 50, 50),
+}
+_TABLE_STYLE = (
+    '<style>table{font:12px/1.6 monospace;width:100%}caption{caption-side:bottom}'
+    'td,th{text-align:right;white-space:nowrap}'
+    f'{"".join(f".{mark}{{background:rgb{rgb}}}" for mark, rgb in MARK_COLOURS.items())}</style>'
+)
+_NO_VALUE = '–'
+_BASE_COLOUR = (150, 150, 150)
+_MASS_CENTER_COLOUR = (20, 20, 20)
+_EXTERNAL_COLOUR = (150, 40, 200)
+_AXIS_LENGTH_M, _AXIS_RADIUS_M = 0.08, 0.003
+# Radius [m] of the ball at a 1 kg link's centre of mass; a ball's volume is proportional to mass.
+_MASS_CENTER_RADIUS_M = 0.025
+_ARROW_M_PER_NM = 0.05  # length of an arrow per torque [m/(N m)]
+_ARROW_SHAFT_RADIUS_M, _ARROW_HEAD_RADIUS_M, _ARROW_HEAD_LENGTH_M = 0.01, 0.024, 0.025  # [m]
+# The arrow of a smaller external torque would be shorter than its head, so none is drawn.
+MIN_DRAWN_TORQUE_NM = _ARROW_HEAD_LENGTH_M / _ARROW_M_PER_NM
+_LINK_OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
+
 
 class TorqueColumn(StrEnum):
     """A column of the table of joint torques; its value is the heading."""
@@ -57,21 +82,6 @@ def torque_limit_shares(state: ViewState, description: ArmDescription) -> Array 
     return None if torque is None else np.abs(torque) / description.limit('effort')
 
 
-NEAR_LIMIT_RATIO = 0.7  # of torque to its limit, from which a link is orange
-AT_LIMIT_RATIO = 0.99  # from which a link is red
-MARK_COLOURS: dict[Mark, tuple[int, int, int]] = {
-    'good': (120, 160, 200),
-    'warning': (230, 160, 40),
-    'bad': (220, 50, 50),
-}
-_TABLE_STYLE = (
-    '<style>table{font:12px/1.6 monospace;width:100%}caption{caption-side:bottom}'
-    'td,th{text-align:right;white-space:nowrap}'
-    f'{"".join(f".{mark}{{background:rgb{rgb}}}" for mark, rgb in MARK_COLOURS.items())}</style>'
-)
-_NO_VALUE = '–'
-
-
 def _share_mark(share: float) -> Mark:
     """Return the mark of a torque that is this share of its limit: good, warning or bad."""
     return 'bad' if share >= AT_LIMIT_RATIO else 'warning' if share >= NEAR_LIMIT_RATIO else 'good'
@@ -104,19 +114,6 @@ def torque_table(state: ViewState, description: ArmDescription) -> str:
         'the torque limit'
     )
     return _TABLE_STYLE + Table(about, heads, rows).html()
-
-
-_BASE_COLOUR = (150, 150, 150)
-_MASS_CENTER_COLOUR = (20, 20, 20)
-_EXTERNAL_COLOUR = (150, 40, 200)
-_AXIS_LENGTH_M, _AXIS_RADIUS_M = 0.08, 0.003
-# Radius [m] of the ball at a 1 kg link's centre of mass; a ball's volume is proportional to mass.
-_MASS_CENTER_RADIUS_M = 0.025
-_ARROW_M_PER_NM = 0.05  # length of an arrow per torque [m/(N m)]
-_ARROW_SHAFT_RADIUS_M, _ARROW_HEAD_RADIUS_M, _ARROW_HEAD_LENGTH_M = 0.01, 0.024, 0.025  # [m]
-# The arrow of a smaller external torque would be shorter than its head, so none is drawn.
-MIN_DRAWN_TORQUE_NM = _ARROW_HEAD_LENGTH_M / _ARROW_M_PER_NM
-_LINK_OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
 
 
 class ArmScene:

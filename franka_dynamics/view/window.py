@@ -16,6 +16,8 @@ from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import OutputError, require_extra
 from ..recordings.preprocessing import Motion
 
+UPDATE_PERIOD_S = 0.05  # between two shown states [s]
+
 
 class Window:
     """
@@ -88,9 +90,6 @@ class Window:
         """Show the given meshes of the links in place of those shown before."""
         with self.server.atomic():
             self._scene.show_meshes(meshes)
-
-
-UPDATE_PERIOD_S = 0.05  # between two shown states [s]
 
 
 class Playback:
