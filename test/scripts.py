@@ -9,7 +9,7 @@ import sys
 
 import click
 
-from franka_dynamics.cli.main import command
+from franka_dynamics.cli.main import root_command
 
 ROOT = Path(__file__).parents[1]
 # The examples, by name without a number.
@@ -36,7 +36,7 @@ def example(name):
     return EXAMPLES[name]
 
 
-def commands(group=command, words=''):
+def commands(group=root_command, words=''):
     """Yield the words of every command that is no group, such as `arm check`, and the command."""
     for name, below in group.commands.items():
         if isinstance(below, click.Group):
@@ -47,7 +47,7 @@ def commands(group=command, words=''):
 
 def parsed(words):
     """Return the context of a command, with its values; raise click.UsageError for wrong words."""
-    found, rest = command, list(words)
+    found, rest = root_command, list(words)
     while isinstance(found, click.Group):
         found = found.commands[rest.pop(0)]
     return found.make_context(found.name, rest)

@@ -26,7 +26,7 @@ _LABEL_STYLES = {
     'MISMATCH': 'red',
     'not physical': 'red',
 }
-_PROGRESS_PERIOD_S = 10.0
+_PROGRESS_LINE_PERIOD_S = 10.0
 _END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -60,7 +60,7 @@ def make_console(*, stderr: bool = False) -> Console:
     )
 
 
-def show(*what: Any) -> None:
+def print_rich(*what: Any) -> None:
     """Print tables or other rich objects."""
     for one in what:
         make_console().print(one)
@@ -115,7 +115,7 @@ class ProgressBar(Progress):
 
         def set_progress(done: float, total: float | None = total, **changes: Any) -> None:
             self.update(task_id, completed=done, total=total, **changes)
-            if self.disable and time.monotonic() - self._last_line_s > _PROGRESS_PERIOD_S:
+            if self.disable and time.monotonic() - self._last_line_s > _PROGRESS_LINE_PERIOD_S:
                 self._last_line_s = time.monotonic()
                 task = self.tasks[self.task_ids.index(task_id)]
                 line = f'{task.description}: {task.completed:.0f} of {task.total or 0.0:.0f}'

@@ -223,7 +223,7 @@ _mass_options = with_options(
     _payload_option,
 )
 _arm_with_sets_option = option('--arm', 'shipped, or an arm file', ARM_TYPE, default='fr3')
-set_options = options_as('arm', ArmChoice, _arm_with_sets_option, _mass_options)
+arm_set_options = options_as('arm', ArmChoice, _arm_with_sets_option, _mass_options)
 arm_options = options_as('arm', ArmChoice, _chain_options, _mass_options)
 joint_names_option = option(
     '--joint-names', "the joints' names in the bag, base to tip", CommaList('NAME,...')

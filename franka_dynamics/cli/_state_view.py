@@ -20,7 +20,7 @@ from ..ros.status import (
 )
 
 _LEVEL_COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
-_HIGH_LOAD_RATIO, _MAX_LOAD_RATIO = 0.8, 1.0  # of torque to its limit: yellow, red
+_HIGH_TORQUE_RATIO, _MAX_TORQUE_RATIO = 0.8, 1.0  # of torque to its limit: yellow, red
 _MAX_AGE_MS = 100.0  # older stamps come from a simulation slower than the clock
 _MIN_OTHER_CLOCK_AGE_MS = 3.6e6  # stamps that far off are simulated time
 
@@ -97,6 +97,6 @@ def _torque_table(node: NodeSnapshot) -> Table:
 
 def _torque_text(torque: float, limit: float) -> Text:
     """Return a torque [N m], yellow from 80 % of its limit, red from the limit on."""
-    share = abs(torque) / limit if limit > 0.0 else 0.0
-    style = 'red' if share >= _MAX_LOAD_RATIO else 'yellow' if share >= _HIGH_LOAD_RATIO else ''
+    load = abs(torque) / limit if limit > 0.0 else 0.0
+    style = 'red' if load >= _MAX_TORQUE_RATIO else 'yellow' if load >= _HIGH_TORQUE_RATIO else ''
     return Text(_decimal(torque, 2), style=style)

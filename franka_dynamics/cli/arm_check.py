@@ -16,7 +16,7 @@ import warnings
 
 from ._choices import ArmChoice
 from ._command import forbid_with, Options
-from ._console import make_console, say, say_each, show, write_json
+from ._console import make_console, print_rich, say, say_each, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_robot_model
 from ..arm.hand_file import is_file_name
@@ -73,7 +73,7 @@ class ArmCheckResult:
             if isinstance(one, tuple):
                 say(one[1], one[0], '' if one[0] else 'dim')
             else:
-                show(one)
+                print_rich(one)
 
 
 def check_arms(arm: ArmChoice, options: Options) -> int:

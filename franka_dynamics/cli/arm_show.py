@@ -11,7 +11,7 @@ import numpy as np
 
 from ._choices import ArmChoice
 from ._command import forbid_with, Options
-from ._console import say, say_each, show, write_json
+from ._console import print_rich, say, say_each, write_json
 from ._options import MASS_OPTIONS
 from ..arm import ArmDescription
 from ..arm.dh_conversion import in_modified_convention
@@ -56,12 +56,12 @@ def run(arm: ArmChoice, options: Options) -> int:
     }
     write_json(options.json, data)
     say(arm.title(description))
-    show(f'source: {description.source}')
+    print_rich(f'source: {description.source}')
     warned = description.torque_notes  # on standard error, when the arm was loaded
     notes = [note for note in description.notes if note not in warned]
     say_each((*notes, *description.repairs), 'note')
     say_each(description.inconsistencies(), 'warning')
-    show(*report.arm_tables(description, rows, pose))
+    print_rich(*report.arm_tables(description, rows, pose))
     say(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
     return 0
 
@@ -116,7 +116,7 @@ def _print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) -
     parameters = base_parameters(arm, np.array(_GRAVITY_VECTORS[gravity]))
     rank, lost = parameters.check_at_random_states()
     title = f'{choice.title(arm)}: base parameters, gravity {gravity}'
-    show(report.base_parameter_table(parameters, title))
+    print_rich(report.base_parameter_table(parameters, title))
     say_each(report.identifiability_sentences(parameters))
     agree = rank == len(parameters) and lost < _MAX_REGROUPING_ERROR
     say(report.rank_sentence(arm, parameters, rank, lost), '' if agree else 'MISMATCH')

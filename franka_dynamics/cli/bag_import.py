@@ -9,7 +9,7 @@ import numpy as np
 
 from ._choices import ArmChoice, BagReader
 from ._command import forbid_with, Options
-from ._console import ProgressBar, say, say_each, show
+from ._console import print_rich, ProgressBar, say, say_each
 from ._options import new_bag_path
 from ..recordings.log_file import read_log
 from ..recordings.log_import import import_log, require_columns
@@ -27,7 +27,7 @@ _READING_OPTIONS = 'episode', 'skip_incomplete'
 def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     """Write a bag from logs, print content and warnings; with --list print columns alone."""
     if options.columns_only:
-        show(_contents_table(read_log(*options.log)))
+        print_rich(_contents_table(read_log(*options.log)))
         return 0
     layout = options.layout
     known = {one.name for one in fields(ColumnMap)}

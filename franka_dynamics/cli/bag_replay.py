@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ._choices import ArmChoice, BagReader, load_sets_and_hands
 from ._command import forbid_with, Options, require_installed
-from ._console import ProgressBar, say, say_each, show, write_json
+from ._console import print_rich, ProgressBar, say, say_each, write_json
 from ..identification.options import IdentificationOptions
 from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
 from ..identification.tracking_prediction import predict_tracking, TrackingPrediction
@@ -40,7 +40,7 @@ def run(
     say_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
     _print_result(result, fit, options.everything)
     if tracking is not None:
-        show(report.tracking_table(tracking))
+        print_rich(report.tracking_table(tracking))
         say(f'{report.PREDICTION_SENTENCE}.')
     if options.json:
         write_json(options.json, {**report.replay_as_data(result), 'tracking': tracking})
@@ -86,7 +86,7 @@ def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, all_fits
     say_each(dict.fromkeys(doubts), 'warning')
     say(report.samples_sentence(recording, result.motion))
     say_each(result.motion.remarks, 'note')
-    show(report.replay_table(shown), report.joint_table(shown, recording.joint_names))
+    print_rich(report.replay_table(shown), report.joint_table(shown, recording.joint_names))
     say(f'{report.TORQUE_ERROR_DEFINITION}. {report.fit_quality_sentence(fits[0])}')
     if len(shown) < len(fits):
         more = f'{len(fits) - len(shown)} more were tried and fit worse'

@@ -11,7 +11,7 @@ from rich.progress import track
 
 from ._choices import ArmChoice
 from ._command import forbid_with, Options
-from ._console import make_console, print_or_write, say, say_each, show
+from ._console import make_console, print_or_write, print_rich, say, say_each
 from ..codegen.c_code import c_header
 from ..codegen.cuda import cuda_source
 from ..codegen.equations import customised_equations
@@ -50,7 +50,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     ]
     title = f'{description.name}: operations per evaluation of the code, without sines and cosines'
     rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]
-    show(Table(title, ('equations', 'multiplications', 'additions'), rows))
+    print_rich(Table(title, ('equations', 'multiplications', 'additions'), rows))
     if options.output is not None:
         text_of, suffix = _LANGUAGES[options.language]
         if options.language != 'python':

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ._choices import ArmChoice
 from ._command import Options, require_installed, was_typed
-from ._console import catch_end_signals, ProgressBar, say, say_each, show
+from ._console import catch_end_signals, print_rich, ProgressBar, say, say_each
 from ..arm.arm_file import is_franka_arm
 from ..demo import report as reports
 from ..demo.controller_comparison import compare_controllers
@@ -61,11 +61,11 @@ def run(arm: ArmChoice, options: Options) -> int:
         second = _simulate_inexact_model(plan, folder, progress)
         reports.write_json(report, session.rates, second, folder / 'demo.json')
     exact = f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'
-    show(report.table(exact))
+    print_rich(report.table(exact))
     say(report.caption)
     say_each(report.errors, 'error')
     if second.rows:
-        show(second.table(_SECOND_PART_TITLE))
+        print_rich(second.table(_SECOND_PART_TITLE))
     else:
         say('no second part: too little room about home for a motion that identifies.', 'note')
     say(f'figures, pictures, bags and logs: {folder}')

@@ -58,7 +58,7 @@ def identify() -> None:
     callback=_validate_workers,
 )
 @shared.stamped_bag_options
-@shared.set_options
+@shared.arm_set_options
 def arm() -> None:
     """
     Identify an arm's inertias and friction from recordings of it.

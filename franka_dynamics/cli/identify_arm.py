@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ._choices import ArmChoice, BagReader, load_sets_and_hands
 from ._command import Options, require_installed
-from ._console import ProgressBar, say, say_each, show, write_json
+from ._console import print_rich, ProgressBar, say, say_each, write_json
 from ..arm import ArmDescription, available_sets
 from ..errors import ClusterError, name_list, require_extra
 from ..files import write_text
@@ -56,7 +56,7 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
         write_json(options.json, pages.identification_as_data(result))
     say(pages.conclusion_sentence(result), style='bold')
     say_each(pages.detail_sentences(result), 'warning')
-    show(*pages.identification_tables(result))
+    print_rich(*pages.identification_tables(result))
     say(TORQUE_ERROR_DEFINITION)
     page_line = options.report and f'page: {options.report}'
     say_each(filter(None, [pages.tracking_sentence(result), page_line]))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._choices import ArmChoice, BagReader
 from ._command import Options
-from ._console import ProgressBar, say, show
+from ._console import print_rich, ProgressBar, say
 from ..errors import IdentificationError
 from ..files import write_text
 from ..identification.excitation import choose_repetitions, Excitation, optimise_excitation
@@ -54,7 +54,7 @@ def run(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Op
 def _print_unidentified(problem: ExcitationProblem, excitation: Excitation) -> int:
     """Print what the motion leaves unknown; return the number of parameters that matter."""
     missing = problem.unidentified_essential(excitation.std)
-    show(*report.unidentified_table(problem, excitation, missing))
+    print_rich(*report.unidentified_table(problem, excitation, missing))
     if count := np.count_nonzero(missing):
         say(
             f'{count} that matter are NOT identifiable: move more (--fraction, --period), repeat '

@@ -41,7 +41,7 @@ _QUANTITIES, _MODES = ([one.value for one in kind] for kind in (Quantity, Parame
     cls=Group, context_settings={'help_option_names': ['-h', '--help'], 'show_default': True}
 )
 @click.version_option(__version__, message='%(prog)s %(version)s')
-def command() -> None:
+def root_command() -> None:
     """
     Dynamics of Franka arms: check, compare, identify, generate.
 
@@ -50,10 +50,10 @@ def command() -> None:
 
 
 for group in (arm, bag, identify, node):
-    command.add_command(group)
+    root_command.add_command(group)
 
 
-@command.command(short_help='Run a simulated arm with its node, and measure both.')
+@root_command.command(short_help='Run a simulated arm with its node, and measure both.')
 @option('--output', 'where to make a new folder', shared.OUTPUT_FOLDER, default='demo_output')
 @flag('--lockstep', 'let simulated time wait for each torque, as on a busy machine')
 @shared.arm_options
@@ -65,7 +65,7 @@ def demo() -> None:
     """
 
 
-@command.command(short_help='A simulated arm, the node that holds it, a view of both.')
+@root_command.command(short_help='A simulated arm, the node that holds it, a view of both.')
 @option('--target', 'fci: the arm compensates gravity itself', ('mujoco', 'fci'), default='mujoco')
 @flag('--realistic', 'simulate an arm that differs from the model')
 @flag('--ideal', 'simulate the model itself')
@@ -85,7 +85,7 @@ def sim() -> None:
     """
 
 
-@command.command(short_help='Check machine, network, topics, clock and gravity.')
+@root_command.command(short_help='Check machine, network, topics, clock and gravity.')
 @flag('--machine', 'check only this machine, not the running nodes')
 @option('--robot', 'compare the robot at this address with the arm', metavar='HOST')
 @shared.json_option
@@ -101,7 +101,7 @@ def doctor() -> None:
     """
 
 
-@command.command(short_help='An arm with its torques in the browser.')
+@root_command.command(short_help='An arm with its torques in the browser.')
 @click.argument('bag', type=click.Path(), required=False)
 @shared.gravity_option
 @option(
@@ -120,7 +120,7 @@ def view() -> None:
     """
 
 
-@command.command(
+@root_command.command(
     work='payload.payload_from_mesh', short_help="A tool's payload from its mesh (STL, OBJ, PLY)."
 )
 @click.argument('mesh', type=click.Path())
@@ -141,7 +141,7 @@ def payload_from_mesh() -> None:
     """
 
 
-@command.command(short_help="An arm's equations as C, CUDA or Python; operations counted.")
+@root_command.command(short_help="An arm's equations as C, CUDA or Python; operations counted.")
 @option('--language', 'of the code', ('c', 'cuda', 'python'), default='c')
 @option('--output', 'folder of the file; without it operations are counted', shared.OUTPUT_FOLDER)
 @option('--parameters', 'inertias and gravity as numbers, or set later', _MODES, default='baked')
@@ -178,7 +178,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     instruction = os.environ.get(_COMPLETION_VARIABLE)
     if instruction:
-        return shell_complete(command, {}, PROGRAM_NAME, _COMPLETION_VARIABLE, instruction)
+        return shell_complete(root_command, {}, PROGRAM_NAME, _COMPLETION_VARIABLE, instruction)
     if sys.stderr is None:
         # Its number is taken, or what libraries say would get into a file that is opened later.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -214,10 +214,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run_command(words: list[str]) -> int:
     """Run the command that the words name; return its exit status."""
     try:
-        with command.make_context(PROGRAM_NAME, words) as context, warnings.catch_warnings():
+        with root_command.make_context(PROGRAM_NAME, words) as context, warnings.catch_warnings():
             warnings.simplefilter('once', UrdfWarning)  # some commands load an arm twice
             warnings.showwarning = _show_warning
-            status: int = command.invoke(context) or 0
+            status: int = root_command.invoke(context) or 0
             return status
     except click.exceptions.Exit as ended:  # of --help and --version
         return ended.exit_code

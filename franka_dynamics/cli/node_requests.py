@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from ._command import forbid_with, Options, require_with
-from ._console import catch_end_signals, say_each, show, write_json
+from ._console import catch_end_signals, print_rich, say_each, write_json
 from ._state_view import state_view
 from .bag_record import arm_of_node, record_and_check
 from ..arm.payload import payload_array, read_payload
@@ -63,7 +63,7 @@ def print_or_change_state(options: Options) -> int:
     write_json(options.json, {'state': named, 'nodes': [one.as_dict(now) for one in nodes]})
     say_each(filter(None, (named, report)))
     if nodes:
-        show(state_view(nodes, now))
+        print_rich(state_view(nodes, now))
     faults = fault_sentences(nodes, now)
     for sentence in faults:
         print(sentence, file=sys.stderr)

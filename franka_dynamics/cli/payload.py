@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ._choices import ArmChoice, BagReader
 from ._command import forbid_with, Options, require_installed
-from ._console import make_console, print_or_write, ProgressBar, say, say_each, show, write_json
+from ._console import make_console, print_or_write, ProgressBar, say, say_each, write_json
 from ._options import MOUNT_OFFSETS
 from ..arm import ArmDescription, load
 from ..arm.payload import desk_json, payload_array, payload_parameter_text
@@ -101,7 +101,7 @@ def identify_from_bags(arm: ArmChoice, reader: BagReader, options: Options) -> i
         estimate = identify_payload(
             motions(options.without), motions(options.loaded), description, gravity=options.gravity
         )
-    show(payload_table(estimate))
+    make_console().print(payload_table(estimate))
     scale = scale_sentence(estimate, options.known_mass, options.effort_scale)
     say_each([*inertia_sentence(estimate), scale])
     write_json(options.json, estimate)

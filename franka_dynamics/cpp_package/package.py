@@ -97,7 +97,7 @@ def controller_arm_text(arm: ArmDescription) -> str:
             *_yaml_rows('payload', [_body_parameters(arm.payload)]),
             *_yaml_rows('mount', [[*mount_rotation(arm).ravel(), 0.0, 0.0, 0.0]]),
             f'rated_load: {_yaml_number(free_load_kg)}  # on the flange',
-            *_friction_lines(arm),
+            *_friction_yaml_lines(arm),
             '',
         )
     )
@@ -135,7 +135,7 @@ def _joint_rows(arm: ArmDescription) -> Iterable[list[float]]:
         before = after
 
 
-def _friction_lines(arm: ArmDescription) -> list[str]:
+def _friction_yaml_lines(arm: ArmDescription) -> list[str]:
     """Return the lines on friction; raise FrictionError for a model of another package."""
     model, n = arm.friction, arm.n
     if model is None:

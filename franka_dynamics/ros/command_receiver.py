@@ -22,7 +22,7 @@ from ..control.settings import Settings
 from ..errors import name_list, SettingsError
 from ..typing import Array
 
-_STATUS_PERIOD_S, _LOG_PERIOD_S = 1.0, 1.0
+_STATUS_PERIOD_S, _MIN_LOG_PERIOD_S = 1.0, 1.0
 # Diagnostic levels of ~/status; WARN in all other states.
 _LEVEL_BY_STATE = {
     ReceiverState.WAITING: 'STALE',
@@ -107,7 +107,7 @@ class CommandReceiver:
         try:
             torque = read_float64_message(data, self._message_prefix)
         except SettingsError as error:
-            self._node.get_logger().error(str(error), throttle_duration_sec=_LOG_PERIOD_S)
+            self._node.get_logger().error(str(error), throttle_duration_sec=_MIN_LOG_PERIOD_S)
             return
         refusal = self.receiver.accept(torque, number)
         if refusal is None:
@@ -125,4 +125,4 @@ class CommandReceiver:
                 f'a second sender of torques on {topic} is not followed; publishers listed there: '
                 f'{", ".join(publisher_names(self._node, topic))}'
             )
-        self._node.get_logger().error(sentence, throttle_duration_sec=_LOG_PERIOD_S)
+        self._node.get_logger().error(sentence, throttle_duration_sec=_MIN_LOG_PERIOD_S)

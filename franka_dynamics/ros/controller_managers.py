@@ -13,8 +13,8 @@ try:
 except ImportError:
     ListControllers = None
 
-_LIST_SERVICE = 'list_controllers'
-_LIST_SERVICE_TYPE = 'controller_manager_msgs/srv/ListControllers'
+_LIST_CONTROLLERS = 'list_controllers'
+_LIST_CONTROLLERS_TYPE = 'controller_manager_msgs/srv/ListControllers'
 _REQUEST_PERIOD_S = 1.0
 _QUICK_REQUEST_PERIOD_S = 0.2  # while torques wait for an answer, or for a controller's activation
 # A manager answers late while it loads a controller, or not at all if it has not discovered the
@@ -46,8 +46,8 @@ class ControllerManagerClient:
         self.name, self.can_answer = name, ListControllers is not None
         self.client: Any = None
         if self.can_answer:
-            self.problem = f'{name}/{_LIST_SERVICE} has not answered yet'
-            self.client = node.create_client(ListControllers, f'{name}/{_LIST_SERVICE}')
+            self.problem = f'{name}/{_LIST_CONTROLLERS} has not answered yet'
+            self.client = node.create_client(ListControllers, f'{name}/{_LIST_CONTROLLERS}')
         else:
             self.problem = f'{name} {_NO_MESSAGES_INSTALLED}'
         self.controllers: Mapping[str, Any] | None = None
@@ -69,7 +69,7 @@ class ControllerManagerClient:
             self._waits_since, self.problem = now, ''
         elif self.can_answer and now > self._waits_since + period + _ANSWER_TIMEOUT_S:
             waited = now - self._waits_since
-            self.problem = f'{self.name}/{_LIST_SERVICE} has not answered for {waited:.0f} s'
+            self.problem = f'{self.name}/{_LIST_CONTROLLERS} has not answered for {waited:.0f} s'
         waits = _ANSWER_TIMEOUT_S if self._request is not None else period
         if self.can_answer and now >= self._asked_at + waits:
             if self._request is not None:
@@ -94,7 +94,7 @@ class ControllerManagerClients:
         seen = {
             name
             for service, kinds in self._node.get_service_names_and_types()
-            if _LIST_SERVICE_TYPE in kinds and service.endswith(f'/{_LIST_SERVICE}')
+            if _LIST_CONTROLLERS_TYPE in kinds and service.endswith(f'/{_LIST_CONTROLLERS}')
             if (name := service.rpartition('/')[0]).rpartition('/')[0] in spaces
         }
         self._remove_managers(self._known.keys() - seen)

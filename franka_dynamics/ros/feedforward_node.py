@@ -47,7 +47,7 @@ from ..errors import FrankaDynamicsError, short_text, StartRefusedError
 from ..parameter_schema import specs_in_file
 
 NODE_NAME = 'feedforward'
-_BACKGROUND_PERIOD_S = 0.05  # between two looks at subscribers, receivers and reports [s]
+_BACKGROUND_TASK_PERIOD_S = 0.05  # between two looks at subscribers, receivers and reports [s]
 # Longest time for which a transition waits until the arm is braked, by the steady clock [s]. The
 # core ends braking after half of it by the stamps of joint states.
 _MAX_BRAKING_WAIT_S = 2.0 * MAX_BRAKING_TIME_S
@@ -153,7 +153,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             self.get_logger().warning(f'Ctrl-C would shut ROS down first: {_SHUTDOWN_ADVICE}')
         self._autostarts = self.get_parameter('autostart').value
         self.create_timer(SILENCE_CHECK_PERIOD_S, self.cycle.run_timed_tasks)
-        self.create_timer(_BACKGROUND_PERIOD_S, self._run_component_tasks)
+        self.create_timer(_BACKGROUND_TASK_PERIOD_S, self._run_component_tasks)
 
     def _run_component_tasks(self) -> None:
         """Run the node's background tasks; if `autostart`, configure and activate it before."""
@@ -297,7 +297,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         while (
             self.cycles_go_on and controller.state is State.BRAKING and time.monotonic() < give_up
         ):
-            time.sleep(_BACKGROUND_PERIOD_S)
+            time.sleep(_BACKGROUND_TASK_PERIOD_S)
             self._diagnostics.report_changes()
         with self.cycle.lock:
             self.cycle.active = False
@@ -320,12 +320,12 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             self._goals.update_goals()
             return INACTIVE_POLL_PERIOD_S
         if self.active and time.monotonic() >= self._next_receiver_check:
-            self._next_receiver_check = time.monotonic() + _BACKGROUND_PERIOD_S
+            self._next_receiver_check = time.monotonic() + _BACKGROUND_TASK_PERIOD_S
             self._terms.update_subscribed_terms()
             self._check_receivers(controller)
         self._diagnostics.report_changes()
         self._goals.update_goals()
-        return _BACKGROUND_PERIOD_S if self.active else INACTIVE_POLL_PERIOD_S
+        return _BACKGROUND_TASK_PERIOD_S if self.active else INACTIVE_POLL_PERIOD_S
 
     def _check_receivers(self, controller: Feedforward) -> None:
         """Allow torques, or stop the controller if a receiver of them is not the target's."""

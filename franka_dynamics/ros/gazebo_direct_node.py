@@ -36,7 +36,7 @@ from ..simulation.gazebo import holding_torque
 # The arm counts as held after the holding torque was sent _MIN_HOLDING_STEP_COUNT times to a
 # listening bridge, because this node cannot see whether the bridge has found Gazebo's subscribers.
 _MIN_HOLDING_STEP_COUNT = 200
-_LOG_PERIOD_S = 1.0
+_MIN_LOG_PERIOD_S = 1.0
 _SPIN_TIMEOUT_S = 0.1
 
 
@@ -73,7 +73,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         try:
             reading = self._reader.read(data)
         except JointStateError as error:
-            self.get_logger().error(str(error), throttle_duration_sec=_LOG_PERIOD_S)
+            self.get_logger().error(str(error), throttle_duration_sec=_MIN_LOG_PERIOD_S)
             return
         position = reading.position + self._start
         self._latest = reading.stamp, position, reading.velocity

@@ -28,7 +28,7 @@ from ..errors import short_text
 # control thread waits to answer a joint state. With 1 ms or more, torques were seen to be late;
 # Python's default is 5 ms.
 _SWITCH_INTERVAL_S = 1e-4
-_LOG_PERIOD_S = 1.0
+_MIN_LOG_PERIOD_S = 1.0
 _ENTITY_LISTS = ('subscriptions', 'timers', 'services', 'clients', 'waitables', 'guards')
 
 
@@ -65,7 +65,7 @@ def _run_service_thread(node: Any, stop: StopRequest) -> None:
                 # The bytes of a message or request do not have its type's format.
                 node.get_logger().warning(
                     f'a message could not be read: {short_text(str(error), 200)}',
-                    throttle_duration_sec=_LOG_PERIOD_S,
+                    throttle_duration_sec=_MIN_LOG_PERIOD_S,
                 )
             except InvalidHandle as error:
                 # The entity was destroyed after its event was queued. rclpy's other executors

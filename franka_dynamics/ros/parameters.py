@@ -50,7 +50,7 @@ class CheckedParameters:
         A value that a parameter has already is no change, also of one that is fixed: so a node
         takes what `ros2 param dump` has written.
         """
-        changes = [one for one in parameter_list if not _has_value(self, one)]
+        changes = [one for one in parameter_list if not _has_parameter_value(self, one)]
         try:
             _require_valid_changes(self, changes)
         except SettingsError as error:
@@ -60,7 +60,7 @@ class CheckedParameters:
         return super().set_parameters_atomically(changes)  # type: ignore[misc]
 
 
-def _has_value(node: Any, change: Parameter) -> bool:
+def _has_parameter_value(node: Any, change: Parameter) -> bool:
     """Return whether a node's parameter already has the value of a requested change."""
     if not node.has_parameter(change.name):
         return False

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import NamedTuple
 
 # The service by which a controller declares the only target whose torques it takes.
-TARGET_SERVICE = '~/franka_dynamics/takes_torques_for_{}'
+TARGET_DECLARATION_SERVICE = '~/franka_dynamics/takes_torques_for_{}'
 TRIGGER_TYPE = 'std_srvs/srv/Trigger'
 ServiceTypes = Mapping[str, Sequence[str]]  # a node's services with their types
 
@@ -76,7 +76,7 @@ def declared_kind(name: str, services: ServiceTypes) -> ReceiverKind:
 
 def declared_targets(name: str, services: ServiceTypes) -> list[str]:
     """Return the only targets whose torques a node declares to take; [] if it declares none."""
-    own = TARGET_SERVICE.replace('~', name)
+    own = TARGET_DECLARATION_SERVICE.replace('~', name)
     return [one for one in EXPECTED_RECEIVERS if TRIGGER_TYPE in services.get(own.format(one), ())]
 
 

@@ -17,7 +17,7 @@ from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.cli import bag_record
 from franka_dynamics.cli._choices import ArmChoice
 from franka_dynamics.cli._command import Options
-from franka_dynamics.cli.main import command
+from franka_dynamics.cli.main import root_command
 from franka_dynamics.recordings.log_file import read_log
 from franka_dynamics.ros.recording_session import RecordingProgress
 
@@ -51,7 +51,7 @@ def run(monkeypatch, tmp_path, answered, capsys):
             return *answered('bag record --output', 'a bag', *words), played
         names = {'node': 'feedforward', 'topic': 'joint_states', 'command': 'commands'}
         options = Options(output=Path('a bag'), duration=None, **names)
-        with click.Context(command):
+        with click.Context(root_command):
             status = bag_record.record_and_check(ArmChoice('fr3'), options, 'fr3', play)
         return status, ' '.join(capsys.readouterr().out.split()), played
 

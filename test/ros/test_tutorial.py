@@ -12,7 +12,7 @@ import time
 import click
 import pytest
 
-from franka_dynamics.cli.main import command, main
+from franka_dynamics.cli.main import main, root_command
 from franka_dynamics.ros.topic_listener import TopicListener
 
 from ..processes import (
@@ -48,7 +48,7 @@ def commands(page):
 
 def verb(words):
     """Return the word, with its action if there is one."""
-    return ' '.join(words[: 2 if isinstance(command.commands[words[0]], click.Group) else 1])
+    return ' '.join(words[: 2 if isinstance(root_command.commands[words[0]], click.Group) else 1])
 
 
 class Shell:
