@@ -112,6 +112,7 @@ class AmbiguousUrdfError(UrdfError):
     """
 
     def __init__(self, message: str, choices: tuple[tuple[str, ...], ...]) -> None:
+        """Make the error; `choices` are the names of the joints of each possible arm."""
         super().__init__(message)
         self.choices = choices
 
@@ -178,6 +179,7 @@ class UrdfMismatchError(CrosscheckError):
     """
 
     def __init__(self, message: str, verdict: Any) -> None:
+        """Make the error; `verdict` is the result of comparing arm and URDF."""
         super().__init__(message)
         self.verdict = verdict
 
@@ -244,6 +246,7 @@ class LimitExceededError(ReferenceRefusedError):
     """A reference trajectory exceeds a limit of the arm: `what`, `time` [s] after its start."""
 
     def __init__(self, what: str, time: float) -> None:
+        """Make the error of a joint that exceeds a limit `what` at a time [s] after the start."""
         self.what, self.time = what, time
         super().__init__(f'{time:.3f} s after its start the reference takes {what}.')
 

@@ -28,7 +28,7 @@ def read_text(path: Path, errors: str = 'strict') -> str:
 
 
 def encoding_advice(path: Path) -> str:
-    """Return what makes UTF-8 of a file that is UTF-16, for readers of UTF-8 alone; else ''."""
+    """Return advice on converting a file that is UTF-16 for readers of UTF-8; '' for another."""
     if not path.read_bytes().startswith(_UTF16_MARKS):
         return ''
     return f'it is UTF-16; write it as UTF-8, as by "iconv -f UTF-16 -t UTF-8 {path}"'

@@ -38,6 +38,7 @@ class Command(click.Command):
     """
 
     def __init__(self, *arguments: Any, work: str = '', **more: Any) -> None:
+        """Make a command that calls `work`; the other arguments are those of click's Command."""
         super().__init__(*arguments, **more)
         self.work = work
 
@@ -133,6 +134,7 @@ class CommaList(click.ParamType):
     def __init__(
         self, form: str, kind: click.ParamType = click.STRING, count: int | None = None
     ) -> None:
+        """Make the type of `count` values of a type `kind`, which the help writes as `form`."""
         self.form, self.kind, self.count = form, kind, count
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -149,6 +151,7 @@ class ShippedOrPath(click.Path):
     """Option type of a path or the name of a file shipped in a `folder` of config/."""
 
     def __init__(self, folder: str) -> None:
+        """Make the type of names of files in config/`folder`, and of paths."""
         super().__init__()
         self.folder = folder
 
@@ -165,6 +168,7 @@ class OutputPath(click.Path):
     """Option type of an output's path, which `check` checks before the command runs."""
 
     def __init__(self, check: Callable[[str], Path]) -> None:
+        """Make the type of paths that `check` accepts."""
         super().__init__()
         self.check = check
 

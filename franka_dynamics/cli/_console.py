@@ -102,6 +102,7 @@ class ProgressBar(Progress):
     """A progress bar in a terminal; elsewhere a line on standard error at most every 10 s."""
 
     def __init__(self) -> None:
+        """Make a bar without a task, which draws nothing where output is no terminal."""
         line, console = TextColumn('{task.description}', markup=False), make_console()
         columns = line, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
         super().__init__(

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics identify arm`: recordings -> an arm file that predicts the arm's torques."""
+"""`franka-dynamics identify arm`: identifies an arm from recordings, and writes its arm file."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor

@@ -142,6 +142,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     @executor.setter
     def executor(self, executor: Any) -> None:
+        """Store the executor that the node is added to; make timers in place of threads."""
         if executor is not None and not self._is_component:
             self._start_component_timers()
         self._whole_executor = executor
