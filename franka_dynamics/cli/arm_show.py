@@ -66,26 +66,26 @@ def run(arm: ArmChoice, options: Options) -> int:
     return 0
 
 
-def _pose_from_words(description: ArmDescription, words: Sequence[str]) -> Array:
+def _pose_from_words(arm: ArmDescription, words: Sequence[str]) -> Array:
     """Return the joint positions (n,) [rad, m] given by --q: zero, home or numbers."""
     if words == ('zero',):
-        return np.zeros(description.n)
-    if words == ('home',) and description.home is not None:
-        return np.array(description.home)
+        return np.zeros(arm.n)
+    if words == ('home',) and arm.home is not None:
+        return np.array(arm.home)
     try:
         values = [parse_float(word) for word in words]
     except ValueError:
-        known = 'zero' if description.home is None else 'zero, home'
+        known = 'zero' if arm.home is None else 'zero, home'
         raise DescriptionError(
-            f'--q takes {known} or {description.n} numbers; got {",".join(words)}.'
+            f'--q takes {known} or {arm.n} numbers; got {",".join(words)}.'
         ) from None
-    q = description.joint_vector(values, '--q')
-    turns = np.array([joint.kind is JointKind.REVOLUTE for joint in description.joints])
+    q = arm.joint_vector(values, '--q')
+    turns = np.array([joint.kind is JointKind.REVOLUTE for joint in arm.joints])
     beyond = np.flatnonzero(turns & (np.abs(q) > _FULL_TURN_RAD))
     if beyond.size:
         radians = ','.join(f'{one:.5g}' for one in np.where(turns, np.radians(q), q))
         raise DescriptionError(
-            f'--q has {q[beyond[0]]:g} rad at {description.joint_names[beyond[0]]}, more than a '
+            f'--q has {q[beyond[0]]:g} rad at {arm.joint_names[beyond[0]]}, more than a '
             f'turn; is the pose in degrees? In radians it is --q {radians}.'
         )
     return q

@@ -18,7 +18,7 @@ POINT_RATE_HZ = 25.0
 _SAMPLES_PER_POINT = 40
 
 
-def multisine(description: ArmDescription, duration: float, amplitude: float) -> TrajectoryRequest:
+def multisine(arm: ArmDescription, duration: float, amplitude: float) -> TrajectoryRequest:
     """
     Return the request of a trajectory of two sines per joint about home, faded in and out.
 
@@ -27,9 +27,9 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
     velocity (at the home pose) and acceleration. Raises SettingsError if the arm has no home pose,
     or `duration` or `amplitude` is not positive.
     """
-    pose = description.home
+    pose = arm.home
     if pose is None:
-        raise SettingsError(f'{description.name} has no home pose to move about.')
+        raise SettingsError(f'{arm.name} has no home pose to move about.')
     if not (duration > 0.0 and amplitude > 0.0):
         raise SettingsError(
             f'duration and amplitude must be positive; got {duration} and {amplitude}.'
@@ -39,17 +39,17 @@ def multisine(description: ArmDescription, duration: float, amplitude: float) ->
     share = time / duration
     x = np.minimum(1.0, np.minimum(share, 1.0 - share) / _FADE_RATIO)
     fade = x**3 * (10.0 - 15.0 * x + 6.0 * x**2)
-    cycles = np.resize(_CYCLE_COUNTS, (description.n, 2)).astype(float)
+    cycles = np.resize(_CYCLE_COUNTS, (arm.n, 2)).astype(float)
     waves = 0.5 * np.sin(2.0 * np.pi * share[:, None, None] * cycles).sum(axis=-1)
     position = fade[:, None] * waves
     velocity = np.gradient(position, time, axis=0)
     acceleration = np.gradient(velocity, time, axis=0)
     velocity[[0, -1]] = acceleration[[0, -1]] = 0.0
     largest = [np.abs(rows).max(axis=0) for rows in (position, velocity, acceleration)]
-    room = np.minimum(description.limit('upper') - pose, pose - description.limit('lower'))
-    low, high = description.velocity_bounds(pose)
-    most = room, np.minimum(high, -low), description.limit('acceleration')
+    room = np.minimum(arm.limit('upper') - pose, pose - arm.limit('lower'))
+    low, high = arm.velocity_bounds(pose)
+    most = room, np.minimum(high, -low), arm.limit('acceleration')
     scales = [_USABLE_LIMIT_RATIO * limit / size for limit, size in zip(most, largest)]
     scale = np.minimum.reduce([amplitude / largest[0], *scales])
     q, *rates = (scale * rows[::_SAMPLES_PER_POINT] for rows in (position, velocity, acceleration))
-    return TrajectoryRequest(description.joint_names, time[::_SAMPLES_PER_POINT], pose + q, *rates)
+    return TrajectoryRequest(arm.joint_names, time[::_SAMPLES_PER_POINT], pose + q, *rates)

@@ -72,7 +72,7 @@ def arm_and_urdf_from_parameters(
     else:
         name, text = source, read_robot_text(Path(source).expanduser())
     hand = values['hand']
-    description, verdict = checked_arm_from_urdf(
+    arm, verdict = checked_arm_from_urdf(
         text if source == tables.ROBOT_DESCRIPTION else Path(source).expanduser(),
         reference,
         source=name,
@@ -81,16 +81,13 @@ def arm_and_urdf_from_parameters(
         accept_unknown_inertials=values['accept_unknown_inertials'],
     )
     for sentence in (verdict.summary(), *verdict.notes):
-        if sentence not in description.torque_notes:  # which make_controller logs
+        if sentence not in arm.torque_notes:  # which make_controller logs
             node.get_logger().info(sentence)
-    return description, text
+    return arm, text
 
 
 def make_controller(
-    node: Any,
-    parameters: dict[str, Any],
-    description: ArmDescription,
-    send: Callable[[Array], object],
+    node: Any, parameters: dict[str, Any], arm: ArmDescription, send: Callable[[Array], object]
 ) -> tuple[Feedforward, float]:
     """
     Return a controller for an arm, and the largest difference of its two models.
@@ -100,10 +97,10 @@ def make_controller(
     InertiaError if the arm's inertias are physically impossible, SettingsError if the parameters
     cannot be used on this arm, CrosscheckError if the two models disagree.
     """
-    description.require_physical('commanding torques')
-    for sentence in (*description.repairs, *description.torque_notes):
+    arm.require_physical('commanding torques')
+    for sentence in (*arm.repairs, *arm.torque_notes):
         node.get_logger().warning(sentence)
-    _set_default_gains(node, parameters, description)
+    _set_default_gains(node, parameters, arm)
     # Under a target that adds no gravity every receiver that is allowed says, or is known, to
     # apply torques alone (`receiver_check.py`): what holds the arm before the first torque, such
     # as a brake, its own PD or Gazebo's initial effort, is no sign of a wrong target.
@@ -114,7 +111,7 @@ def make_controller(
         held_until_commanded=True,
     )
     controller = Feedforward(
-        description,
+        arm,
         limits=limits,
         applied_when_silent=False,
         send=send,
@@ -124,12 +121,12 @@ def make_controller(
     terms = controller.asked.terms
     if rubs := controller.asked.unused_friction_note():
         node.get_logger().info(rubs)
-    if is_base_tilted(description):
+    if is_base_tilted(arm):
         node.get_logger().warning(_mount_compensation_sentence(controller))
     report = crosscheck(terms.loaded_arm, gravity=terms.space_gravity)
     report.require()
     node.get_logger().info(
-        f'{description.name} ({description.inertial_set}, hand {description.hand}): Pinocchio '
+        f'{arm.name} ({arm.inertial_set}, hand {arm.hand}): Pinocchio '
         f'and Newton-Euler in DH frames agree to {report.largest:.1e} over {report.states} states'
         f'{", and with the URDF as Pinocchio reads it" if report.urdf else ""}; '
         f'target {controller.settings.target}'
@@ -166,7 +163,7 @@ def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> floa
     return report.largest
 
 
-def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDescription) -> None:
+def _set_default_gains(node: Any, parameters: dict[str, Any], arm: ArmDescription) -> None:
     """Compute, set and log default gains kp and kd if the parameter kp is [-1.0]."""
     if list(parameters['kp']) != _KP_FOR_DEFAULT_GAINS:
         return
@@ -174,7 +171,7 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
     held = max(COMMAND_TIMEOUT_S, STATE_TIMEOUT_PERIOD_COUNT * parameters['period'])
     if settings.target == 'mujoco':
         held = COMMAND_TIMEOUT_S  # the simulated arm holds no torque longer, but is braked
-    loaded = description.with_payload(settings.payload_inertia())
+    loaded = arm.with_payload(settings.payload_inertia())
     if settings.profile.rotor_inertia and loaded.simulated_armature is not None:
         # Without the drives' inertia the last joint of a bare FR3 would be nearly free.
         loaded = loaded.with_armature()
@@ -187,9 +184,9 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], description: ArmDe
         f'default gains from the inertia at home: kp {kp} N m/rad, kd {kd} N m s/rad'
     )
     # 1 rad off, the spring of a free joint does not overcome its friction.
-    weak = gains[0] < _WRIST_FRICTION_TO_LIMIT_RATIO * description.limit('effort')
+    weak = gains[0] < _WRIST_FRICTION_TO_LIMIT_RATIO * arm.limit('effort')
     if weak.any():
-        free = ', '.join(np.array(description.joint_names)[weak])
+        free = ', '.join(np.array(arm.joint_names)[weak])
         node.get_logger().warning(
             f'with default gains {free} is nearly free: set kp and kd, if something disturbs it'
         )

@@ -46,18 +46,18 @@ class GazeboDirectNode(CheckedParameters, Node):
     def __init__(self, **node_options: Any) -> None:
         """Make the node of the arm in its parameters; `node_options` are those of rclpy's Node."""
         super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})
-        description = arm_from_parameters(declare_parameters(self, specs_in_file('arm')))
-        self._start, names = description.home_position, description.joint_names
+        arm = arm_from_parameters(declare_parameters(self, specs_in_file('arm')))
+        self._start, names = arm.home_position, arm.joint_names
         self._commands = CommandReceiver(
             self,
-            description,
+            arm,
             Settings(target='gz_ros2_control'),
             self._send_forces,
-            holding=holding_torque(description),
+            holding=holding_torque(arm),
         )
         self._receiver = self._commands.receiver
         self._reader, self._writer = JointStateReader(names), joint_state_template(names)
-        self._latest = 0.0, self._start, np.zeros(description.n)
+        self._latest = 0.0, self._start, np.zeros(arm.n)
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
         self._forces = [
             self.create_publisher(Float64, f'gazebo/{name}/cmd_force', PUBLISHER_QOS)

@@ -35,12 +35,12 @@ class LiveView(TopicListener):
     `state_topic` and `node` may be named without their namespace.
     """
 
-    def __init__(self, description: ArmDescription, state_topic: str, node: str) -> None:
+    def __init__(self, arm: ArmDescription, state_topic: str, node: str) -> None:
         """Find the topics of the arm and the node, and subscribe to them."""
         super().__init__('view')
-        self._names = list(description.joint_names)
+        self._names = list(arm.joint_names)
         self._reader = JointStateReader(self._names)
-        self._model = PinocchioModel(description)
+        self._model = PinocchioModel(arm)
         self._began: float | None = None
         try:
             self._node, (self._topic,) = self.find_full_names(_FIND_TIMEOUT_S, node, [state_topic])
@@ -96,7 +96,7 @@ class LiveView(TopicListener):
 
 def show_running_arm(
     window: Window,
-    description: ArmDescription,
+    arm: ArmDescription,
     state_topic: str,
     node: str,
     keep_running: Callable[[], bool],
@@ -109,7 +109,7 @@ def show_running_arm(
     the URDF on robot_description are shown, if their packages are installed.
     """
     shown: Any = None
-    with LiveView(description, state_topic, node) as view:
+    with LiveView(arm, state_topic, node) as view:
         while keep_running():
             began = time.monotonic()
             state = view.read()
@@ -118,7 +118,7 @@ def show_running_arm(
             if show_urdf_meshes and (urdf := view.urdf) is not None:
                 show_urdf_meshes = False
                 try:
-                    window.show_meshes(urdf_meshes(urdf, description.joint_names))
+                    window.show_meshes(urdf_meshes(urdf, arm.joint_names))
                 except MeshesError as error:
                     window.remark.content = f'{error}'
             if state is not None:

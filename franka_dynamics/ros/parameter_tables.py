@@ -120,7 +120,7 @@ def arm_from_parameters(values: dict[str, Any]) -> ArmDescription:
     Raises DescriptionError if there is no such arm, inertial set or hand, or its file is wrong;
     SettingsError if joint_names does not fit the arm.
     """
-    description = load(
+    arm = load(
         values['robot_type'],
         values['inertial_set'] or None,
         hand=values['hand'],
@@ -128,13 +128,13 @@ def arm_from_parameters(values: dict[str, Any]) -> ArmDescription:
     )
     names = list(values['joint_names'])
     if not names:
-        return description
-    if len(names) != description.n or len(set(names)) != len(names):
+        return arm
+    if len(names) != arm.n or len(set(names)) != len(names):
         raise SettingsError(
-            f'joint_names must be {description.n} different names, one per joint of '
-            f'{description.name} from base to tip; got {names}.'
+            f'joint_names must be {arm.n} different names, one per joint of '
+            f'{arm.name} from base to tip; got {names}.'
         )
-    return description.with_joint_names(names)
+    return arm.with_joint_names(names)
 
 
 def settings_from_parameters(values: dict[str, Any]) -> Settings:

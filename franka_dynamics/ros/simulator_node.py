@@ -55,8 +55,8 @@ class SimulatorNode(CheckedParameters, Node):
         self._step_log: BinaryIO | None = None
         super().__init__('simulator', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         parameters = declare_parameters(self, tables.parameter_specs('simulator'))
-        description = _simulated_arm(parameters)
-        for sentence in (*description.repairs, *_ideal_arm_warnings(parameters, description)):
+        arm = _simulated_arm(parameters)
+        for sentence in (*arm.repairs, *_ideal_arm_warnings(parameters, arm)):
             self.get_logger().warning(sentence)
         settings = Settings(
             target='fci' if parameters['gravity_compensation'] else 'mujoco',
@@ -64,13 +64,13 @@ class SimulatorNode(CheckedParameters, Node):
             payload=tuple(parameters['payload']),
             payload_known_to_robot=False,
         )
-        self._commands = CommandReceiver(self, description, settings, self._on_torque_taken)
+        self._commands = CommandReceiver(self, arm, settings, self._on_torque_taken)
         self._receiver = self._commands.receiver
         # After the receiver, which names a gravity_vector at fault.
-        gravity = settings.gravity_in_space(description)
-        simulated = _simulation_settings(parameters, description, gravity)
-        self._simulation = ArmSimulation(description, simulated)
-        self._names = list(description.joint_names)
+        gravity = settings.gravity_in_space(arm)
+        simulated = _simulation_settings(parameters, arm, gravity)
+        self._simulation = ArmSimulation(arm, simulated)
+        self._names = list(arm.joint_names)
         self._writer = joint_state_template(self._names)
         rate, self._lockstep_timeout = parameters['lockstep_rate'], parameters['lockstep_timeout']
         self._lockstep = rate > 0.0
@@ -91,7 +91,7 @@ class SimulatorNode(CheckedParameters, Node):
         self._clock_publisher = None
         if parameters['publish_clock']:
             self._clock_publisher = self.create_publisher(Clock, 'clock', PUBLISHER_QOS)
-        self._diagnostics = StatusPublisher(self, description.name)
+        self._diagnostics = StatusPublisher(self, arm.name)
         self._has_new_torque = False
         self._published_at = 0.0
         self._round_trips = DurationWindow()

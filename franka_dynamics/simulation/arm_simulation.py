@@ -109,31 +109,31 @@ class ArmSimulation:
     measure the drives' torque alone. Joints end at stops at the arm's position limits, as the real
     arm's do; the sensors do not measure the stops' torque.
 
-    `description` is the arm without the payload. Raises SettingsError if the start pose is outside
+    `arm`, kept as `description`, has no payload. Raises SettingsError if the start pose is outside
     the limits, or friction is on and the arm file has none, DescriptionError if armature is on and
     the arm file has none, InertiaError if the inertial set is not physical, and
     MissingDependencyError if MuJoCo is not installed.
     """
 
-    def __init__(self, description: ArmDescription, settings: SimulationSettings) -> None:
+    def __init__(self, arm: ArmDescription, settings: SimulationSettings) -> None:
         """Make the arm at rest in its start position, with closed brakes."""
         self._mujoco = import_mujoco()
-        self.description, self.settings = description, settings
+        self.description, self.settings = arm, settings
         self.push = settings.push  # may be replaced between steps
         self._substeps = 1 if settings.elasticity is None else _ELASTIC_SUBSTEP_COUNT
-        self._armature, driven = np.zeros(description.n), description
+        self._armature, driven = np.zeros(arm.n), arm
         if settings.armature and settings.elasticity is None:
-            driven = description.with_armature()
+            driven = arm.with_armature()
             self._armature = np.asarray(driven.simulated_armature)
         loaded, step = driven.with_payload(settings.payload), TIMESTEP_S / self._substeps
         self.model = build_mujoco(loaded, gravity=settings.gravity, timestep=step, stops=True)
         self.data = self._mujoco.MjData(self.model)
-        upright = description.mount[:3, :3] @ GRAVITY  # gravity that an upright arm has
-        self._upright_model = build_mujoco(description, gravity=upright)
+        upright = arm.mount[:3, :3] @ GRAVITY  # gravity that an upright arm has
+        self._upright_model = build_mujoco(arm, gravity=upright)
         self._upright_data = self._mujoco.MjData(self._upright_model)
-        friction = description.friction or description.simulated_friction
+        friction = arm.friction or arm.simulated_friction
         if settings.friction and friction is None:
-            raise SettingsError(f'{description.name} has no friction model; switch friction off.')
+            raise SettingsError(f'{arm.name} has no friction model; switch friction off.')
         self._friction_state = FrictionState(friction, relaxed=True) if settings.friction else None
         self._rng = np.random.default_rng(settings.seed)
         self._tones = self._random_vibration()
@@ -146,7 +146,7 @@ class ArmSimulation:
         self._elastic = None if gears is None else ElasticDrive(gears, self.data.qpos)
         self.is_braked = True
         self.runaway_text = ''  # why the brakes closed for good; empty if they did not
-        self._drive = self._effort = np.zeros(description.n)
+        self._drive = self._effort = np.zeros(arm.n)
         if settings.gravity_compensation:
             self._effort = self._gravity_torque()
         self._store_reading()
@@ -156,16 +156,16 @@ class ArmSimulation:
 
     def _start_position(self) -> Array:
         """Return the start position (n,) [rad]; raise SettingsError if it exceeds the limits."""
-        description, start = self.description, self.settings.start
-        start = description.home_position if start is None else start
-        start = description.joint_vector(start, 'start')
-        lower, upper = description.limit('lower'), description.limit('upper')
+        arm, start = self.description, self.settings.start
+        start = arm.home_position if start is None else start
+        start = arm.joint_vector(start, 'start')
+        lower, upper = arm.limit('lower'), arm.limit('upper')
         outside = (start < lower) | (start > upper)
         if outside.any():
             joint = int(np.flatnonzero(outside)[0])
-            stated = f'{start[joint]:.4g} {description.joints[joint].kind.position_unit}'
+            stated = f'{start[joint]:.4g} {arm.joints[joint].kind.position_unit}'
             raise SettingsError(
-                f'start of {description.joint_names[joint]} is {stated}, outside its limits '
+                f'start of {arm.joint_names[joint]} is {stated}, outside its limits '
                 f'{lower[joint]:.4g} to {upper[joint]:.4g}.'
             )
         return start

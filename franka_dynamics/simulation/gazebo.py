@@ -29,17 +29,17 @@ _STATE_PLUGIN = ('gz-sim-joint-state-publisher-system', 'gz::sim::systems::Joint
 _FORCE_PLUGIN = ('gz-sim-apply-joint-force-system', 'gz::sim::systems::ApplyJointForce')
 
 
-def holding_torque(description: ArmDescription) -> Array:
+def holding_torque(arm: ArmDescription) -> Array:
     """Return the torques (n,) [N m, N] that hold an arm in its start pose, `home_position`."""
-    return NewtonEulerModel(description).gravity(description.home_position)
+    return NewtonEulerModel(arm).gravity(arm.home_position)
 
 
-def shift_joint_zeros(description: ArmDescription, position: ArrayLike) -> ArmDescription:
+def shift_joint_zeros(arm: ArmDescription, position: ArrayLike) -> ArmDescription:
     """Return an arm whose joint positions are measured from `position`, shape (n,)."""
-    start = description.joint_vector(position, 'position')
-    joints = tuple(_shifted_joint(joint, at) for joint, at in zip(description.joints, start))
-    home = None if description.home is None else description.home - start
-    return replace(description, joints=joints, home=home)
+    start = arm.joint_vector(position, 'position')
+    joints = tuple(_shifted_joint(joint, at) for joint, at in zip(arm.joints, start))
+    home = None if arm.home is None else arm.home - start
+    return replace(arm, joints=joints, home=home)
 
 
 def _shifted_joint(joint: Joint, at: float) -> Joint:
@@ -51,7 +51,7 @@ def _shifted_joint(joint: Joint, at: float) -> Joint:
 
 
 def gazebo_urdf(
-    description: ArmDescription,
+    arm: ArmDescription,
     position: ArrayLike,
     *,
     shapes: Mapping[int, Sequence[Shape]] | None = None,
@@ -59,13 +59,13 @@ def gazebo_urdf(
     """
     Return a URDF of an arm fixed to the world, with Gazebo's joint state and force systems.
 
-    `description` is the arm with hand and payload. `position`, shape (n,), is the start pose [rad,
+    `arm` is the arm with hand and payload. `position`, shape (n,), is the start pose [rad,
     m], which is position zero of the URDF; `shapes` are the shapes in each DH frame, by its
     number.
     """
-    text = urdf_text(shift_joint_zeros(description, position), root='world', shapes=shapes)
+    text = urdf_text(shift_joint_zeros(arm, position), root='world', shapes=shapes)
     robot = ElementTree.fromstring(text)
-    systems = [(_STATE_PLUGIN, None), *((_FORCE_PLUGIN, name) for name in description.joint_names)]
+    systems = [(_STATE_PLUGIN, None), *((_FORCE_PLUGIN, name) for name in arm.joint_names)]
     for (filename, name), joint in systems:
         gazebo = ElementTree.SubElement(robot, 'gazebo')
         plugin = ElementTree.SubElement(gazebo, 'plugin', filename=filename, name=name)

@@ -33,7 +33,7 @@ def import_mujoco() -> Any:
 
 
 def build_mujoco(
-    description: ArmDescription,
+    arm: ArmDescription,
     *,
     gravity: ArrayLike = GRAVITY,
     timestep: float = TIMESTEP_S,
@@ -44,7 +44,7 @@ def build_mujoco(
 
     The frame of body i is DH frame {i}. Motors apply exactly the commanded torque, and joints have
     neither friction nor damping: only rigid-body dynamics are simulated. With `stops` the joints
-    end at the arm's position limits; within the limits stops exert no torque. `description` is the
+    end at the arm's position limits; within the limits stops exert no torque. `arm` is the
     arm with hand and payload; `gravity` is in the space frame, MuJoCo's world [m/s^2]; `timestep`
     is in s.
 
@@ -57,14 +57,14 @@ def build_mujoco(
 
     """
     mujoco = import_mujoco()
-    description.require_physical('the simulator')
-    bare = replace(description, home=None, fixed_frames=())  # the flange is its only site
+    arm.require_physical('the simulator')
+    bare = replace(arm, home=None, fixed_frames=())  # the flange is its only site
     spec = mujoco.MjSpec.from_string(mjcf_text(bare, ideal=True))
     spec.option.timestep = timestep
     spec.option.gravity = np.asarray(gravity, dtype=float)
     # Neighbouring links may overlap at a joint, so contacts are switched off.
     spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
-    for i, joint in enumerate(description.joints):
+    for i, joint in enumerate(arm.joints):
         spec.actuators[i].ctrllimited = mujoco.mjtLimited.mjLIMITED_FALSE
         element, limits = spec.joints[i], [joint.limits.lower, joint.limits.upper]
         element.limited = mujoco.mjtLimited.mjLIMITED_FALSE

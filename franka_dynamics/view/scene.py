@@ -72,14 +72,14 @@ class ViewState:
     torques: Mapping[TorqueColumn, Array] = field(default_factory=dict)
 
 
-def torque_limit_shares(state: ViewState, description: ArmDescription) -> Array | None:
+def torque_limit_shares(state: ViewState, arm: ArmDescription) -> Array | None:
     """
     Return each joint's |torque| / torque limit, (n,); None if the state has no torque.
 
     The torque is the commanded one, else the measured one; None if `state` has neither.
     """
     torque = state.torques.get(TorqueColumn.COMMANDED, state.torques.get(TorqueColumn.MEASURED))
-    return None if torque is None else np.abs(torque) / description.limit('effort')
+    return None if torque is None else np.abs(torque) / arm.limit('effort')
 
 
 def _share_mark(share: float) -> Mark:
@@ -92,9 +92,9 @@ def colour_of_share(share: float) -> tuple[int, int, int]:
     return MARK_COLOURS[_share_mark(share)]
 
 
-def torque_table(state: ViewState, description: ArmDescription) -> str:
+def torque_table(state: ViewState, arm: ArmDescription) -> str:
     """Return an HTML table of a state's joint torques, with a dash for a missing value."""
-    shares = torque_limit_shares(state, description)
+    shares = torque_limit_shares(state, arm)
     rows = []
     for i, q in enumerate(state.q):
         known = {column: torque[i] for column, torque in state.torques.items()}
@@ -119,21 +119,21 @@ def torque_table(state: ViewState, description: ArmDescription) -> str:
 class ArmScene:
     """An arm, its frames and its external torques in the scene of a viser server."""
 
-    def __init__(self, server: Any, description: ArmDescription) -> None:
+    def __init__(self, server: Any, arm: ArmDescription) -> None:
         """Draw the arm in the zero position in the scene of a viser server."""
         self._server = server
-        self._description = description
-        self._model = NewtonEulerModel(description)
+        self._arm = arm
+        self._model = NewtonEulerModel(arm)
         server.scene.add_grid('/floor', width=2.0, height=2.0, position=(0.0, 0.0, 0.0))
         # The drawn frames are 0 (base), 1 to n, and n + 1 (flange).
         axes = {'axes_length': _AXIS_LENGTH_M, 'axes_radius': _AXIS_RADIUS_M}
         self._frames = [
             server.scene.add_frame(f'/arm/{i}', origin_radius=2.0 * _AXIS_RADIUS_M, **axes)
-            for i in range(description.n + 2)
+            for i in range(arm.n + 2)
         ]
-        _set_pose(self._frames[0], np.asarray(description.base))
-        self.show_meshes(arm_meshes(description))
-        for i, link in enumerate(description.links, 1):
+        _set_pose(self._frames[0], np.asarray(arm.base))
+        self.show_meshes(arm_meshes(arm))
+        for i, link in enumerate(arm.links, 1):
             server.scene.add_icosphere(
                 f'/arm/{i}/center',
                 radius=_MASS_CENTER_RADIUS_M * float(np.cbrt(max(link.mass, 0.0))),
@@ -165,7 +165,7 @@ class ArmScene:
 
     def _draw_arrows(self, state: ViewState) -> None:
         """Draw arrows along the joints' axes for external torques above MIN_DRAWN_TORQUE_NM."""
-        external = state.torques.get(TorqueColumn.EXTERNAL, np.zeros(self._description.n))
+        external = state.torques.get(TorqueColumn.EXTERNAL, np.zeros(self._arm.n))
         shown = np.abs(external) >= MIN_DRAWN_TORQUE_NM
         tails = self._model.frames(state.q)[:-1, :3, 3]
         sliding, turning = np.split(self._model.jacobian(state.q), 2)
@@ -190,13 +190,13 @@ class ArmScene:
             self._links.frames[f'links/visual/{item.name}']
             for item in meshes.visual.geometryObjects
         ]
-        state = ViewState(0.0, np.zeros(self._description.n))
+        state = ViewState(0.0, np.zeros(self._arm.n))
         self._colour_links(state)
         self._links.display(meshes.configuration(state.q))
 
     def _colour_links(self, state: ViewState) -> None:
         """Colour each link by its joint's torque relative to the torque limit."""
-        shares = torque_limit_shares(state, self._description)
+        shares = torque_limit_shares(state, self._arm)
         for joint, handle in zip(self._meshes.joint_numbers, self.link_handles):
             if joint:
                 colour = colour_of_share(0.0 if shares is None else float(shares[joint - 1]))

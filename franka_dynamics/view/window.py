@@ -40,9 +40,7 @@ class Window:
 
     """
 
-    def __init__(
-        self, description: ArmDescription, host: str = '127.0.0.1', port: int = 8080
-    ) -> None:
+    def __init__(self, arm: ArmDescription, host: str = '127.0.0.1', port: int = 8080) -> None:
         """Begin to serve the page of an arm."""
         with require_extra('The live view needs viser', 'view'):
             import viser
@@ -51,21 +49,21 @@ class Window:
             # `host` is opened first.
             socket.create_server((host, 0)).close()
             self.server: Any = viser.ViserServer(
-                host=host, port=port, verbose=False, label=description.name
+                host=host, port=port, verbose=False, label=arm.name
             )
         except (OSError, RuntimeError) as error:
             why = getattr(error, 'strerror', None) or error
             raise OutputError(
                 f'{host}:{port} cannot be served: {why}. Choose another address or port.'
             ) from error
-        self._description = description
+        self._arm = arm
         self.server.gui.configure_theme(
             control_width='large', show_logo=False, show_share_button=False
         )
         self.note = self.server.gui.add_markdown('')
         self.remark = self.server.gui.add_markdown('')
         self._table = self.server.gui.add_html('')
-        self._scene = ArmScene(self.server, description)
+        self._scene = ArmScene(self.server, arm)
 
     def __enter__(self) -> Self:
         """Return the window."""
@@ -84,7 +82,7 @@ class Window:
         """Show a state in scene and table; browsers get both in one message."""
         with self.server.atomic():
             self._scene.show_state(state)
-            self._table.content = torque_table(state, self._description)
+            self._table.content = torque_table(state, self._arm)
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
         """Show the given meshes of the links in place of those shown before."""
@@ -100,11 +98,9 @@ class Playback:
     contact and model error. `gravity` is in the space frame [m/s^2].
     """
 
-    def __init__(
-        self, description: ArmDescription, motion: Motion, gravity: tuple[float, ...]
-    ) -> None:
+    def __init__(self, arm: ArmDescription, motion: Motion, gravity: tuple[float, ...]) -> None:
         """Compute the model's torques of a filtered motion."""
-        model = NewtonEulerModel(description, gravity)
+        model = NewtonEulerModel(arm, gravity)
         self._motion, (q, dq, ddq) = motion, (motion.q, motion.dq, motion.ddq)
         self._terms = {
             TorqueColumn.GRAVITY: model.gravity(q),
