@@ -57,7 +57,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         metrics = demo_metrics(session.steps, session.hold, session.motions)
         report = reports.demo_report(metrics, session)
         progress('drawing', 0.8)
-        reports.plot_report(metrics, description.joint_names, folder / 'demo.png')
+        reports.plot_report(metrics, session.steps, folder / 'demo.png')
         second = _simulate_inexact_model(plan, folder, progress)
         reports.write_json(report, session.rates, second, folder / 'demo.json')
     exact = f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics of a demonstration: drift, tracking errors, torques and rates."""
+"""Metrics of a demonstration: drift, tracking errors and rates."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from ..motion.trajectory import Trajectory
 from ..recordings.recording import Recording
 from ..typing import Array
 
-_STEPS_PER_PLOT_POINT = 10  # a hundred points per second
-
-
 # Times since a motion's start (k,) [s], and desired minus measured positions (k, n) [rad].
 TrackingError = tuple[Array, Array]
 
@@ -24,7 +21,7 @@ TrackingError = tuple[Array, Array]
 @dataclass(frozen=True, eq=False)
 class DemoMetrics:
     """
-    Metrics of a demonstration: drift, tracking errors [rad], times [s] and efforts [N m].
+    Metrics of a demonstration: drift and tracking errors [rad].
 
     `hold_duration` is how long the arm was held, `drift` the largest deviation of any joint from
     its position at the start of that. `errors` has the tracking errors of each run by the name of
@@ -36,15 +33,13 @@ class DemoMetrics:
     drift: float
     errors: dict[str, TrackingError]
     desired: Array
-    effort_time: Array
-    effort: Array
 
 
 def demo_metrics(
     steps: Recording, hold: tuple[float, float], motions: tuple[Trajectory, Trajectory]
 ) -> DemoMetrics:
     """
-    Return drift, tracking errors and torques, computed from the steps of a demonstration.
+    Return drift and tracking errors, computed from the steps of a demonstration.
 
     `steps` are all steps of the simulated arm. `hold` is the start and the end of the time in
     which the arm was held by feedforward alone [s since the first step]. `motions` are the desired
@@ -59,14 +54,11 @@ def demo_metrics(
         followed = _interval_mask(stamps, motion.begin, motion.end)
         desired = motion.at_times(stamps[followed] - motion.zero)[:, 0]
         errors[name] = stamps[followed] - motion.begin, desired - steps.q[followed]
-    every = slice(None, None, _STEPS_PER_PLOT_POINT)
     return DemoMetrics(
         float(np.ptp(steps.time[during])),
         float(np.abs(positions - positions[0]).max()),
         errors,
         desired,
-        steps.time[every],
-        steps.effort[every],
     )
 
 

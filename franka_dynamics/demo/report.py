@@ -12,6 +12,7 @@ import numpy as np
 
 from .metrics import DemoMetrics, DemoRates, DemoResult, TrackingError
 from ..files import write_text
+from ..recordings.recording import Recording
 from ..report import figures
 from ..report.json_types import json_text
 from ..report.table import Cell, Table
@@ -19,6 +20,7 @@ from ..typing import Array
 from ..validation.crosscheck import MAX_RELATIVE_DIFFERENCE
 
 MAX_HOLDING_DRIFT_RAD = 1e-3
+_STEPS_PER_PLOT_POINT = 10  # a hundred points per second
 # Bound on the tracking error with feedforward, relative to the error of the same weak PD with
 # gravity alone. On an idle machine the error with feedforward is less than 1/100 of the error with
 # gravity alone.
@@ -140,7 +142,7 @@ def plot_inexact_model(errors: Mapping[str, TrackingError], path: Path) -> None:
     figures.save_figure(figure, path)
 
 
-def plot_report(metrics: DemoMetrics, joint_names: tuple[str, ...], path: Path) -> None:
+def plot_report(metrics: DemoMetrics, steps: Recording, path: Path) -> None:
     """Save a plot of tracking errors with and without feedforward, the motion and torques."""
     figure = figures.figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))
@@ -155,10 +157,11 @@ def plot_report(metrics: DemoMetrics, joint_names: tuple[str, ...], path: Path) 
     error.set(ylim=(1e-3, None))
     *_, (time, _) = metrics.errors.values()
     lines = motion.plot(time, metrics.desired, linewidth=0.8)
-    torque.plot(metrics.effort_time, metrics.effort, linewidth=0.8)
+    every = slice(None, None, _STEPS_PER_PLOT_POINT)
+    torque.plot(steps.time[every], steps.effort[every], linewidth=0.8)
     motion.set(title='the motion', xlabel='time [s]', ylabel='position [rad]')
     torque.set(title='torque over the whole run', xlabel='time [s]', ylabel='torque [N m]')
-    short = [name.rpartition('_')[2] for name in joint_names]
+    short = [name.rpartition('_')[2] for name in steps.joint_names]
     figure.legend(lines, short, loc='outside lower center', ncols=len(short), fontsize='small')
     for one in (motion, torque):
         one.grid(alpha=0.3)

@@ -76,10 +76,10 @@ class _Recorder(TopicListener):
         name = f'{kind.__module__.partition(".")[0]}/msg/{kind.__name__}'
         connection = self._writer.add_connection(topic, name, typestore=self._types)
 
-        def take(data: bytes) -> None:
+        def store_message(data: bytes) -> None:
             self._received.append((self.arrival_ns, connection, data))
 
-        self.node.create_subscription(kind, topic, take, _RECORDER_QOS, raw=True)
+        self.node.create_subscription(kind, topic, store_message, _RECORDER_QOS, raw=True)
 
     def write_messages(self, progress: RecordingProgress) -> None:
         """Write the messages that have come to the bag, and update the progress."""

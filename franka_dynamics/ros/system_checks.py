@@ -85,10 +85,10 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
         if not node.count_publishers(topic):  # it has listened for nodes meanwhile
             listen_s = max(0.0, began + listen_s - time.monotonic())
 
-        def take(message: JointState) -> None:
+        def record_state(message: JointState) -> None:
             states.add_state(message, 1e-9 * listener.arrival_ns)
 
-        node.create_subscription(JointState, topic, take, _COUNTING_QOS)
+        node.create_subscription(JointState, topic, record_state, _COUNTING_QOS)
         listener.poll_for(listen_s)
 
         def simulators() -> list[str]:

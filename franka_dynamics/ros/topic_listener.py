@@ -89,8 +89,8 @@ class TopicListener:
         """Return the newest message of a topic, as bytes if `raw`; None before the first."""
         if topic not in self._messages:
             self._messages[topic] = None
-            take = partial(self._messages.__setitem__, topic)
-            self.node.create_subscription(kind, topic, take, qos, raw=raw)
+            store = partial(self._messages.__setitem__, topic)
+            self.node.create_subscription(kind, topic, store, qos, raw=raw)
         return self._messages[topic]
 
     def latest_status(self, node: str) -> NodeStatus | None:
@@ -102,8 +102,8 @@ class TopicListener:
         """Return snapshots of the nodes heard on /diagnostics since the first call, by name."""
         if self._snapshots is None:
             self._snapshots = {}
-            take = self._on_diagnostics
-            self.node.create_subscription(DiagnosticArray, '/diagnostics', take, _QUEUE_DEPTH)
+            store = self._on_diagnostics
+            self.node.create_subscription(DiagnosticArray, '/diagnostics', store, _QUEUE_DEPTH)
         return self._snapshots
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
