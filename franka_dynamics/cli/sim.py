@@ -141,7 +141,7 @@ def _hold_until_end(
 
             with Window(arm) as window:
                 say(f'open {window.address} in a browser')
-                show_running_arm(window, arm, 'joint_states', 'feedforward', keep_waiting)
+                show_running_arm(window, 'joint_states', 'feedforward', keep_waiting, False)
         while keep_waiting(_POLL_PERIOD_S):
             pass
     return int(fault)

@@ -47,8 +47,5 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
                 show_playback(window, playback, keep_running)
             else:
                 topic = reader.topic or 'joint_states'
-                own = meshes is None
-                show_running_arm(
-                    window, description, topic, options.node, keep_running, show_urdf_meshes=own
-                )
+                show_running_arm(window, topic, options.node, keep_running, meshes is None)
     return 0

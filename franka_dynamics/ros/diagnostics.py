@@ -205,13 +205,11 @@ class FeedforwardDiagnostics(StatusPublisher):
     status.
     """
 
-    def __init__(
-        self, node: Any, state_topic: str, receivers: ReceiverCheck, terms: TermPublishers
-    ) -> None:
+    def __init__(self, node: Any, state_topic: str, terms: TermPublishers) -> None:
         """Make the publishers on a node; `set_controller` must follow before reports."""
         super().__init__(node)
-        self._receivers, self._terms, self.residual = receivers, terms, math.nan
-        self.node_status = StatusSource(node, state_topic, receivers)
+        self._receivers, self._terms, self.residual = node.receivers, terms, math.nan
+        self.node_status = StatusSource(node, state_topic, node.receivers)
         self._log = StatusLog(node, self.node_status)
         self.refusal_text = ''  # why the last reference was refused
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None

@@ -97,7 +97,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._terms = TermPublishers(self)
         self._topic = self.resolve_topic_name('joint_states')
         self.receivers = ReceiverCheck(self, self.commands)
-        self._diagnostics = FeedforwardDiagnostics(self, self._topic, self.receivers, self._terms)
+        self._diagnostics = FeedforwardDiagnostics(self, self._topic, self._terms)
         self.cycle = ControlCycle(self, self._diagnostics, self._terms)
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.add_post_set_parameters_callback(self._apply_live_parameters)

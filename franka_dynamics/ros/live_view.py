@@ -95,30 +95,25 @@ class LiveView(TopicListener):
 
 
 def show_running_arm(
-    window: Window,
-    arm: ArmDescription,
-    state_topic: str,
-    node: str,
-    keep_running: Callable[[], bool],
-    show_urdf_meshes: bool = False,
+    window: Window, state_topic: str, node: str, keep_running: Callable[[], bool], from_urdf: bool
 ) -> None:
     """
     Show a running arm in a browser window until `keep_running` returns False.
 
-    `keep_running` is called once per update, every 0.05 s. With `show_urdf_meshes` the meshes of
-    the URDF on robot_description are shown, if their packages are installed.
+    `keep_running` is called once per update, every 0.05 s. If `from_urdf`, the meshes of the URDF
+    on robot_description are shown, if their packages are installed.
     """
     shown: Any = None
-    with LiveView(arm, state_topic, node) as view:
+    with LiveView(window.arm, state_topic, node) as view:
         while keep_running():
             began = time.monotonic()
             state = view.read()
             if view.problem != shown:
                 shown = window.note.content = view.problem
-            if show_urdf_meshes and (urdf := view.urdf) is not None:
-                show_urdf_meshes = False
+            if from_urdf and (urdf := view.urdf) is not None:
+                from_urdf = False
                 try:
-                    window.show_meshes(urdf_meshes(urdf, arm.joint_names))
+                    window.show_meshes(urdf_meshes(urdf, window.arm.joint_names))
                 except MeshesError as error:
                     window.remark.content = f'{error}'
             if state is not None:

@@ -56,7 +56,7 @@ class Window:
             raise OutputError(
                 f'{host}:{port} cannot be served: {why}. Choose another address or port.'
             ) from error
-        self._arm = arm
+        self.arm = arm
         self.server.gui.configure_theme(
             control_width='large', show_logo=False, show_share_button=False
         )
@@ -82,7 +82,7 @@ class Window:
         """Show a state in scene and table; browsers get both in one message."""
         with self.server.atomic():
             self._scene.show_state(state)
-            self._table.content = torque_table(state, self._arm)
+            self._table.content = torque_table(state, self.arm)
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
         """Show the given meshes of the links in place of those shown before."""
