@@ -37,14 +37,9 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
         for paths in (options.bags, options.tests)
     )
     with ProgressBar() as bar, _executor_of_workers(options.workers) as executor:
+        published, progress = _published_arms(arm, start), bar.new_task('identifying')
         result = identify(
-            fitted,
-            start,
-            _published_arms(arm, start),
-            fit,
-            tests=left_out,
-            executor=executor,
-            progress=bar.new_task('identifying'),
+            fitted, start, published, fit, tests=left_out, executor=executor, progress=progress
         )
     # Files are written before results are printed, because `| head` can end this program.
     if options.output and result.accepted:

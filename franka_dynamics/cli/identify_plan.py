@@ -37,9 +37,8 @@ def run(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Op
         search |= {'period': period, 'progress': bar.new_task('planning')}
         excitation = optimise_excitation(planned, first, **search)
     if options.repetitions is None:
-        excitation, times = choose_repetitions(
-            planned, excitation, MIN_REPETITIONS, MAX_REPETITIONS
-        )
+        bounds = MIN_REPETITIONS, MAX_REPETITIONS
+        excitation, times = choose_repetitions(planned, excitation, *bounds)
     say(report.identifiable_sentence(excitation, times, period, len(options.given)))
     missing = _print_unidentified(problem, excitation)
     write_text(output, report.trajectory_yaml(description.joint_names, excitation, period))

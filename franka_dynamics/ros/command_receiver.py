@@ -12,10 +12,9 @@ from std_srvs.srv import Trigger
 
 from . import COMMAND_TOPIC
 from .messages import float64_message_prefix, read_float64_message
-from .rclpy_private import with_sequence_number
 from .receivers import DECLARATION_SERVICES, ReceiverKind
 from .status import NodeStatus, StatusKey
-from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, QOS_OVERRIDES
+from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, subscribe_numbered
 from ..arm import ArmDescription
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver, TorqueRefusal
 from ..control.settings import Settings
@@ -56,13 +55,8 @@ class CommandReceiver:
         self._published_state: tuple[ReceiverState, bool] | None = None
         self._publish_at = 0.0
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
-        self._subscription = node.create_subscription(
-            Float64MultiArray,
-            COMMAND_TOPIC,
-            with_sequence_number(self._on_torque),
-            PUBLISHER_QOS,
-            raw=True,
-            qos_overriding_options=QOS_OVERRIDES,
+        self._subscription = subscribe_numbered(
+            node, Float64MultiArray, COMMAND_TOPIC, self._on_torque, qos_profile=PUBLISHER_QOS
         )
         adds_gravity = settings.profile.receiver_adds_gravity
         kind = ReceiverKind.COMPENSATED_ARM if adds_gravity else ReceiverKind.SIMULATED_ARM

@@ -102,15 +102,9 @@ class ControlCycle:
             return
         # While a deactivation or shutdown brakes the arm, no thread receives simulated time, so
         # the ages of states are unknown.
-        unknown = self.uses_simulated_time and self.is_ending
-        torque = controller.step(
-            reading.position,
-            reading.velocity,
-            reading.stamp,
-            effort=reading.effort,
-            age=None if unknown else clock - reading.stamp,
-            now=now,
-        )
+        age = None if self.uses_simulated_time and self.is_ending else clock - reading.stamp
+        q, dq, effort = reading.position, reading.velocity, reading.effort
+        torque = controller.step(q, dq, reading.stamp, effort=effort, age=age, now=now)
         if controller.sends:
             self._diagnostics.latencies.append(self._published - began)
         state = controller.latest

@@ -110,13 +110,8 @@ def make_controller(
         state_timeout=STATE_TIMEOUT_PERIOD_COUNT * parameters['period'],
         held_until_commanded=True,
     )
-    controller = Feedforward(
-        arm,
-        limits=limits,
-        applied_when_silent=False,
-        send=send,
-        **vars(tables.settings_from_parameters(parameters)),
-    )
+    settings = vars(tables.settings_from_parameters(parameters))
+    controller = Feedforward(arm, limits=limits, applied_when_silent=False, send=send, **settings)
     controller.stop('not activated')
     terms = controller.asked.terms
     if rubs := controller.asked.unused_friction_note():

@@ -36,10 +36,10 @@ from .parameter_tables import (
     settings_from_parameters,
 )
 from .parameters import CheckedParameters, declare_parameters, present_values
-from .rclpy_private import destroy_state_machine, with_sequence_number
+from .rclpy_private import destroy_state_machine
 from .receiver_check import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
-from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS
+from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS, subscribe_numbered
 from .trajectory_action import TrajectoryAction
 from ..control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
 from ..control.stopping import MAX_BRAKING_TIME_S
@@ -104,15 +104,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
         requests = MotionRequests(self, self._diagnostics)
         self._goals = TrajectoryAction(self, requests, self._diagnostics)
-        self.create_subscription(
-            JointState,
-            'joint_states',
-            with_sequence_number(self.cycle.on_joint_state),
-            STATE_QOS,
-            raw=True,
-            callback_group=states,
-            qos_overriding_options=QOS_OVERRIDES,
-        )
+        options = {'qos_profile': STATE_QOS, 'callback_group': states}
+        on_state = self.cycle.on_joint_state
+        subscribe_numbered(self, JointState, 'joint_states', on_state, **options)
         if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
             self.create_subscription(
                 String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
@@ -374,9 +368,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
         """Return whether the controller can use changed parameters, and why not."""
-        merged = present_values(self, live_parameter_specs()) | {
-            change.name: change.value for change in changes
-        }
+        given = {change.name: change.value for change in changes}
+        merged = present_values(self, live_parameter_specs()) | given
         try:
             if self.controller is not None:
                 self.controller.changed_law(**vars(settings_from_parameters(merged)))

@@ -48,21 +48,14 @@ class GazeboDirectNode(CheckedParameters, Node):
         super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         arm = arm_from_parameters(declare_parameters(self, specs_in_file('arm')))
         self._start, names = arm.home_position, arm.joint_names
-        self._commands = CommandReceiver(
-            self,
-            arm,
-            Settings(target='gz_ros2_control'),
-            self._send_forces,
-            holding=holding_torque(arm),
-        )
+        settings, holding = Settings(target='gz_ros2_control'), holding_torque(arm)
+        self._commands = CommandReceiver(self, arm, settings, self._send_forces, holding)
         self._receiver = self._commands.receiver
         self._reader, self._writer = JointStateReader(names), joint_state_template(names)
         self._latest = 0.0, self._start, np.zeros(arm.n)
         self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
-        self._forces = [
-            self.create_publisher(Float64, f'gazebo/{name}/cmd_force', PUBLISHER_QOS)
-            for name in names
-        ]
+        topics = [f'gazebo/{name}/cmd_force' for name in names]
+        self._forces = [self.create_publisher(Float64, one, PUBLISHER_QOS) for one in topics]
         self._holding_step_count = 0
         self.create_subscription(
             JointState, 'gazebo/joint_states', self._on_joint_state, STATE_QOS, raw=True
@@ -83,9 +76,8 @@ class GazeboDirectNode(CheckedParameters, Node):
             self._count_holding_steps()
         # If Gazebo sends zeros, `reading.effort` is None, and the applied torque is the effort.
         effort = self._receiver.applied if reading.effort is None else reading.effort
-        self._states.publish(
-            self._writer.serialize(reading.stamp_message, position, reading.velocity, effort)
-        )
+        rows = position, reading.velocity, effort
+        self._states.publish(self._writer.serialize(reading.stamp_message, *rows))
 
     def _send_forces(self) -> None:
         """Send the torque for the latest joint state to Gazebo, as a force per joint [N m]."""

@@ -174,12 +174,13 @@ def feedforward_node(
     Parameters come from the target's file, then params_file, then `parameters`. `topics` remaps
     the node's topics.
     """
-    own_file = optional_file('params_file', arguments.params_file)
+    files = [f'{CONFIG_FOLDER}/feedforward/{target}.yaml']
+    files += optional_file('params_file', arguments.params_file)
     return package_node(
         'feedforward',
         arguments.namespace,
         name=name,
-        parameters=[str(CONFIG_FOLDER / 'feedforward' / f'{target}.yaml'), *own_file, parameters],
+        parameters=[*files, parameters],
         remappings=list(topics.items()),
     )
 
@@ -325,17 +326,10 @@ def ros2_control_actions(
     }
     # One process activates both controllers, to save time: until both run, the constant initial
     # efforts hold the arm in an unstable equilibrium.
-    active = controller_spawner(
-        arguments.namespace,
-        'joint_state_broadcaster',
-        chosen.name,
-        file=str(folder / 'receiver.yaml'),
-        on_exit=exit_callback('the spawner of the controllers', ()),
-    )
-    return active, [
-        *chosen.log,
-        robot_state_publisher(
-            arguments.namespace, xacro_command(arguments, {**hardware, **initial})
-        ),
-        feedforward_node_for_simulator(arguments, target, chosen.command_topic),
-    ]
+    names, end = ('joint_state_broadcaster', chosen.name), 'the spawner of the controllers'
+    file, on_exit = f'{folder / "receiver.yaml"}', exit_callback(end, ())
+    active = controller_spawner(arguments.namespace, *names, file=file, on_exit=on_exit)
+    urdf = xacro_command(arguments, {**hardware, **initial})
+    publisher = robot_state_publisher(arguments.namespace, urdf)
+    node = feedforward_node_for_simulator(arguments, target, chosen.command_topic)
+    return active, [*chosen.log, publisher, node]

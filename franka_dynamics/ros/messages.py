@@ -221,15 +221,11 @@ class JointStateReader:
                 raise JointStateError(f'The velocities of all joints are NaN{_VELOCITY_ADVICE}.')
             velocity = _EMPTY_ARRAY
         stamp = sec + 1e-9 * nanosec
-        return JointReading(
-            stamp,
-            Time(sec=sec, nanosec=nanosec),
-            q,
-            velocity if len(velocity) else self._mean_velocity(stamp, q),
-            # Efforts become Python numbers, because numpy warns about some NaN patterns that a
-            # message may hold.
-            effort if is_effort_measured(effort.tolist()) else None,
-        )
+        velocity = velocity if len(velocity) else self._mean_velocity(stamp, q)
+        # Efforts become Python numbers, because numpy warns about some NaN patterns that a message
+        # may hold.
+        measured = effort if is_effort_measured(effort.tolist()) else None
+        return JointReading(stamp, Time(sec=sec, nanosec=nanosec), q, velocity, measured)
 
     def _parse_message(self, data: bytes) -> JointState:
         """Return the joint state in serialized bytes; store its layout for the next message."""

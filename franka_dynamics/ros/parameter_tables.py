@@ -120,12 +120,8 @@ def arm_from_parameters(values: dict[str, Any]) -> ArmDescription:
     Raises DescriptionError if there is no such arm, inertial set or hand, or its file is wrong;
     SettingsError if joint_names does not fit the arm.
     """
-    arm = load(
-        values['robot_type'],
-        values['inertial_set'] or None,
-        hand=values['hand'],
-        prefix=values['arm_prefix'],
-    )
+    name, inertial_set = values['robot_type'], values['inertial_set'] or None
+    arm = load(name, inertial_set, hand=values['hand'], prefix=values['arm_prefix'])
     names = list(values['joint_names'])
     if not names:
         return arm
@@ -154,9 +150,5 @@ def dataclass_from_parameters(
     """
     given = {field.name: name.format(field.name) for field in fields(cls)}  # type: ignore[arg-type]
     found = {field: values[parameter] for field, parameter in given.items() if parameter in values}
-    return cls(
-        **{
-            field: tuple(value) if isinstance(value, list | array) else value
-            for field, value in found.items()
-        }
-    )
+    rows = {field: tuple(one) for field, one in found.items() if isinstance(one, list | array)}
+    return cls(**found | rows)

@@ -155,9 +155,8 @@ def record_bag(
         _Recorder(joint_names, writer, types) as own,
     ):
         node, (topic, command) = own.find_full_names(_DISCOVERY_TIMEOUT_S, node, (topic, command))
-        progress = RecordingProgress(
-            topic=topic, node=node if node in own.node.get_fully_qualified_node_names() else ''
-        )
+        runs = node in own.node.get_fully_qualified_node_names()
+        progress = RecordingProgress(topic=topic, node=node if runs else '')
         began = time.monotonic()
         topics = {
             topic: JointState,

@@ -105,16 +105,13 @@ class NodeStatus(NamedTuple):
 
     def to_message(self, hardware: str) -> DiagnosticStatus:
         """Return the status as a diagnostic_msgs/DiagnosticStatus, floats with six digits."""
-        return DiagnosticStatus(
-            level=bytes([DIAGNOSTIC_LEVELS.index(self.level)]),
-            name=self.name,
-            message=self.message,
-            hardware_id=hardware,
-            values=[
-                KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value))
-                for key, value in self.values.items()
-            ],
-        )
+        values = [
+            KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value))
+            for key, value in self.values.items()
+        ]
+        level = bytes([DIAGNOSTIC_LEVELS.index(self.level)])
+        words = {'name': self.name, 'message': self.message, 'hardware_id': hardware}
+        return DiagnosticStatus(level=level, values=values, **words)
 
 
 class DurationWindow(deque[float]):

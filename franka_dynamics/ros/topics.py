@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """QoS profiles of the nodes' topics, and the names of the nodes that publish on a topic."""
 
+from collections.abc import Callable
 from typing import Any
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
+
+from .rclpy_private import with_sequence_number
 
 # Of every publisher without a profile below: reliable, because a default subscriber gets nothing
 # from a best-effort one, and of depth 1, because an old torque is worth nothing.
@@ -28,6 +31,14 @@ DESCRIPTION_QOS = QoSProfile(
 QOS_OVERRIDES = QoSOverridingOptions.with_default_policies()
 # The name that rmw gives to a node of which only the topics are discovered.
 UNKNOWN_NODE_NAME = '_NODE_NAME_UNKNOWN_'
+
+
+def subscribe_numbered(
+    node: Any, kind: type, topic: str, callback: Callable[[bytes, int | None], None], **more: Any
+) -> Any:
+    """Subscribe to a topic's serialized messages with their numbers; QoS may be overridden."""
+    more |= {'raw': True, 'qos_overriding_options': QOS_OVERRIDES}
+    return node.create_subscription(kind, topic, with_sequence_number(callback), **more)
 
 
 def node_name_of(endpoint: Any) -> str:

@@ -99,14 +99,10 @@ def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
     positions = rows['positions']
     if positions is None:
         raise ReferenceRefusedError('The reference has no positions; they are needed.')
-    return TrajectoryRequest(
-        joint_names=names,
-        times=np.array([stamp_to_seconds(point.time_from_start) for point in points]),
-        positions=positions,
-        velocities=rows['velocities'],
-        accelerations=rows['accelerations'],
-        start=stamp_to_seconds(message.header.stamp) or None,
-    )
+    times = np.array([stamp_to_seconds(point.time_from_start) for point in points])
+    rates = rows['velocities'], rows['accelerations']
+    start = stamp_to_seconds(message.header.stamp) or None
+    return TrajectoryRequest(names, times, positions, *rates, start)
 
 
 def trajectory_from_message(message: JointTrajectory) -> Trajectory:
