@@ -50,10 +50,11 @@ def make_console(*, stderr: bool = False) -> Console:
     in_front = False
     with suppress(OSError, ValueError):
         in_front = os.tcgetpgrp((sys.stderr if stderr else sys.stdout).fileno()) == os.getpgrp()
+    quiet, forced = silent and not stderr, None if in_front else False
     return _Terminal(
         stderr=stderr,
-        quiet=silent and not stderr,
-        force_terminal=None if in_front else False,
+        quiet=quiet,
+        force_terminal=forced,
         markup=False,
         emoji=False,
         highlight=False,

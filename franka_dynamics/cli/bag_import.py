@@ -63,9 +63,8 @@ def _contents_table(log: LogTable) -> Table:
     for name, array in log.columns.items():
         for place, column in enumerate(array.reshape(len(array), -1).T, start=1):
             shown = name if array.ndim == 1 else f'{name}[{place}]' if name else str(place)
-            rows.append(
-                [shown, column[0], column[-1], np.fmin.reduce(column), np.fmax.reduce(column)]
-            )
+            least, largest = np.fmin.reduce(column), np.fmax.reduce(column)
+            rows.append([shown, column[0], column[-1], least, largest])
     heads = [Header(name, form='.6g') for name in ('first', 'last', 'least', 'largest')]
     count = len(next(iter(log.columns.values())))
     return Table(f'{log.source}: {count} rows', ['column', *heads], rows)

@@ -126,10 +126,8 @@ def play_motion(options: Options) -> int:
             return send_motion(file, lead, client)
 
     # The topics beside the node, because discovery may need long on a busy machine.
-    topic, command = (
-        one if one.startswith('/') else f'{namespace}/{one}'
-        for one in (options.topic, options.command)
-    )
+    typed = options.topic, options.command
+    topic, command = (one if one.startswith('/') else f'{namespace}/{one}' for one in typed)
     given = {'node': node, 'topic': topic, 'command': command, 'output': options.record}
     return record_and_check(arm, Options(duration=None, **given), file, send)
 

@@ -126,12 +126,8 @@ def _joint_rows(arm: ArmDescription) -> Iterable[list[float]]:
     """Yield a row for each joint: kind, placement, its link's inertia, rotor inertia."""
     before = arm.base
     for joint, link, (axis, after) in zip(arm.joints, arm.links, arm.joint_placements()):
-        yield [
-            float(joint.kind is JointKind.PRISMATIC),
-            *_pose_numbers(before @ axis),
-            *_body_parameters(link.expressed_in(after)),
-            joint.rotor_inertia,
-        ]
+        pose, body = _pose_numbers(before @ axis), _body_parameters(link.expressed_in(after))
+        yield [float(joint.kind is JointKind.PRISMATIC), *pose, *body, joint.rotor_inertia]
         before = after
 
 

@@ -54,12 +54,8 @@ def demo_metrics(
         followed = _interval_mask(stamps, motion.begin, motion.end)
         desired = motion.at_times(stamps[followed] - motion.zero)[:, 0]
         errors[name] = stamps[followed] - motion.begin, desired - steps.q[followed]
-    return DemoMetrics(
-        float(np.ptp(steps.time[during])),
-        float(np.abs(positions - positions[0]).max()),
-        errors,
-        desired,
-    )
+    duration, drift = np.ptp(steps.time[during]), np.abs(positions - positions[0]).max()
+    return DemoMetrics(float(duration), float(drift), errors, desired)
 
 
 def _interval_mask(time: Array, begin: float, end: float) -> NDArray[np.bool_]:

@@ -117,13 +117,8 @@ def _plot_errors(
 ) -> None:
     """Plot tracking errors, as rms over the joints, against time on `axes`."""
     for (name, (time, error)), colour in zip(errors.items(), colours):
-        axes.plot(
-            time,
-            1e3 * np.sqrt(np.mean(error**2, axis=1)),
-            color=colour,
-            lw=1.2,
-            label=f'{name}: {1e3 * _rms_error(error):.2f} mrad rms',
-        )
+        rms, label = np.sqrt(np.mean(error**2, axis=1)), f'{1e3 * _rms_error(error):.2f} mrad rms'
+        axes.plot(time, 1e3 * rms, color=colour, lw=1.2, label=f'{name}: {label}')
     axes.set(title=title, xlabel='time [s]', ylabel='rms over the joints [mrad]', yscale='log')
     axes.legend()
     axes.grid(alpha=0.3)
@@ -133,12 +128,9 @@ def plot_inexact_model(errors: Mapping[str, TrackingError], path: Path) -> None:
     """Save a plot of each controller's tracking error over time, with an inexact model."""
     figure = figures.figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD'
-    _plot_errors(
-        figure.subplots(),
-        errors,
-        title,
-        (figures.MEASURED_COLOR, figures.RESIDUAL_COLOR, '#009e73', figures.PREDICTED_COLOR),
-    )
+    first, last = figures.MEASURED_COLOR, figures.PREDICTED_COLOR
+    colours = first, figures.RESIDUAL_COLOR, '#009e73', last
+    _plot_errors(figure.subplots(), errors, title, colours)
     figures.save_figure(figure, path)
 
 
@@ -147,13 +139,12 @@ def plot_report(metrics: DemoMetrics, steps: Recording, path: Path) -> None:
     figure = figures.figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))
     error, motion, torque = (axes[name] for name in ('error', 'motion', 'torque'))
-    _plot_errors(
-        error,
-        metrics.errors,
-        f'Held without feedback for {metrics.hold_duration:.0f} s: drift '
-        f'{metrics.drift:.0e} rad. Then one motion under one weak PD:',
-        (figures.MEASURED_COLOR, figures.PREDICTED_COLOR),
+    held = (
+        f'Held without feedback for {metrics.hold_duration:.0f} s: drift {metrics.drift:.0e} rad'
     )
+    title = f'{held}. Then one motion under one weak PD:'
+    colours = figures.MEASURED_COLOR, figures.PREDICTED_COLOR
+    _plot_errors(error, metrics.errors, title, colours)
     error.set(ylim=(1e-3, None))
     *_, (time, _) = metrics.errors.values()
     lines = motion.plot(time, metrics.desired, linewidth=0.8)

@@ -135,14 +135,11 @@ class _DemoRun:
         plan, given = self._plan, self._plan.arm_parameters
         kp, kd = low_gains(plan.arm, _MAX_DECAY_RATE_PER_S, _MIN_INERTIA_KG_M2)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
-        self._nodes.start_arm_and_node(
-            {**given, 'ideal': True, 'step_log': str(log)},
-            {**given, 'target': 'mujoco'},
-            1000.0 if self._plan.lockstep else None,
-        )
-        client, motions = self._client, f'/{_FEEDFORWARD_NODE}/feedforward_trajectory'
+        plant, node = {**given, 'ideal': True, 'step_log': str(log)}, {**given, 'target': 'mujoco'}
+        self._nodes.start_arm_and_node(plant, node, 1000.0 if plan.lockstep else None)
+        client, topic = self._client, f'/{_FEEDFORWARD_NODE}/feedforward_trajectory'
         client.heard_nodes()
-        client.node.create_subscription(JointTrajectory, motions, self._planned.append, 10)
+        client.node.create_subscription(JointTrajectory, topic, self._planned.append, 10)
         self._wait_until('waiting until the node holds the arm', self._is_arm_held)
         real_start, simulated_start = self._latest_times()
         hold = self._wait_simulated_time('holding by feedforward alone', plan.hold)
@@ -151,34 +148,24 @@ class _DemoRun:
         self._follow_motion('following with M ddq + C dq + g and PD')
         client.set_parameters({'scale': 0.0})
         self._follow_motion('following with g and PD alone')
-        node = client.heard_nodes()[_FEEDFORWARD_NODE].statuses
-        p50, p99 = (
-            1e-6 * self._simulated_arm_value(StatusKey.ROUND_TRIP.format(one))
-            for one in TIME_PERCENTILES
-        )
+        statuses = client.heard_nodes()[_FEEDFORWARD_NODE].statuses
+        keys = map(StatusKey.ROUND_TRIP.format, TIME_PERCENTILES)
+        p50, p99 = (1e-6 * self._simulated_arm_value(key) for key in keys)
         real, simulated = self._latest_times()
-        rates = DemoRates(
-            (simulated - simulated_start) / (real - real_start) / TIMESTEP_S,
-            *self._step_counts(),
-            int(node[DiagnosticSubject.COMMAND].values[StatusKey.STOPS]),
-            (p50, p99),
-            f'{os.cpu_count()} threads, load {self._load:.1f} before',
-            self._plan.lockstep,
-        )
+        rate = (simulated - simulated_start) / (real - real_start) / TIMESTEP_S
+        stops = int(statuses[DiagnosticSubject.COMMAND].values[StatusKey.STOPS])
+        machine = f'{os.cpu_count()} threads, load {self._load:.1f} before'
+        counts = self._step_counts()
+        rates = DemoRates(rate, *counts, stops, (p50, p99), machine, plan.lockstep)
         errors = fault_sentences(client.heard_nodes().values(), monotonic())
         # The results are complete, so a node that fails while it ends does not lose them.
         disorder = self._nodes.end_nodes()
         self._progress('done', 1.0)
         first, second = map(trajectory_from_message, self._planned)
-        return DemoResult(
-            read_steps(log, plan.arm.joint_names),
-            hold,
-            (first, second),
-            rates,
-            float(node[DiagnosticSubject.ARM].values[StatusKey.MODEL_DIFFERENCE]),
-            (*errors, *disorder),
-            bool(disorder) or any(_ARM_STATUS_NAME in sentence for sentence in errors),
-        )
+        steps, motions = read_steps(log, plan.arm.joint_names), (first, second)
+        difference = float(statuses[DiagnosticSubject.ARM].values[StatusKey.MODEL_DIFFERENCE])
+        failed = bool(disorder) or any(_ARM_STATUS_NAME in sentence for sentence in errors)
+        return DemoResult(steps, hold, motions, rates, difference, (*errors, *disorder), failed)
 
     def _is_arm_held(self) -> bool:
         """Return whether torques hold the simulated arm and its time is known."""

@@ -176,12 +176,9 @@ def feedforward_node(
     """
     files = [f'{CONFIG_FOLDER}/feedforward/{target}.yaml']
     files += optional_file('params_file', arguments.params_file)
+    given, remaps = [*files, parameters], list(topics.items())
     return package_node(
-        'feedforward',
-        arguments.namespace,
-        name=name,
-        parameters=[*files, parameters],
-        remappings=list(topics.items()),
+        'feedforward', arguments.namespace, name=name, parameters=given, remappings=remaps
     )
 
 
@@ -320,10 +317,8 @@ def ros2_control_actions(
     (folder / 'controllers.yaml').write_text(controllers, encoding='utf-8')
     (folder / 'receiver.yaml').write_text(chosen.parameters, encoding='utf-8')
     # The initial efforts must hold the arm, because the physics runs before any controller.
-    initial = {
-        'initial_positions': xacro_numbers(arm.home_position),
-        'initial_efforts': xacro_numbers(holding_torque(arm)),
-    }
+    positions, efforts = xacro_numbers(arm.home_position), xacro_numbers(holding_torque(arm))
+    initial = {'initial_positions': positions, 'initial_efforts': efforts}
     # One process activates both controllers, to save time: until both run, the constant initial
     # efforts hold the arm in an unstable equilibrium.
     names, end = ('joint_state_broadcaster', chosen.name), 'the spawner of the controllers'

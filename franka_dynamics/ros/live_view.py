@@ -76,10 +76,8 @@ class LiveView(TopicListener):
         if not (np.isfinite(q).all() and np.isfinite(dq).all()):
             self.problem = f'{self._topic} has positions or velocities that are not finite'
             return None
-        torques = {
-            TorqueColumn.GRAVITY: self._model.gravity(q),
-            TorqueColumn.CORIOLIS: self._model.coriolis(q, dq),
-        }
+        gravity, coriolis = self._model.gravity(q), self._model.coriolis(q, dq)
+        torques = {TorqueColumn.GRAVITY: gravity, TorqueColumn.CORIOLIS: coriolis}
         if reading.effort is not None:
             torques[TorqueColumn.MEASURED] = reading.effort
         for column, message in terms.items():

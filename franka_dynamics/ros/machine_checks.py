@@ -91,13 +91,10 @@ def dds_checks(environment: Mapping[str, str]) -> Iterator[CheckResult]:
     reach = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE', usual)
     middleware = environment.get('RMW_IMPLEMENTATION')
     named = middleware or 'the default middleware'
-    yield check_result(
-        'network',
-        domain.isdigit() and int(domain) <= 101,
-        f'domain {domain[:20]}, discovery {reach}, {named}',
-        'for ROS_DOMAIN_ID choose one from 0 to 101',
-        TO_DO,
-    )
+    good = domain.isdigit() and int(domain) <= 101
+    fix = 'for ROS_DOMAIN_ID choose one from 0 to 101'
+    text = f'domain {domain[:20]}, discovery {reach}, {named}'
+    yield check_result('network', good, text, fix, TO_DO)
     if middleware in (None, _DEFAULT_MIDDLEWARE):
         yield CheckResult(
             'middleware',

@@ -125,13 +125,9 @@ class ReceiverCheck:
         # Without rclpy's handlers of events: when they are destroyed with their subscription, a
         # MultiThreadedExecutor that waits for them raises an error (rclpy, issue 1206).
         without = SubscriptionEventCallbacks(use_default_callbacks=False)
+        kind, topic = Float64MultiArray, self.topic
         self._subscription = self._node.create_subscription(
-            Float64MultiArray,
-            self.topic,
-            self._on_torque,
-            STATE_QOS,
-            raw=True,
-            event_callbacks=without,
+            kind, topic, self._on_torque, STATE_QOS, raw=True, event_callbacks=without
         )
 
     def _on_torque(self, _: bytes) -> None:
@@ -267,11 +263,8 @@ class ReceiverCheck:
     def find_receivers(self) -> tuple[dict[str, Receiver], str]:
         """Return all receivers by their nodes' full names, and why one is not known yet, or ''."""
         node, found, unsure = self._node, dict[str, Receiver](), ''
-        listed = {
-            node_name_of(one): one
-            for one in node.get_subscriptions_info_by_topic(self.topic)
-            if one.topic_type == _TORQUE_TYPE
-        }
+        known = node.get_subscriptions_info_by_topic(self.topic)
+        listed = {node_name_of(one): one for one in known if one.topic_type == _TORQUE_TYPE}
         listed.pop(node.get_fully_qualified_name(), None)
         quick = self.state is TorquePermission.CHECKING or listed.keys() != self.receivers.keys()
         spaces = {one.node_namespace for one in listed.values()}
@@ -289,12 +282,10 @@ class ReceiverCheck:
 
     def _nodes_in_simulated_time(self) -> set[str]:
         """Return the full names of nodes with use_sim_time, which subscribe to a clock."""
-        return {
-            node_name_of(one)
-            for topic, kinds in self._node.get_topic_names_and_types()
-            if _CLOCK_TYPE in kinds
-            for one in self._node.get_subscriptions_info_by_topic(topic)
-        }
+        topics = self._node.get_topic_names_and_types()
+        clocks = [topic for topic, kinds in topics if _CLOCK_TYPE in kinds]
+        subscribers = map(self._node.get_subscriptions_info_by_topic, clocks)
+        return {node_name_of(one) for each in subscribers for one in each}
 
     def _services_of(self, receiver: Any) -> ServiceTypes | None:
         """Return the types of a node's services by name; None while the node is not discovered."""

@@ -156,13 +156,10 @@ def _other_state_topics(node: Any, topic: str) -> list[str]:
     # A feedforward node publishes its torques and matrices as JointState messages, too, on topics
     # below the node's name.
     own = {name.removesuffix('/gravity') for name, _ in topics if name.endswith('/gravity')}
-    found = [
-        name
-        for name, kinds in topics
-        if _JOINT_STATE_TYPE in kinds and name != topic and node.count_publishers(name)
-    ]
+    found = [name for name, kinds in topics if _JOINT_STATE_TYPE in kinds and name != topic]
     found = [name for name in found if name.rpartition('/')[0] not in own]
-    return sorted(found, key=lambda name: (not name.endswith('/joint_states'), name))
+    others = filter(node.count_publishers, found)
+    return sorted(others, key=lambda name: (not name.endswith('/joint_states'), name))
 
 
 def _clock_checks(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[CheckResult]:

@@ -44,12 +44,9 @@ def trajectory_message(
     given = {name: values for name, values in zip(_POINT_FIELDS, rows) if values is not None}
     for i, time in enumerate(times):
         since = seconds_to_stamp(float(time))
-        message.points.append(
-            JointTrajectoryPoint(
-                time_from_start=Duration(sec=since.sec, nanosec=since.nanosec),
-                **{name: float64_array(values[i]) for name, values in given.items()},
-            )
-        )
+        after = Duration(sec=since.sec, nanosec=since.nanosec)
+        fields = {name: float64_array(values[i]) for name, values in given.items()}
+        message.points.append(JointTrajectoryPoint(time_from_start=after, **fields))
     return message
 
 

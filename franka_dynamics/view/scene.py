@@ -186,10 +186,8 @@ class ArmScene:
         self._links.initViewer(viewer=self._server)
         colour = [*(value / 255.0 for value in _BASE_COLOUR), _LINK_OPACITY]
         self._links.loadViewerModel('links', visual_color=colour)
-        self.link_handles = [
-            self._links.frames[f'links/visual/{item.name}']
-            for item in meshes.visual.geometryObjects
-        ]
+        names = [f'links/visual/{item.name}' for item in meshes.visual.geometryObjects]
+        self.link_handles = [self._links.frames[name] for name in names]
         state = ViewState(0.0, np.zeros(self._arm.n))
         self._colour_links(state)
         self._links.display(meshes.configuration(state.q))
