@@ -191,11 +191,3 @@ def test_what_a_bare_system_lacks_is_said_before_anything_is_set_up(tmp_path, la
     assert done.returncode == 2
     assert f'apt install {package}' in done.stderr
     assert not (tmp_path / 'venv').exists()
-
-
-@pytest.mark.parametrize('file', ['Makefile', '.ci/run', 'CONTRIBUTING.md'])
-def test_files_that_are_named_for_a_run_exist(file):
-    named = re.findall(
-        r'\b(?:test|benchmarks|examples)/\w[\w/]*\.py\b', (SOURCE / file).read_text()
-    )
-    assert [name for name in named if not (SOURCE / name).exists()] == []

@@ -56,8 +56,14 @@ def test_a_page_names_what_exists(page):
     for target, anchor in links(page):
         assert target.exists(), target
         assert not anchor or anchor in anchors(target), f'{target}#{anchor}'
-    for path in re.findall(r'\b(?:test|benchmarks|examples)/\w+[\w/]*\.py\b', PAGES[page]):
-        assert (ROOT / path).is_file(), path
+
+
+@pytest.mark.parametrize(
+    'file', [*PAGES, ROOT / 'Makefile', ROOT / '.ci/run'], ids=lambda p: p.name
+)
+def test_scripts_that_are_named_exist(file):
+    named = re.findall(r'\b(?:test|benchmarks|examples)/\w[\w/]*\.py\b', file.read_text('utf-8'))
+    assert [path for path in named if not (ROOT / path).is_file()] == []
 
 
 @each_page

@@ -172,6 +172,15 @@ class Loop:
             each(reading)
         return self
 
+    def tick(self, count):
+        """Let time pass without states; return the last torque."""
+        for _ in range(count):
+            torque, sends = self.controller.tick(self.arm.time), self.controller.sends
+            self.command = torque if sends else self.command
+            self.arm.step(torque, is_new=sends)
+            self.fastest = max(self.fastest, self.speed)
+        return torque
+
     def until(self, state, seconds):
         """Run until the controller is in a state; fail after some seconds."""
         end = self.arm.time + seconds

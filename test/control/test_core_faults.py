@@ -20,7 +20,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
-from .closed_loop import core, FER, GRAVITY, KD, KP, Loop, MUJOCO, payload
+from .closed_loop import core, FER, GRAVITY, KD, KP, Loop, MUJOCO, payload, sent_at_rest
 
 FR3 = load('fr3', hand='franka_hand')
 CARRIED = {'gravity_compensation': True, 'friction': True}
@@ -457,8 +457,7 @@ def test_efforts_of_another_sign_or_without_gravity_are_said_to_be_so(times, wor
     arm = load('fr3')
     controller = Feedforward(arm, 'fci')
     effort = times * NewtonEulerModel(arm).gravity(arm.home)
-    for k in range(300):
-        controller.step(arm.home, np.zeros(7), 1e-3 * k, effort=effort)
+    sent_at_rest(controller, 300, q=arm.home, begin=0.0, effort=effort)
     assert controller.state is State.SILENT and words in str(controller.status)
 
 

@@ -137,8 +137,7 @@ def test_gains_are_refused_at_once_or_command(period, drives, gains, names):
             made(kd=(float(found[1]),) * 4 + (1.0, 0.5, 0.05))  # the advice can be followed
         return
     loop = made()
-    for k in range(MIN_GOOD_STATE_COUNT):
-        loop.step(arm.home, STILL, k * period)
+    sent_at_rest(loop, MIN_GOOD_STATE_COUNT, q=arm.home, begin=0.0, period=period)
     assert loop.state is State.RUNNING
 
 
@@ -402,8 +401,7 @@ def clock(monkeypatch):
 def test_a_loop_whose_joint_states_stand_still_ends_its_torques(clock):
     # It gives a stamp only, so by stamps no time passes.
     loop = Feedforward(FER, soft_gains=15.0)
-    for k in range(MIN_GOOD_STATE_COUNT + 2):
-        loop.step(HOME, STILL, 1e-3 * k, effort=GRAVITY)
+    sent_at_rest(loop, MIN_GOOD_STATE_COUNT + 2, begin=0.0, effort=GRAVITY)
     frozen = 1e-3 * (MIN_GOOD_STATE_COUNT + 1)
     for clock[0] in np.arange(0.0, 0.02, 1e-4):
         loop.step(HOME + 0.01, STILL, frozen, effort=GRAVITY)
@@ -411,8 +409,7 @@ def test_a_loop_whose_joint_states_stand_still_ends_its_torques(clock):
     for clock[0] in np.arange(0.021, 0.1, 1e-3):
         torque = loop.step(HOME + 0.01, STILL, frozen, effort=GRAVITY)
     assert loop.state is State.SILENT and not torque.any()
-    for k in range(MIN_GOOD_STATE_COUNT + 1):
-        loop.step(HOME, STILL, frozen + 1e-3 * (k + 1), effort=GRAVITY)
+    sent_at_rest(loop, MIN_GOOD_STATE_COUNT + 1, begin=frozen + 1e-3, effort=GRAVITY)
     assert loop.state is State.RUNNING
 
 
@@ -440,8 +437,7 @@ def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not(clock):
 
 def test_slow_states_give_terms_and_no_torque():
     slow = core(MUJOCO, limits=StateLimits(max_state_age=0.0, state_timeout=0.1))
-    for k in range(60):
-        slow.step(HOME, STILL, 1.0 + 0.033 * k)
+    sent_at_rest(slow, 60, period=0.033)
     assert slow.state is State.SILENT
     assert '30 Hz' in slow.state_problem
     np.testing.assert_allclose(slow.latest.gravity, GRAVITY, rtol=1e-12, atol=1e-12)
@@ -614,8 +610,7 @@ def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
 def test_episodes_without_a_reset_are_no_stops_within_a_minute():
     loop = core(MUJOCO, applied_when_silent=True)
     for _ in range(2 * MAX_STATE_LOSS_COUNT):
-        for k in range(200):
-            loop.step(HOME, STILL, 1e-3 * k)
+        sent_at_rest(loop, 200)
         assert loop.state is State.RUNNING, loop.status
 
 
@@ -683,8 +678,7 @@ def test_an_infinite_position_of_a_joint_without_limits_is_unusable(infinite, nu
 
 def test_states_that_stand_still_end_torques_though_their_age_is_always_the_same(clock):
     loop, q = Feedforward(FER, 'mujoco'), np.array(FER.home)
-    for k in range(30):
-        loop.step(q, STILL, 1e-3 * k, age=0.002)
+    sent_at_rest(loop, 30, begin=0.0, age=0.002)
     assert loop.state is State.RUNNING
     for wait, state in ((0.5, State.RUNNING), (1.5, State.SILENT)):
         clock[0] = wait
@@ -806,10 +800,7 @@ def test_after_a_gap_in_motion_torques_go_on_from_the_one_that_still_acts(gap):
     loop.move(1, 0.7, 1.2)
     loop.run(0.6)
     assert loop.speed > 1.0
-    for _ in range(round(gap / MAX_STEP_S)):
-        torque, new = loop.controller.tick(loop.arm.time), loop.controller.sends
-        loop.command = torque if new else loop.command
-        loop.arm.step(loop.command, is_new=new)
+    loop.tick(round(gap / MAX_STEP_S))
     while loop.controller.state is not State.RUNNING:
         before = loop.command
         loop.run(MAX_STEP_S)
@@ -893,8 +884,7 @@ def held():
     """Return a loop that holds an arm that nobody else carries, and the time of its last state."""
     arm = load('fr3')
     loop = Feedforward(arm, 'mujoco', soft_gains=20.0)
-    for k in range(300):
-        loop.step(arm.home, np.zeros(7), 5.0 + 1e-3 * k)
+    sent_at_rest(loop, 300, q=arm.home, begin=5.0)
     assert loop.state is State.RUNNING
     return loop, arm
 
@@ -933,8 +923,7 @@ def test_an_arm_that_got_faster_than_twice_its_limit_unseen_is_braked(confirmed)
     arm = load('fr3')
     core = Feedforward(arm, 'mujoco', applied_when_silent=False)
     q, dq = arm.home_position, np.zeros(arm.n)
-    for k in range(200):
-        core.step(q, dq, 1e-3 * k)
+    sent_at_rest(core, 200, q=q, begin=0.0)
     assert core.state.name == 'RUNNING'
     for k in range(200, 300):
         core.tick(1e-3 * k)

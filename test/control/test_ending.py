@@ -47,10 +47,7 @@ def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
     loop.move(3, 0.5, 0.8)
     loop.run(0.4)
     before = loop.speed
-    for _ in range(1000):
-        torque = loop.controller.tick(loop.arm.time)
-        loop.arm.step(torque, is_new=loop.controller.sends)
-        loop.fastest = max(loop.fastest, loop.speed)
+    torque = loop.tick(1000)
     assert before > 0.5
     assert loop.fastest < 1.5 * before
     assert loop.controller.state is State.SILENT
@@ -71,10 +68,7 @@ def test_a_held_arm_stays_with_a_load_that_nobody_declared_while_no_states_come(
     loop.controller.stop('test', Stop.HOLD)
     loop.until(State.HOLDING, 1.5).run(0.3)
     loop.fastest, held = 0.0, loop.arm.position
-    for _ in range(500):
-        torque = loop.controller.tick(loop.arm.time)
-        loop.arm.step(torque, is_new=loop.controller.sends)
-        loop.fastest = max(loop.fastest, loop.speed)
+    loop.tick(500)
     assert loop.controller.state is State.SILENT
     assert np.abs(loop.arm.position - held).max() < 0.02
     loop.run(0.6)  # it is held again
@@ -88,9 +82,7 @@ def test_a_held_arm_that_is_pushed_away_is_not_driven_on_while_no_states_come():
     loop.until(State.HOLDING, 0.9)
     loop.run(1.6 - loop.arm.time)
     assert loop.controller.state is State.HOLDING and loop.speed > 0.5
-    for _ in range(300):
-        torque = loop.controller.tick(loop.arm.time)
-        loop.arm.step(torque, is_new=loop.controller.sends)
+    torque = loop.tick(300)
     controller = loop.controller
     seen = controller.unseen.probable_state(np.inf)[0]
     np.testing.assert_allclose(torque, fd.NewtonEulerModel(FER).gravity(seen), rtol=0.0, atol=0.05)

@@ -14,7 +14,7 @@ from franka_dynamics.control.stopping import BrakingController
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError
 
-from .closed_loop import core, FER, HOME, KD, KP, Loop, MUJOCO, payload, STILL
+from .closed_loop import core, FER, HOME, KD, KP, Loop, MUJOCO, payload, sent_at_rest, STILL
 
 LOOP = {'applied_when_silent': True}
 CARRIED = {'gravity_compensation': True, 'friction': True}
@@ -137,8 +137,7 @@ def test_the_absence_of_a_declared_load_is_not_taken_for_a_receiver_that_adds_gr
     q = np.array([0.0, 0.15, 2.52, -0.62, -2.88, 3.21, -2.7])
     unloaded = NewtonEulerModel(FER).gravity(q)
     loop = core(Settings(target='mujoco', payload=payload(2.9)), **LOOP)
-    for k in range(100):
-        loop.step(q, STILL, 1e-3 * k, effort=unloaded)
+    sent_at_rest(loop, 100, q=q, begin=0.0, effort=unloaded)
     assert loop.state is State.SILENT
     assert 'payload' in loop.why and 'adds the gravity' not in loop.why
 
@@ -241,12 +240,10 @@ def test_a_driver_that_repeats_every_state_of_a_moving_arm_stops_nothing(target)
 @pytest.mark.parametrize('applied', [False, True])
 def test_an_arm_at_rest_whose_states_repeat_stays_running(applied):
     held = core(Settings(target='mujoco', **FIRM), applied_when_silent=applied)
-    for k in range(3000):
-        held.step(HOME, STILL, 1e-3 * k)
+    sent_at_rest(held, 3000, begin=0.0)
     assert held.state is State.RUNNING
     held.stop('test', Stop.HOLD)
-    for k in range(3000, 5000):
-        held.step(HOME, STILL, 1e-3 * k)
+    sent_at_rest(held, 2000, begin=3.0)
     assert held.state is State.HOLDING
 
 
