@@ -11,22 +11,25 @@ without a row changes nothing. `ending.py` has the causes that end torques. What
 - BRAKING, HOLDING: the brake's torque, towards where braking began. Its terms are those of the
   settings that are asked for, its kp and kd those when braking began. References have gone.
 - STOPPING: the torque goes, at its rate, to the resting torque. An arm that moved when it was seen
-  last is first brought to rest by its model, in 0.25 s. Settings that change do not act before the
-  arm agrees with them.
+  last is first brought to rest by its model, in 0.25 s, or longer while it is seen. Settings that
+  change do not act before the arm agrees with them.
 - SILENT: a loop gets the resting torque, by settings as in STOPPING; a node sends nothing.
 
 The resting torque is zero if the target adds gravity, in a loop before a usable state that does
 not contradict it, and after an ending with `Reaction.ZERO`; else g(q) of where the arm is, or of
-where its stop by the model ended, with the disturbance torque of an arm that was held until its
-states ceased. Every torque is within the torque limits and, but for a first one (also after
-`reset`), within the rate of the torque before (`torque_output.py`).
+where its stop by the model ended, with the disturbance torque of an arm that was held at rest
+until its states ceased; else it falls with a load that is not declared. Every torque is within the
+torque limits and, but for a first one (also after `reset`), within the rate of the torque before
+(`torque_output.py`).
 
 While the law or a sent resting torque carries the arm, a torque that departs from what the model
 explains, or a joint that is too fast, makes the core brake and hold the arm. An arm at rest is not
-compared for 1 s after each beginning of the law, which also forgets what was estimated before. The
-core lets go of the arm only where what the brake sends cannot arrive (`wiring.py`), or where
-braking fails. An arm that was let go is not watched any more, nor one that rests under a target
-which adds gravity. An arm that falls while its torques are refused, as under a mounting that
+compared for 1 s after the law begins, which also forgets what was estimated before; if it was held
+it is compared at once, and the estimates go on. The core lets go of the arm only where what the
+brake sends cannot arrive (`wiring.py`), or where braking fails. An arm that was let go for such a
+cause (`Reaction.COAST`) is not watched any more, nor one that rests under a target which adds
+gravity; a loop's resting g(q) is watched also after a plain stop, and an arm that is pushed then
+is braked and held. An arm that falls while its torques are refused, as under a mounting that
 nobody declared, is braked and held, too.
 """
 
@@ -44,7 +47,7 @@ from .disturbance import DisturbanceMonitor
 from .ending import Cause, Ending, NO_ENDING, Reaction, Reason, ReasonCode, Remedy
 from .state_check import StateCheck
 from .stopping import BrakingController, UnseenArm
-from .terms import StateTerms
+from .terms import StateTerms, TermModel
 from .torque_output import TorqueOutput
 from .watchers import MotionWatcher, RepeatedPositions
 from ..motion.reference import Reference
@@ -244,32 +247,42 @@ class StateMachine:
         Begin to run or brake, from the last torque if one still acts, else from a first torque.
 
         `state` is that of an arm to which nothing was sent for a while; None: the brake holds it.
-        A first torque is zero if the target adds gravity, else the measured torque or, without,
-        g(q). Under a target that adds gravity the law's ramp begins at the part of g(q) that
-        the target does not add: the torque goes there by its rate alone, because the arm falls
-        without it once its brakes open.
+        Under a target that adds gravity the law's ramp begins at the part of g(q) that the target
+        does not add: the torque goes there by its rate alone, because the arm falls without it
+        once its brakes open.
         """
-        output, found, begins_at = self.output, self.disturbances, None
+        begins_at = None
         if state is not None:
-            terms, gravity = self.asked.terms, self.asked.terms.gravity(state.q)
-            adds, silent = terms.adds_gravity, self.state is State.SILENT
-            may_still_act = output.may_still_act(state, self.states.arrival, adds)
-            unknown = silent and not (output.in_loop or may_still_act)
-            if unknown:
-                output.sent.clear()  # another receiver, or the arm was moved
-            if not output.sent:
-                first = gravity if found.is_effort_idle else found.received
-                output.begin_at_torque(0.0 * gravity if adds else first)
+            terms, silent = self.asked.terms, self.state is State.SILENT
+            unknown = self._prepare_first_torque(state, terms)
             if unknown or event is Event.BEGIN:
-                found.reset_at_first_torque(state.stamp)
-            if silent and adds:
-                begins_at = terms.gravity_to_command(state.q, gravity)
+                self.disturbances.reset_at_first_torque(state.stamp)
+            if silent and terms.adds_gravity:
+                begins_at = terms.gravity_to_command(state.q, terms.gravity(state.q))
         if event is Event.BEGIN:
             self.motion_watcher.reset()
             self.ramp.begin(begins_at)
             self.reference.clear('torques begin')
             self.ending, self._waited = NO_ENDING, 0
         self._change_state(event)
+
+    def _prepare_first_torque(self, state: StateTerms, terms: TermModel) -> bool:
+        """
+        Let the rate count from a first torque if none acts; return whether one is not known to.
+
+        A first torque is zero if the target adds gravity, else the measured torque or, without,
+        g(q).
+        """
+        output, found = self.output, self.disturbances
+        may_still_act = output.may_still_act(state, self.states.arrival, terms.adds_gravity)
+        unknown = self.state is State.SILENT and not (output.in_loop or may_still_act)
+        if unknown:
+            output.sent.clear()  # another receiver, or the arm was moved
+        if not output.sent:
+            gravity = terms.gravity(state.q)
+            first = gravity if found.is_effort_idle else found.received
+            output.begin_at_torque(0.0 * gravity if terms.adds_gravity else first)
+        return unknown
 
     def _end_torques(self, later: Ending, *, acts: bool = True) -> None:
         """

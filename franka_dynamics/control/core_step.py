@@ -12,9 +12,9 @@ Computes the torque for each joint state, in a step of six parts.
 5. What does the model not explain?            `disturbance.py`
 6. Must torques end?                           `_run_watchers`; `disturbance.py`, `watchers.py`
 
-While a law or the brake acts, parts 5 and 6 come after the torque, so that `send` is called
-before them; what they find changes the next torque. `core_state.py` says what is commanded in
-each state, and what the resting torque is. A state is usable if part 1 finds nothing. Cases:
+While a law or the brake acts, parts 5 and 6 come after the torque, so that `send` is called before
+them; what they find changes the next torque. `core_state.py` says what is commanded in each state,
+and what the resting torque is. A state is usable if part 1 finds nothing. Cases:
 
 Torques begin
 - A loop's first usable state gets the resting torque at once, whatever its size: zero if the
@@ -22,48 +22,55 @@ Torques begin
   gets zero, and then comes to g(q) at the torque's rate. A node sends nothing.
 - After 20 usable states in a row, of a median age of at most 15 ms, the law begins, unless a
   measured torque contradicts the settings. A loop begins at the torque sent last; a node whose
-  last torque acts no more begins at zero if the target adds gravity, else at the measured torque
-  or g(q) (`_begin_torques`). From there the torque ramps to the law's.
+  last torque acts no more as after none. From there the torque ramps to the law's.
 - A measured torque contradicts the settings if it departs, by more than 10 % of a joint's torque
   limit, from what the motion needs, or from the sum of what was sent (before the first torque:
   nothing) and what the target adds. It refuses the first torque, as where nobody said that the
   receiver adds g(q); a loop gets zero if its first usable state shows that, else the resting
   torque. An arm that then moves by 3 mrad is braked and held (`check_fall`).
-- Without a measured torque nothing is compared before the first torque. The law begins, and an
-  arm that it drives is braked once it gets too fast.
+- Without a measured torque nothing is compared before the first torque. The law begins, and an arm
+  that it drives is braked once it gets too fast or a disturbance torque exceeds its bound.
+- A torque after none, of the law or of a brake that catches a falling arm, begins at zero if the
+  target adds gravity, else at the measured torque or g(q) (`_prepare_first_torque`).
 
 States are missing or wrong
 - No new state for 20 ms (`state_timeout`; a stamp that is not new counts as none, and until then
-  repeats the last torque): the motion ends. An arm that moved is brought to rest by its model
-  within 0.25 s (`_stopping_torque`); then it gets the resting torque of where that ended. A node
-  publishes both; the resting torque, its last one, then goes on acting.
-- The first state after a gap is not answered by the law. If the core is not SILENT then, an arm
+  repeats the last torque): the motion ends. An arm that moved is brought to rest by its model in
+  0.25 s, or longer while states show that it moves (`_stopping_torque`); then it gets the resting
+  torque of where that ended. A node publishes both; the resting torque, its last one, then goes on
+  acting.
+- The first state after a gap is not answered by the law. While a stop by the model lasts, an arm
   that moves gets the torque that stops it from that position and velocity; after the next usable
-  state it gets the resting torque. If it is SILENT, a loop gets the resting torque and a node
-  sends nothing, even if the arm moves. After 20 usable states the law begins again, as above; an
-  arm that was held is held again.
+  state it gets the resting torque. After that stop, or of an arm that was at rest, the core is
+  SILENT: a loop gets the resting torque and a node sends nothing, even if the arm moves. After 20
+  usable states the law begins again, as above; an arm that was held is held again.
 - States lost more than 5 times within a minute are a fault: the resting torque stays, and the law
   waits for `start`.
 - A clock of stamps that is set back (by more than 1 s, or for 20 states) counts as lost states.
-- One impossible position ends torques at once: the other joints are slowed as seen, that one by
-  its model. The fault is latched, before the first torque, too: the resting torque stays, and the
-  law waits for `start`. A position that is not a number latches nothing: it counts as lost states.
+- One impossible position or velocity ends torques at once: the other joints are slowed as seen,
+  that one by its model. The fault is latched, before the first torque, too: the resting torque
+  stays, and the law waits for `start`. A position that is not a number latches nothing: it counts
+  as lost states.
 - States 20 ms old give no first torque of the law (15 ms is the most); an arm that is to be braked
   is braked by them, too. Up to `max_state_age` a law that runs goes on, and is compared with the
   torque that acted then; the brake softens its gains (`stopping.py`). Older ones count as lost:
-  the model stops the arm, from the position in each of them and a velocity that decays.
+  the model stops the arm, from the position in each of them and a velocity that decays, until that
+  is 0.02 rad/s (0.4 s from 1.1 rad/s).
 - An effort that is not a number at one joint counts as no measured effort at all. A motion goes on
-  without: what is commanded is then compared with what the motion needs.
+  without: what is commanded is then compared with what the motion needs. An effort beyond 3 torque
+  limits makes the state impossible: all joints are slowed as seen, and the fault is latched.
 
 Torques are wrong
 - A measured torque that departs from the one sent, or from what the motion needs, by more than
   20 % of a limit (31 % at limits below 20 N m), at one joint or several, makes the core brake and
   hold the arm. The estimate lags by about 20 ms, and has to be beyond its bound for 20 ms; an arm
-  at rest is not compared for 1 s after each beginning of the law (`check_bounds`).
-- If torques sent to other joints, earlier or reversed explain it, the arm is let go without
-  braking, after 6 states if reversed, else after 10, and the resting torque follows (`wiring.py`).
-  Exchanged measured torques look the same under a target that adds no gravity; under fci the
-  gravity in them tells them apart, and the arm is braked and held.
+  at rest is not compared for 1 s after the law begins, unless it was held (`check_bounds`).
+- If such an excess is explained by torques sent to other joints, earlier or reversed (smaller
+  exchanges are not noticed), the arm is let go without braking, after 6 states if reversed, else
+  after 10, and the resting torque follows (`wiring.py`). It drives an arm whose commanded torques
+  are exchanged, and carries one where only the measured ones are. Exchanged measured torques look
+  the same under a target that adds no gravity; under fci the gravity in them tells them apart, and
+  the arm is braked and held.
 - A torque that is not finite is never sent: the resting torque follows, within the rate, and the
   fault is latched (`_torque_at_state`).
 - Where limits of torque or rate hold a brake's torque back, the pose to hold moves along with that
@@ -71,14 +78,18 @@ Torques are wrong
 
 Stops and settings
 - When a motion has ended, the law holds its last position. Whatever ends the law ends the motion,
-  also one that would have ended while the arm is braked: the brake pulls to where braking began.
-- `stop` brakes the arm to rest, then gives the resting torque. A second one adds its reason; with
-  Stop.HOLD it makes an arm that is still braked held. `stop` of a held arm lets go of it.
+  also one that would have ended while the arm is braked: the brake pulls to where braking began,
+  or to where limits, or a push of more than 0.11 rad, moved that pose.
+- `stop` brakes the arm to rest, then gives the resting torque. A second one adds its reason to
+  that of an arm that is braked, held or faulty, else replaces it. With Stop.HOLD it makes an arm
+  held that is still braked, or whose torque still goes to the resting torque after a stop without
+  a fault. `stop` of a held arm lets go of it.
 - Stop.PAUSE and Stop.TO_ZERO give zero torque, at the rate; nothing brakes the arm, and one that
   does not carry itself falls. After a pause the law begins by itself.
 - `start` of a held arm begins the law at the torque sent last, without a motion: kp pulls to where
   the arm is. It raises StartRefusedError if states are too old, or a torque departs by more than
-  10 % of a limit. While a stop still brakes the arm, the law begins one state after it rests.
+  10 % of a limit (for 2 s after a change of payload: beyond any share of that load). While a stop
+  still brakes the arm, the law begins one state after it rests.
 - Settings that change while the arm is held act on the brake's model at once, without a step of
   its torque; kp and kd of the brake stay until `start`, from which the torque ramps to the law's,
   or until the arm is braked again, as after lost states.
@@ -428,6 +439,7 @@ class CoreStep(StateMachine):
         ending = next(filter(None, found), None)
         if ending is not None:
             self.output.counts['faults'] += 1
+            self._prepare_first_torque(state, self.acting)
             self._end_torques(ending)
 
     def _resting_torque_carries_arm(self, falls: bool) -> bool:

@@ -47,15 +47,15 @@ MAX_WRIST_TORQUE_LIMIT_NM = 20.0
 # and the new one: else 10 of 16 Franka arms that pick up 2 kg at its end stop (draw 88 of
 # benchmarks/guard_false_alarms.py). A joint faster than MAX_GENTLE_SPEED_RAD_S ends that: else
 # gentle gains let an absent load of 2.9 kg drive an FR3 at 0.9 rad/s; 0.6 where this
-# speed ends the allowance.
+# speed ends the allowance (2 kg, which hardly exceed the bounds, drive it at 2.5).
 MAX_PICK_UP_TIME_S = 2.0
 # A torque beyond its bound stops the arm after MAX_DISTURBANCE_TIME_S [s], because elastic gears
 # ripple. One joint state, which may come after a gap, counts as at most half of it.
 MAX_DISTURBANCE_TIME_S = 0.02
 MAX_COUNTED_STATE_S = 0.5 * MAX_DISTURBANCE_TIME_S
 # The brakes of an arm may open only once its receiver takes torques. Until then the arm rests
-# whatever is sent, and for MAX_BRAKE_RELEASE_TIME_S [s] after each beginning of the law an arm at
-# rest is not judged.
+# whatever is sent, and for MAX_BRAKE_RELEASE_TIME_S [s] after the law begins an arm at rest that
+# was not held is not judged.
 MAX_BRAKE_RELEASE_TIME_S = 1.0
 # So many of the last torques are compared with a measured one, which may repeat one of them.
 MAX_EFFORT_ECHO_DELAY_COUNT = 3

@@ -6,7 +6,8 @@ Brings a moving arm to rest: by its states, or by its model while none can be be
 The brake also holds the arm, without a reference. Its torque is g(q) + C(q, dq) dq, a PD torque
 towards the pose where braking began, M(q) a as far as kd damps less, and the disturbance torque,
 as far as it was there when braking began or is small. What has grown since may be braking's own
-torque, which a wrong sensor cannot tell from a load.
+torque, which a wrong sensor cannot tell from a load. A push that ends while it is compensated
+drives the arm back, until the torque has turned.
 
 Joint states that cease, that cannot be used, and positions that stand still are one case: the arm
 is brought to rest by its model, then gets the resting torque. The first state that can be used

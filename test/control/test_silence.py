@@ -170,6 +170,18 @@ def test_a_loop_holds_an_arm_that_an_undeclared_mounting_lets_fall_at_first(degr
     assert 'gravity_vector' in loop.controller.why or 'allowed' in loop.controller.why
 
 
+@pytest.mark.parametrize('degrees', [60, 120, 180])
+def test_a_node_brakes_an_arm_that_falls_before_the_first_torque_within_the_rate(degrees):
+    angle = np.deg2rad(degrees)
+    gravity = (9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle))
+    loop = Loop(Settings(target='fci'), gravity=gravity, brake_release_after=0.0, **CARRIED)
+    loop.arm.step(np.zeros(7))  # another node has opened the brakes
+    loop.until(State.HOLDING, 1.5)
+    steps = np.diff([np.zeros(7), *loop.published], axis=0)
+    assert np.abs(steps).max() <= 1.0 + 1e-9  # 1,000 N m/s in 1 ms
+    assert loop.fastest < 2.1
+
+
 FIRM = {'kp': (600.0,) * 4 + (250.0, 100.0, 10.0), 'kd': (50.0,) * 4 + (6.0, 3.0, 0.06)}
 
 
