@@ -318,10 +318,8 @@ class ArmDescription(ArmFields):
         """
         if self.simulated_armature is None:
             raise DescriptionError(f'{self.name} has no simulated_armature in its arm file.')
-        joints = (
-            replace(joint, rotor_inertia=joint.rotor_inertia + float(armature))
-            for joint, armature in zip(self.joints, self.simulated_armature)
-        )
+        pairs = zip(self.joints, self.simulated_armature.tolist())
+        joints = (replace(one, rotor_inertia=one.rotor_inertia + more) for one, more in pairs)
         return replace(self, joints=tuple(joints))
 
     @checks_arguments

@@ -147,12 +147,9 @@ class LinkInertia:
         h = rotation @ self.first_moment
         inertia = rotation @ self.inertia @ rotation.T
         # The parallel-axis theorem for two points of which neither need be the centre of mass.
-        moved = (
-            2.0 * (h @ origin) * np.eye(3)
-            - np.outer(h, origin)
-            - np.outer(origin, h)
-            + parallel_axis_term(self.mass, origin)
-        )
+        products = np.outer(h, origin)
+        moved = 2.0 * (h @ origin) * np.eye(3) - products - products.T
+        moved += parallel_axis_term(self.mass, origin)
         tensor = inertia + moved
         return LinkInertia(self.mass, h + self.mass * origin, 0.5 * (tensor + tensor.T))
 

@@ -63,10 +63,8 @@ class Shape:
             return (self,)
         radius, length = self.size
         ends = (pose_from_xyz_rpy((0.0, 0.0, z), np.zeros(3)) for z in (-length / 2, length / 2))
-        return (
-            Shape(ShapeKind.CYLINDER, self.size, self.pose),
-            *(Shape(ShapeKind.SPHERE, (radius,), self.pose @ end) for end in ends),
-        )
+        spheres = (Shape(ShapeKind.SPHERE, (radius,), self.pose @ end) for end in ends)
+        return Shape(ShapeKind.CYLINDER, self.size, self.pose), *spheres
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,9 @@ from numbers import Integral
 from typing import Any
 
 from . import numpy_arrays
+from .device_kernel import DeviceKernel
 from .generated_model import EquationsKey, GeneratedModel
-from .kernel import available_threads, DeviceKernel, Kernel
+from .kernel import available_threads, Kernel
 from .libraries import are_kernel_inputs, ArrayLibrary, library_of
 from ..arm import ArmDescription
 from ..codegen.options import Quantity

@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Equations of one quantity, evaluated at many states: by LLVM, by NumPy, or on an NVIDIA GPU."""
+"""Evaluates equations of one quantity at many states on a CPU: by LLVM, or by NumPy."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 import functools
 import hashlib
 import math
@@ -14,11 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.cuda import BLOCK_SIZE, blocks_per_group, cuda_source, kernel_name
 from ..codegen.equations import Equations
 from ..codegen.python_code import python_callable
 from ..codegen.vector_ir import vector_ir
-from ..errors import MissingDependencyError, require_extra
 from ..files import atomic_write
 from ..typing import Array
 
@@ -33,6 +31,7 @@ else:
         llvm = None  # too old: its LLVM is from before opaque pointers
 
 MIN_STATES_PER_THREAD = 4000
+_MAX_CACHED_FILES = 1000  # the oldest are deleted; a kernel has 20 to 300 kB
 _NUMPY_BLOCK_STATES = 4096  # states that NumPy works on at a time, so that they stay in the caches
 
 # Computes the results of inputs (N, n) each into an output (N, *shape).
@@ -175,9 +174,6 @@ def _link_assembly(text: str) -> tuple[Any, int]:
     return (jit, library), library['run']
 
 
-_MAX_CACHED_FILES = 1000  # the oldest are deleted; a kernel has 20 to 300 kB
-
-
 def cached_object_code(key: str, compiled: Callable[[], bytes]) -> bytes:
     """
     Return the object code that `compiled` makes, from the cache folder if it was made before.
@@ -199,79 +195,3 @@ def cached_object_code(key: str, compiled: Callable[[], bytes]) -> bytes:
         for old in sorted(folder.glob('*.o'), key=os.path.getmtime)[:-_MAX_CACHED_FILES]:
             old.unlink()
     return code
-
-
-class DeviceKernel:
-    """
-    A callable that computes one quantity at N states in the memory of a GPU.
-
-    The equations' CUDA code is compiled by NVRTC for the GPU of number `device`.
-
-    Raises
-    ------
-    MissingDependencyError
-        If cuda-core is not installed, or cannot use the GPU.
-
-    """
-
-    def __init__(self, equations: Equations, dtype: np.dtype[Any], device: int) -> None:
-        with require_extra('Arrays on a GPU need cuda-core', 'gpu'):
-            from cuda import core
-        self.shape, self._core, self._device = equations.shape, core, device
-        self._blocks = blocks_per_group(equations)
-        self._stream = functools.lru_cache(maxsize=64)(core.Stream.from_handle)  # takes 10 us
-        text = cuda_source([equations], precision='float' if dtype == np.float32 else 'double')
-
-        def compiled() -> bytes:
-            """Return the code that NVRTC makes of the CUDA text."""
-            options = core.ProgramOptions(std='c++17', arch=arch)
-            return bytes(core.Program(text, 'c++', options).compile('cubin').code)
-
-        try:
-            arch = f'sm_{core.Device(device).arch}'
-            with self._current_device():
-                code = cached_object_code(f'{text}{arch}, cuda-core {core.__version__}', compiled)
-                self._kernel = core.ObjectCode.from_cubin(code).get_kernel(kernel_name(equations))
-        except Exception as error:  # of cuda-core or its bindings, also where no driver is found
-            raise MissingDependencyError(
-                f'cuda-core cannot use GPU {device}: {error} The extra gpu needs the driver of '
-                "CUDA 13; for one of CUDA 12 pip install 'cuda-core[cu12]'."
-            ) from error
-
-    @contextmanager
-    def _current_device(self) -> Iterator[None]:
-        """Make the kernel's GPU the current one of this thread."""
-        before = self._core.Device()
-        self._core.Device(self._device).set_current()
-        try:
-            yield
-        finally:
-            if before.device_id != self._device:
-                before.set_current()
-
-    def __call__(
-        self, stream: int, states: int, places: Sequence[tuple[int, int]], out: int
-    ) -> None:
-        """
-        Start the computation of the quantity at N states on a CUDA stream.
-
-        Parameters
-        ----------
-        stream : int
-            Address of a CUDA stream.
-        states : int
-            Number N of states.
-        places : sequence of tuple of int
-            Of each input, in the kernel's precision, the address of its first state, and the
-            number of values from one state to the next.
-        out : int
-            Address of the results: N rows that follow each other.
-
-        """
-        if states:
-            inputs = [number for at, step in places for number in (at, np.int64(step))]
-            blocks = self._blocks * -(-states // BLOCK_SIZE)
-            config = self._core.LaunchConfig(grid=blocks, block=BLOCK_SIZE)
-            arguments = (np.int64(states), *inputs, out)
-            with self._current_device():
-                self._core.launch(self._stream(stream), config, self._kernel, *arguments)

@@ -107,11 +107,9 @@ def c_header(
 
     """
     head, prefix = file_heading(listed), identifier(name or listed[0].arm_name)
-    functions = [
-        f'{comment_block([quantity_summary(each)])}\n'
-        + convert_precision(c_functions(each, prefix), precision)
-        for each in listed
-    ]
+    comments = (comment_block([quantity_summary(each)]) for each in listed)
+    codes = (convert_precision(c_functions(each, prefix), precision) for each in listed)
+    functions = [f'{comment}\n{code}' for comment, code in zip(comments, codes)]
     return guarded_header(head, f'{prefix}_dynamics_h', ['#include <math.h>', '', *functions])
 
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import kinematics
 from .chain import GeneratorChain, link_parameter_names, Values
 from .expression import Expression, gradient, Graph, Number
+from .kinematics import bias_acceleration, first_moment, jacobian, tip_pose, wrench_in_tip_frame
 from .options import Quantity
 from .program import Output
 from .recursion import inverse_dynamics, JointInputs, mass_matrix
@@ -70,7 +70,7 @@ class ChainWriter:
         inputs = JointInputs(self.q, dq, ddq, weightless=weightless)
         if self.wrench and chain.tip_body != BASE_BODY:
             wrench = np.array(self.input_elements('wrench', TWIST_SIZE))
-            at_tip = kinematics.wrench_in_tip_frame(self.graph, chain, self.q, wrench)
+            at_tip = wrench_in_tip_frame(self.graph, chain, self.q, wrench)
             inputs = replace(inputs, wrench=at_tip)
         return inverse_dynamics(self.graph, chain, inputs)
 
@@ -99,10 +99,8 @@ def _mass_matrix(writer: ChainWriter) -> list[Output]:
 
 def _symmetric_outputs(elements: Mapping[tuple[int, int], Expression]) -> list[Output]:
     """Return the outputs of a symmetric matrix, from its elements (i, j), i <= j."""
-    return [
-        Output(((i, j),) if i == j else ((i, j), (j, i)), element)
-        for (i, j), element in sorted(elements.items())
-    ]
+    entries = sorted(elements.items())
+    return [Output(((i, j),) if i == j else ((i, j), (j, i)), one) for (i, j), one in entries]
 
 
 def _derivatives(writer: ChainWriter) -> list[Output]:
@@ -153,7 +151,7 @@ def _operational_space_inertia(writer: ChainWriter) -> list[Output]:
     graph = writer.graph
     if len(writer.chain.joints_to_tip()) < TWIST_SIZE:
         raise singular_frame_error()
-    J = kinematics.jacobian(graph, writer.chain, writer.q, ALIGNED_FRAME)
+    J = jacobian(graph, writer.chain, writer.q, ALIGNED_FRAME)
     lower, inverse = ldl_factors(graph, writer.mass_elements(), writer.chain.names, label=True)
     # With M = L D L^T the mobility J M^-1 J^T is Y D^-1 Y^T, rows of Y = J L^-T.
     Y = [solve_lower(graph, lower, row) for row in J]
@@ -168,7 +166,7 @@ def _operational_space_inertia(writer: ChainWriter) -> list[Output]:
 
 def _frames(writer: ChainWriter) -> list[Output]:
     """Return the poses of the tips of all chains."""
-    poses = [kinematics.tip_pose(writer.graph, chain, writer.q) for chain in writer.chains]
+    poses = [tip_pose(writer.graph, chain, writer.q) for chain in writer.chains]
     return writer.outputs(np.array(poses))
 
 
@@ -183,8 +181,7 @@ def _tip_outputs(write: Callable[..., Values], *arrays: str) -> _OutputFunction:
 
 def _jacobian(writer: ChainWriter) -> list[Output]:
     """Return the tip's Jacobian in the reference frame."""
-    graph, chain, frame = writer.graph, writer.chain, writer.reference_frame
-    return writer.outputs(kinematics.jacobian(graph, chain, writer.q, frame))
+    return writer.outputs(jacobian(writer.graph, writer.chain, writer.q, writer.reference_frame))
 
 
 class _Definition(NamedTuple):
@@ -213,18 +210,16 @@ _DEFINITIONS = {
     Quantity.FORWARD_DYNAMICS: _Definition('q dq tau', 'ddq', 'n', _forward_dynamics),
     Quantity.CORIOLIS_MATRIX: _Definition('q dq', 'C', 'n n', _coriolis_matrix, 'mass'),
     Quantity.REGRESSOR: _Definition('q dq ddq', 'H', 'n columns', _regressor),
-    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', _tip_outputs(kinematics.tip_pose, 'q'), ''),
+    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', _tip_outputs(tip_pose, 'q'), ''),
     Quantity.JACOBIAN: _Definition('q', 'J', '6 n', _jacobian, ''),
     Quantity.BIAS_ACCELERATION: _Definition(
-        'q dq', 'a', '6', _tip_outputs(kinematics.bias_acceleration, 'q', 'dq'), ''
+        'q dq', 'a', '6', _tip_outputs(bias_acceleration, 'q', 'dq'), ''
     ),
     Quantity.OPERATIONAL_SPACE_INERTIA: _Definition(
         'q', 'A', '6 6', _operational_space_inertia, 'mass'
     ),
     Quantity.FRAMES: _Definition('q', 'T', 'frames 4 4', _frames, ''),
-    Quantity.FIRST_MOMENT: _Definition(
-        'q', 'h', '3', _tip_outputs(kinematics.first_moment, 'q'), 'mass'
-    ),
+    Quantity.FIRST_MOMENT: _Definition('q', 'h', '3', _tip_outputs(first_moment, 'q'), 'mass'),
 }
 # In a formula {tip} stands for the name of a frame.
 FORMULAS = {

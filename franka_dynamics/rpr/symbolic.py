@@ -74,10 +74,9 @@ _CENTERS = tuple(sp.Matrix(center) for center in ((H1 / 2, 0, 0), (0, 0, A2 / 2)
 
 def centers_of_mass() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     """Return centres of mass in {S}, (3, 1) each; link 2's has a2/2 where the paper has c2/2."""
-    first, second, third = (
-        (pose[:3, :3] * center + pose[:3, 3]).applyfunc(sp.expand)
-        for pose, center in zip(frame_poses()[1:], _CENTERS)
-    )
+    pairs = zip(frame_poses()[1:], _CENTERS)
+    placed = (pose[:3, :3] * center + pose[:3, 3] for pose, center in pairs)
+    first, second, third = (center.applyfunc(sp.expand) for center in placed)
     return first, second, third
 
 
@@ -110,14 +109,12 @@ def equations_of_motion() -> EquationsOfMotion:
     inertia = sp.hessian(kinetic, list(VELOCITIES))
     # C of Christoffel symbols: C_ij = sum over k of (dB_ij/dq_k + dB_ik/dq_j - dB_jk/dq_i) dq_k/2.
     slopes = [_d_dq(inertia, joint) for joint in range(3)]
-    coriolis = sp.Matrix(
-        3,
-        3,
-        lambda i, j: sum(
-            (slopes[k][i, j] + slopes[j][i, k] - slopes[i][j, k]) * VELOCITIES[k] / 2
-            for k in range(3)
-        ),
-    )
+
+    def christoffel_term(i: int, j: int, k: int) -> sp.Expr:
+        """Return the part of C_ij that is proportional to dq_k."""
+        return (slopes[k][i, j] + slopes[j][i, k] - slopes[i][j, k]) * VELOCITIES[k] / 2
+
+    coriolis = sp.Matrix(3, 3, lambda i, j: sum(christoffel_term(i, j, k) for k in range(3)))
     gravity = sp.Matrix([_d_dq(potential, joint) for joint in range(3)])
     return EquationsOfMotion(
         inertia.applyfunc(_collect_by_mass),

@@ -93,12 +93,9 @@ def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> t
         missing = _replace_missing_files(mujoco, spec := read(), path, size)
         models.append(spec.compile())
     first, second = models
-    of_mesh = [
-        first.body(k).name
-        for k in range(first.nbody)
-        if first.body_mass[k] != second.body_mass[k]
-        or (first.body_inertia[k] != second.body_inertia[k]).any()
-    ]
+    changed = (first.body_inertia != second.body_inertia).any(axis=1)
+    changed |= first.body_mass != second.body_mass
+    of_mesh = [first.body(int(k)).name for k in np.flatnonzero(changed)]
     if of_mesh:
         raise UrdfError(
             f'{source}: masses or inertias of {name_list(of_mesh)} are computed from meshes that '

@@ -110,10 +110,8 @@ def read_chain(
     names = [joint.name for joint in arm]
     positions = _held_positions(document, names, held or {})
     poses, carrier, tools = _place_links(document, names, positions)
-    fixed = {
-        link: tuple(name for name in document.links if carrier[name] == link)
-        for link in (document.root, *(joint.child for joint in arm))
-    }
+    keys = (document.root, *(joint.child for joint in arm))
+    fixed = {link: tuple(one for one in document.links if carrier[one] == link) for link in keys}
     notes, torque_notes = list(document.notes), list(document.torque_notes)
     moved = (name for joint in arm for name in fixed[joint.child])
     sources = document.tensor_sources
@@ -131,9 +129,8 @@ def read_chain(
         )
     moving = (joint for joint in document.joints.values() if joint.kind != 'fixed')
     if others := [joint.name for joint in moving if not carrier[joint.child]]:
-        notes.append(
-            f'{name_list(others)}: on another branch of the {document.terms.file}, left out.'
-        )
+        branch = f'another branch of the {document.terms.file}'
+        notes.append(f'{name_list(others)}: on {branch}, left out.')
     chain = SerialChain(document, tuple(arm), poses, fixed, tools, positions, tuple(notes))
     return replace(chain, torque_notes=(*torque_notes, *_massless_link_notes(chain)))
 

@@ -132,9 +132,8 @@ class _Element:
         angles = self.vector('rpy', '0 0 0')
         if np.abs(angles).max() > _MAX_ANGLE_RAD:
             stated = self.element.get('rpy')
-            self.notes.of_torque.append(
-                f'{self.location}: rpy="{stated}" is more than a turn. Are these degrees?'
-            )
+            doubt = f'rpy="{stated}" is more than a turn. Are these degrees?'
+            self.notes.of_torque.append(f'{self.location}: {doubt}')
         return pose_from_xyz_rpy(self.vector('xyz', '0 0 0'), angles)
 
     def vector(self, key: str, absent: str | None = None, count: int = 3) -> Array:

@@ -155,11 +155,8 @@ def compare_with_robot(
         # With the load that is set on the robot, then with hand and payload.
         (known, 'N m', MAX_GRAVITY_DIFFERENCE_NM, loaded.gravity(q), own),
     )
-    pose = RobotDifference(
-        POSE_SUBJECT,
-        f'{distance:.3g} m apart ({MAX_POSITION_DIFFERENCE_M:g} allowed)',
-        bool(distance <= MAX_POSITION_DIFFERENCE_M),
-    )
+    sentence = f'{distance:.3g} m apart ({MAX_POSITION_DIFFERENCE_M:g} allowed)'
+    pose = RobotDifference(POSE_SUBJECT, sentence, bool(distance <= MAX_POSITION_DIFFERENCE_M))
     base_gravity = RobotDifference(
         'gravity in the base frame',
         f'the robot reports {np.round(base, 2).tolist()} m/s^2',

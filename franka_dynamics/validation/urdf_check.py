@@ -147,9 +147,8 @@ def checked_arm_from_urdf(
     known = replace(reference, links=nearest.known.links, hand=nearest.known.hand)
     found = compare_descriptions(known, arm, gravity)
     if found.geometry:
-        _raise_mismatch(
-            UrdfVerdict(source, reference.name, findings=found.geometry, notes=chain.notes)
-        )
+        refused = UrdfVerdict(source, reference.name, findings=found.geometry, notes=chain.notes)
+        _raise_mismatch(refused)
     same, findings, notes = _inertial_findings(nearest, found, accept_unknown_inertials)
     joints, limit_notes = _tighter_limits(arm, reference)
     notes += *chain.torque_notes, *chain.notes, *limit_notes, *find_flange(chain).notes
