@@ -385,10 +385,10 @@ class CoreStep(StateMachine):
         Return the next torque of an arm that was let go: towards the resting torque.
 
         An arm that is not seen is first brought to rest by its model. If the target adds no
-        gravity, a moving arm would fall under g(q) of an earlier q; so this lasts while states
-        show that the arm moves.
+        gravity, a moving arm would fall under g(q) of an earlier q; so this lasts while the arm
+        probably moves and states come, even if they cannot be used, as of an arm that got fast.
         """
-        state, arm, terms, output = self.latest, self.unseen, self.acting, self.output
+        arm, terms, output = self.unseen, self.acting, self.output
         stops = arm.stops and self.ending.reaction not in (Reaction.ZERO, Reaction.COAST)
         stops = stops and not arm.has_stopped(terms, now)
         carried = self._held_disturbance
@@ -397,13 +397,12 @@ class CoreStep(StateMachine):
             stops, goal = False, self._resting_torque(now)
         goal = output.limiter.clip_torque(goal)
         torque = output.send_torque(goal, now - output.sent_at, now)
-        unseen = self.states.problem is not None or silence > MAX_STATE_GAP_S
-        moves = state is not None and np.abs(state.dq).max() > MAX_STOPPED_SPEED_RAD_S
-        goes_on = moves and not (terms.adds_gravity or unseen)
+        probable = None if arm.last is None else arm.probable_state(now)
+        moves = probable is not None and np.abs(probable[1]).max() > MAX_STOPPED_SPEED_RAD_S
+        goes_on = moves and silence <= MAX_STATE_GAP_S and not terms.adds_gravity
         if np.array_equal(torque, goal) and not (goes_on or stops):
             self._change_state(Event.END)
-            seen = None if arm.last is None else arm.probable_state(now)
-            output.record_end(seen, now, terms.adds_gravity)
+            output.record_end(probable, now, terms.adds_gravity)
         return torque.copy()
 
     def _resting_torque(self, now: float) -> Array:
