@@ -40,7 +40,9 @@ def replaced(name: str, attribute: str, value: object, core: Feedforward) -> Non
 def without_compensation(core: Feedforward) -> None:
     """Let braking compensate no disturbance torque."""
     begin, torque = core.brake.begin, core.brake.torque
-    core.brake.begin = lambda found, gains=None: begin(0.0 * found, gains)  # type: ignore[method-assign]
+    core.brake.begin = (  # type: ignore[method-assign]
+        lambda found, gains=None, **options: begin(0.0 * found, gains, **options)
+    )
     core.brake.torque = (  # type: ignore[method-assign]
         lambda state, terms, found, *rest: torque(state, terms, 0.0 * found, *rest)
     )
@@ -50,8 +52,8 @@ def without_gains(core: Feedforward) -> None:
     """Let braking use neither kp nor kd."""
     begin = core.brake.begin
 
-    def without(found: np.ndarray, gains: tuple | None = None) -> None:
-        begin(found, None if gains is None else (0.0 * gains[0], 0.0 * gains[1]))
+    def without(found: np.ndarray, gains: tuple | None = None, **options: bool) -> None:
+        begin(found, None if gains is None else (0.0 * gains[0], 0.0 * gains[1]), **options)
 
     core.brake.begin = without  # type: ignore[method-assign]
 

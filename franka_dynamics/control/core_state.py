@@ -309,6 +309,7 @@ class StateMachine:
             self.unreported_endings.append(self.ending)
             self.reference.clear(self.ending)
         if self.state is State.BRAKING:
-            self.brake.begin(self.disturbances.commanded, (self.asked.kp, self.asked.kd))
+            found, gains = self.disturbances, (self.asked.kp, self.asked.kd)
+            self.brake.begin(found.commanded, gains, torque_swings=found.sent_torque_swings)
         calm = self.state in (State.RUNNING, State.SILENT)
         _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)

@@ -228,6 +228,19 @@ class DisturbanceMonitor:
             command = subtract_load_torque(command, self._pick_up[1])
         return motion, command
 
+    @property
+    def _latest_rows(self) -> Array:
+        """The rows of the last KEPT_STATE_COUNT states at most, (k, 3, n)."""
+        return self._rows[max(0, self._end - KEPT_STATE_COUNT) : self._end]
+
+    @property
+    def sent_torque_swings(self) -> bool:
+        """Whether the torque sent to a joint rose and fell beyond `start_bound` lately."""
+        sent = self._latest_rows[:, 0]
+        rises = (sent - np.minimum.accumulate(sent)).max(axis=0, initial=0.0)
+        falls = (np.maximum.accumulate(sent) - sent).max(axis=0, initial=0.0)
+        return bool((np.minimum(rises, falls) > self.start_bound).any())
+
     def check_bounds(
         self, state: StateTerms, elapsed: float, active: bool, carries: bool
     ) -> Ending | None:
@@ -244,7 +257,7 @@ class DisturbanceMonitor:
         self._since_fit_s += elapsed
         if active and self._since_fit_s >= RUNAWAY_DETECTION_TIME_S:
             self._since_fit_s = 0.0
-            rows = self._rows[max(0, self._end - KEPT_STATE_COUNT) : self._end]
+            rows = self._latest_rows
             bounds = self.running_bound, self.start_bound
             exceeds = self._end and (np.abs(rows[-1, 1] - rows[-1, 0]) > bounds[0]).any()
             if exceeds and torques_mixed_up(rows, *bounds, elapsed, measured=self.measured):

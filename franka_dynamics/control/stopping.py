@@ -84,16 +84,24 @@ class BrakingController:
         self._small = MAX_START_DISTURBANCE_RATIO * description.limit('effort')
         self.begin(np.zeros(description.n))
 
-    def begin(self, disturbance: Array, gains: tuple[Array, Array] | None = None) -> None:
+    def begin(
+        self,
+        disturbance: Array,
+        gains: tuple[Array, Array] | None = None,
+        *,
+        torque_swings: bool = False,
+    ) -> None:
         """
         Start braking at the next joint state.
 
         `disturbance` is the present disturbance torque, (n,) [N m]; `gains` are kp and kd of a PD
-        torque, (n,) each [N m/rad, N m s/rad]. None: there is no PD torque.
+        torque, (n,) each [N m/rad, N m s/rad]. None: there is no PD torque. `torque_swings`: the
+        sent torque swung, as by gains too high for the delay of torques; they are scaled down.
         """
         self.disturbance = self._largest = disturbance
         self._gains = np.zeros((2, *disturbance.shape)) if gains is None else np.array(gains)
         self._pulls = gains is not None
+        self._min_time_constant = BRAKING_TIME_CONSTANT_S if torque_swings else 0.0
         self.at_rest = False
         self.driven: Reason | None = None
         self._held_back = np.zeros_like(disturbance)
@@ -117,10 +125,12 @@ class BrakingController:
         time since the state before [s], `age` the age of `state` [s]. With old states, and in a
         slow loop, whose torques are late, too, gains are scaled down until kd alone would not slow
         a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO ages; and what kd damps is left to it.
+        If the sent torque swung, BRAKING_TIME_CONSTANT_S is the least such time.
         """
         q, dq, mass = state.q, state.dq, terms.true_model.mass_matrix(state.q)
         self._watch_speeds(np.abs(dq), elapsed)
-        least = MIN_TIME_CONSTANT_TO_AGE_RATIO * (age + max(0.0, elapsed - MAX_STEP_S))
+        aged = MIN_TIME_CONSTANT_TO_AGE_RATIO * (age + max(0.0, elapsed - MAX_STEP_S))
+        least = max(self._min_time_constant, aged)
         time_constant = max(BRAKING_TIME_CONSTANT_S, least)
         kp, kd = self._gains / np.maximum(1.0, least * self._gains[1] / mass.diagonal())
         bound, squared = MAX_BRAKING_DECELERATION_RAD_S2, (2.0 * time_constant) ** 2
