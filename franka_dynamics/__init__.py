@@ -87,7 +87,7 @@ def __getattr__(name: str) -> object:
     module, _, attribute = _MODULES[name].partition(':')
     value = getattr(import_module(f'.{module}', __name__), attribute or name)
     if isfunction(value):
-        value = import_module('.arguments', __name__).checks_arguments(value)
+        value = import_module('.arguments', __name__).with_argument_checks(value)
         value.__module__, value.__qualname__ = __name__, name  # where pickle finds it
     globals()[name] = value  # later look-ups find the attribute directly
     return value

@@ -31,14 +31,14 @@ _PLAIN: dict[type, tuple[str, tuple[type, ...]]] = {
 _NON_LIST_TYPES = (str, bytes, set, frozenset, Mapping)
 
 
-def checks_arguments(function: _FunctionType) -> _FunctionType:
+def with_argument_checks(function: _FunctionType) -> _FunctionType:
     """
     Return a function or class that raises ArgumentError for an argument of no declared type.
 
     What arrays, enumerations and objects that may be named must be, the function itself says.
     """
     if isinstance(function, type):
-        function.__init__ = checks_arguments(function.__init__)  # type: ignore[misc]
+        function.__init__ = with_argument_checks(function.__init__)  # type: ignore[misc]
         return function
     signature = inspect.signature(function)
 

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 import warnings
 
-from .arguments import checks_arguments
+from .arguments import with_argument_checks
 from .arm import arm_file
 from .arm.arm_file import arm_file_text, is_robot_model, is_xml_text, with_hand
 from .arm.description import ArmDescription
@@ -188,7 +188,7 @@ def save(description: ArmLike, path: str | Path, **words: Any) -> None:
         If the file cannot be written.
 
     """
-    write_text(path, checks_arguments(arm_file_text)(as_description(description), **words))
+    write_text(path, with_argument_checks(arm_file_text)(as_description(description), **words))
 
 
 def write_urdf(description: ArmLike, path: str | Path, **options: Any) -> None:
@@ -203,7 +203,7 @@ def write_urdf(description: ArmLike, path: str | Path, **options: Any) -> None:
         If the file cannot be written.
 
     """
-    write_text(path, checks_arguments(urdf_text)(as_description(description), **options))
+    write_text(path, with_argument_checks(urdf_text)(as_description(description), **options))
 
 
 def write_mjcf(description: ArmLike, path: str | Path, **options: Any) -> None:
@@ -218,4 +218,4 @@ def write_mjcf(description: ArmLike, path: str | Path, **options: Any) -> None:
         If the file cannot be written.
 
     """
-    write_text(path, checks_arguments(mjcf_text)(as_description(description), **options))
+    write_text(path, with_argument_checks(mjcf_text)(as_description(description), **options))

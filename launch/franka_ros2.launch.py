@@ -11,13 +11,13 @@ prefix, so that two arms can have one controller manager. See docs/howto/franka_
 
 from franka_dynamics.arm import load
 from franka_dynamics.ros.launching import (
+    argument_file_list,
     controller_parameters_text,
     controller_spawner,
     EFFORT_CONTROLLER_NAME,
     exit_callback,
     feedforward_node,
     launch_description,
-    optional_file,
     params_file_argument,
     RECEIVER_HELP,
     string_parameter,
@@ -69,7 +69,7 @@ def generate_launch_description():
 
 def launch_actions(arguments):
     """Return the actions that load the controller and start the node."""
-    controllers_file = optional_file('controllers_file', arguments.controllers_file)
+    controllers_file = argument_file_list('controllers_file', arguments.controllers_file)
     prefix = arguments.arm_prefix
     arm = load(arguments.robot_type, prefix=prefix)
     require_fr3(arguments.robot_type, arm.joint_names[0].removeprefix(prefix))

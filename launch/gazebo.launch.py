@@ -18,12 +18,12 @@ import yaml
 from franka_dynamics.arm import available_hands, load
 from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
 from franka_dynamics.ros.launching import (
+    argument_file_list,
     CONFIG_FOLDER,
     EFFORT_CONTROLLER_NAME,
     feedforward_node_for_simulator,
     foreign_node,
     launch_description,
-    optional_file,
     package_node,
     robot_state_publisher,
     ros2_control_actions,
@@ -62,7 +62,7 @@ def generate_launch_description():
 
 def launch_actions(arguments):
     """Return the actions for the argument control; refuse absent files."""
-    arguments.world = ''.join(optional_file('world', arguments.world))
+    arguments.world = ''.join(argument_file_list('world', arguments.world))
     arm = load(arguments.robot_type, hand=arguments.hand)
     return (
         direct_control_actions if arguments.control == 'direct' else ros2_control_launch_actions

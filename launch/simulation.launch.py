@@ -9,10 +9,10 @@ import numpy as np
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros import COMMAND_TOPIC
 from franka_dynamics.ros.launching import (
+    argument_file_list,
     feedforward_node,
     launch_description,
     namespace_argument,
-    optional_file,
     package_node,
     string_parameter,
 )
@@ -76,7 +76,7 @@ def simulation(arguments):
     }
     if arguments.urdf_file:
         both['model_source'] = string_parameter(arguments.urdf_file)
-    own_file = optional_file('simulator_params_file', arguments.simulator_params_file)
+    own_file = argument_file_list('simulator_params_file', arguments.simulator_params_file)
     return [
         package_node(
             'simulator',

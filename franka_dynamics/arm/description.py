@@ -14,7 +14,7 @@ from .fields import ArmFields, link_names
 from .inertia import LinkInertia
 from .payload import as_payload
 from .urdf_provenance import UrdfProvenance
-from ..arguments import checks_arguments
+from ..arguments import with_argument_checks
 from ..arrays import freeze_arrays, joint_values
 from ..errors import as_enum, DescriptionError, InertiaError, JointVectorError
 from ..spatial import JointKind, rigid_transform
@@ -300,7 +300,7 @@ class ArmDescription(ArmFields):
         """Return this arm without its `payload`."""
         return self.with_payload(LinkInertia.zero() - self.payload)
 
-    @checks_arguments
+    @with_argument_checks
     def require_within_rated_load(self, mass: float) -> None:
         """Raise InertiaError if `mass` plus the `carried` mass [kg] exceeds the rated load."""
         if self.rated_load is not None and mass + self.carried > self.rated_load:
@@ -322,7 +322,7 @@ class ArmDescription(ArmFields):
         joints = (replace(one, rotor_inertia=one.rotor_inertia + more) for one, more in pairs)
         return replace(self, joints=tuple(joints))
 
-    @checks_arguments
+    @with_argument_checks
     def with_joint_names(self, names: Sequence[str]) -> ArmDescription:
         """
         Return this arm with other joint names, from base to tip.
@@ -334,7 +334,7 @@ class ArmDescription(ArmFields):
         joints = (replace(joint, name=name) for joint, name in zip(self.joints, names))
         return replace(self, joints=tuple(joints))
 
-    @checks_arguments
+    @with_argument_checks
     def map_links(self, change: Callable[[LinkInertia], LinkInertia]) -> ArmDescription:
         """Return this arm with each `link` of `links` replaced by `change(link)`."""
         return replace(self, links=tuple(change(link) for link in self.links))

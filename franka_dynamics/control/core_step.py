@@ -108,7 +108,7 @@ from .limits import MAX_STEP_S
 from .state_check import MIN_GOOD_STATE_COUNT, StampOrder, StateSample
 from .stopping import MAX_STOPPED_SPEED_RAD_S
 from .terms import StateTerms
-from ..arguments import checks_arguments
+from ..arguments import with_argument_checks
 from ..arm.friction import MAX_STATE_GAP_S
 from ..arrays import as_seconds
 from ..typing import Array
@@ -189,7 +189,7 @@ class CoreStep(StateMachine):
             return self._torque_without_state(now, silence)
 
     # 1. Can the joint state be used? -----------------------------------------------------------
-    @checks_arguments
+    @with_argument_checks
     def reject_state(self, why: str, now: float, *, faulty: bool = False) -> Array:
         """
         Reject a joint state that cannot be read or trusted; return the torque, as `tick` does.

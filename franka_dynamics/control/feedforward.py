@@ -25,7 +25,7 @@ from .ending import Reaction, Remedy
 from .settings import Settings, StateLimits
 from .state_check import StateCheck
 from .torque_output import TorqueOutput
-from ..arguments import checks_arguments
+from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arm_io import as_description
 from ..errors import NotActiveError, SettingsError, StartRefusedError
@@ -36,7 +36,7 @@ from ..typing import Array
 _LOG = logging.getLogger(__name__)
 
 
-@checks_arguments
+@with_argument_checks
 class Feedforward(CoreStep):
     """
     Computes feedforward and PD torques for one arm, one for each joint state.
@@ -122,7 +122,7 @@ class Feedforward(CoreStep):
             elif self.state is not State.RUNNING:
                 self.ending = self.ending.with_release()
 
-    @checks_arguments
+    @with_argument_checks
     def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
         """
         End torques for a reason; `then` says what follows.
@@ -195,7 +195,7 @@ class Feedforward(CoreStep):
         far = self.reference.distance(self.states.q) > MAX_START_DISTANCE_RAD
         return np.asarray(far & (law.kp > (self.ramp.law or self.asked).kp))
 
-    @checks_arguments
+    @with_argument_checks
     def follow(
         self,
         q: ArrayLike,
@@ -235,7 +235,7 @@ class Feedforward(CoreStep):
                 raise NotActiveError(f'The reference is not followed ({self.status}).')
         return motion
 
-    @checks_arguments
+    @with_argument_checks
     def settle(self, reason: str) -> None:
         """End the present motion for a reason, and desire that the arm rests where it is."""
         with self._lock:

@@ -21,7 +21,7 @@ from .settings import Settings, StateLimits
 from .state_check import MIN_GOOD_STATE_COUNT, StateCheck
 from .stopping import BrakingController, MAX_BRAKING_TIME_S
 from .terms import TermModel
-from ..arguments import checks_arguments
+from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..errors import SettingsError
 from ..motion.request import MAX_LATENESS_S
@@ -58,7 +58,7 @@ class TorqueRefusal(str, Enum):
     OUT_OF_BOUNDS = 'out of bounds'
 
 
-@checks_arguments
+@with_argument_checks
 class TorqueReceiver:
     """
     Applies the torques of one sender, and stops the arm by its own model when torques cease.

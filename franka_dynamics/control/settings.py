@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import checks_arguments
+from ..arguments import with_argument_checks
 from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import is_base_tilted, mount_rotation
 from ..arm.payload import payload_array, payload_from_array, PAYLOAD_ORDER
@@ -226,7 +226,7 @@ class Settings:
                 )
 
 
-@checks_arguments
+@with_argument_checks
 @dataclass(frozen=True)
 class StateLimits:
     """

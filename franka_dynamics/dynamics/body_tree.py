@@ -11,7 +11,7 @@ import numpy as np
 
 from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
-from ..arguments import checks_arguments
+from ..arguments import with_argument_checks
 from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..arm_io import ArmLike, as_description
@@ -26,7 +26,7 @@ BASE_BODY = -1
 _TWIST_TOLERANCE = 1e-9
 
 
-@checks_arguments
+@with_argument_checks
 @dataclass(frozen=True, eq=False, repr=False)
 class BodyTree(ComparedByValue):
     """

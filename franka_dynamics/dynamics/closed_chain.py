@@ -22,7 +22,7 @@ from .body_tree import as_body_tree, require_pose, RobotLike
 from .derivatives import dynamics_derivatives, tree_motion, TreeMotion
 from .model import GRAVITY, gravity_vector, joint_stack, solve_acceleration
 from .sampling import JointStates
-from ..arguments import checks_arguments
+from ..arguments import with_argument_checks
 from ..arrays import as_array, freeze_arrays, joint_values
 from ..errors import JointVectorError, LoopError, TreeError
 from ..spatial import adjoint, inverse_transform, log3, matvec
@@ -47,7 +47,7 @@ _MAX_NEWTON_STEP = 0.5
 _MAX_CONDITION_NUMBER = 1e8
 
 
-@checks_arguments
+@with_argument_checks
 @dataclass(frozen=True, eq=False)
 class Loop:
     """
@@ -125,7 +125,7 @@ class ClosedChain:
 
     """
 
-    @checks_arguments
+    @with_argument_checks
     def __init__(
         self,
         tree: RobotLike,

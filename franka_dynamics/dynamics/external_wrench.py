@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .pinocchio_model import PinocchioModel
-from ..arguments import checks_arguments
+from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_place
 from ..arrays import as_array
@@ -77,7 +77,7 @@ class ExternalWrench(NamedTuple):
         return f'standard deviation at most {self.max_std:.1f} N in every direction'
 
 
-@checks_arguments
+@with_argument_checks
 class WrenchEstimator:
     """
     Estimates the wrench by a damped, weighted pseudo-inverse of a frame's transposed Jacobian.

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import checks_arguments
+from ..arguments import with_argument_checks
 from ..arm import ArmDescription, available_arms, load
 from ..arm.friction import friction_along
 from ..arm_io import as_description
@@ -99,7 +99,7 @@ def predict_tracking(
     """
     arm = as_description(arm)
     if not isinstance(recording, Recording):
-        recording = checks_arguments(read_recording)(recording, arm.joint_names)
+        recording = with_argument_checks(read_recording)(recording, arm.joint_names)
     gains = _pd_gains(kp, kd, arm)
     rate = 1.0 / float(np.median(np.diff(recording.time)))
     motion = prepare(

@@ -41,7 +41,7 @@ _SIMULATOR_NODE = f'{SIMULATION_NAMESPACE}/simulator'
 _ARM_STATUS_NAME = f'{_SIMULATOR_NODE}: {DiagnosticSubject.SIMULATED_ARM}'
 # The PD makes velocities decay at this rate at most [1/s]: with a hand on, all shipped arms still
 # follow the motion with torques that are held for 10 ms and 5 ms late.
-_MAX_DECAY_RATE_PER_S = 50.0
+_MAX_VELOCITY_DECAY_PER_S = 50.0
 # A joint with less inertia at home gets the gains of a joint with this much [kg m^2]. The last
 # link of an FR3 without a hand has 1.2e-4, and a PD in proportion to that holds nothing against
 # the other joints' motion.
@@ -133,7 +133,7 @@ class _DemoRun:
     def _run_steps(self, log: Path) -> DemoResult:
         """Run the demonstration's steps with the processes started; return the results."""
         plan, given = self._plan, self._plan.arm_parameters
-        kp, kd = low_gains(plan.arm, _MAX_DECAY_RATE_PER_S, _MIN_INERTIA_KG_M2)
+        kp, kd = low_gains(plan.arm, _MAX_VELOCITY_DECAY_PER_S, _MIN_INERTIA_KG_M2)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
         plant, node = {**given, 'ideal': True, 'step_log': str(log)}, {**given, 'target': 'mujoco'}
         self._nodes.start_arm_and_node(plant, node, 1000.0 if plan.lockstep else None)
@@ -141,7 +141,7 @@ class _DemoRun:
         client.heard_nodes()
         client.node.create_subscription(JointTrajectory, topic, self._planned.append, 10)
         self._wait_until('waiting until the node holds the arm', self._is_arm_held)
-        real_start, simulated_start = self._latest_times()
+        real_start, simulated_start = self._diagnostics_times()
         hold = self._wait_simulated_time('holding by feedforward alone', plan.hold)
         self._require_new_torques()
         client.set_parameters({'kp': kp.tolist(), 'kd': kd.tolist()})
@@ -151,7 +151,7 @@ class _DemoRun:
         statuses = client.heard_nodes()[_FEEDFORWARD_NODE].statuses
         keys = map(StatusKey.ROUND_TRIP.format, TIME_PERCENTILES)
         p50, p99 = (1e-6 * self._simulated_arm_value(key) for key in keys)
-        real, simulated = self._latest_times()
+        real, simulated = self._diagnostics_times()
         rate = (simulated - simulated_start) / (real - real_start) / TIMESTEP_S
         stops = int(statuses[DiagnosticSubject.COMMAND].values[StatusKey.STOPS])
         machine = f'{os.cpu_count()} threads, load {self._load:.1f} before'
@@ -233,7 +233,7 @@ class _DemoRun:
         """Simulated time [s]; NaN before the simulated arm has published it."""
         return self._simulated_arm_value(StatusKey.SIMULATED_TIME)
 
-    def _latest_times(self) -> tuple[float, float]:
+    def _diagnostics_times(self) -> tuple[float, float]:
         """Return real and simulated time [s] of the simulated arm's latest diagnostics."""
         return self._client.heard_nodes()[_SIMULATOR_NODE].updated_at, self._simulated_time
 

@@ -101,7 +101,7 @@ def simulation_arguments(target: str) -> dict[str, LaunchArgument]:
     }
 
 
-def optional_file(argument: str, path: str) -> list[str]:
+def argument_file_list(argument: str, path: str) -> list[str]:
     """
     Return the file that a launch argument names as a list of one path; [] if it names none.
 
@@ -175,7 +175,7 @@ def feedforward_node(
     the node's topics.
     """
     files = [f'{CONFIG_FOLDER}/feedforward/{target}.yaml']
-    files += optional_file('params_file', arguments.params_file)
+    files += argument_file_list('params_file', arguments.params_file)
     given, remaps = [*files, parameters], list(topics.items())
     return package_node(
         'feedforward', arguments.namespace, name=name, parameters=given, remappings=remaps

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arguments import checks_arguments
+from ..arguments import with_argument_checks
 from ..arm import ArmDescription, Convention, DHRow, JointKind
 from ..arrays import joint_values
 from ..errors import DescriptionError, UnreachableError
@@ -30,7 +30,7 @@ _JOINT_KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
 _EDGE_TOLERANCE_RATIO = 1e-12
 
 
-@checks_arguments
+@with_argument_checks
 @dataclass(frozen=True)
 class RprKinematics:
     """
