@@ -34,16 +34,9 @@ def import_arm(options: Options) -> int:
     with --anyway.
     """
     require_not_existing(options.output, options.force)
-    arm = import_urdf(
-        Path(options.urdf),
-        name=options.name,
-        joint_names=options.joints,
-        held=dict(options.held),
-        tip=options.tip,
-        prefix=options.prefix,
-        convention=Convention(options.convention),
-        xacro=options.xacro,
-    )
+    given = {name: getattr(options, name) for name in ('name', 'tip', 'prefix', 'xacro')}
+    given |= {'joint_names': options.joints, 'held': dict(options.held)}
+    arm = import_urdf(Path(options.urdf), convention=Convention(options.convention), **given)
     assert arm.urdf is not None
     say_each(arm.notes, 'note')
     plain = arm.with_joint_names([one.removeprefix(options.prefix) for one in arm.joint_names])

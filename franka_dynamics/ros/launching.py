@@ -65,10 +65,8 @@ def launch_description(
         return function(SimpleNamespace(**values))
 
     keywords = 'default_value', 'description', 'choices'
-    declared = [
-        DeclareLaunchArgument(name, **dict(zip(keywords, given)))
-        for name, given in declarations.items()
-    ]
+    options = {name: dict(zip(keywords, given)) for name, given in declarations.items()}
+    declared = [DeclareLaunchArgument(name, **given) for name, given in options.items()]
     return LaunchDescription([*declared, OpaqueFunction(function=start)])
 
 

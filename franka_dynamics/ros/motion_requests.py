@@ -108,12 +108,9 @@ def _follow_or_plan(controller: Feedforward, motion: dict[str, Any], goal_id: st
     """Return the planned motion and follow it, unless joint states come too rarely for torques."""
     latest, reference = controller.latest, controller.reference
     problem = controller.states.problem
-    plans_only = (
-        problem is not None
-        and problem.code in (ReasonCode.TOO_RARE, ReasonCode.COARSE_STAMPS)
-        and reference.motion is None
-        and motion.get('times') is not None
-    )
+    codes = ReasonCode.TOO_RARE, ReasonCode.COARSE_STAMPS
+    is_rare = problem is not None and problem.code in codes
+    plans_only = is_rare and reference.motion is None and motion.get('times') is not None
     if latest is None or not plans_only:
         return controller.follow(**motion, goal_id=goal_id)
     planned = reference.follow(**motion, goal_id=goal_id, measured_q=latest.q)

@@ -89,11 +89,9 @@ def refusal_reason(target: str, topic: str, receivers: Mapping[str, Receiver]) -
     """
     expected = EXPECTED_RECEIVERS[target]
     present = any(one.kind in expected for one in receivers.values())
-    wrong = {
-        name: one
-        for name, one in sorted(receivers.items())
-        if one.kind not in expected and not (present and one.kind is ReceiverKind.UNRECOGNISED)
-    }
+    ignored = ReceiverKind.UNRECOGNISED if present else None
+    others = [(name, one) for name, one in sorted(receivers.items()) if one.kind not in expected]
+    wrong = {name: one for name, one in others if one.kind is not ignored}
     if not wrong:
         return ''
     kinds = {one.kind for one in wrong.values()}
@@ -111,11 +109,8 @@ def refusal_reason(target: str, topic: str, receivers: Mapping[str, Receiver]) -
 
 def all_idle_reason(target: str, receivers: Mapping[str, Receiver]) -> str:
     """Return why none of a target's receivers applies torques now; '' if one does."""
-    expected = [
-        (name, one.idle_reason)
-        for name, one in receivers.items()
-        if one.kind in EXPECTED_RECEIVERS[target] and one.kind is not ReceiverKind.UNRECOGNISED
-    ]
+    kinds = {*EXPECTED_RECEIVERS[target]} - {ReceiverKind.UNRECOGNISED}
+    expected = [(name, one.idle_reason) for name, one in receivers.items() if one.kind in kinds]
     if not expected or not all(why for _, why in expected):
         return ''
     return ', '.join(f'{name} {why}' for name, why in expected)

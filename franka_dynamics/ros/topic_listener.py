@@ -118,12 +118,9 @@ class TopicListener:
 
         `namespaces`, without slashes at their ends, selects nodes; by default all are returned.
         """
-        found = [
-            one
-            for one in self.heard_nodes().values()
-            if (one.is_feedforward_node or one.is_simulator)
-            and (not namespaces or one.name.rpartition('/')[0] in namespaces)
-        ]
+        heard = self.heard_nodes().values()
+        own = [one for one in heard if one.is_feedforward_node or one.is_simulator]
+        found = [one for one in own if not namespaces or one.name.rpartition('/')[0] in namespaces]
         for one in found:
             for term in TERM_HEADINGS if one.is_feedforward_node else ():
                 message = self.newest_message(JointState, f'/{one.name}/{term}')
