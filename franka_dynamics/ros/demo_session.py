@@ -41,7 +41,7 @@ _SIMULATOR_NODE = f'{SIMULATION_NAMESPACE}/simulator'
 _ARM_STATUS_NAME = f'{_SIMULATOR_NODE}: {DiagnosticSubject.SIMULATED_ARM}'
 # The PD makes velocities decay at this rate at most [1/s]: with a hand on, all shipped arms still
 # follow the motion with torques that are held for 10 ms and 5 ms late.
-_MAX_VELOCITY_DECAY_PER_S = 50.0
+_MAX_SPEED_DECAY_PER_S = 50.0
 # A joint with less inertia at home gets the gains of a joint with this much [kg m^2]. The last
 # link of an FR3 without a hand has 1.2e-4, and a PD in proportion to that holds nothing against
 # the other joints' motion.
@@ -133,7 +133,7 @@ class _DemoRun:
     def _run_steps(self, log: Path) -> DemoResult:
         """Run the demonstration's steps with the processes started; return the results."""
         plan, given = self._plan, self._plan.arm_parameters
-        kp, kd = low_gains(plan.arm, _MAX_VELOCITY_DECAY_PER_S, _MIN_INERTIA_KG_M2)
+        kp, kd = low_gains(plan.arm, _MAX_SPEED_DECAY_PER_S, _MIN_INERTIA_KG_M2)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
         plant, node = {**given, 'ideal': True, 'step_log': str(log)}, {**given, 'target': 'mujoco'}
         self._nodes.start_arm_and_node(plant, node, 1000.0 if plan.lockstep else None)
