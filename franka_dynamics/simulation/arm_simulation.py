@@ -271,12 +271,9 @@ class ArmSimulation:
         frequency = rng.uniform(bands[:, :1], bands[:, 1:], (len(bands), n))
         largest = max(limit[np.isfinite(limit)], default=1.0)
         share = np.where(np.isfinite(limit), limit / largest, 1.0)
-        phase, rms = (
-            rng.uniform(0.0, 2.0 * np.pi, frequency.shape),
-            self.settings.vibration * share,
-        )
-        amplitude = np.broadcast_to(np.sqrt(2.0) * rms, frequency.shape)
-        return 2.0 * np.pi * frequency, phase, amplitude
+        phase = rng.uniform(0.0, 2.0 * np.pi, frequency.shape)
+        amplitude = np.sqrt(2.0) * self.settings.vibration * share
+        return 2.0 * np.pi * frequency, phase, np.broadcast_to(amplitude, frequency.shape)
 
     def _vibration_torque(self) -> Array | float:
         """Return the vibration torque at the simulated time, (n,) [N m], or 0."""
