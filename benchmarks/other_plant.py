@@ -150,7 +150,7 @@ class OtherPlant:
     settings: SimulationSettings
     make: Make = field(default_factory=Make)
     flange_site = 0
-    ran_away = ''
+    runaway_text = ''
 
     def __post_init__(self) -> None:
         text = mjcf(drawn(self.make), self.make.hand)
