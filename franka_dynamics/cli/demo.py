@@ -13,7 +13,6 @@ from ._console import catch_end_signals, print_rich, ProgressBar, say, say_each
 from ..arm.arm_file import is_franka_arm
 from ..demo import report as reports
 from ..demo.controller_comparison import compare_controllers
-from ..demo.metrics import demo_metrics
 from ..errors import IdentificationError, name_list
 from ..recordings.recording import write_recording
 from ..ros.demo_session import DemoPlan, run_demo
@@ -54,7 +53,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         progress('writing the recording', 0.0)
         write_recording(session.steps, exact_bag)
         (folder / 'steps').unlink()
-        metrics = demo_metrics(session.steps, session.hold, session.motions)
+        metrics = reports.demo_metrics(session.steps, session.hold, session.motions)
         report = reports.demo_report(metrics, session)
         progress('drawing', 0.8)
         reports.plot_report(metrics, session.steps, folder / 'demo.png')

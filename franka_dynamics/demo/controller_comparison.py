@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .metrics import TrackingError
 from .multisine import multisine
+from .report import TrackingError
 from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
 from ..control.default_gains import low_gains
 from ..control.feedforward import Feedforward, State

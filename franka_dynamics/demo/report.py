@@ -1,6 +1,8 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The report of `franka-dynamics demo`: tables, JSON and plots."""
+"""The results and the report of `franka-dynamics demo`: metrics, tables, JSON and plots."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .metrics import DemoMetrics, DemoRates, DemoResult, TrackingError
+from ..errors import RecordingError
 from ..files import write_text
+from ..motion.trajectory import Trajectory
 from ..recordings.recording import Recording
 from ..report import figures
 from ..report.json_types import json_text
@@ -28,6 +32,102 @@ MAX_TRACKING_ERROR_RATIO = 1.0 / 3.0
 # Bound on the tracking error with the identified model, relative to the error with the published
 # model. For nine random arms the relative error was 9 to 55 %.
 MAX_IDENTIFIED_ERROR_RATIO = 2.0 / 3.0
+# Times since a motion's start (k,) [s], and desired minus measured positions (k, n) [rad].
+TrackingError = tuple[Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class DemoMetrics:
+    """
+    Metrics of a demonstration: drift and tracking errors [rad].
+
+    `hold_duration` is how long the arm was held, `drift` the largest deviation of any joint from
+    its position at the start of that. `errors` has the tracking errors of each run by the name of
+    its commanded terms; the run with feedforward is the last. `desired`, (k, n), are the desired
+    positions of the run with feedforward.
+    """
+
+    hold_duration: float
+    drift: float
+    errors: dict[str, TrackingError]
+    desired: Array
+
+
+def demo_metrics(
+    steps: Recording, hold: tuple[float, float], motions: tuple[Trajectory, Trajectory]
+) -> DemoMetrics:
+    """
+    Return drift and tracking errors, computed from the steps of a demonstration.
+
+    `steps` are all steps of the simulated arm. `hold` is the start and the end of the time in
+    which the arm was held by feedforward alone [s since the first step]. `motions` are the desired
+    motions, followed with the same PD: the first with gravity, Coriolis and inertia torques, the
+    second with gravity torque alone. Raises RecordingError if no step lies within the hold or
+    within a motion.
+    """
+    during = _interval_mask(steps.time, *hold)
+    stamps = np.asarray(1e-9 * steps.stamp_ns, dtype=float)
+    positions, errors = steps.q[during], {}
+    for name, motion in zip(('g + PD', 'M ddq + C dq + g + PD'), motions[::-1]):
+        followed = _interval_mask(stamps, motion.begin, motion.end)
+        desired = motion.at_times(stamps[followed] - motion.zero)[:, 0]
+        errors[name] = stamps[followed] - motion.begin, desired - steps.q[followed]
+    duration, drift = np.ptp(steps.time[during]), np.abs(positions - positions[0]).max()
+    return DemoMetrics(float(duration), float(drift), errors, desired)
+
+
+def _interval_mask(time: Array, begin: float, end: float) -> NDArray[np.bool_]:
+    """Return the mask of the times between two times [s]; raise RecordingError if none is."""
+    during = (time >= begin) & (time <= end)
+    if not during.any():
+        raise RecordingError(f'No step of the arm is from {begin:.3f} to {end:.3f} s.')
+    return during
+
+
+@dataclass(frozen=True)
+class DemoRates:
+    """
+    Rates and delays of a demonstration on this machine.
+
+    `rate` is the number of the arm's steps per second of real time, `steps` the number of steps
+    after the first torque, `missed` the number of these steps without a new torque. `stops` counts
+    how often the node stopped the arm. `round_trip` holds the 50th and 99th percentiles of the
+    time from a state to its torque [s]. `machine` describes the computer. `lockstep` says whether
+    the arm waited for each torque; `too_busy` says why an attempt in real time failed before, or
+    is empty.
+    """
+
+    rate: float
+    missed: int
+    steps: int
+    stops: int
+    round_trip: tuple[float, float]
+    machine: str
+    lockstep: bool
+    too_busy: str = ''
+
+
+@dataclass(frozen=True, eq=False)
+class DemoResult:
+    """
+    The results of one run of the demonstration.
+
+    `steps` are the recorded steps of the simulated arm. `hold` is the interval in which
+    feedforward alone held the arm [s of simulated time]. `motions` are the desired motions, first
+    with all torque terms, then with gravity torque alone. `residual` is the largest difference
+    that the node's cross-checks found: absolute between values below 1, relative above.
+    `errors` are the diagnostic messages of level ERROR before the nodes were told to end, and a
+    sentence for each node whose exit status was not 0. `failed` says whether the simulated arm
+    published an error or a node's exit status was not 0.
+    """
+
+    steps: Recording
+    hold: tuple[float, float]
+    motions: tuple[Trajectory, Trajectory]
+    rates: DemoRates
+    residual: float
+    errors: tuple[str, ...]
+    failed: bool
 
 
 @dataclass(frozen=True)
@@ -128,8 +228,7 @@ def plot_inexact_model(errors: Mapping[str, TrackingError], path: Path) -> None:
     """Save a plot of each controller's tracking error over time, with an inexact model."""
     figure = figures.figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD'
-    first, last = figures.MEASURED_COLOR, figures.PREDICTED_COLOR
-    colours = first, figures.RESIDUAL_COLOR, '#009e73', last
+    colours = figures.MEASURED_COLOR, figures.RESIDUAL_COLOR, '#009e73', figures.PREDICTED_COLOR
     _plot_errors(figure.subplots(), errors, title, colours)
     figures.save_figure(figure, path)
 

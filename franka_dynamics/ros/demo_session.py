@@ -30,8 +30,8 @@ from .status import DiagnosticSubject, fault_sentences, NodeSnapshot, StatusKey,
 from .trajectory_messages import reference_message, trajectory_from_message
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
-from ..demo.metrics import DemoRates, DemoResult
 from ..demo.multisine import multisine
+from ..demo.report import DemoRates, DemoResult
 from ..errors import FrankaDynamicsError
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import read_steps
