@@ -353,6 +353,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         since, before = self._last_count
         self._last_count = now, published = time.monotonic(), self.published_count
         references = controller.reference.counts.items()
+        others = ', '.join(publisher_names(self._node, receivers.topic)) or 'none'
+        largest = controller.output.largest_share
         return {
             'target': controller.settings.target,
             'published': published,
@@ -362,12 +364,9 @@ class FeedforwardDiagnostics(StatusPublisher):
             'faults latched': controller.counts['faults'],
             **{f'references {state.value}': count for state, count in references},
             'receivers': receivers.listed_receivers,
-            'other publishers of commands': ', '.join(publisher_names(self._node, receivers.topic))
-            or 'none',
+            'other publishers of commands': others,
             **self.latencies.percentiles_us(StatusKey.LATENCY),
-            **self._values_by_joint(
-                'largest share of limit, {} [%]', 100.0 * controller.output.largest_share
-            ),
+            **self._values_by_joint('largest share of limit, {} [%]', 100.0 * largest),
             **self._values_by_joint('largest share of bound, {} [%]', 100.0 * np.array(shares)),
         }
 
@@ -383,11 +382,8 @@ class FeedforwardDiagnostics(StatusPublisher):
             unknown = 'unknown: effort is not measured, or too few states came'
             return DiagnosticSubject.EXTERNAL_WRENCH, 'OK', unknown, {}
         rows = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
-        values = {
-            'singular': wrench.singular,
-            **dict(zip(rows, wrench.wrench.tolist())),
-            'not explained by it [N m]': wrench.unexplained,
-        }
+        forces, left = dict(zip(rows, wrench.wrench.tolist())), wrench.unexplained
+        values = {'singular': wrench.singular, **forces, 'not explained by it [N m]': left}
         level = 'WARN' if wrench.singular else 'OK'
         return DiagnosticSubject.EXTERNAL_WRENCH, level, wrench.accuracy_text(), values
 
