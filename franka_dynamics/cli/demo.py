@@ -56,7 +56,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         metrics = reports.demo_metrics(session.steps, session.hold, session.motions)
         report = reports.demo_report(metrics, session)
         progress('drawing', 0.8)
-        reports.plot_report(metrics, session.steps, folder / 'demo.png')
+        reports.plot_exact_model_run(metrics, session.steps, folder / 'demo.png')
         second = _simulate_inexact_model(plan, folder, progress)
         reports.write_json(report, session.rates, second, folder / 'demo.json')
     exact = f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'
@@ -81,5 +81,5 @@ def _simulate_inexact_model(
     except IdentificationError:
         return reports.DemoReport(())
     write_recording(recording, folder / _PLANT_BAG_NAME)
-    reports.plot_inexact_model(errors, folder / 'inexact_model.png')
+    reports.plot_inexact_model_errors(errors, folder / 'inexact_model.png')
     return reports.inexact_model_report(errors)

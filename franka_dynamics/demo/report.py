@@ -224,7 +224,7 @@ def _plot_errors(
     axes.grid(alpha=0.3)
 
 
-def plot_inexact_model(errors: Mapping[str, TrackingError], path: Path) -> None:
+def plot_inexact_model_errors(errors: Mapping[str, TrackingError], path: Path) -> None:
     """Save a plot of each controller's tracking error over time, with an inexact model."""
     figure = figures.figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD'
@@ -233,7 +233,7 @@ def plot_inexact_model(errors: Mapping[str, TrackingError], path: Path) -> None:
     figures.save_figure(figure, path)
 
 
-def plot_report(metrics: DemoMetrics, steps: Recording, path: Path) -> None:
+def plot_exact_model_run(metrics: DemoMetrics, steps: Recording, path: Path) -> None:
     """Save a plot of tracking errors with and without feedforward, the motion and torques."""
     figure = figures.figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))

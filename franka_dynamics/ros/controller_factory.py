@@ -38,8 +38,8 @@ _CROSSCHECK_STATE_COUNT = 50  # states at which the models of changed settings a
 # After so many of the longest usual periods without a joint state they count as lost: 20 ms of a
 # real arm's default, in which a forward controller holds the last torque.
 STATE_TIMEOUT_PERIOD_COUNT = 4.0
-_FIRST_WAIT_WARNING_S = 5.0  # of robot_description
-_WAIT_WARNING_PERIOD_S = 10.0
+_FIRST_DESCRIPTION_WARNING_S = 5.0  # of robot_description
+_DESCRIPTION_WARNING_PERIOD_S = 10.0
 _POLL_PERIOD_S = 0.5  # longest time between two calls of `should_stop` [s]
 # Friction of Franka's wrists over their torque limit (MuJoCo Menagerie).
 _WRIST_FRICTION_TO_LIMIT_RATIO = 0.02
@@ -205,12 +205,13 @@ def _wait_for_robot_description(node: Any, should_stop: Callable[[], bool]) -> t
     waiting.create_subscription(String, topic, came.append, DESCRIPTION_QOS)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(waiting)
-    began, say_at, seconds = time.monotonic(), _FIRST_WAIT_WARNING_S, ROBOT_DESCRIPTION_TIMEOUT_S
+    began, seconds = time.monotonic(), ROBOT_DESCRIPTION_TIMEOUT_S
+    say_at = _FIRST_DESCRIPTION_WARNING_S
     try:
         while not came and (waited := time.monotonic() - began) < seconds:
             executor.spin_once(timeout_sec=_POLL_PERIOD_S)
             if waited >= say_at:
-                say_at += _WAIT_WARNING_PERIOD_S
+                say_at += _DESCRIPTION_WARNING_PERIOD_S
                 node.get_logger().warning(
                     f'waiting for {topic} for {waited:.0f} s, where '
                     f'{node.count_publishers(topic)} publish; at most {seconds:g} s'

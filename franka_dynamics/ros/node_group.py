@@ -22,7 +22,7 @@ from ..errors import FrankaDynamicsError
 _END_TIMEOUT_S = 10.0
 _MIN_FREE_DISK_BYTES = 65536  # no log, page or bag is written where less is free
 _RANGE_VARIABLE, _MIDDLEWARE_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
-_OVERRIDING_VARIABLES = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
+_DISCOVERY_OVERRIDE_VARIABLES = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
 # The ports of ROS domains 1 to 101 are outside the ephemeral port range of Linux.
 _ROS_DOMAIN_IDS = range(1, 102)
 
@@ -192,7 +192,7 @@ def use_isolated_network() -> None:
     os.environ['ROS_DOMAIN_ID'] = str(_claim_free_domain())
     os.environ[_MIDDLEWARE_VARIABLE] = 'rmw_fastrtps_cpp'
     os.environ[_RANGE_VARIABLE] = 'SYSTEM_DEFAULT'
-    for name in (*FASTDDS_PROFILE_VARIABLES, *_OVERRIDING_VARIABLES):
+    for name in (*FASTDDS_PROFILE_VARIABLES, *_DISCOVERY_OVERRIDE_VARIABLES):
         os.environ.pop(name, None)
     use_fastdds_profile('fastdds_loopback.xml')
 

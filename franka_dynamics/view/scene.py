@@ -37,7 +37,7 @@ _TABLE_STYLE = (
 _NO_VALUE = '–'
 _BASE_COLOUR = (150, 150, 150)
 _MASS_CENTER_COLOUR = (20, 20, 20)
-_EXTERNAL_COLOUR = (150, 40, 200)
+_EXTERNAL_TORQUE_COLOUR = (150, 40, 200)
 _AXIS_LENGTH_M, _AXIS_RADIUS_M = 0.08, 0.003
 # Radius [m] of the ball at a 1 kg link's centre of mass; a ball's volume is proportional to mass.
 _MASS_CENTER_RADIUS_M = 0.025
@@ -143,7 +143,7 @@ class ArmScene:
         self._arrows = server.scene.add_arrows(
             '/external',
             np.zeros((1, 2, 3)),
-            _EXTERNAL_COLOUR,
+            _EXTERNAL_TORQUE_COLOUR,
             shaft_radius=_ARROW_SHAFT_RADIUS_M,
             head_radius=_ARROW_HEAD_RADIUS_M,
             head_length=_ARROW_HEAD_LENGTH_M,
