@@ -230,7 +230,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 "relative to the arm's largest torque, may be at most {}",
                 (crosscheck.MAX_RELATIVE_DIFFERENCE,),
             ),
-            ('rounded within {}', (float(f'{published.PUBLISHED_ROUNDING:.1g}'),)),
+            ('rounded within {}', (float(f'{published.TABLE_ROUNDING:.1g}'),)),
         ],
         'docs/howto/watch.md': [
             (

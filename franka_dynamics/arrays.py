@@ -23,7 +23,7 @@ _WORDS_BY_UNREAL_DTYPE = {
 Shape = tuple[int | EllipsisType | None, ...]
 
 
-class ComparedByValue:
+class ValueEquality:
     """
     Base class of frozen dataclasses that hold arrays: equal if all their fields are.
 

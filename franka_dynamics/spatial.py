@@ -283,7 +283,7 @@ def rpy_from_rotation(rotation: ArrayLike) -> Array:
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
-def rigid_transform(transform: ArrayLike) -> Array:
+def as_rigid_transform(transform: ArrayLike) -> Array:
     """
     Return a transform as floats (4, 4); raise InertiaError if it is no rigid motion.
 

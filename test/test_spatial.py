@@ -73,16 +73,16 @@ def test_the_logarithm_of_a_half_turn_is_a_half_turn_about_its_axis():
 
 def test_only_a_rigid_motion_passes_and_unchanged():
     pose = spatial.pose_from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -1.2, 2.5))
-    np.testing.assert_array_equal(spatial.rigid_transform(pose), pose)
+    np.testing.assert_array_equal(spatial.as_rigid_transform(pose), pose)
     for row, column, change in ((0, 0, 1e-6), (3, 3, 1.0), (3, 0, 1e-12), (1, 1, np.inf)):
         other = pose.copy()
         other[row, column] += change
         with refuses(InertiaError, 'rigid motion'):
-            spatial.rigid_transform(other)
+            spatial.as_rigid_transform(other)
     with refuses(InertiaError, 'rigid motion'):
-        spatial.rigid_transform(np.diag([1.0, 1.0, -1.0, 1.0]))
+        spatial.as_rigid_transform(np.diag([1.0, 1.0, -1.0, 1.0]))
     for shape in ((3, 3), (2, 4, 4)):
         with refuses(InertiaError, '(4, 4)'):
-            spatial.rigid_transform(np.zeros(shape))
+            spatial.as_rigid_transform(np.zeros(shape))
     with refuses(RigidMotionError, '(4,)'):
         spatial.hat(np.zeros(4))

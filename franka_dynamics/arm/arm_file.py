@@ -224,7 +224,7 @@ def _with_hand_frames(description: ArmDescription) -> ArmDescription:
     return replace(description, fixed_frames=(*description.fixed_frames, *added))
 
 
-def is_robot_model(arm: object) -> bool:
+def is_robot_source(arm: object) -> bool:
     """Return whether `arm` is URDF or MJCF text, or a path ending as those files or xacro do."""
     return isinstance(arm, (str, Path)) and (is_xml_text(arm) or str(arm).endswith(_MODEL_ENDINGS))
 
@@ -242,7 +242,7 @@ def canonical_arm_name(arm: str | Path) -> str:
 def _arm_path(arm: str | Path) -> Path:
     """Return the path of a shipped or own arm file; raise DescriptionError if there is none."""
     text = 'The text' if is_xml_text(arm) else str(arm)
-    if is_robot_model(arm):
+    if is_robot_source(arm):
         file = 'FILE' if is_xml_text(arm) else shlex.quote(text)
         raise DescriptionError(
             f'{text} is no arm file, which is needed here; write one with '

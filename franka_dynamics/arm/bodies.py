@@ -13,7 +13,7 @@ import numpy as np
 from . import typed_file
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
 from .typed_file import FieldError, TaggedUnion
-from ..arrays import ComparedByValue
+from ..arrays import ValueEquality
 from ..spatial import pose_from_xyz_rpy
 from ..typing import Array
 
@@ -162,7 +162,7 @@ class Pose:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FixedFrame(Pose, ComparedByValue):
+class FixedFrame(Pose, ValueEquality):
     """
     A named frame that is fixed to the arm: a tool centre, a camera, a link of a URDF.
 

@@ -17,7 +17,7 @@ from .urdf_provenance import UrdfProvenance
 from ..arguments import with_argument_checks
 from ..arrays import freeze_arrays, joint_values
 from ..errors import as_enum, DescriptionError, InertiaError, JointVectorError
-from ..spatial import JointKind, rigid_transform
+from ..spatial import as_rigid_transform, JointKind
 from ..typing import Array, ArrayLike
 
 
@@ -142,7 +142,7 @@ class ArmDescription(ArmFields):
                     'flange.'
                 )
         try:
-            rigid_transform(self.base)
+            as_rigid_transform(self.base)
         except InertiaError as error:
             raise DescriptionError(f'The base pose of {self.name} is at fault. {error}') from error
         if self.home is not None:

@@ -14,7 +14,7 @@ from .bodies import FixedFrame
 from .denavit_hartenberg import Convention, DHRow
 from .friction import Friction
 from .typed_file import FloatOrInfinity, NonNegativeArray, NonNegativeFloat, PositiveFloat
-from ..arrays import ComparedByValue
+from ..arrays import ValueEquality
 from ..errors import as_enum, DescriptionError
 from ..spatial import JointKind
 from ..typing import Array
@@ -86,7 +86,7 @@ class Joint:
 
 
 @dataclass(frozen=True, eq=False)
-class ArmFields(ComparedByValue):
+class ArmFields(ValueEquality):
     """Fields that arm files and descriptions share; `ArmDescription` documents them."""
 
     name: str

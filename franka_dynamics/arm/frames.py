@@ -25,11 +25,11 @@ from ..typing import Array
 
 Frame = int | str | None  # a frame's number or name, or FLANGE
 FLANGE = None  # the arm's flange, which is also called 'flange' unless a link of it has that name
-ROOT = 'base'  # root link of the URDFs that are written
+ROOT_FRAME = 'base'  # root link of the URDFs that are written
 MIN_ROTATION_RAD = 1e-6  # a base or a mount that is turned less is level
 
 
-class FramePlace(NamedTuple):
+class FramePlacement(NamedTuple):
     """
     Place of a frame: the joint whose link carries it, and its constant pose in that link.
 
@@ -41,7 +41,7 @@ class FramePlace(NamedTuple):
     pose: Array
 
 
-def frame_place(frame: Frame, arm: ArmDescription) -> FramePlace:
+def frame_placement(frame: Frame, arm: ArmDescription) -> FramePlacement:
     """
     Return the place of a frame, given by number or name; FLANGE is the arm's flange.
 
@@ -59,17 +59,17 @@ def frame_place(frame: Frame, arm: ArmDescription) -> FramePlace:
     raise unknown_frame_error(frame, arm)
 
 
-def frame_table(arm: ArmDescription) -> dict[Frame, FramePlace]:
+def frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
     """
     Return the places of all frames, by number and by each name that they have.
 
     Fixed frames are found with the prefix of numbered links, too, as fr3_hand_tcp.
     """
     n, names, fixed = arm.n, link_names(arm.joint_names), fixed_frame_places(arm)
-    flange, base = FramePlace(n, arm.flange_transform()), FramePlace(0, np.eye(4))
-    table: dict[Frame, FramePlace] = {'flange': flange, names.flange: flange}
+    flange, base = FramePlacement(n, arm.flange_transform()), FramePlacement(0, np.eye(4))
+    table: dict[Frame, FramePlacement] = {'flange': flange, names.flange: flange}
     if not any(place.joint == 0 for place in fixed.values()):
-        table |= {ROOT: base, names.base: base}
+        table |= {ROOT_FRAME: base, names.base: base}
     links = link_frame_places(arm)
     table |= zip(arm.joint_names, links)
     table |= zip(arm.link_names, links)
@@ -78,11 +78,11 @@ def frame_table(arm: ArmDescription) -> dict[Frame, FramePlace]:
     others = arm.urdf.other_joints if arm.urdf else ()
     table |= {joint: fixed[link] for joint, link in others if link in fixed and joint not in table}
     table |= fixed.items()
-    table |= {i: FramePlace(i, np.eye(4)) for i in range(1, n + 1)}
+    table |= {i: FramePlacement(i, np.eye(4)) for i in range(1, n + 1)}
     return table | {n + 1: flange, FLANGE: flange}
 
 
-def link_frame_places(arm: ArmDescription) -> tuple[FramePlace, ...]:
+def link_frame_places(arm: ArmDescription) -> tuple[FramePlacement, ...]:
     """
     Return the places of the frames of the moving links, in the order of the joints.
 
@@ -94,17 +94,17 @@ def link_frame_places(arm: ArmDescription) -> tuple[FramePlace, ...]:
     for i, (name, behind) in enumerate(zip(arm.link_names, axes), start=1):
         own = fixed.get(name)
         carried = own is not None and own.joint == i
-        places.append(own if own and carried else FramePlace(i, inverse_transform(behind)))
+        places.append(own if own and carried else FramePlacement(i, inverse_transform(behind)))
     return tuple(places)
 
 
-def fixed_frame_places(arm: ArmDescription) -> dict[str, FramePlace]:
+def fixed_frame_places(arm: ArmDescription) -> dict[str, FramePlacement]:
     """Return the places of the fixed frames; one without a joint is fixed to the flange."""
     flange = arm.flange_transform()
     return {
-        one.name: FramePlace(arm.n, flange @ one.matrix())
+        one.name: FramePlacement(arm.n, flange @ one.matrix())
         if one.joint is None
-        else FramePlace(one.joint, one.matrix())
+        else FramePlacement(one.joint, one.matrix())
         for one in arm.fixed_frames
     }
 

@@ -16,7 +16,7 @@ from typing import Annotated, Protocol
 import numpy as np
 
 from .typed_file import TaggedUnion
-from ..arrays import array_text, ComparedByValue, freeze_arrays, joint_values
+from ..arrays import array_text, freeze_arrays, joint_values, ValueEquality
 from ..errors import FrictionError
 from ..typing import Array, ArrayLike
 
@@ -29,31 +29,32 @@ class FrictionModel(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class SigmoidFriction(ComparedByValue):
+class SigmoidFriction(ValueEquality):
     """
     Sigmoid friction of Gaz et al.: tau_f = A / (1 + exp(-s (dq + d))) - A / (1 + exp(-s d)).
 
     Gaz's friction is smooth, and zero at rest. Arrays of shape (n,): amplitude A [N m], slope s
-    [s/rad], offset d [rad/s]; `at_rest` is 1 / (1 + exp(-s d)). Source: Gaz et al. 2019, "Dynamic
-    Identification of the Franka Emika Panda Robot With Retrieval of Feasible Parameters", section
-    V.
+    [s/rad], offset d [rad/s]; `logistic_at_rest` is 1 / (1 + exp(-s d)). Source: Gaz et al. 2019,
+    "Dynamic Identification of the Franka Emika Panda Robot With Retrieval of Feasible Parameters",
+    section V.
     """
 
     amplitude: Array
     slope: Array
     offset: Array
-    at_rest: Array = field(init=False, repr=False)
+    logistic_at_rest: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""
         _freeze_fields(self, ('amplitude', 'slope', 'offset'), np.size(self.amplitude))
-        # `at_rest` is computed once, because the friction is evaluated in control loops.
-        object.__setattr__(self, 'at_rest', _logistic(self.slope * self.offset))
+        # `logistic_at_rest` is computed once, because the friction is evaluated in control loops.
+        object.__setattr__(self, 'logistic_at_rest', _logistic(self.slope * self.offset))
 
     def torque(self, dq: ArrayLike) -> Array:
         """Return the friction torque [N m] at dq [rad/s], shape (..., n)."""
         velocity = _as_velocity(dq, self.amplitude)
-        return self.amplitude * (_logistic(self.slope * (velocity + self.offset)) - self.at_rest)
+        logistic = _logistic(self.slope * (velocity + self.offset))
+        return self.amplitude * (logistic - self.logistic_at_rest)
 
 
 # Width of the tanh that replaces the sign in Coulomb friction, in all fits to recordings [rad/s].
@@ -67,7 +68,7 @@ def sliding_terms(dq: Array, width: float = COULOMB_TANH_WIDTH_RAD_S) -> Array:
     return np.stack([dq, np.tanh(dq / width)], axis=-1)
 
 
-class LinearFriction(ComparedByValue):
+class LinearFriction(ValueEquality):
     """Base class of friction models whose torque is linear in their coefficients."""
 
     viscous: Array
@@ -103,7 +104,7 @@ class LinearFriction(ComparedByValue):
         """Return the friction torque (..., n) [N m] at dq [rad/s] and slip states (..., k, n)."""
         return np.asarray((self.coefficients * self.terms(dq, slip_state)).sum(axis=-2))
 
-    def deviation(self, terms: Array) -> Array | float:
+    def torque_std(self, terms: Array) -> Array | float:
         """
         Return the standard deviation (..., n) [N m] of the torque of terms, (..., 3 + k, n).
 
@@ -222,12 +223,12 @@ class MaxwellSlipFriction(LinearFriction):
 
 
 # The friction models, by their names in arm files.
-FRICTION_MODELS: dict[str, type] = {
+FRICTION_CLASSES: dict[str, type] = {
     'sigmoid': SigmoidFriction,
     'viscous_coulomb': ViscousCoulombFriction,
     'maxwell_slip': MaxwellSlipFriction,
 }
-Friction = Annotated[FrictionModel, TaggedUnion('model', FRICTION_MODELS, ignored=('source',))]
+Friction = Annotated[FrictionModel, TaggedUnion('model', FRICTION_CLASSES, ignored=('source',))]
 
 
 def slip_state_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
@@ -317,7 +318,7 @@ class FrictionState:
 
     def __init__(self, model: FrictionModel | None, *, relaxed: bool = False) -> None:
         self.model = model
-        self._relaxed = relaxed
+        self._starts_relaxed = relaxed
         self._maxwell = model if isinstance(model, MaxwellSlipFriction) else None
         if self._maxwell is not None:
             self._reach = self._maxwell.reach[:, None]
@@ -325,11 +326,11 @@ class FrictionState:
 
     def reset(self) -> None:
         """Reset the bounds of z to -1 and 1 (unknown), or to 0 if created with `relaxed`."""
-        self._last: tuple[float, Array] | None = None
+        self._last_q: tuple[float, Array] | None = None
         self.slip_state_bounds = np.zeros((2, 0, 0))
         if self._maxwell is not None:
             self.slip_state_bounds = np.zeros((2, *self._maxwell.slip.shape))
-            if not self._relaxed:
+            if not self._starts_relaxed:
                 self.slip_state_bounds[0], self.slip_state_bounds[1] = -1.0, 1.0
 
     @property
@@ -345,12 +346,12 @@ class FrictionState:
         """
         if self._maxwell is None:
             return
-        last, self._last = self._last, (stamp, q)
+        last, self._last_q = self._last_q, (stamp, q)
         if last is None:
             return
         if not 0.0 <= stamp - last[0] <= MAX_STATE_GAP_S:
             self.reset()
-            self._last = (stamp, q)
+            self._last_q = (stamp, q)
             return
         moved = self.slip_state_bounds + (q - last[1]) / self._reach
         self.slip_state_bounds = np.minimum(np.maximum(moved, -1.0), 1.0)

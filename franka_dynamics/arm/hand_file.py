@@ -6,7 +6,7 @@ from pathlib import Path
 
 from .bodies import FixedFrame, HandFile
 from .inertia import LinkInertia
-from .payload import read_desk_file, require_liftable
+from .payload import read_desk_file, require_plausible_payload
 from .typed_file import read_typed
 from ..errors import DescriptionError, InertiaError, nearest_name, UnknownArmError
 from ..names import NO_HAND
@@ -69,7 +69,7 @@ def load_hand(name: str | Path) -> LinkInertia:
         return read_desk_file(path)
     hand = _read_hand_file(path).hand
     try:
-        require_liftable(hand.mass, hand.center_of_mass, hand.inertia_at_center_of_mass)
+        require_plausible_payload(hand.mass, hand.center_of_mass, hand.inertia_at_center_of_mass)
     except InertiaError as error:
         raise DescriptionError(f'{path}: {error}') from error
     return hand

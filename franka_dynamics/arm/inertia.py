@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import as_array, freeze_arrays
 from ..errors import InertiaError
-from ..spatial import rigid_transform
+from ..spatial import as_rigid_transform
 from ..typing import Array, ArrayLike
 
 # Order of a symmetric tensor's six elements; the package `mesh`, Pinocchio and MJCF have others.
@@ -142,7 +142,7 @@ class LinkInertia:
             If `transform` is no rigid motion.
 
         """
-        matrix = rigid_transform(transform)
+        matrix = as_rigid_transform(transform)
         rotation, origin = matrix[:3, :3], matrix[:3, 3]
         h = rotation @ self.first_moment
         inertia = rotation @ self.inertia @ rotation.T

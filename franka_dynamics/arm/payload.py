@@ -94,7 +94,7 @@ def payload_from_array(numbers: Array) -> LinkInertia:
             'payload has no mass but a centre of mass or an inertia; give the '
             'mass, or ten zeros for no payload.'
         )
-    require_liftable(mass, center, inertia)
+    require_plausible_payload(mass, center, inertia)
     body = LinkInertia.from_center_of_mass(mass, center, inertia)
     if not body.is_physical():
         raise InertiaError(
@@ -105,7 +105,7 @@ def payload_from_array(numbers: Array) -> LinkInertia:
     return body
 
 
-def require_liftable(mass: float, center: Array, inertia: Array) -> None:
+def require_plausible_payload(mass: float, center: Array, inertia: Array) -> None:
     """Raise InertiaError for a hand or payload that is too heavy, too far away or too large."""
     distance = float(np.linalg.norm(center))
     problem, largest = '', float(np.ravel(inertia)[np.abs(inertia).argmax()])

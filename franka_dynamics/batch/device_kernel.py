@@ -31,7 +31,7 @@ class DeviceKernel:
     def __init__(self, equations: Equations, dtype: np.dtype[Any], device: int) -> None:
         with require_extra('Arrays on a GPU need cuda-core', 'gpu'):
             from cuda import core
-        self.shape, self._core, self._device = equations.shape, core, device
+        self.shape, self._cuda_core, self._device = equations.shape, core, device
         self._blocks = blocks_per_group(equations)
         self._stream = functools.lru_cache(maxsize=64)(core.Stream.from_handle)  # takes 10 us
         text = cuda_source([equations], precision='float' if dtype == np.float32 else 'double')
@@ -55,8 +55,8 @@ class DeviceKernel:
     @contextmanager
     def _current_device(self) -> Iterator[None]:
         """Make the kernel's GPU the current one of this thread."""
-        before = self._core.Device()
-        self._core.Device(self._device).set_current()
+        before = self._cuda_core.Device()
+        self._cuda_core.Device(self._device).set_current()
         try:
             yield
         finally:
@@ -83,7 +83,7 @@ class DeviceKernel:
         if count:
             inputs = [number for at, step in rows for number in (at, np.int64(step))]
             blocks = self._blocks * -(-count // BLOCK_SIZE)
-            config = self._core.LaunchConfig(grid=blocks, block=BLOCK_SIZE)
+            config = self._cuda_core.LaunchConfig(grid=blocks, block=BLOCK_SIZE)
             arguments = (np.int64(count), *inputs, out)
             with self._current_device():
-                self._core.launch(self._stream(stream), config, self._kernel, *arguments)
+                self._cuda_core.launch(self._stream(stream), config, self._kernel, *arguments)

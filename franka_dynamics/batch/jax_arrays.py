@@ -17,7 +17,7 @@ from ..errors import require_extra
 with require_extra('JAX arrays need JAX 0.6.1 or newer', 'jax'):
     from jax.experimental.buffer_callback import buffer_callback
 
-_DLPACK_CPU = 1  # a CPU, of DLPack
+_DLPACK_CPU_DEVICE_TYPE = 1  # a CPU, of DLPack
 xp = jnp
 KERNEL_TYPES = None  # all arguments are read
 
@@ -73,7 +73,7 @@ def _compute(model: Any, key: Any, arrays: Sequence[Any]) -> Any:
         """Compute the quantity where XLA calls back, in memory of the CPU or of a GPU."""
         kind, device = out.__dlpack_device__()
         states = math.prod(out.shape[: len(out.shape) - len(shape)])
-        if kind == _DLPACK_CPU:
+        if kind == _DLPACK_CPU_DEVICE_TYPE:
             rows = [np.asarray(one).reshape(states, n) for one in buffers]
             kernel_of()(rows, model.threads, np.asarray(out).reshape(states, *shape))
         else:

@@ -48,9 +48,9 @@ class Kernel:
 
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
         self.shape, self._dtype = equations.shape, dtype
-        self._threaded = llvm is not None
-        self._compute = (
-            _MachineCode(equations, dtype) if self._threaded else _numpy_states_function(equations)
+        self._is_compiled = llvm is not None
+        self._states_function = (
+            _MachineCode(equations, dtype) if self._is_compiled else _numpy_evaluator(equations)
         )
 
     def __call__(
@@ -66,16 +66,16 @@ class Kernel:
         states = len(arrays[0])
         if out is None:
             out = np.empty((states, *self.shape), self._dtype)
-        pieces = min(threads, states // MIN_STATES_PER_THREAD) if self._threaded else 1
+        pieces = min(threads, states // MIN_STATES_PER_THREAD) if self._is_compiled else 1
         if pieces < 2:
             if out.size:
-                self._compute(arrays, out)
+                self._states_function(arrays, out)
             return out
         size = -(-states // pieces)
 
         def fill(start: int) -> None:
             part = slice(start, start + size)
-            self._compute([array[part] for array in arrays], out[part])
+            self._states_function([array[part] for array in arrays], out[part])
 
         others = [_executor().submit(fill, start) for start in range(size, states, size)]
         fill(0)
@@ -101,7 +101,7 @@ if hasattr(os, 'register_at_fork'):  # a forked process does not have its parent
     os.register_at_fork(after_in_child=_executor.cache_clear)
 
 
-def _numpy_states_function(equations: Equations) -> _StatesFunction:
+def _numpy_evaluator(equations: Equations) -> _StatesFunction:
     """Return a function that evaluates the equations in NumPy, at most 4,096 states at a time."""
     function, shape = python_callable(equations, np), equations.shape
 
@@ -125,12 +125,12 @@ class _MachineCode:
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
         lanes = _vector_register_bits() // (8 * dtype.itemsize)
         text = vector_ir(equations, lanes, single=dtype == np.float32)
-        self._library, address = _link_assembly(text)
+        self._library, address = _load_machine_code(text)
         inputs = len(equations.arrays)
         # Pointers, the bytes from one state to the next, and the number of states.
         kinds = ['char *'] * (inputs + 1) + ['int64_t'] * (inputs + 2)
-        self._steps = [dtype.itemsize * equations.n] * inputs
-        self._steps.append(dtype.itemsize * math.prod(equations.shape))
+        self._strides = [dtype.itemsize * equations.n] * inputs
+        self._strides.append(dtype.itemsize * math.prod(equations.shape))
         ffi = cffi.FFI()
         self._run = ffi.cast(f'void(*)({", ".join(kinds)})', address)
         self._buffer = ffi.from_buffer
@@ -141,7 +141,7 @@ class _MachineCode:
         except (BufferError, ValueError):  # not C-contiguous
             places = [self._buffer(np.array(array, order='C')) for array in arrays]
         places.append(self._buffer(out))
-        self._run(*places, *self._steps, len(out))
+        self._run(*places, *self._strides, len(out))
 
 
 def _vector_register_bits() -> int:
@@ -152,7 +152,7 @@ def _vector_register_bits() -> int:
     return 256 if features.get('avx2') else 128
 
 
-def _link_assembly(text: str) -> tuple[Any, int]:
+def _load_machine_code(text: str) -> tuple[Any, int]:
     """Link LLVM assembly; return the owner of the machine code and the address of `run`."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

@@ -17,9 +17,9 @@ from ..errors import JointVectorError
 # Autograd's nodes take longer than a kernel; without gradients they are left out, unless
 # torch.func transforms a function, whose tensors have no memory.
 _is_transforming = getattr(torch._C, '_are_functorch_transforms_active', lambda: True)
-_PRECISIONS = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
+_NUMPY_DTYPES = {torch.float32: np.dtype(np.float32), torch.float64: np.dtype(np.float64)}
 xp = torch
-KERNEL_TYPES = torch.Tensor, _PRECISIONS
+KERNEL_TYPES = torch.Tensor, _NUMPY_DTYPES
 
 
 def as_array(values: Any) -> Any:
@@ -81,7 +81,7 @@ def _compute(model: Any, key: Any, tensors: Sequence[Any]) -> Any:
     if are_kernel_inputs(tensors, n := model.description.n, KERNEL_TYPES):
         return _compute_rows(model, key, tensors)
     dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
-    kind = dtype if dtype in _PRECISIONS else torch.float64
+    kind = dtype if dtype in _NUMPY_DTYPES else torch.float64
     lead = tensors[0].shape[:-1]
     rows = [tensor.to(kind).reshape(math.prod(lead), n) for tensor in tensors]
     found = _compute_rows(model, key, rows)
@@ -94,10 +94,10 @@ def _compute_rows(model: Any, key: Any, rows: Sequence[Any]) -> Any:
     rows = [row.detach().resolve_neg() for row in rows]  # signs that are only noted, as of .imag
     gpu = _gpu_index(device)
     if gpu is None:
-        kernel = model.kernel(key, _PRECISIONS[dtype])
+        kernel = model.kernel(key, _NUMPY_DTYPES[dtype])
         return torch.from_numpy(kernel([row.numpy() for row in rows], model.threads))
     with torch.cuda.device(device):
-        kernel = model.kernel(key, _PRECISIONS[dtype], gpu)
+        kernel = model.kernel(key, _NUMPY_DTYPES[dtype], gpu)
         found = torch.empty((states, *kernel.shape), dtype=dtype, device=device)
         rows = [row if row.stride(1) == 1 else row.contiguous() for row in rows]
         places = [(row.data_ptr(), row.stride(0)) for row in rows]

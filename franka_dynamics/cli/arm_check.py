@@ -18,7 +18,7 @@ from ._choices import ArmChoice
 from ._command import forbid_with, Options
 from ._console import make_console, print_rich, say, say_each, write_json
 from ..arm import ArmDescription
-from ..arm.arm_file import is_robot_model
+from ..arm.arm_file import is_robot_source
 from ..arm.hand_file import is_file_name
 from ..errors import DescriptionError, FrankaDynamicsError, name_list, NoLinksError, UrdfWarning
 from ..files import read_text
@@ -32,7 +32,7 @@ from ..urdf.writer import urdf_text
 from ..validation.compare_files import read_pair, with_urdf_second
 from ..validation.comparison import compare_descriptions
 from ..validation.crosscheck import compare_formulations
-from ..validation.torque_effect import Difference
+from ..validation.torque_effect import ParameterDifference
 from ..validation.urdf_check import node_notes
 
 # Verdicts, the first words of each answer.
@@ -132,7 +132,7 @@ def _check_arm(arm: ArmChoice, options: Options) -> ArmCheckResult:
     data = {**to_json_types(result), 'consistency': report.link_consistency(description)}
     answer = ArmCheckResult(sentence, not result.passed, data, [*result.findings])
     shown = set[str]()
-    if is_robot_model(arm.arm):
+    if is_robot_source(arm.arm):
         assert description.urdf is not None
         found = ', '.join(f'{one}' for one in result.urdf)
         answer.add_notes(
@@ -178,9 +178,9 @@ def compare_arms(options: Options) -> int:
     """Print the largest difference of each joint of two arms; return 1 if one changes a torque."""
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
     first, second = map(str, with_urdf_second(options.first, options.second))
-    if not is_robot_model(second):
+    if not is_robot_source(second):
         forbid_with('an arm that is no URDF or MJCF', 'prefix', 'xacro')
-    elif is_robot_model(first):
+    elif is_robot_source(first):
         two = 'two URDFs or MJCFs, which are compared as they are written'
         forbid_with(two, 'inertial_set', 'hand')
     how = {name: getattr(options, name) for name in ('inertial_set', 'hand', 'prefix', 'xacro')}
@@ -213,7 +213,7 @@ def compare_arms(options: Options) -> int:
 
 
 def _print_differences(
-    shown: Sequence[Difference], labels: str, joints: Sequence[str], *, passed: bool
+    shown: Sequence[ParameterDifference], labels: str, joints: Sequence[str], *, passed: bool
 ) -> int:
     """Print differences between two arms; return how many of them have an effect on torque."""
     effective = sum(diff.has_effect for diff in shown)
@@ -231,7 +231,7 @@ def _print_differences(
 
 
 def _difference_lines(
-    shown: Sequence[Difference], joints: Sequence[str]
+    shown: Sequence[ParameterDifference], joints: Sequence[str]
 ) -> Iterator[tuple[str, bool]]:
     """Yield a line on each place's largest difference, and whether it has an effect on torque."""
     for place in ('base', *joints, 'flange', 'arm'):
@@ -245,4 +245,4 @@ def _difference_lines(
 
 def _arm_label(given: str, arm: ArmDescription) -> str:
     """Return the name or file that was given for an arm, with set and hand unless it is a URDF."""
-    return given if is_robot_model(given) else f'{given} ({arm.inertial_set}, hand {arm.hand})'
+    return given if is_robot_source(given) else f'{given} ({arm.inertial_set}, hand {arm.hand})'

@@ -15,7 +15,7 @@ from ._command import forbid_with, Options, require_with
 from ._console import print_or_write, say, say_each
 from ._options import require_not_existing
 from ..arm import ArmDescription, load
-from ..arm.arm_file import arm_file_text, is_robot_model
+from ..arm.arm_file import arm_file_text, is_robot_source
 from ..arm.hand_file import is_file_name
 from ..cpp_package.package import controller_arm_text
 from ..files import write_text
@@ -79,7 +79,7 @@ def export_arm(arm: ArmChoice, options: Options) -> int:
     if form in texts:
         print_or_write(texts[form](arm.load()), output)
         return 0
-    own = is_file_name(arm.arm) or is_robot_model(arm.arm)
+    own = is_file_name(arm.arm) or is_robot_source(arm.arm)
     source, prefix = Path(arm.arm).name if own else '', arm.prefix
     text = robot_file_text(arm.load(), form, source=source, prefix=prefix, ideal=options.ideal)
     print_or_write(text, output)

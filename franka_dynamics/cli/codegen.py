@@ -15,7 +15,7 @@ from ._console import make_console, print_or_write, print_rich, say, say_each
 from ..codegen.c_code import c_header
 from ..codegen.cuda import cuda_source
 from ..codegen.equations import customised_equations
-from ..codegen.file_text import identifier, operation_count, require_distinct_quantities
+from ..codegen.file_text import as_identifier, operation_count, require_distinct_quantities
 from ..codegen.options import ParameterMode, Quantity
 from ..codegen.python_code import python_module
 from ..cpp_package.package import copy_package
@@ -55,7 +55,8 @@ def run(arm: ArmChoice, options: Options) -> int:
         text_of, suffix = _LANGUAGES[options.language]
         if options.language != 'python':
             text_of = partial(text_of, precision=options.precision, name=options.name)
-        path = options.output / f'{identifier(options.name or description.name)}_dynamics{suffix}'
+        name = as_identifier(options.name or description.name)
+        path = options.output / f'{name}_dynamics{suffix}'
         print_or_write(text_of(listed), path)
     return 0
 

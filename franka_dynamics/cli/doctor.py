@@ -11,7 +11,7 @@ from ._choices import ArmChoice
 from ._command import Options, require_with
 from ._console import make_console, say, write_json
 from ._options import MASS_OPTIONS
-from ..arm.arm_file import is_robot_model
+from ..arm.arm_file import is_robot_source
 from ..errors import FrankaDynamicsError
 from ..names import AS_LISTED, NO_HAND
 from ..ros import ROS_INSTALL_HINT
@@ -43,7 +43,7 @@ def _robot_checks(choice: ArmChoice, address: str) -> Iterator[CheckResult]:
     """Yield a check for each quantity in which the robot at an address is compared with an arm."""
     arm = choice.load()
     # What a URDF holds cannot be taken off.
-    hand = AS_LISTED if is_robot_model(choice.arm) else NO_HAND
+    hand = AS_LISTED if is_robot_source(choice.arm) else NO_HAND
     bare = replace(choice, hand=hand, payload=None).load()
     try:
         for one in compare_with_robot(*read_robot(address), arm, bare):

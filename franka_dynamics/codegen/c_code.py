@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import re
 
 from .equations import Equations
-from .file_text import file_heading, identifier, quantity_summary
+from .file_text import as_identifier, file_heading, quantity_summary
 from .options import PRECISIONS
 from .quantities import TWIST_SIZE
 from ..errors import OutputError
@@ -106,7 +106,7 @@ def c_header(
         equations differ in arm, inertias, gravity or `ParameterMode` (baked or run-time).
 
     """
-    head, prefix = file_heading(listed), identifier(name or listed[0].arm_name)
+    head, prefix = file_heading(listed), as_identifier(name or listed[0].arm_name)
     comments = (comment_block([quantity_summary(each)]) for each in listed)
     codes = (convert_precision(c_functions(each, prefix), precision) for each in listed)
     functions = [f'{comment}\n{code}' for comment, code in zip(comments, codes)]

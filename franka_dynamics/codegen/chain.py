@@ -20,7 +20,7 @@ import numpy as np
 
 from .expression import Graph, Number
 from ..arm import ArmDescription
-from ..arm.frames import FLANGE, Frame, frame_place
+from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm.inertia import TENSOR_ORDER
 from ..dynamics.body_tree import BASE_BODY, BodyTree
 from ..errors import FrameError, name_list, short_text
@@ -28,7 +28,7 @@ from ..spatial import cos_sin, inverse_transform, quarter_turns, snapped_angle
 from ..typing import Array
 
 # An array of numbers or expressions.
-Values = np.ndarray[Any, Any]
+NumberArray = np.ndarray[Any, Any]
 
 # Entries of rotations, lengths relative to the largest coordinate of the tree, and components of
 # gravity relative to |gravity| are rounding errors up to this value, and count as zero.
@@ -46,13 +46,13 @@ class GeneratorJoint:
     """
 
     revolute: bool
-    axes: Values
-    origin: Values
+    axes: NumberArray
+    origin: NumberArray
     theta: float
-    body: Values
+    body: NumberArray
     rotor_inertia: Number
 
-    def rotation(self, graph: Graph, position: Number) -> Values:
+    def rotation(self, graph: Graph, position: Number) -> NumberArray:
         """Return the rotation (3, 3) Rz(theta + q), or Rz(theta) of a prismatic joint."""
         if not self.revolute:
             return rotation_about_z(*cos_sin(self.theta))
@@ -62,7 +62,7 @@ class GeneratorJoint:
         s, c = graph.sin_cos(angle)
         return rotation_about_z(*((c, s), (-s, c), (-c, -s), (s, -c))[quarters])
 
-    def frame_origin(self, position: Number) -> Values:
+    def frame_origin(self, position: Number) -> NumberArray:
         """Return the origin (3,) of the link's frame in the antecedent's frame."""
         return self.origin if self.revolute else self.origin + self.axes[:, 2] * position
 
@@ -93,9 +93,9 @@ class GeneratorChain:
     """
 
     joints: tuple[GeneratorJoint, ...]
-    gravity: Mapping[int, Values]
-    roots: Mapping[int, Values]
-    tip: Values
+    gravity: Mapping[int, NumberArray]
+    roots: Mapping[int, NumberArray]
+    tip: NumberArray
     parents: tuple[int, ...]
     tip_body: int
     names: tuple[str, ...]
@@ -114,7 +114,7 @@ class GeneratorChain:
         return path[::-1]
 
 
-def rotation_about_z(cosine: Number, sine: Number) -> Values:
+def rotation_about_z(cosine: Number, sine: Number) -> NumberArray:
     """Return the rotation (3, 3) about z by an angle of which cosine and sine are given."""
     return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
 
@@ -126,7 +126,7 @@ def link_parameter_names(link: int) -> tuple[str, ...]:
 
 def build_chain(
     description: ArmDescription | BodyTree,
-    gravity: Values,
+    gravity: NumberArray,
     graph: Graph | None = None,
     frame: Frame = FLANGE,
 ) -> GeneratorChain:
@@ -150,8 +150,8 @@ def build_chain(
     tree, moves = with_axes_along_z(own), frames_along_z(own)
     reach = float(np.abs(tree.placements[:, :3, 3]).max(initial=0.0))
     joints: list[GeneratorJoint] = []
-    gravity_at: dict[int, Values] = {}
-    roots: dict[int, Values] = {}
+    gravity_at: dict[int, NumberArray] = {}
+    roots: dict[int, NumberArray] = {}
     bodies = zip(tree.parents, tree.placements, own.inertias)
     for i, (parent, placement, link) in enumerate(bodies):
         axes, theta = _axes_and_angle(placement[:3, :3])
@@ -179,7 +179,7 @@ def build_chain(
 
 def tree_and_frame(
     description: ArmDescription | BodyTree, frame: Frame
-) -> tuple[BodyTree, int, Values]:
+) -> tuple[BodyTree, int, NumberArray]:
     """
     Return an arm as a tree, the number of the body that carries a frame, and the pose in the body.
 
@@ -193,7 +193,7 @@ def tree_and_frame(
 
     """
     if not isinstance(description, BodyTree):
-        joint, pose = frame_place(frame, description)
+        joint, pose = frame_placement(frame, description)
         return BodyTree.from_description(description), joint - 1, pose
     names = description.joint_names
     if frame in (FLANGE, description.n + 1):
@@ -208,7 +208,9 @@ def tree_and_frame(
     )
 
 
-def transformed_inertia(body: Values, rotation: Values, origin: Values) -> Values:
+def transformed_inertia(
+    body: NumberArray, rotation: NumberArray, origin: NumberArray
+) -> NumberArray:
     """Return the pseudo-inertia (4, 4) in frame A of a body given in frame B, B's pose in A."""
     S, h, m = body[:3, :3], rotation @ body[:3, 3], body[3, 3]
     # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the origin
@@ -218,7 +220,7 @@ def transformed_inertia(body: Values, rotation: Values, origin: Values) -> Value
     return pseudo_inertia(rotation @ S @ rotation.T + shifted + shifted.T, h + origin * m, m)
 
 
-def pseudo_inertia(second: Values, first: Values, mass: Number) -> Values:
+def pseudo_inertia(second: NumberArray, first: NumberArray, mass: Number) -> NumberArray:
     """Return the pseudo-inertia (4, 4) of second moment (3, 3), first moment (3,) and mass."""
     # Of the second moment only the upper triangle is read.
     out = np.empty((4, 4), dtype=object)
@@ -228,7 +230,7 @@ def pseudo_inertia(second: Values, first: Values, mass: Number) -> Values:
     return out
 
 
-def _symbolic_inertia(graph: Graph, link: int) -> Values:
+def _symbolic_inertia(graph: Graph, link: int) -> NumberArray:
     """Return a link's pseudo-inertia from symbols of its tensor, first moment and mass."""
     xx, xy, xz, yy, yz, zz, *first, mass = map(graph.parameter, link_parameter_names(link))
     half = 0.5 * (xx + yy + zz)
@@ -236,7 +238,7 @@ def _symbolic_inertia(graph: Graph, link: int) -> Values:
     return pseudo_inertia(np.array(second, dtype=object), np.array(first), mass)
 
 
-def _axes_and_angle(rotation: Values) -> tuple[Values, float]:
+def _axes_and_angle(rotation: NumberArray) -> tuple[NumberArray, float]:
     """
     Return E and theta of a rotation E Rz(theta), with E = Rz(gamma) Rx(alpha).
 
@@ -256,7 +258,7 @@ def _axes_and_angle(rotation: Values) -> tuple[Values, float]:
     return np.where(np.abs(axes - whole) <= _MAX_ROUNDING, whole, axes), theta
 
 
-def _gravity_in_axes(axes: Values, gravity: Values) -> Values:
+def _gravity_in_axes(axes: NumberArray, gravity: NumberArray) -> NumberArray:
     """Return gravity's components along the columns of `axes` (3, 3); both are in space axes."""
     found = axes.T @ gravity
     if found.dtype == object:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .c_code import c_functions, comment_block, convert_precision, guarded_header
 from .equations import Equations
-from .file_text import file_heading, identifier, quantity_summary
+from .file_text import as_identifier, file_heading, quantity_summary
 from .options import Quantity
 from .quantities import output_shape, TWIST_SIZE
 from ..errors import OutputError
@@ -44,7 +44,7 @@ def cuda_source(
         As `c_header`, and if parameters are set at run time.
 
     """
-    head, prefix = file_heading(listed), identifier(name or listed[0].arm_name)
+    head, prefix = file_heading(listed), as_identifier(name or listed[0].arm_name)
     text = []
     for each in listed:
         if each.parameters:
@@ -59,7 +59,7 @@ def cuda_source(
 
 def kernel_name(equations: Equations, prefix: str = '') -> str:
     """Return the name of the equations' kernel in `cuda_source`."""
-    return f'{prefix or identifier(equations.arm_name)}_{equations.name}_states'
+    return f'{prefix or as_identifier(equations.arm_name)}_{equations.name}_states'
 
 
 def blocks_per_group(equations: Equations) -> int:

@@ -119,7 +119,7 @@ def require_distinct_quantities(names: Sequence[str]) -> None:
             raise OutputError(f'{name} is listed twice; a file can have each quantity once.')
 
 
-def identifier(name: str) -> str:
+def as_identifier(name: str) -> str:
     """Return a name as an identifier, with _ for other characters and before a leading digit."""
     text = re.sub(r'\W', '_', name, flags=re.ASCII)
     return f'_{text}' if text[:1].isdigit() else text

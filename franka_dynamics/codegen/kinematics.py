@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .chain import GeneratorChain, Values
+from .chain import GeneratorChain, NumberArray
 from .expression import Expression, Graph
-from .recursion import JointInputs, outward_recursion
+from .recursion import JointInputs, outward_recursion, Wrench
 from ..dynamics.body_tree import BASE_BODY
 
 
-def tip_pose(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> Values:
+def tip_pose(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> NumberArray:
     """Return the pose (4, 4), in the space frame, of the chain's tip."""
     rotation, origin = _frames_to_tip(graph, chain, q)[chain.tip_body]
     pose = np.eye(4).astype(object)
@@ -23,7 +23,7 @@ def tip_pose(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> Va
 
 def jacobian(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression], reference_frame: str
-) -> Values:
+) -> NumberArray:
     """
     Return the Jacobian (6, n) of the chain's tip: rows v, then omega.
 
@@ -47,7 +47,7 @@ def jacobian(
 
 def bias_acceleration(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression], dq: Sequence[Expression]
-) -> Values:
+) -> NumberArray:
     """Return dJ/dt dq (6,) of the tip: accelerations of its origin and axes at ddq = 0."""
     still = np.array([graph.zero] * 3)
     if chain.tip_body == BASE_BODY:
@@ -59,7 +59,7 @@ def bias_acceleration(
     return np.array([*rotation @ acceleration, *rotation @ tip.domega])
 
 
-def first_moment(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> Values:
+def first_moment(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> NumberArray:
     """Return the first moment (3,) of all bodies about the space frame's origin, in its axes."""
     total = np.array([graph.zero] * 3)
     held = [joint.body[:, 3] for joint in chain.joints]  # first moment and mass
@@ -76,8 +76,8 @@ def first_moment(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -
 
 
 def wrench_in_tip_frame(
-    graph: Graph, chain: GeneratorChain, q: Sequence[Expression], wrench: Values
-) -> tuple[Values, Values]:
+    graph: Graph, chain: GeneratorChain, q: Sequence[Expression], wrench: NumberArray
+) -> Wrench:
     """
     Return force and moment, in the tip body's frame, of a wrench at the tip in space axes.
 
@@ -95,7 +95,7 @@ def wrench_in_tip_frame(
 
 def _frames_to_tip(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression]
-) -> dict[int, tuple[Values, Values]]:
+) -> dict[int, tuple[NumberArray, NumberArray]]:
     """Return rotation and origin in space axes of the base, and of joints that move the tip."""
     frames = {BASE_BODY: (np.eye(3), np.zeros(3))}
     for j in chain.joints_to_tip():

@@ -101,8 +101,8 @@ class _StatementWriter:
         results = [output.value.node for output in outputs]
         self.nodes = reachable_nodes(output.value for output in outputs)
         self.results = {node.number for node in results}
-        self.uses = Counter(operand.number for node in self.nodes for operand in node.operands)
-        self.uses.update(node.number for node in results)
+        operands = [operand.number for node in self.nodes for operand in node.operands]
+        self.use_counts = Counter([*operands, *(node.number for node in results)])
         reads = [operand for node in self.nodes if not node.constant for operand in node.operands]
         # Parameters and prepared values that statements or outputs read, in their order.
         constant = [node for node in (*reads, *results) if node.constant]
@@ -114,7 +114,7 @@ class _StatementWriter:
     def needs_variable(self, node: Node) -> bool:
         """Return whether the value of a node gets a variable of its own."""
         costly = (NodeKind.SIN, NodeKind.COS, NodeKind.SQRT, NodeKind.RECIPROCAL)
-        if node.kind in costly or self.uses[node.number] > 1:
+        if node.kind in costly or self.use_counts[node.number] > 1:
             return True
         if node.constant:
             return node.number in self.prepared_numbers

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .chain import GeneratorChain, link_parameter_names, Values
+from .chain import GeneratorChain, link_parameter_names, NumberArray
 from .expression import Expression, gradient, Graph, Number
 from .kinematics import bias_acceleration, first_moment, jacobian, tip_pose, wrench_in_tip_frame
 from .options import Quantity
@@ -78,7 +78,7 @@ class ChainWriter:
         """Return the elements (i, j), i <= j, of the mass matrix."""
         return mass_matrix(self.graph, self._regrouped_chain, self.q)
 
-    def outputs(self, values: Values | Sequence[Number]) -> list[Output]:
+    def outputs(self, values: NumberArray | Sequence[Number]) -> list[Output]:
         """Return each element of an array of expressions as an Output with its index."""
         array: Any = np.asarray(values, dtype=object)
         return [Output((at,), self.graph.expression(array[at])) for at in np.ndindex(array.shape)]
@@ -170,7 +170,7 @@ def _frames(writer: ChainWriter) -> list[Output]:
     return writer.outputs(np.array(poses))
 
 
-def _tip_outputs(write: Callable[..., Values], *arrays: str) -> _OutputFunction:
+def _tip_outputs(write: Callable[..., NumberArray], *arrays: str) -> _OutputFunction:
     """
     Return a function that writes the elements of `write` at the tip as outputs.
 

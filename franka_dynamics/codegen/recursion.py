@@ -22,9 +22,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .chain import GeneratorChain, GeneratorJoint, pseudo_inertia, transformed_inertia, Values
+from .chain import GeneratorChain, GeneratorJoint, NumberArray, pseudo_inertia, transformed_inertia
 from .expression import Expression, Graph, Number
 from ..dynamics.body_tree import BASE_BODY
+
+Wrench = tuple[NumberArray, NumberArray]  # force and moment
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class JointInputs:
     q: Sequence[Expression]
     dq: Sequence[Expression]
     ddq: Sequence[Expression]
-    wrench: tuple[Values, Values] | None = None
+    wrench: Wrench | None = None
     weightless: bool = False
 
 
@@ -52,10 +54,10 @@ class LinkMotion(NamedTuple):
     that of the frame's origin.
     """
 
-    omega: Values
-    domega: Values
-    U: Values
-    acceleration: Values
+    omega: NumberArray
+    domega: NumberArray
+    U: NumberArray
+    acceleration: NumberArray
 
 
 def outward_recursion(
@@ -86,15 +88,15 @@ def outward_recursion(
 
 def _link_motion(
     joint: GeneratorJoint,
-    turn: Values,
+    turn: NumberArray,
     last: LinkMotion,
-    acceleration: Values,
+    acceleration: NumberArray,
     dq: Number,
     ddq: Number,
 ) -> LinkMotion:
     """Return a link's motion from its antecedent's and from the motion of the joint between."""
 
-    def into(values: Values) -> Values:
+    def into(values: NumberArray) -> NumberArray:
         """Return vectors of the antecedent's axes in those of the link."""
         return turn.T @ (joint.axes.T @ values)
 
@@ -122,12 +124,12 @@ def _link_motion(
     return LinkMotion(np.array([x, y, z]), np.array([spin_x, spin_y, spin_z]), U, acceleration)
 
 
-def _is_axis_permutation(rotation: Values) -> bool:
+def _is_axis_permutation(rotation: NumberArray) -> bool:
     """Return whether a constant rotation is a signed permutation of the axes."""
     return bool(np.isin(np.abs(rotation), (0.0, 1.0)).all())
 
 
-def _U_matrix(omega: Iterable[Number], domega: Iterable[Number]) -> Values:
+def _U_matrix(omega: Iterable[Number], domega: Iterable[Number]) -> NumberArray:
     """Return [domega] + [omega][omega]."""
     (x, y, z), (dx, dy, dz) = omega, domega
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
@@ -142,7 +144,7 @@ def _U_matrix(omega: Iterable[Number], domega: Iterable[Number]) -> Values:
 
 def _rotation_and_inertia(
     graph: Graph, chain: GeneratorChain, inputs: JointInputs, j: int
-) -> tuple[Values, Values]:
+) -> tuple[NumberArray, NumberArray]:
     """
     Return the rotation of the axes in which link j is described, and its pseudo-inertia in them.
 
@@ -177,12 +179,12 @@ def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: JointInputs) -
         torques[j] = own + joint.rotor_inertia * inputs.ddq[j]
         if parent != BASE_BODY:
             offset = joint.frame_origin(inputs.q[j])
-            force, moment = _wrench_on_parent(joint, turn, offset, force, moment)
+            force, moment = _wrench_on_parent(joint, turn, offset, (force, moment))
             beyond[parent] = beyond[parent][0] + force, beyond[parent][1] + moment
     return torques
 
 
-def _inertial_wrench(body: Values, motion: LinkMotion) -> tuple[Values, Values]:
+def _inertial_wrench(body: NumberArray, motion: LinkMotion) -> Wrench:
     """Return the force and the moment about the frame's origin that a link's motion needs."""
     h, mass, U = body[:3, 3], body[3, 3], motion.U
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = body[:3, :3]
@@ -198,10 +200,10 @@ def _inertial_wrench(body: Values, motion: LinkMotion) -> tuple[Values, Values]:
 
 
 def _wrench_on_parent(
-    joint: GeneratorJoint, turn: Values, offset: Values, force: Values, moment: Values
-) -> tuple[Values, Values]:
+    joint: GeneratorJoint, turn: NumberArray, offset: NumberArray, wrench: Wrench
+) -> Wrench:
     """Return a joint's wrench in the axes and about the origin of the antecedent's frame."""
-    force, moment = (joint.axes @ (turn @ part) for part in (force, moment))
+    force, moment = (joint.axes @ (turn @ part) for part in wrench)
     return force, moment + np.cross(offset, force)
 
 
@@ -223,7 +225,8 @@ def mass_matrix(
         elements |= {(i, j): graph.zero for i in range(j)}
         k, i = j, parents[j]
         while i != BASE_BODY:
-            force, moment = _wrench_on_parent(joints[k], turns[k], offsets[k], force, moment)
+            wrench = force, moment
+            force, moment = _wrench_on_parent(joints[k], turns[k], offsets[k], wrench)
             elements[i, j] = graph.expression((moment if joints[i].revolute else force)[2])
             k, i = i, parents[i]
         if parents[j] != BASE_BODY:
@@ -233,7 +236,7 @@ def mass_matrix(
     return elements
 
 
-def _unit_ddq_wrench(joint: GeneratorJoint, body: Values) -> tuple[Values, Values]:
+def _unit_ddq_wrench(joint: GeneratorJoint, body: NumberArray) -> Wrench:
     """Return force and moment, about the frame's origin, that a body needs for a ddq of 1."""
     (hx, hy, _), S = body[:3, 3], body
     if joint.revolute:
@@ -241,7 +244,7 @@ def _unit_ddq_wrench(joint: GeneratorJoint, body: Values) -> tuple[Values, Value
     return np.array([0.0, 0.0, body[3, 3]], dtype=object), np.array([hy, -hx, 0.0])
 
 
-def _rotated_pseudo_inertia(body: Values, turn: Values) -> Values:
+def _rotated_pseudo_inertia(body: NumberArray, turn: NumberArray) -> NumberArray:
     """
     Return a pseudo-inertia, given in a joint's rotated axes, in the axes before the rotation.
 

@@ -85,7 +85,7 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
     return '\n'.join(
         [
             'declare i64 @llvm.umin.i64(i64, i64)',
-            f'declare {writer.vector} {writer.root}({writer.vector})',
+            f'declare {writer.vector} {writer.sqrt_function}({writer.vector})',
             writer.function(),
             f'attributes #0 = {{ nounwind "min-legal-vector-width"="{bits}" '
             f'"prefer-vector-width"="{bits}" }}',
@@ -102,10 +102,11 @@ class _AssemblyWriter:
         self.number, self.bits = ('float', 32) if single else ('double', 64)
         self.vector = f'<{lanes} x {self.number}>'
         self.constants = _SINGLE_CONSTANTS if single else _DOUBLE_CONSTANTS
-        self.root = f'@llvm.sqrt.v{lanes}f{self.bits}'
+        self.sqrt_function = f'@llvm.sqrt.v{lanes}f{self.bits}'
         self.lines: list[str] = []
-        self.values: dict[int, str] = {}  # LLVM name of a node's value, by the node's number
-        self.turns: dict[int, tuple[str, str]] = {}  # LLVM names of sine, cosine, by angle
+        self.value_names: dict[int, str] = {}  # LLVM name of a node's value, by the node's number
+        # LLVM names of an angle's sine and cosine, by the node's number.
+        self.sine_cosine_names: dict[int, tuple[str, str]] = {}
 
     def function(self) -> str:
         """Return the text of the function `run`."""
@@ -126,7 +127,7 @@ class _AssemblyWriter:
         for array, values in elements.items():
             inputs |= {f'{array}{k}': value for k, value in enumerate(values, 1)}
         for node in reachable_nodes(output.value for output in self.equations.outputs):
-            self.values[node.number] = self._emit_node(node, inputs)
+            self.value_names[node.number] = self._emit_node(node, inputs)
         self._store_results(unknown, states)
         self.lines += [
             f'  %next = add i64 %start, {self.lanes}',
@@ -181,16 +182,17 @@ class _AssemblyWriter:
             return inputs[node.name]
         if node.kind == NodeKind.CONSTANT:
             return self._constant_vector(node.value)
-        operands = [self.values[operand.number] for operand in node.operands]
+        operands = [self.value_names[operand.number] for operand in node.operands]
         if node.kind == NodeKind.SQRT:
-            return self._emit(f'call {self.vector} {self.root}({self.vector} {operands[0]})')
+            argument = f'({self.vector} {operands[0]})'
+            return self._emit(f'call {self.vector} {self.sqrt_function}{argument}')
         if node.kind == NodeKind.RECIPROCAL:
             return self._emit_operation('fdiv', self._constant_vector(1.0), operands[0])
         if node.kind in (NodeKind.SIN, NodeKind.COS):
             angle = node.operands[0].number
-            if angle not in self.turns:
-                self.turns[angle] = self._emit_sine_cosine(operands[0])
-            return self.turns[angle][node.kind == NodeKind.COS]
+            if angle not in self.sine_cosine_names:
+                self.sine_cosine_names[angle] = self._emit_sine_cosine(operands[0])
+            return self.sine_cosine_names[angle][node.kind == NodeKind.COS]
         return self._emit_operation(_INSTRUCTIONS[node.kind], *operands)
 
     def _emit_sine_cosine(self, x: str) -> tuple[str, str]:
@@ -258,7 +260,7 @@ class _AssemblyWriter:
         shape = self.equations.shape
         values = [''] * math.prod(shape)
         for output in self.equations.outputs:
-            held = self.values[output.value.node.number]
+            held = self.value_names[output.value.node.number]
             name = 'fadd' if output.value.sign > 0 else 'fsub'
             value = self._emit_operation(name, unknown, held)
             for place in output.indices:

@@ -85,7 +85,7 @@ class FrictionFeedforward(FrictionState):
         sure = along[..., None, :] * model.coefficients
         terms = np.where(sure >= 0.0, *(model.terms(dq, bound) for bound in bounds))
         terms[..., OFFSET_INDEX, :] = 0.0
-        margin = FRICTION_MARGIN_STD_COUNT * model.deviation(terms)
+        margin = FRICTION_MARGIN_STD_COUNT * model.torque_std(terms)
         least = np.maximum((sure * terms).sum(axis=-2) - margin, 0.0)
         return np.asarray(push * least + np.where(held, 1.0, speed) * model.offset)
 

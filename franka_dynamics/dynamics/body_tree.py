@@ -13,11 +13,11 @@ from .model import joint_stack
 from .product_of_exponentials import spatial_inertia
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription, LinkInertia
-from ..arm.frames import FLANGE, Frame, frame_place
+from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike, as_description
-from ..arrays import as_array, ComparedByValue, freeze_arrays
+from ..arrays import as_array, freeze_arrays, ValueEquality
 from ..errors import FrameError, InertiaError, TreeError
-from ..spatial import adjoint, cross, exp6, hat, inverse_transform, joint_twist, rigid_transform
+from ..spatial import adjoint, as_rigid_transform, cross, exp6, hat, inverse_transform, joint_twist
 from ..typing import Array, ArrayLike, NDArray
 
 BASE_BODY = -1
@@ -28,7 +28,7 @@ _TWIST_TOLERANCE = 1e-9
 
 @with_argument_checks
 @dataclass(frozen=True, eq=False, repr=False)
-class BodyTree(ComparedByValue):
+class BodyTree(ValueEquality):
     """
     A tree of bodies, each moved by one joint, with a tool fixed to one of them.
 
@@ -114,7 +114,7 @@ class BodyTree(ComparedByValue):
         another `frame` of the arm (FrameError if it has none of that name, or the base has it).
         """
         description = as_description(description)
-        joint, tool = frame_place(frame, description)
+        joint, tool = frame_placement(frame, description)
         if joint == 0:
             raise FrameError(f'The frame {frame!r} does not move, so that it cannot be a tool.')
         placements = np.array(description.joint_transforms(np.zeros(description.n)))
@@ -233,7 +233,7 @@ class BodyTree(ComparedByValue):
 def require_pose(pose: Array, what: str) -> None:
     """Raise TreeError, with `what` as the pose's name, if a pose is not a rigid transform."""
     try:
-        rigid_transform(pose)
+        as_rigid_transform(pose)
     except InertiaError as error:
         raise TreeError(f'{what} is not placed by a pose. {error}') from error
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .body_tree import BodyTree, wrench_regressor
 from .closed_chain import ClosedChain
-from .derivatives import dynamics_derivatives, DynamicsDerivatives, MotionDerivative, tree_motion
+from .derivatives import dynamics_derivatives, DynamicsDerivatives, StateDerivative, tree_motion
 from .model import GRAVITY
 from .regressor import torque_regressor
 from .sampling import JointStates
@@ -80,7 +80,7 @@ class MotorDerivatives:
     by_parameters: Array
 
 
-def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> MotionDerivative:
+def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> StateDerivative:
     """
     Return the derivative of the motors' torques by [eta, q, dq, ddq], taken as independent.
 
@@ -93,7 +93,7 @@ def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> Motion
     of G_p is -tau_hat^T dw5', which Kwon prints as zero.
     """
     tree = dynamics_derivatives(chain.tree, *motion, gravity=chain.gravity)
-    return MotionDerivative(_motor_derivative(chain, motion, tree), chain.tree.n)
+    return StateDerivative(_motor_derivative(chain, motion, tree), chain.tree.n)
 
 
 def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivatives:

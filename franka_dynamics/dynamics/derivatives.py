@@ -34,7 +34,7 @@ from ..typing import Array, ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
-class MotionDerivative:
+class StateDerivative:
     """
     Derivative of a quantity by [eta, q, dq, ddq]; eta corrects the joint twists (POE).
 
@@ -102,11 +102,11 @@ class DynamicsDerivatives:
     """
 
     motion: TreeMotion
-    displacement: MotionDerivative
-    twist: MotionDerivative
-    acceleration: MotionDerivative
-    wrench: MotionDerivative
-    tau: MotionDerivative
+    displacement: StateDerivative
+    twist: StateDerivative
+    acceleration: StateDerivative
+    wrench: StateDerivative
+    tau: StateDerivative
 
 
 def tree_motion(
@@ -182,17 +182,17 @@ class TreeKinematics:
         """Compute poses, twists and accelerations at a stack of states."""
         self.tree, (self.q, self.dq, self.ddq) = tree, states
         self.joint_motions = exp6(tree.twists, self.q)
-        self.own_inverse = adjoint_inverse(self.joint_motions)  # Ad(exp([A_i] q_i))^-1
-        self.zero_inverse = adjoint_inverse(tree.placements)  # Ad(M_i)^-1
-        self.inverse = self.own_inverse @ self.zero_inverse
+        self.joint_inverse = adjoint_inverse(self.joint_motions)  # Ad(exp([A_i] q_i))^-1
+        self.placement_inverse = adjoint_inverse(tree.placements)  # Ad(M_i)^-1
+        self.inverse = self.joint_inverse @ self.placement_inverse
         # Gravity enters as an upward acceleration of the base: dV_0 = -g.
-        self.upwards = np.concatenate((-gravity, np.zeros(3)))
+        self.base_acceleration = np.concatenate((-gravity, np.zeros(3)))
         rates = self.dq[..., None] * tree.twists  # A_i dq_i
         self.ad_rates = ad(rates)
         self.V = tree.sweep_outward(self.inverse, rates[..., None])[..., 0]  # (2)
         # (3), with ad_V (A dq) = -ad_{A dq} V
         driven = self.ddq[..., None] * tree.twists - matvec(self.ad_rates, self.V)
-        base = self.upwards[:, None]
+        base = self.base_acceleration[:, None]
         self.dV = tree.sweep_outward(self.inverse, driven[..., None], base)[..., 0]
 
     @property
@@ -221,8 +221,8 @@ class _TreeRecursion(TreeKinematics):
         self.ad_V = ad(self.V)
         # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.
         self.V_before, self.dV_before = (
-            matvec(self.zero_inverse, tree.values_of_parents(values, base))
-            for values, base in ((self.V, np.zeros(6)), (self.dV, self.upwards))
+            matvec(self.placement_inverse, tree.values_of_parents(values, base))
+            for values, base in ((self.V, np.zeros(6)), (self.dV, self.base_acceleration))
         )
         # Wrenches from the tips to the base: (4). The joints transmit the opposite of the wrench
         # that the surroundings exert on the tool.
@@ -251,7 +251,7 @@ class _TreeRecursion(TreeKinematics):
             eta, _, _, ddq = self._joint_columns(i)
             S[..., i, eta] -= own[..., i, :]
             S[..., i, ddq] += self.tree.rotor_inertias[i]
-        derivatives = (MotionDerivative(full, n) for full in (D, P, Q, R, S))
+        derivatives = (StateDerivative(full, n) for full in (D, P, Q, R, S))
         return DynamicsDerivatives(self.motion(), *derivatives)
 
     def _joint_columns(self, i: int) -> tuple[slice, int, int, int]:
@@ -261,7 +261,7 @@ class _TreeRecursion(TreeKinematics):
 
     def _outward_derivatives(self) -> tuple[Array, Array, Array]:
         """Return displacement, twist and acceleration derivatives (Algorithm 1, lines 5 to 20)."""
-        own, A, ad_A = self.own_inverse, self.tree.twists, ad(self.tree.twists)
+        own, A, ad_A = self.joint_inverse, self.tree.twists, ad(self.tree.twists)
         turned = matvec(self.ad_V, A)  # line 10: [V_i, A] = [Ad^-1 V, A]
         carried = matvec(own, self.dV_before)
         # Algorithm 1, line 7, simplified by Ad^-1 ad_V Ad = ad_{Ad^-1 V} and ad_{Ad^-1 V} +
@@ -294,7 +294,7 @@ class _TreeRecursion(TreeKinematics):
         moved = np.swapaxes(self.inverse, -1, -2) @ ad_dual(self.F)
         # Algorithm 1, line 24: eta_i displaces body i by (Ad(exp([A_i] q_i))^-1 - 1) eta_i, in
         # body i's frame.
-        displaced = moved - moved @ self.own_inverse
+        displaced = moved - moved @ self.joint_inverse
         turned = matvec(moved, self.tree.twists)  # line 26
         for i, parent in enumerate(self.tree.parents):
             if parent != BASE_BODY:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from .pinocchio_model import PinocchioModel
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
-from ..arm.frames import FLANGE, Frame, frame_place
+from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arrays import as_array
 from ..errors import SettingsError, short_text
 from ..typing import Array
@@ -98,7 +98,7 @@ class WrenchEstimator:
         self, model: PinocchioModel, frame: Frame = FLANGE, offset: ArrayLike | None = None
     ) -> None:
         self.model, self._frame = model, frame
-        frame_place(frame, model.description)  # raises FrameError
+        frame_placement(frame, model.description)  # raises FrameError
         given = np.zeros(3) if offset is None else offset
         self._offset = as_array(given, (3,), 'tool_center', SettingsError)
         if np.abs(self._offset).max() > _MAX_TOOL_DISTANCE_M:

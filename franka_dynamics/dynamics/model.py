@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..arm import ArmDescription
-from ..arm.frames import FLANGE, Frame, frame_place
+from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike, as_description
 from ..arrays import as_array, broadcast_leading, joint_values
 from ..errors import FrameError, InertiaError, JointVectorError
@@ -92,7 +92,7 @@ class DynamicsFormulation(ABC):
 
     def frame_pose(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the pose in {S} of a frame (number or name), shape (..., 4, 4)."""
-        joint, offset = frame_place(frame, self.description)
+        joint, offset = frame_placement(frame, self.description)
         poses = self.frames(q)
         if joint == 0:
             return np.array(np.broadcast_to(offset, (*poses.shape[:-3], 4, 4)))

@@ -21,7 +21,7 @@ import numpy as np
 from . import model
 from .model import broadcast_states, DynamicsFormulation, joint_stack, symmetrize
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
-from ..arm.frames import FLANGE, Frame, frame_place
+from ..arm.frames import FLANGE, Frame, frame_placement
 from ..typing import Array, ArrayLike
 
 
@@ -34,7 +34,7 @@ class JointPlacement(NamedTuple):
     axis: Array  # (..., 3), unit vector along the joint's axis, in the axes of frame i
     revolute: bool
     # Whether the joint rotates frame i's origin about frame i - 1's: revolute, standard rows.
-    origin_turns: bool
+    moves_origin: bool
 
 
 class LinkMotion(NamedTuple):
@@ -108,7 +108,7 @@ def outward_recursion(
         velocity = in_child_axes(joint.rotation, velocity)
         acceleration = in_child_axes(joint.rotation, acceleration)
         # The lever `joint.lever`, from the origin of frame i - 1 to that of frame i, turns with
-        # link i if `origin_turns`, else with link i - 1.
+        # link i if `moves_origin`, else with link i - 1.
         turning, spin = omega, alpha
         if joint.revolute:
             alpha = alpha + driven + cross(omega, rate)
@@ -116,7 +116,7 @@ def outward_recursion(
         else:
             velocity = velocity + rate
             acceleration = acceleration + driven + 2.0 * cross(omega, rate)
-        if joint.origin_turns:
+        if joint.moves_origin:
             turning, spin = omega, alpha
         swing = cross(turning, joint.lever)
         velocity = velocity + swing
@@ -204,7 +204,7 @@ class NewtonEulerModel(DynamicsFormulation):
         """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
         n = self.description.n
         reference = model.require_reference_frame(reference_frame)
-        target = frame_place(frame, self.description).joint
+        target = frame_placement(frame, self.description).joint
         poses, pose = self.frames(q), self.frame_pose(q, frame)
         point = pose[..., :3, 3]
         jacobian = np.zeros((*poses.shape[:-3], 6, n))
@@ -331,7 +331,7 @@ class NewtonEulerModel(DynamicsFormulation):
         joints, carried = self._transmitted_loads(q, dq, ddq, wrench, gravity=gravity)
         torque = np.empty_like(ddq)
         for i, (joint, (force, moment)) in enumerate(zip(joints, carried)):
-            if joint.origin_turns:
+            if joint.moves_origin:
                 # Standard rows: the axis passes through the origin of frame i-1, not of frame i.
                 moment = moment + cross(joint.lever, force)
             load = moment if joint.revolute else force

@@ -18,7 +18,7 @@ from . import model
 from .model import broadcast_states, GRAVITY, gravity_vector, total_mass
 from .pinocchio_builder import build_pinocchio, has_regular_mass_matrix, pinocchio_frame_name
 from .regressor import torque_regressor
-from ..arm.frames import FLANGE, Frame, frame_place, frame_table
+from ..arm.frames import FLANGE, Frame, frame_placement, frame_table
 from ..arm_io import ArmLike, as_description
 from ..typing import Array, ArrayLike
 
@@ -48,7 +48,7 @@ def _accept_stacks_of(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[
             """Call the method directly for one finite state, else for each of a stack."""
             # Fast path for control loops at 1 kHz: arrays of one state, given by place.
             if not kwargs:
-                shapes = self._shapes
+                shapes = self._argument_shapes
                 for value, name in zip(args, vectors):
                     if (
                         type(value) is not np.ndarray
@@ -128,8 +128,8 @@ class PinocchioModel:
         self.model.gravity.linear = gravity_vector(gravity)
         self._weightless = self.model.copy()
         self._weightless.gravity = pin.Motion.Zero()
-        self._local = _WorkSpace(self.model)
-        self._shapes = {'q': (n,), 'dq': (n,), 'ddq': (n,), 'tau': (n,), 'wrench': (6,)}
+        self._workspace = _WorkSpace(self.model)
+        self._argument_shapes = {'q': (n,), 'dq': (n,), 'ddq': (n,), 'tau': (n,), 'wrench': (6,)}
         names = {name: pinocchio_frame_name(name) for name in frame_table(description)}
         self._named_ids = {name: self.model.getFrameId(one) for name, one in names.items()}
         self._frame_ids = [self._named_ids[i + 1] for i in range(n + 1)]
@@ -142,15 +142,15 @@ class PinocchioModel:
     @property
     def data(self) -> pin.Data:
         """The calling thread's pinocchio.Data, which every method overwrites."""
-        return self._local.data
+        return self._workspace.data
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the work spaces of threads."""
-        return {name: value for name, value in vars(self).items() if name != '_local'}
+        return {name: value for name, value in vars(self).items() if name != '_workspace'}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the attributes from a pickled state."""
-        vars(self).update(state, _local=_WorkSpace(state['model']))
+        vars(self).update(state, _workspace=_WorkSpace(state['model']))
 
     @_accept_stacks_of('q')
     def frames(self, q: ArrayLike) -> Array:
@@ -161,8 +161,8 @@ class PinocchioModel:
     @_accept_stacks_of('q')
     def frame_pose(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return the pose in {S} of a frame (number or name), shape (4, 4)."""
-        pin.framesForwardKinematics(self.model, self._local.data, q)
-        return self._local.data.oMf[self._frame_id(frame)].homogeneous
+        pin.framesForwardKinematics(self.model, self._workspace.data, q)
+        return self._workspace.data.oMf[self._frame_id(frame)].homogeneous
 
     def flange_pose(self, q: ArrayLike) -> Array:
         """Return the pose of the flange in {S}, shape (4, 4)."""
@@ -172,7 +172,7 @@ class PinocchioModel:
         """Return a frame's number in the Pinocchio model; raise FrameError if there is none."""
         # Of equal keys True and 1 the table has 1.
         if frame is True or not isinstance(frame, Frame) or frame not in self._named_ids:
-            frame_place(frame, self.description)  # raises FrameError
+            frame_placement(frame, self.description)  # raises FrameError
         return self._named_ids[frame]
 
     @_accept_stacks_of('q')
@@ -186,16 +186,17 @@ class PinocchioModel:
         """
         reference = _REFERENCE_FRAMES[model.require_reference_frame(reference_frame)]
         place = self._frame_id(frame)
-        jacobian = pin.computeFrameJacobian(self.model, self._local.data, q, place, reference)
+        jacobian = pin.computeFrameJacobian(self.model, self._workspace.data, q, place, reference)
         # For n = 1 Pinocchio's Python bindings return the Jacobian as a vector.
         return jacobian if jacobian.ndim == 2 else jacobian[:, None]
 
     @_accept_stacks_of('q', 'dq')
     def bias_acceleration(self, q: ArrayLike, dq: ArrayLike, frame: Frame = FLANGE) -> Array:
         """Return dJ/dt dq of a frame's LOCAL_WORLD_ALIGNED Jacobian, (6,) [m/s^2, rad/s^2]."""
-        pin.forwardKinematics(self.model, self._local.data, q, dq, np.zeros(self.description.n))
+        still = np.zeros(self.description.n)
+        pin.forwardKinematics(self.model, self._workspace.data, q, dq, still)
         at = self._frame_id(frame), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-        return pin.getFrameClassicalAcceleration(self.model, self._local.data, *at).vector
+        return pin.getFrameClassicalAcceleration(self.model, self._workspace.data, *at).vector
 
     @_accept_stacks_of('q')
     def operational_space_inertia(self, q: ArrayLike, frame: Frame = FLANGE) -> Array:
@@ -205,35 +206,35 @@ class PinocchioModel:
     @_accept_stacks_of('q')
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q) by the composite-rigid-body algorithm, shape (n, n) [kg m^2]."""
-        return pin.crba(self.model, self._local.data, q)
+        return pin.crba(self.model, self._workspace.data, q)
 
     @_accept_stacks_of('q', 'dq')
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return Pinocchio's C(q, dq), shape (n, n) [N m s/rad]; dM/dt = C + C^T."""
-        return pin.computeCoriolisMatrix(self.model, self._local.data, q, dq).copy()
+        return pin.computeCoriolisMatrix(self.model, self._workspace.data, q, dq).copy()
 
     @_accept_stacks_of('q', 'dq')
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq, shape (n,) [N m]."""
         # Without gravity, not as a difference, of which a slow motion would leave no digit.
-        return pin.nonLinearEffects(self._weightless, self._local.data, q, dq)
+        return pin.nonLinearEffects(self._weightless, self._workspace.data, q, dq)
 
     @_accept_stacks_of('q')
     def gravity(self, q: ArrayLike) -> Array:
         """Return g(q), shape (n,) [N m]."""
-        return pin.computeGeneralizedGravity(self.model, self._local.data, q)
+        return pin.computeGeneralizedGravity(self.model, self._workspace.data, q)
 
     @_accept_stacks_of('q', 'dq')
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return C(q, dq) dq + g(q), shape (n,) [N m]."""
-        return pin.nonLinearEffects(self.model, self._local.data, q, dq)
+        return pin.nonLinearEffects(self.model, self._workspace.data, q, dq)
 
     @_accept_stacks_of('q', 'dq', 'ddq', 'wrench')
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
         """Return M ddq + C dq + g - J^T w (flange wrench w) by Newton-Euler, shape (n,) [N m]."""
-        torque = pin.rnea(self.model, self._local.data, q, dq, ddq)
+        torque = pin.rnea(self.model, self._workspace.data, q, dq, ddq)
         return torque if wrench is None else torque - np.matmul(self.jacobian(q).T, wrench)
 
     @_accept_stacks_of('q', 'dq', 'tau', 'wrench')
@@ -251,7 +252,7 @@ class PinocchioModel:
         """
         if wrench is not None:
             tau = np.add(tau, np.matmul(self.jacobian(q).T, wrench))
-        accelerations = pin.aba(self.model, self._local.data, q, dq, tau)
+        accelerations = pin.aba(self.model, self._workspace.data, q, dq, tau)
         if self._may_be_singular:
             # Reciprocals of the inertias that joints move while the later joints are free.
             found = [abs(float(joint.Dinv[0, 0])) for joint in self.data.joints[1:]]
@@ -274,7 +275,7 @@ class PinocchioModel:
     @_accept_stacks_of('q', 'dq', 'ddq')
     def _torque_derivatives(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Return the derivatives of inverse dynamics by q, dq and ddq, (3, n, n)."""
-        slopes = pin.computeRNEADerivatives(self.model, self._local.data, q, dq, ddq)
+        slopes = pin.computeRNEADerivatives(self.model, self._workspace.data, q, dq, ddq)
         # For n = 1 Pinocchio's Python bindings return vectors.
         return np.array(slopes).reshape(3, self.description.n, self.description.n)
 
@@ -294,7 +295,7 @@ class PinocchioModel:
     def _acceleration_derivatives(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Array:
         """Return the derivatives of forward dynamics by q, dq and tau, (3, n, n)."""
         self.forward_dynamics(q, dq, tau)  # raises InertiaError
-        slopes = pin.computeABADerivatives(self.model, self._local.data, q, dq, tau)
+        slopes = pin.computeABADerivatives(self.model, self._workspace.data, q, dq, tau)
         return np.array(slopes).reshape(3, self.description.n, self.description.n)
 
     def regressor(

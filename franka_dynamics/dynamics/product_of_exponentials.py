@@ -21,7 +21,7 @@ import numpy as np
 from . import model
 from .model import broadcast_states, DynamicsFormulation, GRAVITY, joint_stack, symmetrize
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
-from ..arm.frames import FLANGE, Frame, frame_place
+from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike
 from ..spatial import ad, adjoint, adjoint_inverse, exp6, hat, joint_twist, matvec, rpy_rotation
 from ..typing import Array, ArrayLike
@@ -90,7 +90,7 @@ class ExponentialsModel(DynamicsFormulation):
         self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
         """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
-        target = frame_place(frame, self.description).joint
+        target = frame_placement(frame, self.description).joint
         reference = model.require_reference_frame(reference_frame)
         jacobian = self.space_jacobian(q)
         jacobian[..., target:] = 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from ..arm.inertia import LinkInertia
 from ..arrays import freeze_arrays
 from ..errors import MeshError
-from ..spatial import cross, hat, rigid_transform
+from ..spatial import as_rigid_transform, cross, hat
 from ..typing import Array, ArrayLike, NDArray
 
 # Places, in Kwon's order of the ten parameters (m, h, xx, yy, zz, xy, xz, yz), of those of
@@ -70,7 +70,7 @@ class TriangleMesh:
 
     def expressed_in(self, transform: ArrayLike) -> TriangleMesh:
         """Return the mesh in a frame in which its present frame has the pose `transform`."""
-        matrix = rigid_transform(transform)
+        matrix = as_rigid_transform(transform)
         return TriangleMesh(self.vertices @ matrix[:3, :3].T + matrix[:3, 3], self.faces)
 
 

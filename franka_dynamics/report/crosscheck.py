@@ -13,7 +13,7 @@ from .table import Cell, Header, Table
 from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..urdf.plausibility import ImplausibleValue
-from ..validation.crosscheck import CrosscheckResult, QUANTITIES
+from ..validation.crosscheck import COMPARED_QUANTITIES, CrosscheckResult
 
 # The condition number of M at home is 315 to 2,262 for the shipped Franka arms, and 16,841 for the
 # FR3 without a hand.
@@ -70,7 +70,7 @@ def implausible_value_tables(doubts: Sequence[ImplausibleValue], source: str) ->
 
 def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, ...]:
     """Return a table of differences by quantity, and one of links' physical consistency."""
-    units = {quantity.name: quantity.unit for quantity in QUANTITIES}
+    units = {quantity.name: quantity.unit for quantity in COMPARED_QUANTITIES}
     quantities = Table(
         f'largest difference from {result.reference}, relative to the largest value',
         ['quantity', *(Header(name, form='.1e') for name in result.formulations)],

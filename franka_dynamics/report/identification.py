@@ -309,7 +309,7 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     bodies = np.append(estimate.theta[:own], np.zeros(len(model.friction.names)))
     rest = motion.effort - model.torque(motion, bodies)
     speeds = np.linspace(-1.0, 1.0, 401)[:, None] * np.abs(motion.dq).max(axis=0)
-    curve, spread = friction.torque(speeds), friction.deviation(friction.terms(speeds))
+    curve, spread = friction.torque(speeds), friction.torque_std(friction.terms(speeds))
     rows = -(-model.n // _COLUMN_COUNT)
     figure = figure_of_size((12.0, 2.4 * rows + 0.6))
     axes = [*figure.subplots(rows, _COLUMN_COUNT, squeeze=False).flat]

@@ -36,7 +36,7 @@ BOX_INERTIA_IN_PAPER = M2 * (B2**2 + sp.Symbol('c2', positive=True) ** 2) / 12
 class EquationsOfMotion:
     """Symbolic B ddq + C dq + g = tau, T = 1/2 dq^T B dq, g = dU/dq, without friction."""
 
-    inertia: sp.Matrix
+    mass_matrix: sp.Matrix
     coriolis: sp.Matrix
     gravity: sp.Matrix
     kinetic: sp.Expr
@@ -151,7 +151,7 @@ def _collect_by_mass(value: sp.Expr) -> sp.Expr:
     return sp.collect(_expand_in_sines(value), MASSES, sp.factor_terms)
 
 
-class Section(NamedTuple):
+class ReportSection(NamedTuple):
     """A section of the report: its title, an explanation, and values by their names."""
 
     title: str
@@ -159,19 +159,19 @@ class Section(NamedTuple):
     formulas: Mapping[str, sp.Expr | sp.Matrix]
 
 
-def rpr_report() -> list[Section]:
+def rpr_report() -> list[ReportSection]:
     """Return the sections of the RPR report, errors corrected (docs/theory/errata.md)."""
     return [*_kinematics_sections(), *_dynamics_sections()]
 
 
-def _kinematics_sections() -> list[Section]:
+def _kinematics_sections() -> list[ReportSection]:
     """Return the sections on poses, inverse kinematics and Jacobians."""
     px, py, pz, w, c = sp.symbols('px py pz w c', real=True)
     q1, q2, q3, d2bar = sp.symbols('q1 q2 q3 d2bar', real=True)
     height = (pz - D0) / A3
     jacobian = geometric_jacobian()
     return [
-        Section(
+        ReportSection(
             '1.2 direct kinematics',
             'S_i, C_i are the sine and cosine of theta_i = q_i, D = d2bar + d2, d2 = q2.',
             {
@@ -182,7 +182,7 @@ def _kinematics_sections() -> list[Section]:
                 'p_3': frame_poses()[3][:3, 3],
             },
         ),
-        Section(
+        ReportSection(
             '1.3 inverse kinematics',
             'Exactly four branches: the roots w = D + a3 C3 and c = C3 take either sign. Out of '
             'reach if px^2 + py^2 < a1^2 or |pz - d0| > a3.',
@@ -194,7 +194,7 @@ def _kinematics_sections() -> list[Section]:
                 'd2': w - A3 * c - d2bar,
             },
         ),
-        Section(
+        ReportSection(
             '1.4 and 1.5 Jacobians',
             'Rows of J_G are (v, omega).',
             {'J_A': jacobian[:3, :], 'J_G': jacobian},
@@ -202,12 +202,13 @@ def _kinematics_sections() -> list[Section]:
     ]
 
 
-def _dynamics_sections() -> list[Section]:
+def _dynamics_sections() -> list[ReportSection]:
     """Return the sections on centres of mass, energies and equations of motion."""
     forms = equations_of_motion()
+    B = forms.mass_matrix
     centers, tensors = centers_of_mass(), central_inertias()
     return [
-        Section(
+        ReportSection(
             '2 centres of mass and tensors about them',
             'I2x is the box about x2: the first form with its length a2 along z2, where p_l2 puts '
             'it (config/arms/rpr.yaml), the second with the tensor as the report prints it. I2y '
@@ -219,17 +220,17 @@ def _dynamics_sections() -> list[Section]:
                 'I2x_printed': BOX_INERTIA_IN_PAPER,
             },
         ),
-        Section(
+        ReportSection(
             '2.1 and 2.2 energies',
             'v_i are the joint velocities dq_i.',
             {
                 **{str(v): sp.Symbol(f'dq{i}') for i, v in enumerate(VELOCITIES, 1)},
-                **{f'B{i + 1}{j + 1}': forms.inertia[i, j] for i in range(3) for j in range(i, 3)},
+                **{f'B{i + 1}{j + 1}': B[i, j] for i in range(3) for j in range(i, 3)},
                 'T': forms.kinetic,
                 'U': forms.potential,
             },
         ),
-        Section(
+        ReportSection(
             '3 equations of motion: B ddq + C dq + g = tau + J_G^T w',
             'w is the wrench (force, moment) that the surroundings exert on the end effector, at '
             'the origin of {3}, in {S}: -h_e of the report. No friction.',
@@ -238,7 +239,7 @@ def _dynamics_sections() -> list[Section]:
     ]
 
 
-def python_text(sections: Sequence[Section]) -> str:
+def python_text(sections: Sequence[ReportSection]) -> str:
     """Return a Python module of assignments, which reads q1, dq1, ..., lengths and masses."""
     lines = ['from math import atan2, cos, sin, sqrt']
     for section in sections:
@@ -249,7 +250,7 @@ def python_text(sections: Sequence[Section]) -> str:
     return '\n'.join([*lines, ''])
 
 
-def latex_text(sections: Sequence[Section]) -> str:
+def latex_text(sections: Sequence[ReportSection]) -> str:
     """Return the formulas as equations of LaTeX, with titles as comments."""
     lines = []
     for section in sections:

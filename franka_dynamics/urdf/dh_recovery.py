@@ -32,7 +32,7 @@ from ..typing import Array
 
 # [rad] Axes with a smaller angle between them get Hayati's parameters, because their common normal
 # may lie kilometres away. Some URDFs write pi as 3.14, which is 1.6e-3 off.
-NEARLY_PARALLEL_RAD = 0.1
+MAX_NEARLY_PARALLEL_RAD = 0.1
 # [m] Parallel axes at most COINCIDENCE_TOLERANCE_M apart count as one line, which has no common
 # normal.
 COINCIDENCE_TOLERANCE_M = 1e-13
@@ -89,7 +89,7 @@ def _common_normal(frame: Array, line: JointAxis) -> tuple[Array, Array, float, 
     point = origin if line.has_free_position else line.point
     cross, between = np.cross(z, line.direction), point - origin
     sine, cosine = float(np.linalg.norm(cross)), float(z @ line.direction)
-    if sine > NEARLY_PARALLEL_RAD:
+    if sine > MAX_NEARLY_PARALLEL_RAD:
         normal = cross / sine
         foot = origin + (np.cross(between, line.direction) @ cross / sine**2) * z
         normal = -normal if _is_reversed(normal, x, y) else normal

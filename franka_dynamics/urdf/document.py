@@ -28,8 +28,8 @@ TENSOR_FROM_GEOMS = 'geoms'
 class Notes(NamedTuple):
     """Notes on a file: those on what changes rigid-body torques, and all others."""
 
-    of_torque: list[str]
-    others: list[str]
+    torque_notes: list[str]
+    other_notes: list[str]
 
 
 class UniqueNames:
@@ -56,7 +56,7 @@ class UrdfJoint:
     `axis` a unit vector in the child link's frame and `point` a point of the axis there, in a URDF
     the origin. `limits` is None if `is_moving` is False, and for a joint without <limit>. A
     missing lower or upper bound is zero, as the URDF format says; if both are missing, or the
-    joint is continuous, they are infinite. `mimics` is the name of the joint that this joint
+    joint is continuous, they are infinite. `driver` is the name of the joint that this joint
     follows, at `multiplier` times its position plus `offset`, or None.
     """
 
@@ -67,7 +67,7 @@ class UrdfJoint:
     origin: Array
     axis: Array
     limits: JointLimits | None = None
-    mimics: str | None = None
+    driver: str | None = None
     multiplier: float = 1.0
     offset: float = 0.0
     point: Array = field(default_factory=lambda: np.zeros(3))

@@ -168,8 +168,8 @@ class _TreeBuilder:
             links=self._links,
             joints=self._urdf_joints,
             link_order=tuple(self._links),
-            notes=tuple(notes.others),
-            torque_notes=tuple(notes.of_torque),
+            notes=tuple(notes.other_notes),
+            torque_notes=tuple(notes.torque_notes),
             simulation_values={one: self._joint_values(k) for k, one in enumerate(self.joints)},
             mjcf=mjcf,
             tensor_sources=tensors,
@@ -233,7 +233,7 @@ class _TreeBuilder:
             at, other = (model.qpos0[model.jnt_qposadr[one]] for one in (k, model.eq_obj2id[e]))
             offset, slope, *_ = model.eq_data[e]  # both joints counted from their `ref`
             law = {'multiplier': float(slope), 'offset': float(at + offset - slope * other)}
-            return {'mimics': self.joints[model.eq_obj2id[e]], **law}
+            return {'driver': self.joints[model.eq_obj2id[e]], **law}
         return {}
 
     def _loop_joints(self) -> tuple[frozenset[str], ...]:

@@ -37,7 +37,7 @@ _MAX_OVERHANG_M = 0.01
 _MAX_OVERHANG_RATIO = 0.1
 _MIN_REACH_RATIO = 0.05  # of a link that no shape shows, relative to the length of the arm
 _MIN_SPAN_RATIO = 0.1  # of joints near a link, relative to the length of the arm
-_MAX_REACH_M = 1e6  # [m] instead of the length of an arm without lengths
+_FALLBACK_REACH_M = 1e6  # [m] instead of the length of an arm without lengths
 _MAX_MASS_RATIO = 2.0  # a link's largest mass, relative to all other moving links together
 # Powers of ten by which a whole tensor is off that is in kg cm^2, kg mm^2, g cm^2 or g mm^2.
 _TENSOR_POWERS_OF_TEN = (-4, -6, -7, -9)
@@ -131,8 +131,8 @@ def find_implausible_values(
     moving = {body.name for body in bodies}
     for name, link in document.links.items():
         if link.mass and name not in moving:
-            words, points = document.inertial_terms(name), _MAX_REACH_M * CUBE_CORNERS
-            body = (name, words, 0, link.mass, link.tensor, points, '', 0.0, _MAX_REACH_M)
+            words, points = document.inertial_terms(name), _FALLBACK_REACH_M * CUBE_CORNERS
+            body = (name, words, 0, link.mass, link.tensor, points, '', 0.0, _FALLBACK_REACH_M)
             found += _link_doubts(_Link(*body))
     found += (*_heavy_link_doubts(bodies), *_effort_doubts(document, model))
     found += _placeholder_doubts(document, model, bodies)
@@ -152,7 +152,7 @@ def _links_with_mass(
     solids = [points for one in frames for points in shapes.get(one.name, ())]
     places = [one.placement.translation for one in frames]
     places += [model.jointPlacements[j].translation for j in model.children[k]]
-    bound_text, reach = 'its shapes and joints allow', _MAX_REACH_M
+    bound_text, reach = 'its shapes and joints allow', _FALLBACK_REACH_M
     enclosing = np.vstack((*solids, *places))
     # A link of which nothing was read may be larger than what is fixed to it.
     if not solids or any(one.name in unread and one.name not in shapes for one in frames):
@@ -161,7 +161,7 @@ def _links_with_mass(
         behind = (lengths[j] + max(next_lengths[j], default=0.0) for j in model.children[k])
         span = lengths[model.parents[k]] + lengths[k] + max(behind, default=0.0)
         span = max(span, *np.linalg.norm(places, axis=1), _MIN_SPAN_RATIO * sum(lengths))
-        enclosing = CUBE_CORNERS * (span or _MAX_REACH_M)
+        enclosing = CUBE_CORNERS * (span or _FALLBACK_REACH_M)
         if span:
             least = _MIN_REACH_RATIO * sum(lengths)
             reach = max(least, lengths[k], *np.linalg.norm(places, axis=1))

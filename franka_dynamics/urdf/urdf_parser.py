@@ -62,7 +62,7 @@ def parse_urdf_text(text: str, source: str) -> UrdfDocument:
         joints,
         order,
         tuple(notes),
-        tuple(robot.notes.of_torque),
+        tuple(robot.notes.torque_notes),
     )
 
 
@@ -133,7 +133,7 @@ class _Element:
         if np.abs(angles).max() > _MAX_ANGLE_RAD:
             stated = self.element.get('rpy')
             doubt = f'rpy="{stated}" is more than a turn. Are these degrees?'
-            self.notes.of_torque.append(f'{self.location}: {doubt}')
+            self.notes.torque_notes.append(f'{self.location}: {doubt}')
         return pose_from_xyz_rpy(self.vector('xyz', '0 0 0'), angles)
 
     def vector(self, key: str, absent: str | None = None, count: int = 3) -> Array:
@@ -289,12 +289,12 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
         if length < _AXIS_LENGTH_TOLERANCE:
             raise joint.error(f' has the axis {axis.tolist()}, which has no direction.')
         if abs(length - 1.0) > _AXIS_LENGTH_TOLERANCE:
-            joint.notes.others.append(
+            joint.notes.other_notes.append(
                 f'joint {name!r} has an axis of length {length:.6g}; its direction alone was used.'
             )
         axis = axis / length
     limits, doubts = _parse_limits(parts.get('limit'), kind)
-    joint.notes.others.extend(f'joint {name!r} {doubt}' for doubt in doubts)
+    joint.notes.other_notes.extend(f'joint {name!r} {doubt}' for doubt in doubts)
     if (mimic := parts.get('mimic')) is None:
         return UrdfJoint(name, kind, parent, child, origin, axis, limits)
     follows = mimic.element.get('joint', '(unnamed)')

@@ -23,7 +23,7 @@ from .serial_chain import read_chain
 from .urdf_parser import UNLIMITED_JOINT_LIMIT
 from ..arm.description import ArmDescription
 from ..arm.fields import Joint, link_names
-from ..arm.frames import fixed_frame_places, FramePlace, link_frame_places, ROOT
+from ..arm.frames import fixed_frame_places, FramePlacement, link_frame_places, ROOT_FRAME
 from ..arm.friction import Friction, LinearFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from ..arm.shapes import Shape, ShapeKind
@@ -283,7 +283,7 @@ class LinksToWrite:
 
 
 def links_to_write(
-    arm: ArmDescription, unique_name: UniqueNames, *, root: str = ROOT, on_axes: bool = False
+    arm: ArmDescription, unique_name: UniqueNames, *, root: str = ROOT_FRAME, on_axes: bool = False
 ) -> LinksToWrite:
     """
     Return the links to write for an arm, with names that `unique_name` makes unique.
@@ -300,7 +300,7 @@ def links_to_write(
     for name in frames:
         unique_name(name)
 
-    def link(wanted: str, place: FramePlace) -> LinkToWrite:
+    def link(wanted: str, place: FramePlacement) -> LinkToWrite:
         """Return a link at a place, which is the frame of that name if it is there."""
         own = frames.get(wanted)
         if own and own.joint == place.joint and np.array_equal(own.pose, place.pose):
@@ -313,9 +313,9 @@ def links_to_write(
     for i, (joint, place, (_, behind), wanted) in enumerate(own_frames, start=1):
         away = float(np.linalg.norm((behind @ place.pose)[:2, 3]))
         if on_axes and joint.kind is JointKind.REVOLUTE and away > _MAX_OFF_AXIS_M:
-            place = FramePlace(i, inverse_transform(behind))
+            place = FramePlacement(i, inverse_transform(behind))
         moving.append(link(wanted, place))
-    base = FramePlace(0, np.eye(4))
+    base = FramePlacement(0, np.eye(4))
     if (own := frames.get(names.base)) and own.joint == 0:
         base = own
     base_link = link(names.base, base)
@@ -326,6 +326,6 @@ def links_to_write(
         own_root or unique_name(root),
         base_link,
         tuple(moving),
-        link(names.flange, FramePlace(arm.n, flange)),
+        link(names.flange, FramePlacement(arm.n, flange)),
         tuple(LinkToWrite(name, *place) for name, place in frames.items()),
     )

@@ -14,7 +14,7 @@ from .arm_in_space import ArmInSpace
 from .comparison import compare_descriptions, Comparison
 from .published import links_in_frames_of, nearest_set, published_sets
 from ..arm import ArmDescription
-from ..arm.arm_file import is_robot_model
+from ..arm.arm_file import is_robot_source
 from ..arm.hand_file import is_file_name
 from ..arm_io import ArmLike, as_description, load_arm
 from ..dynamics.model import GRAVITY
@@ -69,7 +69,7 @@ def compare(
 def with_urdf_second(first: ArmLike, second: ArmLike) -> tuple[ArmLike, ArmLike]:
     """Return two arms, in exchanged order if only the first is given by a URDF or MJCF."""
     # Data that no URDF contains (friction, rotors) come from the arm that is no URDF.
-    swapped = is_robot_model(first) and not is_robot_model(second)
+    swapped = is_robot_source(first) and not is_robot_source(second)
     return (second, first) if swapped else (first, second)
 
 
@@ -113,23 +113,23 @@ def read_pair(
 
     def loaded(one: ArmLike) -> ArmDescription:
         """Return an arm that is no URDF, or a URDF as loaded by its own names."""
-        if is_robot_model(one):
+        if is_robot_source(one):
             return load_arm(f'{one}', xacro=xacro if _is_xacro(one) else None)
         if isinstance(one, (str, Path)):
             return load_arm(one, inertial_set, hand=hand)
         return as_description(one)
 
     reference = loaded(first)
-    if not is_robot_model(second):
+    if not is_robot_source(second):
         return reference, loaded(second)
     document = read_document(f'{second}', xacro=xacro if _is_xacro(second) else None)
     names = joint_names_of_arm(document, reference, prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
-    shipped = nearest and not (is_robot_model(first) or is_file_name(f'{first}'))
+    shipped = nearest and not (is_robot_source(first) or is_file_name(f'{first}'))
     reference = reference_on_mount_of(reference, arm)
     if shipped:
         among = published_sets(reference, None if hand == AS_LISTED else hand, inertial_set)
-        known = nearest_set(links_in_frames_of(reference, arm), among).known
+        known = nearest_set(links_in_frames_of(reference, arm), among).published_arm
         name, hand = known.inertial_set, known.hand
         reference = replace(reference, links=known.links, inertial_set=name, hand=hand)
     return reference.with_joint_names(names), arm

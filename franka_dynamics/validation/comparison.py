@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .arm_in_space import ArmInSpace, axes_agree, common_motion
-from .torque_effect import Difference, JointEffect, TorqueProbe
+from .torque_effect import ParameterDifference, TorqueEffect, TorqueProbe
 from ..arm import ArmDescription, JointLimits, LinkInertia
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..dynamics.model import GRAVITY
@@ -56,18 +56,18 @@ class Comparison:
 
     first: ArmDescription
     second: ArmDescription
-    differences: tuple[Difference, ...]
-    together: JointEffect
+    differences: tuple[ParameterDifference, ...]
+    together: TorqueEffect
     spaces: tuple[ArmInSpace, ArmInSpace] = field(repr=False)
     json_names = 'first', 'second', 'passed', 'together', 'differences'
 
     @property
-    def geometry(self) -> tuple[Difference, ...]:
+    def geometry(self) -> tuple[ParameterDifference, ...]:
         """Differences of base, axes, kinds, rotor inertias and flange."""
         return tuple(one for one in self.differences if one.kind == 'geometry')
 
     @property
-    def effective_differences(self) -> tuple[Difference, ...]:
+    def effective_differences(self) -> tuple[ParameterDifference, ...]:
         """The differences that change a joint torque by more than rounding."""
         return tuple(one for one in self.differences if one.has_effect)
 
@@ -92,9 +92,9 @@ def compare_descriptions(
         found.add_joint(i)
     found.add_flange()
     found.add_friction()
-    found.all.sort(key=lambda one: -one.torque_effect)
-    spaces = found.here, found.there
-    return Comparison(first, second, tuple(found.all), found.together, spaces)
+    found.found.sort(key=lambda one: -one.torque_effect)
+    spaces = found.first_space, found.second_space
+    return Comparison(first, second, tuple(found.found), found.together, spaces)
 
 
 class _Differences:
@@ -102,15 +102,15 @@ class _Differences:
 
     def __init__(self, first: ArmDescription, second: ArmDescription, gravity: ArrayLike) -> None:
         """Place both arms in {S}, and compute the effect of all differences at once."""
-        self.first, self.second, self.all = first, second, list[Difference]()
+        self.first, self.second, self.found = first, second, list[ParameterDifference]()
         text = second.urdf is not None
         self._rounding = MAX_TEXT_ROUNDING if text else _EQUALITY_TOLERANCE
         self._tolerance = MAX_GEOMETRY_ROUNDING if text else _EQUALITY_TOLERANCE
         # A URDF's arm may have no link with the name of a flange.
         self._has_flange = second.urdf is None or not second.urdf.tip_is_guess
         self._probe = TorqueProbe(first, gravity)
-        self.here, self.there = (ArmInSpace.at_zero(one) for one in (first, second))
-        self.together = self._probe.effect(self.there, self.here, other=second)
+        self.first_space, self.second_space = (ArmInSpace.at_zero(one) for one in (first, second))
+        self.together = self._probe.effect(self.second_space, self.first_space, other=second)
 
     def _add(
         self,
@@ -121,7 +121,7 @@ class _Differences:
         other: ArmDescription | None = None,
     ) -> bool:
         """
-        Add a Difference for each pair that differs; return whether there are any.
+        Add a ParameterDifference for each pair that differs; return whether there are any.
 
         Their effect is that of `changed`, the first arm with what differs, or of the friction of
         the arm `other`.
@@ -129,9 +129,10 @@ class _Differences:
         differing = [pair for pair in pairs if not self._are_equal(pair)]
         effect = 0.0
         if differing and (changed or other):
-            effect = self._probe.effect(changed or self.here, self.here, other=other).largest
+            space = self.first_space
+            effect = self._probe.effect(changed or space, space, other=other).largest
         for name, unit, first, second, _ in differing:
-            self.all.append(Difference(kind, place, name, first, second, unit, effect))
+            self.found.append(ParameterDifference(kind, place, name, first, second, unit, effect))
         return bool(differing)
 
     def _are_equal(self, pair: _ValuePair) -> bool:
@@ -145,7 +146,7 @@ class _Differences:
     def add_joint(self, i: int) -> None:
         """Add the differences of a joint and its link."""
         name, joint, its = self.first.joint_names[i], self.first.joints[i], self.second.joints[i]
-        here, there = self.here, self.there
+        here, there = self.first_space, self.second_space
         against = False
         if joint.kind is not its.kind:
             kinds = [_ValuePair('kind', '', joint.kind.value, its.kind.value)]
@@ -154,7 +155,7 @@ class _Differences:
             motion = common_motion(here, there, i, self._tolerance, flange=self._has_flange)
             if not axes_agree(here, there, i, self._tolerance) or self._moves_link(motion, i):
                 self._add_axis(motion, i, name)
-            here = self.here
+            here = self.first_space
             against = bool(here.axis(i)[0] @ there.axis(i)[0] < 0.0)
         if against:
             signs = [_ValuePair('direction of the axis', '', '+', '-')]
@@ -172,30 +173,31 @@ class _Differences:
 
     def _moves_link(self, motion: Array | None, i: int) -> bool:
         """Return whether moving the link along or about the joint axis explains its difference."""
-        moved = self.here if motion is None else self.here.with_moved_joints(motion, i)
-        links, other = (one.inertias[i] for one in (self.here, moved)), self.there.inertias[i]
+        own, other = self.first_space, self.second_space.inertias[i]
+        moved = own if motion is None else own.with_moved_joints(motion, i)
+        links = (one.inertias[i] for one in (own, moved))
         here, brought = (all(map(self._are_equal, _inertia_pairs(one, other))) for one in links)
         return brought and not here
 
     def _add_axis(self, motion: Array | None, i: int, name: str) -> None:
         """Add the displacement of an axis, and of what is behind it if `motion` moves that."""
-        (d, p), (e, q) = self.here.axis(i), self.there.axis(i)
+        (d, p), (e, q) = self.first_space.axis(i), self.second_space.axis(i)
         if motion is None:
-            changed = self.here.with_joint(i, self.there, 'twists')
+            changed = self.first_space.with_joint(i, self.second_space, 'twists')
             e = np.copysign(1.0, d @ e) * e
             pairs = _vector_pairs('axis', '', d, e) + _vector_pairs('axis position', 'm', p, q)
             self._add('geometry', name, pairs, changed)
             return
-        changed = self.here.with_moved_joints(motion, i)
+        changed = self.first_space.with_moved_joints(motion, i)
         pairs = _vector_pairs('position', 'm', p, motion[:3, :3] @ p + motion[:3, 3])
         pairs += _vector_pairs('turn about', 'rad', np.zeros(3), log3(motion[:3, :3]))
         self._add('geometry', name if i else 'base', pairs, changed)
-        self.here = changed
+        self.first_space = changed
 
     def add_flange(self) -> None:
         """Add the differences of the flange, on which no torque depends: a load is in a link."""
         if self._has_flange:
-            one, other = self.here.tool, self.there.tool
+            one, other = self.first_space.tool, self.second_space.tool
             turn = log3(other[:3, :3] @ one[:3, :3].T)
             pairs = _vector_pairs('position', 'm', one[:3, 3], other[:3, 3])
             pairs += _vector_pairs('turn about', 'rad', np.zeros(3), turn)

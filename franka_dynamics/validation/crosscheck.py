@@ -3,8 +3,8 @@
 """
 Compares independent formulations of an arm's dynamics.
 
-`compare_formulations` compares all QUANTITIES by default. `crosscheck`, which the node runs
-whenever it is configured, compares the frames and the terms of the node's torques. They allow
+`compare_formulations` compares all COMPARED_QUANTITIES by default. `crosscheck`, which the node
+runs whenever it is configured, compares the frames and the terms of the node's torques. They allow
 differences up to the `tolerance` of the arm's geometry. An arm from a URDF is also compared with
 Pinocchio's own reading of that file (`source_models`).
 """
@@ -53,7 +53,7 @@ class ComparedQuantity(NamedTuple):
     unit: str
 
 
-QUANTITIES = (
+COMPARED_QUANTITIES = (
     ComparedQuantity('frames', 1, 'm'),
     ComparedQuantity('link_twists', 2, 'm/s'),
     ComparedQuantity('jacobian', 1, 'm'),
@@ -200,8 +200,9 @@ def compare_formulations(
     Returns
     -------
     CrosscheckResult
-        The largest relative difference of each of QUANTITIES and each formulation; `findings`
-        lists those above the tolerance, and `require()` raises a CrosscheckError if there are any.
+        The largest relative difference of each of COMPARED_QUANTITIES and each formulation;
+        `findings` lists those above the tolerance, and `require()` raises a CrosscheckError if
+        there are any.
 
     Raises
     ------
@@ -212,7 +213,7 @@ def compare_formulations(
 
     """
     arm = as_description(description)
-    return _compare_models(arm, gravity, count, seed, tuple(FORMULATIONS), QUANTITIES)
+    return _compare_models(arm, gravity, count, seed, tuple(FORMULATIONS), COMPARED_QUANTITIES)
 
 
 def crosscheck(
@@ -225,7 +226,7 @@ def crosscheck(
     function whenever it is configured. Arguments, result and errors: see `compare_formulations`.
     """
     names = ('Pinocchio', 'Newton-Euler')
-    quantities = [one for one in QUANTITIES if one.name in _QUANTITIES_OF_NODE]
+    quantities = [one for one in COMPARED_QUANTITIES if one.name in _QUANTITIES_OF_NODE]
     return _compare_models(as_description(description), gravity, count, seed, names, quantities)
 
 

@@ -15,9 +15,9 @@ from ..typing import Array
 
 # Two links are the same if mass, moments and tensors differ by at most half a unit of the fourth
 # decimal, to which the coarsest published table is rounded, and a tensor by at most
-# RELATIVE_ROUNDING of its largest element.
-PUBLISHED_ROUNDING = 5.0001e-5  # [kg, kg m, kg m^2]
-RELATIVE_ROUNDING = 0.02
+# TENSOR_ROUNDING_RATIO of its largest element.
+TABLE_ROUNDING = 5.0001e-5  # [kg, kg m, kg m^2]
+TENSOR_ROUNDING_RATIO = 0.02
 _MASS_RATIO_TOLERANCE = 1e-6  # a larger mass may differ by this share
 
 
@@ -26,19 +26,19 @@ class NearestSet:
     """
     The published inertial set nearest to an arm's links, with the distance of each link.
 
-    `known` is an arm with the published set and a hand or none; str() names arm, set and hand. For
-    each link, `matches` says whether it is the same within rounding, `distances` has the largest
-    difference of the ten parameters (kg, kg m, kg m^2).
+    `published_arm` is an arm with the published set and a hand or none; str() names arm, set and
+    hand. For each link, `matches` says whether it is the same within rounding, `distances` has the
+    largest difference of the ten parameters (kg, kg m, kg m^2).
     """
 
-    known: ArmDescription
+    published_arm: ArmDescription
     matches: tuple[bool, ...]
     distances: tuple[float, ...]
 
     def __str__(self) -> str:
         """Return arm, set and hand in words."""
-        hand = 'no hand' if self.known.hand == NO_HAND else self.known.hand
-        return f'{self.known.name} {self.known.inertial_set}, {hand}'
+        hand = 'no hand' if self.published_arm.hand == NO_HAND else self.published_arm.hand
+        return f'{self.published_arm.name} {self.published_arm.inertial_set}, {hand}'
 
     @property
     def distance(self) -> float:
@@ -48,15 +48,15 @@ class NearestSet:
 
 def agree_within_rounding(found: LinkInertia, known: LinkInertia) -> bool:
     """Return whether two links' inertial parameters agree within published tables' rounding."""
-    if abs(found.mass - known.mass) > max(PUBLISHED_ROUNDING, _MASS_RATIO_TOLERANCE * known.mass):
+    if abs(found.mass - known.mass) > max(TABLE_ROUNDING, _MASS_RATIO_TOLERANCE * known.mass):
         return False
     fields = {'center_of_mass': 'inertia_at_center_of_mass', 'first_moment': 'inertia'}
     for vector, tensor in fields.items():
         expected = getattr(known, tensor)
         change = _largest_entry(getattr(found, tensor) - expected)
         moved = _largest_entry(getattr(found, vector) - getattr(known, vector))
-        bound = min(PUBLISHED_ROUNDING, RELATIVE_ROUNDING * _largest_entry(expected))
-        if moved <= PUBLISHED_ROUNDING and change <= bound:
+        bound = min(TABLE_ROUNDING, TENSOR_ROUNDING_RATIO * _largest_entry(expected))
+        if moved <= TABLE_ROUNDING and change <= bound:
             return True
     return False
 

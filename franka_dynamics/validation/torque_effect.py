@@ -26,7 +26,7 @@ _PATH_SAMPLE_COUNT, _PATH_STEP_S = 500, 0.01
 
 
 @dataclass(frozen=True)
-class JointEffect:
+class TorqueEffect:
     """
     Largest and rms difference of two arms' joint torques at the states of `TorqueProbe`.
 
@@ -49,7 +49,7 @@ class JointEffect:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ParameterDifference:
     """
     One parameter in which two arm descriptions differ, with its effect on joint torques.
 
@@ -108,7 +108,7 @@ class TorqueProbe:
 
     def effect(
         self, changed: ArmInSpace, arm: ArmInSpace, *, other: ArmDescription | None = None
-    ) -> JointEffect:
+    ) -> TorqueEffect:
         """Return the change of torques from `arm` to `changed`, and to the friction of `other`."""
         rigid = self._rigid_body_torque(changed) - self._rigid_body_torque(arm)
         change = np.vstack([rigid, np.zeros((_PATH_SAMPLE_COUNT, self._first.n))])
@@ -118,7 +118,7 @@ class TorqueProbe:
         worst = np.abs(change).max(axis=0)
         joint = self._first.joint_names[int(worst.argmax())]
         rms = float(np.sqrt(np.mean(np.sum(change[:_STATE_COUNT] ** 2, axis=1))))
-        return JointEffect(float(worst.max()), joint, rms)
+        return TorqueEffect(float(worst.max()), joint, rms)
 
     def _rigid_body_torque(self, arm: ArmInSpace) -> Array:
         """Return an arm's rigid-body torques at the random states."""

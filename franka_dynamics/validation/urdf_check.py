@@ -17,7 +17,7 @@ from pathlib import Path
 from .compare_files import arm_of_chain, reference_on_mount_of, URDF_LIMITS
 from .comparison import compare_descriptions, Comparison
 from .published import links_in_frames_of, nearest_set, NearestSet, published_sets
-from .torque_effect import Difference, TorqueProbe
+from .torque_effect import ParameterDifference, TorqueProbe
 from ..arm import ArmDescription, Joint
 from ..arm.arm_file import is_xml_text
 from ..arm.hand_file import NO_HAND
@@ -47,18 +47,19 @@ class UrdfVerdict:
     arm: str
     nearest: NearestSet | None = None
     same: bool = False
-    findings: tuple[Difference, ...] = ()
+    findings: tuple[ParameterDifference, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def inertial_set(self) -> str:
         """Name of the published inertial set that the URDF's links have, or 'unknown'."""
-        return self.nearest.known.inertial_set if self.nearest and self.same else UNKNOWN_NAME
+        nearest = self.nearest if self.same else None
+        return nearest.published_arm.inertial_set if nearest else UNKNOWN_NAME
 
     @property
     def hand_in_urdf(self) -> str:
         """Name of the hand whose inertia the URDF includes, 'none' without one, or 'unknown'."""
-        return self.nearest.known.hand if self.nearest and self.same else UNKNOWN_NAME
+        return self.nearest.published_arm.hand if self.nearest and self.same else UNKNOWN_NAME
 
     def summary(self) -> str:
         """Return one sentence on an accepted URDF: what it agrees with, and how closely."""
@@ -142,9 +143,9 @@ def checked_arm_from_urdf(
     reference = reference_on_mount_of(reference, arm)
     links = links_in_frames_of(reference, arm)
     nearest = nearest_set(links, published_sets(reference, expected_hand))
-    if expected_hand is None and nearest.known.hand == NO_HAND:
+    if expected_hand is None and nearest.published_arm.hand == NO_HAND:
         _require_mass_of_hand(chain)
-    known = replace(reference, links=nearest.known.links, hand=nearest.known.hand)
+    known = replace(reference, links=nearest.published_arm.links, hand=nearest.published_arm.hand)
     found = compare_descriptions(known, arm, gravity)
     if found.geometry:
         refused = UrdfVerdict(source, reference.name, findings=found.geometry, notes=chain.notes)
@@ -183,7 +184,7 @@ def node_notes(reference: ArmDescription, arm: ArmDescription) -> list[str]:
 
 def _inertial_findings(
     nearest: NearestSet, found: Comparison, accept_unknown: bool
-) -> tuple[bool, tuple[Difference, ...], tuple[str, ...]]:
+) -> tuple[bool, tuple[ParameterDifference, ...], tuple[str, ...]]:
     """
     Return a UrdfVerdict's `same` and `findings`, and its notes on the inertials.
 

@@ -9,7 +9,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import JointKind
-from franka_dynamics.arm.frames import frame_place, frame_table
+from franka_dynamics.arm.frames import frame_placement, frame_table
 from franka_dynamics.codegen.python_code import python_callable
 from franka_dynamics.dynamics.external_wrench import WrenchEstimator
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
@@ -187,7 +187,7 @@ def test_a_frame_of_the_base_does_not_move():
     for formulation in (*FORMULATIONS.values(), fd.BatchModel):
         model = formulation(arm, (0.0, 0.0, -9.81))
         poses = model.frame_pose(q, 'eye')
-        np.testing.assert_array_equal(poses, [frame_place('eye', arm).pose] * 3)
+        np.testing.assert_array_equal(poses, [frame_placement('eye', arm).pose] * 3)
         assert not model.jacobian(q, 'eye').any()
     assert not fd.Model(arm).bias_acceleration(q, dq, 'eye').any()
 

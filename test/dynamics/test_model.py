@@ -18,7 +18,7 @@ from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.dynamics.pinocchio_builder import build_pinocchio
 from franka_dynamics.dynamics.regressor import with_parameter_vector
 from franka_dynamics.errors import FrameError, InertiaError, JointVectorError
-from franka_dynamics.validation.crosscheck import FORMULATIONS, QUANTITIES
+from franka_dynamics.validation.crosscheck import COMPARED_QUANTITIES, FORMULATIONS
 
 from ..agreement import refuses
 from ..arms import make_random_arm, of_points
@@ -28,7 +28,7 @@ FER = fd.load('fer')
 ATOL = 1e-12
 SHAPE = (2, 3)
 STATES = [values.reshape(*SHAPE, 7) for values in fd.sample_states(FER, 6, 0)]
-each_quantity = pytest.mark.parametrize('quantity', QUANTITIES, ids=attrgetter('name'))
+each_quantity = pytest.mark.parametrize('quantity', COMPARED_QUANTITIES, ids=attrgetter('name'))
 
 
 @pytest.fixture(params=FORMULATIONS)
@@ -70,7 +70,7 @@ def test_an_empty_stack_gives_an_empty_result():
 
 
 @pytest.mark.parametrize(
-    'quantity', [one for one in QUANTITIES if one.input_count > 1], ids=attrgetter('name')
+    'quantity', [one for one in COMPARED_QUANTITIES if one.input_count > 1], ids=attrgetter('name')
 )
 def test_stacks_that_do_not_broadcast_are_refused_in_one_sentence(model, quantity):
     states = [np.zeros((rows, 7)) for rows in (2, 3, 3)[: quantity.input_count]]

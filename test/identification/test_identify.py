@@ -257,7 +257,7 @@ def test_the_written_friction_has_the_covariance_of_its_estimate(identified):
     # Coefficients are less certain than their sum.
     terms = friction.terms(np.full(7, 0.5))
     apart = np.abs(terms * np.sqrt(np.einsum('ikk->ki', friction.covariance))).sum(axis=0)
-    assert (friction.deviation(terms) < 0.6 * apart).all()
+    assert (friction.torque_std(terms) < 0.6 * apart).all()
 
 
 def test_links_of_a_real_arm_stay_where_and_what_they_are(identified):

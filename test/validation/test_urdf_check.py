@@ -248,7 +248,7 @@ def test_given_every_known_set_when_identified_then_it_is_itself():
     sets = published_sets(GAZ)
     assert len(sets) >= 9
     for known in sets:
-        assert nearest_set(known.links, sets).known is known
+        assert nearest_set(known.links, sets).published_arm is known
 
 
 def test_if_no_link_fits_the_nearest_set_is_that_of_the_nearest_numbers():
@@ -256,4 +256,7 @@ def test_if_no_link_fits_the_nearest_set_is_that_of_the_nearest_numbers():
     links = [fd.LinkInertia.from_parameters(1.005 * link.parameters()) for link in arm.links]
     found = nearest_set(links, published_sets(GAZ))
     assert not any(found.matches)
-    assert (found.known.inertial_set, found.known.hand) == (arm.inertial_set, arm.hand)
+    assert (found.published_arm.inertial_set, found.published_arm.hand) == (
+        arm.inertial_set,
+        arm.hand,
+    )
