@@ -22,7 +22,7 @@ Torques begin
   gets zero, and then comes to g(q) at the torque's rate. A node sends nothing.
 - After 20 usable states in a row, of a median age of at most 15 ms, the law begins, unless a
   measured torque contradicts the settings. A loop begins at the torque sent last; a node whose
-  last torque acts no more as after none. From there the torque ramps to the law's.
+  last torque acts no more as after none. From there the torque ramps to the law's in 0.2 s.
 - A measured torque contradicts the settings if it departs, by more than 10 % of a joint's torque
   limit, from what the motion needs, or from the sum of what was sent (before the first torque:
   nothing) and what the target adds. It refuses the first torque, as where nobody said that the
@@ -31,7 +31,8 @@ Torques begin
 - Without a measured torque nothing is compared before the first torque. The law begins, and an arm
   that it drives is braked once it gets too fast or a disturbance torque exceeds its bound.
 - A torque after none, of the law or of a brake that catches a falling arm, begins at zero if the
-  target adds gravity, else at the measured torque or g(q) (`_prepare_first_torque`).
+  target adds gravity, else at the measured torque or g(q) (`_prepare_first_torque`). The part of
+  g(q) that such a target lacks, as of a payload unknown to the robot, comes by the rate alone.
 
 States are missing or wrong
 - No new state for 20 ms (`state_timeout`; a stamp that is not new counts as none, and until then

@@ -37,10 +37,14 @@ def fit_theta(sums: GramSums, prior: Prior, precision: float, noise: Array) -> A
     it. `noise` (n,) is the standard deviation of each joint's residual that the weights assume
     [N m].
     """
-    products = sums.gram_matrix(residual_weights(noise))
+    return fit_gram(sums.gram_matrix(residual_weights(noise)), prior, precision)
+
+
+def fit_gram(gram: Array, prior: Prior, precision: float) -> Array:
+    """Return the parameters (p,) that fit a Gram matrix (c, c), torque last, under the prior."""
     known, pull = prior.information(precision)
     p = len(pull)
-    return np.asarray(np.linalg.solve(products[:p, :p] + known, products[:p, -1] + pull))
+    return np.asarray(np.linalg.solve(gram[:p, :p] + known, gram[:p, -1] + pull))
 
 
 def fit_friction(sums: GramSums, prior: Prior, noise: Array) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 from .faults import CLEAR_EFFECT, Diagnosis, state_faults_of, StateFault
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
-from .solve import residual_weights, sqrt_equations
+from .solve import fit_gram, residual_weights, sqrt_equations
 from .torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
 from ..recordings.preprocessing import Motion
 from ..typing import Array
@@ -54,7 +54,7 @@ class StateFaultFit(NamedTuple):
     """
     A fit at states corrected for a fault, with the fault's effect, log evidence and errors E.
 
-    `gain` is the log evidence with the fault corrected less that at the recorded states.
+    `evidence` is the log evidence with the fault corrected less that at the recorded states.
     """
 
     fault: StateFault
@@ -79,29 +79,24 @@ def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFi
     `sums` are those of `corrected_state_sums`, of `count` samples.
     """
     (own, *others), (plain, *rest) = sums
-    theta = _fitted_parameters(own, prior)
+    theta = fit_gram(own, prior, DEFAULT_PRIOR_PRECISION)
     before, known = _torque_error(plain, theta, count), _log_evidence_of(own, prior)
 
     def fits(matter: bool) -> Iterator[StateFaultFit]:
         """Yield the fits with a clear effect if `matter`, else the others."""
         for fault, weighted, common in zip(state_faults_of(prior.model.n), others, rest):
-            after = _torque_error(common, _fitted_parameters(weighted, prior), count)
+            corrected = fit_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
+            after = _torque_error(common, corrected, count)
             effect = _torque_error(common, theta, count) / after
             # One that fits worse than the recorded states by more than their E is none.
             if (effect > CLEAR_EFFECT) is matter and after < 2.0 * before:
-                gain = _log_evidence_of(weighted, prior) - known
-                yield StateFaultFit(fault, effect, gain, before, after)
+                evidence = _log_evidence_of(weighted, prior) - known
+                yield StateFaultFit(fault, effect, evidence, before, after)
 
     found = [*fits(True)]
     if any(fit.evidence > 0.0 for fit in found):
         found += fits(False)
     return sorted(found, key=lambda fit: -fit.evidence)
-
-
-def _fitted_parameters(gram: Array, prior: Prior) -> Array:
-    """Return the parameters (p,) that fit a Gram matrix best under the prior."""
-    known, pull = prior.information(DEFAULT_PRIOR_PRECISION)
-    return np.asarray(np.linalg.solve(gram[:-1, :-1] + known, gram[:-1, -1] + pull))
 
 
 def _torque_error(gram: Array, theta: Array, count: int) -> float:
