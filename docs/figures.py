@@ -18,7 +18,6 @@ from franka_dynamics.arm.friction import MAX_STATE_GAP_S
 from franka_dynamics.cli._options import MOUNT_OFFSETS
 from franka_dynamics.control import (
     control_law,
-    external_torque,
     limits,
     receiver,
     settings,
@@ -30,6 +29,7 @@ from franka_dynamics.control import (
 from franka_dynamics.control import core_step as core
 from franka_dynamics.control import disturbance as torques
 from franka_dynamics.control.ending import Cause
+from franka_dynamics.dynamics import external_torque as observer
 from franka_dynamics.dynamics import external_wrench
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import (
@@ -169,7 +169,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('fades in {} s', (trajectory.BLEND_DURATIONS_S[0],)),
             (
                 'of second order, {} rad/s, damping {}',
-                (external_torque.OBSERVER_BANDWIDTH_RAD_S, external_torque.OBSERVER_DAMPING_RATIO),
+                (observer.OBSERVER_BANDWIDTH_RAD_S, observer.OBSERVER_DAMPING_RATIO),
             ),
             (
                 'whose standard deviation exceeds {} N or {} N m',

@@ -12,9 +12,9 @@ A joint state goes through these files, in this order:
     control_law     the torque while RUNNING                     (terms: g, C dq, M ddq, friction)
     stopping        the torque while the arm is braked, held or not seen
     torque_output   limits of torque and rate                    (limits)
-    disturbance     torques that the model does not explain      (external_torque, wiring, advice)
+    disturbance     torques that the model does not explain      (wiring, advice)
     watchers        speeds and falls that end torques
 
 Settings: settings, default_gains. A receiver of torques: receiver. The room `motion` plans what
-`feedforward` follows; `dynamics.external_wrench` estimates the wrench of external torques.
+`feedforward` follows; the room `dynamics` estimates external torques, loads and wrenches.
 """

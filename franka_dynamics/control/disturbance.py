@@ -22,13 +22,19 @@ import numpy as np
 
 from . import advice
 from .ending import Cause, Ending, Reason, ReasonCode
-from .external_torque import friction_in_measured_effort, LoadEstimator, MomentumObserver
 from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
-from .settings import StateLimits
-from .terms import inverse_mass_matrix, MIN_MOTION_SPEED_RAD_S, StateTerms, TermModel
+from .settings import friction_in_measured_effort, StateLimits
+from .terms import (
+    inverse_mass_matrix,
+    MAX_REST_SPEED_RAD_S,
+    MIN_MOTION_SPEED_RAD_S,
+    StateTerms,
+    TermModel,
+)
 from .wiring import KEPT_STATE_COUNT, torques_mixed_up
 from ..arm import ArmDescription
 from ..arm.friction import FrictionState
+from ..dynamics.external_torque import LoadEstimator, MomentumObserver
 from ..errors import distinct_texts
 from ..typing import Array
 
@@ -100,7 +106,7 @@ class DisturbanceMonitor:
         self._held_until_commanded = limits.held_until_commanded
         self._stiction, self._zero = stiction_torque(arm), np.zeros(arm.n)
         self.start_bound, self.running_bound = disturbance_bounds(arm)
-        self.largest, self.load = self._zero.copy(), LoadEstimator(arm)
+        self.largest, self.load = self._zero.copy(), LoadEstimator(arm, MAX_REST_SPEED_RAD_S)
         self._over_s = 0.0  # how long a disturbance torque has exceeded its bound [s]
         # Sent and received torque and velocity of a state in each row; the last ones end at _end.
         self._rows, self._end = np.zeros((2 * KEPT_STATE_COUNT, 3, arm.n)), 0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import with_argument_checks
-from ..arm import ArmDescription, LinkInertia
+from ..arm import ArmDescription, FrictionModel, LinkInertia
 from ..arm.frames import is_base_tilted, mount_rotation
 from ..arm.payload import payload_array, payload_from_array, PAYLOAD_ORDER
 from ..arrays import as_array
@@ -258,6 +258,27 @@ class StateLimits:
                 f'effort_friction is {self.effort_friction!r:.80}; the choices are '
                 f'{", ".join(EFFORT_FRICTION_CHOICES)}.'
             )
+
+
+def friction_in_measured_effort(
+    effort_friction: str, description: ArmDescription, profile: ReceiverProfile
+) -> FrictionModel | None:
+    """
+    Return the friction model to subtract from measured efforts, or None.
+
+    `effort_friction` is included, excluded or auto. A real arm's measured efforts contain joint
+    friction, those of a simulator without joint friction do not: `auto` means included under
+    target fci, else excluded. If the arm file has no friction model, `auto` gives None, and
+    `included` raises SettingsError.
+    """
+    included = effort_friction == 'included'
+    if included and description.friction is None:
+        raise SettingsError(
+            f'effort_friction is included, but {description.file or description.name} has no '
+            'friction model; add one to the arm file (identify writes it) or choose auto.'
+        )
+    included |= effort_friction == 'auto' and profile.efforts_contain_friction
+    return description.friction if included else None
 
 
 def values_per_joint(name: str, values: Any, n: int) -> Array:

@@ -21,7 +21,6 @@ import numpy as np
 
 from .disturbance import MAX_DISTURBANCE_TIME_S, MAX_START_DISTURBANCE_RATIO
 from .ending import Reason, ReasonCode
-from .external_torque import OBSERVER_SETTLING_TIME_S
 from .limits import (
     BRAKING_TIME_CONSTANT_S,
     MAX_BRAKING_DECELERATION_RAD_S2,
@@ -40,6 +39,7 @@ from .terms import (
 from .watchers import MAX_SPEED_RATIO
 from ..arm import ArmDescription
 from ..arm.friction import MAX_STATE_GAP_S
+from ..dynamics.external_torque import OBSERVER_SETTLING_TIME_S
 from ..typing import Array
 
 # Braking slows down less where states are old: its time constant is at least so many times the age

@@ -13,17 +13,20 @@ import franka_dynamics as fd
 from franka_dynamics.arm import MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.friction import FrictionState
 from franka_dynamics.control.disturbance import DisturbanceMonitor
-from franka_dynamics.control.external_torque import (
+from franka_dynamics.control.feedforward import State, StateLimits
+from franka_dynamics.control.settings import (
     friction_in_measured_effort,
+    RECEIVER_PROFILES,
+    Settings,
+)
+from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
+from franka_dynamics.demo.multisine import multisine
+from franka_dynamics.dynamics import external_wrench
+from franka_dynamics.dynamics.external_torque import (
     MomentumObserver,
     OBSERVER_BANDWIDTH_RAD_S,
     OBSERVER_DAMPING_RATIO,
 )
-from franka_dynamics.control.feedforward import State, StateLimits
-from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
-from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
-from franka_dynamics.demo.multisine import multisine
-from franka_dynamics.dynamics import external_wrench
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 

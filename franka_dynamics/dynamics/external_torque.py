@@ -16,12 +16,9 @@ import math
 import numpy as np
 import pinocchio as pin
 
-from .settings import ReceiverProfile
-from .terms import MAX_REST_SPEED_RAD_S
+from .pinocchio_model import PinocchioModel
 from ..arm import ArmDescription
-from ..arm.friction import FrictionModel, MAX_STATE_GAP_S
-from ..dynamics.pinocchio_model import PinocchioModel
-from ..errors import SettingsError
+from ..arm.friction import MAX_STATE_GAP_S
 from ..typing import Array
 
 # At 1 kHz the estimate reaches 91 % of a step of the external torque after 24 ms.
@@ -41,27 +38,6 @@ TORQUE_ERROR_RATIO, FRICTION_ERROR_RATIO = 0.03, 0.05
 # Deviations of an unknown load: its centre is some 0.1 m from the flange.
 PRIOR_LOAD_MASS_STD_KG = 2.0
 PRIOR_LOAD_MOMENT_STD_KG_M = 0.1 * PRIOR_LOAD_MASS_STD_KG
-
-
-def friction_in_measured_effort(
-    effort_friction: str, description: ArmDescription, profile: ReceiverProfile
-) -> FrictionModel | None:
-    """
-    Return the friction model to subtract from measured efforts, or None.
-
-    `effort_friction` is included, excluded or auto. A real arm's measured efforts contain joint
-    friction, those of a simulator without joint friction do not: `auto` means included under
-    target fci, else excluded. If the arm file has no friction model, `auto` gives None, and
-    `included` raises SettingsError.
-    """
-    included = effort_friction == 'included'
-    if included and description.friction is None:
-        raise SettingsError(
-            f'effort_friction is included, but {description.file or description.name} has no '
-            'friction model; add one to the arm file (identify writes it) or choose auto.'
-        )
-    included |= effort_friction == 'auto' and profile.efforts_contain_friction
-    return description.friction if included else None
 
 
 class MomentumObserver:
@@ -136,9 +112,14 @@ class MomentumObserver:
 
 
 class LoadEstimator:
-    """Estimates mass and first moment of an undeclared load of one arm, state by state."""
+    """
+    Estimates mass and first moment of an undeclared load of one arm, state by state.
 
-    def __init__(self, arm: ArmDescription) -> None:
+    Joints up to `rest_speed` [rad/s] are at rest.
+    """
+
+    def __init__(self, arm: ArmDescription, rest_speed: float) -> None:
+        self._rest_speed = rest_speed
         effort = arm.limit('effort')
         # A joint without a torque limit counts for nothing.
         self._weight = 1.0 / (TORQUE_ERROR_RATIO * effort) ** 2
@@ -179,7 +160,7 @@ class LoadEstimator:
         self._ends, self._sum, self._count = ends, 0.0 * self._sum, 0
         if len(ends) < 3:
             return
-        if np.abs(ends[1][2]).max() > MAX_REST_SPEED_RAD_S:
+        if np.abs(ends[1][2]).max() > self._rest_speed:
             self._rested_s = 0.0
             self._fit_load(mean, arm)
         elif self._rested_s < FORGETTING_TIME_S:
@@ -194,7 +175,7 @@ class LoadEstimator:
         pin.rnea(model, data, q, dq, (fast - slow) / (end - before))
         wrenches = pin.jointBodyRegressor(model, data, last)[:, :4]
         load = pin.computeJointJacobian(model, data, q, last).T @ wrenches
-        self._regressor = np.hstack((load, np.diag(np.tanh(dq / MAX_REST_SPEED_RAD_S))))
+        self._regressor = np.hstack((load, np.diag(np.tanh(dq / self._rest_speed))))
         weighted = self._regressor.T * self._weight
         keep = math.exp(-(end - begin) / FORGETTING_TIME_S)
         self._information = keep * self._information + (1.0 - keep) * self._prior
