@@ -58,6 +58,12 @@ def without_gains(core: Feedforward) -> None:
     core.brake.begin = without  # type: ignore[method-assign]
 
 
+def with_swinging_gains(core: Feedforward) -> None:
+    """Let braking keep its gains where the sent torque swung."""
+    begin = core.brake.begin
+    core.brake.begin = lambda *given, torque_swings: begin(*given)  # type: ignore[method-assign]
+
+
 def with_fixed_pose(core: Feedforward) -> None:
     """Let the pose that braking pulls to stay though limits hold the torque back."""
     watch, brake = core.brake._watch_speeds, core.brake
@@ -94,6 +100,7 @@ RULES: dict[str, Rule] = {
     ),
     'compensating disturbance torque while braking': without_compensation,
     '`kp` and `kd` while braking': without_gains,
+    'lower gains where the sent torque swung': with_swinging_gains,
     'a pose that follows while limits hold the torque back': with_fixed_pose,
     'noticing a position that stands still': partial(
         replaced, 'repeated_positions', 'check_positions', nothing
