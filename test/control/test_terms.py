@@ -197,11 +197,6 @@ def test_a_mount_that_only_turns_about_the_vertical_is_level():
     assert_near(found, commanded(FR3, FR3.home, target='mujoco', gravity_vector=sideways), ATOL)
 
 
-def test_a_target_without_gravity_of_its_own_has_nobody_else_to_compensate():
-    with refuses(SettingsError, 'mount_tilt_compensated_by', 'mujoco'):
-        Settings(target='mujoco', mount_tilt_compensated_by='node').validate(FR3)
-
-
 PAYLOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
 
 
@@ -240,12 +235,19 @@ PAYLOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
         ({'scale': '1'}, r'scale must be finite numbers'),
         ({'mount_tilt_compensated_by': 'me'}, r"by is 'me'; the choices are '', 'robot', 'node'"),
         ({'payload_known_to_robot': 1}, r'payload_known_to_robot must be True or False; got 1'),
+        # A target without gravity of its own has nobody else to compensate.
+        (
+            {'mount_tilt_compensated_by': 'node', 'target': 'mujoco'},
+            r'tilt_compensated_by.*mujoco',
+        ),
+        ({'terms': fd.Terms(friction=True)}, r'fr3\.yaml has no friction model'),
         ({'terms': fd.Terms(friction=1)}, r'terms.friction must be True or False; got 1'),
     ],
 )
 def test_given_a_value_at_fault_when_validated_then_it_is_named(changes, sentence):
+    arm = FR3 if 'fr3' in sentence else FER
     with pytest.raises(SettingsError, match=sentence) as refused:
-        replace(Settings(), **changes).validate(FER)
+        replace(Settings(), **changes).validate(arm)
     assert len(str(refused.value)) < 500
 
 
@@ -292,11 +294,6 @@ def test_an_array_too_long_is_not_written_out_before_it_is_shortened(name):
     with pytest.raises(SettingsError, match=r'0\.5 \.\.\. .* \(1000,\)'):
         replace(Settings(), **{name: (Written(0.5),) * 1000}).validate(FER)
     assert Written.count < 20
-
-
-def test_friction_is_refused_for_an_arm_without_friction_model():
-    with pytest.raises(SettingsError, match=r'fr3\.yaml has no friction model'):
-        Settings(terms=fd.Terms(friction=True)).validate(FR3)
 
 
 def test_a_payload_is_read_as_set_load_in_the_flange_frame():

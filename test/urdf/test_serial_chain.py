@@ -203,9 +203,6 @@ def test_an_arm_of_more_joints_than_the_urdf_has_is_refused():
         joint_names_of_arm(parse_robot(urdf_text(load('rpr'))), load('fer'))
 
 
-TEXTS = [urdf_text(load(name)) for name in ('fer', 'rpr')]
-
-
 def drawn(seed):
     """Return the URDF of a chain of 1 to 7 joints."""
     rng = np.random.default_rng(seed)
