@@ -156,38 +156,33 @@ def test_short_unexplained_torques_stop_nothing_but_a_lasting_one_does(bumps):
     assert controller.faulty
 
 
+def make_late(loop, states):
+    """Give the controller the state of `states(k)` cycles ago in the k-th cycle."""
+    read, kept, step = loop.arm.read, [], loop.controller.step
+
+    def late():
+        kept.append(read())
+        return kept[-1 - min(len(kept) - 1, states(len(kept)))]
+
+    def aged(q, dq, time, **more):
+        now = kept[-1].time
+        return step(q, dq, time, age=now - time, now=now, **more)
+
+    loop.arm.read, loop.controller.step = late, aged
+
+
 @pytest.mark.parametrize(('share', 'late'), [(7.0, 0), (15.0, 5), (25.0, 0), (25.0, 5)])
 def test_a_stop_in_mid_motion_makes_no_joint_faster_with_any_gains(share, late):
     # Firm gains at the limits of torque and rate; states may be some milliseconds old.
     gains = {'kp': tuple(share * EFFORT), 'kd': tuple(0.12 * share * EFFORT)}
     loop = Loop(Settings(target='fci'), controller={'limits': StateLimits()}, **CARRIED)
-    readings = []
-
-    def run(states, delay=0):
-        for _ in range(states):
-            readings.append(loop.arm.read())
-            old = readings[-1 - delay]
-            loop.command = loop.controller.step(
-                old.position,
-                old.velocity,
-                old.time,
-                effort=old.effort,
-                age=readings[-1].time - old.time,
-                now=readings[-1].time,
-            )
-            loop.arm.step(loop.command, is_new=True)
-            loop.fastest = max(loop.fastest, loop.speed)
-
-    run(200)
-    loop.controller.change(**gains)
-    run(250)
-    loop.controller.follow(FER.home + np.eye(7)[:1], [1.0])
-    run(500)
-    assert loop.speed > 1.5
-    loop.fastest = loop.speed
+    make_late(loop, lambda k: late * (k > 950))
+    loop.run(0.2).controller.change(**gains)
+    loop.run(0.25).controller.follow(FER.home + np.eye(7)[:1], [1.0])
+    before = loop.fastest = loop.run(0.5).speed
+    assert before > 1.5
     loop.controller.stop('test')
-    before = loop.speed
-    run(500, late)
+    loop.run(0.5)
     assert loop.fastest < 1.05 * before
     assert loop.speed < 0.1
 
@@ -317,21 +312,6 @@ def test_braking_that_drives_a_light_joint_is_found_as_the_arm_loses_energy(gain
         dq = 2.0 * np.exp(-step / 30.0) * np.eye(7)[0] + (0.5 + grown) * np.eye(7)[6]
         brake.torque(terms.at(1e-3 * step, FER.home, dq, None), terms, NOTHING, 1e-3)
     assert bool(brake.driven) is driven
-
-
-def make_late(loop, states):
-    """Give the controller the state of `states(k)` cycles ago in the k-th cycle."""
-    read, kept, step = loop.arm.read, [], loop.controller.step
-
-    def late():
-        kept.append(read())
-        return kept[-1 - min(len(kept) - 1, states(len(kept)))]
-
-    def aged(q, dq, time, **more):
-        now = kept[-1].time
-        return step(q, dq, time, age=now - time, now=now, **more)
-
-    loop.arm.read, loop.controller.step = late, aged
 
 
 def test_an_arm_whose_states_become_late_is_not_driven_by_braking_after_a_push():

@@ -21,25 +21,13 @@ CARRIED = {'gravity_compensation': True, 'friction': True}
 SINK, HALF = 9.81 * np.sqrt(0.5), {'kp': KP, 'kd': KD}
 
 
-class AppliedLoop(Loop):
-    """A loop that applies each torque, also while the core is silent."""
-
-    def __init__(self, settings, channel=lambda reading: reading, **options):
-        super().__init__(settings, controller=LOOP, **options)
-        self._channel = channel
-
-    def run(self, seconds, each=lambda reading: None):
-        for _ in range(round(seconds / 1e-3)):
-            reading = self._channel(self.arm.read())
-            self.command = self.controller.step(
-                reading.position,
-                reading.velocity,
-                self.arm.time,
-                effort=reading.effort if self.measures else None,
-            )
-            self.arm.step(self.command)
-            self.fastest = max(self.fastest, self.speed)
-        return self
+def applied_loop(settings, channel=None, **options):
+    """Return a loop that applies each torque, also while the core is silent."""
+    loop = Loop(settings, controller=LOOP, **options)
+    read = loop.arm.read
+    if channel is not None:
+        loop.arm.read = lambda: channel(read())
+    return loop
 
 
 @pytest.mark.parametrize('measures', [False, True])
@@ -55,7 +43,7 @@ class AppliedLoop(Loop):
 )
 def test_settings_changed_in_silence_do_not_drive_the_arm(changed, measures, starts):
     target, simulation, change = changed
-    loop = AppliedLoop(Settings(target=target, **HALF), measures=measures, **simulation).run(0.5)
+    loop = applied_loop(Settings(target=target, **HALF), measures=measures, **simulation).run(0.5)
     before = loop.command
     loop.controller.stop('a user')
     loop.run(0.2).controller.change(**change)
@@ -69,7 +57,7 @@ def test_settings_changed_in_silence_do_not_drive_the_arm(changed, measures, sta
 
 
 def test_an_absent_load_declared_after_a_stop_does_not_move_the_arm():
-    loop = AppliedLoop(MUJOCO, friction=True).run(0.5)
+    loop = applied_loop(MUJOCO, friction=True).run(0.5)
     loop.controller.stop('a user')
     loop.run(0.5).controller.change(payload=payload(0.6))
     before = loop.arm.position
@@ -81,7 +69,7 @@ def test_an_absent_load_declared_after_a_stop_does_not_move_the_arm():
 
 
 def test_settings_that_are_right_begin_in_silence():
-    loop = AppliedLoop(MUJOCO, friction=True).run(0.5)
+    loop = applied_loop(MUJOCO, friction=True).run(0.5)
     loop.controller.stop('a user')
     loop.run(0.2)
     loop.controller.change(gravity_vector=(0.2, 0.0, -9.80))  # within the model's error
@@ -91,7 +79,7 @@ def test_settings_that_are_right_begin_in_silence():
     assert loop.controller.state is State.RUNNING
 
 
-@pytest.mark.parametrize('kind', [Loop, AppliedLoop])
+@pytest.mark.parametrize('kind', [Loop, applied_loop])
 @pytest.mark.parametrize('measures', [False, True])
 def test_an_arm_that_moves_while_wrong_settings_are_refused_is_held(kind, measures):
     carried = Settings(payload=payload(0.4)).payload_inertia()
@@ -107,7 +95,7 @@ def test_an_arm_that_moves_while_wrong_settings_are_refused_is_held(kind, measur
 
 
 def test_the_resting_torque_is_watched_as_any_other():
-    loop = AppliedLoop(Settings(target='mujoco', **HALF), friction=True).run(0.5)
+    loop = applied_loop(Settings(target='mujoco', **HALF), friction=True).run(0.5)
     loop.controller.stop('a user')
     loop.run(0.2)
     assert loop.controller.ended
@@ -123,7 +111,7 @@ def test_the_resting_torque_is_watched_as_any_other():
 def test_a_start_with_the_wrong_target_names_gravity_and_sends_nothing_untested(target, measures):
     adds = target in ('fci', 'franka_gazebo')
     simulation = {'friction': True, 'gravity_compensation': not adds}
-    loop = AppliedLoop(Settings(target=target), measures=measures, **simulation).run(1.0)
+    loop = applied_loop(Settings(target=target), measures=measures, **simulation).run(1.0)
     assert 'g(q)' in loop.controller.why and target in loop.controller.why
     # It may also hold the torque of a sender that was killed.
     assert adds or 'still applies an earlier torque' in loop.controller.why
@@ -148,7 +136,7 @@ def test_the_absence_of_a_declared_load_is_not_taken_for_a_receiver_that_adds_gr
 def test_an_arm_on_a_wall_or_a_ceiling_that_is_told_so_starts(silent, degrees, measures):
     angle = np.deg2rad(degrees)
     gravity = (9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle))
-    kind = AppliedLoop if silent else Loop
+    kind = applied_loop if silent else Loop
     settings = Settings(target='fci', gravity_vector=gravity, **HALF)
     loop = kind(settings, measures=measures, gravity=gravity, **CARRIED).run(0.6)
     assert loop.controller.state is State.RUNNING, loop.controller.status
@@ -164,7 +152,7 @@ def test_an_arm_on_a_wall_or_a_ceiling_that_is_told_so_starts(silent, degrees, m
 def test_a_loop_holds_an_arm_that_an_undeclared_mounting_lets_fall_at_first(degrees, measures):
     angle = np.deg2rad(degrees)
     gravity = (9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle))
-    loop = AppliedLoop(Settings(target='fci'), measures=measures, gravity=gravity, **CARRIED)
+    loop = applied_loop(Settings(target='fci'), measures=measures, gravity=gravity, **CARRIED)
     loop.until(State.HOLDING, 1.5).run(0.5)
     assert loop.fastest < 2.1 and loop.speed < 0.1  # 17 to 20 rad/s under zero torque
     assert 'gravity_vector' in loop.controller.why or 'allowed' in loop.controller.why
@@ -215,7 +203,7 @@ def test_a_position_that_repeats_though_the_joint_should_move_ends_torques(stuck
     joints, velocity = stuck
     simulation = CARRIED if target == 'fci' else {'friction': True}
     channel = repeating(joints, since, velocity)
-    loop = AppliedLoop(Settings(target=target, **FIRM), channel, **simulation).run(0.5)
+    loop = applied_loop(Settings(target=target, **FIRM), channel, **simulation).run(0.5)
     assert loop.controller.state is State.RUNNING
     loop.controller.follow(HOME + [[0.0] * 7, [0.3, 0.3, -0.3, 0.3, 0.3, -0.3, 0.3]], [0.0, 1.0])
     while not loop.controller.faulty:
@@ -242,7 +230,7 @@ def test_a_driver_that_repeats_every_state_of_a_moving_arm_stops_nothing(target)
         return replace(reading, position=last.position, velocity=last.velocity)
 
     simulation = CARRIED if target == 'fci' else {'friction': True}
-    loop = AppliedLoop(Settings(target=target, **HALF), passed, **simulation).run(0.5)
+    loop = applied_loop(Settings(target=target, **HALF), passed, **simulation).run(0.5)
     loop.controller.follow(HOME + [STILL, [0.3] * 7], [0.0, 1.0])
     loop.run(1.5)
     assert loop.controller.state is State.RUNNING, loop.controller.status
