@@ -18,6 +18,7 @@ from franka_dynamics.motion.reference import Reference
 from franka_dynamics.motion.request import TrajectoryRequest
 from franka_dynamics.motion.trajectory import Trajectory
 
+from .test_reference import held
 from ..control.closed_loop import FER
 
 FR3 = load('fr3')
@@ -248,11 +249,7 @@ def request(**changes):
 
 
 def resting(stamp=NOW):
-    """Return the reference of an arm that is held at home."""
-    reference = Reference(FER)
-    reference.at(stamp)
-    reference.hold(FER.home)
-    return reference
+    return held(stamp, FER.home, FER)
 
 
 def shuffled(motion):
