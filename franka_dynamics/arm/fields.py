@@ -106,7 +106,7 @@ class ArmFields(ValueEquality):
         return {one.name: getattr(self, one.name) for one in fields(ArmFields)}
 
 
-_NUMBERED_JOINT_NAME = re.compile(r'^(.*)joint(\d+)$')
+_NUMBERED_JOINT_NAME_PATTERN = re.compile(r'^(.*)joint(\d+)$')
 
 
 class LinkNames(NamedTuple):
@@ -130,7 +130,7 @@ def link_names(joint_names: Sequence[str]) -> LinkNames:
     Franka's. For other joint names, also for numbers that begin at 0, '_link' is appended to each
     joint's name, and base and flange are 'base_link' and 'flange'.
     """
-    matches = [_NUMBERED_JOINT_NAME.match(name) for name in joint_names]
+    matches = [_NUMBERED_JOINT_NAME_PATTERN.match(name) for name in joint_names]
     numbers = [int(match.group(2)) for match in matches if match]
     stems = {match.group(1) for match in matches if match}
     first = numbers[0] if numbers else 0

@@ -63,7 +63,7 @@ def _function_text(opening: str, arguments: list[str], body: list[str]) -> str:
 
 
 # Numbers of generated C that are no indices.
-_REAL_NUMBER = re.compile(r'(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+)')
+_REAL_NUMBER_PATTERN = re.compile(r'(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\d+)')
 
 
 def convert_precision(functions: str, precision: str) -> str:
@@ -81,7 +81,7 @@ def convert_precision(functions: str, precision: str) -> str:
     if precision == 'double':
         return functions
     functions = re.sub(r'\bdouble\b', 'float', functions)
-    return _REAL_NUMBER.sub(r'\1f', re.sub(r'\b(sin|cos|sqrt)\(', r'\1f(', functions))
+    return _REAL_NUMBER_PATTERN.sub(r'\1f', re.sub(r'\b(sin|cos|sqrt)\(', r'\1f(', functions))
 
 
 def c_header(

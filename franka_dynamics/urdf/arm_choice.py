@@ -22,7 +22,7 @@ from ..spatial import inverse_transform, JointKind
 from ..typing import Array
 
 # One part of a name with underscores or capitals, with or without its side: l_finger, leftFinger.
-_GRIPPER_WORD = re.compile(
+_GRIPPER_WORD_PATTERN = re.compile(
     r'(l|r|left|right|inner|outer)?(finger|fingertip|gripper|grip|knuckle|jaw|thumb|claw)s?'
 )
 _WRIST_WORDS = {'roll', 'pitch', 'yaw', 'rotate', 'rotation', 'turn', 'twist', 'wrist'}
@@ -168,7 +168,7 @@ def _has_gripper_name(joint: UrdfJoint, carries_joints: bool) -> bool:
         # A revolute joint that moves a gripper's link is the wrist.
         if not link & {'fixed', 'base'}:
             words |= link if joint.kind == 'prismatic' else link - {'gripper', 'grip'}
-    return any(map(_GRIPPER_WORD.fullmatch, words)) and not words & _WRIST_WORDS
+    return any(map(_GRIPPER_WORD_PATTERN.fullmatch, words)) and not words & _WRIST_WORDS
 
 
 def _words_of_name(name: str) -> set[str]:

@@ -31,7 +31,7 @@ from ..urdf.pinocchio_reading import pinocchio_model_of_urdf
 # or a torque by some 1e-11 of its size for each joint.
 MAX_READING_DIFFERENCE_RATIO = 1e-9
 STATE_COUNT = 50
-_MIN_SIZE = 1e-12  # smallest size that a difference is compared with, of an arm without mass
+_MIN_TERM_SIZE = 1e-12  # smallest size that a difference is compared with, of an arm without mass
 
 
 def pinocchio_terms(
@@ -141,7 +141,7 @@ def compare_with_urdf(
     found = []
     for quantity, unit, scale, own, other in rows:
         error = np.abs(own - other)
-        size = max(scale, float(np.abs(other).max()), _MIN_SIZE)
+        size = max(scale, float(np.abs(other).max()), _MIN_TERM_SIZE)
         worst = np.unravel_index(np.argmax(error), error.shape)
         joint = description.joint_names[int(worst[1])] if unit != 'm' else ''
         found.append(UrdfDifference(quantity, unit, float(error[worst] / size), size, joint))
