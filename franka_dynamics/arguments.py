@@ -18,7 +18,7 @@ from .errors import ArgumentError, short_repr
 
 _FunctionType = TypeVar('_FunctionType', bound=Callable[..., Any])
 # What annotations mean, and the types whose values they allow.
-_PLAIN: dict[type, tuple[str, tuple[type, ...]]] = {
+_PLAIN_TYPES: dict[type, tuple[str, tuple[type, ...]]] = {
     str: ('text', (str,)),
     Path: ('a path', (PathLike,)),
     bool: ('True or False', (bool, np.bool_)),
@@ -75,9 +75,11 @@ def _is_of_type(value: Any, hint: Any) -> bool:
     if kind in (Union, UnionType):
         # An arm, say, as an object, or by its name or file: the function converts it.
         classes = {one for one in inner if isinstance(one, type)}
-        converted = str in classes and len(classes) == len(inner) and not _PLAIN.keys() >= classes
+        converted = (
+            str in classes and len(classes) == len(inner) and not _PLAIN_TYPES.keys() >= classes
+        )
         return converted or any(_is_of_type(value, one) for one in inner)
-    if kind in _PLAIN:
+    if kind in _PLAIN_TYPES:
         if getattr(value, 'ndim', None) == 0:  # of NumPy, JAX, PyTorch
             value = value.item()
         if isinstance(value, bool) and kind in (int, float):
@@ -86,7 +88,7 @@ def _is_of_type(value: Any, hint: Any) -> bool:
             return value in (0, 1)
         # A character that no name and no path can have.
         void = kind in (str, Path) and '\0' in str(value)
-        return isinstance(value, _PLAIN[kind][1]) and not void
+        return isinstance(value, _PLAIN_TYPES[kind][1]) and not void
     if kind in (Any, np.ndarray) or not isinstance(kind, type):
         return True
     if issubclass(kind, Enum) and issubclass(kind, str):
@@ -115,7 +117,7 @@ def _type_text(hint: Any) -> str:
         return f'({", ".join(map(_type_text, inner))})'
     if kind in (Sequence, tuple):
         return f'a list of {_type_text(inner[0])}'
-    return _PLAIN[kind][0] if kind in _PLAIN else getattr(kind, '__name__', f'{kind}')
+    return _PLAIN_TYPES[kind][0] if kind in _PLAIN_TYPES else getattr(kind, '__name__', f'{kind}')
 
 
 def _is_not_none(hint: Any) -> bool:

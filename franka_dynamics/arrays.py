@@ -20,7 +20,7 @@ _WORDS_BY_UNREAL_DTYPE = {
     **dict.fromkeys('Mm', 'dates'),
     **{'b': 'truth values', 'c': 'complex', 'O': 'no numbers', 'V': 'a table'},
 }
-Shape = tuple[int | EllipsisType | None, ...]
+ArrayShape = tuple[int | EllipsisType | None, ...]
 
 
 class ValueEquality:
@@ -47,7 +47,7 @@ def _field_values(owner: Any) -> tuple[Any, ...]:
     )
 
 
-def freeze_arrays(owner: object, error: type[Exception], what: str, **shapes: Shape) -> None:
+def freeze_arrays(owner: object, error: type[Exception], what: str, **shapes: ArrayShape) -> None:
     """
     Replace fields of a dataclass by read-only float arrays of checked shape and finite numbers.
 
@@ -76,7 +76,7 @@ def freeze_arrays(owner: object, error: type[Exception], what: str, **shapes: Sh
 
 
 def as_array(
-    given: object, shape: Shape, words: str, error: type[Exception], *, finite: bool = True
+    given: object, shape: ArrayShape, words: str, error: type[Exception], *, finite: bool = True
 ) -> Array:
     """
     Return `given` as a new float array; raise `error` for a wrong shape, NaN or infinity.
