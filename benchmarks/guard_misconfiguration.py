@@ -627,7 +627,7 @@ def run_of(job: Job, core: type[runs.Feedforward] = runs.Feedforward) -> runs.Ru
     real, known = case.real or runs.arm_of(family), case.known or runs.arm_of(family)
     if draw:
         real = replace(random_plant(real, draw).arm, friction=real.friction)
-    settings = SimulationSettings().like_real(real)
+    settings = SimulationSettings().with_real_effects(real)
     elasticity = franka_elasticity(real) if runs.is_franka_arm(real) else None
     settings = replace(settings, brake_release_after=0.1, armature=False, elasticity=elasticity)
     settings = replace(settings, **(NOISE if kind == 'other' else {}), **case.plant)

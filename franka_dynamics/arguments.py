@@ -75,9 +75,8 @@ def _is_of_type(value: Any, hint: Any) -> bool:
     if kind in (Union, UnionType):
         # An arm, say, as an object, or by its name or file: the function converts it.
         classes = {one for one in inner if isinstance(one, type)}
-        converted = (
-            str in classes and len(classes) == len(inner) and not _PLAIN_TYPES.keys() >= classes
-        )
+        is_plain = _PLAIN_TYPES.keys() >= classes
+        converted = str in classes and len(classes) == len(inner) and not is_plain
         return converted or any(_is_of_type(value, one) for one in inner)
     if kind in _PLAIN_TYPES:
         if getattr(value, 'ndim', None) == 0:  # of NumPy, JAX, PyTorch

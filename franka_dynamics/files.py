@@ -35,7 +35,7 @@ def encoding_advice(path: Path) -> str:
 
 
 @contextmanager
-def naming_output_file(target: Path, *numbers: int) -> Iterator[None]:
+def name_file_in_errors(target: Path, *numbers: int) -> Iterator[None]:
     """Turn an OSError with one of the errno `numbers` into an OutputError naming `target`."""
     try:
         yield
@@ -66,14 +66,14 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
     """
     target = writable_file(path)
     if target.exists() and not target.is_file():
-        with naming_output_file(target):
+        with name_file_in_errors(target):
             yield target
         return
     file = target.resolve()
     scratch = file.with_name(f'.{file.stem}-{secrets.token_hex(4)}{file.suffix}')
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        with naming_output_file(target):
+        with name_file_in_errors(target):
             yield scratch
             scratch.replace(file)
     finally:
@@ -123,7 +123,7 @@ def writable_folder(path: str | Path) -> Path:
 
 def _require_writable(folder: Path, target: Path) -> None:
     """Raise OutputError if a folder can neither be written to nor created."""
-    with naming_output_file(target, *errno.errorcode):
+    with name_file_in_errors(target, *errno.errorcode):
         nearest = next(place for place in (folder, *folder.parents) if place.exists())
         # A file is created on trial, because permissions alone do not reveal a file system that
         # refuses new files, such as /proc, or a name that is too long.

@@ -8,7 +8,7 @@ GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2] in the space frame; FCI's value
 AS_LISTED = 'as_listed'  # as `hand`: keep the hand with which the inertial set was published
 NO_HAND = 'none'  # as `hand`: take the hand off
 REPAIR_TO_NEAREST = 'nearest_within_rounding'
-REPAIRS = (REPAIR_TO_NEAREST,)  # of an inertial set
+REPAIR_METHODS = (REPAIR_TO_NEAREST,)  # of an inertial set
 GRAVITY_DIRECTIONS = ('vertical', 'tilted', 'none')  # of gravity, for base parameters
 # Of `arm export`; controller is that of the C++ package, franky and crisp of friction alone.
 EXPORT_FORMATS = ('urdf', 'mjcf', 'controller', 'franky', 'crisp')

@@ -24,7 +24,7 @@ from .typed_file import decode, dotted_path, encode, FieldError, prepend_keys, r
 from .units import require_units
 from .. import errors
 from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, UnknownArmError
-from ..names import AS_LISTED, NO_HAND, REPAIRS
+from ..names import AS_LISTED, NO_HAND, REPAIR_METHODS
 from ..resources import share_directory
 from ..spatial import rpy_from_rotation
 
@@ -145,8 +145,8 @@ def load(
 ) -> ArmDescription:
     """Return a shipped arm, or the arm of an arm file, as `franka_dynamics.load` describes."""
     path, file = _arm_path(arm), read_arm_file(arm)
-    if repair not in (None, *REPAIRS):
-        raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIRS)}.')
+    if repair not in (None, *REPAIR_METHODS):
+        raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIR_METHODS)}.')
     chosen = file.default_set if inertial_set is None else inertial_set
     if chosen not in file.inertial_sets:
         raise UnknownArmError(

@@ -132,16 +132,16 @@ class CommaList(click.ParamType):
     name = 'values'
 
     def __init__(
-        self, form: str, kind: click.ParamType = click.STRING, count: int | None = None
+        self, metavar: str, item_type: click.ParamType = click.STRING, count: int | None = None
     ) -> None:
-        """Make the type of `count` values of a type `kind`, which the help writes as `form`."""
-        self.form, self.kind, self.count = form, kind, count
+        """Make the type of `count` values of a type, which the help writes as `metavar`."""
+        self.metavar, self.item_type, self.count = metavar, item_type, count
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the tuple of values in a text, or `value` unchanged if it is no text."""
         if not isinstance(value, str):
             return value
-        parts = [self.kind.convert(one.strip(), param, ctx) for one in value.split(',')]
+        parts = [self.item_type.convert(one.strip(), param, ctx) for one in value.split(',')]
         if self.count not in (None, len(parts)):
             self.fail(f'{value!r} has {len(parts)} of {self.count} values with commas', param, ctx)
         return tuple(parts)
@@ -165,16 +165,16 @@ class ShippedOrPath(click.Path):
 
 
 class OutputPath(click.Path):
-    """Option type of an output's path, which `check` checks before the command runs."""
+    """Option type of an output's path, which `check_path` checks before the command runs."""
 
-    def __init__(self, check: Callable[[str], Path]) -> None:
-        """Make the type of paths that `check` accepts."""
+    def __init__(self, check_path: Callable[[str], Path]) -> None:
+        """Make the type of paths that `check_path` accepts."""
         super().__init__()
-        self.check = check
+        self.check_path = check_path
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path as `check` returns it; `check` raises OutputError."""
-        return self.check(f'{value}')
+        """Return the path as `check_path` returns it; `check_path` raises OutputError."""
+        return self.check_path(f'{value}')
 
 
 def option(flags: str, help: str, kind: Any = None, dest: str = '', **more: Any) -> Any:
@@ -191,7 +191,7 @@ def option(flags: str, help: str, kind: Any = None, dest: str = '', **more: Any)
     if isinstance(kind, (tuple, list)):
         kind = click.Choice(kind)
     if isinstance(kind, CommaList):
-        more['metavar'] = kind.form
+        more['metavar'] = kind.metavar
         more |= {'multiple': True, 'callback': joined} if kind.count is None else {}
     return click.option(*flags.split(), *dest.split(), type=kind, help=help, **more)
 

@@ -21,7 +21,7 @@ from ..ros.status import (
 
 _LEVEL_COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
 _HIGH_TORQUE_RATIO, _MAX_TORQUE_RATIO = 0.8, 1.0  # of torque to its limit: yellow, red
-_MAX_AGE_MS = 100.0  # older stamps come from a simulation slower than the clock
+_MAX_STAMP_AGE_MS = 100.0  # older stamps come from a simulation slower than the clock
 _MIN_OTHER_CLOCK_AGE_MS = 3.6e6  # stamps that far off are simulated time
 
 
@@ -69,7 +69,11 @@ def _age_text(age: float) -> str:
     """Return how old states are [ms], or by how much their stamps are behind the clock."""
     if abs(age) >= _MIN_OTHER_CLOCK_AGE_MS:
         return 'simulated time'
-    return f'stamps {1e-3 * age:.1f} s late' if age > _MAX_AGE_MS else f'{_decimal(age, 1)} ms old'
+    return (
+        f'stamps {1e-3 * age:.1f} s late'
+        if age > _MAX_STAMP_AGE_MS
+        else f'{_decimal(age, 1)} ms old'
+    )
 
 
 def _decimal(value: float, digits: int = 0) -> str:

@@ -35,7 +35,7 @@ from ..validation.crosscheck import compare_formulations
 from ..validation.torque_effect import ParameterDifference
 from ..validation.urdf_check import node_notes
 
-# Verdicts, the first words of each answer.
+# Verdicts, the first words of each result.
 PASS, MISMATCH, NOT_PHYSICAL, NOT_READ = 'pass', 'MISMATCH', 'not physical', 'error'
 
 
@@ -44,30 +44,33 @@ class ArmCheckResult:
     """
     Result of a check: its sentence, whether formulations differ, and data for JSON.
 
-    `faults` are sentences on differences, `impossible` on links that no real body can be;
-    `details`, not printed where several files are checked, are tables and labels with sentences.
+    `difference_sentences` are on differences, `impossible_links` on links that no real body can
+    be; `details`, not printed where several files are checked, are tables and labels with
+    sentences.
     """
 
     sentence: str
-    differs: bool
+    formulations_differ: bool
     data: dict[str, Any]
-    faults: list[str] = field(default_factory=list)
-    impossible: list[str] = field(default_factory=list)
+    difference_sentences: list[str] = field(default_factory=list)
+    impossible_links: list[str] = field(default_factory=list)
     details: list[Any] = field(default_factory=list)
 
     @property
     def verdict(self) -> str:
         """MISMATCH if formulations differ, 'not physical' if a link is impossible, else 'pass'."""
-        return MISMATCH if self.differs else NOT_PHYSICAL if self.impossible else PASS
+        if self.formulations_differ:
+            return MISMATCH
+        return NOT_PHYSICAL if self.impossible_links else PASS
 
     def add_notes(self, *sentences: object, label: str = 'note') -> None:
-        """Add sentences with a label to the details of the answer."""
+        """Add sentences with a label to the details of the result."""
         self.details += [(label, one) for one in sentences]
 
-    def print_answer(self, in_detail: bool) -> None:
-        """Print the answer, with all details if `in_detail`, else with doubtful values alone."""
+    def print_result(self, in_detail: bool) -> None:
+        """Print the result, with all details if `in_detail`, else with doubtful values alone."""
         say(self.sentence, self.verdict)
-        say_each([*self.faults, *self.impossible], style='red')
+        say_each([*self.difference_sentences, *self.impossible_links], style='red')
         doubts = [one for one in self.data.get('doubts', ()) if not one.impossible]
         for one in self.details if in_detail else [('note', doubt) for doubt in doubts]:
             if isinstance(one, tuple):
@@ -90,7 +93,7 @@ def check_arms(arm: ArmChoice, options: Options) -> int:
     found = dict[str, dict[str, Any]]()
     for file in [arm.arm] if not options.arms else files:
         try:
-            answer = _check_arm(replace(arm, arm=file), options)
+            result = _check_arm(replace(arm, arm=file), options)
         except FrankaDynamicsError as error:
             if alone:
                 raise
@@ -98,8 +101,8 @@ def check_arms(arm: ArmChoice, options: Options) -> int:
                 say(error, NOT_READ)
                 found[file] = {'verdict': NOT_READ, 'error': f'{error}'}
             continue
-        answer.print_answer(in_detail=alone)
-        found[file] = {'verdict': answer.verdict, **answer.data}
+        result.print_result(in_detail=alone)
+        found[file] = {'verdict': result.verdict, **result.data}
     if not found:
         raise DescriptionError(
             f'{options.arms[0]} has no .urdf or .urdf.xacro and no MJCF below it; name the files.'
@@ -127,50 +130,50 @@ def _check_arm(arm: ArmChoice, options: Options) -> ArmCheckResult:
     """Return the result of comparing an arm's formulations with each other and its file."""
     description = arm.load()
     with make_console(stderr=True).status('comparing ...'):
-        result = compare_formulations(description, gravity=options.gravity, count=options.states)
-    sentence = f'{arm.title(description)}: {report.crosscheck_sentence(result)}'
-    data = {**to_json_types(result), 'consistency': report.link_consistency(description)}
-    answer = ArmCheckResult(sentence, not result.passed, data, [*result.findings])
+        checked = compare_formulations(description, gravity=options.gravity, count=options.states)
+    sentence = f'{arm.title(description)}: {report.crosscheck_sentence(checked)}'
+    data = {**to_json_types(checked), 'consistency': report.link_consistency(description)}
+    result = ArmCheckResult(sentence, not checked.passed, data, [*checked.findings])
     shown = set[str]()
     if is_robot_source(arm.arm):
         assert description.urdf is not None
-        found = ', '.join(f'{one}' for one in result.urdf)
-        answer.add_notes(
+        found = ', '.join(f'{one}' for one in checked.urdf)
+        result.add_notes(
             "Compared were three formulations of the arm's dynamics and "
             f"{description.urdf.terms.reader}'s own reading of the file; largest differences from "
             f'that: {found}.'
         )
-        shown = _add_doubts(answer, read_document(arm.arm, xacro=arm.xacro), arm.arm)
+        shown = _add_doubts(result, read_document(arm.arm, xacro=arm.xacro), arm.arm)
     elif is_file_name(arm.arm) and not description.inconsistencies():
         source = f'{arm.arm} as arm export writes it'
-        _add_doubts(answer, parse_robot(urdf_text(description), source), source)
-    answer.add_notes(*(one for one in description.notes if one not in shown), *description.repairs)
-    answer.impossible = answer.impossible or [*description.inconsistencies()]
-    answer.add_notes(*report.condition_notes(description))
-    answer.details += report.crosscheck_tables(result) if options.everything else ()
-    return answer
+        _add_doubts(result, parse_robot(urdf_text(description), source), source)
+    result.add_notes(*(one for one in description.notes if one not in shown), *description.repairs)
+    result.impossible_links = result.impossible_links or [*description.inconsistencies()]
+    result.add_notes(*report.condition_notes(description))
+    result.details += report.crosscheck_tables(checked) if options.everything else ()
+    return result
 
 
-def _add_doubts(answer: ArmCheckResult, document: UrdfDocument, source: str) -> set[str]:
+def _add_doubts(result: ArmCheckResult, document: UrdfDocument, source: str) -> set[str]:
     """
     Add implausible masses, tensors and limits of a file, also by its meshes, to a check's result.
 
-    Those that no body can have are the answer's, the others are a table. Returns the sentences of
+    Those that no body can have are the result's, the others are a table. Returns the sentences of
     doubts that need no mesh, which notes have, too.
     """
     doubts, unread = find_implausible_values(document, Path(source))
-    answer.data['doubts'] = [*doubts]
-    answer.impossible += [f'{one}' for one in doubts if one.impossible]
+    result.data['doubts'] = [*doubts]
+    result.impossible_links += [f'{one}' for one in doubts if one.impossible]
     if unread:
-        answer.add_notes(
+        result.add_notes(
             f'{len(unread)} of its meshes were not read, such as {unread[0]}. They are looked for '
             'beside the URDF (package://NAME/ in the folders above it), and read if scipy is '
             'installed.'
         )
     possible = [one for one in doubts if not one.impossible]
-    answer.details += report.implausible_value_tables(possible, source)
+    result.details += report.implausible_value_tables(possible, source)
     if not doubts:
-        answer.add_notes(f'masses, tensors and effort limits of {source} are plausible')
+        result.add_notes(f'masses, tensors and effort limits of {source} are plausible')
     return {str(one) for one in find_implausible_values(document)[0]}
 
 

@@ -70,7 +70,7 @@ def arm() -> None:
     """
 
 
-@identify.command(work='payload.identify_from_bags')
+@identify.command(work='payload.identify_payload_from_bags')
 @option('--without', 'recordings without the payload', _BAGS_TYPE, required=True)
 @option('--with', 'the same motion with the payload', _BAGS_TYPE, 'loaded', required=True)
 @option('--known-mass', 'real mass of the payload [kg]: tells the scale of efforts', Number(0.0))

@@ -82,7 +82,7 @@ def _write_payload(
         print_or_write(desk_json(payload, name), options.desk)
 
 
-def identify_from_bags(arm: ArmChoice, reader: BagReader, options: Options) -> int:
+def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     """Identify the payload of the first bag's arm; print and write it with its deviations."""
     description = reader.arm_in_bag(options.loaded[0], arm).load()
 

@@ -26,7 +26,7 @@ from ..ros.topic_listener import TopicListener
 
 _DISCOVERY_RANGE_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'
 _POLL_PERIOD_S = 0.2
-_MAX_SPEED_DECAY_PER_S = 300.0  # of velocities by the PD; torques are 1 ms late
+_MAX_DAMPING_RATE_PER_S = 300.0  # of velocities by the PD; torques are 1 ms late
 _DISCOVERY_TIMEOUT_S = 1.0  # wait for another simulated arm to be discovered [s]
 _SIMULATION_RATE_HZ = 1000.0  # steps of the simulated arm per second at --real-time-factor 1
 
@@ -59,7 +59,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         driven = description.with_armature()
     gains = {}
     if not options.no_gains:
-        gains = dict(zip(('kp', 'kd'), low_gains(driven, _MAX_SPEED_DECAY_PER_S)))
+        gains = dict(zip(('kp', 'kd'), low_gains(driven, _MAX_DAMPING_RATE_PER_S)))
     with tempfile.TemporaryDirectory(prefix='franka-dynamics-sim-') as scratch:
         folder = Path(scratch) if options.output is None else options.output
         folder.mkdir(parents=True, exist_ok=True)

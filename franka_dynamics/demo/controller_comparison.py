@@ -51,7 +51,7 @@ _VIBRATION_RMS_NM = 0.5
 _FRANKA_JOINT_COUNT = 7  # number of joints of the arms whose gears are known
 # Standard deviations of the sensors' noise [rad, rad/s, N m].
 _POSITION_NOISE_STD, _VELOCITY_NOISE_STD, _EFFORT_NOISE_STD = 1e-5, 1e-3, 0.2
-_MAX_SPEED_DECAY_PER_S = 300.0  # of velocities by the PD; torques act a millisecond late
+_MAX_DAMPING_RATE_PER_S = 300.0  # of velocities by the PD; torques act a millisecond late
 MOTION_PERIOD_COUNT = 2  # of the motion for identification
 RANDOM_MOTION_COUNT = 30  # random motions of which the most informative one is chosen
 _SETTLING_TIME_S = 1.0
@@ -144,7 +144,7 @@ def compare_controllers(
     SettingsError, with the reason, if the simulated arm runs away or the controller stops it, or
     `published` has no home pose.
     """
-    plant, gains = random_plant(published), low_gains(published, _MAX_SPEED_DECAY_PER_S)
+    plant, gains = random_plant(published), low_gains(published, _MAX_DAMPING_RATE_PER_S)
     recording = record_plant(published, progress)
     progress('identifying it', 0.4)
     identified = identify([recording], published).arm
@@ -167,7 +167,8 @@ def compare_controllers(
 def record_plant(published: ArmDescription, progress: OnProgress = lambda *_: None) -> Recording:
     """Return the recording of the plant drawn near a published arm on an informative motion."""
     progress('arm that differs from the model: planning a motion to identify it', 0.0)
-    excitation, gains = _excitation_motion(published), low_gains(published, _MAX_SPEED_DECAY_PER_S)
+    excitation = _excitation_motion(published)
+    gains = low_gains(published, _MAX_DAMPING_RATE_PER_S)
     progress('recording the plant', 0.2)
     terms = Terms(coriolis=False, inertia=False)
     return _follow_motion(random_plant(published), published, gains, excitation, terms)[0]

@@ -41,16 +41,16 @@ class DemoMetrics:
     """
     Metrics of a demonstration: drift and tracking errors [rad].
 
-    `hold_duration` is how long the arm was held, `drift` the largest deviation of any joint from
-    its position at the start of that. `errors` has the tracking errors of each run by the name of
-    its commanded terms; the run with feedforward is the last. `desired`, (k, n), are the desired
-    positions of the run with feedforward.
+    `hold_duration` is how long the arm was held, `holding_drift` the largest deviation of any
+    joint from its position at the start of that. `errors` has the tracking errors of each run by
+    the name of its commanded terms; the run with feedforward is the last. `desired_q`, (k, n), are
+    the desired positions of the run with feedforward.
     """
 
     hold_duration: float
-    drift: float
+    holding_drift: float
     errors: dict[str, TrackingError]
-    desired: Array
+    desired_q: Array
 
 
 def demo_metrics(
@@ -85,7 +85,7 @@ def _interval_mask(time: Array, begin: float, end: float) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class DemoRates:
+class DemoTiming:
     """
     Rates and delays of a demonstration on this machine.
 
@@ -114,8 +114,8 @@ class DemoResult:
 
     `steps` are the recorded steps of the simulated arm. `hold` is the interval in which
     feedforward alone held the arm [s of simulated time]. `motions` are the desired motions, first
-    with all torque terms, then with gravity torque alone. `residual` is the largest difference
-    that the node's cross-checks found: absolute between values below 1, relative above.
+    with all torque terms, then with gravity torque alone. `model_difference` is the largest
+    difference that the node's cross-checks found: absolute between values below 1, relative above.
     `errors` are the diagnostic messages of level ERROR before the nodes were told to end, and a
     sentence for each node whose exit status was not 0. `failed` says whether the simulated arm
     published an error or a node's exit status was not 0.
@@ -124,8 +124,8 @@ class DemoResult:
     steps: Recording
     hold: tuple[float, float]
     motions: tuple[Trajectory, Trajectory]
-    rates: DemoRates
-    residual: float
+    rates: DemoTiming
+    model_difference: float
     errors: tuple[str, ...]
     failed: bool
 
@@ -171,12 +171,10 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
     """Return the report of the first part of the demonstration, with an exact model."""
     rates = run.rates
     new = rates.rate * (1.0 - rates.missed / rates.steps)
-    missed = f'{rates.missed} of {rates.steps}'
+    missed, drift = f'{rates.missed} of {rates.steps}', metrics.holding_drift
     rows = (
-        _bounded_row('cross-check residual', run.residual, MAX_RELATIVE_DIFFERENCE, 'N m'),
-        _bounded_row(
-            'drift while holding without feedback', metrics.drift, MAX_HOLDING_DRIFT_RAD, 'rad'
-        ),
+        _bounded_row('cross-check residual', run.model_difference, MAX_RELATIVE_DIFFERENCE, 'N m'),
+        _bounded_row('drift while holding without feedback', drift, MAX_HOLDING_DRIFT_RAD, 'rad'),
         *_tracking_rows(metrics.errors, MAX_TRACKING_ERROR_RATIO),
         ReportRow('update rate', new, f'{new:.0f} Hz'),
         ReportRow('cycles without a new command', rates.missed, missed),
@@ -190,7 +188,7 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
     return DemoReport(rows, run.errors, run.failed, f'{pacing} on {rates.machine}')
 
 
-def write_json(report: DemoReport, rates: DemoRates, second: DemoReport, path: Path) -> None:
+def write_json(report: DemoReport, rates: DemoTiming, second: DemoReport, path: Path) -> None:
     """Write the reports on both parts of the demonstration, and its rates, to a JSON file."""
     content = {
         'passed': report.passed and second.passed,
@@ -238,15 +236,13 @@ def plot_exact_model_run(metrics: DemoMetrics, steps: Recording, path: Path) -> 
     figure = figures.figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))
     error, motion, torque = (axes[name] for name in ('error', 'motion', 'torque'))
-    held = (
-        f'Held without feedback for {metrics.hold_duration:.0f} s: drift {metrics.drift:.0e} rad'
-    )
-    title = f'{held}. Then one motion under one weak PD:'
+    held, drift = f'Held without feedback for {metrics.hold_duration:.0f} s', metrics.holding_drift
+    title = f'{held}: drift {drift:.0e} rad. Then one motion under one weak PD:'
     colours = figures.MEASURED_COLOR, figures.PREDICTED_COLOR
     _plot_errors(error, metrics.errors, title, colours)
     error.set(ylim=(1e-3, None))
     *_, (time, _) = metrics.errors.values()
-    lines = motion.plot(time, metrics.desired, linewidth=0.8)
+    lines = motion.plot(time, metrics.desired_q, linewidth=0.8)
     every = slice(None, None, _STEPS_PER_PLOT_POINT)
     torque.plot(steps.time[every], steps.effort[every], linewidth=0.8)
     motion.set(title='the motion', xlabel='time [s]', ylabel='position [rad]')

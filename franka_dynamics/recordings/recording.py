@@ -20,7 +20,7 @@ from ..arm import ArmDescription
 from ..arm_io import as_description
 from ..arrays import as_array
 from ..errors import RecordingError, require_extra
-from ..files import naming_output_file
+from ..files import name_file_in_errors
 from ..typing import Array
 
 STATE_FIELDS = ('position', 'velocity', 'effort')
@@ -368,7 +368,7 @@ def write_recording(recording: Recording, path: str | Path) -> None:
     bag.parent.mkdir(parents=True, exist_ok=True)
     # rosbags names the bag's files after its folder, so the scratch folder has the bag's name too.
     with (
-        naming_output_file(bag),
+        name_file_in_errors(bag),
         tempfile.TemporaryDirectory(dir=bag.parent, prefix='.writing-') as scratch,
     ):
         path = Path(scratch) / bag.name

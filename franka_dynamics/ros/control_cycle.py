@@ -48,7 +48,7 @@ class ControlCycle:
         self.clock_arrival = 0.0  # the node's time when the latest joint state came [s]
         # The steady times between its latest steps, as far as joint states show them [s].
         self._clock_steps, self._clock_stepped = deque[float](maxlen=5), 0.0
-        self._last_stamp, self.has_new_state, self._published = np.nan, False, 0.0
+        self._last_stamp, self.has_new_state, self._published_at = np.nan, False, 0.0
 
     def set_joints(self, names: Sequence[str], *, measures_velocity: bool) -> None:
         """Set the names, in the order of the torques, of the joints to read from joint states."""
@@ -106,7 +106,7 @@ class ControlCycle:
         q, dq, effort = reading.position, reading.velocity, reading.effort
         torque = controller.step(q, dq, reading.stamp, effort=effort, age=age, now=now)
         if controller.sends:
-            self._diagnostics.latencies.append(self._published - began)
+            self._diagnostics.latencies.append(self._published_at - began)
         state = controller.latest
         if state is not None and state.stamp == reading.stamp:
             sent = torque if controller.sends else None
@@ -117,7 +117,7 @@ class ControlCycle:
         if self.has_receiver:
             self._commands.publish(self._command_prefix + torque.tobytes())
             self._diagnostics.published_count += 1
-        self._published = time.perf_counter()
+        self._published_at = time.perf_counter()
 
     def _node_time(self) -> float:
         """Return the time [s] of the node's clock, simulated or the system's."""

@@ -31,7 +31,7 @@ from .trajectory_messages import reference_message, trajectory_from_message
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
 from ..demo.multisine import multisine
-from ..demo.report import DemoRates, DemoResult
+from ..demo.report import DemoResult, DemoTiming
 from ..errors import FrankaDynamicsError
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import read_steps
@@ -41,7 +41,7 @@ _SIMULATOR_NODE = f'{SIMULATION_NAMESPACE}/simulator'
 _ARM_STATUS_NAME = f'{_SIMULATOR_NODE}: {DiagnosticSubject.SIMULATED_ARM}'
 # The PD makes velocities decay at this rate at most [1/s]: with a hand on, all shipped arms still
 # follow the motion with torques that are held for 10 ms and 5 ms late.
-_MAX_SPEED_DECAY_PER_S = 50.0
+_MAX_DAMPING_RATE_PER_S = 50.0
 # A joint with less inertia at home gets the gains of a joint with this much [kg m^2]. The last
 # link of an FR3 without a hand has 1.2e-4, and a PD in proportion to that holds nothing against
 # the other joints' motion.
@@ -117,10 +117,10 @@ class _DemoRun:
 
     def __init__(self, plan: DemoPlan, folder: Path, progress: OnProgress, load: float) -> None:
         """Store the plan and the load of the machine before; nothing is started yet."""
-        self._plan, self._folder, self._load = plan, folder, load
-        self._progress, self._doing = progress, ''
-        self._planned: list[JointTrajectory] = []
-        self._stage = 0.0, 1.0  # begin and duration of what is being done [s of simulated time]
+        self._plan, self._folder, self._cpu_load = plan, folder, load
+        self._progress, self._task_text = progress, ''
+        self._planned_motions: list[JointTrajectory] = []
+        self._task_span = 0.0, 1.0  # its begin and duration [s of simulated time]
 
     def run(self) -> DemoResult:
         """Run the demonstration once, in processes that are ended after it; return its results."""
@@ -133,13 +133,13 @@ class _DemoRun:
     def _run_steps(self, log: Path) -> DemoResult:
         """Run the demonstration's steps with the processes started; return the results."""
         plan, given = self._plan, self._plan.arm_parameters
-        kp, kd = low_gains(plan.arm, _MAX_SPEED_DECAY_PER_S, _MIN_INERTIA_KG_M2)
+        kp, kd = low_gains(plan.arm, _MAX_DAMPING_RATE_PER_S, _MIN_INERTIA_KG_M2)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
         plant, node = {**given, 'ideal': True, 'step_log': str(log)}, {**given, 'target': 'mujoco'}
         self._nodes.start_arm_and_node(plant, node, 1000.0 if plan.lockstep else None)
         client, topic = self._client, f'/{_FEEDFORWARD_NODE}/feedforward_trajectory'
         client.heard_nodes()
-        client.node.create_subscription(JointTrajectory, topic, self._planned.append, 10)
+        client.node.create_subscription(JointTrajectory, topic, self._planned_motions.append, 10)
         self._wait_until('waiting until the node holds the arm', self._is_arm_held)
         real_start, simulated_start = self._diagnostics_times()
         hold = self._wait_simulated_time('holding by feedforward alone', plan.hold)
@@ -154,14 +154,14 @@ class _DemoRun:
         real, simulated = self._diagnostics_times()
         rate = (simulated - simulated_start) / (real - real_start) / TIMESTEP_S
         stops = int(statuses[DiagnosticSubject.COMMAND].values[StatusKey.STOPS])
-        machine = f'{os.cpu_count()} threads, load {self._load:.1f} before'
+        machine = f'{os.cpu_count()} threads, load {self._cpu_load:.1f} before'
         counts = self._step_counts()
-        rates = DemoRates(rate, *counts, stops, (p50, p99), machine, plan.lockstep)
+        rates = DemoTiming(rate, *counts, stops, (p50, p99), machine, plan.lockstep)
         errors = fault_sentences(client.heard_nodes().values(), monotonic())
         # The results are complete, so a node that fails while it ends does not lose them.
         disorder = self._nodes.end_nodes()
         self._progress('done', 1.0)
-        first, second = map(trajectory_from_message, self._planned)
+        first, second = map(trajectory_from_message, self._planned_motions)
         steps, motions = read_steps(log, plan.arm.joint_names), (first, second)
         difference = float(statuses[DiagnosticSubject.ARM].values[StatusKey.MODEL_DIFFERENCE])
         failed = bool(disorder) or any(_ARM_STATUS_NAME in sentence for sentence in errors)
@@ -175,16 +175,17 @@ class _DemoRun:
     def _wait_simulated_time(self, text: str, duration: float) -> tuple[float, float]:
         """Wait for a duration of simulated time [s]; return its start and end."""
         start = self._simulated_time
-        self._stage = start, duration
+        self._task_span = start, duration
         end, timeout = start + duration, _MAX_SLOWDOWN_RATIO * duration + _START_TIMEOUT_S
         self._wait_until(text, lambda: self._simulated_time >= end, timeout)
         return start, self._simulated_time
 
     def _follow_motion(self, text: str) -> None:
         """Let the arm settle, send the motion to the node, and wait until it has been followed."""
-        plan, before = self._plan, len(self._planned)
+        plan, before = self._plan, len(self._planned_motions)
         self._wait_simulated_time('settling', _SETTLING_TIME_S)
-        self._doing, self._stage = text, (self._simulated_time, _LEAD_IN_TIME_S + plan.motion)
+        self._task_text = text
+        self._task_span = self._simulated_time, _LEAD_IN_TIME_S + plan.motion
         request = multisine(plan.arm, plan.motion, plan.amplitude)
         try:
             self._client.follow_trajectory(reference_message(request, _LEAD_IN_TIME_S))
@@ -192,7 +193,7 @@ class _DemoRun:
             receiver = self._client.latest_status(f'/{_SIMULATOR_NODE}')
             sentence = f'{error} {_SIMULATOR_NODE}: {receiver and receiver.message}.'
             raise (NodeClientError if self._plan.lockstep else TooBusyError)(sentence) from error
-        self._wait_until(text, lambda: len(self._planned) > before)
+        self._wait_until(text, lambda: len(self._planned_motions) > before)
         self._require_new_torques()
 
     def _require_new_torques(self) -> None:
@@ -208,7 +209,7 @@ class _DemoRun:
         self, text: str, done: Callable[[], bool], timeout: float = _START_TIMEOUT_S
     ) -> None:
         """Wait until `done()` is True; raise TooBusyError after the time-out [s]."""
-        self._doing = text
+        self._task_text = text
         if not self._client.wait_until(done, timeout):
             raise TooBusyError(
                 f'gave up {text} after {timeout:g} s, because this machine is too slow or busy '
@@ -218,9 +219,9 @@ class _DemoRun:
 
     def _report_progress(self) -> None:
         """Report the progress of the present step; raise NodeEndedError if a process has ended."""
-        begin, duration = self._stage
+        begin, duration = self._task_span
         share = (self._simulated_time - begin) / duration
-        self._progress(self._doing, min(1.0, share) if share > 0.0 else 0.0)
+        self._progress(self._task_text, min(1.0, share) if share > 0.0 else 0.0)
         self._nodes.require_running()
 
     def _simulated_arm_value(self, key: str) -> float:

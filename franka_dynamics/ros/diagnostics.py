@@ -60,7 +60,7 @@ class StatusSource:
 
     def __init__(self, node: Any, state_topic: str, receivers: ReceiverCheck) -> None:
         """Store the node, its topic of joint states and its receivers of torques."""
-        self._node, self._states, self.receivers = node, state_topic, receivers
+        self._node, self._state_topic, self.receivers = node, state_topic, receivers
         self.arrived_at, self.is_final = 0.0, False
 
     def status(self) -> Status:
@@ -119,10 +119,10 @@ class StatusSource:
         if silence < _MISSING_STATE_TIMEOUT_S:
             return ''
         return (
-            f'no joint state on {self._states} for {silence:.0f} s, where '
-            f'{self._node.count_publishers(self._states)} publish; `franka-dynamics doctor` lists '
-            'what there is: start the driver or the simulator in this ROS_DOMAIN_ID, let a paused '
-            'simulation go on, or remap joint_states to its topic'
+            f'no joint state on {self._state_topic} for {silence:.0f} s, where '
+            f'{self._node.count_publishers(self._state_topic)} publish; `franka-dynamics doctor` '
+            'lists what there is: start the driver or the simulator in this ROS_DOMAIN_ID, let a '
+            'paused simulation go on, or remap joint_states to its topic'
         )
 
 
@@ -208,7 +208,7 @@ class FeedforwardDiagnostics(StatusPublisher):
     def __init__(self, node: Any, state_topic: str, terms: TermPublishers) -> None:
         """Make the publishers on a node; `set_controller` must follow before reports."""
         super().__init__(node)
-        self._receivers, self._terms, self.residual = node.receivers, terms, math.nan
+        self._receivers, self._terms, self.model_difference = node.receivers, terms, math.nan
         self.node_status = StatusSource(node, state_topic, node.receivers)
         self._log = StatusLog(node, self.node_status)
         self.refusal_text = ''  # why the last reference was refused
@@ -226,10 +226,10 @@ class FeedforwardDiagnostics(StatusPublisher):
         """The controller of the node's latest configuration, to report on."""
         return self.node_status.controller
 
-    def set_controller(self, controller: Feedforward, residual: float) -> None:
-        """Set the controller to report on; `residual` is the largest error of its cross-check."""
+    def set_controller(self, controller: Feedforward, model_difference: float) -> None:
+        """Set the controller to report on, and the largest error of its cross-check."""
         self.node_status.controller, self._arm = controller, controller.description.name
-        self.residual, self.refusal_text = residual, ''
+        self.model_difference, self.refusal_text = model_difference, ''
         self._published_state, self._published_at = (None, ''), -math.inf
         self._last_count = time.monotonic(), self.published_count
         self._log.begin_activation()
@@ -393,6 +393,6 @@ class FeedforwardDiagnostics(StatusPublisher):
         payload = f', payload {mass:g} kg' if mass else ''
         name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
         limits = self._values_by_joint('{}', arm.limit('effort'))
-        residual = {StatusKey.MODEL_DIFFERENCE.value: self.residual}
+        residual = {StatusKey.MODEL_DIFFERENCE.value: self.model_difference}
         model = DiagnosticSubject.ARM, 'OK', name, residual
         return model, (DiagnosticSubject.TORQUE_LIMITS, 'OK', arm.name, limits)

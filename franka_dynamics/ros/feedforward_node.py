@@ -79,10 +79,10 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         # The node logs what the core reports; without a handler Python would print it, too.
         logging.getLogger('franka_dynamics').addHandler(logging.NullHandler())
         # The wait for robot_description ends when `should_stop`, which run_lifecycle_node sets,
-        # returns True. While `cycles_go_on`, another thread than that of a transition runs the
+        # returns True. While `runs_cycles`, another thread than that of a transition runs the
         # control cycles, so that a transition can wait until the arm is braked.
         self.should_stop: Callable[[], bool] = lambda: False
-        self.cycles_go_on = False
+        self.runs_cycles = False
         self._urdf: str | None = None  # of which the arm was made
         self._configured_with: dict[str, Any] = {}
         self._background_lock, self._finalized = threading.RLock(), False
@@ -94,16 +94,16 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.commands = self.create_lifecycle_publisher(
             Float64MultiArray, '~/command', PUBLISHER_QOS, qos_overriding_options=QOS_OVERRIDES
         )
-        self._terms = TermPublishers(self)
+        self._term_publishers = TermPublishers(self)
         self._topic = self.resolve_topic_name('joint_states')
         self.receivers = ReceiverCheck(self, self.commands)
-        self._diagnostics = FeedforwardDiagnostics(self, self._topic, self._terms)
-        self.cycle = ControlCycle(self, self._diagnostics, self._terms)
+        self._diagnostics = FeedforwardDiagnostics(self, self._topic, self._term_publishers)
+        self.cycle = ControlCycle(self, self._diagnostics, self._term_publishers)
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.add_post_set_parameters_callback(self._apply_live_parameters)
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
         requests = MotionRequests(self, self._diagnostics)
-        self._goals = TrajectoryAction(self, requests, self._diagnostics)
+        self._action = TrajectoryAction(self, requests, self._diagnostics)
         options = {'qos_profile': STATE_QOS, 'callback_group': states}
         on_state = self.cycle.on_joint_state
         subscribe_numbered(self, JointState, 'joint_states', on_state, **options)
@@ -182,7 +182,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         arm, self._urdf = arm_and_urdf_from_parameters(self, parameters, self.should_stop)
         controller, residual = make_controller(self, parameters, arm, self.cycle.publish_torque)
         frame = parameters['frame']
-        self._terms.set_controller(controller, int(frame) if frame.isdigit() else frame)
+        self._term_publishers.set_controller(controller, int(frame) if frame.isdigit() else frame)
         self._diagnostics.set_controller(controller, residual)
         # A real arm measures its velocities; some simulators publish none.
         self.cycle.set_joints(controller.names, measures_velocity=parameters['target'] == 'fci')
@@ -264,7 +264,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """Trigger the shutdown transition unless it has already run."""
         if not self._finalized:
             self.trigger_shutdown()
-            self._goals.deliver_results()
+            self._action.deliver_results()
 
     def destroy_node(self) -> None:
         """Stop the arm; then destroy the node, its action and its lifecycle state machine."""
@@ -277,7 +277,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         # Threads of a MultiThreadedExecutor outlive its shutdown (rclpy, issue 893).
         with self._background_lock:
             self._finalized = True
-            self._goals.destroy_server()
+            self._action.destroy_server()
             super().destroy_node()
         destroy_state_machine(self)
 
@@ -290,7 +290,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         controller.stop(reason)
         give_up = time.monotonic() + _MAX_BRAKING_WAIT_S
         while (
-            self.cycles_go_on and controller.state is State.BRAKING and time.monotonic() < give_up
+            self.runs_cycles and controller.state is State.BRAKING and time.monotonic() < give_up
         ):
             time.sleep(_BACKGROUND_TASK_PERIOD_S)
             self._diagnostics.report_changes()
@@ -304,7 +304,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.commands.wait_for_all_acked(_TORQUE_DELIVERY_TIMEOUT)
         self.receivers.close()
         self._diagnostics.report_changes()
-        self._goals.update_goals()
+        self._action.update_goals()
 
     # The service thread ------------------------------------------------------------------------
 
@@ -312,14 +312,14 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """Check receivers, publish diagnostics, serve goals; return the next call's delay [s]."""
         controller = self.controller
         if controller is None:
-            self._goals.update_goals()
+            self._action.update_goals()
             return INACTIVE_POLL_PERIOD_S
         if self.active and time.monotonic() >= self._next_receiver_check:
             self._next_receiver_check = time.monotonic() + _BACKGROUND_TASK_PERIOD_S
-            self._terms.update_subscribed_terms()
+            self._term_publishers.update_subscribed_terms()
             self._check_receivers(controller)
         self._diagnostics.report_changes()
-        self._goals.update_goals()
+        self._action.update_goals()
         return _BACKGROUND_TASK_PERIOD_S if self.active else INACTIVE_POLL_PERIOD_S
 
     def _check_receivers(self, controller: Feedforward) -> None:
@@ -329,7 +329,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         controller.blocked = receivers.reason
         # The torque goes to zero: gravity torques are right for the target only, and this receiver
         # is another one.
-        permission, acts = receivers.state, controller.state in ACTIVE_STATES
+        permission, acts = receivers.permission, controller.state in ACTIVE_STATES
         if permission is TorquePermission.REFUSED and (acts or not controller.faulty):
             controller.stop(receivers.reason, Stop.TO_ZERO)
         elif permission is TorquePermission.CHECKING and acts:
@@ -363,7 +363,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """Clear the fault of the node's controller; torques then begin once they are allowed."""
         assert self.controller is not None  # as it is configured
         with self.cycle.lock:
-            known = self.receivers.state is TorquePermission.GRANTED
+            known = self.receivers.permission is TorquePermission.GRANTED
             self._start_torques(self.controller, is_receiver_known=known)
 
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
@@ -384,7 +384,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         if not changed or self.controller is None:
             return
         if (residual := change_settings(self.controller, live)) is not None:
-            self._diagnostics.residual = residual
+            self._diagnostics.model_difference = residual
         now = (
             f'{name} = {short_text(str(list(value) if isinstance(value, array) else value), 200)}'
             for name, value in changed.items()

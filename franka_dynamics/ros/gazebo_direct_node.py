@@ -53,7 +53,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         self._receiver = self._commands.receiver
         self._reader, self._writer = JointStateReader(names), joint_state_template(names)
         self._latest = 0.0, self._start, np.zeros(arm.n)
-        self._states = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
+        self._state_publisher = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
         topics = [f'gazebo/{name}/cmd_force' for name in names]
         self._forces = [self.create_publisher(Float64, one, PUBLISHER_QOS) for one in topics]
         self._holding_step_count = 0
@@ -77,7 +77,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         # If Gazebo sends zeros, `reading.effort` is None, and the applied torque is the effort.
         effort = self._receiver.applied if reading.effort is None else reading.effort
         rows = position, reading.velocity, effort
-        self._states.publish(self._writer.serialize(reading.stamp_message, *rows))
+        self._state_publisher.publish(self._writer.serialize(reading.stamp_message, *rows))
 
     def _send_forces(self) -> None:
         """Send the torque for the latest joint state to Gazebo, as a force per joint [N m]."""

@@ -57,7 +57,7 @@ def _run_service_thread(node: Any, stop: StopRequest) -> None:
     due = 0.0
     with Executor() as executor:
         executor.add_node(node.service_entities)
-        while node.cycles_go_on and not stop.is_requested:
+        while node.runs_cycles and not stop.is_requested:
             try:
                 executor.spin_once(timeout_sec=due)
                 due = node.run_background_tasks()
@@ -80,7 +80,7 @@ def run_lifecycle_node(node: Any, stop: StopRequest) -> int:
     Run a lifecycle node until a signal asks it to end, then shut it down; return the exit code.
 
     The node must have a parameter `autostart`, and the attributes and methods of FeedforwardNode:
-    `control_entities`, `service_entities`, `cycles_go_on`, `should_stop`, `cycle.run_timed_tasks`,
+    `control_entities`, `service_entities`, `runs_cycles`, `should_stop`, `cycle.run_timed_tasks`,
     `run_background_tasks` and `shut_down`. This thread runs the control cycles to the end: the
     service thread shuts the node down. The exit code is 0 after an orderly end, 1 if the node
     refused to configure or activate at autostart.
@@ -105,7 +105,7 @@ def run_lifecycle_node(node: Any, stop: StopRequest) -> int:
                     if transition() != TransitionCallbackReturn.SUCCESS:
                         # The node has logged the reason.
                         return 0 if stop.is_requested else EXIT_REFUSED
-            node.cycles_go_on = True
+            node.runs_cycles = True
             services.start()
             due = 0.0
             while not served.done() and rclpy.ok() and not stop.is_shutdown_overdue:
@@ -115,7 +115,7 @@ def run_lifecycle_node(node: Any, stop: StopRequest) -> int:
                 served.result()  # raises the error that ended the thread
             return 0
         finally:
-            node.cycles_go_on = False
+            node.runs_cycles = False
             if services.is_alive():
                 services.join(MAX_SHUTDOWN_TIME_S)  # not for ever: a callback may hang
             if rclpy.ok():

@@ -107,13 +107,13 @@ def show_running_arm(
             began = time.monotonic()
             state = view.read()
             if view.problem != shown:
-                shown = window.note.content = view.problem
+                shown = window.status_text.content = view.problem
             if from_urdf and (urdf := view.urdf) is not None:
                 from_urdf = False
                 try:
                     window.show_meshes(urdf_meshes(urdf, window.arm.joint_names))
                 except MeshesError as error:
-                    window.remark.content = f'{error}'
+                    window.error_text.content = f'{error}'
             if state is not None:
                 window.show_state(state)
             time.sleep(max(0.0, UPDATE_PERIOD_S - (time.monotonic() - began)))

@@ -154,19 +154,19 @@ class _MessageLayout:
             at += (4 - at) % 8 if values else 0
             self._rows.append((len(values), at))
             at += 8 * len(values)
-        self._same, self._known = np.array(same), b''
+        self._constant_places, self._constant_data = np.array(same), b''
         # Of bytes in another form nothing is known.
         plain = data.startswith(_LITTLE_ENDIAN_HEADER) and at <= len(data)
         if plain and all(a.tobytes() == b.tobytes() for a, b in zip(self.values_in(data), fields)):
-            self._known = self._constant_bytes(data)
+            self._constant_data = self._constant_bytes(data)
 
     def _constant_bytes(self, data: bytes) -> bytes:
         """Return those bytes of a message that are no stamp, no value and no padding."""
-        return np.frombuffer(data, dtype=np.uint8)[self._same].tobytes()
+        return np.frombuffer(data, dtype=np.uint8)[self._constant_places].tobytes()
 
     def matches(self, data: bytes) -> bool:
         """Return whether a serialized message has the same names and counts at the same places."""
-        return len(data) == self._size and self._constant_bytes(data) == self._known
+        return len(data) == self._size and self._constant_bytes(data) == self._constant_data
 
     def values_in(self, data: bytes) -> list[Array]:
         """Return positions, velocities and efforts in a matching message; each may be empty."""
@@ -190,7 +190,7 @@ class JointStateReader:
 
     def __init__(self, joint_names: Sequence[str], *, derive_velocity: bool = False) -> None:
         """Read joints of these names, whose order is that of the arrays."""
-        self._expected, self._derive = tuple(joint_names), derive_velocity
+        self._joint_names, self._derive_velocity = tuple(joint_names), derive_velocity
         self._last: tuple[float, Array, Array] | None = None  # stamp, position, derived velocity
         self._layout: _MessageLayout | None = None
 
@@ -217,7 +217,7 @@ class JointStateReader:
             )
         q, velocity, effort = (one[self._order] if len(one) else _EMPTY_ARRAY for one in rows)
         if len(velocity) and math.isnan(velocity[0]) and np.isnan(velocity).all():
-            if not self._derive:
+            if not self._derive_velocity:
                 raise JointStateError(f'The velocities of all joints are NaN{_VELOCITY_ADVICE}.')
             velocity = _EMPTY_ARRAY
         stamp = sec + 1e-9 * nanosec
@@ -232,7 +232,7 @@ class JointStateReader:
         message = parse_message(JointState, data, 'joint state', JointStateError)
         names, position, velocity = message.name, message.position, message.velocity
         order = self._joint_order(names)
-        derived = self._derive and not velocity
+        derived = self._derive_velocity and not velocity
         if not len(names) == len(position) == (len(names) if derived else len(velocity)):
             without = '' if velocity else _VELOCITY_ADVICE
             raise JointStateError(
@@ -259,21 +259,21 @@ class JointStateReader:
 
     def _joint_order(self, given: Sequence[str]) -> list[int]:
         """Return the places of the arm's joints in `given`; JointStateError if one is missing."""
-        missing = [name for name in self._expected if name not in given]
+        missing = [name for name in self._joint_names if name not in given]
         if missing:
-            kind = NoArmJointsError if len(missing) == len(self._expected) else JointStateError
+            kind = NoArmJointsError if len(missing) == len(self._joint_names) else JointStateError
             raise kind(
                 f'The joint state lacks {", ".join(missing)}; it has '
                 f'{name_list(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
                 'match, or listen to the topic that carries this arm.'
             )
-        doubled = [name for name in self._expected if given.count(name) > 1]
+        doubled = [name for name in self._joint_names if given.count(name) > 1]
         if doubled:
             raise JointStateError(
                 f'The joint state names {", ".join(doubled)} more than once; nobody can tell '
                 'which value holds.'
             )
-        return [given.index(name) for name in self._expected]
+        return [given.index(name) for name in self._joint_names]
 
 
 def is_effort_measured(effort: Sequence[float]) -> bool:

@@ -87,15 +87,15 @@ class NodeClient(TopicListener):
         """Make the client; the node is looked up at the first use."""
         super().__init__('client', meanwhile)
         self._timeout, self._answer_timeout = timeout, timeout + _MAX_BRAKING_WAIT_S
-        self._given, self._found = name, ''
+        self._given_name, self._full_name = name, ''
         self._clients: dict[str, Any] = {}  # by service
 
     @property
     def name(self) -> str:
         """The node's full name; the first use waits for the node, at most for the time-out."""
-        if not self._found:
-            self._found, _ = self.find_full_names(self._timeout, self._given)
-        return self._found
+        if not self._full_name:
+            self._full_name, _ = self.find_full_names(self._timeout, self._given_name)
+        return self._full_name
 
     def set_parameter(self, parameter: str, text: str) -> Any:
         """Set a parameter to a value given as YAML, converted to its type; return the value."""

@@ -122,23 +122,23 @@ class StopRequest:
 
     def __init__(self) -> None:
         """Install the handlers of these signals."""
-        self._since = math.inf
+        self._requested_at = math.inf
         for number in STOP_SIGNALS:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """Store the time of the first signal."""
-        self._since = min(self._since, time.monotonic())
+        self._requested_at = min(self._requested_at, time.monotonic())
 
     @property
     def is_requested(self) -> bool:
         """Whether a signal has arrived."""
-        return self._since < math.inf
+        return self._requested_at < math.inf
 
     @property
     def is_shutdown_overdue(self) -> bool:
         """Whether the process still runs 10 s after the first signal."""
-        return time.monotonic() - self._since > MAX_SHUTDOWN_TIME_S
+        return time.monotonic() - self._requested_at > MAX_SHUTDOWN_TIME_S
 
     def ignore_signals(self) -> None:
         """

@@ -53,30 +53,30 @@ _CERTAIN_KINDS = (
 _DELIVERY_CHECK_PERIOD_S = 1.0  # between two looks why nobody receives torques
 # Sequence numbers of two publishers fall again and again, those of a restarted publisher once.
 # Without this the row states of benchmarks/receivers.py is bad.
-_MAX_MESSAGES_BETWEEN_FALLS = 2000
+_MAX_MESSAGES_BETWEEN_DROPS = 2000
 
 
 class SecondPublisherDetector:
     """
     Detects a second publisher of a topic by falling sequence numbers of messages.
 
-    `has_fallen` says whether the latest number is lower than the one before: it is the first of a
+    `has_dropped` says whether the latest number is lower than the one before: it is the first of a
     publisher that was restarted, or of a second one.
     """
 
     def __init__(self) -> None:
         """Begin without any number."""
-        self._last, self._since_fall = 0, _MAX_MESSAGES_BETWEEN_FALLS
-        self.has_fallen = False
+        self._last, self._since_drop = 0, _MAX_MESSAGES_BETWEEN_DROPS
+        self.has_dropped = False
 
     def add_number(self, number: int) -> bool:
         """Add a message's sequence number; return whether two publishers send the messages."""
-        self.has_fallen, self._last = number <= self._last, number
-        self._since_fall += 1
-        if not self.has_fallen:
+        self.has_dropped, self._last = number <= self._last, number
+        self._since_drop += 1
+        if not self.has_dropped:
             return False
-        since, self._since_fall = self._since_fall, 0
-        return since <= _MAX_MESSAGES_BETWEEN_FALLS
+        since, self._since_drop = self._since_drop, 0
+        return since <= _MAX_MESSAGES_BETWEEN_DROPS
 
 
 class TorquePermission(Enum):
@@ -91,7 +91,7 @@ class ReceiverCheck:
     """
     The check of a node's receivers of torques and, before its first torque, of other senders.
 
-    `publisher` is the node's publisher of torques. `state` says whether torques may be sent,
+    `publisher` is the node's publisher of torques. `permission` says whether torques may be sent,
     `reason` why not. `receivers` has them by name. `delivery_problem` says who else commands,
     or why nobody, or one of them, gets or applies the torques that are sent; '' if all do.
     `is_open` says whether there is a receiver: without one nothing is published, so that an
@@ -104,7 +104,7 @@ class ReceiverCheck:
         self._managers = ControllerManagerClients(node)
         self.topic: str = publisher.topic_name
         self._subscription: Any = None
-        self.state, self.reason = TorquePermission.CHECKING, ''
+        self.permission, self.reason = TorquePermission.CHECKING, ''
         self.receivers: dict[str, Receiver] = {}
         self.delivery_problem, self.is_open = '', False
 
@@ -112,16 +112,16 @@ class ReceiverCheck:
         """Begin to check for a new activation with this target, state topic and joints."""
         self.close()
         self._target, self._state_topic, self._joints = target, state_topic, joints
-        self.state = TorquePermission.CHECKING
+        self.permission = TorquePermission.CHECKING
         self.reason = (
             f'looking for {_MIN_LISTENING_TIME_S:g} s whether another node publishes on '
             f'{self.topic}, and who receives it'
         )
         self._detector, self._state_count = SecondPublisherDetector(), 0
-        self._heard_until = 0.0
+        self._listen_until = 0.0
         self._heard_at = 0.0  # when a torque of another sender came
-        self._count, self._wrong_since = -1, 0.0
-        self._next_look, self.delivery_problem = 0.0, ''
+        self._subscriber_count, self._wrong_since = -1, 0.0
+        self._next_check, self.delivery_problem = 0.0, ''
         # Without rclpy's handlers of events: when they are destroyed with their subscription, a
         # MultiThreadedExecutor that waits for them raises an error (rclpy, issue 1206).
         without = SubscriptionEventCallbacks(use_default_callbacks=False)
@@ -141,7 +141,7 @@ class ReceiverCheck:
         The number is None if the middleware does not number messages.
         """
         self._state_count += 1
-        self._heard_until = self._heard_until or time.monotonic() + _MIN_LISTENING_TIME_S
+        self._listen_until = self._listen_until or time.monotonic() + _MIN_LISTENING_TIME_S
         if number is None or not self._detector.add_number(number):
             return ''
         names = ', '.join(publisher_names(self._node, self._state_topic))
@@ -153,25 +153,26 @@ class ReceiverCheck:
     @property
     def is_first_of_other_publisher(self) -> bool:
         """Whether the latest joint state is the first of another, or restarted, publisher."""
-        return self._detector.has_fallen
+        return self._detector.has_dropped
 
     def update_permission(self) -> None:
-        """Update `state` and `reason` from the present senders and receivers of torques."""
-        now, waits = time.monotonic(), self.state is TorquePermission.CHECKING
-        if self.state is TorquePermission.REFUSED or (waits and self._must_keep_listening(now)):
+        """Update `permission` and `reason` from the present senders and receivers of torques."""
+        now, waits = time.monotonic(), self.permission is TorquePermission.CHECKING
+        refused = self.permission is TorquePermission.REFUSED
+        if refused or (waits and self._must_keep_listening(now)):
             return
-        count, due = self._publisher.get_subscription_count(), now >= self._next_look
-        changed = count != self._count or self._managers.has_new_answer
+        count, due = self._publisher.get_subscription_count(), now >= self._next_check
+        changed = count != self._subscriber_count or self._managers.has_new_answer
         if not (waits or due or self._wrong_since or changed):
             return
         found, unsure = self.find_receivers()
         if due and not waits:
-            self._next_look = now + _DELIVERY_CHECK_PERIOD_S
+            self._next_check = now + _DELIVERY_CHECK_PERIOD_S
             self.delivery_problem = self._find_delivery_problem(found)
         if waits and unsure:
             self.reason = unsure
             return
-        self._count, self.receivers = count, found
+        self._subscriber_count, self.receivers = count, found
         wrong = refusal_reason(self._target, self.topic, found)
         if wrong:
             self._wrong_since = self._wrong_since or now
@@ -187,7 +188,7 @@ class ReceiverCheck:
 
     def _refusal_delay_s(self) -> float:
         """Return how long [s] receivers must be wrong until torques are refused."""
-        if self.state is not TorquePermission.GRANTED or not self.is_open:
+        if self.permission is not TorquePermission.GRANTED or not self.is_open:
             return _FIRST_REFUSAL_DELAY_S
         certain = any(one.kind in _CERTAIN_KINDS for one in self.receivers.values())
         return _CERTAIN_REFUSAL_DELAY_S if certain else _REFUSAL_DELAY_S
@@ -197,7 +198,7 @@ class ReceiverCheck:
         if self._subscription is None:
             return False
         if not self._heard_at:
-            return now < self._heard_until or self._state_count < _MIN_HEARD_STATE_COUNT
+            return now < self._listen_until or self._state_count < _MIN_HEARD_STATE_COUNT
         names = ', '.join(publisher_names(self._node, self.topic))
         if names or now >= self._heard_at + _REFUSAL_DELAY_S:
             # A name is discovered later than its messages.
@@ -245,9 +246,9 @@ class ReceiverCheck:
         return f'nobody receives the torques on {self.topic}; remap ~/command to the receiver'
 
     def _set_permission(self, state: TorquePermission, reason: str) -> None:
-        """Set `state` and `reason`, and stop listening for other senders."""
+        """Set `permission` and `reason`, and stop listening for other senders."""
         self.stop_listening()
-        self.state, self.reason = state, reason
+        self.permission, self.reason = state, reason
 
     def stop_listening(self) -> None:
         """Destroy the subscription by which other senders of torques are heard."""
@@ -266,7 +267,8 @@ class ReceiverCheck:
         known = node.get_subscriptions_info_by_topic(self.topic)
         listed = {node_name_of(one): one for one in known if one.topic_type == _TORQUE_TYPE}
         listed.pop(node.get_fully_qualified_name(), None)
-        quick = self.state is TorquePermission.CHECKING or listed.keys() != self.receivers.keys()
+        waits = self.permission is TorquePermission.CHECKING
+        quick = waits or listed.keys() != self.receivers.keys()
         spaces = {one.node_namespace for one in listed.values()}
         self._managers.update_managers(spaces, quick=quick)
         simulated = self._nodes_in_simulated_time()

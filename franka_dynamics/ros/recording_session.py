@@ -24,7 +24,7 @@ from trajectory_msgs.msg import JointTrajectory
 from .messages import JointStateReader
 from .topic_listener import TopicListener
 from ..errors import JointStateError, require_extra
-from ..files import naming_output_file
+from ..files import name_file_in_errors
 
 # At 1 kHz the queue holds a second of messages, so a busy disk may delay the recorder that long.
 _RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -69,7 +69,7 @@ class _Recorder(TopicListener):
         self._received: list[tuple[int, Any, bytes]] = []  # arrival [ns], connection and message
         self._first_stamp: float | None = None
         self._first = self._latest = 0.0  # arrivals of joint states, system time [s]
-        self._moved = self._effort = False
+        self._has_moved = self._has_effort = False
 
     def add_topic(self, topic: str, kind: type) -> None:
         """Subscribe to one more topic, whose messages are recorded from now on."""
@@ -113,8 +113,8 @@ class _Recorder(TopicListener):
                 progress.span = max(progress.span, reading.stamp - self._first_stamp)
                 if not np.isfinite([reading.position, reading.velocity]).all():
                     yield 'positions or velocities are not finite'
-                self._moved |= bool((np.abs(reading.velocity) > _MIN_SPEED_RAD_S).any())
-                self._effort |= reading.effort is not None
+                self._has_moved |= bool((np.abs(reading.velocity) > _MIN_SPEED_RAD_S).any())
+                self._has_effort |= reading.effort is not None
         if (silence := time.time() - self._latest) > _SILENCE_TIMEOUT_S:
             yield f'{topic} has been silent for {silence:.0f} s'
         if progress.seconds > 1.0 and progress.rate < _MIN_STATE_RATE_HZ:
@@ -123,9 +123,9 @@ class _Recorder(TopicListener):
                 'franka/joint_states (--topic)'
             )
         if progress.has_arm_state and progress.seconds > _SILENCE_TIMEOUT_S:
-            if not self._effort:
+            if not self._has_effort:
                 yield 'no measured torque: effort is missing or zero'
-            if not self._moved:
+            if not self._has_moved:
                 yield 'no joint has moved'
 
 
@@ -150,7 +150,7 @@ def record_bag(
         from rosbags.typesys import get_typestore, Stores
     types, plugin = get_typestore(Stores.ROS2_JAZZY), StoragePlugin.MCAP
     with (
-        naming_output_file(bag),
+        name_file_in_errors(bag),
         Writer(bag, version=9, storage_plugin=plugin) as writer,
         _Recorder(joint_names, writer, types) as own,
     ):

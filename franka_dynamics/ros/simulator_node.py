@@ -85,7 +85,7 @@ class SimulatorNode(CheckedParameters, Node):
         # fall behind the clock.
         now = self.get_clock().now().nanoseconds * 1e-9
         self._epoch = 0.0 if parameters['publish_clock'] else now
-        self._states = self.create_publisher(
+        self._state_publisher = self.create_publisher(
             JointState, 'joint_states', PUBLISHER_QOS, qos_overriding_options=QOS_OVERRIDES
         )
         self._clock_publisher = None
@@ -180,7 +180,7 @@ class SimulatorNode(CheckedParameters, Node):
             self._clock_publisher.publish(Clock(clock=stamp))
         message = self._writer.serialize(stamp, reading.position, reading.velocity, reading.effort)
         self._published_at = time.perf_counter()
-        self._states.publish(message)
+        self._state_publisher.publish(message)
 
     def _on_torque_taken(self) -> None:
         """Store that a new torque was accepted, and the time since its joint state."""
@@ -240,7 +240,7 @@ def _simulation_settings(
         gravity=tuple(gravity.tolist()),
         payload=Settings(payload=tuple(values['payload'])).payload_inertia(),
     )
-    return settings if values['ideal'] else settings.like_real(arm)
+    return settings if values['ideal'] else settings.with_real_effects(arm)
 
 
 def _open_step_log(path: str) -> BinaryIO | None:

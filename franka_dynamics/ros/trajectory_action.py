@@ -125,7 +125,7 @@ class TrajectoryAction:
         """Make the action server on a node, or log that control_msgs is missing."""
         self._node, self._requests, self._diagnostics = node, requests, diagnostics
         self._goals: dict[str, _Goal] = {}  # by the identifier of their reports
-        self._unsent = set[bytes]()  # goals whose result is not sent yet
+        self._unsent_goal_ids = set[bytes]()  # goals whose result is not sent yet
         diagnostics.on_reference_event = self._on_reference_event
         self._server: Any = None
         try:
@@ -281,12 +281,12 @@ class TrajectoryAction:
     def _end_goal(self, handle: Any, status: int, code: int, why: str) -> None:
         """End a goal with a status of action_msgs/GoalStatus, an error code and a sentence."""
         goal_id = bytes(handle.goal_id.uuid)
-        self._unsent.add(goal_id)
+        self._unsent_goal_ids.add(goal_id)
         ends = {_SUCCEEDED: handle.succeed, _CANCELED: handle.canceled, _ABORTED: handle.abort}
 
         def finish(_: Any) -> Any:
             ends[status]()
-            self._unsent.discard(goal_id)
+            self._unsent_goal_ids.discard(goal_id)
             return self._type.Result(error_code=code, error_string=why)
 
         if handle.status == GoalStatus.STATUS_ACCEPTED:
@@ -297,7 +297,8 @@ class TrajectoryAction:
     def deliver_results(self) -> None:
         """Send results that clients have not got yet, of goals that ended with the node."""
         executor = self._node.service_entities.executor  # None if another one serves the node
-        until = time.monotonic() + (_DELIVERY_TIMEOUT_S if self._unsent and executor else 0.0)
+        timeout = _DELIVERY_TIMEOUT_S if self._unsent_goal_ids and executor else 0.0
+        until = time.monotonic() + timeout
         while time.monotonic() < until:
             executor.spin_once(timeout_sec=_DELIVERY_TIMEOUT_S)
 

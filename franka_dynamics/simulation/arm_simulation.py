@@ -21,7 +21,7 @@ _MIN_CHORD_SPEED_RAD_S = 1e-6  # [rad/s] smallest speed for the slope of the fri
 # Frequency bands in which recordings of a real FER show vibration [Hz].
 VIBRATION_BANDS_HZ = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0, 40.0))
 # Largest gap between two commands of a stream that opens the brakes [s].
-_MAX_GAP_S = 0.02
+_MAX_COMMAND_GAP_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,17 @@ class SimulationSettings:
 
     `friction` switches on the arm file's `friction`, or without one its `simulated_friction`;
     `armature` its `simulated_armature`, which the effort sensors, behind the drives, do not feel.
-    `like_real` returns both as far as an arm has them; without them plant and model are equal.
-    `elasticity`, which brings its own motors in place of the armature, puts elastic gears between
-    motors and links; the measured velocity is then the motors', as in recordings of a real FER.
-    `start`, (n,), is the first position, by default the `home_position`; `gravity` is in the space
-    frame [m/s^2]. `position_noise`, `velocity_noise` and `effort_noise` are standard deviations
-    [rad, rad/s, N m] of noise drawn from `seed`. `push` is a wrench on the arm. `vibration` [N m]
-    is the rms, in every band of 5 Hz from 15 to 40 Hz, of a torque added to the drive torque of
-    the strongest joints, less on others in proportion to their torque limits; the effort sensors
-    measure the vibration. With `gravity_compensation` the arm itself adds g(q), for an upright
-    base without `payload`, as under FCI. The brakes open when commands have come without a gap
-    for `brake_release_after` [s]; 0 opens them with the first command.
+    `with_real_effects` returns both as far as an arm has them; without them plant and model are
+    equal. `elasticity`, which brings its own motors in place of the armature, puts elastic gears
+    between motors and links; the measured velocity is then the motors', as in recordings of a real
+    FER. `start`, (n,), is the first position, by default the `home_position`; `gravity` is in the
+    space frame [m/s^2]. `position_noise`, `velocity_noise` and `effort_noise` are standard
+    deviations [rad, rad/s, N m] of noise drawn from `seed`. `push` is a wrench on the arm.
+    `vibration` [N m] is the rms, in every band of 5 Hz from 15 to 40 Hz, of a torque added to the
+    drive torque of the strongest joints, less on others in proportion to their torque limits; the
+    effort sensors measure the vibration. With `gravity_compensation` the arm itself adds g(q), for
+    an upright base without `payload`, as under FCI. The brakes open when commands have come
+    without a gap for `brake_release_after` [s]; 0 opens them with the first command.
     """
 
     start: Array | None = None
@@ -80,7 +80,7 @@ class SimulationSettings:
     brake_release_after: float = 0.5
     seed: int = 0
 
-    def like_real(self, arm: ArmDescription) -> SimulationSettings:
+    def with_real_effects(self, arm: ArmDescription) -> SimulationSettings:
         """Return these settings with friction and armature switched on if the arm has them."""
         rubs = arm.friction is not None or arm.simulated_friction is not None
         return replace(self, friction=rubs, armature=arm.simulated_armature is not None)
@@ -143,10 +143,10 @@ class ArmSimulation:
         self.data.qpos[:] = self._start_position()
         self._mujoco.mj_forward(self.model, self.data)
         gears = settings.elasticity
-        self._elastic = None if gears is None else ElasticDrive(gears, self.data.qpos)
+        self._elastic_drive = None if gears is None else ElasticDrive(gears, self.data.qpos)
         self.is_braked = True
         self.runaway_text = ''  # why the brakes closed for good; empty if they did not
-        self._drive = self._effort = np.zeros(arm.n)
+        self._drive_torque = self._effort = np.zeros(arm.n)
         if settings.gravity_compensation:
             self._effort = self._gravity_torque()
         self._store_reading()
@@ -199,34 +199,34 @@ class ArmSimulation:
         if command is not None and is_new:
             self._open_brakes_if_due()
         torque = np.zeros(self.description.n) if command is None else np.asarray(command)
-        self._drive = torque + self._compensated_torque() + self._vibration_torque()
-        self._effort = self._drive
+        self._drive_torque = torque + self._compensation_torque() + self._vibration_torque()
+        self._effort = self._drive_torque
         self._steps += 1
         if self.is_braked:
-            if self._elastic is not None:
-                self._elastic.put_at_rest(self.data.qpos.copy(), self._drive)
+            if self._elastic_drive is not None:
+                self._elastic_drive.put_at_rest(self.data.qpos.copy(), self._drive_torque)
             if self.settings.gravity_compensation:
                 self._effort = self._gravity_torque()
             self._store_reading()
             return
         self._apply_push()
         before, speed = self.data.qpos.copy(), self.data.qvel.copy()
-        drive = drive_now = self._drive
+        drive = drive_now = self._drive_torque
         if self.settings.elasticity is not None:
             drawn = self._rng.standard_normal(self.description.n)
-            drive = drive + self.settings.elasticity.noise * drawn
+            drive = drive + self.settings.elasticity.torque_noise_std * drawn
         for _ in range(self._substeps):
-            if self._elastic is not None:
-                drive_now = self._elastic.step(
+            if self._elastic_drive is not None:
+                drive_now = self._elastic_drive.step(
                     drive, self.data.qpos, self.data.qvel, self.model.opt.timestep
                 )
             self.data.ctrl[:] = drive_now - self._apply_friction()
             self._mujoco.mj_step(self.model, self.data)
-        if self._elastic is not None:
-            self._effort = self._elastic.gear_torque(self.data.qpos, self.data.qvel)
+        if self._elastic_drive is not None:
+            self._effort = self._elastic_drive.gear_torque(self.data.qpos, self.data.qvel)
         else:
             acceleration = (self.data.qvel - speed) / TIMESTEP_S
-            self._effort = self._drive - self._armature * acceleration
+            self._effort = self._drive_torque - self._armature * acceleration
         self._store_reading()
         if self.data.warning.number[self._instabilities].any():
             self._close_brakes_for_good(before, speed)
@@ -259,7 +259,7 @@ class ArmSimulation:
 
     def _store_reading(self) -> None:
         """Store the positions, velocities and efforts that the sensors measure, without noise."""
-        speed = self.data.qvel if self._elastic is None else self._elastic.velocity
+        speed = self.data.qvel if self._elastic_drive is None else self._elastic_drive.velocity
         self._reading = self.data.qpos.copy(), speed.copy(), self._effort
 
     def _random_vibration(self) -> tuple[Array, Array, Array]:
@@ -286,7 +286,8 @@ class ArmSimulation:
         """Open the brakes if commands have come without a gap for `brake_release_after` [s]."""
         if not self.is_braked or self.runaway_text:
             return
-        if self._commanded_since is None or self.time - self._last_command_time > _MAX_GAP_S:
+        gap = self.time - self._last_command_time
+        if self._commanded_since is None or gap > _MAX_COMMAND_GAP_S:
             self._commanded_since = self.time
         self._last_command_time = self.time
         if self.time - self._commanded_since >= self.settings.brake_release_after:
@@ -306,7 +307,7 @@ class ArmSimulation:
             'Look at the torques that it was sent, and start the simulation anew.'
         )
 
-    def _compensated_torque(self) -> Array | float:
+    def _compensation_torque(self) -> Array | float:
         """Return the gravity torque that the arm itself compensates, (n,) [N m], or 0."""
         if not self.settings.gravity_compensation:
             return 0.0

@@ -48,13 +48,13 @@ class JointElasticity:
         K [N m/rad] and D [N m s/rad].
     motor_inertia : ndarray, shape (n,)
         B [kg m^2], reflected to the joint.
-    cycles : ndarray, shape (n,)
+    ripple_cycles_per_rad : ndarray, shape (n,)
         Periods of the wave generator's ripple per radian of the joint.
-    ripple : ndarray, shape (h, n)
-        Amplitudes of the torque ripple at `harmonics` times `cycles` [N m].
+    ripple_amplitudes : ndarray, shape (h, n)
+        Amplitudes of the torque ripple at `harmonics` times `ripple_cycles_per_rad` [N m].
     harmonics : ndarray, shape (h,)
-        Multiples of `cycles`.
-    noise : ndarray, shape (n,)
+        Multiples of `ripple_cycles_per_rad`.
+    torque_noise_std : ndarray, shape (n,)
         Standard deviation of the motor torque's noise, drawn anew every step [N m].
 
     """
@@ -62,10 +62,10 @@ class JointElasticity:
     stiffness: Array
     damping: Array
     motor_inertia: Array
-    cycles: Array
-    ripple: Array
+    ripple_cycles_per_rad: Array
+    ripple_amplitudes: Array
     harmonics: Array
-    noise: Array
+    torque_noise_std: Array
 
 
 def franka_elasticity(arm: ArmDescription) -> JointElasticity:
@@ -92,10 +92,10 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
         stiffness=np.array([13e3, 14e3, 10e3, 10e3, 9e3, 9e3, 2.2e3]),
         damping=np.array([17.0, 15.0, 13.0, 11.0, 1.2, 1.2, 0.3]),
         motor_inertia=MOTOR_INERTIA_KG_M2 / (1.0 + TORQUE_FEEDBACK_GAIN),
-        cycles=np.array([38.4, 38.4, 38.4, 38.4, 25.6, 25.6, 25.6]),
-        ripple=TORQUE_RIPPLE_AMPLITUDES_NM,
+        ripple_cycles_per_rad=np.array([38.4, 38.4, 38.4, 38.4, 25.6, 25.6, 25.6]),
+        ripple_amplitudes=TORQUE_RIPPLE_AMPLITUDES_NM,
         harmonics=np.array([0.5, 1.0, 2.0]),
-        noise=np.array([0.52, 0.65, 0.48, 0.33, 0.12, 0.15, 0.02]),
+        torque_noise_std=np.array([0.52, 0.65, 0.48, 0.33, 0.12, 0.15, 0.02]),
     )
 
 
@@ -105,7 +105,8 @@ class ElasticDrive:
     def __init__(self, elasticity: JointElasticity, q: ArrayLike) -> None:
         """Put the motors at rest at the link positions q [rad], without torque."""
         self._joints = elasticity
-        self._waves = 2.0 * np.pi * elasticity.harmonics[:, None] * elasticity.cycles
+        cycles = elasticity.ripple_cycles_per_rad
+        self._waves = 2.0 * np.pi * elasticity.harmonics[:, None] * cycles
         self.put_at_rest(np.asarray(q, dtype=float), np.zeros(len(elasticity.stiffness)))
 
     def put_at_rest(self, q: Array, torque: Array) -> None:
@@ -122,7 +123,7 @@ class ElasticDrive:
         then their position with the new velocity.
         """
         joints = self._joints
-        ripple = np.add.reduce(joints.ripple * np.sin(self._waves * self.position))
+        ripple = np.add.reduce(joints.ripple_amplitudes * np.sin(self._waves * self.position))
         gear = joints.stiffness * (self.position - q)
         acceleration = (
             motor_torque + ripple - gear - joints.damping * (self.velocity - dq)

@@ -82,14 +82,14 @@ def torque_limit_shares(state: ViewState, arm: ArmDescription) -> Array | None:
     return None if torque is None else np.abs(torque) / arm.limit('effort')
 
 
-def _share_mark(share: float) -> Mark:
+def _limit_share_mark(share: float) -> Mark:
     """Return the mark of a torque that is this share of its limit: good, warning or bad."""
     return 'bad' if share >= AT_LIMIT_RATIO else 'warning' if share >= NEAR_LIMIT_RATIO else 'good'
 
 
-def colour_of_share(share: float) -> tuple[int, int, int]:
+def limit_share_colour(share: float) -> tuple[int, int, int]:
     """Return the RGB colour of a link whose torque is this share of its limit."""
-    return MARK_COLOURS[_share_mark(share)]
+    return MARK_COLOURS[_limit_share_mark(share)]
 
 
 def torque_table(state: ViewState, arm: ArmDescription) -> str:
@@ -103,10 +103,8 @@ def torque_table(state: ViewState, arm: ArmDescription) -> str:
             np.round(known[one], 1) + 0.0 if one in known else _NO_VALUE for one in TorqueColumn
         ]
         share = np.nan if shares is None else float(shares[i])
-        percent = (
-            Cell(f'{100.0 * share:.0f} %', _share_mark(share)) if np.isfinite(share) else _NO_VALUE
-        )
-        rows.append((i + 1, q, *torques, percent))
+        percent = Cell(f'{100.0 * share:.0f} %', _limit_share_mark(share))
+        rows.append((i + 1, q, *torques, percent if np.isfinite(share) else _NO_VALUE))
     columns = [Header(name, form='.1f') for name in TorqueColumn]
     heads: list[Header | str] = ['', Header('q', form='.2f'), *columns, 'limit']
     about = (
@@ -197,7 +195,7 @@ class ArmScene:
         shares = torque_limit_shares(state, self._arm)
         for joint, handle in zip(self._meshes.joint_numbers, self.link_handles):
             if joint:
-                colour = colour_of_share(0.0 if shares is None else float(shares[joint - 1]))
+                colour = limit_share_colour(0.0 if shares is None else float(shares[joint - 1]))
                 if tuple(handle.color) != colour:
                     handle.color = colour
 

@@ -60,8 +60,8 @@ class Window:
         self.server.gui.configure_theme(
             control_width='large', show_logo=False, show_share_button=False
         )
-        self.note = self.server.gui.add_markdown('')
-        self.remark = self.server.gui.add_markdown('')
+        self.status_text = self.server.gui.add_markdown('')
+        self.error_text = self.server.gui.add_markdown('')
         self._table = self.server.gui.add_html('')
         self._scene = ArmScene(self.server, arm)
 

@@ -110,7 +110,7 @@ def test_planted_drift_and_error_are_found(error):
     positions = 1e-5 + np.array([[0.0], [0.2]]) * np.ones(7)
     motion = Trajectory(times, np.stack((positions, still + 0.1, still), axis=1))
     metrics = demo_metrics(planted_steps(error), (0.2, 0.9), (motion, motion))
-    assert metrics.drift == pytest.approx(0.7e-5, rel=1e-2)
+    assert metrics.holding_drift == pytest.approx(0.7e-5, rel=1e-2)
     for _, found in metrics.errors.values():
         assert np.sqrt(np.mean(found**2)) == pytest.approx(error, rel=1e-3)
 

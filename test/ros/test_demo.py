@@ -28,7 +28,7 @@ pytest.importorskip('mujoco')
 
 
 BUSY = demo.TooBusyError('half of the cycles had no new command')
-RATES = demo.DemoRates(1000.0, 0, 1, 0, (0.0, 0.0), '', True)
+RATES = demo.DemoTiming(1000.0, 0, 1, 0, (0.0, 0.0), '', True)
 DONE = demo.DemoResult(None, (0.0, 1.0), (), RATES, 0.0, (), False)
 
 

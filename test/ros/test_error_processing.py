@@ -60,7 +60,7 @@ class RecordingNode(FeedforwardNode):
     def clear(self):
         """Let torques begin; no joint state comes to listen by."""
         self.receivers.close()
-        self.receivers.state, self.receivers.reason = TorquePermission.GRANTED, ''
+        self.receivers.permission, self.receivers.reason = TorquePermission.GRANTED, ''
         self._check_receivers(self.controller)
         self.cycle.controller.start()
 
@@ -174,7 +174,7 @@ def test_torques_of_a_held_arm_end_when_another_receiver_or_source_comes(
     for k in range(2):
         state.header.stamp = Time(seconds=100.3 + 1e-3 * k).to_msg()
         if found == 'update_permission':
-            node.receivers.state = TorquePermission.REFUSED
+            node.receivers.permission = TorquePermission.REFUSED
             node.receivers.reason = 'there is another'
             node._check_receivers(node.controller)
         else:

@@ -199,11 +199,11 @@ def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
         for number in range(49):
             assert not looking.check_sequence_number(number)
         looking.update_permission()
-        assert looking.state is CHECKING and looking.reason
+        assert looking.permission is CHECKING and looking.reason
         looking.check_sequence_number(49)
         # Nobody receives torques here, which is found out once it listens no longer.
         looking.update_permission()
-        assert looking.state is GRANTED and not looking.reason
+        assert looking.permission is GRANTED and not looking.reason
 
 
 def test_a_node_that_the_graph_does_not_list_yet_looks_for_receivers(probe, monkeypatch):
@@ -219,7 +219,8 @@ def test_a_node_that_the_graph_does_not_list_yet_looks_for_receivers(probe, monk
             looking.begin_activation('fci', 'joint_states', FER.joint_names)
             looking.check_sequence_number(1)
             probe.until(
-                lambda: looking.update_permission() or looking.state is GRANTED, 'the receiver'
+                lambda: looking.update_permission() or looking.permission is GRANTED,
+                'the receiver',
             )
             looking.update_permission()  # looks why torques do not arrive
             assert looking.receivers and not looking.delivery_problem
@@ -241,7 +242,7 @@ def judged(probe, name, target='mujoco'):
         looking.begin_activation(target, 'joint_states', FER.joint_names)
         looking.check_sequence_number(1)
         looking.update_permission()
-        assert looking.state is CHECKING
+        assert looking.permission is CHECKING
         there[0].node_name = name
         looking.update_permission()
     probe.destroy_publisher(publisher)  # asked again and again, they would delay discovery

@@ -169,8 +169,8 @@ def test_the_drives_inertia_acts_and_the_effort_sensors_behind_it_do_not_feel_it
 
 
 def test_what_is_not_known_of_an_arms_joints_is_left_out_of_a_real_one():
-    known = SimulationSettings().like_real(load('fr3v2'))
-    unknown = SimulationSettings().like_real(load('stanford'))
+    known = SimulationSettings().with_real_effects(load('fr3v2'))
+    unknown = SimulationSettings().with_real_effects(load('stanford'))
     assert (known.friction, known.armature) == (True, True)
     assert (unknown.friction, unknown.armature) == (False, False)
 
@@ -260,7 +260,9 @@ def test_a_torque_step_swings_as_the_two_mass_equations_say():
 
 
 def test_at_rest_the_gear_carries_gravity_without_a_jolt():
-    smooth = replace(franka_elasticity(FER), noise=np.zeros(7), ripple=np.zeros((3, 7)))
+    smooth = replace(
+        franka_elasticity(FER), torque_noise_std=np.zeros(7), ripple_amplitudes=np.zeros((3, 7))
+    )
     arm = ArmSimulation(FER, SimulationSettings(elasticity=smooth, brake_release_after=0.1))
     gravity = NewtonEulerModel(FER).gravity(FER.home)
     for _ in range(300):

@@ -23,7 +23,7 @@ from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.view.meshes import MeshesError, urdf_meshes
 from franka_dynamics.view.scene import (
-    colour_of_share,
+    limit_share_colour,
     MIN_DRAWN_TORQUE_NM,
     torque_limit_shares,
     TorqueColumn,
@@ -208,8 +208,8 @@ def test_the_share_of_the_limit_is_the_commands_the_measured_torques_or_unknown(
     ):
         found = torque_limit_shares(ViewState(0.0, FER.home, torques), FER)
         np.testing.assert_allclose(np.nan if found is None else found, expected, rtol=1e-14)
-    free, near, at = (colour_of_share(share) for share in (0.69, 0.71, 1.0))
-    assert colour_of_share(0.0) == free and len({free, near, at}) == 3
+    free, near, at = (limit_share_colour(share) for share in (0.69, 0.71, 1.0))
+    assert limit_share_colour(0.0) == free and len({free, near, at}) == 3
 
 
 # Another formulation of the same terms: 1e-13 measured.
