@@ -17,7 +17,7 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros import receivers
+from franka_dynamics.ros import controller_managers
 from franka_dynamics.ros.node_client import NodeClient
 from franka_dynamics.ros.receiver_check import ReceiverCheck
 from franka_dynamics.ros.receivers import ReceiverKind
@@ -185,7 +185,7 @@ def test_what_cannot_be_asked_is_waited_for(probe, looking, loaded, monkeypatch)
     until_found(probe, looking, {name: ReceiverKind.REAL_CONTROLLER})
     # The other one ends.
     looking.close()
-    monkeypatch.setattr(receivers, 'ListControllers', None)
+    monkeypatch.setattr(controller_managers, 'ListControllers', None)
     found, unsure = until_found(probe, looking, {name: ReceiverKind.UNRECOGNISED})
     assert 'controller_manager_msgs is not installed' in str(found[name]) and not unsure
 

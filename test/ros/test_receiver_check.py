@@ -262,29 +262,33 @@ def test_only_a_declared_simulated_arm_is_one_whatever_else_publishes_or_offers(
         known = partial(probe.get_service_names_and_types_by_node, 'dashboard', '/')
         probe.until(lambda: f'/dashboard/{declared}' in dict(known()), 'its services')
         for target in ('mujoco', 'gz_ros2_control'):
-            assert judged(probe, 'dashboard', target).state is REFUSED
-            assert judged(probe, 'simulator', target).state is CHECKING  # no such node is there
+            assert judged(probe, 'dashboard', target).permission is REFUSED
+            assert (
+                judged(probe, 'simulator', target).permission is CHECKING
+            )  # no such node is there
 
 
 def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
     with probe.neighbour('arm') as arm:
         arm.declare(ARM)
-        probe.until(lambda: judged(probe, 'arm').state is not REFUSED, 'the service', EVERY_S)
+        probe.until(lambda: judged(probe, 'arm').permission is not REFUSED, 'the service', EVERY_S)
         both = 'two nodes called /arm'
         with probe.neighbour('arm'):
             probe.until(lambda: both in judged(probe, 'arm').reason, 'both nodes', EVERY_S)
-        probe.until(lambda: judged(probe, 'arm').state is GRANTED, 'the arm alone', EVERY_S)
+        probe.until(lambda: judged(probe, 'arm').permission is GRANTED, 'the arm alone', EVERY_S)
     both = 'two nodes called /again'
     with ExitStack() as ends:
         with probe.neighbour('again'):  # killed, and still listed
             ends.enter_context(probe.neighbour('again')).declare(ARM)
             probe.until(lambda: both in judged(probe, 'again').reason, 'both nodes', EVERY_S)
-            assert judged(probe, 'again').state is CHECKING
-        probe.until(lambda: judged(probe, 'again').state is GRANTED, 'the arm alone', EVERY_S)
+            assert judged(probe, 'again').permission is CHECKING
+        probe.until(lambda: judged(probe, 'again').permission is GRANTED, 'the arm alone', EVERY_S)
     with probe.neighbour('light') as arm:
         arm.declare(LIGHT_ARM)
-        probe.until(lambda: judged(probe, 'light', 'fci').state is GRANTED, 'the service', EVERY_S)
-        assert judged(probe, 'light').state is REFUSED
+        probe.until(
+            lambda: judged(probe, 'light', 'fci').permission is GRANTED, 'the service', EVERY_S
+        )
+        assert judged(probe, 'light').permission is REFUSED
 
 
 def test_torques_that_nobody_gets_are_a_warning_that_says_why(probe, arm, start_node):
