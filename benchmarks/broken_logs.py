@@ -346,7 +346,7 @@ def within(ranges: MassAmbiguity, name: str) -> bool:
 
 def error_of(sums: GramSums, theta: Any) -> float:
     """Return E of parameters (p,) [N m]."""
-    return float(np.sqrt(sums.squared_residuals(theta).sum() / sums.samples.sum()))
+    return float(np.sqrt(sums.squared_residuals(theta).sum() / sums.sample_counts.sum()))
 
 
 def published(
@@ -362,7 +362,7 @@ def published(
             .sum()
             for k, rest in enumerate(combinations(range(FOLD_COUNT)[::-1], FOLD_COUNT - 1))
         )
-        errors.append(float(np.sqrt(squares / sums.samples.sum())))
+        errors.append(float(np.sqrt(squares / sums.sample_counts.sum())))
     return min(errors)
 
 

@@ -272,7 +272,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('noise is {} % of the torque limit for joints of {} N·m and more, {} %', noise),
             (
                 'A fault makes recordings unsound whose effect is above {} and',
-                (cross_validation.CLEAR_EFFECT,),
+                (cross_validation.MIN_HARMFUL_ERROR_RATIO,),
             ),
             ("a Student's **t** above {} (95 %)", (cross_validation.CRITICAL_T,)),
             ('rises by more than {}: masses', (cross_validation.MIN_LOG_EVIDENCE,)),

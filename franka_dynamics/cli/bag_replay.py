@@ -73,12 +73,12 @@ def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, all_fits
     """Print the verdict and the torque errors of the best models, or of all if `all_fits`."""
     fits, recording, verdict = result.fits, result.recording, result.verdict
     conclusion = 'Too little motion to be judged.' if verdict is None else headline(verdict)
-    say(f'{conclusion} {report.best_sentence(fits[0], result.others)}'.strip(), style='bold')
+    say(f'{conclusion} {report.best_sentence(fits[0], result.equally_good)}'.strip(), style='bold')
     if verdict is not None:
         names = fits[0].arm.joint_names
         say_each(verdict_lines(verdict, names, fit.effort_scales(len(names))))
         say_each(undetermined_lines(verdict, names))
-    named = (fits[0], *result.others)
+    named = (fits[0], *result.equally_good)
     ordered = (*named, *(one for one in fits if one not in named))
     shown = fits if all_fits else ordered[:_MAX_SHOWN_FITS]
     arms = [one.arm for one in shown]

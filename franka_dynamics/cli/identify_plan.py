@@ -32,7 +32,7 @@ def run(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Op
         planned = problem
         if motions:
             known = np.sum([information_matrix(problem, one) for one in motions], axis=0)
-            planned = replace(problem, known=known)
+            planned = replace(problem, known_information=known)
         search = {'draws': options.draws, 'iterations': options.iterations}
         search |= {'period': period, 'progress': bar.new_task('planning')}
         excitation = optimise_excitation(planned, first, **search)

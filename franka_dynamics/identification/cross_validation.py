@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from . import solve
-from .faults import CLEAR_EFFECT, Diagnosis, Fault, Gain, Load, Offset
+from .faults import Diagnosis, Fault, Gain, Load, MIN_HARMFUL_ERROR_RATIO, Offset
 from .gram_sums import GramSums, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
@@ -46,12 +46,12 @@ class FoldEquations:
     The weighted normal equations of all fits: one without each fold, and two of all folds.
 
     The arm's weights are those with which it is identified: one noise level for all joints. All
-    fits have the columns of the faults `given`, which do no harm: those like masses, offsets,
+    fits have the columns of `given_faults`, which do no harm: those like masses, offsets,
     later perhaps others. Of the c columns (`sums.names`, the last is the effort) the first
     `parameter_count` are the model's, with the prior of `precision`; the others are faults'.
 
-    `products` (folds, n, c, c) and `samples` (folds,) are the Gram matrices and the number of
-    samples of each fold. `rows` (folds + 2, c, c) are the weighted normal equations, with the
+    `products` (folds, n, c, c) and `sample_counts` (folds,) are the Gram matrices and the number
+    of samples of each fold. `rows` (folds + 2, c, c) are the weighted normal equations, with the
     prior, of each fit; the last column is the right-hand side. `per_joint` (n,) converts efforts
     to the unit of E; `min_residual` (n,) is the smallest residual that counts [N m].
     """
@@ -67,8 +67,8 @@ class FoldEquations:
         self.sums, self.prior, self.parameter_count = sums, prior, len(prior.std)
         self.per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
         self.min_residual = solve.min_noise(sums)
-        used = np.flatnonzero(sums.samples)  # folds with samples
-        self.products, self.samples = sums.products[used], sums.samples[used]
+        used = np.flatnonzero(sums.sample_counts)  # folds with samples
+        self.products, self.sample_counts = sums.products[used], sums.sample_counts[used]
         common = noise = solve.common_noise(sums, prior, precision, self.per_joint)
         for _ in range(2):
             noise = solve.joint_noise(sums, solve.fit_theta(sums, prior, precision, noise))
@@ -81,7 +81,7 @@ class FoldEquations:
         of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
         self.rows = of_prior + np.stack([*without_fold, whole, arm])
         offsets = Offset.for_joint_count(prior.model.n)
-        self.given = (Gain(), Load(), *offsets) if given is None else given
+        self.given_faults = (Gain(), Load(), *offsets) if given is None else given
 
     @cached_property
     def at_starting_inertias(self) -> FoldEquations:
@@ -98,7 +98,7 @@ class FoldEquations:
 
     def share_of_efforts(self, error: float) -> float:
         """Return a torque error E divided by the rms of efforts."""
-        efforts = self.sums.squared_residuals(np.zeros(0)) / self.sums.count
+        efforts = self.sums.squared_residuals(np.zeros(0)) / self.sums.sample_count
         return error / float(np.sqrt(efforts @ self.per_joint**2))
 
     def log_bayes_factor(self, fault: Fault, min_precision: float = 0.0) -> float:
@@ -122,8 +122,8 @@ class FoldEquations:
 
     def free_columns(self, fault: Fault | None = None) -> list[int]:
         """Return the indices of the given faults' and of one more fault's columns."""
-        names = [name for one in self.given for name in one.names]
-        names += fault.names if fault else ()
+        names = [name for one in self.given_faults for name in one.column_names]
+        names += fault.column_names if fault else ()
         return self.sums.column_indices([*dict.fromkeys(names)])  # gain and drift share one
 
 
@@ -132,8 +132,9 @@ class FoldFits:
     Fits of a recording with the columns of one more fault, or of none, and their predictions.
 
     `baseline` are the fits with none. The coefficients of all columns are `folds` (folds, c)
-    without each fold, `whole` (c,) of all, and `arm` (c,) of all with the arm's weights. `squares`
-    (folds, n) are the mean squared residuals on left-out folds [N^2 m^2].
+    without each fold, `theta_of_all` (c,) of all, and `arm_theta` (c,) of all with the arm's
+    weights. `squared_residuals` (folds, n) are the mean squared residuals on left-out folds [N^2
+    m^2].
     """
 
     def __init__(
@@ -152,13 +153,13 @@ class FoldFits:
         theta = np.zeros(rows.shape[:2])
         matrices, right = rows[:, own][:, :, own], rows[:, own, TORQUE_COLUMN]
         theta[:, own] = np.linalg.solve(matrices, right[..., None])[..., 0]
-        *folds, self.whole, self.arm = theta
+        *folds, self.theta_of_all, self.arm_theta = theta
         self.folds = np.array(folds)
         residual = self.folds.copy()
         residual[:, TORQUE_COLUMN] = -1.0
         found = residual[:, None, None] @ system.products @ residual[:, None, :, None]
-        squares = found[..., 0, 0] / system.samples[:, None]
-        self.squares = np.maximum(squares, system.min_residual**2)
+        squares = found[..., 0, 0] / system.sample_counts[:, None]
+        self.squared_residuals = np.maximum(squares, system.min_residual**2)
 
     @property
     def fault(self) -> Fault:
@@ -169,9 +170,9 @@ class FoldFits:
     @cached_property
     def values(self) -> tuple[float, ...]:
         """The fault's values in the units that users see, by the fit to all folds."""
-        found = dict(zip(self.system.sums.names, self.whole.tolist()))
+        found = dict(zip(self.system.sums.names, self.theta_of_all.tolist()))
         if self.fault.value_is_from_torques:
-            found |= self._rigid_torque_coefficients((Gain.kind, *self.fault.names))
+            found |= self._rigid_torque_coefficients((Gain.kind, *self.fault.column_names))
         return tuple(self.fault.values(found, self.system.prior.model.gravity))
 
     def _rigid_torque_coefficients(self, names: tuple[str, ...]) -> dict[str, float]:
@@ -180,7 +181,7 @@ class FoldFits:
 
         Inertias explain a part of what such a fault adds; the sum of both shows the whole of it.
         """
-        system, rigid = self.system, self.whole.copy()
+        system, rigid = self.system, self.theta_of_all.copy()
         rigid[system.prior.model.friction_slice] = 0.0
         columns = system.sums.column_indices(names)
         products = system.sums.gram_matrix(system.per_joint**2)
@@ -204,7 +205,7 @@ class FoldFits:
 
     def error(self) -> float:
         """Return the torque error E on left-out folds."""
-        return float(np.sqrt(np.mean(self.squares, axis=0) @ self.system.per_joint**2))
+        return float(np.sqrt(np.mean(self.squared_residuals, axis=0) @ self.system.per_joint**2))
 
     def log_likelihood_ratios(self, than: FoldFits | None = None) -> Array:
         """
@@ -213,8 +214,8 @@ class FoldFits:
         With Gaussian residuals of each fit's own variance it is the sum over joints of
         ln(rms residual of `than`, or of the baseline / rms residual).
         """
-        before = (self.baseline if than is None else than).squares
-        return np.asarray(0.5 * np.log(before / self.squares).sum(axis=1))
+        before = (self.baseline if than is None else than).squared_residuals
+        return np.asarray(0.5 * np.log(before / self.squared_residuals).sum(axis=1))
 
     def is_better(self, than: FoldFits | None = None) -> bool:
         """Return whether the mean log-likelihood ratio is significantly above zero."""
@@ -223,7 +224,7 @@ class FoldFits:
         return float(ratios.mean()) > CRITICAL_T * spread / np.sqrt(len(ratios))
 
     @cached_property
-    def evidence(self) -> float:
+    def log_bayes_factor(self) -> float:
         """The log evidence (`prior.log_evidence`) with the fault less that without it."""
         return self.system.log_bayes_factor(self.fault)
 
@@ -239,32 +240,32 @@ class FoldFits:
         ones, which is the fault's columns. Of a fault in a part of the recording `left` is E on
         the best left-out fold, as it may begin elsewhere than in the middle, where the columns do.
         """
-        system, change = self.system, np.zeros_like(self.arm)
+        system, change = self.system, np.zeros_like(self.arm_theta)
         if self.fault.is_in_states:
-            own = system.sums.column_indices(self.fault.names)
-            change[own] = self.arm[own]
+            own = system.sums.column_indices(self.fault.column_names)
+            change[own] = self.arm_theta[own]
         else:
             moved = sorted({*range(system.parameter_count), *system.free_columns()})
-            change[moved] = self.baseline.arm[moved] - self._arm_without_fault()[moved]
-        rest = self.arm.copy()
+            change[moved] = self.baseline.arm_theta[moved] - self._arm_without_fault()[moved]
+        rest = self.arm_theta.copy()
         rest[TORQUE_COLUMN] = -1.0
         taken, left = (
-            system.sums.sum_of_squares(one) / system.sums.count @ system.per_joint**2
+            system.sums.sum_of_squares(one) / system.sums.sample_count @ system.per_joint**2
             for one in (change, rest)
         )
-        if self.fault.is_in_part:
-            left = float(np.min(self.squares @ system.per_joint**2))
+        if self.fault.is_in_part_of_time:
+            left = float(np.min(self.squared_residuals @ system.per_joint**2))
         least = float(system.min_residual**2 @ system.per_joint**2)
         return float(np.sqrt(1.0 + taken / max(left, least)))
 
     def _arm_without_fault(self) -> Array:
         """
-        Return the coefficients `arm` with friction parameters corrected for the fault, (c,).
+        Return the coefficients `arm_theta` with friction parameters corrected for the fault, (c,).
 
         A fault's columns have no friction, of which the fault would change parameters: such a fit
         has the friction that is recorded, not the real one.
         """
-        theta, model = self.arm.copy(), self.system.prior.model
+        theta, model = self.arm_theta.copy(), self.system.prior.model
         fitted = theta[model.friction_slice].reshape(model.n, -1)
         corrected = self.fault.corrected_friction(fitted, self.values)
         theta[model.friction_slice] = corrected.ravel()
@@ -279,8 +280,9 @@ class FoldFits:
         """
         if not self.is_possible():
             return False
-        most_folds = self.fault.is_in_part and float(np.median(self.log_likelihood_ratios())) > 0.0
-        return (self.is_better() or most_folds) and self.evidence > MIN_LOG_EVIDENCE
+        median = float(np.median(self.log_likelihood_ratios()))
+        most_folds = self.fault.is_in_part_of_time and median > 0.0
+        return (self.is_better() or most_folds) and self.log_bayes_factor > MIN_LOG_EVIDENCE
 
     def is_harmful(self) -> bool:
         """
@@ -291,17 +293,17 @@ class FoldFits:
         """
         if self.is_harmless() or not self.is_significant():
             return False
-        return self.agrees_with_start() or self.evidence > 2.0 * MIN_LOG_EVIDENCE
+        return self.agrees_with_start() or self.log_bayes_factor > 2.0 * MIN_LOG_EVIDENCE
 
     def is_harmless(self) -> bool:
         """Return whether the fault changes the identified arm's error E by less than a half."""
-        return self.effect < CLEAR_EFFECT
+        return self.effect < MIN_HARMFUL_ERROR_RATIO
 
     def agrees_with_start(self) -> bool:
         """Return whether the fault's size stays similar with the starting set's inertias fixed."""
-        columns = self.system.sums.column_indices(self.fault.names)
+        columns = self.system.sums.column_indices(self.fault.column_names)
         fixed = FoldFits(self.system.at_starting_inertias, self.fault)
-        own, beside_fixed = self.whole[columns], fixed.whole[columns]
+        own, beside_fixed = self.theta_of_all[columns], fixed.theta_of_all[columns]
         ratio = float(beside_fixed @ own / (own @ own))
         return _MIN_AGREEMENT < ratio < 1.0 / _MIN_AGREEMENT
 
@@ -322,13 +324,13 @@ class CrossValidation(FoldEquations):
     def with_harmless_fault(self, fit: FoldFits) -> CrossValidation:
         """Return a cross-validation all of whose fits also have a harmless fault's columns."""
         extended = copy(self)
-        extended.given = (*self.given, fit.fault)
+        extended.given_faults = (*self.given_faults, fit.fault)
         extended.questions = (*self.questions, fit.question())
         extended.baseline = FoldFits(extended)
         return extended
 
     def fits_with_each(self, faults: list[Fault]) -> list[FoldFits]:
         """Return a fit for each fault with columns that is not given, the likeliest first."""
-        others = [one for one in faults if one.names and one not in self.given]
+        others = [one for one in faults if one.column_names and one not in self.given_faults]
         each = [FoldFits(self, one, self.baseline) for one in others]
         return sorted(each, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))

@@ -59,17 +59,17 @@ class ExcitationProblem:
     """
     The optimisation problem of finding an excitation motion for an arm.
 
-    Torques are computed with the arm's inertias, which are also the centre of the prior.
-    `gravity` is in the space frame [m/s^2], `duration` is that of the whole recording, repetitions
-    included [s], and `known` (p, p) the information (inverse covariance) that earlier recordings
-    give.
+    Torques are computed with the arm's inertias, which are also the centre of the prior. `gravity`
+    is in the space frame [m/s^2], `duration` is that of the whole recording, repetitions included
+    [s], and `known_information` (p, p) the information (inverse covariance) that earlier
+    recordings give.
     """
 
     arm: ArmDescription
     limits: ExcitationLimits
     gravity: ArrayLike = GRAVITY
     duration: float = 100.0
-    known: Array | None = None
+    known_information: Array | None = None
 
     def __post_init__(self) -> None:
         """Raise IdentificationError if a joint's velocity, acceleration or torque limit is 0."""
@@ -101,7 +101,8 @@ class ExcitationProblem:
     @cached_property
     def _prior_information(self) -> Array:
         """Inverse covariance of prior and earlier recordings, shape (p, p)."""
-        return self.prior.information(1.0)[0] + (0.0 if self.known is None else self.known)
+        known = 0.0 if self.known_information is None else self.known_information
+        return self.prior.information(1.0)[0] + known
 
     def std(self, q: Array, dq: Array, ddq: Array) -> Array:
         """

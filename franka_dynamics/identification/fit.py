@@ -48,12 +48,12 @@ class DataSplit:
     """
     Gram sums of recordings: of each, of all, those to fit, and those left out of these fits.
 
-    `each` are the recordings' own. Of `fitted` there is one for each that is left out, or a single
-    one for all test recordings.
+    `per_recording` are the recordings' own, `total` is their sum. Of `fitted` there is one for
+    each that is left out, or a single one for all test recordings.
     """
 
-    each: tuple[GramSums, ...]
-    every: GramSums
+    per_recording: tuple[GramSums, ...]
+    total: GramSums
     fitted: tuple[GramSums, ...]
     left_out: tuple[GramSums, ...]
 
@@ -68,7 +68,7 @@ class DataSplit:
         whole = replace(reduce(add, fitted), max_torque=every.max_torque)
         if tested:
             return cls(tuple(each), every, (whole,), tuple(tested))
-        folds = np.flatnonzero(whole.samples).tolist()
+        folds = np.flatnonzero(whole.sample_counts).tolist()
         others = (whole.with_folds([j for j in folds if j != k]) for k in folds)
         return cls(tuple(each), every, tuple(others), tuple(whole.with_folds([k]) for k in folds))
 
@@ -102,7 +102,7 @@ def fit_all_sets(
     return FittedSets(consistent, noise, (base, theta, *published_sets))
 
 
-def errors_on_left_out(
+def all_torque_errors(
     setup: FitSetup, parts: DataSplit, whole: FittedSets, each: Sequence[FittedSets]
 ) -> tuple[TorqueErrors, ...]:
     """
@@ -118,14 +118,14 @@ def errors_on_left_out(
     ) -> ResidualRms:
         """Return the errors of the k-th parameter set, or of its first `last` parameters."""
         squares = [sums.squared_residuals(own.thetas[k][:last]) for sums, own in tested]
-        count = sum(sums.count for sums, _ in tested)
+        count = sum(sums.sample_count for sums, _ in tested)
         return ResidualRms.from_squares(np.sum(squares, axis=0), count, setup.unit)
 
     sets = [f'{one.inertial_set}, {one.hand}' for one in setup.published]
     return tuple(
         TorqueErrors(
             name,
-            train=errors(k, [(parts.every, whole)]),
+            train=errors(k, [(parts.total, whole)]),
             test=errors(k, unseen),
             rigid=errors(k, unseen, len(setup.model.base)),
             folds=tuple(errors(k, [part]).E for part in unseen),

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .faults import faults_of
-from .faults.fault import Samples
+from .faults.fault import TorqueSamples
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..recordings.preprocessing import is_moving, Motion
@@ -77,13 +77,13 @@ class GramSums:
     Gram matrices of regressor columns and torque over samples, for each fold and joint.
 
     `products` (folds, n, c, c) are of the c columns called `names`: base parameters, friction
-    parameters (all joints'), the columns of all faults, and last the filtered torque. `samples`
-    (folds,) are the numbers of samples. `max_torque` (n,) is each joint's largest filtered torque
-    [N m].
+    parameters (all joints'), the columns of all faults, and last the filtered torque.
+    `sample_counts` (folds,) are the numbers of samples. `max_torque` (n,) is each joint's largest
+    filtered torque [N m].
     """
 
     products: Array
-    samples: NDArray[np.intp]
+    sample_counts: NDArray[np.intp]
     max_torque: Array
     names: tuple[str, ...]
 
@@ -104,14 +104,14 @@ class GramSums:
         """
         part = fold_numbers(motion, repetition_period(motion) if period is None else period)
         friction = model.friction_columns(motion)
-        samples = Samples.from_motion(model, arm, motion, friction)
+        samples = TorqueSamples.from_motion(model, arm, motion, friction)
         faults = faults_of(model.n) if with_faults else []
         blocks, columns = [], dict[str, Array]()
         for first in range(0, len(motion), _BLOCK_SAMPLE_COUNT):
             chosen = slice(first, first + _BLOCK_SAMPLE_COUNT)
             block = samples.part(chosen)
             for fault in faults:  # those without columns, or with the model's, add none
-                columns.update(zip(fault.names, fault.columns(block)))
+                columns.update(zip(fault.column_names, fault.columns(block)))
             more = np.stack([*columns.values(), block.motion.effort], axis=-1)
             rows = model.regressor(block.regressor, friction[chosen])
             rows = np.concatenate([rows, more], axis=-1)
@@ -132,26 +132,27 @@ class GramSums:
         """Return the sums of both sets of samples, fold by fold."""
         return GramSums(
             self.products + other.products,
-            self.samples + other.samples,
+            self.sample_counts + other.sample_counts,
             np.maximum(self.max_torque, other.max_torque),
             self.names,
         )
 
     def as_fold(self, number: int) -> GramSums:
         """Return the sums with all samples moved to fold `number`, the other folds empty."""
-        products, samples = np.zeros_like(self.products), np.zeros_like(self.samples)
-        products[number], samples[number] = self.products.sum(axis=0), self.count
-        return replace(self, products=products, samples=samples)
+        products, counts = np.zeros_like(self.products), np.zeros_like(self.sample_counts)
+        products[number], counts[number] = self.products.sum(axis=0), self.sample_count
+        return replace(self, products=products, sample_counts=counts)
 
     def with_folds(self, chosen: Sequence[int]) -> GramSums:
         """Return the sums of the folds with the chosen numbers only."""
         folds = list(chosen)
-        return replace(self, products=self.products[folds], samples=self.samples[folds])
+        counts = self.sample_counts[folds]
+        return replace(self, products=self.products[folds], sample_counts=counts)
 
     @property
-    def count(self) -> int:
+    def sample_count(self) -> int:
         """The number of samples."""
-        return int(self.samples.sum())
+        return int(self.sample_counts.sum())
 
     def squared_residuals(self, theta: Array) -> Array:
         """

@@ -10,7 +10,7 @@ It has six stages; each takes what the one before returns:
 3. sum: a motion -> a summary, of a size that does not grow (`summary.summarise_motion`);
 4. fit: sums -> base parameters, a physically consistent arm, friction of published sets
    (`fit.fit_all_sets`);
-5. test: fits -> errors on the parts left out of them (`fit.errors_on_left_out`): test recordings,
+5. test: fits -> errors on the parts left out of them (`fit.all_torque_errors`): test recordings,
    or else five folds of the recordings, by phase where the motion repeats, by recording where
    there are four or more;
 6. judge: sums -> a verdict (`verdict.judge_recordings`): are the recordings sound, and what do
@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .consistent_fit import arm_from_fit, PhysicalConstraints
-from .fit import DataSplit, errors_on_left_out, final_estimate, fit_all_sets, FitSetup
+from .fit import all_torque_errors, DataSplit, final_estimate, fit_all_sets, FitSetup
 from .gram_sums import GramSums
 from .options import IdentificationOptions
 from .prior import Prior
@@ -118,13 +118,13 @@ def identify(
     read = _with_progress(map_all(reading, sources, labels_of(sources)), len(sources), progress)
     used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
     parts = DataSplit.from_sums([one.sums for one in used if one.sums is not None], unseen)
-    asked = [*parts.fitted, parts.every]
-    prior, *sets = priors = setup.priors(parts.every)
+    asked = [*parts.fitted, parts.total]
+    prior, *sets = priors = setup.priors(parts.total)
     links = PhysicalConstraints.from_prior(prior, setup.start)
     fitting = map_all(partial(fit_all_sets, setup, priors, links), asked)
     *fits, whole = _with_progress(fitting, len(asked), progress)
-    errors = errors_on_left_out(setup, parts, whole, fits)
-    estimated = final_estimate(setup, prior, parts.every, whole)
+    errors = all_torque_errors(setup, parts, whole, fits)
+    estimated = final_estimate(setup, prior, parts.total, whole)
     arm = arm_from_fit(setup.start, prior, whole.consistent, estimated.covariance)
 
     def verdict_under(gravity: Sequence[float]) -> RecordingVerdict:
@@ -132,12 +132,12 @@ def identify(
         model = setup.model.with_gravity(gravity, setup.start)
         again = partial(summarise, model, setup.start, setup.options)
         each = [one for one in map_all(again, sources, labels_of(sources)) if one.sums is not None]
-        sums = DataSplit.from_sums([one.sums for one in each], 0).every
+        sums = DataSplit.from_sums([one.sums for one in each], 0).total
         centered = Prior.centered_at(setup.start, model, sums.max_torque)
         return judge_recordings(sums, centered, (), each)
 
-    ratios = mass_ratios(arm, setup.start)
-    verdict = judge_recordings(parts.every, prior, sets if published else (), used, ratios)
+    ratios, theta = mass_ratios(arm, setup.start), estimated.theta
+    verdict = judge_recordings(parts.total, prior, sets if published else (), used, ratios)
     return Identification(
         start=setup.start,
         options=setup.options,
@@ -148,12 +148,12 @@ def identify(
         verdict=with_gravity_refitted(verdict, verdict_under),
         recordings=RecordingsSummary(
             notes=tuple(one.note for one in used),
-            errors=tuple(_torque_error(one, estimated.theta, setup.unit).E for one in parts.each),
-            efforts=_torque_error(parts.every, np.zeros(0), setup.unit),
-            unseen=unseen,
+            errors=tuple(_torque_error(one, theta, setup.unit).E for one in parts.per_recording),
+            effort_rms=_torque_error(parts.total, np.zeros(0), setup.unit),
+            test_count=unseen,
             signal=used[0].signal,
             failures=tuple(failures),
-            remarks=tuple(_contradiction_remarks(used, prior, setup.options, parts.every)),
+            remarks=tuple(_contradiction_remarks(used, prior, setup.options, parts.total)),
         ),
     )
 
@@ -183,7 +183,7 @@ def _with_progress(results: Iterable[T], count: int, progress: Progress | None) 
 
 def _torque_error(sums: GramSums, theta: Array, unit: TorqueErrorUnit) -> ResidualRms:
     """Return the rms torque errors of parameters `theta`, or the rms efforts if it is empty."""
-    return ResidualRms.from_squares(sums.squared_residuals(theta), sums.count, unit)
+    return ResidualRms.from_squares(sums.squared_residuals(theta), sums.sample_count, unit)
 
 
 def _usable_summaries(

@@ -130,7 +130,8 @@ class _FitsNearPublishedMasses:
 
     def fit_faults(self, *faults: Fault) -> tuple[Array, Array]:
         """Return the values of `faults`, fitted together with the arm, and their covariance."""
-        places = (self.places.get(one) or self.sums.column_indices(one.names) for one in faults)
+        indices_of, places_of = self.sums.column_indices, self.places.get
+        places = (places_of(one) or indices_of(one.column_names) for one in faults)
         own = [*range(self.p), *(k for each in places for k in each)]
         known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _NO_FAULT_INFORMATION))
         covariance = np.linalg.inv(self.information[np.ix_(own, own)] + known)

@@ -103,14 +103,14 @@ class Prior:
     The prior of a model's parameters: inertias towards a reference arm, friction towards zero.
 
     `reference` is the starting set after `with_minimum_gyration`. The joints' torque limits
-    `effort` (n,) [N m] (if unknown, multiples of the largest torques) and velocity limits
-    `velocity` (n,) [rad/s] give the standard deviations of friction.
+    `effort_limit` (n,) [N m] (if unknown, multiples of the largest torques) and velocity limits
+    `velocity_limit` (n,) [rad/s] give the standard deviations of friction.
     """
 
     model: TorqueModel
     reference: ArmDescription
-    effort: Array
-    velocity: Array
+    effort_limit: Array
+    velocity_limit: Array
 
     @classmethod
     def centered_at(cls, arm: ArmDescription, model: TorqueModel, max_torque: Array) -> Prior:
@@ -145,13 +145,13 @@ class Prior:
             total[block, block] = _link_covariance(link)
         rotors = np.arange(N_LINK_PARAMETERS * self.model.n, width)
         if len(rotors):
-            total[rotors, rotors] = (self.effort / _ROTOR_ACCELERATION) ** 2
+            total[rotors, rotors] = (self.effort_limit / _ROTOR_ACCELERATION) ** 2
         return total
 
     @cached_property
     def expected_residual(self) -> Array:
         """Rms residual to expect of a good fit, for joints without friction, (n,) [N m]."""
-        return expected_residual(self.effort, np.zeros(self.model.n))
+        return expected_residual(self.effort_limit, np.zeros(self.model.n))
 
     @cached_property
     def center(self) -> Array:
@@ -169,7 +169,7 @@ class Prior:
     @cached_property
     def friction_std(self) -> Array:
         """Standard deviation of each friction parameter under the prior, shape (f,)."""
-        return self.model.friction.std(self.effort, self.velocity)
+        return self.model.friction.std(self.effort_limit, self.velocity_limit)
 
     @cached_property
     def sqrt_precision(self) -> Array:

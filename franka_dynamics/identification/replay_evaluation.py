@@ -24,14 +24,14 @@ class ReplayEvaluation:
     """
     Torque errors of inertial sets on a recording, and the verdict on it.
 
-    `motion` is the prepared `recording`, `fits` the arms' errors, the best first; the `others` are
-    as good as it. `verdict` is None after too little motion. `warnings` are sentences.
+    `motion` is the prepared `recording`, `fits` the arms' errors, the best first; `equally_good`
+    are those as good as it. `verdict` is None after too little motion. `warnings` are sentences.
     """
 
     recording: Recording
     motion: Motion
     fits: Sequence[ReplayFit]
-    others: Sequence[ReplayFit]
+    equally_good: Sequence[ReplayFit]
     verdict: RecordingVerdict | None
     warnings: Sequence[str]
 

@@ -95,24 +95,24 @@ class Estimate:
     """
     The parameters fitted to all recordings.
 
-    `theta` (p,) are the identified arm's base parameters, then its friction parameters. `base`
-    (p,) and `covariance` (p, p) are base parameters and friction without constraints, and their
-    covariance; `std_ratios` (p,) are standard deviations relative to the prior's
-    (`solve.std_ratios`). `precision` is the smallest precision of the starting set that agrees
-    with the samples.
+    `theta` (p,) are the identified arm's base parameters, then its friction parameters.
+    `unconstrained_theta` (p,) and `covariance` (p, p) are base parameters and friction without
+    constraints, and their covariance; `std_ratios` (p,) are standard deviations relative to the
+    prior's (`solve.std_ratios`). `precision` is the smallest precision of the starting set that
+    agrees with the samples.
     """
 
     model: TorqueModel
     prior: Prior
     theta: Array
-    base: Array
+    unconstrained_theta: Array
     covariance: Array
     std_ratios: Array
     precision: StartingSetPrecision
 
     @property
     def std(self) -> Array:
-        """The standard deviations of the unconstrained parameters `base`, (p,)."""
+        """The standard deviations of `unconstrained_theta`, (p,)."""
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
     @property
@@ -125,17 +125,17 @@ class Estimate:
 @dataclass(frozen=True)
 class RecordingsSummary:
     """
-    What is known about the recordings used; the last `unseen` are test recordings.
+    What is known about the recordings used; the last `test_count` are test recordings.
 
-    `errors` are E of the identified arm on each, `efforts` root mean squares of all. All were
+    `errors` are E of the identified arm on each, `effort_rms` root mean squares of all. All were
     prepared with the options `signal`. `failures` has a sentence for each unusable bag, `remarks`
     one for each bag that does not fit together with the others.
     """
 
     notes: tuple[SourceNote, ...]
     errors: tuple[float, ...]
-    efforts: ResidualRms
-    unseen: int
+    effort_rms: ResidualRms
+    test_count: int
     signal: SignalOptions
     failures: tuple[str, ...]
     remarks: tuple[str, ...]

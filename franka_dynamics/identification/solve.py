@@ -71,7 +71,7 @@ def fit_friction(sums: GramSums, prior: Prior, noise: Array) -> Array:
 
 def rms_residuals(sums: GramSums, theta: Array) -> Array:
     """Return each joint's root mean square residual, shape (n,) [N m]."""
-    return np.asarray(np.sqrt(sums.squared_residuals(theta) / sums.count))
+    return np.asarray(np.sqrt(sums.squared_residuals(theta) / sums.sample_count))
 
 
 def joint_noise(sums: GramSums, theta: Array) -> Array:

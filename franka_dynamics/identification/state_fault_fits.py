@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .faults import CLEAR_EFFECT, Diagnosis, state_faults_of, StateFault
+from .faults import Diagnosis, MIN_HARMFUL_ERROR_RATIO, state_faults_of, StateFault
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
 from .solve import fit_gram, residual_weights, sqrt_equations
@@ -54,12 +54,13 @@ class StateFaultFit(NamedTuple):
     """
     A fit at states corrected for a fault, with the fault's effect, log evidence and errors E.
 
-    `evidence` is the log evidence with the fault corrected less that at the recorded states.
+    `log_bayes_factor` is the log evidence with the fault corrected less that at the recorded
+    states.
     """
 
     fault: StateFault
     effect: float
-    evidence: float
+    log_bayes_factor: float
     before: float
     after: float
 
@@ -89,14 +90,14 @@ def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFi
             after = _torque_error(common, corrected, count)
             effect = _torque_error(common, theta, count) / after
             # One that fits worse than the recorded states by more than their E is none.
-            if (effect > CLEAR_EFFECT) is matter and after < 2.0 * before:
+            if (effect > MIN_HARMFUL_ERROR_RATIO) is matter and after < 2.0 * before:
                 evidence = _log_evidence_of(weighted, prior) - known
                 yield StateFaultFit(fault, effect, evidence, before, after)
 
     found = [*fits(True)]
-    if any(fit.evidence > 0.0 for fit in found):
+    if any(fit.log_bayes_factor > 0.0 for fit in found):
         found += fits(False)
-    return sorted(found, key=lambda fit: -fit.evidence)
+    return sorted(found, key=lambda fit: -fit.log_bayes_factor)
 
 
 def _torque_error(gram: Array, theta: Array, count: int) -> float:

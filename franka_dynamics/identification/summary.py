@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .faults import CLEAR_EFFECT, Contact, Diagnosis
+from .faults import Contact, Diagnosis, MIN_HARMFUL_ERROR_RATIO
 from .faults.checks import touched_seconds
 from .gram_sums import GramSums, repetition_period
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
@@ -73,7 +73,7 @@ class Summary:
     """
     A recording reduced to sums, whose size does not depend on the recording's length.
 
-    `corrected` are `corrected_state_sums` and their number of samples. `contact` is one that
+    `corrected_sums` are `corrected_state_sums` and their number of samples. `contact` is one that
     would make the identified arm wrong. `moving_s` is for how long the arm moves [s]. `failure` is
     the error of an unusable bag, which has no sums.
     """
@@ -81,7 +81,7 @@ class Summary:
     note: SourceNote
     signal: SignalOptions
     sums: GramSums | None = None
-    corrected: tuple[Array, int] = (np.zeros(0), 0)
+    corrected_sums: tuple[Array, int] = (np.zeros(0), 0)
     contact: Diagnosis | None = None
     moving_s: float = 0.0
     failure: FrankaDynamicsError | None = None
@@ -190,11 +190,11 @@ def _harmful_contact(
         theta = fit_theta(rest, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
     unit = TorqueErrorUnit.for_arm(arm)
     before, after = (
-        ResidualRms.from_squares(rest.squared_residuals(one), rest.count, unit).E
+        ResidualRms.from_squares(rest.squared_residuals(one), rest.sample_count, unit).E
         for one in (whole, theta)
     )
     found = Diagnosis(Contact.kind, (), (worst,), before, after)
-    return found if before > CLEAR_EFFECT * after else None
+    return found if before > MIN_HARMFUL_ERROR_RATIO * after else None
 
 
 def require_distinct_recordings(notes: Sequence[SourceNote]) -> None:

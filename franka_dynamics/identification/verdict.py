@@ -32,7 +32,7 @@ import numpy as np
 
 from .cross_validation import CRITICAL_T, CrossValidation, FoldFits
 from .faults import checks as fault_checks
-from .faults import CLEAR_EFFECT, Diagnosis, faults_of, Force, Gain, Gravity, Offset
+from .faults import Diagnosis, faults_of, Force, Gain, Gravity, MIN_HARMFUL_ERROR_RATIO, Offset
 from .faults.loads import lacks_gravity
 from .gram_sums import GramSums
 from .mass_ambiguity import mass_ambiguity, MassAmbiguity
@@ -114,18 +114,19 @@ def diagnose(
         likely.append(harmless.fault)
     least = DEFAULT_PRIOR_PRECISION
     evidence = max((fits.log_bayes_factor(fault, least) for fault in likely), default=-np.inf)
-    if first and first.effect > CLEAR_EFFECT and first.evidence > max(evidence, _CLEAR_EVIDENCE):
+    least = max(evidence, _CLEAR_EVIDENCE)
+    if first and first.effect > MIN_HARMFUL_ERROR_RATIO and first.log_bayes_factor > least:
         # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
         # way from an effort of the other sign: neither is named then.
         hangs = bool(doubtful) and doubtful[0].fault.kind == Gravity.kind
         gains = (one for one in doubtful if one.fault == Gain(first.fault.joints))
         ambiguous = hangs or any(one.values[0] < 0.0 for one in gains)
-        return _state_fault_or_joints(corrected, evidence, ambiguous), fits
-    found = _fault_or_joints(fits, tried, doubtful) if doubtful else RecordingVerdict()
+        return _state_fault_verdict(corrected, evidence, ambiguous), fits
+    found = _fault_verdict(fits, tried, doubtful) if doubtful else RecordingVerdict()
     return found, fits
 
 
-def _state_fault_or_joints(
+def _state_fault_verdict(
     fits: Sequence[StateFaultFit], evidence: float, ambiguous: bool
 ) -> RecordingVerdict:
     """
@@ -134,14 +135,14 @@ def _state_fault_or_joints(
     `evidence` is that of faults with columns; an `ambiguous` fault is not clear, whatever it is.
     """
     best, second = fits[0], fits[1] if len(fits) > 1 else None
-    rival = max(evidence, second.evidence if second else -np.inf)
-    if not ambiguous and best.evidence > rival + _CLEAR_EVIDENCE:
+    rival = max(evidence, second.log_bayes_factor if second else -np.inf)
+    if not ambiguous and best.log_bayes_factor > rival + _CLEAR_EVIDENCE:
         return RecordingVerdict((best.diagnosis(second),))
     joints = {*best.fault.joints, *(second.fault.joints if second else ())}
     return RecordingVerdict(suspected=tuple(sorted(joints)))
 
 
-def _fault_or_joints(
+def _fault_verdict(
     fits: CrossValidation, tried: Sequence[FoldFits], doubtful: Sequence[FoldFits]
 ) -> RecordingVerdict:
     """Return a verdict on faults with columns: the likeliest if it is clear, or else joints."""
@@ -157,7 +158,7 @@ def _fault_or_joints(
             return RecordingVerdict((best.diagnosis(second), second.diagnosis(best)))
     # Inertias are common to joints, so that a fault of one explains some residuals of others. Only
     # joints with half of the largest gain in log-likelihood or more are suspected.
-    each = np.log(fits.baseline.squares / best.squares).mean(axis=0)
+    each = np.log(fits.baseline.squared_residuals / best.squared_residuals).mean(axis=0)
     return RecordingVerdict(suspected=tuple(np.flatnonzero(each >= 0.5 * each.max()).tolist()))
 
 
@@ -226,7 +227,7 @@ def judge_recordings(
     recordings' summaries, `sums` all their sums, `masses` (n,) the ratios of an identified arm's
     masses to those of the starting set.
     """
-    grams, counts = zip(*(one.corrected for one in each))
+    grams, counts = zip(*(one.corrected_sums for one in each))
     corrected = state_fault_fits(np.sum(grams, axis=0), sum(counts), prior)
     diagnosed, fits = diagnose(CrossValidation(sums, prior), corrected)
     named, suspected = diagnosed.causes, diagnosed.suspected
@@ -250,7 +251,7 @@ def judge_recordings(
         # Last, because wrong efforts of any cause also make friction and masses look wrong.
         if not suspected:
             yield fault_checks.driving_friction(
-                prior.model, fits.baseline.folds, fits.baseline.squares
+                prior.model, fits.baseline.folds, fits.baseline.squared_residuals
             )
             yield fault_checks.masses_at_bound(masses)
 
@@ -265,15 +266,15 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
     """Yield questions: about harmless faults of all joints, and about large offsets."""
     yield from (one for one in fits.questions if not one.joints)
     baseline, every = fits.baseline, faults_of(fits.prior.model.n)
-    of_all = fits.fits_with_each([one for one in every if one.is_asked and not one.joints])
+    of_all = fits.fits_with_each([one for one in every if one.is_question and not one.joints])
     harmless = (fit for fit in of_all if fit.is_harmless() and fit.is_significant())
     yield from [fit.question() for fit in harmless if fit.agrees_with_start()][:1]
     for fault in every:
         if fault.kind == Offset.kind:
-            (column,) = fits.sums.column_indices(fault.names)
-            value, folds = float(baseline.whole[column]), baseline.folds[:, column]
+            (column,) = fits.sums.column_indices(fault.column_names)
+            value, folds = float(baseline.theta_of_all[column]), baseline.folds[:, column]
             error = float(np.sqrt((len(folds) - 1.0) * folds.var()))  # the jackknife's
-            clear = CLEAR_EFFECT * baseline.error()
+            clear = MIN_HARMFUL_ERROR_RATIO * baseline.error()
             least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], clear)
             if abs(value) > max(least, CRITICAL_T * error):
                 yield Diagnosis(fault.kind, fault.joints, (value,))

@@ -58,7 +58,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             'left_open': dict(zip(estimate.model.names, estimate.std_ratios.tolist())),
             'slip_reaches_rad': estimate.model.friction.reaches,
             'residual_of_recordings': dict(zip(recordings.names, recordings.errors)),
-            'unseen_recordings': recordings.names[len(recordings.names) - recordings.unseen :],
+            'unseen_recordings': recordings.names[len(recordings.names) - recordings.test_count :],
             'masses': [link.mass for link in result.arm.links],
             'remarks': recordings.remarks,
         }
@@ -70,9 +70,8 @@ def _parameter_rows(result: Identification) -> list[tuple[Any, ...]]:
     """Return one row a parameter: name, start (None of friction), estimate, deviation, arm."""
     names, start = result.estimate.model.names, result.estimate.model.base.values(result.start)
     starts = [*start, *[None] * (len(names) - len(start))]
-    return list(
-        zip(names, starts, result.estimate.base, result.estimate.std, result.estimate.theta)
-    )
+    found = result.estimate
+    return list(zip(names, starts, found.unconstrained_theta, found.std, found.theta))
 
 
 def _verdict_sentences(result: Identification) -> list[str]:
@@ -91,7 +90,7 @@ def conclusion_sentence(result: Identification) -> str:
     sentences = [
         headline(result.verdict),
         f'{where} the identified arm has E = {own.E:.3f} {unit} over all joints, '
-        f'{own.E / result.recordings.efforts.E:.1%} of the efforts; '
+        f'{own.E / result.recordings.effort_rms.E:.1%} of the efforts; '
         f'{result.start.joint_names[worst]} is worst, {own.joints[worst]:.3f} N m. The best '
         f'published set, {best.name}, has {best.test.E:.3f} {unit} with friction fitted '
         f'alike: the identified arm is {judged}.',
@@ -173,7 +172,7 @@ def _hand_doubts(result: Identification) -> list[str]:
 
 def _test_phrase(result: Identification) -> str:
     """Return the beginning of a sentence on E, which says on what unseen data it is."""
-    unseen, count = result.recordings.unseen, len(result.recordings.names)
+    unseen, count = result.recordings.test_count, len(result.recordings.names)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {count - unseen},'
     return f'On {len(result.arm_score.folds)} parts, each predicted from the others,'
@@ -196,7 +195,7 @@ def _poorly_known_links(result: Identification) -> list[str]:
 def identification_tables(result: Identification) -> list[Table]:
     """Return tables of torque errors by set, joint, left-out part and recording, and of links."""
     sets, unit, names = result.scores, result.unit, result.start.joint_names
-    best, own = result.best_published, result.arm_score.test
+    best, own, efforts = result.best_published, result.arm_score.test, result.recordings.effort_rms
 
     def heads(*columns: str, form: str = '.3f') -> list[Header]:
         """Return headers of columns of numbers of one format."""
@@ -214,7 +213,7 @@ def identification_tables(result: Identification) -> list[Table]:
             ['parameters', *heads(*map(str, range(1, len(names) + 1)), form='.2f')],
             [
                 *((one.name, *one.test.joints) for one in sets),
-                ('identified, part of the effort', *own.joints / result.recordings.efforts.joints),
+                ('identified, part of the effort', *own.joints / efforts.joints),
             ],
         ),
         Table(
@@ -341,7 +340,7 @@ def parameter_figure(result: Identification) -> Any:
     figure = figure_of_size((12.0, 6.0))
     panels = (('first moments [kg m]', first_moments), ('inertias [kg m²]', ~first_moments))
     for axis, (what, which) in zip(figure.subplots(2), panels):
-        change, places = estimate.base[:count] - start, np.arange(which.sum())
+        change, places = estimate.unconstrained_theta[:count] - start, np.arange(which.sum())
         axis.errorbar(
             places,
             change[which],

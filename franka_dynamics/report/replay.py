@@ -53,7 +53,7 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
         'arm_file': fits[0].arm.file,
         'fits': [_fit_as_data(one) for one in fits],
         'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
-        'alike': [one.name for one in result.others],
+        'alike': [one.name for one in result.equally_good],
         'verdict': result.verdict,
         'warnings': result.warnings,
         'remarks': motion.remarks,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..identification.faults import Diagnosis, KINDS
+from ..identification.faults import Diagnosis, FAULT_CLASSES
 from ..identification.verdict import RecordingVerdict
 
 
@@ -107,4 +107,4 @@ def headline(found: RecordingVerdict) -> str:
 
 def _diagnosis_sentence(one: Diagnosis, names: Sequence[str], effort_scale: Any) -> str:
     """Return the sentence on one diagnosed cause or question."""
-    return KINDS[one.kind].sentence(one, names, np.asarray(effort_scale, dtype=float))
+    return FAULT_CLASSES[one.kind].sentence(one, names, np.asarray(effort_scale, dtype=float))

@@ -149,7 +149,7 @@ def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own()
     assert (result.arm.friction.viscous < 0.1 * FR3.limit('effort')).all()
     # One poor run never loses on the others.
     assert result.arm_score.test.E < result.published[0].test.E
-    assert result.recordings.unseen == 2
+    assert result.recordings.test_count == 2
 
 
 def test_an_offset_that_could_be_gravity_is_not_taken_from_it():

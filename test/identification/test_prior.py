@@ -112,7 +112,7 @@ def drawn(samples, arm, rng):
     noise = size[:, None] * np.einsum('kjab,kjb->kja', roots, rng.standard_normal(roots.shape[:3]))
     known = products[..., :p, :p] @ truth
     products[..., :p, -1] = products[..., -1, :p] = known + noise
-    products[..., -1, -1] = (known + 2.0 * noise) @ truth + np.outer(sums.samples, NOISE**2)
+    products[..., -1, -1] = (known + 2.0 * noise) @ truth + np.outer(sums.sample_counts, NOISE**2)
     return replace(sums, products=products), truth
 
 
@@ -229,7 +229,7 @@ def test_sums_of_two_recordings_add_up(motion, sums):
         for chosen in (slice(middle), slice(middle, None))
     ]
     together = pieces[0] + pieces[1]
-    assert together.count == sums.count
+    assert together.sample_count == sums.sample_count
     # Each joint's largest value comes from either piece.
     assert len({tuple(one.max_torque) for one in (*pieces, sums)}) == 3
     np.testing.assert_array_equal(together.max_torque, np.abs(motion.effort).max(axis=0))

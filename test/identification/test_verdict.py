@@ -513,7 +513,7 @@ def test_weak_gravity_that_is_turned_is_not_gravity_left_out():
     moon, fault = np.array([0.0, 0.0, -1.62]), Gravity()
 
     def found(*columns):
-        return fault.values({**dict(zip(fault.names, columns)), Gain().kind: 0.0}, moon)
+        return fault.values({**dict(zip(fault.column_names, columns)), Gain().kind: 0.0}, moon)
 
     turned = found(0.2, 0.0, 0.0)
     assert not lacks_gravity(turned)

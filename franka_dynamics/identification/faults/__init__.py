@@ -4,34 +4,34 @@
 The faults that a recording may have, by what is wrong.
 
 A kind is a subclass of `Fault`: its columns by name, its value in the user's terms, when it is
-possible, and its sentence. A new kind is listed in `KINDS` below. Elsewhere kinds are named only
-where they are treated apart: `cross_validation` gives gain, load and offsets to all fits,
-`mass_ambiguity` has ranges of gain and load, `verdict` treats gravity, force, gain and offset, and
-`summary` looks for contacts.
+possible, and its sentence. A new kind is listed in `FAULT_CLASSES` below. Elsewhere kinds are
+named only where they are treated apart: `cross_validation` gives gain, load and offsets to all
+fits, `mass_ambiguity` has ranges of gain and load, `verdict` treats gravity, force, gain and
+offset, and `summary` looks for contacts.
 """
 
 from .checks import Contact, DrivingFriction, EffortsNotMeasured, MassesAtBound, UnexplainedEfforts
 from .efforts import ExchangedEfforts, Gain, GainDrift, Offset, OffsetDrift, OneWayGain, Saturation
-from .fault import CLEAR_EFFECT as CLEAR_EFFECT
 from .fault import Diagnosis as Diagnosis
 from .fault import Fault as Fault
+from .fault import MIN_HARMFUL_ERROR_RATIO as MIN_HARMFUL_ERROR_RATIO
 from .loads import Force, ForceChange, Gravity, Load, LoadChange, MissingRotors
 from .states import EncoderZero, ExchangedColumns, QuarterTurn, ReversedAxis, StateFault
 from .time import EffortDelay, TimeScale, VelocityLag
 
-_CLASSES: tuple[type[Fault], ...] = (
+_FAULT_CLASS_LIST: tuple[type[Fault], ...] = (
     *(Gain, GainDrift, OneWayGain, Saturation, Offset, OffsetDrift, ExchangedEfforts),
     *(EncoderZero, ReversedAxis, ExchangedColumns, QuarterTurn),
     *(EffortDelay, VelocityLag, TimeScale),
     *(Gravity, Load, LoadChange, Force, ForceChange, MissingRotors),
     *(Contact, DrivingFriction, MassesAtBound, EffortsNotMeasured, UnexplainedEfforts),
 )
-KINDS: dict[str, type[Fault]] = {one.kind: one for one in _CLASSES}
+FAULT_CLASSES: dict[str, type[Fault]] = {one.kind: one for one in _FAULT_CLASS_LIST}
 
 
 def faults_of(n: int) -> list[Fault]:
     """Return every fault that recordings of an arm of n joints may have."""
-    return [fault for kind in KINDS.values() for fault in kind.for_joint_count(n)]
+    return [fault for kind in FAULT_CLASSES.values() for fault in kind.for_joint_count(n)]
 
 
 def state_faults_of(n: int) -> list[StateFault]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .fault import Diagnosis, Fault, Samples
+from .fault import Diagnosis, Fault, TorqueSamples
 from ..torque_model import OFFSET_SYMBOL
 from ...typing import Array
 
@@ -31,13 +31,13 @@ class Gain(Fault):
     kind, of_each_joint = 'gain', True
     text = '{effort}'
 
-    def columns(self, at: Samples) -> list[Array]:
+    def columns(self, at: TorqueSamples) -> list[Array]:
         """Return the rigid-body torque of the fault's joints as the only column."""
-        return [at.only_joints(at.rigid, self.joints)]
+        return [at.only_joints(at.rigid_torque, self.joints)]
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratio of the recorded effort to the real one."""
-        return [1.0 + found[self.names[0]]]
+        return [1.0 + found[self.column_names[0]]]
 
     def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
         """Return the friction parameters divided by the ratio of recorded to real effort."""
@@ -65,9 +65,9 @@ class VaryingGain(Fault, ABC):
     ends: ClassVar[tuple[float, float]]
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def column_names(self) -> tuple[str, ...]:
         """Names of the columns of a constant gain and of its change."""
-        return (*self.simpler_fault.names, *super().names)
+        return (*self.simpler_fault.column_names, *super().column_names)
 
     @property
     def simpler_fault(self) -> Fault:
@@ -75,17 +75,17 @@ class VaryingGain(Fault, ABC):
         return Gain(self.joints)
 
     @abstractmethod
-    def gain_variable(self, at: Samples) -> Array:
+    def gain_variable(self, at: TorqueSamples) -> Array:
         """Return the variable that the gain depends on, between the `ends`, (N, n) or (N, 1)."""
 
-    def columns(self, at: Samples) -> list[Array]:
+    def columns(self, at: TorqueSamples) -> list[Array]:
         """Return the rigid-body torque, and that torque times `gain_variable`."""
-        both = at.rigid, at.rigid * self.gain_variable(at)
+        both = at.rigid_torque, at.rigid_torque * self.gain_variable(at)
         return [at.only_joints(one, self.joints) for one in both]
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratios of recorded to real effort at both `ends` of `gain_variable`."""
-        constant, change = (found[name] for name in self.names)
+        constant, change = (found[name] for name in self.column_names)
         return [1.0 + constant + end * change for end in self.ends]
 
     def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
@@ -102,9 +102,9 @@ class GainDrift(VaryingGain):
         'arm warm up, or record in shorter pieces.'
     )
 
-    def gain_variable(self, at: Samples) -> Array:
+    def gain_variable(self, at: TorqueSamples) -> Array:
         """Return the normalised time over the recording, -0.5 to 0.5, (N, 1)."""
-        return np.asarray((at.elapsed - 0.5)[:, None])
+        return np.asarray((at.time_fraction - 0.5)[:, None])
 
 
 class OneWayGain(VaryingGain):
@@ -116,7 +116,7 @@ class OneWayGain(VaryingGain):
         'where negatively. Check its drive or sensor, and what is done to its efforts.'
     )
 
-    def gain_variable(self, at: Samples) -> Array:
+    def gain_variable(self, at: TorqueSamples) -> Array:
         """Return the sign of the velocity."""
         return np.asarray(np.sign(at.motion.dq))
 
@@ -134,10 +134,10 @@ class Saturation(Fault):
         """Return whether the gain falls with torque; friction may raise it (0.07 of UR10es)."""
         return values[0] < 0.0
 
-    def columns(self, at: Samples) -> list[Array]:
+    def columns(self, at: TorqueSamples) -> list[Array]:
         """Return the torque times its square relative to the largest."""
-        most = np.abs(at.total).max(axis=0)
-        return [at.only_joints(at.total * (at.total / np.maximum(most, 1e-9)) ** 2, self.joints)]
+        torque, most = at.total_torque, np.abs(at.total_torque).max(axis=0)
+        return [at.only_joints(torque * (torque / np.maximum(most, 1e-9)) ** 2, self.joints)]
 
 
 class Offset(Fault):
@@ -149,7 +149,7 @@ class Offset(Fault):
     )
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def column_names(self) -> tuple[str, ...]:
         """Name of the torque model's offset column, which such a fit frees from its prior."""
         return (f'{OFFSET_SYMBOL}_{self.joints[0] + 1}',)
 
@@ -164,9 +164,9 @@ class OffsetDrift(Fault):
     kind, of_all, of_each_joint = 'offset_drift', False, True
     text = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'
 
-    def columns(self, at: Samples) -> list[Array]:
+    def columns(self, at: TorqueSamples) -> list[Array]:
         """Return the time as a fraction of the recording, -0.5 to 0.5."""
-        time = np.broadcast_to(at.elapsed[:, None] - 0.5, at.rigid.shape)
+        time = np.broadcast_to(at.time_fraction[:, None] - 0.5, at.rigid_torque.shape)
         return [at.only_joints(time, self.joints)]
 
 
@@ -176,10 +176,10 @@ class ExchangedEfforts(Fault):
     kind, of_all, of_joint_pairs = 'exchanged', False, True
     text = 'The efforts of {joints} are exchanged. Exchange their columns.'
 
-    def columns(self, at: Samples) -> list[Array]:
+    def columns(self, at: TorqueSamples) -> list[Array]:
         """Return the difference of the two joints' torques, with opposite signs at the two."""
         (i, j), each = self.joints, np.eye(at.model.n)
-        return [(at.rigid[:, [j]] - at.rigid[:, [i]]) * (each[i] - each[j])]
+        return [(at.rigid_torque[:, [j]] - at.rigid_torque[:, [i]]) * (each[i] - each[j])]
 
     def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
         """Return the friction parameters with those of the two joints exchanged back."""

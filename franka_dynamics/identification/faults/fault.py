@@ -21,7 +21,7 @@ from ...typing import Array
 
 # A fault matters whose identified arm has more than so many times the error E of the arm that is
 # identified with the fault undone.
-CLEAR_EFFECT = 1.5
+MIN_HARMFUL_ERROR_RATIO = 1.5
 # [rad] A larger angle found by a first derivative is only about right.
 _MAX_LINEAR_ANGLE_RAD = 0.2
 
@@ -47,31 +47,31 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class TorqueSamples:
     """
     Torques of the starting set along a motion, of which faults' regressor columns are made.
 
-    `rigid` (N, n) are the rigid-body torques by `dynamics`, `total` those and the friction that
-    remains, `rate` the change of the latter per second, `jerk` that of the accelerations,
-    `elapsed` (N,) the time as a fraction of the recording, 0 to 1, and `load` (b, 4) the base
-    parameters of a unit of mass and of first moments at the flange.
+    `rigid_torque` (N, n) are the rigid-body torques by `dynamics`, `total_torque` those and the
+    friction that remains, `torque_rate` the change of the latter per second, `jerk` that of the
+    accelerations, `time_fraction` (N,) the time as a fraction of the recording, 0 to 1, and `load`
+    (b, 4) the base parameters of a unit of mass and of first moments at the flange.
     """
 
     model: TorqueModel
     arm: ArmDescription
     dynamics: NewtonEulerModel
     motion: Motion
-    rigid: Array
-    total: Array
-    rate: Array
+    rigid_torque: Array
+    total_torque: Array
+    torque_rate: Array
     jerk: Array
-    elapsed: Array
+    time_fraction: Array
     load: Array
 
     @classmethod
     def from_motion(
         cls, model: TorqueModel, arm: ArmDescription, motion: Motion, friction: Array
-    ) -> Samples:
+    ) -> TorqueSamples:
         """
         Return the samples of a motion, computed with the starting set `arm`.
 
@@ -91,9 +91,9 @@ class Samples:
         load = model.load_matrix[:, MASS_AND_FIRST_MOMENT]
         return cls(model, arm, dynamics, motion, rigid, total, rate, jerk, elapsed, load)
 
-    def part(self, chosen: slice | NDArray[np.bool_]) -> Samples:
+    def part(self, chosen: slice | NDArray[np.bool_]) -> TorqueSamples:
         """Return only the chosen samples, as a slice or mask selects them."""
-        names = 'rigid', 'total', 'rate', 'jerk', 'elapsed'
+        names = 'rigid_torque', 'total_torque', 'torque_rate', 'jerk', 'time_fraction'
         arrays = {name: getattr(self, name)[chosen] for name in names}
         return replace(self, motion=self.motion.part(chosen), **arrays)
 
@@ -125,11 +125,11 @@ class Fault:
     A fault of a recording: the torques that it adds to the measured ones, and its sentence.
 
     `joints` (indices from 0) are those at fault, none if the fault is of all. A kind has a name
-    `kind`; whether each joint may have the fault, all together, or two; whether its value is
-    read off all fitted torques, because inertias explain a part; whether it is in a part of the
+    `kind`; whether each joint may have the fault, all together, or two; whether its value is read
+    off all fitted torques, because inertias explain a part; whether it is in a part of the
     recording alone, or in positions, velocities or times; whether the user is asked about one that
-    does no harm; names of its columns, `parts`, if it has several; and a sentence `text` for
-    `str.format` (the words are those of `sentence`).
+    does no harm; names of its columns, `column_suffixes`, if it has several; and a sentence `text`
+    for `str.format` (the words are those of `sentence`).
     """
 
     joints: tuple[int, ...] = ()
@@ -138,10 +138,10 @@ class Fault:
     of_all: ClassVar[bool] = True
     of_joint_pairs: ClassVar[bool] = False
     value_is_from_torques: ClassVar[bool] = False
-    is_in_part: ClassVar[bool] = False
+    is_in_part_of_time: ClassVar[bool] = False
     is_in_states: ClassVar[bool] = False
-    is_asked: ClassVar[bool] = False
-    parts: ClassVar[tuple[str, ...]] = ()
+    is_question: ClassVar[bool] = False
+    column_suffixes: ClassVar[tuple[str, ...]] = ()
     text: ClassVar[str]
 
     @classmethod
@@ -153,17 +153,17 @@ class Fault:
         return [cls(each) for each in joints]
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def column_names(self) -> tuple[str, ...]:
         """Names of the regressor columns; one that the torque model has is its column."""
         own = '_'.join([self.kind, *(f'{joint + 1}' for joint in self.joints)])
-        return tuple(f'{own}_{part}' for part in self.parts) or (own,)
+        return tuple(f'{own}_{part}' for part in self.column_suffixes) or (own,)
 
     @property
     def simpler_fault(self) -> Fault:
         """The fault of fewer columns of which this one is a variant, or itself."""
         return self
 
-    def columns(self, at: Samples) -> list[Array]:
+    def columns(self, at: TorqueSamples) -> list[Array]:
         """
         Return the regressor columns: torques (N, n) that one unit of each name adds to the effort.
 
@@ -177,7 +177,7 @@ class Fault:
 
         `found` has those of the other faults in the fit as well; `gravity` (3,) is as declared.
         """
-        return [found[name] for name in self.names]
+        return [found[name] for name in self.column_names]
 
     def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
         """Return the fitted friction parameters (n, k) with the fault's effect on them removed."""

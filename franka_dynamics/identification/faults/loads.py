@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .efforts import Gain
-from .fault import Diagnosis, Fault, Samples
+from .fault import Diagnosis, Fault, TorqueSamples
 from ...dynamics.newton_euler import NewtonEulerModel
 from ...typing import Array
 
@@ -24,14 +24,14 @@ _MIN_FORCE_N = 1.0  # [N] The largest of a sound log, a FER's, that its efforts 
 class Gravity(Fault):
     """A gravity unlike the declared one; values: its vector in the space frame [m/s^2]."""
 
-    kind, value_is_from_torques, is_asked = 'gravity', True, True
-    parts = ('level_1', 'level_2', 'size')  # two turn gravity, one changes its size
+    kind, value_is_from_torques, is_question = 'gravity', True, True
+    column_suffixes = ('level_1', 'level_2', 'size')  # two turn gravity, one changes its size
     text = (
         'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
         '{0:.2f},{1:.2f},{2:.2f} gives the direction found.'
     )
 
-    def columns(self, at: Samples) -> list[Array]:
+    def columns(self, at: TorqueSamples) -> list[Array]:
         """Return the gravity torques of the three vectors of `gravity_axes` as columns."""
         axes = gravity_axes(at.model.gravity)
         return [NewtonEulerModel(at.arm, one).gravity(at.motion.q) for one in axes]
@@ -43,7 +43,7 @@ class Gravity(Fault):
         A common factor of all efforts, which is fitted beside it, is part of the direction. Where
         nearly its size alone changes, it is `gravity`.
         """
-        each, factor = [found[name] for name in self.names], 1.0 + found[Gain().kind]
+        each, factor = [found[name] for name in self.column_names], 1.0 + found[Gain().kind]
         turned = gravity + np.array(each) @ gravity_axes(gravity) / factor
         size, real = np.linalg.norm(turned), np.linalg.norm(gravity)
         if size < _MAX_LEFT_OUT_RATIO * real:
@@ -87,10 +87,10 @@ class Load(Fault):
     """An undeclared load; values: mass [kg], first moment in the flange frame [kg m]."""
 
     kind = 'load'
-    parts = ('m', 'x', 'y', 'z')
+    column_suffixes = ('m', 'x', 'y', 'z')
     text = 'The flange carries {0:.1f} kg more than declared. Name the load with --payload.'
 
-    def columns(self, at: Samples) -> list[Array]:
+    def columns(self, at: TorqueSamples) -> list[Array]:
         """Return the torques of a unit of mass and of each first moment as columns."""
         return [*np.moveaxis(at.regressor @ at.load, -1, 0)]
 
@@ -99,7 +99,7 @@ class Force(Fault):
     """A constant force that the surroundings exert on the flange, in the space frame [N]."""
 
     kind = 'force'
-    parts = ('x', 'y', 'z')
+    column_suffixes = ('x', 'y', 'z')
     text = (
         'A constant force of {0:.1f}, {1:.1f}, {2:.1f} N (space frame) acts on the flange: '
         'a cable, a spring, or a contact. Remove it, and record again.'
@@ -109,7 +109,7 @@ class Force(Fault):
         """Return whether the force is larger than sound recordings show."""
         return float(np.linalg.norm(values)) > _MIN_FORCE_N
 
-    def columns(self, at: Samples) -> list[Array]:
+    def columns(self, at: TorqueSamples) -> list[Array]:
         """Return minus the Jacobian's rows: the efforts that hold against a unit force."""
         return [*-at.dynamics.jacobian(at.motion.q)[:, :3].swapaxes(0, 1)]
 
@@ -117,11 +117,11 @@ class Force(Fault):
 class SecondHalfFault(Fault):
     """A fault of another kind that acts only in the second half of a recording."""
 
-    is_in_part = True
+    is_in_part_of_time = True
 
-    def columns(self, at: Samples) -> list[Array]:
+    def columns(self, at: TorqueSamples) -> list[Array]:
         """Return the other kind's columns, set to zero in the first half."""
-        return [one * (at.elapsed >= 0.5)[:, None] for one in super().columns(at)]
+        return [one * (at.time_fraction >= 0.5)[:, None] for one in super().columns(at)]
 
 
 class LoadChange(SecondHalfFault, Load):
@@ -161,11 +161,11 @@ class MissingRotors(Fault):
         return [cls((), n)]
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def column_names(self) -> tuple[str, ...]:
         """Names of the columns, one for each joint's rotor."""
         return tuple(f'{self.kind}_{joint + 1}' for joint in range(self.count))
 
-    def columns(self, at: Samples) -> list[Array]:
+    def columns(self, at: TorqueSamples) -> list[Array]:
         """Return each joint's acceleration, or zeros if the model has rotors."""
         missing = at.motion.ddq * (not at.model.base.rotor_inertia)
         return [missing * own for own in np.eye(at.model.n)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .fault import Fault, Samples
+from .fault import Fault, TorqueSamples
 from ...typing import Array
 
 _POSITION_STEP = 1e-4  # of central differences [rad or m]
@@ -34,7 +34,7 @@ class EncoderZero(Fault):
         """Return the encoder fault of each joint but the first and the last."""
         return [cls((joint,)) for joint in range(1, n - 1)]
 
-    def columns(self, at: Samples) -> list[Array]:
+    def columns(self, at: TorqueSamples) -> list[Array]:
         """Return minus the derivative of the torques by the joint's position as a column."""
         step = _POSITION_STEP * np.eye(at.model.n)[self.joints[0]]
         q = np.stack([at.motion.q - step, at.motion.q + step])
@@ -50,7 +50,7 @@ class StateFault(Fault, ABC):
     """
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def column_names(self) -> tuple[str, ...]:
         """An empty tuple, as the fault has no columns."""
         return ()
 
