@@ -65,6 +65,6 @@ def _contents_table(log: LogTable) -> Table:
             shown = name if array.ndim == 1 else f'{name}[{place}]' if name else str(place)
             least, largest = np.fmin.reduce(column), np.fmax.reduce(column)
             rows.append([shown, column[0], column[-1], least, largest])
-    heads = [Header(name, form='.6g') for name in ('first', 'last', 'least', 'largest')]
+    heads = [Header(name, format='.6g') for name in ('first', 'last', 'least', 'largest')]
     count = len(next(iter(log.columns.values())))
     return Table(f'{log.source}: {count} rows', ['column', *heads], rows)

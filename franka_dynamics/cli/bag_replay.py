@@ -12,7 +12,7 @@ from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
 from ..identification.tracking_prediction import predict_tracking, TrackingPrediction
 from ..recordings.options import SignalOptions
 from ..report import replay as report
-from ..report.verdict import headline, undetermined_lines, verdict_lines
+from ..report.verdict import undetermined_lines, verdict_headline, verdict_lines
 
 _MAX_SHOWN_FITS = 3
 
@@ -45,10 +45,10 @@ def run(
     if options.json:
         write_json(options.json, {**report.replay_as_data(result), 'tracking': tracking})
     if options.external:
-        say(report.write_external_torque(options.external, result, list(fit.gravity)))
+        say(report.save_external_torque(options.external, result, list(fit.gravity)))
     if not options.no_plots:
         _save_plots(options.output, result, tracking)
-    if options.require is not None and best.filtered.E > options.require:
+    if options.require is not None and best.error.E > options.require:
         say(f'E is above the required {options.require:g} {best.unit.name}', style='red')
         return 1
     return 0
@@ -72,8 +72,8 @@ def _save_plots(
 def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, all_fits: bool) -> None:
     """Print the verdict and the torque errors of the best models, or of all if `all_fits`."""
     fits, recording, verdict = result.fits, result.recording, result.verdict
-    conclusion = 'Too little motion to be judged.' if verdict is None else headline(verdict)
-    say(f'{conclusion} {report.best_sentence(fits[0], result.equally_good)}'.strip(), style='bold')
+    judgement = 'Too little motion to be judged.' if verdict is None else verdict_headline(verdict)
+    say(f'{judgement} {report.best_sentence(fits[0], result.equally_good)}'.strip(), style='bold')
     if verdict is not None:
         names = fits[0].arm.joint_names
         say_each(verdict_lines(verdict, names, fit.effort_scales(len(names))))

@@ -92,7 +92,7 @@ def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Optio
             warnings = plausibility_warnings(one, description)
             say_each((f'{one.source}: {warning}' for warning in warnings), 'warning')
         scale = effort_scales(options.effort_scale, description.n)
-        prepared = [prepare(one.scaled(scale)) for one in recordings]
+        prepared = [prepare(one.with_scaled_effort(scale)) for one in recordings]
         for motion in prepared:
             say_each(motion.remarks, 'note')
         return prepared

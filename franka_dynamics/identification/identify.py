@@ -43,7 +43,7 @@ from ..errors import ClusterError, IdentificationError, RecordingError
 from ..recordings.torque_error import ResidualRms, TorqueErrorUnit
 from ..typing import Array
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 T = TypeVar('T')
 # A recording contradicts the others if its residual under the fit to all is above this ratio
 # times that under a fit to it alone: up to 1.14 for parts of recordings of two FER, 1.54 to 3.5
@@ -60,7 +60,7 @@ def identify(
     tests: Sequence[RecordingLike] | RecordingLike = (),
     skip_failures: bool = False,
     executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Identification:
     """
     Identify an arm's inertias and friction from its recorded motions, without writing a file.
@@ -173,12 +173,12 @@ def _identification_setup(
     return FitSetup(arm, sets, asked, asked.torque_model(arm), TorqueErrorUnit.for_arm(arm))
 
 
-def _with_progress(results: Iterable[T], count: int, progress: Progress | None) -> Iterator[T]:
-    """Yield `results`, and call `progress` after each with the number done and `count`."""
-    for k, one in enumerate(results, 1):
+def _with_progress(items: Iterable[T], n: int, progress: ProgressCallback | None) -> Iterator[T]:
+    """Yield `items`, and call `progress` after each with the number done and their number n."""
+    for k, one in enumerate(items, 1):
         yield one
         if progress is not None:
-            progress(k, count)
+            progress(k, n)
 
 
 def _torque_error(sums: GramSums, theta: Array, unit: TorqueErrorUnit) -> ResidualRms:

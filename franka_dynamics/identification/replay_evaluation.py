@@ -16,7 +16,7 @@ from ..recordings.options import SignalOptions
 from ..recordings.plausibility import plausibility_warnings, require_units
 from ..recordings.preprocessing import Motion, prepare, seconds_at_rest
 from ..recordings.recording import Recording
-from ..recordings.replay import equally_good, replay_fits, ReplayFit
+from ..recordings.replay import equally_good_fits, replay_fits, ReplayFit
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def evaluate_replay(
 
     Raises RecordingError if the recording has other units, or too few samples.
     """
-    recording = recording.scaled(options.effort_scale)
+    recording = recording.with_scaled_effort(options.effort_scale)
     require_units(recording, arms[0])
     model = options.torque_model(arms[0])
     motion = prepare(recording, signal)
@@ -57,5 +57,5 @@ def evaluate_replay(
         # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
         alike = [one for one in arms if one.hand == fits[0].arm.hand]
         verdict = judge_motion(motion, model, alike[0], alike, Path(recording.source).name)
-    others, doubts = equally_good(fits, motion), plausibility_warnings(recording, arms[0])
+    others, doubts = equally_good_fits(fits, motion), plausibility_warnings(recording, arms[0])
     return ReplayEvaluation(recording, motion, fits, others, verdict, doubts)

@@ -40,7 +40,7 @@ class Bag:
 
     def motion(self, effort_scale: Array | float = 1.0) -> Motion:
         """Return the bag's prepared motion, with its efforts multiplied by `effort_scale`."""
-        return prepare(self.recording().scaled(effort_scale), self.signal)
+        return prepare(self.recording().with_scaled_effort(effort_scale), self.signal)
 
 
 Source = Bag | Recording | Motion

@@ -100,7 +100,7 @@ def summarise(
     `arm` is the starting set; by its limits and gravity torques a faulty recording is recognised.
     """
     try:
-        recording = read_source(source, name, arm).scaled(options.effort_scales(arm.n))
+        recording = read_source(source, name, arm).with_scaled_effort(options.effort_scales(arm.n))
         if isinstance(source, Motion):
             motion = replace(source, effort=recording.effort)
         else:

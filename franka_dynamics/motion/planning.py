@@ -57,12 +57,12 @@ class MotionPlanner:
     """
     Plans the motion that one request asks for.
 
-    `points` are a single set-point if `is_setpoint`, the next points of a stream if `is_window`.
+    `request` are a single set-point if `is_setpoint`, the next points of a stream if `is_window`.
     The arm is at `measured_q`, None if that is not known; `is_pulled`: to where it is desired.
     """
 
     arm: ArmDescription
-    points: TrajectoryRequest
+    request: TrajectoryRequest
     is_setpoint: bool
     is_window: bool
     measured_q: Array | None
@@ -77,7 +77,7 @@ class MotionPlanner:
         Refuses points that are not on time, or begin at once though nothing pulls the arm to
         where they begin.
         """
-        points, measured_q = self.points, self.measured_q
+        points, measured_q = self.request, self.measured_q
         if stamp is None or (motion is None and measured_q is None):
             raise ReferenceRefusedError('No position is known; wait for joint states or hold one.')
         present = motion or resting_motion(measured_q, stamp)
@@ -115,9 +115,9 @@ class MotionPlanner:
 
         Only a set-point with velocity may: it begins when it is due. `stream` goes on until now.
         """
-        points, single, continued = self.points, self.is_setpoint, None
-        begin = (stamp if single else stamp + lead) - present.zero
-        t0 = begin if points.start is None else points.start - present.zero
+        points, single, continued = self.request, self.is_setpoint, None
+        begin = (stamp if single else stamp + lead) - present.time_zero
+        t0 = begin if points.start is None else points.start - present.time_zero
         try:
             if single and points.velocities is None:
                 continued = _stream_with_point(stream, stamp, points.positions[0])
@@ -150,7 +150,7 @@ class MotionPlanner:
         The motion begins at `begin`, or at `t0`, the points' time zero, if this is later. A
         streamed point with velocity is followed as it is.
         """
-        arm, zero, streamed = self.arm, present.zero, self.is_setpoint or self.is_window
+        arm, streamed = self.arm, self.is_setpoint or self.is_window
         if not len(points.times):
             return braked_motion(arm, present, begin)
         times, begin = t0 + points.times, max(begin, t0)
@@ -165,7 +165,7 @@ class MotionPlanner:
             return spline_through_points(
                 arm, present, begin, times[kept], points.positions[kept], streamed
             )
-        motion = Trajectory(times, points.point_states(), zero)
+        motion = Trajectory(times, points.point_states(), present.time_zero)
         if streamed:
             # Unless it is replaced while the next one may still come, it is braked to rest; at
             # once, if the limits demand it.
@@ -177,24 +177,24 @@ def braked_motion(
     arm: ArmDescription, present: Trajectory, begin: float, away: Array | None = None
 ) -> Trajectory:
     """
-    Return the present motion, braked to rest from `begin` on [s after its zero].
+    Return the present motion, braked to rest from `begin` on [s after its `time_zero`].
 
     With `away`, (n,), it comes to rest so far from where it otherwise would, if limits allow.
     """
-    moving = Trajectory(np.array([begin]), present.at_times(begin)[None], present.zero)
+    moving = Trajectory(np.array([begin]), present.at_times(begin)[None], present.time_zero)
     stopped = moving.braked_to_rest(arm)
     if away is None:
         return stopped
     states = stopped.states + np.stack((away, 0.0 * away, 0.0 * away))
     with suppress(LimitExceededError):
-        moved = Trajectory(stopped.times, states, present.zero)
+        moved = Trajectory(stopped.times, states, present.time_zero)
         return moved.blended_from(arm, present, begin)
     return stopped
 
 
-def resting_motion(q: ArrayLike | None, zero: float) -> Trajectory:
+def resting_motion(q: ArrayLike | None, time_zero: float) -> Trajectory:
     """Return a motion that stays at rest at q, shape (n,)."""
-    return Trajectory(np.zeros(1), rest_states(np.array([q], dtype=float)), zero)
+    return Trajectory(np.zeros(1), rest_states(np.array([q], dtype=float)), time_zero)
 
 
 def _stream_with_point(stream: Array | None, stamp: float, q: Array) -> Array:

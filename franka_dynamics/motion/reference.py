@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .planning import braked_motion, MotionPlanner, PLANNING_TIME_CANDIDATES_S, resting_motion
-from .request import checked_request, STREAM_TIMEOUT_S
+from .request import make_request, STREAM_TIMEOUT_S
 from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..errors import ReferenceRefusedError
@@ -24,7 +24,7 @@ from ..typing import Array
 
 # Points at least this far apart [s] that replace another motion are probably milliseconds: at 10
 # to 100 Hz points are 10 to 100 ms apart.
-_MIN_DOUBTED_GAP_S = 10.0
+_MIN_MILLISECOND_GAP_S = 10.0
 _REPLACED_REASON = 'another reference took its place'
 
 _LOG = logging.getLogger(__name__)
@@ -86,9 +86,9 @@ class Reference:
         self.events: deque[ReferenceEvent] = deque(maxlen=1000)
         self.counts = dict.fromkeys(ReferenceState, 0)
         self._numbers = itertools.count(1)  # of the references to come
-        self._doubted = False  # whether times of points were doubted
+        self._has_warned = False  # whether times of points were doubted
         self._stamp: float | None = None  # of the latest joint state
-        self._followed: deque[ReferenceEvent] = deque()  # in the order of their begins
+        self._open_events: deque[ReferenceEvent] = deque()  # in the order of their begins
         self._stream: Array | None = None  # the points of one that goes on, see `planning.py`
         self._lock = threading.Lock()  # held for microseconds
         self._planning = threading.Lock()  # held by the thread that plans
@@ -96,7 +96,7 @@ class Reference:
     @property
     def is_followed(self) -> bool:
         """Whether a motion is followed or waits to begin."""
-        return bool(self._followed)
+        return bool(self._open_events)
 
     def distance(self, q: Array | None) -> Array:
         """Return how far q is from the desired position, (n,) [rad or m]; zero without one."""
@@ -119,7 +119,7 @@ class Reference:
         Does nothing while a motion is followed or waits to begin.
         """
         with self._lock:
-            if not self._followed:
+            if not self._open_events:
                 self.motion = None if q is None else resting_motion(q, self._stamp or 0.0)
 
     def clear(self, reason: object = '') -> None:
@@ -184,7 +184,7 @@ class Reference:
             from where it is desired.
 
         """
-        points = checked_request(self._arm, q, times, dq, ddq, start, ahead)
+        points = make_request(self._arm, q, times, dq, ddq, start, ahead)
         single = times is None
         if window:  # its velocities do not fit its positions to more than some per cent
             points = replace(points, velocities=None, accelerations=None)
@@ -192,12 +192,12 @@ class Reference:
         with self._planning:
             for lead in PLANNING_TIME_CANDIDATES_S:
                 with self._lock:
-                    before, followed = self.motion, self._followed
+                    before, followed = self.motion, self._open_events
                     stamp, present = planner.present_motion(before, self._stamp)
                 self._warn_of_milliseconds(points.times)
                 planned, stream, in_past = planner.plan_motion(present, stamp, lead, self._stream)
                 with self._lock:
-                    if self.motion is not before or self._followed is not followed:
+                    if self.motion is not before or self._open_events is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')
                     if in_past or (self._stamp or stamp) <= planned.begin:
                         self._stream = stream
@@ -219,7 +219,7 @@ class Reference:
                 present, stamp = self.motion, self._stamp
             if present is None or stamp is None:
                 return
-            begin = stamp + PLANNING_TIME_CANDIDATES_S[0] - present.zero
+            begin = stamp + PLANNING_TIME_CANDIDATES_S[0] - present.time_zero
             planned = braked_motion(self._arm, present, begin, measured_q - present.at(stamp).q)
             with self._lock:
                 if self.motion is present:  # else the arm was stopped meanwhile
@@ -234,13 +234,13 @@ class Reference:
 
     def _warn_of_milliseconds(self, times: Array) -> None:
         """Log once that times of points, (k,) [s], are probably milliseconds."""
-        slow = self.is_followed and len(times) > 1 and np.diff(times).min() >= _MIN_DOUBTED_GAP_S
-        if slow and not self._doubted:
-            self._doubted = True
+        gap = np.diff(times).min() if len(times) > 1 else 0.0
+        if gap >= _MIN_MILLISECOND_GAP_S and self.is_followed and not self._has_warned:
+            self._has_warned = True
             _LOG.warning(
                 'Points %g s or more apart replace a motion: are their times milliseconds? Give '
                 'seconds.',
-                _MIN_DOUBTED_GAP_S,
+                _MIN_MILLISECOND_GAP_S,
             )
 
     # What becomes of each motion ---------------------------------------------------------------
@@ -252,33 +252,33 @@ class Reference:
         stamp, goal = self._stamp or 0.0, planned.positions[-1]
         self.motion = present.followed_by(planned, stamp)
         end = max(planned.end, stamp + STREAM_TIMEOUT_S) if streamed else planned.end
-        while self._followed:
-            last = self._followed[-1]
+        while self._open_events:
+            last = self._open_events[-1]
             if streamed and last.streamed and last.goal_id == goal_id:
-                self._followed[-1] = last._replace(end=end, goal=goal)
+                self._open_events[-1] = last._replace(end=end, goal=goal)
                 return
             if last.begin < planned.begin:
                 break
-            self._add_event(self._followed.pop(), ReferenceState.INTERRUPTED, _REPLACED_REASON)
+            self._add_event(self._open_events.pop(), ReferenceState.INTERRUPTED, _REPLACED_REASON)
         one = ReferenceEvent(next(self._numbers), goal_id, planned.begin, end, goal, streamed)
-        self._followed.append(self._add_event(one, ReferenceState.ACCEPTED))
+        self._open_events.append(self._add_event(one, ReferenceState.ACCEPTED))
 
     def _interrupt_motions(self, reason: object) -> None:
         """Interrupt all motions for a reason."""
-        for one in self._followed:
+        for one in self._open_events:
             self._add_event(one, ReferenceState.INTERRUPTED, reason)
-        self._followed, self._stream = deque(), None
+        self._open_events, self._stream = deque(), None
 
     def _report_progress(self, stamp: float) -> None:
         """Add events for the motions that have begun or ended at a stamp [s]."""
-        while self._followed:
-            one = self._followed[0]
+        while self._open_events:
+            one = self._open_events[0]
             if one.state is ReferenceState.ACCEPTED and stamp >= one.begin:
-                one = self._followed[0] = self._add_event(one, ReferenceState.FOLLOWING)
-            replaced = self._followed[1].begin if len(self._followed) > 1 else np.inf
+                one = self._open_events[0] = self._add_event(one, ReferenceState.FOLLOWING)
+            replaced = self._open_events[1].begin if len(self._open_events) > 1 else np.inf
             if stamp < min(one.end, replaced):
                 return
-            self._followed.popleft()
+            self._open_events.popleft()
             if one.end <= replaced:
                 self._add_event(one, ReferenceState.FINISHED)
             else:

@@ -133,7 +133,7 @@ def require_on_time(start: float | None, stamp: float, is_setpoint: bool) -> Non
         )
 
 
-def checked_request(
+def make_request(
     arm: ArmDescription, q: Any, times: Any, dq: Any, ddq: Any, start: Any, ahead: float
 ) -> TrajectoryRequest:
     """

@@ -64,18 +64,18 @@ class Trajectory:
     Parameters
     ----------
     times : ndarray, shape (k,)
-        Strictly increasing times after `zero` [s].
+        Strictly increasing times after `time_zero` [s].
     states : ndarray, shape (k, 3, n)
         Position, velocity and acceleration at these times.
-    zero : float
+    time_zero : float
         Time zero on the clock of the joint states' stamps [s]. Seconds since 1970 are rounded to
         0.2 us, too coarse for the derivatives of short segments; `times` are not.
 
     """
 
-    def __init__(self, times: Array, states: Array, zero: float = 0.0) -> None:
-        self.times, self.states, self.zero = times, states, zero
-        self.begin, self.end = zero + float(times[0]), zero + float(times[-1])
+    def __init__(self, times: Array, states: Array, time_zero: float = 0.0) -> None:
+        self.times, self.states, self.time_zero = times, states, time_zero
+        self.begin, self.end = time_zero + float(times[0]), time_zero + float(times[-1])
         self.positions, self.velocities, self.accelerations = states.swapaxes(0, 1)
         h = np.diff(times)[:, None]
         (q, v, a), (q1, v1, a1) = states[:-1].swapaxes(0, 1), states[1:].swapaxes(0, 1)
@@ -97,25 +97,25 @@ class Trajectory:
         """Return the desired state at a stamp [s]."""
         if stamp > self.end:
             return self._rest
-        return ReferencePoint(*self.at_times(stamp - self.zero))
+        return ReferencePoint(*self.at_times(stamp - self.time_zero))
 
     def at_times(self, times: Any) -> Array:
-        """Return states, (..., 3, n), at times counted from `self.zero`, (...) [s]."""
+        """Return states, (..., 3, n), at times counted from `self.time_zero`, (...) [s]."""
         k = self.times[:-1].searchsorted(times, 'right') + (times > self.times[-1])
         powers = np.asarray(times - self.times[k - 1])[..., None, None, None] ** np.arange(6.0)
         return np.asarray((powers @ self._coefficients[k])[..., 0, :])
 
     def with_segments(self, times: Array, states: Array) -> Trajectory:
-        """Return the motion, extended by segments to `states` at `times` [s after `zero`]."""
+        """Return the motion, extended by segments to `states` at `times` [s after `time_zero`]."""
         states = np.concatenate((self.states, states))
-        return Trajectory(np.append(self.times, times), states, self.zero)
+        return Trajectory(np.append(self.times, times), states, self.time_zero)
 
     def followed_by(self, other: Trajectory, stamp: float) -> Trajectory:
         """Return this motion from a stamp [s] on, followed by `other` when `other` begins."""
-        not_over = np.append(self.times[1:], np.inf) > stamp - self.zero
+        not_over = np.append(self.times[1:], np.inf) > stamp - self.time_zero
         kept = not_over & (self.times < other.times[0] - _MIN_SEGMENT_DURATION_S)
         states = np.concatenate((self.states[kept], other.states))
-        return Trajectory(np.append(self.times[kept], other.times), states, self.zero)
+        return Trajectory(np.append(self.times[kept], other.times), states, self.time_zero)
 
     def require_within_limits(
         self,
@@ -128,9 +128,9 @@ class Trajectory:
         Return the motion; raise LimitExceededError if it leaves the arm's limits.
 
         They are the limits of position, of velocity (at its position) and `share` times that of
-        acceleration, of segments that begin earlier than `end`, a time after `zero` [s]. Where the
-        arm stands beyond a limit of position, at `start`, (n,), the motion may lead back from
-        there, but not further out. The error names joint and limit.
+        acceleration, of segments that begin earlier than `end`, a time after `time_zero` [s].
+        Where the arm stands beyond a limit of position, at `start`, (n,), the motion may lead back
+        from there, but not further out. The error names joint and limit.
         """
         h = np.append(np.diff(self.times), 0.0)[self.times < end]
         samples = np.linspace(0.0, 1.0, max(_SAMPLE_COUNT // (len(h) + 1), _MIN_SAMPLE_COUNT))
@@ -218,7 +218,7 @@ class Trajectory:
             first, (q, dq, ddq) = now, self.states[0]
             if early < BLEND_DURATIONS_S[0]:  # extended backwards at constant acceleration
                 first = np.array((q - early * dq + early**2 * ddq / 2.0, dq - early * ddq, ddq))
-            before = Trajectory(np.array([begin]), first[None], self.zero)
+            before = Trajectory(np.array([begin]), first[None], self.time_zero)
             motion = before.with_segments(motion.times, motion.states)
         distance = now - motion.at_times(begin)
         distance *= np.abs(distance[:2]).max() > MAX_ROUNDING_ERROR  # accelerations may step
@@ -229,7 +229,7 @@ class Trajectory:
             times = times[np.diff(times, append=np.inf) > _MIN_SEGMENT_DURATION_S]
             fade = Trajectory(ends, np.array([distance, 0.0 * distance]))
             states = motion.at_times(times) + fade.at_times(times)
-            faded = Trajectory(times, states, self.zero)
+            faded = Trajectory(times, states, self.time_zero)
             return faded.require_within_limits(arm, share, max(ends[1], self.times[0]), now[0])
 
         return _first_within_limits(faded, blend_durations)
@@ -241,9 +241,9 @@ def spline_through_points(
     """
     Return a motion from `present` through positions q, (k, n), and to rest.
 
-    `begin` and `times`, (k,), are seconds after `present.zero`. The motion begins at `begin`, at
-    its first point if this comes later. A spline stops at the last point or, where it cannot, is
-    braked after it. `streamed` points are the last ones of a stream: the motion is braked after
+    `begin` and `times`, (k,), are seconds after `present.time_zero`. The motion begins at `begin`,
+    at its first point if this comes later. A spline stops at the last point or, where it cannot,
+    is braked after it. `streamed` points are the last ones of a stream: the motion is braked after
     them; if nothing else is within the limits, it leads to the last point and rests there.
     """
     before, after = np.diff(times)[:-1, None], np.diff(times)[1:, None]
@@ -265,7 +265,7 @@ def spline_through_points(
     def attempt(option: tuple[float, Array, bool]) -> Trajectory:
         share, points, stops = option
         at = times[-len(points) :]
-        motion = Trajectory(at, _spline_states(at, points, stops), present.zero)
+        motion = Trajectory(at, _spline_states(at, points, stops), present.time_zero)
         return motion.blended_from(arm, present, begin, durations, share)
 
     return _first_within_limits(attempt, options)

@@ -41,7 +41,7 @@ _MIN_IDLE_S = 0.1  # efforts that are exactly zero for so long were not measured
 _MIN_STEADY_SHARE = 0.9
 # Slower joints rest [rad/s or m/s]. Sensors with 1 mrad/s of noise make a resting arm's filtered
 # velocity less than 1e-3; no sample of the two FER recordings, which never rest, is slower.
-_MAX_REST_SPEED = 0.005
+_MAX_REST_SPEED_RAD_S = 0.005
 # Shorter intervals between messages are no gap: one message may be missing.
 _MAX_STEP_PERIODS = 2.5
 
@@ -260,7 +260,7 @@ def with_interpolated_effort(recording: Recording) -> Recording:
 
 def is_moving(motion: Motion) -> NDArray[np.bool_]:
     """Return for each sample whether any joint moves, shape (samples,)."""
-    return np.any(np.abs(motion.dq) > _MAX_REST_SPEED, axis=1)
+    return np.any(np.abs(motion.dq) > _MAX_REST_SPEED_RAD_S, axis=1)
 
 
 def seconds_at_rest(motion: Motion) -> float:

@@ -27,7 +27,7 @@ STATE_FIELDS = ('position', 'velocity', 'effort')
 # Delayed messages may be as old as this before the first that came in time [ns].
 _MAX_BEFORE_FIRST_NS = 100_000_000
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Recording:
             effort=self.effort[chosen],
         )
 
-    def scaled(self, effort_scale: ArrayLike) -> Recording:
+    def with_scaled_effort(self, effort_scale: ArrayLike) -> Recording:
         """Return the recording with efforts times a scale, one number or one per joint."""
         return replace(self, effort=self.effort * effort_scales(effort_scale, self.q.shape[1]))
 
@@ -116,7 +116,7 @@ def read_recording(
     *,
     topic: str | None = None,
     stamps: str = HEADER_STAMP,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Recording:
     """
     Read the joint states of one arm from a rosbag2, or from a bag of ROS 1.

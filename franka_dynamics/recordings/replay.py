@@ -31,18 +31,19 @@ class ReplayFit:
     """
     Torques that the model of `arm` predicts for a motion, and the torque errors.
 
-    `predicted` is M ddq + C dq + g plus any friction of the arm file, (N, n) [N m]. `filtered`
-    compares `predicted` with the filtered effort, `unfiltered` with the resampled effort. `rigid`
-    compares M ddq + C dq + g with the filtered effort. `squares`, (N,), are sums over joints of
-    (filtered effort - `predicted`)^2, in the square of `unit`.
+    `predicted_torque` is M ddq + C dq + g plus any friction of the arm file, (N, n) [N m]. `error`
+    compares `predicted_torque` with the filtered effort, `unfiltered_error` with the resampled
+    effort. `rigid_error` compares M ddq + C dq + g with the filtered effort. `squared_residuals`,
+    (N,), are sums over joints of (filtered effort - `predicted_torque`)^2, in the square of
+    `unit`.
     """
 
     arm: ArmDescription
-    predicted: Array
-    filtered: ResidualRms
-    unfiltered: ResidualRms
-    rigid: ResidualRms
-    squares: Array
+    predicted_torque: Array
+    error: ResidualRms
+    unfiltered_error: ResidualRms
+    rigid_error: ResidualRms
+    squared_residuals: Array
     unit: TorqueErrorUnit
 
     @property
@@ -67,10 +68,10 @@ def replay_fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAV
     return ReplayFit(
         arm,
         predicted,
-        filtered=ResidualRms.from_residuals(residual, unit),
-        unfiltered=ResidualRms.from_residuals(motion.effort_unfiltered - predicted, unit),
-        rigid=ResidualRms.from_residuals(motion.effort - rigid, unit),
-        squares=np.square(residual) @ np.square(unit.per_joint),
+        error=ResidualRms.from_residuals(residual, unit),
+        unfiltered_error=ResidualRms.from_residuals(motion.effort_unfiltered - predicted, unit),
+        rigid_error=ResidualRms.from_residuals(motion.effort - rigid, unit),
+        squared_residuals=np.square(residual) @ np.square(unit.per_joint),
         unit=unit,
     )
 
@@ -80,10 +81,10 @@ def replay_fits(
 ) -> tuple[ReplayFit, ...]:
     """Return each arm's `replay_fit` of a motion, smallest E first; `gravity` is in m/s^2."""
     fits = [replay_fit(arm, motion, gravity=gravity) for arm in arms]
-    return tuple(sorted(fits, key=lambda one: one.filtered.E))
+    return tuple(sorted(fits, key=lambda one: one.error.E))
 
 
-def equally_good(fits: Sequence[ReplayFit], motion: Motion) -> list[ReplayFit]:
+def equally_good_fits(fits: Sequence[ReplayFit], motion: Motion) -> list[ReplayFit]:
     """
     Return the fits that are as good as the first, best fit, without the best fit.
 
@@ -97,10 +98,10 @@ def equally_good(fits: Sequence[ReplayFit], motion: Motion) -> list[ReplayFit]:
     count = np.bincount(block)
     best, found = fits[0], []
     for one in fits[1:]:
-        means = np.bincount(block, one.squares - best.squares) / count
+        means = np.bincount(block, one.squared_residuals - best.squared_residuals) / count
         error = np.sqrt(np.sum((count / count.sum()) ** 2 * (means - means.mean()) ** 2))
-        difference = float(np.mean(one.squares - best.squares))
-        if one.filtered.E < _MAX_EQUAL_RATIO * best.filtered.E or difference < 2.0 * float(error):
+        difference = float(np.mean(one.squared_residuals - best.squared_residuals))
+        if one.error.E < _MAX_EQUAL_RATIO * best.error.E or difference < 2.0 * float(error):
             found.append(one)
     return found
 

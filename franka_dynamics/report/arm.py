@@ -121,7 +121,7 @@ def arm_tables(
         *(
             Table(
                 f'inertia [kg m^2] {place}, {about}',
-                ['link', *(Header(f'I {name}', form='.6g') for name in TENSOR_ORDER)],
+                ['link', *(Header(f'I {name}', format='.6g') for name in TENSOR_ORDER)],
                 [[row.link, *_round_values(tensor)] for row, tensor in zip(rows, tensors)],
             )
             for about, tensors in (
@@ -159,7 +159,7 @@ def _angle_text(value: float) -> str:
 
 def base_parameter_table(base: BaseParameters, title: str) -> Table:
     """Return a table of base parameters, values and relations."""
-    heads = ('parameter', Header('value', form='.6f'), 'unit', 'regrouped from')
+    heads = ('parameter', Header('value', format='.6f'), 'unit', 'regrouped from')
     kinds = [base.standard_names[column].rpartition('_')[0] for column in base.columns]
     rows = [
         (one.name, value, _PARAMETER_UNITS.get(kind, 'kg m^2'), '' if len(one.terms) == 1 else one)

@@ -73,7 +73,7 @@ def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, ...]:
     units = {quantity.name: quantity.unit for quantity in COMPARED_QUANTITIES}
     quantities = Table(
         f'largest difference from {result.reference}, relative to the largest value',
-        ['quantity', *(Header(name, form='.1e') for name in result.formulations)],
+        ['quantity', *(Header(name, format='.1e') for name in result.formulations)],
         [
             [
                 f'{quantity} [{units[quantity]}]',
@@ -97,7 +97,7 @@ def consistency_table(arm: ArmDescription) -> Table:
         [
             'link behind',
             Header('mass', 'kg', '.4f'),
-            Header('eigenvalue of the pseudo-inertia', form='.3g'),
+            Header('eigenvalue of the pseudo-inertia', format='.3g'),
             Header('A + B - C', 'kg m^2', '.3g'),
         ],
         [

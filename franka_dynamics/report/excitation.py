@@ -14,7 +14,7 @@ from .table import Header, rounded_to_deviation, Table
 from ..identification.excitation import Excitation
 from ..identification.excitation_problem import ExcitationProblem, MAX_IDENTIFIABLE_RATIO
 
-_POINTS_PER_S = 25.0
+_POINT_RATE_HZ = 25.0
 
 
 def identifiable_sentence(excitation: Excitation, times: int, period: float, bags: int) -> str:
@@ -44,8 +44,8 @@ def unidentified_table(
         for k in np.flatnonzero(excitation.std_ratios > MAX_IDENTIFIABLE_RATIO)
     ]
     heads = (
-        *('parameter', 'start', 'deviation', Header("of the prior's", form='.0%')),
-        *(Header('torque, of the noise', form='.2g'), ''),
+        *('parameter', 'start', 'deviation', Header("of the prior's", format='.0%')),
+        *(Header('torque, of the noise', format='.2g'), ''),
     )
     title = (
         'base parameters that stay unknown: the part of the prior deviation that is left, and the '
@@ -56,7 +56,7 @@ def unidentified_table(
 
 def trajectory_yaml(joint_names: Sequence[str], excitation: Excitation, period: float) -> str:
     """Return one period [s] of an excitation as the YAML text of a JointTrajectory message."""
-    time = np.linspace(0.0, period, round(period * _POINTS_PER_S) + 1)
+    time = np.linspace(0.0, period, round(period * _POINT_RATE_HZ) + 1)
     fields = ('positions', 'velocities', 'accelerations')
     stamps = np.round(time * 1e9).astype(np.int64).tolist()
     points = [

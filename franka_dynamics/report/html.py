@@ -29,7 +29,7 @@ td.bad { background: #f8d7da; padding: .2rem .7rem }
 """
 
 
-def page(title: str, parts: Iterable[str | Table]) -> str:
+def html_page(title: str, parts: Iterable[str | Table]) -> str:
     """Return an HTML page; `parts` are pieces of HTML or tables, the title is plain text."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'

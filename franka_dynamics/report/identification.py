@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from .figures import figure_of_size, MEASURED_COLOR, PREDICTED_COLOR, torque_figure
-from .html import heading, page, paragraph, picture
+from .html import heading, html_page, paragraph, picture
 from .json_types import to_json_types
 from .table import Cell, Header, Table
-from .verdict import headline, undetermined_lines, verdict_lines
+from .verdict import undetermined_lines, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
 from ..identification.options import MAX_MASS_RATIO
 from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
@@ -88,7 +88,7 @@ def conclusion_sentence(result: Identification) -> str:
     judged = 'better' if gained.better else f'NOT better {_missed_bound(result)}'
     where = _test_phrase(result)
     sentences = [
-        headline(result.verdict),
+        verdict_headline(result.verdict),
         f'{where} the identified arm has E = {own.E:.3f} {unit} over all joints, '
         f'{own.E / result.recordings.effort_rms.E:.1%} of the efforts; '
         f'{result.start.joint_names[worst]} is worst, {own.joints[worst]:.3f} N m. The best '
@@ -199,7 +199,7 @@ def identification_tables(result: Identification) -> list[Table]:
 
     def heads(*columns: str, form: str = '.3f') -> list[Header]:
         """Return headers of columns of numbers of one format."""
-        return [Header(column, form=form) for column in columns]
+        return [Header(column, format=form) for column in columns]
 
     found = [
         Table(
@@ -244,7 +244,7 @@ def identification_tables(result: Identification) -> list[Table]:
 
 def parameter_table(result: Identification) -> Table:
     """Return the table of parameters: start, estimate, std. deviation, consistent estimate."""
-    heads = [Header(name, form='.4g') for name in ('start', 'base', 'deviation', 'consistent')]
+    heads = [Header(name, format='.4g') for name in ('start', 'base', 'deviation', 'consistent')]
     return Table('base parameters and friction', ['parameter', *heads], _parameter_rows(result))
 
 
@@ -275,7 +275,7 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
         heading('How'),
         paragraph(_method_sentence(result)),
     ]
-    return page(f'Identification of {result.start.name}', parts)
+    return html_page(f'Identification of {result.start.name}', parts)
 
 
 def _method_sentence(result: Identification) -> str:

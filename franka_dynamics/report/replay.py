@@ -67,9 +67,9 @@ def _fit_as_data(one: ReplayFit) -> dict[str, Any]:
         'hand': one.arm.hand,
         'physical': not one.arm.inconsistencies(),
         'friction': one.arm.friction is not None,
-        'filtered': one.filtered,
-        'unfiltered': one.unfiltered,
-        'without_friction': one.rigid,
+        'filtered': one.error,
+        'unfiltered': one.unfiltered_error,
+        'without_friction': one.rigid_error,
     }
 
 
@@ -89,12 +89,12 @@ def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
     if best.arm.friction is None:
         friction = 'without friction, because the arm file has none'
     figures = (
-        f'E = {best.filtered.E:.3f} {best.unit.name} {friction} ({best.unfiltered.E:.3f} on '
+        f'E = {best.error.E:.3f} {best.unit.name} {friction} ({best.unfiltered_error.E:.3f} on '
         'unfiltered effort)'
     )
     if not others:
         return f'{best.name} fits best, {figures}.'
-    names = ', '.join(f'{one.name} ({one.filtered.E:.3f})' for one in others[:_MAX_NAMED_SETS])
+    names = ', '.join(f'{one.name} ({one.error.E:.3f})' for one in others[:_MAX_NAMED_SETS])
     names += f' and {len(others) - _MAX_NAMED_SETS} more' if len(others) > _MAX_NAMED_SETS else ''
     return (
         f'{best.name} has {figures}, and {names} fit{"s" * (len(others) == 1)} as well: this '
@@ -109,7 +109,7 @@ def fit_quality_sentence(best: ReplayFit) -> str:
         return 'The arm has no effort limits, by which E of a set that fits is estimated.'
     normal = np.linalg.norm(expected_residual(limit, np.zeros(best.arm.n)) * unit.per_joint)
     expected = f'A set that fits has E of about {normal:.1f} {unit.name} or less'
-    if best.filtered.E <= normal:
+    if best.error.E <= normal:
         return f'{expected}.'
     return (
         f'{expected}, so none fits well: name what hangs on the flange (--hand, --payload), look '
@@ -124,14 +124,14 @@ def replay_table(fits: Sequence[ReplayFit]) -> Table:
     return Table(
         f'E over all joints [{fits[0].unit.name}]'
         + (", the arm file's friction included" if friction else ''),
-        ['inertial set', 'hand', *(Header(name, form='.3f') for name in heads)],
+        ['inertial set', 'hand', *(Header(name, format='.3f') for name in heads)],
         [
             [
                 one.arm.inertial_set,
                 hand_name(one.arm.hand),
-                Cell(one.filtered.E, 'strong'),
-                one.unfiltered.E,
-                *([one.rigid.E] if friction else []),
+                Cell(one.error.E, 'strong'),
+                one.unfiltered_error.E,
+                *([one.rigid_error.E] if friction else []),
             ]
             for one in fits
         ],
@@ -143,13 +143,13 @@ def joint_table(fits: Sequence[ReplayFit], joint_names: Sequence[str]) -> Table:
     return Table(
         f'root mean square per joint [N m], {joint_names[0]} to {joint_names[-1]}: filtered, '
         'below it unfiltered effort',
-        ['set, hand', *(Header(str(i), form='.2f') for i in range(1, len(joint_names) + 1))],
+        ['set, hand', *(Header(str(i), format='.2f') for i in range(1, len(joint_names) + 1))],
         [
             row
             for one in fits
             for row in (
-                [one.name, *one.filtered.joints],
-                ['', *(Cell(value, 'faint') for value in one.unfiltered.joints)],
+                [one.name, *one.error.joints],
+                ['', *(Cell(value, 'faint') for value in one.unfiltered_error.joints)],
             )
         ],
     )
@@ -171,10 +171,10 @@ def plot_torques(
     friction = '' if best.arm.friction is None else ", with the arm file's friction"
     figure = torque_figure(
         motion,
-        best.predicted,
+        best.predicted_torque,
         f'predicted, {best.name}{friction}',
         joint_names,
-        f'{title}: E = {best.filtered.E:.3f} {best.unit.name} at {motion.options.cutoff:g} Hz',
+        f'{title}: E = {best.error.E:.3f} {best.unit.name} at {motion.options.cutoff:g} Hz',
     )
     save_figure(figure, path)
 
@@ -185,7 +185,7 @@ def tracking_table(prediction: TrackingPrediction) -> Table:
     count = len(prediction.joint_names)
     return Table(
         f'predicted rms tracking error [mrad] of a PD with kp {kp}',
-        ['fed forward', *(Header(name, form='.2f') for name in ('all', *_number_texts(count)))],
+        ['fed forward', *(Header(name, format='.2f') for name in ('all', *_number_texts(count)))],
         [
             [name, Cell(1e3 * total, 'strong'), *(1e3 * errors).tolist()]
             for name, total, errors in zip(prediction.rows, prediction.total, prediction.errors)
@@ -216,7 +216,7 @@ def _number_texts(count: int) -> list[str]:
     return [str(i) for i in range(1, count + 1)]
 
 
-def write_external_torque(output: Path, result: ReplayEvaluation, gravity: list[float]) -> str:
+def save_external_torque(output: Path, result: ReplayEvaluation, gravity: list[float]) -> str:
     """
     Write external torques and wrenches of a recording to a CSV file; return a sentence.
 
@@ -227,7 +227,7 @@ def write_external_torque(output: Path, result: ReplayEvaluation, gravity: list[
     sentence says the root mean square of the external torque.
     """
     recording, motion, best = result.recording, result.motion, result.fits[0]
-    arm, torque, options = best.arm, motion.effort - best.predicted, motion.options
+    arm, torque, options = best.arm, motion.effort - best.predicted_torque, motion.options
     estimator = WrenchEstimator(PinocchioModel(arm, gravity))
     wrench, wrench_deviation = estimate_wrenches(estimator, motion.q, torque)
     columns = {

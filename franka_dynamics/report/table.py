@@ -29,13 +29,13 @@ class Header(NamedTuple):
     """
     Header of a table's column: its name, and the unit and number format of its values.
 
-    `form` is a format specification such as '.3f'; if it is empty, numbers are shown as str()
-    writes them.
+    `format` is a format specification such as '.3f'; if it is empty, numbers are shown as
+    str() writes them.
     """
 
     name: str
     unit: str = ''
-    form: str = ''
+    format: str = ''
 
     @property
     def text(self) -> str:
@@ -59,8 +59,8 @@ class Table:
     ----------
     title : str
         Says what the numbers are.
-    heads : sequence of Header or str
-        One per column; a string is a Header without unit and form.
+    headers : sequence of Header or str
+        One per column; a string is a Header without unit and format.
     rows : sequence of sequences
         Strings, numbers, None for an empty cell, or a Cell of these. A column after the first is
         aligned to the right if it has a number, or a string that begins with one ('1.2 ± 0.1').
@@ -68,7 +68,7 @@ class Table:
     """
 
     title: str
-    heads: Sequence[Header | str]
+    headers: Sequence[Header | str]
     rows: Sequence[Sequence[Any]]
 
     def cell_texts(self) -> list[list[str]]:
@@ -124,7 +124,7 @@ class Table:
 
     def _header_objects(self) -> list[Header]:
         """Return the columns' headers as Header objects, also of those given as plain strings."""
-        return [Header(head) if isinstance(head, str) else head for head in self.heads]
+        return [Header(head) if isinstance(head, str) else head for head in self.headers]
 
     def _cell_objects(self) -> list[list[Cell]]:
         """Return the rows' cells as Cell objects, also of those given as plain values."""
@@ -137,7 +137,7 @@ def _cell_text(value: Any, head: Header) -> str:
         return ''
     if isinstance(value, (bool, np.bool_)):
         return 'yes' if value else 'no'
-    return format(value, head.form) if isinstance(value, (int, float, np.number)) else str(value)
+    return format(value, head.format) if isinstance(value, (int, float, np.number)) else str(value)
 
 
 def _is_numeric(value: Any) -> bool:

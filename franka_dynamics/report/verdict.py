@@ -96,7 +96,7 @@ def _range_text(kind: str, name: str, least: float, most: float) -> str:
     return f'the zero of {name} may be off by {least:.2f} to {most:.2f} rad'
 
 
-def headline(found: RecordingVerdict) -> str:
+def verdict_headline(found: RecordingVerdict) -> str:
     """Return a sentence on whether the recordings are sound; '' if nothing is doubted."""
     if found.causes:
         return 'The recordings are NOT sound.'

@@ -105,8 +105,8 @@ def torque_table(state: ViewState, arm: ArmDescription) -> str:
         share = np.nan if shares is None else float(shares[i])
         percent = Cell(f'{100.0 * share:.0f} %', _limit_share_mark(share))
         rows.append((i + 1, q, *torques, percent if np.isfinite(share) else _NO_VALUE))
-    columns = [Header(name, form='.1f') for name in TorqueColumn]
-    heads: list[Header | str] = ['', Header('q', form='.2f'), *columns, 'limit']
+    columns = [Header(name, format='.1f') for name in TorqueColumn]
+    heads: list[Header | str] = ['', Header('q', format='.2f'), *columns, 'limit']
     about = (
         f't = {state.time:.2f} s; q in rad, torques in N m; ext. = meas. - model; limit: share of '
         'the torque limit'

@@ -297,7 +297,7 @@ def test_a_hidden_load_is_not_taken_for_an_older_hand(simulate, write, figures):
 @pytest.mark.parametrize('hand', ['none', 'franka_hand'])
 def test_efforts_in_amperes_are_a_fault_with_and_without_a_hand(hand, simulate, write, answered):
     measured = simulate(fd.load('fr3', hand=hand), friction=FER.friction, noise=0.1)
-    currents = measured.scaled(1.0 / np.array([13.0, 13.0, 10.0, 10.0, 6.0, 6.0, 6.0]))
+    currents = measured.with_scaled_effort(1.0 / np.array([13.0, 13.0, 10.0, 10.0, 6.0, 6.0, 6.0]))
     status, said = answered('bag replay --arm fr3 --no-plots', write(currents))
     assert status == 0 and 'NOT sound' in said and '--torque-constant' in said
 

@@ -77,7 +77,7 @@ def test_a_real_arms_file_predicts_torques(fer_recording_path, fer_recording, ou
     motion = prepare(fer_recording)
     # Ten digits are written.
     error = scores['consistent']['train']['E']
-    assert replay_fit(arm, motion).filtered.E == pytest.approx(error, rel=1e-8)
+    assert replay_fit(arm, motion).error.E == pytest.approx(error, rel=1e-8)
     html = page.read_text()
     # Torques, friction, base parameters.
     assert html.count('data:image/png;base64,') == 3 and 'http' not in html

@@ -13,7 +13,7 @@ from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.plausibility import fatal_faults, plausibility_warnings
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions, without_idle_effort
 from franka_dynamics.recordings.recording import Recording
-from franka_dynamics.recordings.replay import equally_good, replay_fit, replay_fits
+from franka_dynamics.recordings.replay import equally_good_fits, replay_fit, replay_fits
 
 from ..agreement import refuses
 
@@ -177,20 +177,20 @@ def test_a_real_arms_metric_e_has_its_published_value(
 ):
     arm = load('fer', inertial_set, hand=hand)
     motion = prepare(fer_recording, SignalOptions(cutoff=cutoff))
-    assert replay_fit(arm, motion).rigid.E == pytest.approx(filtered, abs=1e-3)
+    assert replay_fit(arm, motion).rigid_error.E == pytest.approx(filtered, abs=1e-3)
     rigid = replay_fit(replace(arm, friction=None), motion)
-    assert unfiltered is None or rigid.unfiltered.E == pytest.approx(unfiltered, abs=1e-3)
+    assert unfiltered is None or rigid.unfiltered_error.E == pytest.approx(unfiltered, abs=1e-3)
 
 
 def test_a_simulated_arm_leaves_only_the_filters_error(simulate):
     rubbing = load('fer')
     found = replay_fit(rubbing, prepare(simulate(rubbing, rate=100.0, friction=rubbing.friction)))
-    assert found.filtered.E < 0.4 * found.rigid.E
+    assert found.error.E < 0.4 * found.rigid_error.E
     arm = replace(load('fer'), friction=None)
     result = replay_fit(arm, prepare(simulate(arm, rate=100.0)))
     # Effort and states are filtered alike, but torque is not linear in the state; measured 0.07.
-    assert result.filtered.E < 0.2
-    assert replay_fit(load('fer', hand='franka_hand'), prepare(simulate(arm))).filtered.E > 1.0
+    assert result.error.E < 0.2
+    assert replay_fit(load('fer', hand='franka_hand'), prepare(simulate(arm))).error.E > 1.0
 
 
 def test_braked_seconds_are_named_and_left_out(simulate):
@@ -214,7 +214,7 @@ def test_sets_as_good_as_the_best_are_those_that_differ_by_less_than_the_spread(
     arms.append(load('fer', hand='franka_hand'))
     motion = prepare(fer_recording)
     fits = replay_fits(arms, motion)
-    (other,) = equally_good(fits, motion)
+    (other,) = equally_good_fits(fits, motion)
     assert (fits[0].arm.inertial_set, other.arm.inertial_set) == ('gaz2019', 'ledezma2021')
 
 

@@ -52,7 +52,7 @@ def test_hostile_text_stays_text_on_a_page():
     table = Table(HOSTILE, [HOSTILE], [[HOSTILE], [Cell(HOSTILE)]])
     image = html.picture(figures.figure_of_size((1.0, 1.0)), HOSTILE)
     # The page is also XML, whose strict parser checks the tags.
-    tree = ElementTree.fromstring(html.page(HOSTILE, [*texts, image, table]))
+    tree = ElementTree.fromstring(html.html_page(HOSTILE, [*texts, image, table]))
     assert not list(tree.iter('script'))
     assert ''.join(tree.itertext()).count(HOSTILE) == 9
     (image,) = tree.iter('img')
@@ -106,7 +106,7 @@ def test_what_numpy_and_dataclasses_hold_becomes_json():
         'kind': 'revolute',
         'array': [[1.0, None], [3.0, 4.0]],
         'numbers': [False, None, 3],
-        'head': {'name': 'q', 'unit': 'rad', 'form': ''},
+        'head': {'name': 'q', 'unit': 'rad', 'format': ''},
         'others': ['a/b', None, True],
     }
     with pytest.raises(TypeError):
