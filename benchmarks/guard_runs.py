@@ -145,7 +145,7 @@ class Unguarded(Feedforward):
             setattr(getattr(self, part), check, lambda *_, **__: None)
 
     def _start_blocker(self) -> Reason | None:
-        return None if self.states.has_enough_states else ReasonCode.AWAITED()
+        return None if self.states.has_enough_states else ReasonCode.STATES_AWAITED()
 
     def _settings_contradiction(self, state: StateTerms) -> Reason | None:
         return None

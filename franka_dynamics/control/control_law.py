@@ -137,7 +137,7 @@ class ControlLaw:
         if switches.coriolis:
             total = total + state.coriolis
         if switches.inertia:
-            total = total + state.inertia
+            total = total + state.inertia_torque
         return self.settings.scale * total + self.terms.gravity_to_command(state.q, state.gravity)
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:

@@ -70,33 +70,33 @@ class State(str, Enum):
 ACTIVE_STATES = (State.RUNNING, State.BRAKING, State.HOLDING)
 
 
-class Event(str, Enum):
+class CoreEvent(str, Enum):
     """Events that change the state of the core."""
 
     BEGIN = 'the first torque is allowed, or the fault of a held arm is cleared'
     RELEASE = 'torques end, and the arm is to be braked and let go'
     HOLD = 'the arm is to be braked and held'
-    LOST = 'torques end; an arm that moves is stopped by its model, unless it is let go'
-    REST = 'the braked arm is at rest'
-    REST_HELD = 'the braked arm is at rest, and is to be held'
-    END = 'the resting torque is reached'
+    TORQUES_END = 'torques end; an arm that moves is stopped by its model, unless it is let go'
+    AT_REST = 'the braked arm is at rest'
+    AT_REST_HELD = 'the braked arm is at rest, and is to be held'
+    AT_RESTING_TORQUE = 'the resting torque is reached'
 
 
 TRANSITIONS = {
-    (State.SILENT, Event.BEGIN): State.RUNNING,
-    (State.SILENT, Event.HOLD): State.BRAKING,
-    (State.RUNNING, Event.RELEASE): State.BRAKING,
-    (State.RUNNING, Event.HOLD): State.BRAKING,
-    (State.RUNNING, Event.LOST): State.STOPPING,
-    (State.BRAKING, Event.REST): State.STOPPING,
-    (State.BRAKING, Event.REST_HELD): State.HOLDING,
-    (State.BRAKING, Event.LOST): State.STOPPING,
-    (State.HOLDING, Event.BEGIN): State.RUNNING,
-    (State.HOLDING, Event.RELEASE): State.STOPPING,
-    (State.HOLDING, Event.LOST): State.STOPPING,
-    (State.STOPPING, Event.BEGIN): State.RUNNING,
-    (State.STOPPING, Event.HOLD): State.BRAKING,
-    (State.STOPPING, Event.END): State.SILENT,
+    (State.SILENT, CoreEvent.BEGIN): State.RUNNING,
+    (State.SILENT, CoreEvent.HOLD): State.BRAKING,
+    (State.RUNNING, CoreEvent.RELEASE): State.BRAKING,
+    (State.RUNNING, CoreEvent.HOLD): State.BRAKING,
+    (State.RUNNING, CoreEvent.TORQUES_END): State.STOPPING,
+    (State.BRAKING, CoreEvent.AT_REST): State.STOPPING,
+    (State.BRAKING, CoreEvent.AT_REST_HELD): State.HOLDING,
+    (State.BRAKING, CoreEvent.TORQUES_END): State.STOPPING,
+    (State.HOLDING, CoreEvent.BEGIN): State.RUNNING,
+    (State.HOLDING, CoreEvent.RELEASE): State.STOPPING,
+    (State.HOLDING, CoreEvent.TORQUES_END): State.STOPPING,
+    (State.STOPPING, CoreEvent.BEGIN): State.RUNNING,
+    (State.STOPPING, CoreEvent.HOLD): State.BRAKING,
+    (State.STOPPING, CoreEvent.AT_RESTING_TORQUE): State.SILENT,
 }
 
 
@@ -108,7 +108,7 @@ class Stop(Enum):
     """
 
     LET_GO = Cause.STOPPED
-    HOLD = Cause.TOLD_TO_HOLD
+    HOLD = Cause.HOLD_REQUESTED
     TO_ZERO = Cause.WRONG_RECEIVER
     PAUSE = Cause.RECEIVER_PAUSES
     FINAL = Cause.MODEL_CHANGED
@@ -168,10 +168,10 @@ class StateMachine:
             elif not final or self.ending.reaction is not Reaction.ZERO:
                 remedy = Remedy.CONFIGURE if final else Remedy.START
                 self.ending = self.ending.with_release(remedy)
-            self._waited = 0  # states while silent though the user wants torques
+            self._silent_state_count = 0  # states while silent though the user wants torques
             # Whether a usable state did not contradict the resting torque; without a measured
             # torque none does, and a node, which sends none before the law begins, needs none.
-            self.compared = not self.output.in_loop
+            self.resting_torque_agrees = not self.output.in_loop
             self.unseen.reset()
             self.motion_watcher.reset()
             self.output.reset_torques()
@@ -223,7 +223,7 @@ class StateMachine:
     def _record_wait(self, why: Reason | str | None) -> None:
         """Record why no first torque goes out; a receiver's pause lasts while `blocked` does."""
         paused = self.blocked and self.enabled and self.ending.reaction is Reaction.ZERO
-        later = Cause.AWAITED.ending(why or ReasonCode.AWAITED())
+        later = Cause.TORQUE_AWAITED.ending(why or ReasonCode.STATES_AWAITED())
         self.ending = self.ending.joined_with(later) if paused else later
 
     def _use_asked_terms(self, *, agrees: bool, loaded: bool = False) -> None:
@@ -235,14 +235,14 @@ class StateMachine:
         what holds the arm. Else the arm has to agree with them before they change a torque that
         acts, in a loop or as a node's last one, and is not zero because nothing was compared yet.
         """
-        acts = self.compared and (self.output.in_loop or bool(self.output.sent))
+        acts = self.resting_torque_agrees and (self.output.in_loop or bool(self.output.sent))
         before, after = self.acting, self.asked.terms
         if before is not after and (agrees or not acts or self.state in ACTIVE_STATES):
             more = self.disturbances.change_terms(after, self.latest, loaded=loaded)
             self.brake.change_load(more)
             self.acting = after
 
-    def _begin_torques(self, event: Event, state: StateTerms | None = None) -> None:
+    def _begin_torques(self, event: CoreEvent, state: StateTerms | None = None) -> None:
         """
         Begin to run or brake, from the last torque if one still acts, else from a first torque.
 
@@ -255,15 +255,15 @@ class StateMachine:
         if state is not None:
             terms, silent = self.asked.terms, self.state is State.SILENT
             unknown = self._prepare_first_torque(state, terms)
-            if unknown or event is Event.BEGIN:
+            if unknown or event is CoreEvent.BEGIN:
                 self.disturbances.reset_at_first_torque(state.stamp)
             if silent and terms.adds_gravity:
                 begins_at = terms.gravity_to_command(state.q, terms.gravity(state.q))
-        if event is Event.BEGIN:
+        if event is CoreEvent.BEGIN:
             self.motion_watcher.reset()
             self.ramp.begin(begins_at)
             self.reference.clear('torques begin')
-            self.ending, self._waited = NO_ENDING, 0
+            self.ending, self._silent_state_count = NO_ENDING, 0
         self._change_state(event)
 
     def _prepare_first_torque(self, state: StateTerms, terms: TermModel) -> bool:
@@ -280,7 +280,7 @@ class StateMachine:
             output.sent.clear()  # another receiver, or the arm was moved
         if not output.sent:
             gravity = terms.gravity(state.q)
-            first = gravity if found.is_effort_idle else found.received
+            first = gravity if found.is_effort_idle else found.received_torque
             output.begin_at_torque(0.0 * gravity if terms.adds_gravity else first)
         return unknown
 
@@ -294,22 +294,22 @@ class StateMachine:
         lasts = self.faulty or self.state in (State.BRAKING, State.HOLDING)
         self.ending = self.ending.joined_with(later) if lasts else later
         if acts:
-            brakes = {Reaction.RELEASE: Event.RELEASE, Reaction.HOLD: Event.HOLD}
-            self._change_state(brakes.get(later.reaction, Event.LOST))
+            brakes = {Reaction.RELEASE: CoreEvent.RELEASE, Reaction.HOLD: CoreEvent.HOLD}
+            self._change_state(brakes.get(later.reaction, CoreEvent.TORQUES_END))
 
-    def _change_state(self, event: Event) -> None:
+    def _change_state(self, event: CoreEvent) -> None:
         """Change the state as TRANSITIONS says, and log it."""
         before = self.state
         if (before, event) not in TRANSITIONS:
             return
         self.state = TRANSITIONS[before, event]
-        self.compared = self.compared or self.state in ACTIVE_STATES
+        self.resting_torque_agrees = self.resting_torque_agrees or self.state in ACTIVE_STATES
         self._use_asked_terms(agrees=False)
         if before is State.RUNNING:
             self.unreported_endings.append(self.ending)
             self.reference.clear(self.ending)
         if self.state is State.BRAKING:
-            found, gains = self.disturbances, (self.asked.kp, self.asked.kd)
-            self.brake.begin(found.commanded, gains, torque_swings=found.sent_torque_swings)
+            own, gains = self.disturbances, (self.asked.kp, self.asked.kd)
+            self.brake.begin(own.disturbance_torque, gains, torque_swings=own.sent_torque_swings)
         calm = self.state in (State.RUNNING, State.SILENT)
         _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)

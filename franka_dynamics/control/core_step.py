@@ -103,7 +103,7 @@ import logging
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .core_state import ACTIVE_STATES, Event, State, StateMachine
+from .core_state import ACTIVE_STATES, CoreEvent, State, StateMachine
 from .ending import Cause, Ending, Reaction, Reason, ReasonCode
 from .limits import MAX_STEP_S
 from .state_check import MIN_GOOD_STATE_COUNT, StampOrder, StateSample
@@ -205,16 +205,16 @@ class CoreStep(StateMachine):
 
     def _reject_state(self, problem: Ending, now: float) -> Array:
         """Reject the latest joint state for a problem; return the next torque, (n,) [N m]."""
-        assert problem.last is not None, 'it has a reason'
-        self.states.reject_latest(problem.last)
+        assert problem.last_reason is not None, 'it has a reason'
+        self.states.reject_latest(problem.last_reason)
         self.output.counts['unusable states'] += 1
         if self.state in ACTIVE_STATES:
             self.output.counts['stops'] += 1
-            if count := self.states.record_loss(now):
+            if n := self.states.record_loss(now):
                 often = Cause.IMPOSSIBLE_OFTEN if problem.is_latched else Cause.STATES_LOST_OFTEN
-                problem = often.ending(ReasonCode.OFTEN(count=count, why=problem.last))
-            some = self.repeated_positions.stuck.any() or not self.states.possible.all()
-            self.unseen.begin_stop(now, partly_seen=bool(some))
+                problem = often.ending(ReasonCode.STOPPED_OFTEN(count=n, why=problem.last_reason))
+            stuck, possible = self.repeated_positions.stuck_joints, self.states.possible_joints
+            self.unseen.begin_stop(now, partly_seen=bool(stuck.any() or not possible.all()))
             self._end_torques(problem)
         elif self.faulty and problem.is_latched:
             # What ended torques stays named; the arm may only get something else from now on.
@@ -222,7 +222,7 @@ class CoreStep(StateMachine):
         elif problem.is_latched:
             self._end_torques(problem, acts=False)
         elif self.state is State.SILENT and self.enabled:
-            self._record_wait(problem.last)
+            self._record_wait(problem.last_reason)
         self._warn_while_waiting()
         return self._torque_without_state(now)
 
@@ -263,13 +263,14 @@ class CoreStep(StateMachine):
     def _record_state(self, sample: StateSample, now: float, problem: Ending | None) -> None:
         """Record what a state says about the arm: for a stop by its model, and its friction."""
         states, repeated, unseen = self.states, self.repeated_positions, self.unseen
+        possible, stuck = states.possible_joints, repeated.stuck_joints
         if self.latest is not None and problem is not None and self.state in ACTIVE_STATES:
-            if repeated.stuck.any():
-                unseen.record_seen(*repeated.extrapolated_state(sample.q), now, states.possible)
+            if stuck.any():
+                unseen.record_seen(*repeated.extrapolated_state(sample.q), now, possible)
         if not states.position_leapt:
-            believed, seen = states.believed_velocity(sample.dq), states.possible & ~repeated.stuck
-            why = None if problem is None else problem.last
-            if why is not None and why.code is ReasonCode.TOO_OLD and unseen.last is not None:
+            believed, seen = states.believed_velocity(sample.dq), possible & ~stuck
+            why = None if problem is None else problem.last_reason
+            if why is not None and why.code is ReasonCode.TOO_OLD and unseen.last_seen is not None:
                 believed = unseen.probable_state(now)[1]  # an old velocity would drive the arm
             unseen.record_seen(sample.q, believed, now, seen)
         if self.latest is not None and self.acting.friction.model is not None:
@@ -282,8 +283,8 @@ class CoreStep(StateMachine):
     def _warn_while_waiting(self) -> None:
         """Log after many silent states why no torque is sent though the user wants torques."""
         waits = self.state is State.SILENT and (self.enabled or self.faulty)
-        self._waited = self._waited + 1 if waits else 0
-        if self._waited == WAIT_WARNING_STATE_COUNT:
+        self._silent_state_count = self._silent_state_count + 1 if waits else 0
+        if self._silent_state_count == WAIT_WARNING_STATE_COUNT:
             _LOG.warning('%s', self.status)
 
     # 2. May torques begin, and by which settings? ----------------------------------------------
@@ -294,19 +295,19 @@ class CoreStep(StateMachine):
         Returns why torques of the settings asked for are refused, if the arm contradicts them.
         """
         self._warn_while_waiting()
-        stays = self.ended and self.compared  # a stopped arm stays where it is
+        stays = self.ended and self.resting_torque_agrees  # a stopped arm stays where it is
         refused = None if stays else self._settings_contradiction(state)
         if refused is None and not stays:
             self._use_asked_terms(agrees=True)
-            if not self.compared:
-                self.compared = True
+            if not self.resting_torque_agrees:
+                self.resting_torque_agrees = True
                 self.disturbances.reset_at_first_torque(state.stamp)
         if self._holds_again and self.states.has_enough_states:
-            self._begin_torques(Event.HOLD, state)
+            self._begin_torques(CoreEvent.HOLD, state)
         elif self.enabled:
             why: Reason | str | None = refused or self.blocked or self._start_blocker()
             if not why:
-                self._begin_torques(Event.BEGIN, state)
+                self._begin_torques(CoreEvent.BEGIN, state)
             elif self.state is State.SILENT:  # else the reason of the stop stays
                 self._record_wait(why)
         return refused
@@ -329,7 +330,7 @@ class CoreStep(StateMachine):
         the first torque, and later that of a node if it does not move; without measured torque
         nothing can be compared then.
         """
-        on_brakes = not self.compared or not (self.output.in_loop or state.is_moving)
+        on_brakes = not self.resting_torque_agrees or not (self.output.in_loop or state.is_moving)
         changed = self.acting is not self.asked.terms
         # What was sent under the terms before holds the arm, unless brakes do: it tests changed
         # ones without a measured torque, too.
@@ -345,7 +346,7 @@ class CoreStep(StateMachine):
                 self.reference.hold(state.q)
             desired = self.ramp.torque(self.asked, state, self.desired, self.output.last)
         elif self.state in ACTIVE_STATES:
-            found = self.disturbances.commanded
+            found = self.disturbances.disturbance_torque
             desired = brake.torque(state, self.acting, found, states.elapsed, states.age)
             if brake.driven is not None:
                 self._end_torques(Cause.BRAKING_FAILED.ending(brake.driven))
@@ -354,10 +355,10 @@ class CoreStep(StateMachine):
         else:
             desired = self._resting_torque(now)
         if not np.isfinite(desired).all():  # while active: a resting torque is finite
-            self._end_torques(Cause.TORQUE_NOT_FINITE.ending(ReasonCode.NOT_FINITE()))
+            self._end_torques(Cause.TORQUE_NOT_FINITE.ending(ReasonCode.TORQUE_NOT_FINITE()))
         if self.state is State.BRAKING and brake.at_rest:
             holds = self.ending.reaction is Reaction.HOLD
-            self._change_state(Event.REST_HELD if holds else Event.REST)
+            self._change_state(CoreEvent.AT_REST_HELD if holds else CoreEvent.AT_REST)
         if self.state is State.STOPPING:
             # What is desired has just ended, and `acting` may have changed: the stop has its own.
             return self._stopping_torque(now)
@@ -398,18 +399,18 @@ class CoreStep(StateMachine):
             stops, goal = False, self._resting_torque(now)
         goal = output.limiter.clip_torque(goal)
         torque = output.send_torque(goal, now - output.sent_at, now)
-        probable = None if arm.last is None else arm.probable_state(now)
+        probable = None if arm.last_seen is None else arm.probable_state(now)
         moves = probable is not None and np.abs(probable[1]).max() > MAX_STOPPED_SPEED_RAD_S
         goes_on = moves and silence <= MAX_STATE_GAP_S and not terms.adds_gravity
         if np.array_equal(torque, goal) and not (goes_on or stops):
-            self._change_state(Event.END)
+            self._change_state(CoreEvent.AT_RESTING_TORQUE)
             output.record_end(probable, now, terms.adds_gravity)
         return torque.copy()
 
     def _resting_torque(self, now: float) -> Array:
         """Return the resting torque, (n,) [N m]; zero before the arm was compared with it."""
         torque = self.unseen.resting_torque(self.acting, now) + self._held_disturbance
-        acts = self.compared and self.ending.reaction is not Reaction.ZERO
+        acts = self.resting_torque_agrees and self.ending.reaction is not Reaction.ZERO
         return torque if acts and np.isfinite(torque).all() else np.zeros_like(torque)
 
     @property
@@ -444,7 +445,7 @@ class CoreStep(StateMachine):
 
     def _resting_torque_carries_arm(self, falls: bool) -> bool:
         """Return whether the resting torque is sent, and moves the arm if it is wrong."""
-        then = self.ending.reaction
+        then, adds_gravity = self.ending.reaction, self.acting.adds_gravity
         sends = self.state is State.STOPPING or self.output.in_loop
-        carries = self.compared and not self.acting.adds_gravity and then is not Reaction.ZERO
+        carries = self.resting_torque_agrees and not adds_gravity and then is not Reaction.ZERO
         return sends and (carries or falls) and then is not Reaction.COAST

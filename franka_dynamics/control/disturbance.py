@@ -77,8 +77,8 @@ STICTION_MARGIN_RATIO = 1.25
 class ObservedTorques(NamedTuple):
     """What the momentum observer estimates, or a change of it, (n,) each [N m]."""
 
-    commanded: Array  # `disturbance`
-    measured: Array  # `external`
+    disturbance: Array
+    external: Array
     negative_needed: Array  # minus the torque that the motion needs
 
 
@@ -88,15 +88,15 @@ class DisturbanceMonitor:
 
     Attributes
     ----------
-    commanded, external_torque : ndarray, shape (n,)
+    disturbance_torque, external_torque : ndarray, shape (n,)
         The last estimates of `disturbance` and `external` [N m], in FCI's sign.
-    measured : bool
+    has_effort : bool
         Whether the last state came with a measured torque.
-    received : ndarray, shape (n,)
+    received_torque : ndarray, shape (n,)
         The last measured torque without the gravity torque that the target adds [N m].
     start_bound, running_bound : ndarray, shape (n,)
         Bounds before the first torque and afterwards, see `disturbance_bounds` [N m].
-    largest : ndarray, shape (n,)
+    largest_shares : ndarray, shape (n,)
         The largest share of a disturbance torque in `running_bound` that `check_bounds` has seen.
 
     """
@@ -106,10 +106,11 @@ class DisturbanceMonitor:
         self._held_until_commanded = limits.held_until_commanded
         self._stiction, self._zero = stiction_torque(arm), np.zeros(arm.n)
         self.start_bound, self.running_bound = disturbance_bounds(arm)
-        self.largest, self.load = self._zero.copy(), LoadEstimator(arm, MAX_REST_SPEED_RAD_S)
-        self._over_s = 0.0  # how long a disturbance torque has exceeded its bound [s]
-        # Sent and received torque and velocity of a state in each row; the last ones end at _end.
-        self._rows, self._end = np.zeros((2 * KEPT_STATE_COUNT, 3, arm.n)), 0
+        self.load = LoadEstimator(arm, MAX_REST_SPEED_RAD_S)
+        # `_exceeded_s`: how long a disturbance torque has exceeded its bound [s].
+        self.largest_shares, self._exceeded_s = self._zero.copy(), 0.0
+        # Sent and received torque and velocity of a state in each row; the last end at _row_end.
+        self._torque_rows, self._row_end = np.zeros((2 * KEPT_STATE_COUNT, 3, arm.n)), 0
         self._since_fit_s = 0.0  # how long the rows were not looked at [s]
         self._braked_until = 0.0  # stamp until which brakes may hold an arm at rest
         self._terms = terms  # by which torques go out
@@ -120,10 +121,11 @@ class DisturbanceMonitor:
         self._observer = MomentumObserver(self._terms.true_model)
         self._friction = self._effort_friction_state()
         self.load.reset()
-        self.measured = False
-        self.commanded = self.external_torque = self.received = self._zero
-        self._needed = self._acting = self._zero  # by the motion, and commanded by now [N m]
-        self._end = 0
+        self.has_effort = False
+        self.disturbance_torque = self.external_torque = self.received_torque = self._zero
+        # Needed by the motion, and commanded by now [N m].
+        self._needed_torque = self._acting_torque = self._zero
+        self._row_end = 0
         self._state = StateTerms(0.0, *5 * (self._zero,))  # the last one
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
@@ -132,9 +134,9 @@ class DisturbanceMonitor:
         """Reset the disturbance torques to zero, as at the first torque, at a stamp [s]."""
         estimate = ObservedTorques(self._zero, self._zero, -self._state.gravity)
         self._observer.reset_estimate(np.array(estimate))
-        self.commanded = self.external_torque = self._zero
-        self._end = 0
-        self._over_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
+        self.disturbance_torque = self.external_torque = self._zero
+        self._row_end = 0
+        self._exceeded_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
 
     def change_terms(self, terms: TermModel, state: StateTerms | None, *, loaded: bool) -> Array:
         """
@@ -144,8 +146,8 @@ class DisturbanceMonitor:
         changed.
         """
         change = self._added_torque(terms, state)
-        self.commanded = self.commanded + change.commanded
-        self.external_torque = self.external_torque + change.measured
+        self.disturbance_torque = self.disturbance_torque + change.disturbance
+        self.external_torque = self.external_torque + change.external
         self._observer.change_model(terms.true_model, np.array(change))
         self._terms = terms
         self._friction = self._effort_friction_state()
@@ -154,7 +156,7 @@ class DisturbanceMonitor:
         if loaded and state is not None:
             earlier = self._zero if self._pick_up is None else self._pick_up[1]
             self._pick_up = state.stamp, earlier - change.negative_needed
-        return -change.commanded
+        return -change.disturbance
 
     def _added_torque(self, terms: TermModel, state: StateTerms | None) -> ObservedTorques:
         """Return what a change to other terms at a joint state adds to the observed torques."""
@@ -163,7 +165,7 @@ class DisturbanceMonitor:
         q, before = state.q, self._terms
         old, new = before.gravity(q), terms.gravity(q)
         more = terms.gravity_to_command(q, new) - before.gravity_to_command(q, old)
-        return ObservedTorques(-more, old - new if self.measured else -more, old - new)
+        return ObservedTorques(-more, old - new if self.has_effort else -more, old - new)
 
     def _effort_friction_state(self) -> FrictionState:
         """Return the state of the joint friction that the measured torque contains."""
@@ -173,8 +175,8 @@ class DisturbanceMonitor:
     @property
     def is_effort_idle(self) -> bool:
         """Whether the measured torque is zero but for friction, as while brakes hold the arm."""
-        little = np.abs(self.received) <= self._stiction
-        return not self.measured or bool(little.all())
+        little = np.abs(self.received_torque) <= self._stiction
+        return not self.has_effort or bool(little.all())
 
     def update(
         self, state: StateTerms, effort: Array | None, sent: Sequence[Array], late: int
@@ -194,41 +196,41 @@ class DisturbanceMonitor:
         added = state.gravity - terms.gravity_to_command(state.q, state.gravity)
         if sent:
             believed = added + sent[-1 - min(late, len(sent) - 1)]
-            self._acting = added + sent[-1]
+            self._acting_torque = added + sent[-1]
         else:
             # Before the first torque a target that compensates gravity carries the arm itself,
             # also on an inclined base.
-            believed = self._acting = state.gravity if terms.adds_gravity else added
-        self.measured = effort is not None and bool(effort.any())
+            believed = self._acting_torque = state.gravity if terms.adds_gravity else added
+        self.has_effort = effort is not None and bool(effort.any())
         # Some receivers that add gravity report one of the last torques as effort, which measures
         # nothing.
         for one in sent[-MAX_EFFORT_ECHO_DELAY_COUNT:] if terms.adds_gravity else ():
-            self.measured = self.measured and bool((one != effort).any())
+            self.has_effort = self.has_effort and bool((one != effort).any())
         torque = believed
-        if self.measured and effort is not None:
+        if self.has_effort and effort is not None:
             torque = effort
             if self._friction.model is not None:
                 self._friction.update(state.stamp, state.q)
                 torque = effort - self._friction.torque(state.dq)
-            self.received = effort - added
+            self.received_torque = effort - added
         torques = np.array((believed, torque, self._zero))
         found = self._observer.update(state.stamp, state.q, state.dq, torques, state.gravity)
-        self.commanded, self.external_torque, needed = ObservedTorques(*found)
-        self._needed = -needed
-        if sent or self.measured:
+        self.disturbance_torque, self.external_torque, needed = ObservedTorques(*found)
+        self._needed_torque = -needed
+        if sent or self.has_effort:
             at = state.stamp, state.q, state.dq
             self.load.update(*at, self.external_torque, terms.true_model)
-        if not self.measured:  # the observer filters both alike
-            believed, torque = self.commanded - needed, -needed
-        if self._end == len(self._rows):
-            self._rows[:KEPT_STATE_COUNT] = self._rows[KEPT_STATE_COUNT:]
-            self._end = KEPT_STATE_COUNT
-        self._rows[self._end] = believed - added, torque - added, state.dq
-        self._end += 1
+        if not self.has_effort:  # the observer filters both alike
+            believed, torque = self.disturbance_torque - needed, -needed
+        if self._row_end == len(self._torque_rows):
+            self._torque_rows[:KEPT_STATE_COUNT] = self._torque_rows[KEPT_STATE_COUNT:]
+            self._row_end = KEPT_STATE_COUNT
+        self._torque_rows[self._row_end] = believed - added, torque - added, state.dq
+        self._row_end += 1
 
     def _torque_differences(self) -> tuple[Array, Array]:
         """Return the measured torque less the needed and less the commanded one, (n,) each."""
-        motion, command = self.external_torque, self.external_torque - self.commanded
+        motion, command = self.external_torque, self.external_torque - self.disturbance_torque
         if self._pick_up is not None:
             motion = subtract_load_torque(motion, self._pick_up[1])
             command = subtract_load_torque(command, self._pick_up[1])
@@ -237,7 +239,7 @@ class DisturbanceMonitor:
     @property
     def _latest_rows(self) -> Array:
         """The rows of the last KEPT_STATE_COUNT states at most, (k, 3, n)."""
-        return self._rows[max(0, self._end - KEPT_STATE_COUNT) : self._end]
+        return self._torque_rows[max(0, self._row_end - KEPT_STATE_COUNT) : self._row_end]
 
     @property
     def sent_torque_swings(self) -> bool:
@@ -265,20 +267,20 @@ class DisturbanceMonitor:
             self._since_fit_s = 0.0
             rows = self._latest_rows
             bounds = self.running_bound, self.start_bound
-            exceeds = self._end and (np.abs(rows[-1, 1] - rows[-1, 0]) > bounds[0]).any()
-            if exceeds and torques_mixed_up(rows, *bounds, elapsed, measured=self.measured):
+            exceeds = self._row_end and (np.abs(rows[-1, 1] - rows[-1, 0]) > bounds[0]).any()
+            if exceeds and torques_mixed_up(rows, *bounds, elapsed, measured=self.has_effort):
                 return Cause.TORQUE_NOT_APPLIED.ending(ReasonCode.MIXED_UP())
         if not carries:
             return None
         motion, command = self._torque_differences()
         shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
-        np.maximum(self.largest, shares, out=self.largest)
+        np.maximum(self.largest_shares, shares, out=self.largest_shares)
         if state.stamp <= self._braked_until and state.is_moving:
             self._braked_until = -np.inf
         over = shares.max() > 1.0 and state.stamp > self._braked_until
-        self._over_s = self._over_s + min(elapsed, MAX_COUNTED_STATE_S) if over else 0.0
+        self._exceeded_s = self._exceeded_s + min(elapsed, MAX_COUNTED_STATE_S) if over else 0.0
         why = None
-        if self._over_s >= MAX_DISTURBANCE_TIME_S:
+        if self._exceeded_s >= MAX_DISTURBANCE_TIME_S:
             why = self.bound_violation(self.running_bound)
         return None if why is None else Cause.DISTURBED.ending(why)
 
@@ -291,9 +293,9 @@ class DisturbanceMonitor:
         so a joint that the commanded torque of now, less the disturbance torque, already slows
         down gains nothing.
         """
-        if (np.abs(self.commanded) <= self.start_bound).all():
+        if (np.abs(self.disturbance_torque) <= self.start_bound).all():
             return 0.0
-        both = np.array((self._needed, self._acting - self.commanded))
+        both = np.array((self._needed_torque, self._acting_torque - self.disturbance_torque))
         driving = both - state.gravity - state.coriolis
         accelerations = driving @ inverse_mass_matrix(self._terms.true_model.mass_matrix(state.q))
         late, now = np.maximum(0.0, accelerations * np.sign(state.dq))
@@ -311,8 +313,8 @@ class DisturbanceMonitor:
         terms = terms or self._terms
         if terms is not self._terms:
             change = self._added_torque(terms, self._state)
-            motion = self.external_torque + change.measured
-            command = motion - (self.commanded + change.commanded)
+            motion = self.external_torque + change.external
+            command = motion - (self.disturbance_torque + change.disturbance)
         shares = np.abs((motion, command)) / bound
         joint = int(shares.max(axis=0).argmax())
         if shares[:, joint].max() <= 1.0:
@@ -324,7 +326,7 @@ class DisturbanceMonitor:
         if of is command:
             other = f'what is commanded and target {target} adds'
         return ReasonCode.DISTURBED(
-            kind='measured' if self.measured else 'commanded',
+            kind='measured' if self.has_effort else 'commanded',
             joint=name,
             torque=('-' if of[joint] < 0.0 else '+') + size,
             other=other,
@@ -347,7 +349,7 @@ class DisturbanceMonitor:
         if load and (np.abs(motion - self.load.load_torque()) <= bound).all():
             return load
         kind, torque = advice.ESTIMATE, motion
-        if self.measured:  # where efforts are wrong, both differ
+        if self.has_effort:  # where efforts are wrong, both differ
             by_command = (np.abs(motion) <= bound).all()
             kind = advice.COMMAND if by_command else advice.MOTION
             torque = command if by_command else motion
@@ -358,7 +360,7 @@ class DisturbanceMonitor:
 
     def reset_largest_shares(self) -> None:
         """Reset the largest share of each joint's bound to zero."""
-        self.largest[:] = 0.0
+        self.largest_shares[:] = 0.0
 
     def can_test_terms(self, terms: TermModel) -> bool:
         """
@@ -368,7 +370,7 @@ class DisturbanceMonitor:
         measured then, or one that says nothing.
         """
         motor_brakes = self.is_effort_idle or self._held_until_commanded
-        return self.measured and not (motor_brakes and not terms.adds_gravity)
+        return self.has_effort and not (motor_brakes and not terms.adds_gravity)
 
 
 def disturbance_bounds(arm: ArmDescription) -> tuple[Array, Array]:

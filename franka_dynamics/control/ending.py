@@ -26,14 +26,14 @@ _LEAP_ADVICE = (
 class ReasonCode(str, Enum):
     """Codes of reasons for which torques end or do not begin; each value is the sentence."""
 
-    GIVEN = '{text}'  # by the caller
-    OFTEN = 'stopped {count} times within a minute: {why}'
+    CALLER_TEXT = '{text}'  # by the caller
+    STOPPED_OFTEN = 'stopped {count} times within a minute: {why}'
     # Joint states
     NO_STATE = 'no joint state has come yet'
-    AWAITED = 'good joint states are awaited'
+    STATES_AWAITED = 'good joint states are awaited'
     FEW_STATES = '{good} of {needed} good joint states have come'
     SILENCE = 'no new joint state for {silence:.0f} ms'
-    GAP = '{gap:.0f} ms of joint states are missing'
+    STATES_MISSING = '{gap:.0f} ms of joint states are missing'
     TOO_RARE = (
         'joint states come at {rate:.0f} Hz, and at least {least:.0f} Hz are needed; {advice}'
     )
@@ -42,24 +42,24 @@ class ReasonCode(str, Enum):
         'each state its own time'
     )
     TOO_OLD = 'joint states are {age:.4g} ms old ({most:.0f} are allowed); {advice}'
-    AHEAD = 'joint states are {age:.4g} ms ahead of the clock ({most:.0f} are allowed); {advice}'
+    TOO_NEW = 'joint states are {age:.4g} ms ahead of the clock ({most:.0f} are allowed); {advice}'
     OLD_AT_START = (
         'joint states are {age:.0f} ms old ({most:.0f} are allowed before the first torque); '
         '{advice}'
     )
     TIME_STANDS = 'the time of joint states does not go on ({stamp:g} s again)'
     SET_BACK = 'the clock of the joint states was set back'
-    NO_NUMBER = 'the {what} of {joint} is {value:.4g}'
+    VALUE_NOT_FINITE = 'the {what} of {joint} is {value:.4g}'
     IMPOSSIBLE = (
         'the {what} of {joint} is {value:.4g}, and can be {least:.4g} to {most:.4g}; '
         + _DRIVER_ADVICE
     )
-    NOT_N_M = (
+    EFFORT_NOT_N_M = (
         'the effort of {joint} is {value:.4g}, more than {times:g} times its torque limit: '
         'efforts are not in N m (currents in A or mA are not torques), or somebody else sends '
         'torques, too'
     )
-    TOO_FAR = (
+    POSITION_LEAP = (
         '{joint} moved by {moved:.3g} rad in {gap:.3g} s, faster than it can; ' + _LEAP_ADVICE
     )
     WRONG_VELOCITY = (
@@ -98,8 +98,8 @@ class ReasonCode(str, Enum):
         'are allowed ({share:g} of its limit, {following:g} while a reference moves, {near:g} '
         'rad/s before its position limit){causes}'
     )
-    BRAKING_DRIVES = 'braking makes {joint} faster by {faster:.2g} rad/s'
-    NOT_FINITE = 'the computed torque is not finite'
+    BRAKING_FAILED = 'braking makes {joint} faster by {faster:.2g} rad/s'
+    TORQUE_NOT_FINITE = 'the computed torque is not finite'
 
     def __call__(self, **figures: Any) -> Reason:
         """Return a reason with this code."""
@@ -112,7 +112,7 @@ LOOP_ADVICE = {
     ReasonCode.TOO_RARE: 'pass on every state of the robot, with its time in seconds; a slower '
     'loop of yours gives its period (at most 0.01 s), or calls step in substeps',
     ReasonCode.TOO_OLD: _FRESH_STATES_ADVICE,
-    ReasonCode.AHEAD: _FRESH_STATES_ADVICE,
+    ReasonCode.TOO_NEW: _FRESH_STATES_ADVICE,
     ReasonCode.OLD_AT_START: _FRESH_STATES_ADVICE,
 }
 
@@ -166,7 +166,7 @@ class Remedy(str, Enum):
 class Cause(Enum):
     """A kind of event that ends torques, what the arm gets then, and how they begin again."""
 
-    AWAITED = 'none yet: a first torque is awaited', Reaction.RESTING_TORQUE, Remedy.WAIT
+    TORQUE_AWAITED = 'none yet: a first torque is awaited', Reaction.RESTING_TORQUE, Remedy.WAIT
     STOPPED = 'a stop', Reaction.RELEASE, Remedy.START
     STATES_LOST = 'joint states that cease or cannot be used', Reaction.UNSEEN, Remedy.WAIT
     STATES_LOST_OFTEN = (
@@ -185,7 +185,7 @@ class Cause(Enum):
     POSITION_STANDS_STILL = 'a position that stands still', Reaction.RESTING_TORQUE, Remedy.CLEAR
     DISTURBED = 'a lasting disturbance torque', Reaction.HOLD, Remedy.CLEAR
     TOO_FAST = 'a joint that is too fast', Reaction.HOLD, Remedy.CLEAR
-    TOLD_TO_HOLD = 'a stop that says so', Reaction.HOLD, Remedy.CLEAR
+    HOLD_REQUESTED = 'a stop that says so', Reaction.HOLD, Remedy.CLEAR
     BRAKING_FAILED = 'braking that makes the arm faster', Reaction.COAST, Remedy.CLEAR
     TORQUE_NOT_FINITE = 'a computed torque that is not finite', Reaction.COAST, Remedy.CLEAR
     TORQUE_NOT_APPLIED = 'torques that do not arrive as sent', Reaction.COAST, Remedy.CLEAR
@@ -199,7 +199,7 @@ class Cause(Enum):
 
     def ending(self, why: Reason | str) -> Ending:
         """Return an ending by this cause, for a reason, or the caller's text."""
-        reason = ReasonCode.GIVEN(text=why) if isinstance(why, str) else why
+        reason = ReasonCode.CALLER_TEXT(text=why) if isinstance(why, str) else why
         _, reaction, remedy = self.value
         return Ending(reason, reaction, remedy, reason)
 
@@ -208,17 +208,18 @@ class Ending(NamedTuple):
     """
     Why the law's torques do not go out, what the arm gets instead, and until when.
 
-    `last` is the latest reason, `first` the one that ended torques, or for which none have begun.
+    `last_reason` is the latest reason, `first_reason` the one that ended torques, or for which
+    none have begun.
     """
 
-    last: Reason | None
+    last_reason: Reason | None
     reaction: Reaction
     remedy: Remedy
-    first: Reason | None
+    first_reason: Reason | None
 
     def text(self, advice: Callable[[ReasonCode], str | None] = LOOP_ADVICE.get) -> str:
         """Return the first reason and the latest, `Reason.text` each; '' if there are none."""
-        said = (one.text(advice) for one in (self.first, self.last) if one)
+        said = (one.text(advice) for one in (self.first_reason, self.last_reason) if one)
         return '; '.join(dict.fromkeys(said))
 
     @property
@@ -244,7 +245,7 @@ class Ending(NamedTuple):
         )
         then = self.reaction if lasts or later.reaction is Reaction.UNSEEN else later.reaction
         until = max(self.remedy, later.remedy, key=list(Remedy).index)
-        return Ending(later.last, then, until, self.first)
+        return Ending(later.last_reason, then, until, self.first_reason)
 
     def with_release(self, remedy: Remedy = Remedy.WAIT) -> Ending:
         """Return this ending with `Reaction.RELEASE` as what follows, and another remedy."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .control_law import ControlLaw
-from .core_state import ACTIVE_STATES, Event, State, Stop
+from .core_state import ACTIVE_STATES, CoreEvent, State, Stop
 from .core_step import CoreStep
 from .default_gains import low_gains
 from .ending import Reaction, Remedy
@@ -116,7 +116,7 @@ class Feedforward(CoreStep):
             self.output.reset_counts()
             self.disturbances.reset_largest_shares()
             if held:
-                self._begin_torques(Event.BEGIN)
+                self._begin_torques(CoreEvent.BEGIN)
             elif self.state is State.SILENT:
                 self._record_wait(self.states.problem or self.blocked)
             elif self.state is not State.RUNNING:

@@ -95,16 +95,17 @@ class TorqueReceiver:
         if not timeout > 0.0:
             raise SettingsError(f'A receiver needs a time-out above zero; got {timeout} s.')
         self._timeout = timeout
-        self.applied = np.zeros(description.n) if holding is None else holding
+        self.applied_torque = np.zeros(description.n) if holding is None else holding
         self.state = ReceiverState.WAITING if holding is None else ReceiverState.HOLDING
         self._fault = ''  # why the state is or last was FAULT
-        self.timeouts = 0  # how often a followed sender was silent for the time-out
-        self.refused = dict.fromkeys(TorqueRefusal, 0)  # number of refused torques by reason
-        self._effort = description.limit('effort')
+        self.timeout_count = 0  # how often a followed sender was silent for the time-out
+        self.refusal_counts = dict.fromkeys(TorqueRefusal, 0)  # of torques, by reason
+        self._effort_limit = description.limit('effort')
         self._terms = TermModel(description, settings)
-        self._limiter = TorqueLimiter(self._effort, description.limit('effort_rate'))
+        self._limiter = TorqueLimiter(self._effort_limit, description.limit('effort_rate'))
         self._brake, self._zero = BrakingController(description), np.zeros(description.n)
-        self._accepted = self.applied  # what to apply, unless the arm is braked or held
+        # What to apply, unless the arm is braked or held.
+        self._accepted_torque = self.applied_torque
         self._sequence_number: int | None = None  # sequence number of the sender's last torque
         self._silence = 0.0  # time since the last accepted torque [s]
         self._stamp = math.inf  # the latest one [s]; before the first, any is earlier
@@ -130,19 +131,19 @@ class TorqueReceiver:
         # benchmarks/receivers.py are bad; if only lower numbers are refused, rival is.
         if not 0.0 < ahead * MIN_PERIOD_S <= self._timeout:
             return self._count_refusal(TorqueRefusal.OTHER_PUBLISHER)
-        if given.shape != self._effort.shape:
+        if given.shape != self._effort_limit.shape:
             return self._count_refusal(TorqueRefusal.WRONG_SIZE)
         if not np.isfinite(given).all():
             return self._count_refusal(TorqueRefusal.NOT_FINITE)
-        if (np.abs(given) > self._effort).any():
+        if (np.abs(given) > self._effort_limit).any():
             return self._count_refusal(TorqueRefusal.OUT_OF_BOUNDS)
-        self._accepted, self._sequence_number, self._silence = given, sequence_number, 0.0
+        self._accepted_torque, self._sequence_number, self._silence = given, sequence_number, 0.0
         self.state = ReceiverState.FOLLOWING
         return None
 
     def _count_refusal(self, why: TorqueRefusal) -> TorqueRefusal:
         """Count a refused torque; return why it is refused."""
-        self.refused[why] += 1
+        self.refusal_counts[why] += 1
         return why
 
     @property
@@ -173,11 +174,11 @@ class TorqueReceiver:
         if wrong is None:
             self._possible, self._needed_state_count = np.array(q), self._needed_state_count - 1.0
         timed_out = self.state is ReceiverState.FOLLOWING and self._silence > self._timeout
-        self.timeouts += timed_out
+        self.timeout_count += timed_out
         if timed_out or (self.state is ReceiverState.FAULT and self._needed_state_count <= 0.0):
             self.state = ReceiverState.BRAKING
             self._brake.begin(self._zero)
-        desired = self._accepted
+        desired = self._accepted_torque
         braked = self.state in (ReceiverState.BRAKING, ReceiverState.HOLDING)
         if wrong is not None and (braked or self.state is ReceiverState.FAULT):
             self._set_fault(wrong.why, latched=wrong.is_latched)
@@ -187,9 +188,9 @@ class TorqueReceiver:
                 self._set_fault('the computed torque is not finite', latched=True)
         if self.state in (ReceiverState.STOPPED, ReceiverState.FAULT):
             desired = self._resting_torque()
-        self.applied = self._limiter.limit(desired, self.applied, elapsed)
-        self._brake.record_limited_torque(desired, self.applied)
-        return self.applied
+        self.applied_torque = self._limiter.limit(desired, self.applied_torque, elapsed)
+        self._brake.record_limited_torque(desired, self.applied_torque)
+        return self.applied_torque
 
     def _elapsed_since_latest(self, stamp: float) -> float:
         """Return the time since the latest stamp [s]; record the stamp if it is in order."""
@@ -222,5 +223,5 @@ class TorqueReceiver:
         if self._terms.adds_gravity:
             return self._zero
         if self._possible is None:
-            return self.applied  # no position was ever known
+            return self.applied_torque  # no position was ever known
         return self._terms.gravity(self._possible)

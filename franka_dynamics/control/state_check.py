@@ -94,7 +94,7 @@ class StateCheck:
         Its position [rad] and velocity [rad/s]; NaN and zero if no possible state has come.
     dq_before : ndarray, shape (n,)
         Velocity of the state before [rad/s].
-    position_repeats, possible : ndarray of bool, shape (n,)
+    position_repeats, possible_joints : ndarray of bool, shape (n,)
         Which positions are bit for bit those of the state before; of which joints position and
         velocity are possible.
     elapsed, age : float
@@ -159,14 +159,14 @@ class StateCheck:
         self.stamp: float | None = None
         self.good_count = self.age_in_periods = 0
         self._drift, self._before_leap, self.dq_before = self._zero, None, self._zero
-        self.position_repeats, self.possible = ~self._all, self._all
+        self.position_repeats, self.possible_joints = ~self._all, self._all
         self.elapsed = self.age = self.arrival = 0.0
-        self._given = -math.inf  # stamp of the latest state, possible or not [s]
+        self._given_stamp = -math.inf  # stamp of the latest state, possible or not [s]
         # When the latest state came, by the clock of stamps and by this computer's [s].
-        self._arrived = 0.0, 0.0
+        self._arrival_times = 0.0, 0.0
         # How many stamps in a row were not new, and whether some were between the last new ones.
-        self._behind = self._repeated = 0
-        self._repeats = False
+        self._older_count = self._repeat_count = 0
+        self._had_repeats = False
         self._track = deque[tuple[float, Array]](maxlen=MIN_GOOD_STATE_COUNT)
         self._periods = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
         self._ages = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
@@ -191,7 +191,7 @@ class StateCheck:
         computer's counts also with an age, from MAX_REORDERING_TIME_S on: a constant age hides
         that the same state comes again.
         """
-        by_stamps, here = self._arrived
+        by_stamps, here = self._arrival_times
         silence = None if old.age is None else old.stamp + old.age - by_stamps  # simulated time
         if old.now is not None:
             return old.now, silence
@@ -210,7 +210,7 @@ class StateCheck:
 
     def repetition_reason(self, stamp: float) -> Reason | None:
         """Return a reason if too many stamps in a row were not new, else None."""
-        if self._repeated <= MIN_GOOD_STATE_COUNT:  # stamps may be coarse
+        if self._repeat_count <= MIN_GOOD_STATE_COUNT:  # stamps may be coarse
             return None
         self.problem = ReasonCode.TIME_STANDS(stamp=stamp)
         return self.problem
@@ -275,11 +275,12 @@ class StateCheck:
     def stamp_order(self, stamp: float) -> StampOrder:
         """Return whether a stamp [s] is new, that of an earlier state, or of a clock set back."""
         if self.stamp is None or stamp > self.stamp:
-            self._repeats, self._behind, self._repeated = self._repeated > 0, 0, 0
+            self._had_repeats, self._older_count, self._repeat_count = self._repeat_count > 0, 0, 0
             return StampOrder.NEW
-        self._repeated += 1
-        self._behind += stamp < self.stamp
-        near = self._behind < MIN_GOOD_STATE_COUNT and self.stamp - stamp <= MAX_REORDERING_TIME_S
+        behind = self.stamp - stamp
+        self._repeat_count += 1
+        self._older_count += behind > 0.0
+        near = self._older_count < MIN_GOOD_STATE_COUNT and behind <= MAX_REORDERING_TIME_S
         return StampOrder.OUT_OF_ORDER if near else StampOrder.SET_BACK
 
     def check_values(
@@ -292,8 +293,8 @@ class StateCheck:
         """
         every = np.concatenate((q, dq, self._zero if effort is None else effort))
         possible = (every >= self._lowest) & (every <= self._highest)
-        self.possible, n = self._all, len(q)
-        silence, self._given = stamp - self._given, stamp
+        self.possible_joints, n = self._all, len(q)
+        silence, self._given_stamp = stamp - self._given_stamp, stamp
         returns = self.silence_timeout() < silence < math.inf
         self._was_unseen |= returns
         if not possible.all() and self._was_unseen and self.stamp is not None:
@@ -304,18 +305,18 @@ class StateCheck:
             possible[n : 2 * n] |= (np.abs(dq) * self.period <= math.tau) & fast
         if possible.all():
             return None
-        self.possible = possible[:n] & possible[n : 2 * n]
+        self.possible_joints = possible[:n] & possible[n : 2 * n]
         unknown = ~np.isfinite(every)
         first = int((unknown if unknown.any() else ~possible).argmax())
         kind, joint = divmod(first, n)
         names = {'what': ('position', 'velocity', 'effort')[kind], 'joint': self._names[joint]}
         value = float(every[first])
         if unknown.any():
-            return Cause.STATES_LOST.ending(ReasonCode.NO_NUMBER(value=value, **names))
+            return Cause.STATES_LOST.ending(ReasonCode.VALUE_NOT_FINITE(value=value, **names))
         if kind == 2:
             times = MAX_POSSIBLE_EFFORT_RATIO
             return Cause.STATE_IMPOSSIBLE.ending(
-                ReasonCode.NOT_N_M(value=value, times=times, **names)
+                ReasonCode.EFFORT_NOT_N_M(value=value, times=times, **names)
             )
         least, most = float(self._lowest[first]), float(self._highest[first])
         why = ReasonCode.IMPOSSIBLE(value=value, least=least, most=most, **names)
@@ -337,7 +338,7 @@ class StateCheck:
     def update(self, sample: StateSample, now: float) -> Ending | None:
         """Record a possible state that came at `now` [s]; return an ending if it is unusable."""
         stamp, q, dq, age = sample.stamp, sample.q, sample.dq, sample.age
-        self.arrival, self._arrived = now, (stamp + (age or 0.0), monotonic())
+        self.arrival, self._arrival_times = now, (stamp + (age or 0.0), monotonic())
         why = self._check_timing(stamp, age)
         problem = Cause.STATES_LOST.ending(why) if why else self._check_motion(stamp, q, dq)
         self.position_repeats, self.dq_before = q == self.q, self.dq
@@ -366,14 +367,14 @@ class StateCheck:
             finite = math.isfinite(self.age)
             self.age_in_periods = round(self.age / self.elapsed) if finite else 0
         if len(self._periods) >= MIN_GOOD_STATE_COUNT - 1 and self.period > self._max_period:
-            if self._repeats:
+            if self._had_repeats:
                 return ReasonCode.COARSE_STAMPS(step=1e3 * self.period)
             least = PERIOD_MARGIN_RATIO / self._max_period
             return ReasonCode.TOO_RARE(rate=1.0 / self.period, least=least)
         if self.elapsed > self.silence_timeout():
-            return ReasonCode.GAP(gap=1e3 * self.elapsed)
+            return ReasonCode.STATES_MISSING(gap=1e3 * self.elapsed)
         if not math.isfinite(age) or abs(age) > limits.max_state_age > 0.0:
-            which = ReasonCode.AHEAD if age < 0.0 else ReasonCode.TOO_OLD
+            which = ReasonCode.TOO_NEW if age < 0.0 else ReasonCode.TOO_OLD
             return which(age=1e3 * abs(age), most=1e3 * limits.max_state_age)
         return None
 
@@ -400,7 +401,7 @@ class StateCheck:
         if far[joint]:
             self._before_leap = leap if self.position_leapt else before
             self.position_leapt = True
-            why = ReasonCode.TOO_FAR(joint=name, moved=float(moved[joint]), gap=gap)
+            why = ReasonCode.POSITION_LEAP(joint=name, moved=float(moved[joint]), gap=gap)
             return Cause.STATE_IMPOSSIBLE.ending(why)
         self.velocity_contradicted = True
         why = ReasonCode.WRONG_VELOCITY(joint=name, moved=drifted, velocity=float(dq[joint]))

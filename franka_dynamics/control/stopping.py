@@ -78,7 +78,7 @@ class BrakingController:
 
     def __init__(self, description: ArmDescription) -> None:
         self._names = description.joint_names
-        self._faster = MAX_SPEED_INCREASE_RATIO * description.limit('velocity')
+        self._max_speed_gain = MAX_SPEED_INCREASE_RATIO * description.limit('velocity')
         # A disturbance that a start would allow is compensated whenever it comes: else one who
         # pushes a held arm with 80 N moves it so far that it is let go.
         self._small = MAX_START_DISTURBANCE_RATIO * description.limit('effort')
@@ -100,15 +100,15 @@ class BrakingController:
         """
         self.disturbance = self._largest = disturbance
         self._gains = np.zeros((2, *disturbance.shape)) if gains is None else np.array(gains)
-        self._pulls = gains is not None
+        self._has_gains = gains is not None
         self._min_time_constant = BRAKING_TIME_CONSTANT_S if torque_swings else 0.0
         self.at_rest = False
         self.driven: Reason | None = None
         self._held_back = np.zeros_like(disturbance)
         self._turned_s: Array | None = None  # when each joint's torque has been turned [s]
         self._stop_pose: Array | None = None
-        self._time = self._gaining = 0.0
-        self._speed, self._rest_count = np.zeros_like(disturbance), 0
+        self._time = self._faster_s = 0.0
+        self._max_speed, self._rest_count = np.zeros_like(disturbance), 0
 
     def torque(
         self,
@@ -136,7 +136,7 @@ class BrakingController:
         bound, squared = MAX_BRAKING_DECELERATION_RAD_S2, (2.0 * time_constant) ** 2
         away = self._distance_to_stop_pose(q, bound * squared)
         compensated = self._compensated_disturbance(disturbance, dq, elapsed)
-        slowing = self._pulls / squared * away + np.clip(dq / time_constant, -bound, bound)
+        slowing = self._has_gains / squared * away + np.clip(dq / time_constant, -bound, bound)
         undamped = _undamped_share(mass, kd, time_constant, age)
         feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis + compensated
         return feedforward - kp * away - kd * dq - mass @ (undamped * slowing)
@@ -200,14 +200,14 @@ class BrakingController:
         self._rest_count = self._rest_count + 1 if speed.max() < MAX_STOPPED_SPEED_RAD_S else 0
         self.at_rest = self.at_rest or self.is_still or self._time > MAX_BRAKING_TIME_S
         turning = True if self._turned_s is None else self._time < self._turned_s
-        self._speed = np.where(turning, np.maximum(self._speed, speed), self._speed)
-        faster = speed - self._speed
-        joint = int((faster - self._faster).argmax())
-        gains = not self.at_rest and faster[joint] > self._faster[joint]
-        self._gaining = self._gaining + elapsed if gains else 0.0
-        if self._gaining >= RUNAWAY_DETECTION_TIME_S:
+        self._max_speed = np.where(turning, np.maximum(self._max_speed, speed), self._max_speed)
+        faster = speed - self._max_speed
+        joint = int((faster - self._max_speed_gain).argmax())
+        gains = not self.at_rest and faster[joint] > self._max_speed_gain[joint]
+        self._faster_s = self._faster_s + elapsed if gains else 0.0
+        if self._faster_s >= RUNAWAY_DETECTION_TIME_S:
             name, more = self._names[joint], float(faster[joint])
-            self.driven = ReasonCode.BRAKING_DRIVES(joint=name, faster=more)
+            self.driven = ReasonCode.BRAKING_FAILED(joint=name, faster=more)
 
 
 def _undamped_share(mass: Array, kd: Array, time_constant: float, age: float) -> Array:
@@ -228,7 +228,7 @@ class UnseenArm:
 
     Attributes
     ----------
-    last : tuple or None
+    last_seen : tuple or None
         Position and velocity, (n,) each, of each joint when it was seen last, and when, one time
         or one for each joint [s].
     stops : bool
@@ -241,7 +241,7 @@ class UnseenArm:
 
     def reset(self) -> None:
         """Discard the last state."""
-        self.last: tuple[Array, Array, Array | float] | None = None
+        self.last_seen: tuple[Array, Array, Array | float] | None = None
         self.stops, self._begun = False, 0.0
 
     def record_seen(self, q: Array, dq: Array, now: float, seen: Array) -> None:
@@ -251,11 +251,11 @@ class UnseenArm:
         The others keep theirs; an arm that was never seen as a whole has none.
         """
         if seen.all():
-            self.last = q, dq, now
-        elif self.last is not None:
-            q_last, dq_last, when = self.last
+            self.last_seen = q, dq, now
+        elif self.last_seen is not None:
+            q_last, dq_last, when = self.last_seen
             both = np.where(seen, q, q_last), np.where(seen, dq, dq_last)
-            self.last = *both, np.where(seen, now, when)
+            self.last_seen = *both, np.where(seen, now, when)
 
     def begin_stop(self, now: float, partly_seen: bool = False) -> None:
         """
@@ -263,9 +263,9 @@ class UnseenArm:
 
         `partly_seen`: joints are lost of an arm whose others are seen, and may move.
         """
-        if self.last is not None and not self.stops:
-            q, dq, _ = self.last
-            self.last = q, dq, now
+        if self.last_seen is not None and not self.stops:
+            q, dq, _ = self.last_seen
+            self.last_seen = q, dq, now
             self.stops = partly_seen or bool(np.abs(dq).max() > MAX_REST_SPEED_RAD_S)
             self._begun = now
 
@@ -275,8 +275,8 @@ class UnseenArm:
 
         The velocity of a joint that is not seen is taken to decay exponentially.
         """
-        assert self.last is not None, 'only an arm that was seen is stopped'
-        q, dq, since = self.last
+        assert self.last_seen is not None, 'only an arm that was seen is stopped'
+        q, dq, since = self.last_seen
         left = np.exp(-np.maximum(0.0, now - since) / UNSEEN_STOP_TIME_CONSTANT_S)
         return q + (1.0 - left) * UNSEEN_STOP_TIME_CONSTANT_S * dq, left * dq
 
@@ -293,9 +293,9 @@ class UnseenArm:
         Where the target adds no gravity, a joint that is not seen may fall, and the others are
         slowed as long as they are seen.
         """
-        if now - self._begun < UNSEEN_STOP_TIME_S or self.last is None:
+        if now - self._begun < UNSEEN_STOP_TIME_S or self.last_seen is None:
             return now - self._begun >= UNSEEN_STOP_TIME_S
-        _, dq, since = self.last
+        _, dq, since = self.last_seen
         seen = np.broadcast_to(now - since < MAX_STATE_GAP_S, dq.shape)
         if terms.adds_gravity and not seen.all():
             return True  # swapped joints would be driven for ever
@@ -304,6 +304,6 @@ class UnseenArm:
 
     def resting_torque(self, terms: TermModel, now: float) -> Array:
         """Return the torque that holds the arm if the target needs one, else zero, (n,) [N m]."""
-        if self.last is None or terms.adds_gravity:
+        if self.last_seen is None or terms.adds_gravity:
             return np.zeros(terms.loaded_arm.n)
         return terms.gravity(self.probable_state(now)[0])

@@ -50,7 +50,7 @@ class FrictionFeedforward(FrictionState):
 
     def __init__(self, model: FrictionModel | None, held: ArrayLike = True) -> None:
         super().__init__(model)
-        self._held = held
+        self._has_kp = held
 
     def torque(self, dq: Array, measured_dq: Array | None = None) -> Array:
         """
@@ -59,7 +59,7 @@ class FrictionFeedforward(FrictionState):
         `measured_dq` is the joints' velocity, (n,) [rad/s], by default the reference's.
         """
         ahead = 0.0 if measured_dq is None else np.sign(dq) * (measured_dq - dq)
-        return self._least_torque(dq, self.slip_state_bounds, self._held, ahead)
+        return self._least_torque(dq, self.slip_state_bounds, self._has_kp, ahead)
 
     def torque_along(self, q: Array, dq: Array) -> Array:
         """
@@ -94,7 +94,7 @@ class StateTerms(NamedTuple):
     """
     One joint state with its stamp [s], and its torque terms; arrays of shape (n,), SI units.
 
-    `gravity` is g(q), `coriolis` C(q, dq) dq, `inertia` M(q) ddq of the reference.
+    `gravity` is g(q), `coriolis` C(q, dq) dq, `inertia_torque` M(q) ddq of the reference.
     """
 
     stamp: float
@@ -102,7 +102,7 @@ class StateTerms(NamedTuple):
     dq: Array
     gravity: Array
     coriolis: Array
-    inertia: Array
+    inertia_torque: Array
 
     @property
     def is_moving(self) -> bool:

@@ -55,8 +55,8 @@ class TorqueOutput:
     ) -> None:
         self.in_loop = loop_period is not None
         longest_step = max(MAX_STEP_S, loop_period or 0.0)
-        self._zero, self._effort = np.zeros(arm.n), arm.limit('effort')
-        self.limiter = TorqueLimiter(self._effort, arm.limit('effort_rate'), longest_step)
+        self._zero, self._effort_limit = np.zeros(arm.n), arm.limit('effort')
+        self.limiter = TorqueLimiter(self._effort_limit, arm.limit('effort_rate'), longest_step)
         self._send = send
         self.counts: Counter[str] = Counter()
         self.largest_share = self._zero.copy()
@@ -131,7 +131,7 @@ class TorqueOutput:
             self._send(torque)
         self.counts['commands'] += 1
         self.counts['limited'] += bool((torque != desired).any())
-        np.maximum(self.largest_share, np.abs(torque) / self._effort, out=self.largest_share)
+        np.maximum(self.largest_share, np.abs(torque) / self._effort_limit, out=self.largest_share)
         return torque
 
     def reset_counts(self) -> None:

@@ -55,10 +55,10 @@ class MotionWatcher:
     """
 
     def __init__(self, arm: ArmDescription, disturbances: DisturbanceMonitor) -> None:
-        self._disturbances = disturbances
-        self._velocity, self._names = arm.limit('velocity'), arm.joint_names
+        self._disturbances, self._names = disturbances, arm.joint_names
+        self._max_velocity = most = arm.limit('velocity')
         self._lower, self._upper = arm.limit('lower'), arm.limit('upper')
-        self._always_allowed = min(MAX_GENTLE_SPEED_RAD_S, MAX_SPEED_RATIO * self._velocity.min())
+        self._always_allowed_speed = min(MAX_GENTLE_SPEED_RAD_S, MAX_SPEED_RATIO * most.min())
         self.reset()
 
     def reset(self) -> None:
@@ -74,11 +74,11 @@ class MotionWatcher:
         if reference is not None and np.abs(reference.dq).max() > MAX_REST_SPEED_RAD_S:
             self._moved_at = state.stamp
         speed = np.abs(state.dq) + self._disturbances.speed_gain_while_turning(state)
-        if speed.max() <= self._always_allowed:
+        if speed.max() <= self._always_allowed_speed:
             self._fast_s = 0.0
             return None
         follows = state.stamp - self._moved_at < STREAM_TIMEOUT_S
-        allowed = (MAX_FOLLOWING_SPEED_RATIO if follows else MAX_SPEED_RATIO) * self._velocity
+        allowed = (MAX_FOLLOWING_SPEED_RATIO if follows else MAX_SPEED_RATIO) * self._max_velocity
         if not follows:
             left = np.where(state.dq > 0.0, self._upper - state.q, state.q - self._lower)
             way = STOPPING_DELAY_S * speed + speed**2 / (2.0 * MAX_BRAKING_DECELERATION_RAD_S2)
@@ -122,9 +122,9 @@ class RepeatedPositions:
     ----------
     still_s : ndarray, shape (n,)
         For how long the position of each joint repeats, while a torque acts [s].
-    repeats : bool
+    has_repeats : bool
         Whether a position repeats, or is stuck.
-    stuck : ndarray of bool, shape (n,)
+    stuck_joints : ndarray of bool, shape (n,)
         Whether the joint's position stood still though it must move, until it changes.
 
     """
@@ -136,11 +136,11 @@ class RepeatedPositions:
 
     def clear(self) -> None:
         """Reset to no position that repeats."""
-        self.repeats = False
+        self.has_repeats = False
         # Of each joint, while its position repeats: the velocity before, the torque sent then, and
         # whether it must have moved.
         self.still_s = self._dq = self._torque = self._zero
-        self.stuck = self._must_move = np.zeros(len(self._zero), dtype=bool)
+        self.stuck_joints = self._must_move = np.zeros(len(self._zero), dtype=bool)
 
     def check_positions(
         self, states: StateCheck, torque: Array | None, desired_dq: Array | None
@@ -152,12 +152,12 @@ class RepeatedPositions:
         the desired velocity, (n,) [rad/s], or None.
         """
         same = states.position_repeats
-        if not (same.any() or self.stuck.any()):
-            if self.repeats:
+        if not (same.any() or self.stuck_joints.any()):
+            if self.has_repeats:
                 self.clear()
             return None
-        self.repeats = True
-        self.stuck = self.stuck & same
+        self.has_repeats = True
+        self.stuck_joints = self.stuck_joints & same
         if torque is None:
             self.still_s, self._must_move = self._zero, self._must_move & False
             return None
@@ -171,7 +171,7 @@ class RepeatedPositions:
         stuck = self._must_move & (self.still_s > states.silence_timeout())
         if not stuck.any():
             return None
-        joint, self.stuck = int(stuck.argmax()), self.stuck | stuck
+        joint, self.stuck_joints = int(stuck.argmax()), self.stuck_joints | stuck
         position, still = float(states.q[joint]), 1e3 * float(self.still_s[joint])
         why = ReasonCode.STANDS_STILL(joint=self._names[joint], value=position, still=still)
         return Cause.POSITION_STANDS_STILL.ending(why)
@@ -184,7 +184,7 @@ class RepeatedPositions:
     @property
     def is_arm_frozen(self) -> bool:
         """Whether all positions of an arm that moved are those of the state before."""
-        return self.repeats and bool(self.still_s.all() and self._moved_before.any())
+        return self.has_repeats and bool(self.still_s.all() and self._moved_before.any())
 
     def extrapolated_state(self, q: Array) -> tuple[Array, Array]:
         """Return q and dq, (n,) each, as if frozen joints had kept the velocity from before."""

@@ -73,8 +73,8 @@ class CommandReceiver:
     def event_counts(self) -> dict[str, int]:
         """Numbers of command time-outs and of refused torques, these by reason."""
         # The C++ controller publishes values of the same keys on its ~/status.
-        refused = {f'refused: {why.value}': n for why, n in self.receiver.refused.items()}
-        return {'time-outs': self.receiver.timeouts, **refused}
+        refused = {f'refused: {why.value}': n for why, n in self.receiver.refusal_counts.items()}
+        return {'time-outs': self.receiver.timeout_count, **refused}
 
     def publish_status_if_due(self) -> None:
         """

@@ -84,7 +84,7 @@ class StatusSource:
         """Return advice for the user of a node about the reason with a code, or None."""
         if code is ReasonCode.TOO_RARE:
             return _RATE_ADVICE
-        old = code in (ReasonCode.TOO_OLD, ReasonCode.AHEAD, ReasonCode.OLD_AT_START)
+        old = code in (ReasonCode.TOO_OLD, ReasonCode.TOO_NEW, ReasonCode.OLD_AT_START)
         return self._clock_advice() if old else LOOP_ADVICE.get(code)
 
     def _clock_advice(self) -> str:
@@ -263,7 +263,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             self._published_state, self._published_at, self.next_publication = state, now, now
         if now >= self.next_publication:
             # The largest since the last report, so that a short peak near the bound is reported.
-            shares = controller.disturbances.largest.tolist()
+            shares = controller.disturbances.largest_shares.tolist()
             controller.disturbances.reset_largest_shares()
             level, message, values = self._status_row(status, shares)
             own = NodeStatus('', self._name, level, message, values)
@@ -324,7 +324,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             StatusKey.RATE: 1.0 / controller.states.period,
             StatusKey.AGE: 1e3 * controller.states.median_age,
             'unusable': controller.counts['unusable states'],
-            'effort': 'measured' if controller.disturbances.measured else 'not measured',
+            'effort': 'measured' if controller.disturbances.has_effort else 'not measured',
         }
         return DiagnosticSubject.JOINT_STATES, level, message, values
 

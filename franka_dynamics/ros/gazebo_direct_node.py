@@ -75,7 +75,7 @@ class GazeboDirectNode(CheckedParameters, Node):
             self._send_forces()
             self._count_holding_steps()
         # If Gazebo sends zeros, `reading.effort` is None, and the applied torque is the effort.
-        effort = self._receiver.applied if reading.effort is None else reading.effort
+        effort = self._receiver.applied_torque if reading.effort is None else reading.effort
         rows = position, reading.velocity, effort
         self._state_publisher.publish(self._writer.serialize(reading.stamp_message, *rows))
 

@@ -34,7 +34,7 @@ TERM_TOPICS: dict[str, tuple[str | type, TermFunction]] = {
     'feedforward': ('joint', lambda own, state, command: command),
     'gravity': ('joint', lambda own, state, _: state.gravity),
     'coriolis': ('joint', lambda own, state, _: state.coriolis),
-    'inertia_torque': ('joint', lambda own, state, _: state.inertia),
+    'inertia_torque': ('joint', lambda own, state, _: state.inertia_torque),
     'external_torque': ('joint', lambda own, *_: own.external_torque()),
     'external_wrench_covariance': (
         'wrench/wrench',
@@ -145,7 +145,7 @@ class TermPublishers:
         Returns None if effort is not measured, and until enough good states have come.
         """
         torques = self._controller.disturbances
-        known = torques.measured and self._controller.states.has_enough_states
+        known = torques.has_effort and self._controller.states.has_enough_states
         return torques.external_torque if known else None
 
     def external_wrench(self, q: Array) -> ExternalWrench | None:

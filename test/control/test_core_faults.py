@@ -128,7 +128,7 @@ def test_an_effort_that_is_missing_or_one_of_the_last_commands_stops_nothing(eff
     replacing_effort(loop, given).run(0.3)
     loop.move(3, 0.2, 0.7)
     measured = []
-    loop.run(0.9, lambda _: measured.append(loop.controller.disturbances.measured))
+    loop.run(0.9, lambda _: measured.append(loop.controller.disturbances.has_effort))
     assert loop.controller.state is State.RUNNING
     assert not any(measured)
 

@@ -15,7 +15,7 @@ import pytest
 
 from franka_dynamics import errors
 from franka_dynamics.arm import load
-from franka_dynamics.control.core_state import Event, State, Stop, TRANSITIONS
+from franka_dynamics.control.core_state import CoreEvent, State, Stop, TRANSITIONS
 from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.limits import MAX_STEP_S
@@ -52,26 +52,26 @@ def fall(script):
 NEEDED = MIN_GOOD_STATE_COUNT + 1
 # What leads to each change, and others that do.
 SCENES = {
-    (State.SILENT, Event.BEGIN): [lambda s: s.give(MIN_GOOD_STATE_COUNT)],
-    (State.SILENT, Event.HOLD): [
+    (State.SILENT, CoreEvent.BEGIN): [lambda s: s.give(MIN_GOOD_STATE_COUNT)],
+    (State.SILENT, CoreEvent.HOLD): [
         lambda s: s.stopping(True).tick(200).give(NEEDED),
         lambda _: fall(Script(applied_when_silent=True).running().stop().give(100)),
     ],
-    (State.RUNNING, Event.HOLD): [lambda s: s.running().stop(Stop.HOLD)],
-    (State.RUNNING, Event.RELEASE): [lambda s: s.running().stop()],
-    (State.RUNNING, Event.LOST): [lambda s: s.running().leap(0.3).give()],
-    (State.BRAKING, Event.REST): [lambda s: s.braking(False).give(30)],
-    (State.BRAKING, Event.REST_HELD): [lambda s: s.braking(True).give(30)],
-    (State.BRAKING, Event.LOST): [lambda s: s.braking(True).tick(100)],
-    (State.HOLDING, Event.BEGIN): [lambda s: s.holding().start()],
-    (State.HOLDING, Event.RELEASE): [lambda s: s.holding().stop()],
-    (State.HOLDING, Event.LOST): [lambda s: s.holding().tick(100)],
-    (State.STOPPING, Event.BEGIN): [lambda s: s.stopping().give(NEEDED, MOVING)],
-    (State.STOPPING, Event.HOLD): [
+    (State.RUNNING, CoreEvent.HOLD): [lambda s: s.running().stop(Stop.HOLD)],
+    (State.RUNNING, CoreEvent.RELEASE): [lambda s: s.running().stop()],
+    (State.RUNNING, CoreEvent.TORQUES_END): [lambda s: s.running().leap(0.3).give()],
+    (State.BRAKING, CoreEvent.AT_REST): [lambda s: s.braking(False).give(30)],
+    (State.BRAKING, CoreEvent.AT_REST_HELD): [lambda s: s.braking(True).give(30)],
+    (State.BRAKING, CoreEvent.TORQUES_END): [lambda s: s.braking(True).tick(100)],
+    (State.HOLDING, CoreEvent.BEGIN): [lambda s: s.holding().start()],
+    (State.HOLDING, CoreEvent.RELEASE): [lambda s: s.holding().stop()],
+    (State.HOLDING, CoreEvent.TORQUES_END): [lambda s: s.holding().tick(100)],
+    (State.STOPPING, CoreEvent.BEGIN): [lambda s: s.stopping().give(NEEDED, MOVING)],
+    (State.STOPPING, CoreEvent.HOLD): [
         lambda s: s.stopping(True).give(NEEDED, MOVING),
         lambda s: fall(s.stopping()),
     ],
-    (State.STOPPING, Event.END): [lambda s: s.stopping().tick(300)],
+    (State.STOPPING, CoreEvent.AT_RESTING_TORQUE): [lambda s: s.stopping().tick(300)],
 }
 
 

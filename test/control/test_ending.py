@@ -209,7 +209,7 @@ def test_a_torque_that_grows_against_a_contact_accelerates_nothing():
         state = terms.at(1e-3 * k, HOME, STILL, None)
         sent = [max(0.0, k - 30.0) * 0.2 * np.eye(7)[6]]  # up to 6 N m
         monitor.update(state, None, sent, 0)
-    assert monitor.commanded[6] > monitor.start_bound[6]
+    assert monitor.disturbance_torque[6] > monitor.start_bound[6]
     assert np.max(monitor.speed_gain_while_turning(state)) < 1e-6
 
 

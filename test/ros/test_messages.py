@@ -196,7 +196,7 @@ def test_a_signalling_nan_is_refused_without_a_warning_or_counts_as_no_effort(fi
         reading.position, reading.velocity, reading.stamp, effort=reading.effort
     )
     if field == 'effort':
-        assert controller.latest is not None and not controller.disturbances.measured
+        assert controller.latest is not None and not controller.disturbances.has_effort
     else:
         assert controller.latest is None
         assert f'the {field} of fer_joint1 is nan' in controller.state_problem

@@ -67,7 +67,7 @@ class Publishers:
         """Return level, message and state that ~/status and the row Command have."""
         disturbances, status = self.controller.disturbances, self.diagnostics.node_status.status()
         level, message, values = self.diagnostics._status_row(
-            status, disturbances.largest.tolist()
+            status, disturbances.largest_shares.tolist()
         )
         disturbances.reset_largest_shares()
         return level, message, values['state']
@@ -149,7 +149,7 @@ def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the
     assert told.command() == ('STALE', loop.controller.status.why, 'silent')
     loop.run(1.5)
     assert told.command() == ('OK', 'torques are sent', 'running')
-    loop.controller.disturbances.largest[3] = 0.9
+    loop.controller.disturbances.largest_shares[3] = 0.9
     level, said, _ = told.command()
     assert level == 'WARN' and 'joint4' in said
     assert told.command()[0] == 'OK'  # one warning
