@@ -144,7 +144,7 @@ class Unguarded(Feedforward):
             assert check in dir(getattr(self, part)), f'{check} was renamed'
             setattr(getattr(self, part), check, lambda *_, **__: None)
 
-    def _start_blocker(self) -> Reason | None:
+    def _start_refusal(self) -> Reason | None:
         return None if self.states.has_enough_states else ReasonCode.STATES_AWAITED()
 
     def _settings_contradiction(self, state: StateTerms) -> Reason | None:
@@ -155,7 +155,7 @@ class Unguarded(Feedforward):
 
 
 # A part of the guard that is renamed must be renamed here.
-assert {'_start_blocker', '_settings_contradiction', '_bound_violation'} <= set(dir(Feedforward))
+assert {'_start_refusal', '_settings_contradiction', '_bound_violation'} <= set(dir(Feedforward))
 
 
 @dataclass

@@ -3,7 +3,7 @@
 """
 Probable causes of a torque that the model does not explain, listed in the reason of a stop.
 
-Nothing is decided here. The causes are those of the first row of CAUSES whose conditions the
+Nothing is decided here. The causes are those of the first row of CAUSE_TABLE whose conditions the
 torque meets: which torques differ, whether the difference is along or against the model's g(q) at
 the joints that bear weight, at how many joints it is large, whether the arm moves, and whether the
 target adds gravity.
@@ -63,7 +63,7 @@ class ExcessKind(Enum):
 
 class CauseRow(NamedTuple):
     """
-    A row of CAUSES: the conditions that an excess must meet, and its probable causes in words.
+    A row of CAUSE_TABLE: the conditions that an excess must meet, and its probable causes.
 
     `sign` is how the excess's `gravity_sign` begins, '' that it has none. The other conditions are
     what the excess has under the same names; ANY: any.
@@ -113,7 +113,7 @@ _CAUSE_ROWS = (
     (ESTIMATE, '+', ANY, ANY, False, (UNDECLARED_LOAD, TORQUE_LOST, WRONG_ORDER)),
     (ESTIMATE, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, DEAD_MOTOR, OTHER_SENDER, WRONG_ORDER)),
 )
-CAUSES = tuple(map(CauseRow._make, _CAUSE_ROWS))
+CAUSE_TABLE = tuple(map(CauseRow._make, _CAUSE_ROWS))
 
 
 class TorqueExcess(NamedTuple):
@@ -154,5 +154,5 @@ class TorqueExcess(NamedTuple):
 
 def probable_causes(excess: TorqueExcess) -> str:
     """Return the probable causes of an excess, the likeliest first, as part of a sentence."""
-    row = next(row for row in CAUSES if row.matches(excess))
+    row = next(row for row in CAUSE_TABLE if row.matches(excess))
     return ', or '.join(row.causes).format(target=excess.target, joint=excess.joint)

@@ -49,7 +49,7 @@ from .state_check import StateCheck
 from .stopping import BrakingController, UnseenArm
 from .terms import StateTerms, TermModel
 from .torque_output import TorqueOutput
-from .watchers import MotionWatcher, RepeatedPositions
+from .watchers import MotionWatcher, RepeatedPositionCheck
 from ..motion.reference import Reference
 from ..motion.trajectory import ReferencePoint
 
@@ -142,7 +142,7 @@ class StateMachine:
         self.reference, self.ramp = Reference(arm), TorqueRamp()
         self.brake, self.unseen = BrakingController(arm), UnseenArm()
         self.motion_watcher = MotionWatcher(arm, self.disturbances)
-        self.repeated_positions = RepeatedPositions(arm)
+        self.repeated_positions = RepeatedPositionCheck(arm)
         self.blocked, self._wanted = '', True  # whether the user wants torques
         self.unreported_endings = deque[Ending](maxlen=100)  # whoever reports them removes them
         self.ending = NO_ENDING

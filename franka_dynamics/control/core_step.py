@@ -305,17 +305,17 @@ class CoreStep(StateMachine):
         if self._holds_again and self.states.has_enough_states:
             self._begin_torques(CoreEvent.HOLD, state)
         elif self.enabled:
-            why: Reason | str | None = refused or self.blocked or self._start_blocker()
+            why: Reason | str | None = refused or self.blocked or self._start_refusal()
             if not why:
                 self._begin_torques(CoreEvent.BEGIN, state)
             elif self.state is State.SILENT:  # else the reason of the stop stays
                 self._record_wait(why)
         return refused
 
-    def _start_blocker(self) -> Reason | None:
+    def _start_refusal(self) -> Reason | None:
         """Return why joint states or gains allow no first torque yet, or None; it is no fault."""
         law, states = self.asked, self.states
-        return states.start_blocker() or law.instability_reason(states.period, states.median_age)
+        return states.start_refusal() or law.instability_reason(states.period, states.median_age)
 
     def _bound_violation(self) -> Reason | None:
         """Return a reason if a torque exceeds the start's bounds by the settings asked for."""

@@ -108,7 +108,7 @@ class Feedforward(CoreStep):
             held = self.state is State.HOLDING
             if self._holds_again and not held:
                 raise StartRefusedError('The arm is to be held first, once it is seen; try again.')
-            why = (self._start_blocker() or self._bound_violation()) if held else None
+            why = (self._start_refusal() or self._bound_violation()) if held else None
             if why is not None:
                 raise StartRefusedError(f'Not started: {why}. Correct that, or stop.')
             self._wanted = True

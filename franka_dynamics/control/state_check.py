@@ -220,7 +220,7 @@ class StateCheck:
         """Whether MIN_GOOD_STATE_COUNT usable joint states came in a row."""
         return self.good_count >= MIN_GOOD_STATE_COUNT
 
-    def start_blocker(self) -> Reason | None:
+    def start_refusal(self) -> Reason | None:
         """Return why joint states allow no first torque yet, or None."""
         if not self.has_enough_states:
             return ReasonCode.FEW_STATES(good=self.good_count, needed=MIN_GOOD_STATE_COUNT)

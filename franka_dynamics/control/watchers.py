@@ -114,7 +114,7 @@ class MotionWatcher:
         return Cause.DISTURBED.ending(refused) if falls else None
 
 
-class RepeatedPositions:
+class RepeatedPositionCheck:
     """
     Finds joints whose positions repeat bit for bit though they must move.
 

@@ -105,13 +105,13 @@ class Excitation:
     """
     An optimised excitation trajectory, with the deviations that it leaves to parameters.
 
-    `std` (p,) are the predicted standard deviations of all parameters, `std_ratios` (b,) the
-    remaining fractions of the prior standard deviations of the base parameters.
+    `std` (p,) are the predicted standard deviations of all parameters, `std_to_prior_ratios` (b,)
+    the remaining fractions of the prior standard deviations of the base parameters.
     """
 
     trajectory: FourierTrajectory
     std: Array
-    std_ratios: Array
+    std_to_prior_ratios: Array
 
 
 def random_trajectory(
@@ -227,7 +227,7 @@ def optimise_excitation(
 def _with_predicted_std(problem: ExcitationProblem, trajectory: FourierTrajectory) -> Excitation:
     """Return a trajectory as an Excitation, with predicted standard deviations of parameters."""
     states = trajectory.states_over_period(_SAMPLE_COUNT)
-    return Excitation(trajectory, problem.std(*states), problem.std_ratios(*states))
+    return Excitation(trajectory, problem.std(*states), problem.std_to_prior_ratios(*states))
 
 
 def choose_repetitions(

@@ -121,7 +121,7 @@ class ExcitationProblem:
         covariance = np.linalg.inv(information * scale * scale[:, None])
         return np.asarray(scale * np.sqrt(np.diagonal(covariance, axis1=-2, axis2=-1)))
 
-    def std_ratios(self, q: Array, dq: Array, ddq: Array) -> Array:
+    def std_to_prior_ratios(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return predicted divided by prior standard deviations of base parameters, (..., b)."""
         b = len(self.model.base)
         return np.asarray(self.std(q, dq, ddq)[..., :b] / self.prior.std[:b])
@@ -150,8 +150,8 @@ class ExcitationProblem:
         return np.asarray((left > MAX_IDENTIFIABLE_RATIO) & essential, dtype=bool)
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return the cost of a motion: the log of the power mean of `std_ratios`, (...)."""
-        powers = self.std_ratios(q, dq, ddq) ** _POWER_MEAN_EXPONENT
+        """Return the cost of a motion: log of the power mean of `std_to_prior_ratios`, (...)."""
+        powers = self.std_to_prior_ratios(q, dq, ddq) ** _POWER_MEAN_EXPONENT
         return np.asarray(np.log(np.mean(powers, axis=-1)) / _POWER_MEAN_EXPONENT)
 
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:

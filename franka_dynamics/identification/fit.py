@@ -140,5 +140,5 @@ def final_estimate(setup: FitSetup, prior: Prior, sums: GramSums, whole: FittedS
     spread, precision = solve.posterior_covariance(
         sums, prior, setup.options.regularization, whole.noise, base
     )
-    ratios = solve.std_ratios(sums, prior, solve.rms_residuals(sums, base))
+    ratios = solve.std_to_prior_ratios(sums, prior, solve.rms_residuals(sums, base))
     return Estimate(setup.model, prior, theta, base, spread, ratios, precision)

@@ -6,7 +6,7 @@ Computes which effort scales, loads and joint faults agree with torques and publ
 The columns of a common factor of all efforts, and of a load, are sums of base parameters' columns
 in any recording; those of a single joint's gain or zero nearly are in some motions. Published
 masses alone tell them apart, within what a real arm differs from these. (A turn of the base about
-gravity has no column at all.) What is left open of single parameters: `solve.std_ratios`.
+gravity has no column at all.) What is left open of single parameters: `solve.std_to_prior_ratios`.
 """
 
 from __future__ import annotations

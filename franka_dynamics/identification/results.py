@@ -97,9 +97,9 @@ class Estimate:
 
     `theta` (p,) are the identified arm's base parameters, then its friction parameters.
     `unconstrained_theta` (p,) and `covariance` (p, p) are base parameters and friction without
-    constraints, and their covariance; `std_ratios` (p,) are standard deviations relative to the
-    prior's (`solve.std_ratios`). `precision` is the smallest precision of the starting set that
-    agrees with the samples.
+    constraints, and their covariance; `std_to_prior_ratios` (p,) are standard deviations relative
+    to the prior's (`solve.std_to_prior_ratios`). `precision` is the smallest precision of the
+    starting set that agrees with the samples.
     """
 
     model: TorqueModel
@@ -107,7 +107,7 @@ class Estimate:
     theta: Array
     unconstrained_theta: Array
     covariance: Array
-    std_ratios: Array
+    std_to_prior_ratios: Array
     precision: StartingSetPrecision
 
     @property
@@ -118,7 +118,7 @@ class Estimate:
     @property
     def poorly_known(self) -> list[str]:
         """Names of the parameters that the motion hardly determines."""
-        left = zip(self.model.names, self.std_ratios)
+        left = zip(self.model.names, self.std_to_prior_ratios)
         return [name for name, part in left if part > _OPEN_RATIO and name[:2] not in _NEAR_ZERO]
 
 

@@ -146,7 +146,7 @@ def posterior_covariance(
     return np.asarray(inverse @ spread @ inverse), supported
 
 
-def std_ratios(sums: GramSums, prior: Prior, noise: Array) -> Array:
+def std_to_prior_ratios(sums: GramSums, prior: Prior, noise: Array) -> Array:
     """
     Return the parameters' standard deviations divided by those of the prior, shape (p,).
 

@@ -20,7 +20,7 @@ _POINT_RATE_HZ = 25.0
 def identifiable_sentence(excitation: Excitation, times: int, period: float, bags: int) -> str:
     """Return how many base parameters `times` repetitions of the trajectory identify."""
     given = f', and the {bags} given bags' if bags else ''
-    left = excitation.std_ratios
+    left = excitation.std_to_prior_ratios
     return (
         f'After {times} repetitions of {period:g} s ({times * period / 60.0:.1f} minutes){given} '
         f'{np.count_nonzero(left <= MAX_IDENTIFIABLE_RATIO)} of {len(left)} base '
@@ -38,10 +38,10 @@ def unidentified_table(
     rows = [
         (
             *(base.names[k], *rounded_to_deviation(values[k], excitation.std[k])),
-            *(excitation.std_ratios[k], torques[k]),
+            *(excitation.std_to_prior_ratios[k], torques[k]),
             'NOT identifiable' if missing[k] else 'not needed',
         )
-        for k in np.flatnonzero(excitation.std_ratios > MAX_IDENTIFIABLE_RATIO)
+        for k in np.flatnonzero(excitation.std_to_prior_ratios > MAX_IDENTIFIABLE_RATIO)
     ]
     heads = (
         *('parameter', 'start', 'deviation', Header("of the prior's", format='.0%')),

@@ -55,7 +55,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             },
             'prior': {'precision': result.options.regularization, 'supported': estimate.precision},
             'parameters': [dict(zip(heads, row)) for row in _parameter_rows(result)],
-            'left_open': dict(zip(estimate.model.names, estimate.std_ratios.tolist())),
+            'left_open': dict(zip(estimate.model.names, estimate.std_to_prior_ratios.tolist())),
             'slip_reaches_rad': estimate.model.friction.reaches,
             'residual_of_recordings': dict(zip(recordings.names, recordings.errors)),
             'unseen_recordings': recordings.names[len(recordings.names) - recordings.test_count :],

@@ -51,8 +51,8 @@ def excitation():
 def test_a_few_steps_beat_any_random_trajectory(excitation):
     problem = ExcitationProblem(FR3, LIMITS)
     drawn = [random_trajectory(problem, FR3.home, 10, np.random.default_rng(k)) for k in range(4)]
-    worst = [problem.std_ratios(*one.states_over_period(100)).max() for one in drawn]
-    assert excitation.std_ratios.max() < min(worst)
+    worst = [problem.std_to_prior_ratios(*one.states_over_period(100)).max() for one in drawn]
+    assert excitation.std_to_prior_ratios.max() < min(worst)
     assert len(excitation.std) == 64
 
 
@@ -85,7 +85,7 @@ def test_bags_that_are_given_are_complemented():
     first, second = (drawn_motion(problem, seed, 300) for seed in (3, 4))
     states = second.q, second.dq, second.ddq
     given = replace(problem, known_information=information_matrix(problem, first))
-    alone, together = (one.std_ratios(*states) for one in (problem, given))
+    alone, together = (one.std_to_prior_ratios(*states) for one in (problem, given))
     assert (together <= alone + 1e-12).all()
     assert together.max() < alone.max() and together.mean() < 0.95 * alone.mean()
     assert given.criterion(*states) < problem.criterion(*states)

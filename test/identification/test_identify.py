@@ -142,7 +142,7 @@ def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own()
     fv_5 = result.estimate.model.names.index('fv_5')
     assert result.arm.friction.viscous[4] < 0.3
     assert result.estimate.std[fv_5] > 0.5 * result.estimate.prior.std[fv_5]
-    assert result.estimate.std_ratios[fv_5] > 0.5
+    assert result.estimate.std_to_prior_ratios[fv_5] > 0.5
     (line,) = (one for one in detail_sentences(result) if 'poorly known' in one)
     assert '5' in line.partition(' poorly')[0] and 'joints hardly move' in line
     # At 1 rad/s friction is a fraction of the torque limit; a former version found 12.5 N m s/rad.
