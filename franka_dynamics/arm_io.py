@@ -210,7 +210,7 @@ def write_mjcf(description: ArmLike, path: str | Path, **options: Any) -> None:
     """
     Write the MJCF of an arm to a file, which then appears complete or not at all.
 
-    The options and errors are those of `franka_dynamics.urdf.writer.mjcf_text`, such as `ideal`.
+    The options and errors are those of `urdf.mjcf_writer.mjcf_text`, such as `ideal`.
 
     Raises
     ------

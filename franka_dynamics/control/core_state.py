@@ -266,12 +266,14 @@ class StateMachine:
             self.ending, self._silent_state_count = NO_ENDING, 0
         self._change_state(event)
 
-    def _prepare_first_torque(self, state: StateTerms, terms: TermModel) -> bool:
+    def _prepare_first_torque(
+        self, state: StateTerms, terms: TermModel, *, effort_trusted: bool = True
+    ) -> bool:
         """
         Let the rate count from a first torque if none acts; return whether one is not known to.
 
-        A first torque is zero if the target adds gravity, else the measured torque or, without,
-        g(q).
+        A first torque is zero if the target adds gravity, else the measured torque or, if none is
+        measured or it is not `effort_trusted`, g(q).
         """
         output, found = self.output, self.disturbances
         may_still_act = output.may_still_act(state, self.states.arrival, terms.adds_gravity)
@@ -280,7 +282,8 @@ class StateMachine:
             output.sent.clear()  # another receiver, or the arm was moved
         if not output.sent:
             gravity = terms.gravity(state.q)
-            first = gravity if found.is_effort_idle else found.received_torque
+            measured = effort_trusted and not found.is_effort_idle
+            first = found.received_torque if measured else gravity
             output.begin_at_torque(0.0 * gravity if terms.adds_gravity else first)
         return unknown
 

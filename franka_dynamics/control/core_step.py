@@ -30,9 +30,10 @@ Torques begin
   torque. An arm that then moves by 3 mrad is braked and held (`check_fall`).
 - Without a measured torque nothing is compared before the first torque. The law begins, and an arm
   that it drives is braked once it gets too fast or a disturbance torque exceeds its bound.
-- A torque after none, of the law or of a brake that catches a falling arm, begins at zero if the
-  target adds gravity, else at the measured torque or g(q) (`_prepare_first_torque`). The part of
-  g(q) that such a target lacks, as of a payload unknown to the robot, comes by the rate alone.
+- A torque after none begins at zero if the target adds gravity; else the law's at the measured
+  torque or, without, g(q), and a brake's that catches a falling arm at g(q)
+  (`_prepare_first_torque`). The part of g(q) that a target which adds gravity lacks, as of a
+  payload unknown to the robot, comes by the rate alone.
 
 States are missing or wrong
 - No new state for 20 ms (`state_timeout`; a stamp that is not new counts as none, and until then
@@ -387,8 +388,8 @@ class CoreStep(StateMachine):
         Return the next torque of an arm that was let go: towards the resting torque.
 
         An arm that is not seen is first brought to rest by its model. If the target adds no
-        gravity, a moving arm would fall under g(q) of an earlier q; so this lasts while the arm
-        probably moves and states come, even if they cannot be used, as of an arm that got fast.
+        gravity, a moving arm would fall under g(q) of an earlier q; so this lasts while states
+        show that the arm moves, or come unusable and it probably moves, as one that got fast.
         """
         arm, terms, output = self.unseen, self.acting, self.output
         stops = arm.stops and self.ending.reaction not in (Reaction.ZERO, Reaction.COAST)
@@ -400,7 +401,10 @@ class CoreStep(StateMachine):
         goal = output.limiter.clip_torque(goal)
         torque = output.send_torque(goal, now - output.sent_at, now)
         probable = None if arm.last_seen is None else arm.probable_state(now)
-        moves = probable is not None and np.abs(probable[1]).max() > MAX_STOPPED_SPEED_RAD_S
+        velocities = [] if probable is None else [probable[1]]
+        if self.latest is not None and self.states.problem is None:
+            velocities.append(self.states.believed_velocity(self.latest.dq))
+        moves = np.max(np.abs(velocities), initial=0.0) > MAX_STOPPED_SPEED_RAD_S
         goes_on = moves and silence <= MAX_STATE_GAP_S and not terms.adds_gravity
         if np.array_equal(torque, goal) and not (goes_on or stops):
             self._change_state(CoreEvent.AT_RESTING_TORQUE)
@@ -440,7 +444,9 @@ class CoreStep(StateMachine):
         ending = next(filter(None, found), None)
         if ending is not None:
             self.output.counts['faults'] += 1
-            self._prepare_first_torque(state, self.acting)
+            unknown = self._prepare_first_torque(state, self.acting, effort_trusted=False)
+            if unknown and not self.acting.adds_gravity:
+                self.disturbances.reset_at_first_torque(state.stamp)  # of torques not sent
             self._end_torques(ending)
 
     def _resting_torque_carries_arm(self, falls: bool) -> bool:

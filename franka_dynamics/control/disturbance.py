@@ -243,11 +243,11 @@ class DisturbanceMonitor:
 
     @property
     def sent_torque_swings(self) -> bool:
-        """Whether the torque sent to a joint rose and fell beyond `start_bound` lately."""
+        """Whether the torque sent to a joint rose and fell beyond `running_bound` lately."""
         sent = self._latest_rows[:, 0]
         rises = (sent - np.minimum.accumulate(sent)).max(axis=0, initial=0.0)
         falls = (np.maximum.accumulate(sent) - sent).max(axis=0, initial=0.0)
-        return bool((np.minimum(rises, falls) > self.start_bound).any())
+        return bool((np.minimum(rises, falls) > self.running_bound).any())
 
     def check_bounds(
         self, state: StateTerms, elapsed: float, active: bool, carries: bool

@@ -96,7 +96,8 @@ class BrakingController:
 
         `disturbance` is the present disturbance torque, (n,) [N m]; `gains` are kp and kd of a PD
         torque, (n,) each [N m/rad, N m s/rad]. None: there is no PD torque. `torque_swings`: the
-        sent torque swung, as by gains too high for the delay of torques; they are scaled down.
+        sent torque swung, as by gains too high for the delay of torques; until the arm has rested
+        they are scaled down.
         """
         self.disturbance = self._largest = disturbance
         self._gains = np.zeros((2, *disturbance.shape)) if gains is None else np.array(gains)
@@ -125,7 +126,8 @@ class BrakingController:
         time since the state before [s], `age` the age of `state` [s]. With old states, and in a
         slow loop, whose torques are late, too, gains are scaled down until kd alone would not slow
         a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO ages; and what kd damps is left to it.
-        If the sent torque swung, BRAKING_TIME_CONSTANT_S is the least such time.
+        If the sent torque swung, BRAKING_TIME_CONSTANT_S is the least such time until the arm has
+        rested.
         """
         q, dq, mass = state.q, state.dq, terms.true_model.mass_matrix(state.q)
         self._watch_speeds(np.abs(dq), elapsed)
@@ -198,6 +200,8 @@ class BrakingController:
         """Update `at_rest` and `driven` by the speeds of the joints, (n,) [rad/s]."""
         self._time += elapsed
         self._rest_count = self._rest_count + 1 if speed.max() < MAX_STOPPED_SPEED_RAD_S else 0
+        if self.is_still:
+            self._min_time_constant = 0.0
         self.at_rest = self.at_rest or self.is_still or self._time > MAX_BRAKING_TIME_S
         turning = True if self._turned_s is None else self._time < self._turned_s
         self._max_speed = np.where(turning, np.maximum(self._max_speed, speed), self._max_speed)

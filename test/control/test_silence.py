@@ -9,10 +9,12 @@ import pytest
 
 from franka_dynamics.arm import JointLimits, load
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
+from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.stopping import BrakingController
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError
+from franka_dynamics.simulation.arm_simulation import Push
 
 from .closed_loop import core, FER, HOME, KD, KP, Loop, MUJOCO, payload, sent_at_rest, STILL
 
@@ -171,6 +173,53 @@ def test_a_node_brakes_an_arm_that_falls_before_the_first_torque_within_the_rate
 
 
 FIRM = {'kp': (600.0,) * 4 + (250.0, 100.0, 10.0), 'kd': (50.0,) * 4 + (6.0, 3.0, 0.06)}
+
+
+@pytest.mark.parametrize(('sign', 'offset'), [(-1.0, 0.0), (1.0, 60.0)])
+def test_a_brake_that_catches_an_arm_does_not_begin_at_an_effort_that_was_refused(sign, offset):
+    arm = load('fr3')
+    real = {'friction': True, 'armature': True, 'brake_release_after': 0.0}
+    loop = Loop(Settings(target='mujoco', **HALF), description=arm, **real)
+    read, model = loop.arm.read, NewtonEulerModel(arm)
+    loop.arm.read = lambda: replace(
+        one := read(), effort=sign * one.effort + offset * np.eye(7)[1]
+    )
+    loop.arm.step(model.gravity(loop.arm.position))
+    for _ in range(300):
+        if not loop.published:  # another node carries the arm, and leads joint 3
+            torque = 3.0 * np.eye(7)[2] - 8.0 * loop.arm.data.qvel
+            loop.command = model.gravity(loop.arm.position) + torque
+        loop.run(MAX_STEP_S)
+    assert loop.published
+    assert loop.run(1.0).controller.state is not State.RUNNING
+    assert loop.fastest < 0.3  # 0.8 and 1.1 from the measured torque
+
+
+def test_an_arm_that_moves_after_its_encoder_slipped_is_followed_and_held():
+    settings = Settings(target='mujoco', **HALF)
+    loop = Loop(settings, description=load('fr3'), armature=True, measures=False)
+    loop.run(0.4).swing(speed=0.4)
+    read, slip = loop.arm.read, 0.1 * np.eye(7)[0]
+    loop.arm.read = lambda: replace(one := read(), position=one.position + slip)
+    loop.run(2.0)
+    assert loop.fastest < 2.0  # 12.4 if the resting torque is of one position
+
+
+@pytest.mark.parametrize('target', ['fci', 'mujoco'])
+def test_an_arm_whose_torque_swung_is_held_as_firmly_as_any_other_once_it_has_rested(target):
+    settings = Settings(target=target, **FIRM)
+    loop = Loop(settings, friction=True, gravity_compensation=target == 'fci').run(0.3)
+    random, q = np.random.default_rng(1), loop.arm.position
+    for _ in range(15):  # set-points of a jerky stream
+        loop.controller.follow(q + random.uniform(-0.05, 0.05, 7))
+        loop.run(0.02)
+    assert loop.controller.disturbances.sent_torque_swings
+    loop.controller.stop('test', Stop.HOLD)
+    loop.until(State.HOLDING, 1.5).run(0.2)
+    held, loop.arm.push = loop.arm.position, Push((0.0, 80.0, 0.0), 0.0, 1e9)
+    loop.run(0.4)
+    assert loop.controller.state is State.HOLDING
+    assert np.abs(loop.arm.position - held).max() < 0.2
 
 
 def repeating(joints, since, velocity):
