@@ -162,7 +162,7 @@ def commands(command, words=''):
 def write_command_line_page(app):
     """Write what --help says of every word and action."""
     lines = title('The command line in full')
-    for words, command in commands(command_line.command):
+    for words, command in commands(command_line.root_command):
         context = click.Context(command, info_name=f'franka-dynamics {words}'.strip())
         context.show_default = True
         said = command.get_help(context)

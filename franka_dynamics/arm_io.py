@@ -63,7 +63,6 @@ def load_arm(
     repair : str, optional
         'nearest_within_rounding' replaces physically impossible links by the nearest physical ones
         within the rounding that the set states. Not allowed for a URDF, which states none.
-
     payload : LinkInertia or array_like, optional
         A body on the flange, in the flange frame: its inertia about the flange's origin; or mass,
         centre of mass (3) and, if it is no point, inertia about the centre of mass (xx, xy, xz,

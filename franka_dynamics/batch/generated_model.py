@@ -63,7 +63,7 @@ class GeneratedModel(ABC):
         self._gravity = tuple(gravity_vector(gravity).tolist())
 
     def __repr__(self) -> str:
-        """Return the model's kind, arm and gravity in one line."""
+        """Return the model's kind, arm and number of joints in one line."""
         name = getattr(self.description, 'name', 'a tree')
         return f'<{type(self).__name__} of {name}, {self.description.n} joints>'
 

@@ -53,7 +53,7 @@ def run(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Op
 def _print_unidentified(problem: ExcitationProblem, excitation: Excitation) -> int:
     """Print what the motion leaves unknown; return the number of parameters that matter."""
     missing = problem.unidentified_essential(excitation.std)
-    print_rich(*report.unidentified_table(problem, excitation, missing))
+    print_rich(*report.unidentified_parameters(problem, excitation, missing))
     if count := np.count_nonzero(missing):
         say(
             f'{count} that matter are NOT identifiable: move more (--fraction, --period), repeat '

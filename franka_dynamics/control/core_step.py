@@ -12,9 +12,10 @@ Computes the torque for each joint state, in a step of six parts.
 5. What does the model not explain?            `disturbance.py`
 6. Must torques end?                           `_run_watchers`; `disturbance.py`, `watchers.py`
 
-While a law or the brake acts, parts 5 and 6 come after the torque, so that `send` is called before
-them; what they find changes the next torque. `core_state.py` says what is commanded in each state,
-and what the resting torque is. A state is usable if part 1 finds nothing. Cases:
+Part 6 comes after the torque. So does part 5 while a law or the brake acts, so that `send` is
+called before them, else parts 5 and 2 come first. What they find changes the next torque.
+`core_state.py` says what is commanded in each state, and what the resting torque is. A state is
+usable if part 1 finds nothing. Cases:
 
 Torques begin
 - A loop's first usable state gets the resting torque at once, whatever its size: zero if the
@@ -141,9 +142,9 @@ class CoreStep(StateMachine):
         Return the torque for one joint state, shape (n,) [N m].
 
         `q` and `dq` are positions [rad] and velocities [rad/s], `effort` is the measured torque
-        [N m] (with one NaN none is measured), (n,) each in the arm's order; another shape, or
-        first positions in degrees, raise JointVectorError. `time` is the state's stamp, `age` how
-        old it is, `now` its arrival by the clock that `tick` uses, by default `time` [s].
+        [N m] (with one NaN none is measured), (n,) each in the arm's order; another shape, or in a
+        loop first positions in degrees, raise JointVectorError. `time` is the state's stamp, `age`
+        how old it is, `now` its arrival by the clock that `tick` uses, by default `time` [s].
         """
         sample = self.states.make_sample(q, dq, effort, time, age, now)
         with self._lock:
@@ -338,7 +339,7 @@ class CoreStep(StateMachine):
         judged = self.disturbances.can_test_terms(self.asked.terms) or (changed and not on_brakes)
         return self._bound_violation() if judged else None
 
-    # 3. Run, or brake --------------------------------------------------------------------------
+    # 3 and 4. Run, or brake; limit and send -----------------------------------------------------
     def _torque_at_state(self, state: StateTerms, now: float) -> Array:
         """Return the torque at a usable state, (n,) [N m], and send it."""
         states, brake = self.states, self.brake
@@ -368,7 +369,7 @@ class CoreStep(StateMachine):
             brake.record_limited_torque(desired, torque)
         return torque.copy()  # the caller may write into it
 
-    # 4. Limit the torque and its rate ----------------------------------------------------------
+    # The torque without a usable state ---------------------------------------------------------
     def _torque_without_state(self, now: float, silence: float = 0.0) -> Array:
         """
         Return the torque while no state is used: the next one of a stop, the resting or the last.
@@ -419,7 +420,7 @@ class CoreStep(StateMachine):
 
     @property
     def _held_disturbance(self) -> Array:
-        """The disturbance torque under which an arm that is to be held rested, (n,) [N m]."""
+        """The disturbance torque of an arm at rest that is to be held, else zero, (n,) [N m]."""
         # Without it, an arm that was held with an undeclared load falls once its states cease. One
         # that moves is pushed, and would go on.
         held = self.ending.reaction is Reaction.HOLD and self.brake.is_still

@@ -21,10 +21,10 @@ from ..arm import ArmDescription
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..typing import Array
 
-# Gains for torques held for T have kd = r m and kp = r kd / (4 DAMPING_RATIO^2) with m = 1 /
-# (M^-1)_ii, the effective inertia of each joint at home while the other joints are free, and a
-# rate r that is 4 1/s with T = MAX_TORQUE_HOLD_TIME_S, and grows in proportion to 1 / T. With 5
-# 1/s torques may be held for 0.18 s, with 6 1/s for 0.15 s.
+# Gains for torques held for T have kd = r m and kp = r kd / (4 DAMPING_RATIO^2) with
+# m = 1 / (M^-1)_ii, the effective inertia of each joint at home while the other joints are free,
+# and a rate r that is 4 1/s with T = MAX_TORQUE_HOLD_TIME_S, and grows in proportion to 1 / T.
+# With 5 1/s torques may be held for 0.18 s, with 6 1/s for 0.15 s.
 DAMPING_RATIO = np.sqrt(2.0 / 3.0)
 MAX_TORQUE_HOLD_TIME_S = 0.21
 # Upper bounds of kp and kd from `low_gains` relative to the torque limit [1/rad, s/rad]:

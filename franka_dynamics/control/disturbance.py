@@ -52,8 +52,8 @@ MAX_WRIST_TORQUE_LIMIT_NM = 20.0
 # For MAX_PICK_UP_TIME_S [s] after a change of payload the arm may carry any load between the old
 # and the new one: else 10 of 16 Franka arms that pick up 2 kg at its end stop (draw 88 of
 # benchmarks/guard_false_alarms.py). A joint faster than MAX_GENTLE_SPEED_RAD_S ends that: else
-# gentle gains let an absent load of 2.9 kg drive an FR3 at 0.9 rad/s; 0.6 where this
-# speed ends the allowance (2 kg, which hardly exceed the bounds, drive it at 2.5).
+# gentle gains let an absent load of 2.9 kg drive an FR3 at 0.9 rad/s; 0.6 where this speed ends
+# the allowance (2 kg, which hardly exceed the bounds, drive it at 2.5).
 MAX_PICK_UP_TIME_S = 2.0
 # A torque beyond its bound stops the arm after MAX_DISTURBANCE_TIME_S [s], because elastic gears
 # ripple. One joint state, which may come after a gap, counts as at most half of it.
@@ -66,8 +66,8 @@ MAX_BRAKE_RELEASE_TIME_S = 1.0
 # So many of the last torques are compared with a measured one, which may repeat one of them.
 MAX_EFFORT_ECHO_DELAY_COUNT = 3
 
-# A joint's friction may be STICTION_MARGIN_RATIO times the one that the arm's description has (6.5
-# % of the torque limit at joint 5 of an FR3, MuJoCo Menagerie), and at least
+# A joint's friction may be STICTION_MARGIN_RATIO times the one that the arm's description has
+# (6.5 % of the torque limit at joint 5 of an FR3, MuJoCo Menagerie), and at least
 # MIN_STICTION_TORQUE_RATIO times the torque limit. More, and the monitor would take a small
 # measured torque for none at the start.
 MIN_STICTION_TORQUE_RATIO = 0.02
@@ -253,7 +253,7 @@ class DisturbanceMonitor:
         self, state: StateTerms, elapsed: float, active: bool, carries: bool
     ) -> Ending | None:
         """
-        Return an ending if torques are mixed up, or one has exceeded its bound for too long.
+        Return why torques must end if they are mixed up or one exceeds its bound, or None.
 
         `elapsed` is the time since the state before [s]. `active`: the law or the brake answers
         the state; `carries`: the law does, or the resting torque that carries the arm.

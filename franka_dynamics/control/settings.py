@@ -57,8 +57,8 @@ MAX_EARTH_GRAVITY_M_S2 = 9.9
 _MAX_GAIN_OF_UNLIMITED_JOINT = 1e4
 # Largest kp and kd relative to the torque limit [1/rad, s/rad]. With the largest gains, a tracking
 # error of 0.04 rad or 1/3 rad/s demands the whole torque limit. libfranka's joint impedance
-# example has a kp of 600 N m/rad for a torque limit of 87 N m, and a kd of 30 N m s/rad for 12 N
-# m.
+# example has a kp of 600 N m/rad for a torque limit of 87 N m, and a kd of 30 N m s/rad
+# for 12 N m.
 MAX_KP_RATIO = 25.0
 MAX_KD_RATIO = 3.0
 _PAYLOAD_LABEL = f'payload ({", ".join(PAYLOAD_ORDER)}, or the first four)'

@@ -28,8 +28,8 @@ from ..typing import Array
 # times its limit, a step of position MAX_POSITION_DRIFT_RAD more than that speed allows.
 # Position and integrated velocity may differ by MAX_POSITION_DRIFT_RAD and what a velocity
 # MAX_VELOCITY_DELAY_S late explains; this drift decays with DRIFT_TIME_CONSTANT_S, and is at
-# most MAX_STILL_POSITION_DRIFT_RAD where all velocities are zero. On real FERs it was at most 7
-# mrad at 1 kHz, 33 mrad at 30 Hz.
+# most MAX_STILL_POSITION_DRIFT_RAD where all velocities are zero. On real FERs it was at most
+# 7 mrad at 1 kHz, 33 mrad at 30 Hz.
 POSITION_TOLERANCE_RAD = 0.2
 MAX_POSSIBLE_SPEED_RATIO = 2.0
 MIN_CONFIRMED_SPEED_RATIO = 0.5  # of a speed beyond that, by positions: then it is a fast arm's

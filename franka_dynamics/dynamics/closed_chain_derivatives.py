@@ -127,7 +127,7 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
 
 
 def _motor_derivative(chain: ClosedChain, motion: JointStates, tree: DynamicsDerivatives) -> Array:
-    """Return the derivative of the motors' torques from the derivatives of the cut tree."""
+    """Return the motors' torques derived by (eta, q, dq, ddq), from those of the cut tree."""
     g_p, g_a = chain.split_loop_jacobian(chain.loop_jacobian(motion.q))
     tau_p = tree.motion.tau[..., chain.passive]
     tau_hat = np.linalg.solve(np.swapaxes(g_p, -1, -2), tau_p[..., None])[..., 0]

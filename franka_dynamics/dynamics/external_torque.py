@@ -29,7 +29,7 @@ OBSERVER_SETTLING_TIME_S = 6.0 / OBSERVER_BANDWIDTH_RAD_S
 # observer is late by half of it.
 AVERAGING_BLOCK_S = 4.0 * OBSERVER_DAMPING_RATIO / OBSERVER_BANDWIDTH_RAD_S
 FORGETTING_TIME_S = 5.0
-MIN_LOAD_MOTION_TIME_S = 2.0  # before so much motion nothing is said
+MIN_LOAD_FIT_TIME_S = 2.0  # before so much motion nothing is said
 MIN_LOAD_STD_COUNT = 3.0  # nor of a mass that is less than so many deviations
 # Errors of an average that are independent of the next one, and friction's sign, as shares of a
 # joint's torque limit. With them the masses of two real FER without a hand are within 2.3
@@ -191,7 +191,7 @@ class LoadEstimator:
 
     def load_text(self) -> str:
         """Return the load's mass in words; '' before enough motion or if it is next to none."""
-        if self._moved_s < MIN_LOAD_MOTION_TIME_S:
+        if self._moved_s < MIN_LOAD_FIT_TIME_S:
             return ''
         covariance = np.linalg.inv(self._information)
         mass, deviation = float(covariance[0] @ self._vector), math.sqrt(covariance[0, 0])

@@ -100,10 +100,10 @@ class WrenchEstimator:
         self.model, self._frame = model, frame
         frame_placement(frame, model.description)  # raises FrameError
         given = np.zeros(3) if offset is None else offset
-        self._offset = as_array(given, (3,), 'tool_center', SettingsError)
+        self._offset = as_array(given, (3,), 'offset', SettingsError)
         if np.abs(self._offset).max() > _MAX_TOOL_DISTANCE_M:
             raise SettingsError(
-                f'tool_center is {short_text(str(offset))}; give three numbers, x y z within '
+                f'offset is {short_text(str(offset))}; give three numbers, x y z within '
                 f'{_MAX_TOOL_DISTANCE_M:g} m of the frame.'
             )
         self.torque_std = external_torque_std(model.description)

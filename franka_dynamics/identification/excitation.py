@@ -61,7 +61,7 @@ class FourierTrajectory:
 
     def at(self, time: ArrayLike) -> tuple[Array, Array, Array]:
         """
-        Return the joints' positions, velocities and accelerations, (..., n) each, at `time` [s].
+        Return the joints' positions, velocities and accelerations at `time` [s].
 
         Each has shape (..., n) [rad, rad/s, rad/s^2]; (...) is the shape of `time`.
         """

@@ -8,7 +8,7 @@ sum over samples of x x^T is all that a least-squares fit needs, whichever colum
 two recordings, or of two pieces of one, add up. A prior bounds the condition of every fit, so that
 the squared condition number of normal equations does no harm.
 
-Further columns are the `faults` of a recording: `verdict` fits them together with the arm.
+Further columns are the `faults` of a recording: `cross_validation` fits them with the arm.
 """
 
 from __future__ import annotations

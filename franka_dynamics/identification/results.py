@@ -152,9 +152,9 @@ class Identification:
     All results of an identification: the fit to all recordings, and errors on unseen parts.
 
     `arm` is the identified arm, physically consistent, with friction; `start` is the starting set.
-    `scores` are those of base parameters, of the identified arm, and of the published sets with
-    friction fitted; `improvement` says whether the arm is better than the best of these, `verdict`
-    whether the recordings are sound, and what they ask.
+    `scores` are the torque errors of base parameters, of the identified arm, and of the published
+    sets with friction fitted; `improvement` says whether the arm is better than the best of these,
+    `verdict` whether the recordings are sound, and what they ask.
     """
 
     start: ArmDescription

@@ -36,8 +36,8 @@ from ..errors import distinct_texts, LimitExceededError, ReferenceRefusedError, 
 from ..typing import Array
 
 # A motion begins so long after the latest joint state, which leaves time to plan it; if planning
-# takes longer, the next lead time is tried: 8 points take 5 ms, 2000 take 50 ms, noisy ones 130
-# ms, and twice that on a busy machine.
+# takes longer, the next lead time is tried: 8 points take 5 ms, 2000 take 50 ms, noisy ones
+# 130 ms, and twice that on a busy machine.
 PLANNING_TIME_CANDIDATES_S = (0.02, 0.1, 0.5)
 # Largest distance of a motion that begins at once from where the arm is or is desired [rad or m]:
 # the feedback torque would begin with a step.
@@ -57,7 +57,7 @@ class MotionPlanner:
     """
     Plans the motion that one request asks for.
 
-    `request` are a single set-point if `is_setpoint`, the next points of a stream if `is_window`.
+    `request` is a single set-point if `is_setpoint`, the next points of a stream if `is_window`.
     The arm is at `measured_q`, None if that is not known; `is_pulled`: to where it is desired.
     """
 

@@ -60,9 +60,8 @@ class TrajectoryRequest:
         """
         Return the arguments of `Reference.follow` for this request, joints in the arm's order.
 
-        With `allow_setpoint`, a single point at most MAX_LATENESS_S ahead is a set-point,
-        without `times`.
-        Raises JointsRefusedError as `require_arm_joints`.
+        With `allow_setpoint`, a single point at most MAX_LATENESS_S ahead is a set-point, without
+        `times`. Raises JointsRefusedError as `require_arm_joints`.
         """
         if len(self.times) == 0:
             return {'q': np.zeros((0, arm.n)), 'times': self.times}

@@ -186,7 +186,7 @@ def _filter_pieces(
     for number, (piece, start) in enumerate(pieces):
         if piece.duration >= shortest:
             filters.append(PieceFilter(piece, period, options))
-            motions.append(filters[-1].motion(start, number))
+            motions.append(filters[-1].filtered_motion(start, number))
         else:
             short.append(f'{start:.2f}')
     if short:
@@ -319,7 +319,7 @@ class PieceFilter:
         count = int(np.floor(self.piece.duration * self.options.rate + 5e-7)) + 1
         return np.arange(count) / self.options.rate
 
-    def motion(self, start: float, number: int) -> Motion:
+    def filtered_motion(self, start: float, number: int) -> Motion:
         """Return the motion of piece `number`, which starts at `start` [s]."""
         piece, time, rate = self.piece, self.time, self.options.rate
         q, dq, effort = (self._low_pass(one) for one in (piece.q, piece.dq, piece.effort))

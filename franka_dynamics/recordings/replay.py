@@ -33,16 +33,16 @@ class ReplayFit:
 
     `predicted_torque` is M ddq + C dq + g plus any friction of the arm file, (N, n) [N m]. `error`
     compares `predicted_torque` with the filtered effort, `unfiltered_error` with the resampled
-    effort. `rigid_error` compares M ddq + C dq + g with the filtered effort. `squared_residuals`,
-    (N,), are sums over joints of (filtered effort - `predicted_torque`)^2, in the square of
-    `unit`.
+    effort. `frictionless_error` compares M ddq + C dq + g with the filtered effort.
+    `squared_residuals`, (N,), are sums over joints of (filtered effort - `predicted_torque`)^2, in
+    the square of `unit`.
     """
 
     arm: ArmDescription
     predicted_torque: Array
     error: ResidualRms
     unfiltered_error: ResidualRms
-    rigid_error: ResidualRms
+    frictionless_error: ResidualRms
     squared_residuals: Array
     unit: TorqueErrorUnit
 
@@ -70,7 +70,7 @@ def replay_fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAV
         predicted,
         error=ResidualRms.from_residuals(residual, unit),
         unfiltered_error=ResidualRms.from_residuals(motion.effort_unfiltered - predicted, unit),
-        rigid_error=ResidualRms.from_residuals(motion.effort - rigid, unit),
+        frictionless_error=ResidualRms.from_residuals(motion.effort - rigid, unit),
         squared_residuals=np.square(residual) @ np.square(unit.per_joint),
         unit=unit,
     )

@@ -29,7 +29,7 @@ def identifiable_sentence(excitation: Excitation, times: int, period: float, bag
     )
 
 
-def unidentified_table(
+def unidentified_parameters(
     problem: ExcitationProblem, excitation: Excitation, missing: NDArray[np.bool_]
 ) -> list[Table]:
     """Return a table of base parameters not identified, marking those that matter; [] without."""

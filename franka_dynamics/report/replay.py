@@ -69,7 +69,7 @@ def _fit_as_data(one: ReplayFit) -> dict[str, Any]:
         'friction': one.arm.friction is not None,
         'filtered': one.error,
         'unfiltered': one.unfiltered_error,
-        'without_friction': one.rigid_error,
+        'without_friction': one.frictionless_error,
     }
 
 
@@ -131,7 +131,7 @@ def replay_table(fits: Sequence[ReplayFit]) -> Table:
                 hand_name(one.arm.hand),
                 Cell(one.error.E, 'strong'),
                 one.unfiltered_error.E,
-                *([one.rigid_error.E] if friction else []),
+                *([one.frictionless_error.E] if friction else []),
             ]
             for one in fits
         ],

@@ -129,9 +129,9 @@ class StatusSource:
 class StatusLog:
     """The log of a node's status: its changes, and why torques end, wait or are not received."""
 
-    def __init__(self, node: Any, node_status: StatusSource) -> None:
+    def __init__(self, node: Any, status_source: StatusSource) -> None:
         """Store the node whose status is logged; nothing counts as logged yet."""
-        self._node, self._node_status = node, node_status
+        self._node, self._status_source = node, status_source
         self.begin_activation()
 
     def begin_activation(self) -> None:
@@ -142,19 +142,21 @@ class StatusLog:
 
     def log_changes(self, status: Status, *, waits: bool) -> None:
         """Log what has changed in a status; `waits`: whether torques begin without a command."""
-        controller, now = self._node_status.controller, time.monotonic()
+        controller, now = self._status_source.controller, time.monotonic()
         while controller.unreported_endings:
             ending = controller.unreported_endings.popleft()
             self._has_run = True
             if not ending.is_latched:  # a fault is logged below
-                self._last_reason = self._node_status.reason_text(ending)
+                self._last_reason = self._status_source.reason_text(ending)
                 self._warn_if_due(f'torques ended: {self._last_reason}', _MIN_LOG_PERIOD_S)
         seen = status.state, status.faulty, waits
         if seen != self._seen:
             self._seen, self._changed_at = seen, now
             self._log_change(status, waits, controller.settings.target)
-        if status.state is State.RUNNING and self._node_status.receivers.delivery_problem:
-            self._warn_if_due(self._node_status.receivers.delivery_problem, _REPEATED_LOG_PERIOD_S)
+        if status.state is State.RUNNING and self._status_source.receivers.delivery_problem:
+            self._warn_if_due(
+                self._status_source.receivers.delivery_problem, _REPEATED_LOG_PERIOD_S
+            )
         if waits and now >= self._changed_at + MIN_REASON_DURATION_S:
             yet = '' if self._has_run else ' yet'
             self._warn_if_due(f'no torque{yet}: {status.why}', _REPEATED_LOG_PERIOD_S)
@@ -201,16 +203,16 @@ class FeedforwardDiagnostics(StatusPublisher):
     The publisher and log of what a feedforward node and its controller do.
 
     The service thread publishes diagnostics and reads the controller without the lock: slightly
-    old values do no harm, and the control cycle must not wait. `node_status` is the source of the
-    status.
+    old values do no harm, and the control cycle must not wait. `status_source` is the source of
+    the status.
     """
 
     def __init__(self, node: Any, state_topic: str, terms: TermPublishers) -> None:
         """Make the publishers on a node; `set_controller` must follow before reports."""
         super().__init__(node)
         self._receivers, self._terms, self.model_difference = node.receivers, terms, math.nan
-        self.node_status = StatusSource(node, state_topic, node.receivers)
-        self._log = StatusLog(node, self.node_status)
+        self.status_source = StatusSource(node, state_topic, node.receivers)
+        self._log = StatusLog(node, self.status_source)
         self.refusal_text = ''  # why the last reference was refused
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
@@ -224,11 +226,11 @@ class FeedforwardDiagnostics(StatusPublisher):
     @property
     def controller(self) -> Feedforward:
         """The controller of the node's latest configuration, to report on."""
-        return self.node_status.controller
+        return self.status_source.controller
 
     def set_controller(self, controller: Feedforward, model_difference: float) -> None:
-        """Set the controller to report on, and the largest error of its cross-check."""
-        self.node_status.controller, self._arm = controller, controller.description.name
+        """Set the controller to report on, and the largest difference of its two models."""
+        self.status_source.controller, self._arm = controller, controller.description.name
         self.model_difference, self.refusal_text = model_difference, ''
         self._published_state, self._published_at = (None, ''), -math.inf
         self._last_count = time.monotonic(), self.published_count
@@ -236,7 +238,7 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def begin_activation(self) -> None:
         """Begin an activation: count the time without joint states from now on."""
-        self.node_status.arrived_at = time.monotonic()
+        self.status_source.arrived_at = time.monotonic()
         self._log.begin_activation()
 
     def report_changes(self) -> None:
@@ -250,10 +252,10 @@ class FeedforwardDiagnostics(StatusPublisher):
         while controller.reference.events:
             event = controller.reference.events.popleft()
             refused = type(event.reason).__name__
-            event = event._replace(reason=self.node_status.reason_text(event.reason))
+            event = event._replace(reason=self.status_source.reason_text(event.reason))
             self._report_reference(event, refused)
             self.on_reference_event(event)
-        status = self.node_status.status()
+        status = self.status_source.status()
         waits = status.state is State.SILENT and controller.enabled
         self._log.log_changes(status, waits=waits)
         state = (status.state, status.faulty, waits), status.why
@@ -283,7 +285,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'reason': event.reason,
             StatusKey.REFUSED_BY: refused_by if event.state is ReferenceState.REFUSED else '',
             'remaining [s]': event.remaining_time,
-            StatusKey.REMEDY: self.node_status.status().remedy,
+            StatusKey.REMEDY: self.status_source.status().remedy,
         }
         text = f'reference {event.number} {event.state.value}'
         if event.goal is not None and controller.latest is not None:
@@ -312,14 +314,14 @@ class FeedforwardDiagnostics(StatusPublisher):
         level, message = 'OK', 'states are complete, fresh and fast'
         if not self._node.active:
             level, message = 'WARN', 'a node that is not active reads no joint states'
-        elif missing := self.node_status.missing_state_text():
+        elif missing := self.status_source.missing_state_text():
             level, message = 'STALE', missing
         elif controller.states.problem is not None:
             unusable = controller.enabled and controller.latest is None
-            problem = self.node_status.reason_text(controller.states.problem)
+            problem = self.status_source.reason_text(controller.states.problem)
             level, message = 'ERROR' if unusable else 'STALE', problem
         elif not controller.states.has_enough_states:
-            level, message = 'WARN', self.node_status.reason_text(controller.ending)
+            level, message = 'WARN', self.status_source.reason_text(controller.ending)
         values = {
             StatusKey.RATE: 1.0 / controller.states.period,
             StatusKey.AGE: 1e3 * controller.states.median_age,

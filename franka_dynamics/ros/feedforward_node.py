@@ -248,7 +248,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Brake the arm to rest if the node is active; the node never commands again."""
-        self._finalized = self._diagnostics.node_status.is_final = True
+        self._finalized = self._diagnostics.status_source.is_final = True
         self._end_activation('shut down')
         self.get_logger().info('shut down')
         self.cycle.controller = None

@@ -66,7 +66,7 @@ class MotionRequests:
             planned = _follow_or_plan(controller, arguments, goal_id)
         except ReferenceRefusedError as error:
             if isinstance(error, NotActiveError):
-                present = self._diagnostics.node_status.status()
+                present = self._diagnostics.status_source.status()
                 error = NotActiveError(f'Nothing would follow the reference ({present}).')
             self._diagnostics.refusal_text = str(error)
             controller.reference.record_refusal(error, goal_id)

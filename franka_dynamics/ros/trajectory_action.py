@@ -107,7 +107,7 @@ class _Goal:
     path_tolerances: MotionTolerances
     end_tolerances: MotionTolerances
     time_tolerance: float  # that the arm may take after its end [s]; any if not positive
-    is_motion_over: bool = False  # whether the motion is over
+    is_motion_over: bool = False
     next_feedback: float = -np.inf  # stamp [s]
 
 
@@ -245,7 +245,7 @@ class TrajectoryAction:
         if goal.handle.is_cancel_requested:
             return _CANCELED, result.SUCCESSFUL, 'Cancelled.'
         if goal.is_motion_over and controller.state is not State.RUNNING:
-            why = f'The arm had not reached its goal: {self._diagnostics.node_status.status()}.'
+            why = f'The arm had not reached its goal: {self._diagnostics.status_source.status()}.'
             return _ABORTED, result.GOAL_TOLERANCE_VIOLATED, why
         if state is None or state.stamp < motion.begin:
             return None

@@ -20,7 +20,7 @@ from ..typing import Array
 
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 # In the name of a link that is no body of the MJCF, but stands between two joints of a body.
-INNER_LINK_MARK = '@'
+VIRTUAL_LINK_MARK = '@'
 # What states the tensor of a body of an MJCF whose inertia is computed from its geoms.
 TENSOR_FROM_GEOMS = 'geoms'
 
@@ -158,7 +158,7 @@ class UrdfDocument:
 
     def is_link_of_file(self, link: str) -> bool:
         """Return whether a link is one of the file, and not between two joints of an MJCF."""
-        return not (self.mjcf and INNER_LINK_MARK in link)
+        return not (self.mjcf and VIRTUAL_LINK_MARK in link)
 
     @property
     def root(self) -> str:

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from . import document
-from .document import INNER_LINK_MARK, UrdfDocument, UrdfInertial, UrdfJoint
+from .document import UrdfDocument, UrdfInertial, UrdfJoint, VIRTUAL_LINK_MARK
 from .mjcf_notes import notes_on_left_out_parts
 from ..arm.fields import JointLimits
 from ..errors import name_list, require_extra, UrdfError
@@ -184,7 +184,7 @@ class _TreeBuilder:
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
         for k in range(first, first + count):
             last = k == first + count - 1
-            inner = f'{name}{INNER_LINK_MARK}{k - first + 1}'
+            inner = f'{name}{VIRTUAL_LINK_MARK}{k - first + 1}'
             child = name if last else self._unique_link_name(inner)
             self._links[child] = self._inertial(body) if last else UrdfInertial()
             self._add_moving_joint(k, parent, child, pose)

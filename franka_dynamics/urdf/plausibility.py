@@ -75,13 +75,14 @@ class _Link(NamedTuple):
     """
     A link with mass, the number of the joint that moves it, and points that enclose it.
 
-    `tensor` and `points`, shape (K, 3), are in the frame of the <inertial>, whose origin is the
-    centre of mass. The points are those of all shapes and joints of links fixed to each other or,
-    without a shape, the corners of a cube as large as the arm is from two joints before the link
-    to two behind it (`bound_text` says which). `distance` [m] is that of the centre of mass from
-    the joint. `reach` [m] is the largest distance of the joint from this, from the joints behind
-    it and from the one before it, if there is no shape: a body whose mass spreads (standard
-    deviation) by more is at least twice as long. `terms` names the link's numbers.
+    `tensor`, shape (3, 3), and `points`, shape (K, 3), are in the frame of the <inertial>, whose
+    origin is the centre of mass. The points are those of all shapes and joints of links fixed to
+    each other or, without a shape, the corners of a cube as large as the arm is from two joints
+    before the link to two behind it (`bound_text` says which). `distance` [m] is that of the
+    centre of mass from the joint. `reach` [m] is the largest distance of the joint from this, from
+    the joints behind it and from the one before it, if there is no shape: a body whose mass
+    spreads (standard deviation) by more is at least twice as long. `terms` names the link's
+    numbers.
     """
 
     name: str

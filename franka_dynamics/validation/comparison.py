@@ -98,7 +98,7 @@ def compare_descriptions(
 
 
 class _Differences:
-    """Collects the differences of two arms, joint after joint, in `all`."""
+    """Collects the differences of two arms, joint after joint, in `found`."""
 
     def __init__(self, first: ArmDescription, second: ArmDescription, gravity: ArrayLike) -> None:
         """Place both arms in {S}, and compute the effect of all differences at once."""

@@ -264,7 +264,7 @@ def test_at_a_tool_center_the_moment_is_about_it():
 
 @pytest.mark.parametrize('offset', [(0.0, 1.0), (0.0, 0.0, np.nan), (0.0, 0.0, 11.0), 'flange'])
 def test_a_tool_center_that_is_no_point_is_refused(offset):
-    with pytest.raises(SettingsError, match=r'tool_center (is|must)'):
+    with pytest.raises(SettingsError, match=r'offset (is|must)'):
         external_wrench.WrenchEstimator(fd.Model(FER), offset=offset)
 
 

@@ -161,7 +161,9 @@ def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
     result = fd.identify(recordings[:2], FR3, [FR3], tests=recordings[2:])
     assert (np.abs(result.arm.friction.offset) < 0.01 * FR3.limit('effort')).all()
     elsewhere = slow_work(truth, friction, 9, reach=0.5)
-    own, start = (replay_fit(arm, prepare(elsewhere)).rigid_error.E for arm in (result.arm, FR3))
+    own, start = (
+        replay_fit(arm, prepare(elsewhere)).frictionless_error.E for arm in (result.arm, FR3)
+    )
     assert own < 0.8 * start
 
 

@@ -177,7 +177,7 @@ def test_a_real_arms_metric_e_has_its_published_value(
 ):
     arm = load('fer', inertial_set, hand=hand)
     motion = prepare(fer_recording, SignalOptions(cutoff=cutoff))
-    assert replay_fit(arm, motion).rigid_error.E == pytest.approx(filtered, abs=1e-3)
+    assert replay_fit(arm, motion).frictionless_error.E == pytest.approx(filtered, abs=1e-3)
     rigid = replay_fit(replace(arm, friction=None), motion)
     assert unfiltered is None or rigid.unfiltered_error.E == pytest.approx(unfiltered, abs=1e-3)
 
@@ -185,7 +185,7 @@ def test_a_real_arms_metric_e_has_its_published_value(
 def test_a_simulated_arm_leaves_only_the_filters_error(simulate):
     rubbing = load('fer')
     found = replay_fit(rubbing, prepare(simulate(rubbing, rate=100.0, friction=rubbing.friction)))
-    assert found.error.E < 0.4 * found.rigid_error.E
+    assert found.error.E < 0.4 * found.frictionless_error.E
     arm = replace(load('fer'), friction=None)
     result = replay_fit(arm, prepare(simulate(arm, rate=100.0)))
     # Effort and states are filtered alike, but torque is not linear in the state; measured 0.07.

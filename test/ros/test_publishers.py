@@ -65,7 +65,10 @@ class Publishers:
 
     def command(self):
         """Return level, message and state that ~/status and the row Command have."""
-        disturbances, status = self.controller.disturbances, self.diagnostics.node_status.status()
+        disturbances, status = (
+            self.controller.disturbances,
+            self.diagnostics.status_source.status(),
+        )
         level, message, values = self.diagnostics._status_row(
             status, disturbances.largest_shares.tolist()
         )

@@ -89,10 +89,10 @@ def touched_seconds(
     motion: Motion, residual: Array, least: Array
 ) -> tuple[NDArray[np.bool_], float]:
     """
-    Return which samples are in seconds of unusually large residuals, (N,), and the worst's start.
+    Return which samples lie in seconds of unusually large residuals, and the worst one's start.
 
     Residuals (N, n) [N m] are taken relative to each joint's usual one, by the median, or to
-    `least` (n,). The worst second is given by its begin [s].
+    `least` (n,). The samples are a mask (N,), the start is in [s].
     """
     usual = 1.48 * np.median(np.abs(residual), axis=0)  # a Gaussian's deviation
     # The residual of a joint at rest does not count, whose static friction is unknown.

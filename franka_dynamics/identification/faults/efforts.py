@@ -59,10 +59,10 @@ class Gain(Fault):
 
 
 class VaryingGain(Fault, ABC):
-    """A gain that changes with `gain_variable`; values: recorded / real effort at its `ends`."""
+    """A gain that changes with `gain_variable`; values: recorded / real effort there."""
 
     of_all, of_each_joint = False, True
-    ends: ClassVar[tuple[float, float]]
+    variable_range: ClassVar[tuple[float, float]]
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ class VaryingGain(Fault, ABC):
 
     @abstractmethod
     def gain_variable(self, at: TorqueSamples) -> Array:
-        """Return the variable that the gain depends on, between the `ends`, (N, n) or (N, 1)."""
+        """Return the variable within `variable_range` that the gain depends on, (N, n or 1)."""
 
     def columns(self, at: TorqueSamples) -> list[Array]:
         """Return the rigid-body torque, and that torque times `gain_variable`."""
@@ -84,9 +84,9 @@ class VaryingGain(Fault, ABC):
         return [at.only_joints(one, self.joints) for one in both]
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
-        """Return the ratios of recorded to real effort at both `ends` of `gain_variable`."""
+        """Return the ratios of recorded to real effort at both ends of `variable_range`."""
         constant, change = (found[name] for name in self.column_names)
-        return [1.0 + constant + end * change for end in self.ends]
+        return [1.0 + constant + end * change for end in self.variable_range]
 
     def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
         """Return the friction parameters divided by the mean ratio of recorded to real effort."""
@@ -96,7 +96,7 @@ class VaryingGain(Fault, ABC):
 class GainDrift(VaryingGain):
     """A drift of the effort gain; its values are recorded / real effort at begin and end."""
 
-    kind, ends = 'drift', (-0.5, 0.5)
+    kind, variable_range = 'drift', (-0.5, 0.5)
     text = (
         '{effort} drifts: {0:.2f} times its torque at the beginning, {1:.2f} at the end. Let the '
         'arm warm up, or record in shorter pieces.'
@@ -110,7 +110,7 @@ class GainDrift(VaryingGain):
 class OneWayGain(VaryingGain):
     """A gain that depends on direction; values: recorded / real effort if dq > 0 and if dq < 0."""
 
-    kind, ends = 'one_way', (1.0, -1.0)
+    kind, variable_range = 'one_way', (1.0, -1.0)
     text = (
         '{effort} is {0:.2f} times its torque where the joint moves positively, {1:.2f} times '
         'where negatively. Check its drive or sensor, and what is done to its efforts.'
