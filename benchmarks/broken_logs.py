@@ -32,6 +32,7 @@ from timing import new_parser
 
 from franka_dynamics.arm import ArmDescription, available_arms, available_sets, LinkInertia
 from franka_dynamics.arm_io import load_arm
+from franka_dynamics.arrays import Array
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.identification.consistent_fit import fit_consistent, PhysicalConstraints
@@ -51,7 +52,6 @@ from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.plausibility import fatal_faults
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.recordings.recording import read_recording, Recording
-from franka_dynamics.typing import Array
 
 Change = Callable[[Motion], Motion]
 # A case's name, the kind and joints (from 0) that may be named or asked, a function that puts the

@@ -27,12 +27,12 @@ from guard_runs import Case, Channel, JointState, Loop, Script, STEP_S
 import numpy as np
 
 from franka_dynamics.arm.friction import ViscousCoulombFriction
+from franka_dynamics.arrays import Array
 from franka_dynamics.demo.controller_comparison import random_plant
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.identification.excitation import random_trajectory
 from franka_dynamics.identification.excitation_problem import ExcitationLimits, ExcitationProblem
 from franka_dynamics.simulation.arm_simulation import Push
-from franka_dynamics.typing import Array
 
 BEGIN = 800  # step at which a situation begins: the arm is held at home before
 MOST_STOPPED = 0.02  # share of rows that are no faster than the guard's bound on speeds

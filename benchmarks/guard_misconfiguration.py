@@ -31,11 +31,11 @@ from guard_runs import Case, Channel, JointState, Loop, STEP_S
 import numpy as np
 
 from franka_dynamics.arm import ArmDescription
+from franka_dynamics.arrays import Array
 from franka_dynamics.demo.controller_comparison import random_plant
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.arm_simulation import Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
-from franka_dynamics.typing import Array
 
 AT = 1000  # number of the step before which live changes are made
 FAST, MOST_FAST = 2.1, 0.03  # [rad/s], and share of rows that may be faster

@@ -27,6 +27,7 @@ from other_plant import Make, OtherPlant
 from franka_dynamics.arm import ArmDescription, LinkInertia, load
 from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.arm_io import load_arm
+from franka_dynamics.arrays import Array
 from franka_dynamics.control.default_gains import default_gains, low_gains
 from franka_dynamics.control.ending import Reason, ReasonCode
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
@@ -37,7 +38,6 @@ from franka_dynamics.control.watchers import MAX_FOLLOWING_SPEED_RATIO, MAX_SPEE
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.motion.reference import ReferenceState
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
-from franka_dynamics.typing import Array
 
 STEP_S = 1e-3
 # Names of the arms; the last two are read from URDFs, without friction and gears: one with six

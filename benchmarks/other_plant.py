@@ -21,8 +21,8 @@ import mujoco
 import numpy as np
 
 from franka_dynamics.arm import LinkInertia
+from franka_dynamics.arrays import Array
 from franka_dynamics.simulation.arm_simulation import Push, SensorReading, SimulationSettings
-from franka_dynamics.typing import Array
 
 N, SUBSTEPS, STEP_S = 7, 4, 1e-3
 # Place of the joint in the body before [m], and its turn about x in quarters.

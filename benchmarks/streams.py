@@ -25,9 +25,9 @@ import numpy as np
 from timing import new_parser
 
 from franka_dynamics.arm import ArmDescription, load
+from franka_dynamics.arrays import Array
 from franka_dynamics.errors import ReferenceRefusedError
 from franka_dynamics.motion.reference import Reference
-from franka_dynamics.typing import Array
 
 STEP_S, WHOLE_S, SETTLED_S = 1e-3, 6.0, 2.0
 # Seeds of the cases; those for judging were not looked at while constants were chosen.

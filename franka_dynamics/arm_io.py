@@ -16,10 +16,10 @@ from .arm.arm_file import arm_file_text, is_robot_source, is_xml_text, with_hand
 from .arm.description import ArmDescription
 from .arm.inertia import LinkInertia
 from .arm.payload import as_payload
+from .arrays import ArrayLike
 from .errors import DescriptionError, UrdfWarning
 from .files import write_text
 from .names import AS_LISTED
-from .typing import ArrayLike
 from .urdf.mjcf_writer import mjcf_text
 from .urdf.writer import urdf_text
 

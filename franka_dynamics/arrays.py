@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks arrays: fields of frozen dataclasses, joint vectors, shapes of joint states."""
+"""Types of arrays and their checks: fields of frozen dataclasses, joint vectors, states."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -9,9 +9,15 @@ from types import EllipsisType
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike as ArrayLike
+from numpy.typing import NDArray as NDArray
 
 from .errors import JointVectorError, short_text
-from .typing import Array, ArrayLike
+
+# Not NDArray[np.float64]: since NumPy 2.5 that is an alias whose origin is not np.ndarray, and
+# fields of files are read by their types' origins.
+Array = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
+
 
 _MAX_SHOWN_CHARACTERS = 200
 # NumPy would take '40' for 40, 1 + 2j for 1, None for NaN, a date for its number of days.

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .arrays import Array, ArrayLike
 from .errors import require_extra
-from .typing import Array, ArrayLike
 
 
 class Cone(NamedTuple):

@@ -12,8 +12,8 @@ from enum import Enum
 
 import numpy as np
 
+from .arrays import Array, ArrayLike
 from .errors import as_enum, InertiaError, RigidMotionError, short_repr
-from .typing import Array, ArrayLike
 
 # Below this angle (x - sin x)/x^3 is taken from its series, cut after x^4: the next term,
 # x^6/362880, is below 2e-16. Above it cancellation in x - sin x causes a relative error of

@@ -13,9 +13,8 @@ import numpy as np
 from . import typed_file
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
 from .typed_file import FieldError, TaggedUnion
-from ..arrays import ValueEquality
+from ..arrays import Array, ValueEquality
 from ..spatial import pose_from_xyz_rpy
-from ..typing import Array
 
 
 class InertiaReferencePoint(str, Enum):

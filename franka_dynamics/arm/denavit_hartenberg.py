@@ -10,10 +10,10 @@ import math
 import numpy as np
 
 from .typed_file import Angle
+from ..arrays import Array, ArrayLike
 from ..errors import as_enum, DescriptionError
 from ..names import Convention
 from ..spatial import cos_sin
-from ..typing import Array, ArrayLike
 
 
 @dataclass(frozen=True)

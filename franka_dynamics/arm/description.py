@@ -15,10 +15,9 @@ from .inertia import LinkInertia
 from .payload import as_payload
 from .urdf_provenance import UrdfProvenance
 from ..arguments import with_argument_checks
-from ..arrays import freeze_arrays, joint_values
+from ..arrays import Array, ArrayLike, freeze_arrays, joint_values
 from ..errors import as_enum, DescriptionError, InertiaError, JointVectorError
 from ..spatial import as_rigid_transform, JointKind
-from ..typing import Array, ArrayLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)

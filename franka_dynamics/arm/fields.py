@@ -14,10 +14,9 @@ from .bodies import FixedFrame
 from .denavit_hartenberg import Convention, DHRow
 from .friction import Friction
 from .typed_file import FloatOrInfinity, NonNegativeArray, NonNegativeFloat, PositiveFloat
-from ..arrays import ValueEquality
+from ..arrays import Array, ValueEquality
 from ..errors import as_enum, DescriptionError
 from ..spatial import JointKind
-from ..typing import Array
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ import numpy as np
 from .description import ArmDescription
 from .fields import link_names
 from .hand_file import available_hands, hand_frames
+from ..arrays import Array
 from ..errors import FrameError, name_list, short_repr
 from ..spatial import inverse_transform
-from ..typing import Array
 
 Frame = int | str | None  # a frame's number or name, or FLANGE
 FLANGE = None  # the arm's flange, which is also called 'flange' unless a link of it has that name

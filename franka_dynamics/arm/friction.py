@@ -16,9 +16,8 @@ from typing import Annotated, Protocol
 import numpy as np
 
 from .typed_file import TaggedUnion
-from ..arrays import array_text, freeze_arrays, joint_values, ValueEquality
+from ..arrays import Array, array_text, ArrayLike, freeze_arrays, joint_values, ValueEquality
 from ..errors import FrictionError
-from ..typing import Array, ArrayLike
 
 
 class FrictionModel(Protocol):

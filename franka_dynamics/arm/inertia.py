@@ -10,10 +10,9 @@ import math
 
 import numpy as np
 
-from ..arrays import as_array, freeze_arrays
+from ..arrays import Array, ArrayLike, as_array, freeze_arrays
 from ..errors import InertiaError
 from ..spatial import as_rigid_transform
-from ..typing import Array, ArrayLike
 
 # Order of a symmetric tensor's six elements; the package `mesh`, Pinocchio and MJCF have others.
 TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')

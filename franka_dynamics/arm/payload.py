@@ -15,11 +15,10 @@ import yaml
 
 from .inertia import LinkInertia, six_from_tensor, tensor_from_six
 from .typed_file import decode, FieldError, length_rule, read_typed, Vector3
-from ..arrays import as_array
+from ..arrays import Array, ArrayLike, as_array
 from ..errors import DescriptionError, InertiaError, unreadable_file_message
 from ..files import read_text
 from ..names import parse_float
-from ..typing import Array, ArrayLike
 
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 MAX_PAYLOAD_KG = 100.0  # more than any supported arm can lift

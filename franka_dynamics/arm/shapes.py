@@ -12,10 +12,10 @@ import numpy as np
 from .arm_file import available_arms, is_franka_arm, read_arm_file
 from .bodies import Axis, Box, Cylinder
 from .typed_file import PositiveFloat, read_typed, Vector3
+from ..arrays import Array
 from ..errors import as_enum, DescriptionError
 from ..resources import share_directory
 from ..spatial import pose_from_xyz_rpy
-from ..typing import Array
 
 # Roll, pitch and yaw that rotate z onto each axis.
 _RPY_FROM_Z_TO_AXIS = {

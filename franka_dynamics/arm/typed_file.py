@@ -25,8 +25,8 @@ import numpy as np
 
 from .strict_yaml import line_number_of, read_mapping
 from .. import errors
+from ..arrays import Array
 from ..errors import DescriptionError, FrankaDynamicsError, short_repr, short_text
-from ..typing import Array
 
 _FileType = TypeVar('_FileType')
 _DECIMAL = r'\d+(?:\.\d*)?|\.\d+'

@@ -22,12 +22,12 @@ from .generated_model import EquationsKey, GeneratedModel
 from .kernel import available_threads, Kernel
 from .libraries import are_kernel_inputs, ArrayLibrary, library_of
 from ..arm import ArmDescription
+from ..arrays import ArrayLike
 from ..codegen.options import Quantity
 from ..codegen.quantities import output_shape
 from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
-from ..typing import ArrayLike
 
 
 class BatchModel(GeneratedModel):

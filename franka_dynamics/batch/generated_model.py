@@ -14,7 +14,7 @@ import numpy as np
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
-from ..arrays import broadcast_leading, broadcast_state_shape
+from ..arrays import ArrayLike, broadcast_leading, broadcast_state_shape
 from ..codegen.chain import tree_and_frame
 from ..codegen.equations import customised_equations, Equations
 from ..codegen.options import Quantity
@@ -24,7 +24,6 @@ from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.model import AccelerationDerivatives, gravity_vector, TorqueDerivatives
 from ..dynamics.regressor import checked_columns, N_LINK_PARAMETERS
 from ..errors import as_enum, JointVectorError, SettingsError
-from ..typing import ArrayLike
 
 
 class EquationsKey(NamedTuple):

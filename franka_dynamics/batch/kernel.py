@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Array
 from ..codegen.equations import Equations
 from ..codegen.python_code import python_callable
 from ..codegen.vector_ir import vector_ir
 from ..files import atomic_write
-from ..typing import Array
 
 try:
     import cffi

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..typing import Array
+from ..arrays import Array
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 xp = np

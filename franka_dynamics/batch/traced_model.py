@@ -9,12 +9,12 @@ import sys
 from typing import Any
 
 from .generated_model import EquationsKey, GeneratedModel
+from ..arrays import ArrayLike
 from ..codegen.options import Quantity
 from ..codegen.python_code import python_callable
 from ..dynamics.body_tree import RobotLike
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
-from ..typing import ArrayLike
 
 
 class TracedModel(GeneratedModel):

@@ -16,12 +16,12 @@ from ._options import MASS_OPTIONS
 from ..arm import ArmDescription
 from ..arm.dh_conversion import in_modified_convention
 from ..arm.inertia import TENSOR_ORDER
+from ..arrays import Array
 from ..errors import DescriptionError
 from ..identification.base_parameters import base_parameters, GRAVITY_BASIS_M_S2, NO_GRAVITY
 from ..names import GRAVITY, GRAVITY_DIRECTIONS, parse_float
 from ..report import arm as report
 from ..spatial import JointKind
-from ..typing import Array
 
 _FULL_TURN_RAD = 2.0 * np.pi  # [rad]; beyond it a position is taken for degrees
 # Largest rounding error that regrouping may cause in an entry of a regressor whose columns have

@@ -15,6 +15,7 @@ from ._console import make_console, print_or_write, ProgressBar, say, say_each, 
 from ._options import MOUNT_OFFSETS
 from ..arm import ArmDescription, load
 from ..arm.payload import desk_json, payload_array, payload_parameter_text
+from ..arrays import Array
 from ..errors import SettingsError
 from ..identification.payload import identify_payload
 from ..mesh.mesh import mesh_inertia, mesh_volume
@@ -24,7 +25,6 @@ from ..recordings.preprocessing import Motion, prepare
 from ..recordings.recording import effort_scales
 from ..report.payload import draw_payload, inertia_sentence, payload_table, scale_sentence
 from ..spatial import pose_from_xyz_rpy
-from ..typing import Array
 
 _MAX_DENSITY_KG_M3 = 22600.0  # of osmium
 

@@ -22,10 +22,10 @@ from .expression import Graph, Number
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm.inertia import TENSOR_ORDER
+from ..arrays import Array
 from ..dynamics.body_tree import BASE_BODY, BodyTree
 from ..errors import FrameError, name_list, short_text
 from ..spatial import cos_sin, inverse_transform, quarter_turns, snapped_angle
-from ..typing import Array
 
 # An array of numbers or expressions.
 NumberArray = np.ndarray[Any, Any]

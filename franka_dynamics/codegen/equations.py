@@ -19,12 +19,12 @@ from .program import Output, Program, write_program
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
+from ..arrays import ArrayLike
 from ..dynamics import model
 from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.derivatives import dynamics_derivatives
 from ..dynamics.regressor import checked_columns, N_LINK_PARAMETERS
 from ..errors import as_enum, SettingsError
-from ..typing import ArrayLike
 
 
 @dataclass(frozen=True, eq=False)

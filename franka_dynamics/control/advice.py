@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..typing import Array
+from ..arrays import Array
 
 # An excess along or against g(q) is at least these shares of it at each joint that bears weight,
 # the second one if it exceeds g(q) itself. Wide: the observer lags behind a falling arm.

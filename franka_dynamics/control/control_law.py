@@ -16,9 +16,9 @@ from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_STEP_S, MAX_TORQUE_RATE_NM_S, PE
 from .settings import Settings
 from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..errors import SettingsError
 from ..motion.trajectory import MAX_ROUNDING_ERROR, ReferencePoint, rest_states, Trajectory
-from ..typing import Array
 
 # kp that acts with a delay of T seconds takes kp T from the damping; a joint has
 # ASSUMED_FRICTION_DAMPING_NMS_RAD of its own (MuJoCo Menagerie, franka_fr3).

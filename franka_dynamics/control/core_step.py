@@ -103,7 +103,6 @@ from __future__ import annotations
 import logging
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .core_state import ACTIVE_STATES, CoreEvent, State, StateMachine
 from .ending import Cause, Ending, Reaction, Reason, ReasonCode
@@ -113,8 +112,7 @@ from .stopping import MAX_STOPPED_SPEED_RAD_S
 from .terms import StateTerms
 from ..arguments import with_argument_checks
 from ..arm.friction import MAX_STATE_GAP_S
-from ..arrays import as_seconds
-from ..typing import Array
+from ..arrays import Array, ArrayLike, as_seconds
 
 _LOG = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..typing import Array
 
 # Gains for torques held for T have kd = r m and kp = r kd / (4 DAMPING_RATIO^2) with
 # m = 1 / (M^-1)_ii, the effective inertia of each joint at home while the other joints are free,

@@ -34,9 +34,9 @@ from .terms import (
 from .wiring import KEPT_STATE_COUNT, torques_mixed_up
 from ..arm import ArmDescription
 from ..arm.friction import FrictionState
+from ..arrays import Array
 from ..dynamics.external_torque import LoadEstimator, MomentumObserver
 from ..errors import distinct_texts
-from ..typing import Array
 
 # Bounds on disturbance torques, by the measured or the commanded torque, as shares of a joint's
 # torque limit: MAX_START_DISTURBANCE_RATIO before the first torque, MAX_DISTURBANCE_RATIO later,

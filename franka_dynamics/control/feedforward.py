@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .control_law import ControlLaw
 from .core_state import ACTIVE_STATES, CoreEvent, State, Stop
@@ -28,10 +27,10 @@ from .torque_output import TorqueOutput
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arm_io import as_description
+from ..arrays import Array, ArrayLike
 from ..errors import NotActiveError, SettingsError, StartRefusedError
 from ..motion.planning import MAX_START_DISTANCE_RAD
 from ..motion.trajectory import Trajectory
-from ..typing import Array
 
 _LOG = logging.getLogger(__name__)
 

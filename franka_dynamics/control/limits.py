@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..arrays import Array
 from ..motion.trajectory import CONTROL_CYCLE_S
-from ..typing import Array
 
 # FCI's limit of the torque rate, applied to every arm even if the arm file has a larger rate or
 # none.

@@ -14,7 +14,6 @@ from enum import Enum
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .limits import MAX_STEP_S, MIN_PERIOD_S, TorqueLimiter
 from .settings import Settings, StateLimits
@@ -23,9 +22,9 @@ from .stopping import BrakingController, MAX_BRAKING_TIME_S
 from .terms import TermModel
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
+from ..arrays import Array, ArrayLike
 from ..errors import SettingsError
 from ..motion.request import MAX_LATENESS_S
-from ..typing import Array
 
 # Time-out of receivers that have no parameter for it: 50 cycles of the sender. It bounds how long
 # a dead sender's torque moves an arm (benchmarks/receivers.py, column held).

@@ -14,11 +14,10 @@ from ..arguments import with_argument_checks
 from ..arm import ArmDescription, FrictionModel, LinkInertia
 from ..arm.frames import is_base_tilted, mount_rotation
 from ..arm.payload import payload_array, payload_from_array, PAYLOAD_ORDER
-from ..arrays import as_array
+from ..arrays import Array, as_array
 from ..dynamics.model import GRAVITY
 from ..errors import InertiaError, SettingsError
 from ..parameter_schema import require_allowed, specs_in_file
-from ..typing import Array
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,14 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .ending import Cause, Ending, Reason, ReasonCode
 from .limits import MAX_PERIOD_S, MAX_STEP_S, MIN_PERIOD_S, PERIOD_MARGIN_RATIO
 from .settings import StateLimits
 from ..arm import ArmDescription
-from ..arrays import as_array, as_seconds
+from ..arrays import Array, ArrayLike, as_array, as_seconds
 from ..errors import JointVectorError, SettingsError
 from ..motion.request import MAX_PLAUSIBLE_POSITION_RAD
-from ..typing import Array
 
 # A position may be POSITION_TOLERANCE_RAD beyond its limit, a speed MAX_POSSIBLE_SPEED_RATIO
 # times its limit, a step of position MAX_POSITION_DRIFT_RAD more than that speed allows.

@@ -39,8 +39,8 @@ from .terms import (
 from .watchers import MAX_SPEED_RATIO
 from ..arm import ArmDescription
 from ..arm.friction import MAX_STATE_GAP_S
+from ..arrays import Array
 from ..dynamics.external_torque import OBSERVER_SETTLING_TIME_S
-from ..typing import Array
 
 # Braking slows down less where states are old: its time constant is at least so many times the age
 # of the state. The pull to the stop pose damps critically with it, or is kp if that is larger.

@@ -7,15 +7,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from .settings import Settings
 from ..arm import ArmDescription, FrictionModel
 from ..arm.friction import FrictionState, LinearFriction, OFFSET_INDEX, slip_state_bounds
+from ..arrays import Array, ArrayLike
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..motion.trajectory import ReferencePoint
-from ..typing import Array
 
 MAX_REST_SPEED_RAD_S = 0.02  # up to which a joint is at rest: noise of encoders
 MIN_MOTION_SPEED_RAD_S = 5.0 * MAX_REST_SPEED_RAD_S  # from which it surely moves

@@ -15,8 +15,8 @@ from .settings import StateLimits
 from .state_check import MAX_REORDERING_TIME_S
 from .terms import StateTerms
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..motion.planning import MAX_START_DISTANCE_RAD
-from ..typing import Array
 
 
 class TorqueOutput:

@@ -27,10 +27,10 @@ from .limits import (
 from .state_check import StateCheck
 from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..errors import distinct_texts
 from ..motion.request import STREAM_TIMEOUT_S
 from ..motion.trajectory import ReferencePoint
-from ..typing import Array
 
 # Speeds from which the arm is braked, as shares of the velocity limit: while the reference moves,
 # and so long after it as a stream of references may pause, noise and overshoot may exceed the

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..typing import Array
+from ..arrays import Array
 
 # Delays of torques, in states: what a receiver in order may have, from which on braking with its
 # time constant is given up, and the longest that is looked for.

@@ -14,10 +14,10 @@ import numpy as np
 from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import mount_rotation
 from ..arm.friction import LinearFriction, SigmoidFriction
+from ..arrays import Array, ArrayLike
 from ..errors import DescriptionError, FrictionError, OutputError
 from ..resources import share_directory
 from ..spatial import JointKind
-from ..typing import Array, ArrayLike
 
 PACKAGE_NAME = 'franka_dynamics_controllers'
 MAX_JOINT_COUNT = 12

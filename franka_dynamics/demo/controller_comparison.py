@@ -23,6 +23,7 @@ import numpy as np
 from .multisine import multisine
 from .report import TrackingError
 from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
+from ..arrays import Array
 from ..control.default_gains import low_gains
 from ..control.feedforward import Feedforward, State
 from ..control.settings import Terms
@@ -36,7 +37,6 @@ from ..recordings.recording import Recording
 from ..simulation.arm_simulation import ArmSimulation, SimulationSettings
 from ..simulation.joint_elasticity import franka_elasticity
 from ..simulation.mujoco_model import TIMESTEP_S
-from ..typing import Array
 
 # Of a real arm's inertias about the published ones: about 10 %, as identification from the public
 # recording of a bare FER suggests for gaz2019.

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, NDArray
 from ..errors import RecordingError
 from ..files import write_text
 from ..motion.trajectory import Trajectory
@@ -20,7 +20,6 @@ from ..recordings.recording import Recording
 from ..report import figures
 from ..report.json_types import json_text
 from ..report.table import Cell, Table
-from ..typing import Array
 from ..validation.crosscheck import MAX_RELATIVE_DIFFERENCE
 
 MAX_HOLDING_DRIFT_RAD = 1e-3

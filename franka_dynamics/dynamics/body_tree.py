@@ -15,10 +15,9 @@ from ..arguments import with_argument_checks
 from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike, as_description
-from ..arrays import as_array, freeze_arrays, ValueEquality
+from ..arrays import Array, ArrayLike, as_array, freeze_arrays, NDArray, ValueEquality
 from ..errors import FrameError, InertiaError, TreeError
 from ..spatial import adjoint, as_rigid_transform, cross, exp6, hat, inverse_transform, joint_twist
-from ..typing import Array, ArrayLike, NDArray
 
 BASE_BODY = -1
 # Tolerance for |omega| = 1 and omega . v = 0, or |v| = 1, of a unit twist (v, omega): far above

@@ -23,10 +23,9 @@ from .derivatives import dynamics_derivatives, tree_motion, TreeMotion
 from .model import GRAVITY, gravity_vector, joint_stack, solve_acceleration
 from .sampling import JointStates
 from ..arguments import with_argument_checks
-from ..arrays import as_array, freeze_arrays, joint_values
+from ..arrays import Array, ArrayLike, as_array, freeze_arrays, joint_values
 from ..errors import JointVectorError, LoopError, TreeError
 from ..spatial import adjoint, inverse_transform, log3, matvec
-from ..typing import Array, ArrayLike
 
 # Names of `Loop.directions`: the components of the relative twist (v, omega) in the space frame
 # that a loop constrains to zero.

@@ -14,8 +14,8 @@ from .derivatives import dynamics_derivatives, DynamicsDerivatives, StateDerivat
 from .model import GRAVITY
 from .regressor import torque_regressor
 from .sampling import JointStates
+from ..arrays import Array, ArrayLike
 from ..spatial import ad, adjoint, adjoint_inverse
-from ..typing import Array, ArrayLike
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,10 +27,9 @@ import numpy as np
 
 from .body_tree import as_body_tree, BASE_BODY, BodyTree, RobotLike
 from .model import broadcast_states, GRAVITY, gravity_vector, solve_acceleration
-from ..arrays import as_array, joint_values
+from ..arrays import Array, ArrayLike, as_array, joint_values
 from ..errors import JointVectorError
 from ..spatial import ad, ad_dual, adjoint_inverse, exp6, matvec
-from ..typing import Array, ArrayLike
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ import pinocchio as pin
 from .pinocchio_model import PinocchioModel
 from ..arm import ArmDescription
 from ..arm.friction import MAX_STATE_GAP_S
-from ..typing import Array
+from ..arrays import Array
 
 # At 1 kHz the estimate reaches 91 % of a step of the external torque after 24 ms.
 OBSERVER_BANDWIDTH_RAD_S = 120.0

@@ -15,15 +15,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .pinocchio_model import PinocchioModel
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_placement
-from ..arrays import as_array
+from ..arrays import Array, ArrayLike, as_array
 from ..errors import SettingsError, short_text
-from ..typing import Array
 
 # Standard deviation of the estimated external torque of the strongest joints while nobody touches
 # the arm [N m]. The momentum observer's estimates had standard deviations of 0.5 to 0.9 N m on

@@ -28,10 +28,9 @@ import numpy as np
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike, as_description
-from ..arrays import as_array, broadcast_leading, joint_values
+from ..arrays import Array, ArrayLike, as_array, broadcast_leading, joint_values
 from ..errors import FrameError, InertiaError, JointVectorError
 from ..names import GRAVITY
-from ..typing import Array, ArrayLike
 
 ALIGNED_FRAME = 'LOCAL_WORLD_ALIGNED'
 REFERENCE_FRAMES = ('LOCAL', 'WORLD', ALIGNED_FRAME)

@@ -22,7 +22,7 @@ from . import model
 from .model import broadcast_states, DynamicsFormulation, joint_stack, symmetrize
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_placement
-from ..typing import Array, ArrayLike
+from ..arrays import Array, ArrayLike
 
 
 class JointPlacement(NamedTuple):

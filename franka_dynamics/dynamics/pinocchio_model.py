@@ -20,7 +20,7 @@ from .pinocchio_builder import build_pinocchio, has_regular_mass_matrix, pinocch
 from .regressor import torque_regressor
 from ..arm.frames import FLANGE, Frame, frame_placement, frame_table
 from ..arm_io import ArmLike, as_description
-from ..typing import Array, ArrayLike
+from ..arrays import Array, ArrayLike
 
 _REFERENCE_FRAMES = {name: getattr(pin.ReferenceFrame, name) for name in model.REFERENCE_FRAMES}
 

@@ -23,8 +23,8 @@ from .model import broadcast_states, DynamicsFormulation, GRAVITY, joint_stack, 
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike
+from ..arrays import Array, ArrayLike
 from ..spatial import ad, adjoint, adjoint_inverse, exp6, hat, joint_twist, matvec, rpy_rotation
-from ..typing import Array, ArrayLike
 
 
 class ExponentialsModel(DynamicsFormulation):

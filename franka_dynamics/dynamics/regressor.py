@@ -22,10 +22,9 @@ from .derivatives import TreeKinematics
 from .model import broadcast_states, GRAVITY, gravity_vector
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
-from ..arrays import as_array
+from ..arrays import Array, ArrayLike, as_array
 from ..errors import BaseParameterError, InertiaError, short_repr
 from ..spatial import adjoint_inverse
-from ..typing import Array, ArrayLike
 
 ROTOR_SYMBOL = 'Ia'
 N_LINK_PARAMETERS = len(PARAMETER_SYMBOLS)

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arm_io import ArmLike, as_description
+from ..arrays import Array
 from ..errors import SettingsError
-from ..typing import Array
 
 # Limits in place of unknown ones [rad or m], [rad/s or m/s, rad/s^2 or m/s^2].
 _MAX_UNLIMITED_POSITION, _MAX_UNLIMITED_RATES = np.pi, {'velocity': 2.0, 'acceleration': 10.0}

@@ -16,7 +16,7 @@ import numpy as np
 from .newton_euler import NewtonEulerModel
 from ..arm import LinkInertia
 from ..arm_io import ArmLike, as_description
-from ..typing import Array, ArrayLike
+from ..arrays import Array, ArrayLike
 
 
 @dataclass(frozen=True, eq=False)

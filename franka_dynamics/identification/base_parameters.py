@@ -26,13 +26,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .relations import Relation, relations
 from ..arm import ArmDescription, JointKind
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arm_io import as_description
-from ..arrays import array_text, as_array
+from ..arrays import Array, array_text, ArrayLike, as_array
 from ..dynamics.body_tree import as_body_tree, BASE_BODY, BodyTree
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.regressor import (
@@ -43,7 +42,6 @@ from ..dynamics.regressor import (
     with_parameter_vector,
 )
 from ..errors import BaseParameterError
-from ..typing import Array
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
 # Base parameters for the three gravity vectors GRAVITY_BASIS_M_S2 hold for every direction of

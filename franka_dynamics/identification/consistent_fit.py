@@ -22,10 +22,10 @@ from .options import MAX_MASS_RATIO
 from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from ..arm import ArmDescription
 from ..arm.hand_file import load_hand, NO_HAND
+from ..arrays import Array
 from ..dynamics.regressor import N_LINK_PARAMETERS, parameter_vector, with_parameter_vector
 from ..errors import IdentificationError
 from ..semidefinite import Cone, exponential_cone, minimiser, nonnegative_cone, psd_cone, zero_cone
-from ..typing import Array
 
 _MASS_INDEX = N_LINK_PARAMETERS - 1
 # Smallest precision of the fit's prior. Without a prior a link could become a flat body or a

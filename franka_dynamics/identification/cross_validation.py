@@ -24,8 +24,8 @@ from .faults import Diagnosis, Fault, Gain, Load, MIN_HARMFUL_ERROR_RATIO, Offse
 from .gram_sums import GramSums, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
+from ..arrays import Array
 from ..recordings.torque_error import TorqueErrorUnit
-from ..typing import Array
 
 # Student's t of four degrees of freedom (five folds), one-sided, 95 %.
 CRITICAL_T = 2.13

@@ -29,7 +29,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 import pinocchio as pin
 
 from .base_parameters import (
@@ -42,6 +41,7 @@ from .base_parameters import (
 from ..arm import ArmDescription, Convention, JointKind, LinkInertia
 from ..arm.dh_conversion import in_modified_convention
 from ..arm_io import as_description
+from ..arrays import Array, ArrayLike
 from ..dynamics.body_tree import as_body_tree
 from ..dynamics.model import broadcast_states, GRAVITY
 from ..dynamics.pinocchio_builder import PINOCCHIO_PARAMETER_ORDER
@@ -49,7 +49,6 @@ from ..dynamics.pinocchio_model import PinocchioModel
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import BaseParameterError
 from ..spatial import cos_sin
-from ..typing import Array
 
 # Number of random states of the arm, number of random positions and velocities of a joint in each
 # state, and the bound of these positions and velocities [rad or the length unit of

@@ -22,11 +22,10 @@ from functools import lru_cache
 from itertools import count
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .excitation_problem import ExcitationProblem, soft_min
+from ..arrays import Array, ArrayLike
 from ..errors import IdentificationError, require_extra
-from ..typing import Array
 
 HARMONIC_COUNT = 5  # number of sines, and of cosines, of each joint
 _SAMPLE_COUNT = 100  # samples per period for regressor and limits during optimisation

@@ -17,18 +17,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from .options import ExcitationLimits
 from .prior import Prior
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
+from ..arrays import Array, ArrayLike, NDArray
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.sampling import sample_states
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
-from ..typing import Array
 
 # Assumed number of samples with independent noise per second of a recording. Filtered samples are
 # correlated, but the assumed noise is larger than measured: for recordings of two FERs the

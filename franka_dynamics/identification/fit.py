@@ -19,8 +19,8 @@ from .prior import Prior
 from .results import Estimate, TorqueErrors
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..recordings.torque_error import ResidualRms, TorqueErrorUnit
-from ..typing import Array
 
 # From so many recordings on each is a fold, or a part of one: three left out in turn are too few
 # for a standard error.

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..arm import ArmDescription, SigmoidFriction
+from ..arrays import Array
 from ..control.terms import FrictionFeedforward
 from ..errors import FrictionError, require_extra
-from ..typing import Array
 
 _FRANKY_EPSILON_RAD_S = 0.03  # franky's default; less makes torque of the sensors' noise
 _MAX_SIGMOID_SLOPE_S_RAD = 2.0 / _FRANKY_EPSILON_RAD_S  # the sigmoid that is as steep

@@ -19,14 +19,13 @@ from functools import cached_property, reduce
 from operator import add
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .faults import faults_of
 from .faults.fault import TorqueSamples
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
+from ..arrays import Array, NDArray
 from ..recordings.preprocessing import is_moving, Motion
-from ..typing import Array
 
 TORQUE_COLUMN = -1  # place of the measured torque among the columns
 FOLD_COUNT = 5  # number of parts of the recordings, each of which is left out of a fit in turn

@@ -39,9 +39,9 @@ from .summary import require_distinct_recordings, require_motion, summarise, Sum
 from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
 from ..arm import ArmDescription
 from ..arm_io import as_description
+from ..arrays import Array
 from ..errors import ClusterError, IdentificationError, RecordingError
 from ..recordings.torque_error import ResidualRms, TorqueErrorUnit
-from ..typing import Array
 
 ProgressCallback = Callable[[int, int], None]
 T = TypeVar('T')

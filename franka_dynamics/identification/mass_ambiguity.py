@@ -23,8 +23,8 @@ from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior, starting_set_covariance, starting_set_precision, StartingSetPrecision
 from .solve import fit_equations, fit_theta, joint_noise, residual_weights
 from .torque_model import MASS_AND_FIRST_MOMENT
+from ..arrays import Array
 from ..recordings.replay import hand_in_words
-from ..typing import Array
 
 # Two standard deviations (95.4 %) of one number and of four.
 _CHI_SQUARE_1, _CHI_SQUARE_4 = 4.0, 9.7

@@ -14,7 +14,7 @@ from ..names import GRAVITY
 if TYPE_CHECKING:
     from .torque_model import TorqueModel
     from ..arm import ArmDescription
-    from ..typing import Array
+    from ..arrays import Array
 
 MAXWELL_SLIP = 'maxwell_slip'
 VISCOUS_COULOMB = 'viscous_coulomb'

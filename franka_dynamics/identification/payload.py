@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from .prior import Prior, with_minimum_gyration
 from .sources import as_sources, motion_of, RecordingLike
@@ -23,11 +22,11 @@ from .torque_model import PRESLIDING_DISTANCES_RAD, TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array
 from ..arm_io import as_description
+from ..arrays import Array, ArrayLike, NDArray
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion
-from ..typing import Array
 
 # The motion shows the load's inertia if the standard deviations of all entries of the inertia are
 # below mass times _MAX_STD_RADIUS_M squared.

@@ -38,9 +38,9 @@ import numpy as np
 from .torque_model import expected_residual, MASS_AND_FIRST_MOMENT, TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import parallel_axis_term
+from ..arrays import Array
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import IdentificationError
-from ..typing import Array
 
 # Radius of gyration to which thinner links of the starting set are raised. Published links can be
 # thinner than any real link, and the prior would then keep the estimated links as thin.

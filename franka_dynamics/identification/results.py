@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .options import IdentificationOptions
 from .prior import Prior, StartingSetPrecision
@@ -19,11 +18,11 @@ from .verdict import RecordingVerdict
 from ..arm import ArmDescription, LinkInertia
 from ..arm.arm_file import arm_file_text
 from ..arm.payload import as_payload
+from ..arrays import Array, ArrayLike
 from ..errors import IdentificationError
 from ..files import write_text
 from ..recordings.preprocessing import SignalOptions
 from ..recordings.torque_error import ResidualRms, TorqueErrorUnit
-from ..typing import Array
 
 IDENTIFIED_SET_NAME = 'identified'  # name of the identified arm's inertial set
 # `Improvement.spread` is _SPREAD_STD_COUNT standard errors of `gain`; MIN_IMPROVEMENT_RATIO is the

@@ -14,8 +14,8 @@ import numpy as np
 
 from .gram_sums import GramSums
 from .prior import Prior, starting_set_covariance, starting_set_precision, StartingSetPrecision
+from ..arrays import Array
 from ..errors import require_extra
-from ..typing import Array
 
 # Filtered samples per independent sample. The filter alone makes it 5 at 30 Hz and 3 Hz; errors of
 # the model last longer.

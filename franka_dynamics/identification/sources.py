@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..errors import IdentificationError
 from ..recordings.preprocessing import Motion, prepare, SignalOptions
 from ..recordings.recording import HEADER_STAMP, read_recording, Recording, require_finite
-from ..typing import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
 from .solve import fit_gram, residual_weights, sqrt_equations
 from .torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
+from ..arrays import Array
 from ..recordings.preprocessing import Motion
-from ..typing import Array
 
 _MAX_SAMPLE_COUNT = 600  # of a recording, spread over it, that stand for all
 

@@ -21,13 +21,13 @@ from .sources import Bag, read_source, Source
 from .state_fault_fits import corrected_state_sums
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings import preprocessing
 from ..recordings.plausibility import fatal_faults, minor_faults, require_units
 from ..recordings.preprocessing import Motion, SignalOptions
 from ..recordings.recording import Recording
 from ..recordings.torque_error import ResidualRms, TorqueErrorUnit
-from ..typing import Array
 
 _MAX_WARNING_COUNT = 10  # of one bag
 _MAX_CONTACT_SEARCHES = 3  # in which touched seconds are looked for

@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from .base_parameters import base_parameters, BaseParameters
 from ..arm import ArmDescription, LinkInertia, MaxwellSlipFriction, ViscousCoulombFriction
 from ..arm.friction import COULOMB_TANH_WIDTH_RAD_S, sliding_terms, slip_state_bounds
+from ..arrays import Array, ArrayLike, NDArray
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..recordings.preprocessing import Motion
-from ..typing import Array
 
 MASS_AND_FIRST_MOMENT = [9, 6, 7, 8]  # indices of m, mX, mY and mZ in a body's ten parameters
 VISCOUS_SYMBOL = 'fv'

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription, available_arms, load
 from ..arm.friction import friction_along
 from ..arm_io import as_description
+from ..arrays import Array, ArrayLike
 from ..control.settings import values_per_joint
 from ..control.terms import FrictionFeedforward
 from ..dynamics.model import GRAVITY
@@ -30,7 +30,6 @@ from ..errors import SettingsError
 from ..recordings.options import SignalOptions
 from ..recordings.preprocessing import Motion, prepare
 from ..recordings.recording import read_recording, Recording
-from ..typing import Array
 
 FRANKA_ROS2_NAME = 'franka_ros2'
 # kp and kd of franka_ros2's joint_impedance_with_ik_example_controller [N m/rad, N m s/rad].

@@ -42,8 +42,8 @@ from .state_fault_fits import state_fault_fits, StateFaultFit
 from .summary import SourceNote, summarise_motion, Summary
 from .torque_model import MAX_OFFSET_STD_RATIO, TorqueModel
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..recordings.preprocessing import Motion
-from ..typing import Array
 
 # Log evidence by which a fault without columns exceeds others, or none, "very strong" (Kass and
 # Raftery 1995).

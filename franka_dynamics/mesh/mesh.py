@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arm.inertia import LinkInertia
-from ..arrays import freeze_arrays
+from ..arrays import Array, ArrayLike, freeze_arrays, NDArray
 from ..errors import MeshError
 from ..spatial import as_rigid_transform, cross, hat
-from ..typing import Array, ArrayLike, NDArray
 
 # Places, in Kwon's order of the ten parameters (m, h, xx, yy, zz, xy, xz, yz), of those of
 # LinkInertia.parameters().

@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .request import (
     MAX_LATENESS_S,
@@ -32,8 +31,8 @@ from .trajectory import (
     Trajectory,
 )
 from ..arm import ArmDescription
+from ..arrays import Array, ArrayLike
 from ..errors import distinct_texts, LimitExceededError, ReferenceRefusedError, StartTooFarError
-from ..typing import Array
 
 # A motion begins so long after the latest joint state, which leaves time to plan it; if planning
 # takes longer, the next lead time is tried: 8 points take 5 ms, 2000 take 50 ms, noisy ones

@@ -13,14 +13,13 @@ import threading
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .planning import braked_motion, MotionPlanner, PLANNING_TIME_CANDIDATES_S, resting_motion
 from .request import make_request, STREAM_TIMEOUT_S
 from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
+from ..arrays import Array, ArrayLike
 from ..errors import ReferenceRefusedError
-from ..typing import Array
 
 # Points at least this far apart [s] that replace another motion are probably milliseconds: at 10
 # to 100 Hz points are 10 to 100 ms apart.

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..arm import ArmDescription
-from ..arrays import as_array
+from ..arrays import Array, as_array
 from ..errors import JointsRefusedError, LateReferenceError, name_list, ReferenceRefusedError
-from ..typing import Array
 
 # Transport delays a request by less than MAX_LATENESS_S [s]; a request whose start lies further
 # before the latest joint state is refused.

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..errors import distinct_texts, LimitExceededError, ReferenceRefusedError
-from ..typing import Array
 
 # A motion is followed by one state in each control cycle [s].
 CONTROL_CYCLE_S = 1e-3

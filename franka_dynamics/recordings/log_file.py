@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from .log_table import LogTable
+from ..arrays import Array
 from ..errors import MissingDependencyError, RecordingError, require_extra
 from ..files import read_text
-from ..typing import Array
 
 
 def read_log(*paths: str | Path) -> LogTable:

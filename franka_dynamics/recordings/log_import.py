@@ -10,16 +10,14 @@ from pathlib import Path
 import re
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from .log_file import read_log
 from .log_table import episode_hint, LogTable
 from .options import ColumnMap, DERIVED_VELOCITY, POSITION_UNITS, STAMP_UNITS, VELOCITY_UNITS
 from .recording import effort_scales, Recording, require_valid_rows
 from .rosbag import DEFAULT_JOINT_STATE_TOPIC
-from ..arrays import as_array
+from ..arrays import Array, ArrayLike, as_array, NDArray
 from ..errors import name_list, RecordingError
-from ..typing import Array
 
 # Names that logs often give the first joint's column, without its number, and the time.
 _COMMON_COLUMN_NAMES = {

@@ -11,8 +11,8 @@ import re
 
 import numpy as np
 
+from ..arrays import Array
 from ..errors import RecordingError
-from ..typing import Array
 
 _MAX_LISTED_NAMES = 24  # largest number of names listed in a message
 # Groups of HDF5 files with one episode each, such as robomimic's data/demo_0, and columns that

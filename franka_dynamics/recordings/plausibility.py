@@ -7,12 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .recording import Recording, require_effort
 from ..arm import ArmDescription
+from ..arrays import Array, NDArray
 from ..errors import RecordingError
-from ..typing import Array
 
 # Positions beyond this multiple of the joint's limits must be in degrees.
 _MAX_LIMIT_RATIO = 2.0

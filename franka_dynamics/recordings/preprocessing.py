@@ -18,12 +18,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .options import SignalOptions
 from .recording import Recording, require_effort
+from ..arrays import Array, NDArray
 from ..errors import RecordingError, require_extra
-from ..typing import Array
 
 # Order of the Butterworth filter, in effect 4: it is applied forwards and backwards.
 FILTER_ORDER = 2

@@ -12,16 +12,14 @@ import tempfile
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from . import rosbag
 from .options import HEADER_STAMP, RECEIVE_STAMP, STAMP_KINDS
 from ..arm import ArmDescription
 from ..arm_io import as_description
-from ..arrays import as_array
+from ..arrays import Array, ArrayLike, as_array, NDArray
 from ..errors import RecordingError, require_extra
 from ..files import name_file_in_errors
-from ..typing import Array
 
 STATE_FIELDS = ('position', 'velocity', 'effort')
 # Delayed messages may be as old as this before the first that came in time [ns].

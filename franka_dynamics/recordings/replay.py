@@ -9,16 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .preprocessing import Motion
 from .torque_error import ResidualRms, TorqueErrorUnit
 from ..arm import ArmDescription
 from ..arm.friction import friction_along
 from ..arm.hand_file import NO_HAND
+from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..typing import Array
 
 # Fits with E below _MAX_EQUAL_RATIO times the best E are as good as the best fit. Stretches of
 # _BLOCK_S [s] count as independent samples.

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arm import ArmDescription, JointKind
+from ..arrays import Array
 from ..errors import RecordingError
-from ..typing import Array
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, NDArray
 from ..errors import require_extra
 from ..files import atomic_write
-from ..typing import Array
 
 if TYPE_CHECKING:
     from ..recordings.preprocessing import Motion

@@ -16,10 +16,10 @@ from .receivers import DECLARATION_SERVICES, ReceiverKind
 from .status import NodeStatus, StatusKey
 from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, subscribe_numbered
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver, TorqueRefusal
 from ..control.settings import Settings
 from ..errors import name_list, SettingsError
-from ..typing import Array
 
 _STATUS_PERIOD_S, _MIN_LOG_PERIOD_S = 1.0, 1.0
 # Diagnostic levels of ~/status; WARN in all other states.

@@ -15,9 +15,9 @@ from .diagnostics import FeedforwardDiagnostics
 from .messages import float64_message_prefix, JointStateReader, NoArmJointsError
 from .receiver_check import ReceiverCheck
 from .term_publishers import TermPublishers
+from ..arrays import Array
 from ..control.feedforward import ACTIVE_STATES, Feedforward, State
 from ..errors import JointStateError
-from ..typing import Array
 
 INACTIVE_POLL_PERIOD_S = 0.1  # between two calls while the node is not active [s]
 SILENCE_CHECK_PERIOD_S = 5e-3  # between two checks whether joint states have ceased [s]

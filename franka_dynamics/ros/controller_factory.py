@@ -24,11 +24,11 @@ from .topics import DESCRIPTION_QOS, node_name_of
 from ..arm import ArmDescription
 from ..arm.arm_file import AS_LISTED
 from ..arm.frames import is_base_tilted
+from ..arrays import Array
 from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, StateLimits, Stop
 from ..control.receiver import COMMAND_TIMEOUT_S
 from ..errors import DescriptionError, SettingsError
-from ..typing import Array
 from ..urdf.reading import read_robot_text
 from ..validation.crosscheck import crosscheck
 from ..validation.urdf_check import checked_arm_from_urdf

@@ -16,8 +16,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from .rclpy_private import RMWError
+from ..arrays import Array
 from ..errors import FrankaDynamicsError, JointStateError, name_list, SettingsError, short_text
-from ..typing import Array
 
 # A header's stamp follows the encapsulation header of serialized bytes.
 STAMP_STRUCT, STAMP_OFFSET = struct.Struct('<iI'), 4

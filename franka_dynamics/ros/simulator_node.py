@@ -26,13 +26,13 @@ from .rclpy_private import Executor
 from .status import DiagnosticSubject, DurationWindow, StatusKey, StatusPublisher
 from .topics import PUBLISHER_QOS, QOS_OVERRIDES
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..control.receiver import ReceiverState
 from ..control.settings import Settings
 from ..errors import SettingsError
 from ..simulation.arm_simulation import ArmSimulation, SensorReading, SimulationSettings
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..simulation.step_log import write_step
-from ..typing import Array
 from ..validation.urdf_check import checked_arm_from_urdf
 
 _MAX_LAG_S = 0.05  # the simulation does not make up for a longer delay [s]

@@ -15,12 +15,12 @@ from std_msgs.msg import Header
 from .messages import MessageTemplate
 from .topics import PUBLISHER_QOS
 from ..arm.frames import FLANGE, Frame
+from ..arrays import Array
 from ..control.feedforward import Feedforward
 from ..control.terms import StateTerms
 from ..dynamics.external_wrench import ExternalWrench, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import short_text
-from ..typing import Array
 
 _COMPONENTS_BY_AXIS = {
     'twist': ('vx', 'vy', 'vz', 'wx', 'wy', 'wz'),

@@ -24,6 +24,7 @@ from .motion_requests import MotionRequests
 from .rclpy_private import mark_goal_executing
 from .trajectory_messages import parse_trajectory
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..control.feedforward import State
 from ..control.terms import StateTerms
 from ..errors import (
@@ -38,7 +39,6 @@ from ..motion.planning import MAX_START_DISTANCE_RAD
 from ..motion.reference import ReferenceEvent, ReferenceState
 from ..motion.request import TrajectoryRequest
 from ..motion.trajectory import ReferencePoint, Trajectory
-from ..typing import Array
 
 ACTION_NAME = '~/follow_joint_trajectory'
 # How a goal ends.

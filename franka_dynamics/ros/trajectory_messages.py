@@ -13,11 +13,11 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from .messages import float64_array, seconds_to_stamp, stamp_to_seconds
 from ..arm.arm_file import canonical_arm_name
 from ..arm.strict_yaml import read_mapping
+from ..arrays import Array
 from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
 from ..motion.request import require_point_count, TrajectoryRequest
 from ..motion.trajectory import Trajectory
 from ..resources import share_directory
-from ..typing import Array
 
 _POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
 _EXPECTED_FORM = (

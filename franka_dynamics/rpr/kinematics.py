@@ -19,9 +19,8 @@ import numpy as np
 
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription, Convention, DHRow, JointKind
-from ..arrays import joint_values
+from ..arrays import Array, ArrayLike, joint_values
 from ..errors import DescriptionError, UnreachableError
-from ..typing import Array, ArrayLike
 
 JOINT_SYMBOLS = ('theta1', 'd2', 'theta3')
 _JOINT_KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)

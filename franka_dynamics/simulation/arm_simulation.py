@@ -12,9 +12,9 @@ from .joint_elasticity import ElasticDrive, JointElasticity
 from .mujoco_model import build_mujoco, FLANGE_SITE, import_mujoco, TIMESTEP_S
 from ..arm import ArmDescription, LinkInertia
 from ..arm.friction import FrictionState
+from ..arrays import Array
 from ..dynamics.model import GRAVITY
 from ..errors import SettingsError
-from ..typing import Array
 
 _ELASTIC_SUBSTEP_COUNT = 2  # substeps of a time step, for resonances of up to 200 Hz
 _MIN_CHORD_SPEED_RAD_S = 1e-6  # [rad/s] smallest speed for the slope of the friction chord

@@ -15,12 +15,11 @@ from dataclasses import replace
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription, Joint, JointKind
 from ..arm.shapes import Shape
+from ..arrays import Array, ArrayLike
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..typing import Array
 from ..urdf.writer import urdf_text, xml_text
 
 WORLD_NAME = 'franka'  # in config/gazebo_world.sdf

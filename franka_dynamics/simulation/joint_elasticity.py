@@ -12,11 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..arm import ArmDescription
+from ..arrays import Array, ArrayLike
 from ..errors import SettingsError
-from ..typing import Array
 
 # Of a Franka arm's joints; the ripple has a row for each harmonic. franka_elasticity() gives the
 # sources.

@@ -17,9 +17,9 @@ import numpy as np
 
 from .document import UrdfDocument, UrdfJoint
 from .serial_chain import SerialChain
+from ..arrays import Array
 from ..errors import AmbiguousUrdfError, name_list
 from ..spatial import inverse_transform, JointKind
-from ..typing import Array
 
 # One part of a name with underscores or capitals, with or without its side: l_finger, leftFinger.
 _GRIPPER_WORD_PATTERN = re.compile(

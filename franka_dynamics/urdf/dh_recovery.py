@@ -27,8 +27,8 @@ from ..arm.description import ArmDescription
 from ..arm.dh_conversion import modified_rows, standard_rows
 from ..arm.fields import Joint, JointLimits
 from ..arm.urdf_provenance import UrdfProvenance
+from ..arrays import Array
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation, snapped_angle
-from ..typing import Array
 
 # [rad] Axes with a smaller angle between them get Hayati's parameters, because their common normal
 # may lie kilometres away. Some URDFs write pi as 3.14, which is 1.6e-3 off.

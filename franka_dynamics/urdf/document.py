@@ -14,9 +14,9 @@ import numpy as np
 from ..arm.fields import JointLimits
 from ..arm.inertia import LinkInertia
 from ..arm.urdf_provenance import FormatTerms, MJCF_TERMS, URDF_TERMS
+from ..arrays import Array
 from ..errors import UrdfError
 from ..spatial import exp6, joint_twist, JointKind
-from ..typing import Array
 
 MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
 # In the name of a link that is no body of the MJCF, but stands between two joints of a body.

@@ -20,8 +20,8 @@ from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.friction import ViscousCoulombFriction
 from ..arm.units import unit_questions
+from ..arrays import Array
 from ..errors import as_enum, DescriptionError, name_list
-from ..typing import Array
 
 IMPORTED_SET_NAME = 'imported'
 _MIN_HOME_DISTANCE_TO_LIMIT = 0.2  # [rad or m], twice what excitation motions keep from the limits

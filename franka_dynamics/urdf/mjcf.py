@@ -19,10 +19,10 @@ from . import document
 from .document import UrdfDocument, UrdfInertial, UrdfJoint, VIRTUAL_LINK_MARK
 from .mjcf_notes import notes_on_left_out_parts
 from ..arm.fields import JointLimits
+from ..arrays import Array
 from ..errors import name_list, require_extra, UrdfError
 from ..files import encoding_advice
 from ..spatial import exp6, joint_twist, JointKind
-from ..typing import Array
 
 # Names of what has none in the MJCF, with its number there.
 UNNAMED_BODY, UNNAMED_JOINT = 'unnamed_body', 'unnamed_joint'

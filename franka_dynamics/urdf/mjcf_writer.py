@@ -23,9 +23,9 @@ from ..arm.fields import Joint
 from ..arm.friction import LinearFriction
 from ..arm.inertia import LinkInertia
 from ..arm.shapes import Shape, ShapeKind
+from ..arrays import Array
 from ..errors import DescriptionError, InertiaError, name_list
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
-from ..typing import Array
 
 # MuJoCo finds the principal axes of a full tensor to six digits if its products of inertia are
 # smaller than this, relative to its moments.

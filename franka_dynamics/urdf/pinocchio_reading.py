@@ -14,9 +14,9 @@ import pinocchio as pin
 
 from .document import MOVING_TYPES, UrdfDocument
 from ..arm.fields import JointLimits
+from ..arrays import Array
 from ..errors import UrdfError
 from ..spatial import JointKind
-from ..typing import Array
 
 _REQUIRED_LIMITS = ('effort', 'velocity')  # in a <limit>, by urdfdom
 # Shape (8, 3), of a cube with edges of 2 about the origin.

@@ -25,8 +25,8 @@ from .document import TENSOR_FROM_GEOMS, UrdfDocument
 from .pinocchio_reading import CUBE_CORNERS, pinocchio_model_of_document, shapes_by_link
 from ..arm.inertia import LinkInertia
 from ..arm.urdf_provenance import FormatTerms
+from ..arrays import Array
 from ..errors import name_list
-from ..typing import Array
 
 # Mean densities of links in the convex hulls of their meshes [kg/m^3]: those of lead and of foam.
 _MAX_DENSITY_KG_M3 = 11_340.0

@@ -19,10 +19,9 @@ from .document import TENSOR_FROM_GEOMS, UrdfDocument, UrdfJoint
 from .reading import parse_robot
 from ..arm.fields import JointLimits
 from ..arm.inertia import LinkInertia
-from ..arrays import as_array
+from ..arrays import Array, as_array
 from ..errors import name_list, UrdfError
 from ..spatial import inverse_transform
-from ..typing import Array
 
 _MAX_LEVEL_TILT_RAD = 1e-6  # [rad]; a link less tilted than this is level
 

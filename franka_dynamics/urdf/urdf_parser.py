@@ -23,10 +23,10 @@ import numpy as np
 from .document import MOVING_TYPES, Notes, UrdfDocument, UrdfInertial, UrdfJoint
 from ..arm.fields import JointLimits
 from ..arm.inertia import tensor_from_six, TENSOR_ORDER
+from ..arrays import Array
 from ..errors import DescriptionError, name_list, UrdfError
 from ..names import parse_float
 from ..spatial import pose_from_xyz_rpy
-from ..typing import Array
 
 JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
 # URDF requires numbers as limits; a number of at least UNLIMITED_JOINT_LIMIT in absolute value

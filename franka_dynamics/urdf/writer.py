@@ -27,8 +27,8 @@ from ..arm.frames import fixed_frame_places, FramePlacement, link_frame_places, 
 from ..arm.friction import Friction, LinearFriction
 from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
 from ..arm.shapes import Shape, ShapeKind
+from ..arrays import Array, ArrayLike
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
-from ..typing import Array, ArrayLike
 
 # Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors, but of
 # values that are small beside 1 as a whole: they have _SIGNIFICANT_DIGITS.

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..dynamics.body_tree import BodyTree
 from ..spatial import adjoint
-from ..typing import Array
 
 _MIN_TURN_RAD = 1e-9  # weight by which of several rotations that fit the least is taken
 

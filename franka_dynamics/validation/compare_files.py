@@ -17,10 +17,10 @@ from ..arm import ArmDescription
 from ..arm.arm_file import is_robot_source
 from ..arm.hand_file import is_file_name
 from ..arm_io import ArmLike, as_description, load_arm
+from ..arrays import ArrayLike
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError, name_list
 from ..names import AS_LISTED
-from ..typing import ArrayLike
 from ..urdf.dh_recovery import description_from_chain
 from ..urdf.importer import joint_names_of_arm
 from ..urdf.reading import read_document

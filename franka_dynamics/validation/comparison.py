@@ -21,10 +21,10 @@ from .arm_in_space import ArmInSpace, axes_agree, common_motion
 from .torque_effect import ParameterDifference, TorqueEffect, TorqueProbe
 from ..arm import ArmDescription, JointLimits, LinkInertia
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
+from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError
 from ..spatial import JointKind, log3
-from ..typing import Array, ArrayLike
 
 # Two numbers of arm files (m, rad, kg, kg m^2) within _EQUALITY_TOLERANCE are equal.
 _EQUALITY_TOLERANCE = 1e-9

@@ -20,13 +20,13 @@ import numpy as np
 from .source_models import compare_with_urdf, UrdfDifference
 from ..arm import ArmDescription
 from ..arm_io import ArmLike, as_description
+from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..dynamics.product_of_exponentials import ExponentialsModel
 from ..dynamics.sampling import sample_states
 from ..errors import CrosscheckError, SettingsError
-from ..typing import Array, ArrayLike
 
 # The node uses Pinocchio, with which the other formulations are compared.
 DynamicsModel = PinocchioModel | NewtonEulerModel | ExponentialsModel

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arm import ArmDescription, available_hands, available_sets, LinkInertia, load
 from ..arm.hand_file import NO_HAND
+from ..arrays import Array
 from ..spatial import inverse_transform
-from ..typing import Array
 
 # Two links are the same if mass, moments and tensors differ by at most half a unit of the fourth
 # decimal, to which the coarsest published table is rounded, and a tensor by at most

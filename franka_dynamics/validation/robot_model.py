@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arm import ArmDescription, LinkInertia
+from ..arrays import Array
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import require_extra, RobotInterfaceError
-from ..typing import Array
 
 # Largest allowed difference of M and of C dq, relative to the largest entry of the robot's term
 # over all states. M and C dq of a FER without hand by gaz2019 and by franka_description differ by

@@ -18,11 +18,11 @@ import numpy as np
 import pinocchio as pin
 
 from ..arm import ArmDescription, LinkInertia
+from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY, gravity_vector
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_builder import pinocchio_inertia
 from ..dynamics.sampling import JointStates, sample_states
-from ..typing import Array, ArrayLike
 from ..urdf.mjcf import compile_mjcf
 from ..urdf.pinocchio_reading import pinocchio_model_of_urdf
 

@@ -12,11 +12,11 @@ import numpy as np
 from .arm_in_space import ArmInSpace
 from ..arm import ArmDescription
 from ..arm.friction import friction_along
+from ..arrays import Array, ArrayLike
 from ..dynamics.derivatives import tree_motion
 from ..dynamics.model import gravity_vector
 from ..dynamics.sampling import sample_states
 from ..errors import distinct_texts
-from ..typing import Array, ArrayLike
 
 # Torque differences up to MAX_TORQUE_ROUNDING_RATIO, relative to the largest torque, are
 # rounding errors.

@@ -21,9 +21,9 @@ from .torque_effect import ParameterDifference, TorqueProbe
 from ..arm import ArmDescription, Joint
 from ..arm.arm_file import is_xml_text
 from ..arm.hand_file import NO_HAND
+from ..arrays import ArrayLike
 from ..dynamics.model import GRAVITY
 from ..errors import name_list, UrdfError, UrdfMismatchError
-from ..typing import ArrayLike
 from ..urdf.arm_choice import find_flange
 from ..urdf.reading import parse_robot, read_document
 from ..urdf.serial_chain import read_chain, SerialChain

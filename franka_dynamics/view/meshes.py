@@ -17,8 +17,8 @@ import numpy as np
 from ..arm import ArmDescription
 from ..arm.hand_file import NO_HAND
 from ..arm.shapes import load_hand_shapes, load_shapes
+from ..arrays import Array
 from ..errors import FrankaDynamicsError
-from ..typing import Array
 from ..urdf.writer import add_tag, urdf_text
 
 _MAX_MESSAGE_LENGTH = 300  # characters of a library's error message

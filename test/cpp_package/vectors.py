@@ -29,6 +29,7 @@ import numpy as np
 
 from franka_dynamics.arm import ArmDescription
 from franka_dynamics.arm.frames import is_base_tilted
+from franka_dynamics.arrays import Array
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
 from franka_dynamics.control.limits import TorqueLimiter
@@ -37,7 +38,6 @@ from franka_dynamics.control.settings import Settings, Terms
 from franka_dynamics.control.stopping import BrakingController
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.typing import Array
 
 TILTS = ('', 'robot', 'node')  # enumerators of Tilt in settings.hpp
 _PERIOD_S = 1e-3

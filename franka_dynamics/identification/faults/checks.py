@@ -5,14 +5,13 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .efforts import Gain
 from .fault import Diagnosis, Fault
 from ..options import MAX_MASS_RATIO
 from ..torque_model import COULOMB_SYMBOL, SLIP_SYMBOL, TorqueModel
+from ...arrays import Array, NDArray
 from ...recordings.preprocessing import Motion
-from ...typing import Array
 
 # [rad/s or m/s] A slower joint's friction may be anything up to its Coulomb friction. Without this
 # two of nine sound logs of a UR10e, which begin or end at rest, seem touched there.

@@ -10,7 +10,7 @@ import numpy as np
 
 from .fault import Diagnosis, Fault, TorqueSamples
 from ..torque_model import OFFSET_SYMBOL
-from ...typing import Array
+from ...arrays import Array
 
 _MAX_SIGN_GAIN_ERROR = 0.25  # a gain that is as near to -1 is a wrong sign
 _WRONG_SIGN_TEXT = (

@@ -11,13 +11,12 @@ from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
 from ...arm import ArmDescription
+from ...arrays import Array, NDArray
 from ...dynamics.newton_euler import NewtonEulerModel
 from ...recordings.preprocessing import Motion
-from ...typing import Array
 
 # A fault matters whose identified arm has more than so many times the error E of the arm that is
 # identified with the fault undone.

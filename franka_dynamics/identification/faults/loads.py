@@ -9,8 +9,8 @@ import numpy as np
 
 from .efforts import Gain
 from .fault import Diagnosis, Fault, TorqueSamples
+from ...arrays import Array
 from ...dynamics.newton_euler import NewtonEulerModel
-from ...typing import Array
 
 # Gravity whose size changes by more than so many times its turn is not turned: other times change
 # it by 0.36 and more beside a turn of 0.004 to 0.011 rad.

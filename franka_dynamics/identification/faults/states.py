@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .fault import Fault, TorqueSamples
-from ...typing import Array
+from ...arrays import Array
 
 _POSITION_STEP = 1e-4  # of central differences [rad or m]
 

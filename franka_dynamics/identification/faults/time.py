@@ -8,7 +8,7 @@ import numpy as np
 
 from .efforts import Gain
 from .fault import Fault, TorqueSamples
-from ...typing import Array
+from ...arrays import Array
 
 _STEP_S = 1e-4  # of forward differences
 _MAX_TIME_RATIO = 2.5  # with a larger ratio gravity is missing
