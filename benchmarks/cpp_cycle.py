@@ -12,7 +12,7 @@ from timing import new_parser
 
 from franka_dynamics.arm import load
 from franka_dynamics.cpp_package.package import controller_arm_text
-from franka_dynamics.resources import share_directory
+from franka_dynamics.files import share_directory
 
 PROGRAM = """
 #include <algorithm>

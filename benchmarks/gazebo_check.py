@@ -30,8 +30,8 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.arm import load
 from franka_dynamics.demo.multisine import multisine
+from franka_dynamics.files import share_directory
 from franka_dynamics.motion.trajectory import Trajectory
-from franka_dynamics.resources import share_directory
 from franka_dynamics.ros import SIMULATION_NAMESPACE
 from franka_dynamics.ros.messages import stamp_to_seconds
 from franka_dynamics.ros.node_client import NodeClient

@@ -29,8 +29,8 @@ from franka_dynamics.control import (
 from franka_dynamics.control import core_step as core
 from franka_dynamics.control import disturbance as torques
 from franka_dynamics.control.ending import Cause
+from franka_dynamics.dynamics import external_torque
 from franka_dynamics.dynamics import external_torque as observer
-from franka_dynamics.dynamics import external_wrench
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import (
     cross_validation,
@@ -65,7 +65,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     firm, wrist = load('fr3').limit('effort')[[0, -1]]
     feedforward = defaults('feedforward')
     filters = SignalOptions()
-    deviations = external_wrench.external_torque_std(load('fr3'))[[0, -1]]
+    deviations = external_torque.external_torque_std(load('fr3'))[[0, -1]]
     noise = (
         100.0 * torque_model._LARGE_LIMIT_RATIO,
         torque_model._LARGE_LIMIT_NM,
@@ -174,8 +174,8 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             (
                 'whose standard deviation exceeds {} N or {} N m',
                 (
-                    external_wrench.MAX_FORCE_STD_N,
-                    external_wrench.MAX_FORCE_STD_N * external_wrench.CHARACTERISTIC_LENGTH_M,
+                    external_torque.MAX_FORCE_STD_N,
+                    external_torque.MAX_FORCE_STD_N * external_torque.CHARACTERISTIC_LENGTH_M,
                 ),
             ),
             (

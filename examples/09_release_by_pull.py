@@ -21,7 +21,7 @@ import numpy as np
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.dynamics.external_wrench import WrenchEstimator
+from franka_dynamics.dynamics.external_torque import WrenchEstimator
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 

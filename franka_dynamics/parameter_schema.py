@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from .errors import SettingsError, short_text
-from .resources import share_directory
+from .files import share_directory
 
 _UNIT_PATTERN = re.compile(r'\[([^]]+)\]')
 _WHILE_INACTIVE_VALIDATION = 'franka_dynamics::while_inactive<>'

@@ -239,7 +239,7 @@ def setup_script():
 
     import setuptools
 
-    from franka_dynamics.resources import share_directory
+    from franka_dynamics.files import share_directory
 
     recorded = {}
     with pytest.MonkeyPatch.context() as patch:

@@ -12,7 +12,7 @@ import franka_dynamics as fd
 from franka_dynamics.control.feedforward import StateLimits
 from franka_dynamics.control.receiver import TorqueReceiver
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.dynamics.external_wrench import WrenchEstimator
+from franka_dynamics.dynamics.external_torque import WrenchEstimator
 from franka_dynamics.errors import ArgumentError, SettingsError
 
 from .agreement import refuses

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from franka_dynamics import resources
+from franka_dynamics import files
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.files import atomic_write, write_text
 
@@ -91,10 +91,10 @@ def test_data_files_lie_below_debians_prefix_and_their_absence_is_told(monkeypat
     # Other places are those of test_installation.
     package = tmp_path / 'local/lib/python3.12/dist-packages/franka_dynamics'
     package.mkdir(parents=True)
-    monkeypatch.setattr(resources, '__file__', str(package / 'resources.py'))
+    monkeypatch.setattr(files, '__file__', str(package / 'files.py'))
     with refuses(DescriptionError, 'colcon', 'pip'):
-        resources.share_directory()
+        files.share_directory()
     share = tmp_path / 'share/franka_dynamics'
     (share / 'config').mkdir(parents=True)
     (share / 'package.xml').touch()
-    assert resources.share_directory() == share
+    assert files.share_directory() == share

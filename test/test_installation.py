@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from franka_dynamics.resources import share_directory
+from franka_dynamics.files import share_directory
 
 from .launch_files.launching import PACKAGES
 from .processes import TIMEOUT_S
@@ -78,7 +78,7 @@ def test_an_installed_verb_uses_installed_files_all_there(way, programs, request
     # Files are found there; each program is there, and leads to a function.
     code = (
         'from importlib.metadata import distribution\n'
-        'from franka_dynamics.resources import share_directory\n'
+        'from franka_dynamics.files import share_directory\n'
         "found = distribution('franka_dynamics').entry_points\n"
         'print(share_directory(), *[one.name for one in found if callable(one.load())])'
     )

@@ -5,6 +5,8 @@
 from .arm_file import available_arms as available_arms
 from .arm_file import available_sets as available_sets
 from .arm_file import load as load
+from .bodies import available_hands as available_hands
+from .bodies import load_hand as load_hand
 from .denavit_hartenberg import Convention as Convention
 from .denavit_hartenberg import DHRow as DHRow
 from .description import ArmDescription as ArmDescription
@@ -14,7 +16,5 @@ from .friction import FrictionModel as FrictionModel
 from .friction import MaxwellSlipFriction as MaxwellSlipFriction
 from .friction import SigmoidFriction as SigmoidFriction
 from .friction import ViscousCoulombFriction as ViscousCoulombFriction
-from .hand_file import available_hands as available_hands
-from .hand_file import load_hand as load_hand
 from .inertia import LinkInertia as LinkInertia
 from ..spatial import JointKind as JointKind

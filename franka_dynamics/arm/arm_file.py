@@ -13,19 +13,26 @@ from typing import Any
 import numpy as np
 
 from . import typed_file
-from .bodies import Body, InertiaReferencePoint, Pose
-from .consistency import repaired_arm
+from .bodies import (
+    available_hands,
+    Body,
+    hand_file_path,
+    hand_frames,
+    InertiaReferencePoint,
+    is_file_name,
+    load_hand,
+    Pose,
+)
 from .description import ArmDescription
 from .fields import ArmFields
-from .hand_file import available_hands, hand_file_path, hand_frames, is_file_name, load_hand
-from .inertia import LinkInertia
+from .inertia import LinkInertia, nearest_physical
 from .strict_yaml import yaml_text
 from .typed_file import decode, dotted_path, encode, FieldError, prepend_keys, read_typed
 from .units import require_units
 from .. import errors
 from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, UnknownArmError
+from ..files import share_directory
 from ..names import AS_LISTED, NO_HAND, REPAIR_METHODS
-from ..resources import share_directory
 from ..spatial import rpy_from_rotation
 
 # Other names of shipped arms: 'panda' loads the fer with its joints named panda_joint1, ... Franka
@@ -346,3 +353,37 @@ def _arm_file_content(
         default_set=name,
         inertial_sets={name: inertial},
     )
+
+
+def repaired_arm(description: ArmDescription) -> ArmDescription:
+    """
+    Return the arm with inconsistent links replaced by the nearest physical ones within rounding.
+
+    The returned arm's `repairs` has one sentence for each changed link, with its largest change.
+
+    Raises
+    ------
+    InertiaError
+        If the rounding is unknown, or no physical body lies within it.
+
+    """
+    if description.rounding == 0.0:
+        raise InertiaError(
+            f'The inertial set {description.inertial_set!r} of {description.name} states no '
+            f'rounding, so nothing says how far its numbers may be moved '
+            f'({"; ".join(description.inconsistencies())}). Choose another set, or add '
+            '`rounding` to it if its decimals are known.'
+        )
+    links, sentences = [], []
+    for joint, link in zip(description.joints, description.links):
+        name = f'the link behind {joint.name}'
+        repaired_link = nearest_physical(link, description.rounding, name=name)
+        if repaired_link is not link:
+            moved = float(np.abs(repaired_link.parameters() - link.parameters()).max())
+            sentences.append(
+                f'{name} was not physical as printed (eigenvalue '
+                f'{link.consistency_margin():.2g} of its pseudo-inertia); its numbers are moved '
+                f'by at most {moved:.2g}, within the rounding of {description.rounding:.2g}'
+            )
+        links.append(repaired_link)
+    return replace(description, links=tuple(links), repairs=(*description.repairs, *sentences))

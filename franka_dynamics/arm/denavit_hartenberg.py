@@ -1,10 +1,17 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Denavit-Hartenberg rows and their transforms, modified (Craig) and standard convention."""
+"""
+Denavit-Hartenberg rows, modified (Craig) and standard: transforms, and one as the other.
+
+Standard and modified rows describe the same sequence of screw motions along z and x but divide it
+differently: a and alpha of a standard row belong to the next modified row.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
 import math
 
 import numpy as np
@@ -78,3 +85,21 @@ class DHRow:
             out[..., 0, 3], out[..., 1, 3], out[..., 2, 3] = self.a * ct, self.a * st, d
         out[..., 3, 3] = 1.0
         return out
+
+
+def modified_rows(rows: Sequence[DHRow]) -> tuple[list[DHRow], list[DHRow]]:
+    """
+    Return the modified rows of standard ones, and rows that lead from their frames to these.
+
+    Such a remainder has a, alpha and beta only. It leads from the modified frame {i}, which joint
+    i moves, to the standard frame {i}.
+    """
+    remainders = [replace(row, d=0.0, theta=0.0) for row in rows]
+    before = [DHRow(), *remainders]
+    return [replace(last, d=row.d, theta=row.theta) for last, row in zip(before, rows)], remainders
+
+
+def standard_rows(rows: Sequence[DHRow]) -> list[DHRow]:
+    """Return the standard rows of modified ones; a, alpha and beta of the first are left out."""
+    pairs = pairwise([*rows, DHRow()])
+    return [replace(row, a=other.a, alpha=other.alpha, beta=other.beta) for row, other in pairs]

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, KW_ONLY, replace
 import numpy as np
 
 from .denavit_hartenberg import Convention
-from .fields import ArmFields, link_names
+from .fields import ArmFields, link_names, UrdfProvenance
 from .inertia import LinkInertia
 from .payload import as_payload
-from .urdf_provenance import UrdfProvenance
 from ..arguments import with_argument_checks
 from ..arrays import Array, ArrayLike, freeze_arrays, joint_values
 from ..errors import as_enum, DescriptionError, InertiaError, JointVectorError

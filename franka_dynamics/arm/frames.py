@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The table of an arm's frames, by number and by name, and how the arm is mounted.
+An arm's frames, by number and name; how it is mounted; the arm in modified DH frames.
 
 Numbers are those of the DH frames, 1..n, and n + 1 is the flange. Names are those of joints, links
 and of frames that are fixed to the arm. A joint's name, also that of a held or fixed joint of a
@@ -12,13 +12,15 @@ frames, too.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from .bodies import available_hands, hand_frames
+from .denavit_hartenberg import Convention, modified_rows
 from .description import ArmDescription
 from .fields import link_names
-from .hand_file import available_hands, hand_frames
 from ..arrays import Array
 from ..errors import FrameError, name_list, short_repr
 from ..spatial import inverse_transform
@@ -133,3 +135,25 @@ def is_base_tilted(arm: ArmDescription) -> bool:
     """Return whether the URDF, or the arm file's `base`, mounts the arm tilted."""
     tilt = mount_rotation(arm)[2] - [0.0, 0.0, 1.0]
     return bool(np.abs(tilt).max() > MIN_ROTATION_RAD)
+
+
+def in_modified_convention(description: ArmDescription) -> ArmDescription:
+    """
+    Return the arm with modified (Craig) DH rows, its links expressed in their frames.
+
+    Link i is expressed in the modified frame {i}, on the axis of joint i. A standard flange row's
+    a and alpha are dropped, because a modified row ends with d: unless both are 0, the flange's
+    pose changes.
+    """
+    if description.convention is Convention.MODIFIED:
+        return description
+    rows = [*(joint.row for joint in description.joints), description.flange]
+    (*own, flange), remainders = modified_rows(rows)
+    moved = (remainder.transform(Convention.MODIFIED) for remainder in remainders)
+    return replace(
+        description,
+        convention=Convention.MODIFIED,
+        joints=tuple(replace(joint, row=row) for joint, row in zip(description.joints, own)),
+        links=tuple(link.expressed_in(pose) for link, pose in zip(description.links, moved)),
+        flange=flange,
+    )

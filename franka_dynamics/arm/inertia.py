@@ -1,6 +1,13 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The ten inertial parameters of a rigid link."""
+"""
+The ten inertial parameters of a rigid link, and the repair of those that no real body can have.
+
+Each number of a printed table may be off by half a unit of its last decimal. The nearest physical
+parameters within half a unit of the last decimal solve a convex problem, because the
+pseudo-inertia is linear in the ten parameters about the frame origin (Wensing, Kim, Slotine 2018,
+section III).
+"""
 
 from __future__ import annotations
 
@@ -12,8 +19,12 @@ import numpy as np
 
 from ..arrays import Array, ArrayLike, as_array, freeze_arrays
 from ..errors import InertiaError
+from ..semidefinite import minimiser, nonnegative_cone, psd_cone
 from ..spatial import as_rigid_transform
 
+# Smallest eigenvalue of a repaired pseudo-inertia, as a multiple of `rounding`: large enough to
+# stay positive after the solver's error and the rounding of numbers in a URDF (15 decimals).
+_MIN_EIGENVALUE_RATIO = 1e-3
 # Order of a symmetric tensor's six elements; the package `mesh`, Pinocchio and MJCF have others.
 TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 # Order and symbols of a link's ten parameters in regressors and identification (Gautier and Khalil
@@ -240,3 +251,40 @@ class LinkInertia:
             amount = f'{missing:.3g} kg m^2'
             reason += f' and its principal moments miss the triangle inequality by {amount}'
         return reason
+
+
+def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the link') -> LinkInertia:
+    """
+    Return the physically consistent link nearest to `link`, each parameter within `rounding`.
+
+    The sum of the squared changes of the ten parameters about the frame origin is minimal, and no
+    parameter changes by more than `rounding` [kg, kg m, kg m^2]. A physical link is returned
+    unchanged. `name` is the link's name in error messages.
+
+    Raises
+    ------
+    InertiaError
+        If no physical link lies within the rounding.
+    MissingDependencyError
+        If clarabel, which solves the problem, is not installed.
+
+    """
+    if link.is_physical():
+        return link
+    # The unknowns are changes of the ten parameters, in units of the rounding.
+    units = [LinkInertia.from_parameters(unit).pseudo_inertia() for unit in np.eye(10)]
+    least = link.pseudo_inertia() / rounding - _MIN_EIGENVALUE_RATIO * np.eye(4)
+    within = nonnegative_cone(1.0, np.concatenate([np.eye(10), -np.eye(10)]))
+    cones = [psd_cone(least, np.stack(units, axis=-1)), within]
+    moves = minimiser(2.0 * np.eye(10), np.zeros(10), cones)
+    if moves is not None:
+        moved = rounding * np.clip(moves, -1.0, 1.0)
+        repaired_link = LinkInertia.from_parameters(link.parameters() + moved)
+        if repaired_link.is_physical():
+            return repaired_link
+    raise InertiaError(
+        f'No real body lies within the rounding of {name}: its pseudo-inertia has an eigenvalue '
+        f'of {link.consistency_margin():.3g}, and moving its numbers by at most '
+        f'{rounding:.3g} does not fix that. The numbers have an error larger than their '
+        'rounding; choose another inertial set.'
+    )

@@ -14,7 +14,7 @@ from .bodies import Axis, Box, Cylinder
 from .typed_file import PositiveFloat, read_typed, Vector3
 from ..arrays import Array
 from ..errors import as_enum, DescriptionError
-from ..resources import share_directory
+from ..files import share_directory
 from ..spatial import pose_from_xyz_rpy
 
 # Roll, pitch and yaw that rotate z onto each axis.

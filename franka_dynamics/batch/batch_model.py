@@ -17,17 +17,16 @@ from numbers import Integral
 from typing import Any
 
 from . import numpy_arrays
-from .device_kernel import DeviceKernel
 from .generated_model import EquationsKey, GeneratedModel
-from .kernel import available_threads, Kernel
+from .kernel import available_threads, DeviceKernel, Kernel
 from .libraries import are_kernel_inputs, ArrayLibrary, library_of
 from ..arm import ArmDescription
 from ..arrays import ArrayLike
-from ..codegen.options import Quantity
 from ..codegen.quantities import output_shape
 from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
+from ..names import Quantity
 
 
 class BatchModel(GeneratedModel):

@@ -17,13 +17,13 @@ from ..arm_io import as_description
 from ..arrays import ArrayLike, broadcast_leading, broadcast_state_shape
 from ..codegen.chain import tree_and_frame
 from ..codegen.equations import customised_equations, Equations
-from ..codegen.options import Quantity
 from ..codegen.quantities import INPUT_ARRAYS
 from ..dynamics import model
 from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.model import AccelerationDerivatives, gravity_vector, TorqueDerivatives
 from ..dynamics.regressor import checked_columns, N_LINK_PARAMETERS
 from ..errors import as_enum, JointVectorError, SettingsError
+from ..names import Quantity
 
 
 class EquationsKey(NamedTuple):

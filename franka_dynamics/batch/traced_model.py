@@ -10,11 +10,11 @@ from typing import Any
 
 from .generated_model import EquationsKey, GeneratedModel
 from ..arrays import ArrayLike
-from ..codegen.options import Quantity
 from ..codegen.python_code import python_callable
 from ..dynamics.body_tree import RobotLike
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
+from ..names import Quantity
 
 
 class TracedModel(GeneratedModel):

@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from ..errors import MissingDependencyError, require_extra
-from ..resources import share_directory
+from ..files import share_directory
 from ..ros import ROS_INSTALL_HINT
 
 _XACRO_ARGUMENT = re.compile(r'([A-Za-z_]\w*):=(.*)', re.DOTALL)

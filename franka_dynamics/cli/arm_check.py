@@ -19,7 +19,7 @@ from ._command import forbid_with, Options
 from ._console import make_console, print_rich, say, say_each, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_robot_source
-from ..arm.hand_file import is_file_name
+from ..arm.bodies import is_file_name
 from ..errors import DescriptionError, FrankaDynamicsError, name_list, NoLinksError, UrdfWarning
 from ..files import read_text
 from ..report import crosscheck as report

@@ -16,7 +16,7 @@ from ._console import print_or_write, say, say_each
 from ._options import require_not_existing
 from ..arm import ArmDescription, load
 from ..arm.arm_file import arm_file_text, is_robot_source
-from ..arm.hand_file import is_file_name
+from ..arm.bodies import is_file_name
 from ..cpp_package.package import controller_arm_text
 from ..files import write_text
 from ..identification.friction_forms import FRICTION_TEXTS

@@ -14,7 +14,7 @@ from ._command import forbid_with, Options
 from ._console import print_rich, say, say_each, write_json
 from ._options import MASS_OPTIONS
 from ..arm import ArmDescription
-from ..arm.dh_conversion import in_modified_convention
+from ..arm.frames import in_modified_convention
 from ..arm.inertia import TENSOR_ORDER
 from ..arrays import Array
 from ..errors import DescriptionError

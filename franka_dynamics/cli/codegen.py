@@ -12,14 +12,13 @@ from rich.progress import track
 from ._choices import ArmChoice
 from ._command import forbid_with, Options
 from ._console import make_console, print_or_write, print_rich, say, say_each
-from ..codegen.c_code import c_header
-from ..codegen.cuda import cuda_source
+from ..codegen.c_code import c_header, cuda_source
 from ..codegen.equations import customised_equations
 from ..codegen.file_text import as_identifier, operation_count, require_distinct_quantities
-from ..codegen.options import ParameterMode, Quantity
 from ..codegen.python_code import python_module
 from ..cpp_package.package import copy_package
 from ..errors import SettingsError
+from ..names import ParameterMode, Quantity
 from ..report.table import Table
 
 _LANGUAGES: dict[str, tuple[Callable[..., str], str]] = {

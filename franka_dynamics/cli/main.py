@@ -25,8 +25,8 @@ from .bag import bag
 from .identify import identify
 from .node import node
 from .. import __version__
-from ..codegen.options import ParameterMode, PRECISIONS, Quantity
 from ..errors import FrankaDynamicsError, UrdfWarning
+from ..names import ParameterMode, PRECISIONS, Quantity
 
 PROGRAM_NAME = 'franka-dynamics'
 _COMPLETION_VARIABLE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell

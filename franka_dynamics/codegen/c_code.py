@@ -1,15 +1,18 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Generated equations as functions of C, in a header."""
+"""Generated equations as a header of C functions, or as CUDA C++ with a kernel per quantity."""
 
 from collections.abc import Sequence
+import math
 import re
+
+import numpy as np
 
 from .equations import Equations
 from .file_text import as_identifier, file_heading, quantity_summary
-from .options import PRECISIONS
-from .quantities import TWIST_SIZE
+from .quantities import output_shape, TWIST_SIZE
 from ..errors import OutputError
+from ..names import PRECISIONS, Quantity
 
 
 def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inline') -> str:
@@ -123,3 +126,155 @@ def guarded_header(head: Sequence[str], name: str, lines: Sequence[str]) -> str:
     guard = name.upper()
     opening = [comment_block(head), f'#ifndef {guard}', f'#define {guard}', '']
     return '\n'.join([*opening, *lines, '#endif', ''])
+
+
+# Threads of a block, a state each. 49 doubles of each state fit the 48 KiB of shared memory that a
+# kernel has without asking.
+BLOCK_SIZE = 64
+_MAX_STAGED_VALUES = 49
+_GRADIENT_QUANTITIES = (Quantity.DERIVATIVES, Quantity.CORIOLIS_MATRIX, Quantity.REGRESSOR)
+_USAGE_COMMENT = (
+    'A kernel NAME_states computes any number of states, one in each thread, in blocks of\n'
+    f'{BLOCK_SIZE} threads: `parts` blocks for every {BLOCK_SIZE} states. Of each input array it '
+    'takes the address\nof the first state and the number of values from one state to the next. A '
+    'state with a value that\nis not finite gives NaN in its own results alone.'
+)
+
+
+def cuda_source(
+    listed: Sequence[Equations], *, precision: str = 'double', name: str | None = None
+) -> str:
+    """
+    Return CUDA C++ of one arm's equations: a device function and a kernel for each quantity.
+
+    The text includes nothing, so that NVRTC compiles it as well as nvcc. The arguments of a kernel
+    are the number of states, address and step of each input, and the address of the output, whose
+    rows follow each other; the text says how many blocks it takes. Names begin with `name`, or
+    else the arm's.
+
+    Raises
+    ------
+    OutputError
+        As `c_header`, and if parameters are set at run time.
+
+    """
+    head, prefix = file_heading(listed), as_identifier(name or listed[0].arm_name)
+    text = []
+    for each in listed:
+        if each.parameters:
+            raise OutputError('CUDA code has its parameters baked in; leave out run_time.')
+        qualifiers = 'static __device__ __forceinline__'
+        function = c_functions(each, prefix, qualifiers)
+        code = convert_precision(f'{function}\n{_kernel_text(each, prefix)}\n', precision)
+        summary = f'{quantity_summary(each)} parts: {blocks_per_group(each)}.'
+        text += [comment_block([summary]), code]
+    return guarded_header([*head, '', *_USAGE_COMMENT.split('\n')], f'{prefix}_dynamics_cuh', text)
+
+
+def kernel_name(equations: Equations, prefix: str = '') -> str:
+    """Return the name of the equations' kernel in `cuda_source`."""
+    return f'{prefix or as_identifier(equations.arm_name)}_{equations.name}_states'
+
+
+def blocks_per_group(equations: Equations) -> int:
+    """
+    Return how many blocks share the work of BLOCK_SIZE states.
+
+    A row of gradients is a reverse sweep of its own, and all together need more registers than a
+    thread has: each row has a block.
+    """
+    return len(_block_outputs(equations))
+
+
+def _block_outputs(equations: Equations) -> list[list[tuple[int, ...]]]:
+    """Return the output's indices that each block of a group computes, in order."""
+    shape, plain = equations.shape, output_shape(equations.quantity, equations.n)
+    if equations.quantity not in _GRADIENT_QUANTITIES and len(shape) == len(plain):
+        return [sorted(place for one in equations.outputs for place in one.indices)]
+    axis = 1 if equations.quantity is Quantity.DERIVATIVES else 0
+    parts: list[list[tuple[int, ...]]] = [[] for _ in range(shape[axis])]
+    for one in equations.outputs:
+        parts[one.indices[0][axis]] += one.indices
+    return [sorted(part) for part in parts if part]
+
+
+def _kernel_text(equations: Equations, prefix: str) -> str:
+    """Return the text of the kernel of a quantity, one state in each thread."""
+    arrays, parts, output = equations.arrays, _block_outputs(equations), equations.output
+    rows = [f'const double *__restrict__ {one}_rows, const long long {one}_step' for one in arrays]
+    arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']
+    group = 'blockIdx.x' if len(parts) == 1 else f'(blockIdx.x / {len(parts)})'
+    lines = [
+        f'extern "C" __global__ void __launch_bounds__({BLOCK_SIZE}) '
+        f'{kernel_name(equations, prefix)}(',
+        '  ' + ',\n  '.join(arguments) + ')',
+        '{',
+        f'  const long long first = (long long) {group} * {BLOCK_SIZE};',
+        f'  const int count = (int) (states - first < {BLOCK_SIZE} ? '
+        f'states - first : {BLOCK_SIZE});',
+        '  const int thread = (int) threadIdx.x, own = thread < count ? thread : count - 1;',
+        *_input_lines(equations),
+    ]
+    shape = ''.join(f'[{size}]' for size in equations.shape)
+    passed = ', '.join((*arrays, output))
+    call = [f'  double {output}{shape};', f'  {prefix}_{equations.name}({passed});']
+    size, width = math.prod(equations.shape), min(_MAX_STAGED_VALUES, max(map(len, parts)))
+    if equations.shape == (size,) and size <= equations.n:
+        writes = (
+            f'    {output}_rows[(first + own) * {size} + {k}] = {output}[{k}] + unknown;'
+            for k in range(size)
+        )
+        return '\n'.join([*lines, *call, '  if (thread < count) {', *writes, '  }', '}'])
+    # An odd number of values between states keeps the threads of a warp in different banks.
+    stride = width | 1
+    lines.append(f'  __shared__ double held[{stride * BLOCK_SIZE}];')
+    for number, part in enumerate(parts):
+        body = [*call]
+        for start in range(0, len(part), width):
+            body += _output_lines(output, part[start : start + width], stride, equations.shape)
+        if len(parts) > 1:
+            body = [f'  if (blockIdx.x % {len(parts)} == {number}) {{', *body, '  }']
+        lines += body
+    return '\n'.join([*lines, '}'])
+
+
+def _input_lines(equations: Equations) -> list[str]:
+    """Return lines that read a state's inputs; `unknown` is NaN if one is not finite, else 0."""
+    lines = ['  double unknown = 0.0;']
+    for one in equations.arrays:
+        size = TWIST_SIZE if one == 'wrench' else equations.n
+        lines += [
+            f'  double {one}[{size}];',
+            f'  for (int k = 0; k < {size}; ++k) {{',
+            f'    {one}[k] = {one}_rows[(first + own) * {one}_step + k];',
+            f'    unknown += {one}[k];',
+            '  }',
+        ]
+    return [*lines, '  unknown *= 0.0;']
+
+
+def _output_lines(
+    output: str, places: Sequence[tuple[int, ...]], stride: int, shape: tuple[int, ...]
+) -> list[str]:
+    """
+    Return lines that write some elements of each state's output, by way of shared memory.
+
+    So threads that follow each other write to addresses that follow each other.
+    """
+    size = len(places)
+    at = [int(np.ravel_multi_index(place, shape)) - k for k, place in enumerate(places)]
+    where = str(at[-1])
+    for k in reversed(range(1, size)):
+        if at[k] != at[k - 1]:
+            where = f'(k < {k} ? {at[k - 1]} : {where})'
+    elements = (output + ''.join(f'[{index}]' for index in place) for place in places)
+    return [
+        '  __syncthreads();',
+        *(f'  held[thread * {stride} + {k}] = {one} + unknown;' for k, one in enumerate(elements)),
+        '  __syncthreads();',
+        f'  for (int t = thread; t < count * {size}; t += {BLOCK_SIZE}) {{',
+        f'    const int k = t % {size};',
+        f'    {output}_rows[(first + t / {size}) * {math.prod(shape)} + k + {where}] = '
+        f'held[t / {size} * {stride} + k];',
+        '  }',
+    ]

@@ -14,7 +14,6 @@ import numpy as np
 from . import quantities
 from .chain import build_chain, link_parameter_names
 from .expression import Graph
-from .options import ParameterMode, Quantity
 from .program import Output, Program, write_program
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
@@ -25,6 +24,7 @@ from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.derivatives import dynamics_derivatives
 from ..dynamics.regressor import checked_columns, N_LINK_PARAMETERS
 from ..errors import as_enum, SettingsError
+from ..names import ParameterMode, Quantity
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,17 +9,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .chain import GeneratorChain, link_parameter_names, NumberArray
+from .chain import (
+    GeneratorChain,
+    link_parameter_names,
+    NumberArray,
+    regroup_parameters,
+    with_origins_nearest_parent,
+)
 from .expression import Expression, gradient, Graph, Number
-from .kinematics import bias_acceleration, first_moment, jacobian, tip_pose, wrench_in_tip_frame
-from .options import Quantity
 from .program import Output
-from .recursion import inverse_dynamics, JointInputs, mass_matrix
-from .regrouping import regroup_parameters, with_origins_nearest_parent
+from .recursion import (
+    bias_acceleration,
+    first_moment,
+    inverse_dynamics,
+    jacobian,
+    JointInputs,
+    mass_matrix,
+    tip_pose,
+    wrench_in_tip_frame,
+)
 from ..dynamics.body_tree import BASE_BODY
 from ..dynamics.model import ALIGNED_FRAME, MIN_FREE_INERTIA_RATIO, singular_frame_error
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import InertiaError
+from ..names import Quantity
 
 TWIST_SIZE = 6  # numbers of a twist or a wrench
 

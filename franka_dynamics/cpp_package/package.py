@@ -16,7 +16,7 @@ from ..arm.frames import mount_rotation
 from ..arm.friction import LinearFriction, SigmoidFriction
 from ..arrays import Array, ArrayLike
 from ..errors import DescriptionError, FrictionError, OutputError
-from ..resources import share_directory
+from ..files import share_directory
 from ..spatial import JointKind
 
 PACKAGE_NAME = 'franka_dynamics_controllers'

@@ -21,7 +21,7 @@ import numpy as np
 from .options import MAX_MASS_RATIO
 from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from ..arm import ArmDescription
-from ..arm.hand_file import load_hand, NO_HAND
+from ..arm.bodies import load_hand, NO_HAND
 from ..arrays import Array
 from ..dynamics.regressor import N_LINK_PARAMETERS, parameter_vector, with_parameter_vector
 from ..errors import IdentificationError

@@ -39,7 +39,7 @@ from .base_parameters import (
     RankGap,
 )
 from ..arm import ArmDescription, Convention, JointKind, LinkInertia
-from ..arm.dh_conversion import in_modified_convention
+from ..arm.frames import in_modified_convention
 from ..arm_io import as_description
 from ..arrays import Array, ArrayLike
 from ..dynamics.body_tree import as_body_tree
@@ -209,7 +209,7 @@ def modified_dh_rows(arm: ArmDescription) -> list[ModifiedDH]:
         raise BaseParameterError(
             f'{arm.name} has standard DH rows, and the direct method needs modified ones: use '
             'base_parameters(arm), or convert the arm with in_modified_convention(arm) of '
-            'franka_dynamics.arm.dh_conversion.'
+            'franka_dynamics.arm.denavit_hartenberg.'
         )
     rows = [joint.row for joint in arm.joints]
     if any(row.beta for row in rows):

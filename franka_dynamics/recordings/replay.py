@@ -13,8 +13,8 @@ import numpy as np
 from .preprocessing import Motion
 from .torque_error import ResidualRms, TorqueErrorUnit
 from ..arm import ArmDescription
+from ..arm.bodies import NO_HAND
 from ..arm.friction import friction_along
-from ..arm.hand_file import NO_HAND
 from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel

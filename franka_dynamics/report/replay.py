@@ -13,7 +13,7 @@ import numpy as np
 from .figures import figure_of_size, save_figure, torque_figure
 from .json_types import to_json_types
 from .table import Cell, Header, Table
-from ..dynamics.external_wrench import estimate_wrenches, WrenchEstimator
+from ..dynamics.external_torque import estimate_wrenches, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..files import atomic_write
 from ..identification.replay_evaluation import ReplayEvaluation

@@ -5,7 +5,7 @@
 from importlib.metadata import PackageNotFoundError, version
 import os
 
-from ..resources import share_directory
+from ..files import share_directory
 
 # Namespace of simulated arms, of their nodes and of their torque topics. A real arm's controller
 # listens on COMMAND_TOPIC in the root namespace, and ROS discovers the whole subnet.

@@ -32,7 +32,7 @@ from ..arm import ArmDescription
 from ..cpp_package.package import controller_arm_text
 from ..cpp_package.package import PACKAGE_NAME as BRAKING_PACKAGE
 from ..errors import SettingsError
-from ..resources import share_directory
+from ..files import share_directory
 from ..simulation.gazebo import holding_torque, xacro_numbers
 
 PACKAGE_NAME = 'franka_dynamics'

@@ -18,7 +18,7 @@ from ..arm.frames import FLANGE, Frame
 from ..arrays import Array
 from ..control.feedforward import Feedforward
 from ..control.terms import StateTerms
-from ..dynamics.external_wrench import ExternalWrench, WrenchEstimator
+from ..dynamics.external_torque import ExternalWrench, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import short_text
 

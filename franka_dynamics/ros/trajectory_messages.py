@@ -15,9 +15,9 @@ from ..arm.arm_file import canonical_arm_name
 from ..arm.strict_yaml import read_mapping
 from ..arrays import Array
 from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
+from ..files import share_directory
 from ..motion.request import require_point_count, TrajectoryRequest
 from ..motion.trajectory import Trajectory
-from ..resources import share_directory
 
 _POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
 _EXPECTED_FORM = (

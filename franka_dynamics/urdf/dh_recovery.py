@@ -22,11 +22,9 @@ import numpy as np
 from .arm_choice import find_flange
 from .serial_chain import SerialChain
 from ..arm.bodies import FixedFrame
-from ..arm.denavit_hartenberg import Convention, DHRow
+from ..arm.denavit_hartenberg import Convention, DHRow, modified_rows, standard_rows
 from ..arm.description import ArmDescription
-from ..arm.dh_conversion import modified_rows, standard_rows
-from ..arm.fields import Joint, JointLimits
-from ..arm.urdf_provenance import UrdfProvenance
+from ..arm.fields import Joint, JointLimits, UrdfProvenance
 from ..arrays import Array
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation, snapped_angle
 

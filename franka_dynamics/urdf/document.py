@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arm.fields import JointLimits
+from ..arm.fields import FormatTerms, JointLimits, MJCF_TERMS, URDF_TERMS
 from ..arm.inertia import LinkInertia
-from ..arm.urdf_provenance import FormatTerms, MJCF_TERMS, URDF_TERMS
 from ..arrays import Array
 from ..errors import UrdfError
 from ..spatial import exp6, joint_twist, JointKind

@@ -23,8 +23,8 @@ import pinocchio as pin
 
 from .document import TENSOR_FROM_GEOMS, UrdfDocument
 from .pinocchio_reading import CUBE_CORNERS, pinocchio_model_of_document, shapes_by_link
+from ..arm.fields import FormatTerms
 from ..arm.inertia import LinkInertia
-from ..arm.urdf_provenance import FormatTerms
 from ..arrays import Array
 from ..errors import name_list
 

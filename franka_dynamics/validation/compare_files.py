@@ -15,7 +15,7 @@ from .comparison import compare_descriptions, Comparison
 from .published import links_in_frames_of, nearest_set, published_sets
 from ..arm import ArmDescription
 from ..arm.arm_file import is_robot_source
-from ..arm.hand_file import is_file_name
+from ..arm.bodies import is_file_name
 from ..arm_io import ArmLike, as_description, load_arm
 from ..arrays import ArrayLike
 from ..dynamics.model import GRAVITY

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from ..arm import ArmDescription, available_hands, available_sets, LinkInertia, load
-from ..arm.hand_file import NO_HAND
+from ..arm.bodies import NO_HAND
 from ..arrays import Array
 from ..spatial import inverse_transform
 

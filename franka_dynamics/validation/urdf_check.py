@@ -20,7 +20,7 @@ from .published import links_in_frames_of, nearest_set, NearestSet, published_se
 from .torque_effect import ParameterDifference, TorqueProbe
 from ..arm import ArmDescription, Joint
 from ..arm.arm_file import is_xml_text
-from ..arm.hand_file import NO_HAND
+from ..arm.bodies import NO_HAND
 from ..arrays import ArrayLike
 from ..dynamics.model import GRAVITY
 from ..errors import name_list, UrdfError, UrdfMismatchError

@@ -15,7 +15,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from ..arm import ArmDescription
-from ..arm.hand_file import NO_HAND
+from ..arm.bodies import NO_HAND
 from ..arm.shapes import load_hand_shapes, load_shapes
 from ..arrays import Array
 from ..errors import FrankaDynamicsError

@@ -10,7 +10,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import Convention, JointLimits
-from franka_dynamics.arm.dh_conversion import in_modified_convention
+from franka_dynamics.arm.frames import in_modified_convention
 from franka_dynamics.arm.inertia import six_from_tensor
 from franka_dynamics.arm.units import unit_questions
 from franka_dynamics.errors import DescriptionError, UrdfWarning

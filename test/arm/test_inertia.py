@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import LinkInertia, load, load_hand
+from franka_dynamics.arm.arm_file import repaired_arm
 from franka_dynamics.arm.bodies import Box, Cylinder
-from franka_dynamics.arm.consistency import nearest_physical, repaired_arm
-from franka_dynamics.arm.inertia import six_from_tensor
+from franka_dynamics.arm.inertia import nearest_physical, six_from_tensor
 from franka_dynamics.arm_io import save
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.space_inertia import space_inertias

@@ -28,8 +28,8 @@ from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.arm_io import save
 from franka_dynamics.dynamics.sampling import sample_states
+from franka_dynamics.files import share_directory
 from franka_dynamics.names import REPAIR_TO_NEAREST
-from franka_dynamics.resources import share_directory
 from franka_dynamics.validation.compare_files import compare
 from franka_dynamics.validation.crosscheck import compare_formulations
 

@@ -12,8 +12,8 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.batch import batch_model
 from franka_dynamics.batch.generated_model import EquationsKey
-from franka_dynamics.codegen.options import Quantity
 from franka_dynamics.errors import JointVectorError, MissingDependencyError
+from franka_dynamics.names import Quantity
 
 from . import gpu_stand_in
 from ..agreement import assert_close, refuses

@@ -15,8 +15,8 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.regressor import parameter_vector
+from franka_dynamics.files import share_directory
 from franka_dynamics.identification.base_parameters import BaseParameters
-from franka_dynamics.resources import share_directory
 from franka_dynamics.urdf.generated_files import generated_files
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation import crosscheck

@@ -10,9 +10,9 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.cli.main import main
-from franka_dynamics.codegen.cuda import BLOCK_SIZE, blocks_per_group, cuda_source, kernel_name
-from franka_dynamics.codegen.options import PRECISIONS, Quantity
+from franka_dynamics.codegen.c_code import BLOCK_SIZE, blocks_per_group, cuda_source, kernel_name
 from franka_dynamics.errors import OutputError
+from franka_dynamics.names import PRECISIONS, Quantity
 
 from . import cuda_on_cpu
 from .arms import random_arm, with_rotors

@@ -14,13 +14,16 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm import Convention, DHRow, JointKind
 from franka_dynamics.codegen.c_code import c_header
-from franka_dynamics.codegen.chain import build_chain
+from franka_dynamics.codegen.chain import (
+    build_chain,
+    regroup_parameters,
+    with_origins_nearest_parent,
+)
 from franka_dynamics.codegen.equations import ParameterMode, Quantity
 from franka_dynamics.codegen.expression import Graph
 from franka_dynamics.codegen.program import Output, write_program
 from franka_dynamics.codegen.python_code import python_function, python_module
 from franka_dynamics.codegen.recursion import inverse_dynamics, JointInputs
-from franka_dynamics.codegen.regrouping import regroup_parameters, with_origins_nearest_parent
 from franka_dynamics.dynamics.model import MIN_FREE_INERTIA_RATIO
 from franka_dynamics.errors import InertiaError, OutputError, SettingsError
 

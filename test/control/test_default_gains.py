@@ -17,9 +17,9 @@ from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
+from franka_dynamics.files import share_directory
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.tracking_prediction import predict_tracking
-from franka_dynamics.resources import share_directory
 from franka_dynamics.ros.controller_factory import STATE_TIMEOUT_PERIOD_COUNT
 from franka_dynamics.urdf.writer import urdf_text
 

@@ -21,7 +21,7 @@ from franka_dynamics.control.settings import (
 )
 from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
 from franka_dynamics.demo.multisine import multisine
-from franka_dynamics.dynamics import external_wrench
+from franka_dynamics.dynamics import external_torque
 from franka_dynamics.dynamics.external_torque import (
     MomentumObserver,
     OBSERVER_BANDWIDTH_RAD_S,
@@ -168,7 +168,7 @@ def test_known_wrenches_in_mujoco_are_told_along_a_motion():
     # Given an arm that moves about home, and a wrench on its flange that turns.
     arm, w = fd.load('fr3v2'), SWING_RATES
     model, lag = fd.Model(arm), 2.0 * OBSERVER_DAMPING_RATIO / OBSERVER_BANDWIDTH_RAD_S
-    observer, estimator = MomentumObserver(model), external_wrench.WrenchEstimator(model)
+    observer, estimator = MomentumObserver(model), external_torque.WrenchEstimator(model)
 
     def law(simulation, at):
         s, c = 0.4 * np.sin(w * at.time), 0.4 * np.cos(w * at.time)
@@ -199,10 +199,10 @@ def test_known_wrenches_in_mujoco_are_told_along_a_motion():
 def test_away_from_singular_poses_it_is_plain_least_squares():
     jacobian = fd.NewtonEulerModel(FER).jacobian(FER.home)
     torque = np.array([3.0, -5.0, 2.0, 4.0, -1.0, 0.5, 0.3])
-    weight = 1.0 / external_wrench.external_torque_std(FER)
+    weight = 1.0 / external_torque.external_torque_std(FER)
     weighed = (jacobian * weight).T
     expected, *_ = np.linalg.lstsq(weighed, torque * weight, rcond=None)
-    estimate = external_wrench.WrenchEstimator(fd.Model(FER)).estimate(FER.home, torque)
+    estimate = external_torque.WrenchEstimator(fd.Model(FER)).estimate(FER.home, torque)
     np.testing.assert_allclose(estimate.wrench, expected, rtol=1e-9)
     np.testing.assert_allclose(
         estimate.covariance, np.linalg.inv(weighed.T @ weighed), rtol=1e-7, atol=1e-12
@@ -222,22 +222,22 @@ def test_a_singular_pose_is_said_and_damped():
     # Given the arm stretched upwards, and the joint torques of 10 N on its flange along x, each
     # with an error.
     torque = 0.1 - 10.0 * fd.NewtonEulerModel(FER).jacobian(STRAIGHT)[0]
-    estimate = external_wrench.WrenchEstimator(fd.Model(FER)).estimate(STRAIGHT, torque)
+    estimate = external_torque.WrenchEstimator(fd.Model(FER)).estimate(STRAIGHT, torque)
     # Then the directions that no joint torque shows have a large deviation and no force.
     assert estimate.singular
     assert estimate.accuracy_text().startswith('singular pose: ')
     scale = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
     variances, directions = np.linalg.eigh(estimate.covariance * np.outer(scale, scale))
-    blind = directions.T[variances > external_wrench.MAX_FORCE_STD_N**2]
+    blind = directions.T[variances > external_torque.MAX_FORCE_STD_N**2]
     assert len(blind) >= 1
-    assert np.linalg.eigvalsh(estimate.covariance)[-1] > external_wrench.MAX_FORCE_STD_N**2
+    assert np.linalg.eigvalsh(estimate.covariance)[-1] > external_torque.MAX_FORCE_STD_N**2
     assert np.abs(blind @ (estimate.wrench * scale)).max() < 1.0
     # And the wrench stays of the size of the force.
     assert np.linalg.norm(estimate.wrench) < 15.0
 
 
 def test_the_wrench_does_not_jump_into_a_singular_pose():
-    estimator = external_wrench.WrenchEstimator(fd.Model(FER))
+    estimator = external_torque.WrenchEstimator(fd.Model(FER))
     model = fd.NewtonEulerModel(FER)
     wrench = np.array([5.0, -3.0, 8.0, 0.5, 0.2, -0.4])
     path = STRAIGHT + np.linspace(0.5, 0.0, 1001)[:, None] * (FER.home - STRAIGHT)
@@ -257,7 +257,7 @@ def test_at_a_tool_center_the_moment_is_about_it():
     arm = model.frames(FER.home)[-1][:3, :3] @ tool
     force = np.array([4.0, 6.0, -2.0])
     torque = model.jacobian(FER.home).T @ np.concatenate([force, np.cross(arm, force)])
-    estimate = external_wrench.WrenchEstimator(model, offset=tool).estimate(FER.home, torque)
+    estimate = external_torque.WrenchEstimator(model, offset=tool).estimate(FER.home, torque)
     # A force at the tool centre has no moment about it.
     np.testing.assert_allclose(estimate.wrench, [*force, 0.0, 0.0, 0.0], rtol=0, atol=1e-9)
 
@@ -265,7 +265,7 @@ def test_at_a_tool_center_the_moment_is_about_it():
 @pytest.mark.parametrize('offset', [(0.0, 1.0), (0.0, 0.0, np.nan), (0.0, 0.0, 11.0), 'flange'])
 def test_a_tool_center_that_is_no_point_is_refused(offset):
     with pytest.raises(SettingsError, match=r'offset (is|must)'):
-        external_wrench.WrenchEstimator(fd.Model(FER), offset=offset)
+        external_torque.WrenchEstimator(fd.Model(FER), offset=offset)
 
 
 class Seen:

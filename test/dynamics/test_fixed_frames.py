@@ -11,7 +11,7 @@ import franka_dynamics as fd
 from franka_dynamics.arm import JointKind
 from franka_dynamics.arm.frames import frame_placement, frame_table
 from franka_dynamics.codegen.python_code import python_callable
-from franka_dynamics.dynamics.external_wrench import WrenchEstimator
+from franka_dynamics.dynamics.external_torque import WrenchEstimator
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.validation.crosscheck import FORMULATIONS
 

@@ -11,6 +11,7 @@ import yaml
 
 import franka_dynamics as fd
 from franka_dynamics.errors import IdentificationError
+from franka_dynamics.files import share_directory
 from franka_dynamics.identification.excitation import (
     FourierTrajectory,
     optimise_excitation,
@@ -27,7 +28,6 @@ from franka_dynamics.identification.excitation_problem import (
 )
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.recordings.preprocessing import Motion, SignalOptions
-from franka_dynamics.resources import share_directory
 
 from ..agreement import refuses
 from ..arms import first_joints, with_joint, with_link

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import available_sets, LinkInertia, load, ViscousCoulombFriction
-from franka_dynamics.arm.hand_file import load_hand
+from franka_dynamics.arm.bodies import load_hand
 from franka_dynamics.demo.controller_comparison import random_plant
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import consistent_fit, solve

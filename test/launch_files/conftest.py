@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from franka_dynamics.resources import share_directory
+from franka_dynamics.files import share_directory
 from franka_dynamics.ros.parameter_tables import parameter_specs
 
 from . import launching

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from franka_dynamics.resources import share_directory
+from franka_dynamics.files import share_directory
 
 from ..ros2_control_prefix import PREFIXES
 

@@ -20,7 +20,7 @@ from franka_dynamics.arm_io import save
 from franka_dynamics.control.settings import RECEIVER_PROFILES
 from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.errors import SettingsError
-from franka_dynamics.resources import share_directory
+from franka_dynamics.files import share_directory
 from franka_dynamics.ros import COMMAND_TOPIC
 
 from .launching import has

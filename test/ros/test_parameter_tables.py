@@ -12,7 +12,7 @@ import yaml
 from franka_dynamics.control.feedforward import StateLimits
 from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
 from franka_dynamics.errors import FrankaDynamicsError, SettingsError
-from franka_dynamics.resources import share_directory
+from franka_dynamics.files import share_directory
 from franka_dynamics.ros import parameter_tables
 from franka_dynamics.ros.parameter_tables import NODE_NAMES as NAMES
 from franka_dynamics.ros.parameters import declare_parameters, present_values

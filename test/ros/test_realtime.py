@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from std_msgs.msg import Float64MultiArray
 
-from franka_dynamics.resources import share_directory
+from franka_dynamics.files import share_directory
 from franka_dynamics.ros.node_group import NodeEndedError, NodeGroup
 
 from .conftest import COMMAND

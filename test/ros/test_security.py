@@ -15,7 +15,7 @@ import pytest
 from std_msgs.msg import Float64MultiArray, String
 
 from franka_dynamics.arm import load
-from franka_dynamics.resources import share_directory
+from franka_dynamics.files import share_directory
 from franka_dynamics.ros.parameter_tables import NODE_NAMES
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 

@@ -16,7 +16,7 @@ from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics import model as dynamics
 from franka_dynamics.errors import InertiaError
-from franka_dynamics.resources import share_directory
+from franka_dynamics.files import share_directory
 from franka_dynamics.simulation import gazebo
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 from franka_dynamics.simulation.mujoco_model import build_mujoco, FLANGE_SITE

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from franka_dynamics.resources import share_directory
+from franka_dynamics.files import share_directory
 from franka_dynamics.urdf.plausibility import find_implausible_values
 from franka_dynamics.urdf.reading import parse_robot
 

@@ -11,7 +11,7 @@ import pytest
 from franka_dynamics.arm import available_hands, load
 from franka_dynamics.arm_io import load_arm, write_urdf
 from franka_dynamics.errors import DescriptionError, UrdfError
-from franka_dynamics.resources import share_directory
+from franka_dynamics.files import share_directory
 from franka_dynamics.urdf.generated_files import exported_arms, physical_inertial_sets
 from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.validation.compare_files import compare
