@@ -35,18 +35,23 @@ from franka_dynamics.arm_io import load_arm
 from franka_dynamics.arrays import Array
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.identification.consistent_fit import fit_consistent, PhysicalConstraints
 from franka_dynamics.identification.faults import Diagnosis
-from franka_dynamics.identification.faults.loads import gravity_axes
-from franka_dynamics.identification.gram_sums import FOLD_COUNT, GramSums
-from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
+from franka_dynamics.identification.faults.torques import gravity_axes
+from franka_dynamics.identification.fit import fit_consistent, PhysicalConstraints
+from franka_dynamics.identification.least_squares import (
+    common_noise,
+    fit_equations,
+    fit_friction,
+    FOLD_COUNT,
+    GramSums,
+)
 from franka_dynamics.identification.options import (
     DEFAULT_PRIOR_PRECISION,
     FRICTION_MODELS,
     IdentificationOptions,
 )
 from franka_dynamics.identification.prior import Prior
-from franka_dynamics.identification.solve import common_noise, fit_equations, fit_friction
+from franka_dynamics.identification.published_masses import MassAmbiguity
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.plausibility import fatal_faults

@@ -34,9 +34,9 @@ from franka_dynamics.dynamics import external_torque as observer
 from franka_dynamics.files import write_text
 from franka_dynamics.identification import (
     cross_validation,
-    mass_ambiguity,
+    least_squares,
+    published_masses,
     results,
-    solve,
     torque_model,
     verdict,
 )
@@ -47,7 +47,7 @@ from franka_dynamics.names import REALTIME_PRIORITY
 from franka_dynamics.parameter_schema import specs_in_file
 from franka_dynamics.recordings import preprocessing
 from franka_dynamics.recordings.preprocessing import SignalOptions
-from franka_dynamics.validation import comparison, crosscheck, published, robot_model
+from franka_dynamics.validation import compare_files, comparison, crosscheck, robot_model
 from franka_dynamics.view import scene
 
 ROOT = Path(__file__).parents[1]
@@ -230,7 +230,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 "relative to the arm's largest torque, may be at most {}",
                 (crosscheck.MAX_RELATIVE_DIFFERENCE,),
             ),
-            ('rounded within {}', (float(f'{published.TABLE_ROUNDING:.1g}'),)),
+            ('rounded within {}', (float(f'{compare_files.TABLE_ROUNDING:.1g}'),)),
         ],
         'docs/howto/watch.md': [
             (
@@ -279,9 +279,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('within {} % and the inverse', (100.0 * cross_validation._MIN_AGREEMENT,)),
             ('likelier: above {} they are faults', (verdict._CLEAR_EVIDENCE,)),
             ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_ERROR_SHARE,)),
-            ('where they are wider than {}', (mass_ambiguity._MIN_RANGE_WIDTH,)),
+            ('where they are wider than {}', (published_masses._MIN_RANGE_WIDTH,)),
             ('above {} times the usual are left out', (fault_checks._MIN_TOUCHED_RATIO,)),
-            ('{} filtered samples count as one', (solve.SAMPLES_PER_INDEPENDENT_SAMPLE,)),
+            ('{} filtered samples count as one', (least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE,)),
             ('(`regularization`) is {}', (DEFAULT_PRIOR_PRECISION,)),
         ],
     }

@@ -33,7 +33,7 @@ _MODULES = {
     'customised_equations': 'codegen.equations',
     'Feedforward': 'control.feedforward',
     'Terms': 'control.settings',
-    'predict_tracking': 'identification.tracking_prediction',
+    'predict_tracking': 'identification.other_controllers',
     'BodyTree': 'dynamics.body_tree',
     'ClosedChain': 'dynamics.closed_chain',
     'Loop': 'dynamics.closed_chain',

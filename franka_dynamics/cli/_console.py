@@ -91,10 +91,10 @@ def write_json(path: Path | None, data: Any) -> None:
     Write data as JSON to a file and print the file's name; to '-' print the JSON itself.
 
     Without a path nothing is written. Arrays become lists, NaN and infinities null;
-    `report.json_types.to_json_types` converts other types.
+    `report.elements.to_json_types` converts other types.
     """
     if path is not None:
-        from ..report.json_types import json_text
+        from ..report.elements import json_text
 
         print_or_write(json_text(data), path)
 

@@ -22,8 +22,8 @@ from ..arm.arm_file import is_robot_source
 from ..arm.bodies import is_file_name
 from ..errors import DescriptionError, FrankaDynamicsError, name_list, NoLinksError, UrdfWarning
 from ..files import read_text
-from ..report import crosscheck as report
-from ..report.json_types import to_json_types
+from ..report import arm as report
+from ..report.elements import to_json_types
 from ..urdf.document import UrdfDocument
 from ..urdf.mjcf import is_mjcf_text
 from ..urdf.plausibility import find_implausible_values

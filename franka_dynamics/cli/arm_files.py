@@ -19,7 +19,7 @@ from ..arm.arm_file import arm_file_text, is_robot_source
 from ..arm.bodies import is_file_name
 from ..cpp_package.package import controller_arm_text
 from ..files import write_text
-from ..identification.friction_forms import FRICTION_TEXTS
+from ..identification.other_controllers import FRICTION_TEXTS
 from ..names import Convention
 from ..urdf.generated_files import robot_file_text
 from ..urdf.importer import import_urdf

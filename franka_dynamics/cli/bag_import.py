@@ -18,7 +18,7 @@ from ..recordings.options import ColumnMap, LOG_LAYOUTS
 from ..recordings.plausibility import plausibility_warnings, require_units
 from ..recordings.recording import write_recording
 from ..recordings.rosbag import DEFAULT_JOINT_STATE_TOPIC
-from ..report.table import Header, Table
+from ..report.elements import Header, Table
 
 # Columns of a layout are known; these say which rows of it are read.
 _READING_OPTIONS = 'episode', 'skip_incomplete'

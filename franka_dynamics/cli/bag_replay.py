@@ -8,11 +8,11 @@ from ._choices import ArmChoice, BagReader, load_sets_and_hands
 from ._command import forbid_with, Options, require_installed
 from ._console import print_rich, ProgressBar, say, say_each, write_json
 from ..identification.options import IdentificationOptions
-from ..identification.replay_evaluation import evaluate_replay, ReplayEvaluation
-from ..identification.tracking_prediction import predict_tracking, TrackingPrediction
+from ..identification.other_controllers import predict_tracking, TrackingPrediction
+from ..identification.verdict import evaluate_replay, ReplayEvaluation
 from ..recordings.options import SignalOptions
 from ..report import replay as report
-from ..report.verdict import undetermined_lines, verdict_headline, verdict_lines
+from ..report.replay import undetermined_lines, verdict_headline, verdict_lines
 
 _MAX_SHOWN_FITS = 3
 

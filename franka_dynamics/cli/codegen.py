@@ -19,7 +19,7 @@ from ..codegen.python_code import python_module
 from ..cpp_package.package import copy_package
 from ..errors import SettingsError
 from ..names import ParameterMode, Quantity
-from ..report.table import Table
+from ..report.elements import Table
 
 _LANGUAGES: dict[str, tuple[Callable[..., str], str]] = {
     'c': (c_header, '.h'),

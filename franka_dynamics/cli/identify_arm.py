@@ -16,7 +16,7 @@ from ..files import write_text
 from ..identification.identify import identify
 from ..identification.options import IdentificationOptions
 from ..identification.results import Identification, IDENTIFIED_SET_NAME
-from ..identification.sources import Bag, labels_of
+from ..identification.summary import Bag, labels_of
 from ..names import AS_LISTED
 from ..recordings.preprocessing import Motion
 from ..report import identification as pages

@@ -17,9 +17,8 @@ from ..errors import RecordingError
 from ..files import write_text
 from ..motion.trajectory import Trajectory
 from ..recordings.recording import Recording
-from ..report import figures
-from ..report.json_types import json_text
-from ..report.table import Cell, Table
+from ..report import elements
+from ..report.elements import Cell, json_text, Table
 from ..validation.crosscheck import MAX_RELATIVE_DIFFERENCE
 
 MAX_HOLDING_DRIFT_RAD = 1e-3
@@ -223,21 +222,21 @@ def _plot_errors(
 
 def plot_inexact_model_errors(errors: Mapping[str, TrackingError], path: Path) -> None:
     """Save a plot of each controller's tracking error over time, with an inexact model."""
-    figure = figures.figure_of_size((9.0, 4.5))
+    figure = elements.figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD'
-    colours = figures.MEASURED_COLOR, figures.RESIDUAL_COLOR, '#009e73', figures.PREDICTED_COLOR
+    colours = elements.MEASURED_COLOR, elements.RESIDUAL_COLOR, '#009e73', elements.PREDICTED_COLOR
     _plot_errors(figure.subplots(), errors, title, colours)
-    figures.save_figure(figure, path)
+    elements.save_figure(figure, path)
 
 
 def plot_exact_model_run(metrics: DemoMetrics, steps: Recording, path: Path) -> None:
     """Save a plot of tracking errors with and without feedforward, the motion and torques."""
-    figure = figures.figure_of_size((9.0, 8.0))
+    figure = elements.figure_of_size((9.0, 8.0))
     axes = figure.subplot_mosaic([['error'] * 2, ['motion', 'torque']], height_ratios=(3, 2))
     error, motion, torque = (axes[name] for name in ('error', 'motion', 'torque'))
     held, drift = f'Held without feedback for {metrics.hold_duration:.0f} s', metrics.holding_drift
     title = f'{held}: drift {drift:.0e} rad. Then one motion under one weak PD:'
-    colours = figures.MEASURED_COLOR, figures.PREDICTED_COLOR
+    colours = elements.MEASURED_COLOR, elements.PREDICTED_COLOR
     _plot_errors(error, metrics.errors, title, colours)
     error.set(ylim=(1e-3, None))
     *_, (time, _) = metrics.errors.values()
@@ -250,7 +249,7 @@ def plot_exact_model_run(metrics: DemoMetrics, steps: Recording, path: Path) -> 
     figure.legend(lines, short, loc='outside lower center', ncols=len(short), fontsize='small')
     for one in (motion, torque):
         one.grid(alpha=0.3)
-    figures.save_figure(figure, path)
+    elements.save_figure(figure, path)
 
 
 def _bounded_row(name: str, value: float, bound: float, unit: str) -> ReportRow:

@@ -19,13 +19,13 @@ from functools import cached_property
 
 import numpy as np
 
-from . import solve
+from . import least_squares
 from .faults import Diagnosis, Fault, Gain, Load, MIN_HARMFUL_ERROR_RATIO, Offset
-from .gram_sums import GramSums, TORQUE_COLUMN
+from .least_squares import GramSums, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
 from ..arrays import Array
-from ..recordings.torque_error import TorqueErrorUnit
+from ..recordings.replay import TorqueErrorUnit
 
 # Student's t of four degrees of freedom (five folds), one-sided, 95 %.
 CRITICAL_T = 2.13
@@ -66,16 +66,18 @@ class FoldEquations:
         """Set up the normal equations with all sums."""
         self.sums, self.prior, self.parameter_count = sums, prior, len(prior.std)
         self.per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
-        self.min_residual = solve.min_noise(sums)
+        self.min_residual = least_squares.min_noise(sums)
         used = np.flatnonzero(sums.sample_counts)  # folds with samples
         self.products, self.sample_counts = sums.products[used], sums.sample_counts[used]
-        common = noise = solve.common_noise(sums, prior, precision, self.per_joint)
+        common = noise = least_squares.common_noise(sums, prior, precision, self.per_joint)
         for _ in range(2):
-            noise = solve.joint_noise(sums, solve.fit_theta(sums, prior, precision, noise))
-        weights = solve.residual_weights(noise)
+            noise = least_squares.joint_noise(
+                sums, least_squares.fit_theta(sums, prior, precision, noise)
+            )
+        weights = least_squares.residual_weights(noise)
         self._whole = whole = sums.gram_matrix(weights)
         without_fold = whole - np.einsum('j,kjab->kab', weights, self.products)
-        arm = sums.gram_matrix(solve.residual_weights(common))
+        arm = sums.gram_matrix(least_squares.residual_weights(common))
         own = slice(self.parameter_count)
         of_prior = _FAULT_PRECISION * np.eye(len(whole))
         of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
@@ -111,7 +113,7 @@ class FoldEquations:
         free = [k for k in self.free_columns(fault) if k >= self.parameter_count]
         columns = [*range(self.parameter_count), *free]
         units = np.append(self.prior.std, np.ones(len(free)))
-        triangle, right = solve.sqrt_equations(self._whole, columns, units)
+        triangle, right = least_squares.sqrt_equations(self._whole, columns, units)
         known, unknown = np.split(triangle, [self.parameter_count], axis=1)
         given = np.isin(free, self.free_columns())
         more, less = (

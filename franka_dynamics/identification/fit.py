@@ -1,30 +1,223 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Fits of all parameter sets to the Gram sums of recordings, and tests on left-out parts."""
+"""
+Fits of all parameter sets to recordings, among them physically consistent parameters.
+
+These are fitted by semidefinite programming. Every link's pseudo-inertia must be positive definite
+(Wensing, Kim and Slotine 2018, IEEE RA-L 3(1)), and friction must brake. The prior about the
+starting set determines the parameters that torques do not. If a hand is mounted, the last link
+must also be physical without it, so that the hand can be removed. The fit is a convex problem,
+whose size does not depend on the number of samples.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import combinations_with_replacement, pairwise
 from operator import add
 
 import numpy as np
 
-from . import solve
-from .consistent_fit import fit_consistent, PhysicalConstraints
-from .gram_sums import FOLD_COUNT, GramSums
-from .options import IdentificationOptions
-from .prior import Prior
+from . import least_squares
+from .least_squares import FOLD_COUNT, GramSums
+from .options import IdentificationOptions, MAX_MASS_RATIO
+from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from .results import Estimate, TorqueErrors
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
+from ..arm.bodies import load_hand, NO_HAND
 from ..arrays import Array
-from ..recordings.torque_error import ResidualRms, TorqueErrorUnit
+from ..dynamics.regressor import N_LINK_PARAMETERS, parameter_vector, with_parameter_vector
+from ..errors import IdentificationError
+from ..recordings.replay import ResidualRms, TorqueErrorUnit
+from ..semidefinite import Cone, exponential_cone, minimiser, nonnegative_cone, psd_cone, zero_cone
 
+_MASS_INDEX = N_LINK_PARAMETERS - 1
+# Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
+# point, on the boundary of the cone of physical links.
+_MIN_REGULARIZATION = 1e-2
+# The pseudo-inertia of the last link without the hand must exceed _MIN_BARE_RATIO times
+# its value in the starting set (the difference must be positive semidefinite).
+_MIN_BARE_RATIO = 1e-3
+# Friction parameters of magnitude below _MIN_FRICTION_RATIO times their prior standard deviation
+# are within the solver's accuracy and are set to zero.
+_MIN_FRICTION_RATIO = 1e-6
 # From so many recordings on each is a fold, or a part of one: three left out in turn are too few
 # for a standard error.
 _MIN_RECORDINGS_AS_FOLDS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class PhysicalConstraints:
+    """
+    The matrices of the constraints that keep the links of fits about a starting set physical.
+
+    The unknowns x (p,) are differences of the standard parameters from their prior mean `center`
+    in units of its standard deviations: the parameters are `center` + `root` x. The pseudo-inertia
+    of link i relative to the mean's is 1 + `relative[i]` x of the link, (n, 16, 10). `masses` (n,)
+    are those of the starting set [kg]. `without_hand` has the last link's pseudo-inertia
+    without the mounted hand, less its smallest value, at the mean (4, 4) and by x (16, 10).
+    """
+
+    center: Array
+    root: Array
+    relative: Array
+    masses: Array
+    without_hand: tuple[Array, Array] | None
+
+    @classmethod
+    def from_prior(cls, prior: Prior, start: ArmDescription) -> PhysicalConstraints:
+        """Return the constraints' matrices for a prior about a starting set with its hand."""
+        center = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
+        root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
+        basis, relative = pseudo_inertia_basis(), []
+        inertias = [link.pseudo_inertia() for link in prior.reference.links]
+        for block, inertia in zip(_link_slices(start.n), inertias):
+            # The pseudo-inertia P is divided by the reference's P0 = L L^T: L^-1 P L^-T.
+            whitener = np.linalg.inv(np.linalg.cholesky(inertia))
+            scaled = np.einsum('ka,kij->ija', root[block, block], whitener @ basis @ whitener.T)
+            relative.append(scaled.reshape(16, -1))
+        without_hand = None
+        if start.hand != NO_HAND:
+            hand = load_hand(start.hand).expressed_in(start.flange_transform())
+            bare = with_minimum_gyration(start.links[-1] - hand)
+            least = _MIN_BARE_RATIO * bare.pseudo_inertia()
+            moved = np.einsum('ka,kij->ija', root[block, block], basis).reshape(16, -1)
+            without_hand = inertias[-1] - hand.pseudo_inertia() - least, moved
+        masses = np.array([link.mass for link in start.links])
+        return cls(center, root, np.array(relative), masses, without_hand)
+
+
+def _link_slices(n: int) -> list[slice]:
+    """Return the slice of each link's parameters among the standard parameters."""
+    return [slice(N_LINK_PARAMETERS * i, N_LINK_PARAMETERS * (i + 1)) for i in range(n)]
+
+
+def fit_consistent(
+    equations: tuple[Array, Array], prior: Prior, links: PhysicalConstraints, regularization: float
+) -> tuple[Array, Array]:
+    """
+    Return the physically consistent parameters that fit the samples best under the prior.
+
+    Returned are the standard parameters, (10 n,) or (11 n,), and friction parameters (f,).
+    `equations` (R, z) are from `least_squares.fit_equations`. The cost of the links' inertias is
+    the exact log-determinant divergence from the starting set, not its second-order approximation
+    in `Prior.information`.
+
+    Raises IdentificationError if the solver finds no optimum, MissingDependencyError if clarabel
+    is not installed.
+    """
+    applied = max(regularization, _MIN_REGULARIZATION)
+    triangle, effort = equations
+    b, f, m = len(prior.model.base), len(prior.friction_std), len(links.root)
+    # The unknowns are changes and friction in units of their standard deviations, residuals, and
+    # of each link 14 numbers of which its log-determinant is made.
+    n, r = len(links.masses), len(effort)
+    places = np.cumsum([0, m, f, r, 14 * n])
+    change, friction, residual, log_det = (slice(*pair) for pair in pairwise(places.tolist()))
+    count = int(places[-1])
+    braking = np.flatnonzero(prior.model.friction.is_nonnegative)
+    fitted = np.zeros((r, count))
+    fitted[:, change] = triangle[:, :b] @ prior.model.base.matrix @ links.root
+    fitted[:, friction] = triangle[:, b:] * prior.friction_std
+    fitted[:, residual] = -np.eye(r)
+    quadratic, linear = np.zeros(count), np.zeros(count)
+    quadratic[friction] = quadratic[residual] = 2.0
+    quadratic[N_LINK_PARAMETERS * n : m] = 2.0 * applied  # rotors
+    for block, by, own in zip(
+        _link_slices(n), links.relative, np.reshape(range(log_det.start, count), (n, -1))
+    ):
+        linear[block] += 2.0 * applied * by.reshape(4, 4, -1).trace()
+        linear[own[-4:]] = -2.0 * applied
+    cones = [
+        zero_cone(triangle[:, :b] @ prior.center[:b] - effort, fitted),
+        nonnegative_cone(0.0, np.eye(count)[friction][braking]),
+        *_physical_constraints(links, count, log_det.start),
+    ]
+    # With many samples the squared residuals are so large that the divergence is below the
+    # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|).
+    unit = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort))))
+    found = _minimum_cost_point(np.diag(quadratic), linear, cones, unit)
+    vector = links.center + links.root @ found[change]
+    rotors = slice(N_LINK_PARAMETERS * n, None)
+    vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
+    friction_units = np.where(np.abs(found[friction]) > _MIN_FRICTION_RATIO, found[friction], 0.0)
+    friction_units[braking] = np.maximum(friction_units[braking], 0.0)
+    return vector, friction_units * prior.friction_std
+
+
+def arm_from_fit(
+    start: ArmDescription, prior: Prior, fitted: tuple[Array, Array], covariance: Array
+) -> ArmDescription:
+    """
+    Return the starting set with the parameters that `fit_consistent` found.
+
+    `covariance` (p, p) is that of base and friction parameters.
+    """
+    vector, friction = fitted
+    own = covariance[len(prior.model.base) :, len(prior.model.base) :]
+    model = prior.model.friction.model(friction, own)
+    return replace(with_parameter_vector(start, vector), friction=model)
+
+
+def _minimum_cost_point(quadratic: Array, linear: Array, cones: list[Cone], unit: float) -> Array:
+    """
+    Return the unknowns within `cones` that minimise a quadratic cost.
+
+    Raises IdentificationError if the solver finds no optimum.
+    """
+    for one in (unit, 1.0):
+        found = minimiser(one * quadratic, one * linear, cones, inaccurate=one == 1.0)
+        if found is not None:
+            return found
+    raise IdentificationError(
+        'The consistent fit found no physical arm with masses within a factor of '
+        f'{MAX_MASS_RATIO:g} of the starting set. Are efforts in another unit (currents: '
+        '--torque-constant, others: --effort-scale), of another order or sign, or is this '
+        'another arm? Otherwise choose another --set.'
+    )
+
+
+def _physical_constraints(links: PhysicalConstraints, count: int, log_det: int) -> Iterator[Cone]:
+    """
+    Yield the constraints on links and rotor inertias, as cones of `count` unknowns.
+
+    The unknowns from number `log_det` on are 14 further numbers of each link. The log-determinant
+    of a relative pseudo-inertia W is at most the sum of the last four, which are at most the
+    logarithms of the diagonal of a triangular matrix Z made of the first ten, with
+    [[W, Z], [Z', diag Z]] positive semidefinite (Ben-Tal and Nemirovski 2001, "Lectures on modern
+    convex optimization", section 4.2).
+    """
+    n = len(links.masses)
+    corner = list(combinations_with_replacement(range(4), 2))
+    for k, (block, by) in enumerate(zip(_link_slices(n), links.relative)):
+        first = log_det + 14 * k
+        slope, one = np.zeros((8, 8, count)), np.zeros((8, 8))
+        one[:4, :4] = np.eye(4)
+        slope[:4, :4, block] = by.reshape(4, 4, -1)
+        for place, (j, i) in enumerate(corner, first):
+            slope[i, 4 + j, place] = slope[4 + j, i, place] = 1.0
+            if i == j:
+                slope[4 + i, 4 + i, place] = 1.0
+                yield exponential_cone(first + 10 + i, place, count)
+        yield psd_cone(one, slope)
+        mass = np.zeros((2, count))
+        mass[:, block] = np.outer([1.0, -1.0], links.root[block, block][_MASS_INDEX])
+        center, own = links.center[block][_MASS_INDEX], links.masses[k]
+        yield nonnegative_cone(
+            [center - own / MAX_MASS_RATIO, own * MAX_MASS_RATIO - center], mass
+        )
+    if links.without_hand is not None:
+        before, by = links.without_hand
+        slope = np.zeros((4, 4, count))
+        slope[:, :, _link_slices(n)[-1]] = by.reshape(4, 4, -1)
+        yield psd_cone(before, slope)
+    rotors = slice(N_LINK_PARAMETERS * n, len(links.root))
+    yield nonnegative_cone(
+        links.center[rotors] / np.diag(links.root)[rotors], np.eye(count)[rotors]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,12 +286,14 @@ def fit_all_sets(
 ) -> FittedSets:
     """Return every parameter set fitted to Gram sums; it can run in another process."""
     (prior, *others), precision = priors, setup.options.regularization
-    noise = solve.common_noise(sums, prior, precision, np.array(setup.unit.per_joint))
-    base = solve.fit_theta(sums, prior, precision, noise)
-    consistent = fit_consistent(solve.fit_equations(sums, prior, noise), prior, links, precision)
+    noise = least_squares.common_noise(sums, prior, precision, np.array(setup.unit.per_joint))
+    base = least_squares.fit_theta(sums, prior, precision, noise)
+    consistent = fit_consistent(
+        least_squares.fit_equations(sums, prior, noise), prior, links, precision
+    )
     standard, friction = consistent
     theta = np.concatenate([prior.model.base.matrix @ standard, friction])
-    published_sets = [solve.fit_friction(sums, one, noise) for one in others]
+    published_sets = [least_squares.fit_friction(sums, one, noise) for one in others]
     return FittedSets(consistent, noise, (base, theta, *published_sets))
 
 
@@ -137,8 +332,10 @@ def all_torque_errors(
 def final_estimate(setup: FitSetup, prior: Prior, sums: GramSums, whole: FittedSets) -> Estimate:
     """Return the parameters fitted to all recordings, with their covariance."""
     base, theta, *_ = whole.thetas
-    spread, precision = solve.posterior_covariance(
+    spread, precision = least_squares.posterior_covariance(
         sums, prior, setup.options.regularization, whole.noise, base
     )
-    ratios = solve.std_to_prior_ratios(sums, prior, solve.rms_residuals(sums, base))
+    ratios = least_squares.std_to_prior_ratios(
+        sums, prior, least_squares.rms_residuals(sums, base)
+    )
     return Estimate(setup.model, prior, theta, base, spread, ratios, precision)

@@ -5,7 +5,7 @@ The whole identification: from recorded motions to an arm with identified inerti
 
 It has six stages; each takes what the one before returns:
 
-1. read: a source -> a recording (`sources.read_source`);
+1. read: a source -> a recording (`summary.read_source`);
 2. prepare: a recording -> a motion (`recordings.preprocessing.prepare`), with its checks;
 3. sum: a motion -> a summary, of a size that does not grow (`summary.summarise_motion`);
 4. fit: sums -> base parameters, a physically consistent arm, friction of published sets
@@ -27,21 +27,35 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .consistent_fit import arm_from_fit, PhysicalConstraints
-from .fit import all_torque_errors, DataSplit, final_estimate, fit_all_sets, FitSetup
-from .gram_sums import GramSums
+from .fit import (
+    all_torque_errors,
+    arm_from_fit,
+    DataSplit,
+    final_estimate,
+    fit_all_sets,
+    FitSetup,
+    PhysicalConstraints,
+)
+from .least_squares import fit_theta, GramSums, rms_residuals
 from .options import IdentificationOptions
 from .prior import Prior
 from .results import Identification, Improvement, mass_ratios, RecordingsSummary
-from .solve import fit_theta, rms_residuals
-from .sources import as_sources, labels_of, RecordingLike, Source
-from .summary import require_distinct_recordings, require_motion, summarise, Summary
+from .summary import (
+    as_sources,
+    labels_of,
+    RecordingLike,
+    require_distinct_recordings,
+    require_motion,
+    Source,
+    summarise,
+    Summary,
+)
 from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
 from ..arm import ArmDescription
 from ..arm_io import as_description
 from ..arrays import Array
 from ..errors import ClusterError, IdentificationError, RecordingError
-from ..recordings.torque_error import ResidualRms, TorqueErrorUnit
+from ..recordings.replay import ResidualRms, TorqueErrorUnit
 
 ProgressCallback = Callable[[int, int], None]
 T = TypeVar('T')

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from .prior import Prior, with_minimum_gyration
-from .sources import as_sources, motion_of, RecordingLike
+from .summary import as_sources, motion_of, RecordingLike
 from .torque_model import PRESLIDING_DISTANCES_RAD, TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.payload import payload_array

@@ -241,10 +241,10 @@ def starting_set_precision(
     """
     Estimate how precise a starting set is: the smallest precisions consistent with the samples.
 
-    `equations` are those of `solve.fit_equations`, weighted so that residuals have unit variance.
-    `free_columns` (rows of the equations, k) are columns of unknowns beside the set's errors. A
-    precision below one (relative errors above 100 %) is returned only if it is the likeliest
-    precision.
+    `equations` are those of `least_squares.fit_equations`, weighted so that residuals have unit
+    variance. `free_columns` (rows of the equations, k) are columns of unknowns beside the set's
+    errors. A precision below one (relative errors above 100 %) is returned only if it is the
+    likeliest precision.
     """
     triangle, effort = equations
     free = np.zeros((len(effort), 0)) if free_columns is None else free_columns

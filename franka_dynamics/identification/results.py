@@ -22,7 +22,7 @@ from ..arrays import Array, ArrayLike
 from ..errors import IdentificationError
 from ..files import write_text
 from ..recordings.preprocessing import SignalOptions
-from ..recordings.torque_error import ResidualRms, TorqueErrorUnit
+from ..recordings.replay import ResidualRms, TorqueErrorUnit
 
 IDENTIFIED_SET_NAME = 'identified'  # name of the identified arm's inertial set
 # `Improvement.spread` is _SPREAD_STD_COUNT standard errors of `gain`; MIN_IMPROVEMENT_RATIO is the
@@ -97,8 +97,8 @@ class Estimate:
     `theta` (p,) are the identified arm's base parameters, then its friction parameters.
     `unconstrained_theta` (p,) and `covariance` (p, p) are base parameters and friction without
     constraints, and their covariance; `std_to_prior_ratios` (p,) are standard deviations relative
-    to the prior's (`solve.std_to_prior_ratios`). `precision` is the smallest precision of the
-    starting set that agrees with the samples.
+    to the prior's (`least_squares.std_to_prior_ratios`). `precision` is the smallest precision of
+    the starting set that agrees with the samples.
     """
 
     model: TorqueModel

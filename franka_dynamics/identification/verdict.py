@@ -3,9 +3,9 @@
 """
 The verdict on recordings: whether they are sound, what is wrong, and what they cannot tell.
 
-The recordings judge themselves. Each of the folds (`gram_sums`) is predicted by a fit without it,
-with the columns of one fault and without (`cross_validation`). One measure decides for every kind
-of fault, its effect on the recordings with the fault undone:
+The recordings judge themselves. Each of the folds (`least_squares`) is predicted by a fit without
+it, with the columns of one fault and without (`cross_validation`). One measure decides for every
+kind of fault, its effect on the recordings with the fault undone:
 
     effect = E(arm identified without the fault) / E(arm identified with the fault in the fit)
 
@@ -16,10 +16,10 @@ inertias. If none is named, but one matters, the joints where it shows are suspe
 fault of all joints with a smaller effect is only asked about.
 
 Faults without columns (an axis the other way, a zero off by quarter turns, exchanged columns) are
-tried by fits at corrected states (`state_fault_fits`), and compared with others by log evidence.
+tried by fits at corrected states (`published_masses`), and compared with others by log evidence.
 Contacts are judged alike: by the arm that is identified without the seconds that they last.
 
-A common factor of all efforts, or a load, looks like other masses: `mass_ambiguity` gives the
+A common factor of all efforts, or a load, looks like other masses: `published_masses` gives the
 ranges that torques and published masses allow.
 """
 
@@ -27,23 +27,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from .cross_validation import CRITICAL_T, CrossValidation, FoldFits
 from .faults import checks as fault_checks
 from .faults import Diagnosis, faults_of, Force, Gain, Gravity, MIN_HARMFUL_ERROR_RATIO, Offset
-from .faults.loads import lacks_gravity
-from .gram_sums import GramSums
-from .mass_ambiguity import mass_ambiguity, MassAmbiguity
-from .options import DEFAULT_PRIOR_PRECISION
+from .faults.torques import lacks_gravity
+from .least_squares import GramSums
+from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
-from .state_fault_fits import state_fault_fits, StateFaultFit
-from .summary import SourceNote, summarise_motion, Summary
+from .published_masses import mass_ambiguity, MassAmbiguity, state_fault_fits, StateFaultFit
+from .summary import MIN_MOTION_S, SourceNote, summarise_motion, Summary
 from .torque_model import MAX_OFFSET_STD_RATIO, TorqueModel
 from ..arm import ArmDescription
 from ..arrays import Array
-from ..recordings.preprocessing import Motion
+from ..recordings.options import SignalOptions
+from ..recordings.plausibility import plausibility_warnings, require_units
+from ..recordings.preprocessing import Motion, prepare, seconds_at_rest
+from ..recordings.recording import Recording
+from ..recordings.replay import equally_good_fits, replay_fits, ReplayFit
 
 # Log evidence by which a fault without columns exceeds others, or none, "very strong" (Kass and
 # Raftery 1995).
@@ -278,3 +282,45 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
             least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], clear)
             if abs(value) > max(least, CRITICAL_T * error):
                 yield Diagnosis(fault.kind, fault.joints, (value,))
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayEvaluation:
+    """
+    Torque errors of inertial sets on a recording, and the verdict on it.
+
+    `motion` is the prepared `recording`, `fits` the arms' errors, the best first; `equally_good`
+    are those as good as it. `verdict` is None after too little motion. `warnings` are sentences.
+    """
+
+    recording: Recording
+    motion: Motion
+    fits: Sequence[ReplayFit]
+    equally_good: Sequence[ReplayFit]
+    verdict: RecordingVerdict | None
+    warnings: Sequence[str]
+
+
+def evaluate_replay(
+    recording: Recording,
+    arms: Sequence[ArmDescription],
+    signal: SignalOptions,
+    options: IdentificationOptions,
+) -> ReplayEvaluation:
+    """
+    Compare the torques recorded in a motion with the torques that each arm predicts for it.
+
+    Raises RecordingError if the recording has other units, or too few samples.
+    """
+    recording = recording.with_scaled_effort(options.effort_scale)
+    require_units(recording, arms[0])
+    model = options.torque_model(arms[0])
+    motion = prepare(recording, signal)
+    fits = replay_fits(arms, motion, gravity=options.gravity)
+    verdict = None
+    if recording.duration - seconds_at_rest(motion) >= MIN_MOTION_S:
+        # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
+        alike = [one for one in arms if one.hand == fits[0].arm.hand]
+        verdict = judge_motion(motion, model, alike[0], alike, Path(recording.source).name)
+    others, doubts = equally_good_fits(fits, motion), plausibility_warnings(recording, arms[0])
+    return ReplayEvaluation(recording, motion, fits, others, verdict, doubts)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 import yaml
 
-from .table import Header, rounded_to_deviation, Table
+from .elements import Header, rounded_to_deviation, Table
 from ..identification.excitation import Excitation
 from ..identification.excitation_problem import ExcitationProblem, MAX_IDENTIFIABLE_RATIO
 

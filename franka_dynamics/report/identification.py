@@ -9,15 +9,25 @@ from typing import Any
 
 import numpy as np
 
-from .figures import figure_of_size, MEASURED_COLOR, PREDICTED_COLOR, torque_figure
-from .html import heading, html_page, paragraph, picture
-from .json_types import to_json_types
-from .table import Cell, Header, Table
-from .verdict import undetermined_lines, verdict_headline, verdict_lines
+from .elements import (
+    Cell,
+    figure_of_size,
+    Header,
+    heading,
+    html_page,
+    MEASURED_COLOR,
+    paragraph,
+    picture,
+    PREDICTED_COLOR,
+    Table,
+    to_json_types,
+    torque_figure,
+)
+from .replay import undetermined_lines, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
 from ..identification.options import MAX_MASS_RATIO
+from ..identification.other_controllers import FRANKA_ROS2_GAINS
 from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
-from ..identification.tracking_prediction import FRANKA_ROS2_GAINS
 from ..recordings.preprocessing import Motion
 
 # Why links are poorly known, by the first letter of the parameters that the motion leaves open.

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .figures import figure_of_size, save_figure
-from .table import rounded_to_deviation, Table
+from .elements import figure_of_size, rounded_to_deviation, save_figure, Table
 from ..arm import LinkInertia
 from ..arm.payload import PAYLOAD_ORDER
 from ..identification.payload import PayloadEstimate

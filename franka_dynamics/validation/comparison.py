@@ -17,8 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arm_in_space import ArmInSpace, axes_agree, common_motion
-from .torque_effect import ParameterDifference, TorqueEffect, TorqueProbe
+from .torque_effect import (
+    ArmInSpace,
+    axes_agree,
+    common_motion,
+    ParameterDifference,
+    TorqueEffect,
+    TorqueProbe,
+)
 from ..arm import ArmDescription, JointLimits, LinkInertia
 from ..arm.inertia import six_from_tensor, TENSOR_ORDER
 from ..arrays import Array, ArrayLike

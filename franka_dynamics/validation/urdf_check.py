@@ -14,9 +14,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .compare_files import arm_of_chain, reference_on_mount_of, URDF_LIMITS
+from .compare_files import (
+    arm_of_chain,
+    links_in_frames_of,
+    nearest_set,
+    NearestSet,
+    published_sets,
+    reference_on_mount_of,
+    URDF_LIMITS,
+)
 from .comparison import compare_descriptions, Comparison
-from .published import links_in_frames_of, nearest_set, NearestSet, published_sets
 from .torque_effect import ParameterDifference, TorqueProbe
 from ..arm import ArmDescription, Joint
 from ..arm.arm_file import is_xml_text

@@ -20,7 +20,7 @@ from .meshes import arm_meshes, ArmMeshes
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..dynamics.newton_euler import NewtonEulerModel
-from ..report.table import Cell, Header, Mark, Table
+from ..report.elements import Cell, Header, Mark, Table
 
 NEAR_LIMIT_RATIO = 0.7  # of torque to its limit, from which a link is orange
 AT_LIMIT_RATIO = 0.99  # from which a link is red

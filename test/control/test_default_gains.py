@@ -19,7 +19,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.files import share_directory
 from franka_dynamics.identification.identify import identify
-from franka_dynamics.identification.tracking_prediction import predict_tracking
+from franka_dynamics.identification.other_controllers import predict_tracking
 from franka_dynamics.ros.controller_factory import STATE_TIMEOUT_PERIOD_COUNT
 from franka_dynamics.urdf.writer import urdf_text
 

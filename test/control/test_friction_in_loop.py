@@ -18,7 +18,7 @@ from franka_dynamics.control import terms
 from franka_dynamics.control.feedforward import Feedforward, State
 from franka_dynamics.control.settings import Terms
 from franka_dynamics.errors import FrictionError
-from franka_dynamics.identification.friction_forms import crisp_text, franky_text
+from franka_dynamics.identification.other_controllers import crisp_text, franky_text
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
 from ..agreement import refuses

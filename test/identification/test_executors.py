@@ -13,7 +13,7 @@ from franka_dynamics.cli.main import EXIT_INVALID_INPUT, main
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.sources import Bag
+from franka_dynamics.identification.summary import Bag
 from franka_dynamics.recordings.recording import write_recording
 
 from ..agreement import refuses

@@ -12,17 +12,15 @@ from franka_dynamics.arm import available_sets, LinkInertia, load, ViscousCoulom
 from franka_dynamics.arm.bodies import load_hand
 from franka_dynamics.demo.controller_comparison import random_plant
 from franka_dynamics.errors import IdentificationError
-from franka_dynamics.identification import consistent_fit, solve
-from franka_dynamics.identification.consistent_fit import (
-    arm_from_fit,
-    fit_consistent,
-    PhysicalConstraints,
-)
-from franka_dynamics.identification.gram_sums import (
+from franka_dynamics.identification import fit, least_squares
+from franka_dynamics.identification.fit import arm_from_fit, fit_consistent, PhysicalConstraints
+from franka_dynamics.identification.least_squares import (
+    fit_equations,
     FOLD_COUNT,
     fold_numbers,
     GramSums,
     repetition_period,
+    SAMPLES_PER_INDEPENDENT_SAMPLE,
 )
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import (
@@ -30,7 +28,6 @@ from franka_dynamics.identification.prior import (
     starting_set_precision,
     with_minimum_gyration,
 )
-from franka_dynamics.identification.solve import fit_equations, SAMPLES_PER_INDEPENDENT_SAMPLE
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 
@@ -108,7 +105,7 @@ def drawn(samples, arm, rng):
     truth = np.concatenate([MODEL.base.values(arm), FRICTION])
     p, products = len(truth), sums.products.copy()
     # Noise is correlated over SAMPLES_PER_INDEPENDENT_SAMPLE samples.
-    size = NOISE * np.sqrt(solve.SAMPLES_PER_INDEPENDENT_SAMPLE)
+    size = NOISE * np.sqrt(least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE)
     noise = size[:, None] * np.einsum('kjab,kjb->kja', roots, rng.standard_normal(roots.shape[:3]))
     known = products[..., :p, :p] @ truth
     products[..., :p, -1] = products[..., -1, :p] = known + noise
@@ -118,10 +115,10 @@ def drawn(samples, arm, rng):
 
 def scores(sums, truth, prior, precision):
     """Return errors over standard deviations: of the prior as it is, and as stated, (2, b)."""
-    theta = solve.fit_theta(sums, prior, precision, NOISE)
-    covariance, _ = solve.posterior_covariance(sums, prior, precision, NOISE, theta)
+    theta = least_squares.fit_theta(sums, prior, precision, NOISE)
+    covariance, _ = least_squares.posterior_covariance(sums, prior, precision, NOISE, theta)
     stated = np.sqrt(np.diag(covariance))
-    triangle, _ = solve.fit_equations(sums, prior, NOISE)
+    triangle, _ = least_squares.fit_equations(sums, prior, NOISE)
     known, _ = prior.information(precision)
     claimed = np.sqrt(np.diag(np.linalg.inv(triangle.T @ triangle + known)))
     return [(np.abs(theta - truth) / one)[:B] for one in (claimed, stated)]
@@ -149,7 +146,7 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
         arms = [random_plant(FER, seed, deviation).arm for seed in range(9)]
         found = [
             starting_set_precision(
-                solve.fit_equations(drawn(samples, arm, rng)[0], PRIOR, NOISE), PRIOR
+                least_squares.fit_equations(drawn(samples, arm, rng)[0], PRIOR, NOISE), PRIOR
             )
             for arm in arms
         ]
@@ -198,13 +195,13 @@ def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
     pull = known @ prior.center
     stacked = np.concatenate([rows.reshape(-1, rows.shape[-1]), known])
     theta, *_ = np.linalg.lstsq(stacked, np.append(right.ravel(), pull), rcond=None)
-    found = solve.fit_theta(sums, prior, 1.0, prior.expected_residual)
+    found = least_squares.fit_theta(sums, prior, 1.0, prior.expected_residual)
     np.testing.assert_allclose(found / prior.std, theta / prior.std, atol=1e-6)
     left = motion.effort - SLIPPING.torque(motion, theta)
     np.testing.assert_allclose(
-        solve.rms_residuals(sums, theta), np.sqrt(np.mean(left**2, axis=0)), rtol=1e-6
+        least_squares.rms_residuals(sums, theta), np.sqrt(np.mean(left**2, axis=0)), rtol=1e-6
     )
-    triangle, effort = solve.fit_equations(sums, prior, prior.expected_residual)
+    triangle, effort = least_squares.fit_equations(sums, prior, prior.expected_residual)
     expected = rows.reshape(len(right.ravel()), -1)
     gradient = triangle.T @ (triangle @ found - effort)
     other = expected.T @ (expected @ found - right.ravel())
@@ -214,7 +211,7 @@ def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
 
 def test_friction_alone_brakes_and_leaves_the_inertias(sums):
     prior = Prior.centered_at(FER, SLIPPING, sums.max_torque)
-    theta = solve.fit_friction(sums, prior, prior.expected_residual)
+    theta = least_squares.fit_friction(sums, prior, prior.expected_residual)
     b = len(SLIPPING.base)
     np.testing.assert_array_equal(theta[:b], prior.center[:b])
     assert (theta[b:][SLIPPING.friction.is_nonnegative] >= 0.0).all()
@@ -339,7 +336,7 @@ def test_without_information_the_fit_is_the_reference(simulate):
 
 @pytest.mark.parametrize('hand', ['franka_hand', 'hand_ledezma2021'])
 def test_a_hand_can_be_taken_off_what_was_identified_with_it(simulate, monkeypatch, hand):
-    monkeypatch.setattr(consistent_fit, 'MAX_MASS_RATIO', 20.0)
+    monkeypatch.setattr(fit, 'MAX_MASS_RATIO', 20.0)
     start = load('fer', hand=hand)
     # These torques belong to a last link that is lighter than the hand alone.
     own = load_hand(hand).expressed_in(FER.flange_transform())

@@ -12,14 +12,14 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification import verdict
 from franka_dynamics.identification.cross_validation import CrossValidation
 from franka_dynamics.identification.faults import Diagnosis, Gain, Gravity
-from franka_dynamics.identification.faults.loads import gravity_angle, lacks_gravity
-from franka_dynamics.identification.gram_sums import GramSums
-from franka_dynamics.identification.mass_ambiguity import MassAmbiguity
+from franka_dynamics.identification.faults.torques import gravity_angle, lacks_gravity
+from franka_dynamics.identification.least_squares import GramSums
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
+from franka_dynamics.identification.published_masses import MassAmbiguity
 from franka_dynamics.identification.verdict import judge_motion, RecordingVerdict
 from franka_dynamics.recordings.preprocessing import prepare
-from franka_dynamics.report.verdict import verdict_lines
+from franka_dynamics.report.replay import verdict_lines
 
 from ..arms import drawn_around, first_joints
 from ..made_recordings import least_jerk_work, recorded, smooth_motion, with_load

@@ -11,11 +11,10 @@ from rich.console import Console
 
 from franka_dynamics.arm import JointKind, LinkInertia, load
 from franka_dynamics.arm.inertia import tensor_from_six
-from franka_dynamics.report import figures, html, table
+from franka_dynamics.report import elements
 from franka_dynamics.report.arm import frame_origins, inertia_rows
-from franka_dynamics.report.json_types import to_json_types
+from franka_dynamics.report.elements import Cell, Header, Table, to_json_types
 from franka_dynamics.report.payload import ellipsoid_axes
-from franka_dynamics.report.table import Cell, Header, Table
 
 # [m] Of frames 1 to 7 and the flange of a Franka arm at q = 0, as Franka and both notes give them.
 ORIGINS = np.transpose(
@@ -48,11 +47,12 @@ HOSTILE = '<script>alert("&")</script>'
 
 
 def test_hostile_text_stays_text_on_a_page():
-    texts = (html.heading(HOSTILE), html.paragraph(HOSTILE), html.paragraph(HOSTILE, 'bad'))
+    plain, marked = (elements.paragraph(HOSTILE, style) for style in ('', 'bad'))
+    texts = elements.heading(HOSTILE), plain, marked
     table = Table(HOSTILE, [HOSTILE], [[HOSTILE], [Cell(HOSTILE)]])
-    image = html.picture(figures.figure_of_size((1.0, 1.0)), HOSTILE)
+    image = elements.picture(elements.figure_of_size((1.0, 1.0)), HOSTILE)
     # The page is also XML, whose strict parser checks the tags.
-    tree = ElementTree.fromstring(html.html_page(HOSTILE, [*texts, image, table]))
+    tree = ElementTree.fromstring(elements.html_page(HOSTILE, [*texts, image, table]))
     assert not list(tree.iter('script'))
     assert ''.join(tree.itertext()).count(HOSTILE) == 9
     (image,) = tree.iter('img')
@@ -76,7 +76,7 @@ def test_hostile_text_stays_text_on_a_page():
     ],
 )
 def test_a_number_ends_where_its_deviation_ends(value, deviation, texts):
-    assert table.rounded_to_deviation(value, deviation) == texts
+    assert elements.rounded_to_deviation(value, deviation) == texts
 
 
 MARKUP = 'a [red]name[/] \\[bold] with [/nothing] and <b>&</b>'

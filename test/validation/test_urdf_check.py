@@ -14,7 +14,7 @@ from franka_dynamics.arm.inertia import six_from_tensor
 from franka_dynamics.errors import UrdfError, UrdfMismatchError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import add_inertial, urdf_text
-from franka_dynamics.validation.published import (
+from franka_dynamics.validation.compare_files import (
     agree_within_rounding,
     links_in_frames_of,
     nearest_set,

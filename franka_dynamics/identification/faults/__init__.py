@@ -6,18 +6,39 @@ The faults that a recording may have, by what is wrong.
 A kind is a subclass of `Fault`: its columns by name, its value in the user's terms, when it is
 possible, and its sentence. A new kind is listed below. Elsewhere kinds are named
 only where they are treated apart: `cross_validation` gives gain, load and offsets to all
-fits, `mass_ambiguity` has ranges of gain and load, `verdict` treats gravity, force, gain and
+fits, `published_masses` has ranges of gain and load, `verdict` treats gravity, force, gain and
 offset, and `summary` looks for contacts.
 """
 
 from .checks import Contact, DrivingFriction, EffortsNotMeasured, MassesAtBound, UnexplainedEfforts
-from .efforts import ExchangedEfforts, Gain, GainDrift, Offset, OffsetDrift, OneWayGain, Saturation
 from .fault import Diagnosis as Diagnosis
 from .fault import Fault as Fault
 from .fault import MIN_HARMFUL_ERROR_RATIO as MIN_HARMFUL_ERROR_RATIO
-from .loads import Force, ForceChange, Gravity, Load, LoadChange, MissingRotors
-from .states import EncoderZero, ExchangedColumns, QuarterTurn, ReversedAxis, StateFault
-from .time import EffortDelay, TimeScale, VelocityLag
+from .states import (
+    EffortDelay,
+    EncoderZero,
+    ExchangedColumns,
+    QuarterTurn,
+    ReversedAxis,
+    StateFault,
+    TimeScale,
+    VelocityLag,
+)
+from .torques import (
+    ExchangedEfforts,
+    Force,
+    ForceChange,
+    Gain,
+    GainDrift,
+    Gravity,
+    Load,
+    LoadChange,
+    MissingRotors,
+    Offset,
+    OffsetDrift,
+    OneWayGain,
+    Saturation,
+)
 
 _FAULT_CLASS_LIST: tuple[type[Fault], ...] = (
     *(Gain, GainDrift, OneWayGain, Saturation, Offset, OffsetDrift, ExchangedEfforts),

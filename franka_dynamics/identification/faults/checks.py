@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .efforts import Gain
 from .fault import Diagnosis, Fault
+from .torques import Gain
 from ..options import MAX_MASS_RATIO
 from ..torque_model import COULOMB_SYMBOL, SLIP_SYMBOL, TorqueModel
 from ...arrays import Array, NDArray

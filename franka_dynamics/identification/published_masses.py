@@ -1,12 +1,17 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Computes which effort scales, loads and joint faults agree with torques and published masses.
+What published masses tell of recordings: faults of their states, and what torques leave open.
 
 The columns of a common factor of all efforts, and of a load, are sums of base parameters' columns
 in any recording; those of a single joint's gain or zero nearly are in some motions. Published
 masses alone tell them apart, within what a real arm differs from these. (A turn of the base about
-gravity has no column at all.) What is left open of single parameters: `solve.std_to_prior_ratios`.
+gravity has no column at all.) What is left open of single parameters:
+`least_squares.std_to_prior_ratios`.
+
+A reversed axis, a zero off by quarter turns and exchanged columns are far from the recording, and
+other masses may explain them well. They are tried by fits with corrected states. What tells them
+is the log evidence (`prior.log_evidence`): the right states need masses like the published ones.
 """
 
 from __future__ import annotations
@@ -17,13 +22,36 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .faults import EncoderZero, Fault, Gain, Load
-from .gram_sums import GramSums
+from .faults import (
+    Diagnosis,
+    EncoderZero,
+    Fault,
+    Gain,
+    Load,
+    MIN_HARMFUL_ERROR_RATIO,
+    state_faults_of,
+    StateFault,
+)
+from .least_squares import (
+    fit_equations,
+    fit_gram,
+    fit_theta,
+    GramSums,
+    joint_noise,
+    residual_weights,
+    sqrt_equations,
+)
 from .options import DEFAULT_PRIOR_PRECISION
-from .prior import Prior, starting_set_covariance, starting_set_precision, StartingSetPrecision
-from .solve import fit_equations, fit_theta, joint_noise, residual_weights
-from .torque_model import MASS_AND_FIRST_MOMENT
+from .prior import (
+    log_evidence,
+    Prior,
+    starting_set_covariance,
+    starting_set_precision,
+    StartingSetPrecision,
+)
+from .torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
 from ..arrays import Array
+from ..recordings.preprocessing import Motion
 from ..recordings.replay import hand_in_words
 
 # Two standard deviations (95.4 %) of one number and of four.
@@ -33,6 +61,7 @@ _CHI_SQUARE_1, _CHI_SQUARE_4 = 4.0, 9.7
 _STD_COUNT = 3.0
 _MIN_RANGE_WIDTH = 0.2  # single joints' ranges [ratio or rad] that are narrower are not mentioned
 _NO_FAULT_INFORMATION = 1e-4  # information that there is no fault: a short chain does not show all
+_MAX_SAMPLE_COUNT = 600  # of a recording, spread over it, that stand for all
 
 
 class JointFaultRange(NamedTuple):
@@ -148,3 +177,106 @@ class _FitsNearPublishedMasses:
             if reach > 0.5 * _MIN_RANGE_WIDTH:
                 low, high = min(value - reach, 0.0), max(value + reach, 0.0)
                 yield JointFaultRange(fault.kind, fault.joints[0], low + right, high + right)
+
+
+def corrected_state_sums(
+    model: TorqueModel, motion: Motion, noise: Array, per_joint: Array
+) -> tuple[Array, int]:
+    """
+    Return Gram matrices at the recorded and at each fault's corrected states, and a sample count.
+
+    The matrices (2, 1 + faults, p + 1, p + 1) are weighted by each joint's `noise` (n,) [N m], and
+    by `per_joint` (n,), which converts efforts to the unit of E. The first is at the recorded
+    states, the others with each of `state_faults_of` corrected.
+    """
+    chosen = np.zeros(len(motion), dtype=bool)
+    chosen[np.linspace(0, len(motion) - 1, min(len(motion), _MAX_SAMPLE_COUNT)).astype(int)] = True
+    part, friction = motion.part(chosen), model.friction_columns(motion)[chosen]
+    weights = np.stack([residual_weights(noise), per_joint**2]) * (len(motion) / len(part))
+    found = []
+    for fault in (None, *state_faults_of(model.n)):
+        states = part.q, part.dq, part.ddq
+        base = model.base.regressor(*(fault.corrected_states(*states) if fault else states))
+        rows = model.regressor(fault.as_recorded(base) if fault else base, friction)
+        rows = np.concatenate([rows, part.effort[..., None]], axis=-1)
+        each = rows.swapaxes(0, 1)
+        found.append(np.tensordot(weights, each.swapaxes(1, 2) @ each, 1))
+    return np.stack(found, axis=1), len(motion)
+
+
+class StateFaultFit(NamedTuple):
+    """
+    A fit at states corrected for a fault, with the fault's effect, log evidence and errors E.
+
+    `log_bayes_factor` is the log evidence with the fault corrected less that at the recorded
+    states.
+    """
+
+    fault: StateFault
+    effect: float
+    log_bayes_factor: float
+    before: float
+    after: float
+
+    def diagnosis(self, other: StateFaultFit | None = None) -> Diagnosis:
+        """Return the fault with E of the fits without it, with it, and with the next best one."""
+        second = other.after if other else self.before
+        fault = self.fault
+        return Diagnosis(
+            fault.kind, fault.joints, fault.known_values, self.before, self.after, second
+        )
+
+
+def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFit]:
+    """
+    Return the fits that matter, the largest evidence first; if one is likely, harmless ones, too.
+
+    `sums` are those of `corrected_state_sums`, of `count` samples.
+    """
+    (own, *others), (plain, *rest) = sums
+    theta = fit_gram(own, prior, DEFAULT_PRIOR_PRECISION)
+    before, known = _torque_error(plain, theta, count), _log_evidence_of(own, prior)
+
+    def fits(matter: bool) -> Iterator[StateFaultFit]:
+        """Yield the fits with a clear effect if `matter`, else the others."""
+        for fault, weighted, common in zip(state_faults_of(prior.model.n), others, rest):
+            corrected = fit_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
+            after = _torque_error(common, corrected, count)
+            effect = _torque_error(common, theta, count) / after
+            # One that fits worse than the recorded states by more than their E is none.
+            if (effect > MIN_HARMFUL_ERROR_RATIO) is matter and after < 2.0 * before:
+                evidence = _log_evidence_of(weighted, prior) - known
+                yield StateFaultFit(fault, effect, evidence, before, after)
+
+    found = [*fits(True)]
+    if any(fit.log_bayes_factor > 0.0 for fit in found):
+        found += fits(False)
+    return sorted(found, key=lambda fit: -fit.log_bayes_factor)
+
+
+def _torque_error(gram: Array, theta: Array, count: int) -> float:
+    """Return the torque error E of parameters, from the Gram matrix of `count` samples."""
+    residual = np.append(-theta, 1.0)
+    return float(np.sqrt(max(residual @ gram @ residual, 0.0) / count))
+
+
+def _log_evidence_of(gram: Array, prior: Prior) -> float:
+    """
+    Return the log evidence of a Gram matrix, with a common factor of efforts and offsets free.
+
+    A load is free where that is likelier. Masses are known as well as in the fit, or better:
+    those of a set that is good for nothing would explain the recorded states, too.
+    """
+    triangle, effort = sqrt_equations(gram, [*range(len(prior.std))], prior.std)
+    load = prior.model.load_matrix[:, MASS_AND_FIRST_MOMENT]
+    b = len(prior.model.base)
+    offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.names]
+    free = np.column_stack([triangle[:, :b] @ prior.center[:b], triangle[:, offsets]])
+    tables = (
+        log_evidence(
+            (triangle, effort), prior, unknown, min_mass_precision=DEFAULT_PRIOR_PRECISION
+        )
+        for unknown in (free, np.column_stack([free, triangle[:, :b] @ load]))
+    )
+    rest = float(gram[-1, -1] - effort @ effort)
+    return max(float(table.max()) for table in tables) - 0.5 * rest

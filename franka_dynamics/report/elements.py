@@ -1,0 +1,321 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""The elements of reports: tables for terminal and HTML, JSON, pieces of pages, figures."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from html import escape
+import io
+import json
+import math
+from pathlib import Path
+import re
+from typing import Any, Literal, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from ..arrays import Array, NDArray
+from ..errors import require_extra
+from ..files import atomic_write
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    from ..recordings.preprocessing import Motion
+
+
+Mark = Literal['', 'good', 'bad', 'warning', 'strong', 'faint']
+
+_STYLES = {'good': 'green', 'bad': 'red', 'warning': 'yellow', 'strong': 'bold', 'faint': 'dim'}
+_DIGITS_OF_DEVIATION = 2  # significant digits of a standard deviation
+_MAX_DECIMALS = 12
+_PAGE_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem;
+       padding: 0 1rem; color: #222 }
+table { border-collapse: collapse; margin: 1rem 0 }
+th, td { border-bottom: 1px solid #ddd; padding: .2rem .7rem; text-align: right;
+         font-variant-numeric: tabular-nums }
+th:first-child, td:first-child { text-align: left }
+img { max-width: 100%; height: auto }
+code { background: #f4f4f4; padding: .1rem .3rem }
+caption { text-align: left; color: #555; padding-bottom: .3rem }
+.warning { background: #fff3cd; padding: .5rem 1rem }
+.good { background: #d9f2e3; padding: .5rem 1rem }
+.bad { background: #f8d7da; padding: .5rem 1rem }
+td.bad { background: #f8d7da; padding: .2rem .7rem }
+"""
+MEASURED_COLOR = '#222222'
+PREDICTED_COLOR = '#0072b2'
+RESIDUAL_COLOR = '#d55e00'
+
+
+class Header(NamedTuple):
+    """
+    Header of a table's column: its name, and the unit and number format of its values.
+
+    `format` is a format specification such as '.3f'; if it is empty, numbers are shown as
+    str() writes them.
+    """
+
+    name: str
+    unit: str = ''
+    format: str = ''
+
+    @property
+    def text(self) -> str:
+        """The column's name, followed by its unit in brackets if there is one."""
+        return f'{self.name} [{self.unit}]' if self.unit else self.name
+
+
+class Cell(NamedTuple):
+    """A value of a table with a mark: good, bad, warning, strong (the main number) or faint."""
+
+    value: Any
+    mark: Mark = ''
+
+
+@dataclass(frozen=True)
+class Table:
+    """
+    A table with title, column headers and rows, for a terminal and for HTML.
+
+    Parameters
+    ----------
+    title : str
+        Says what the numbers are.
+    headers : sequence of Header or str
+        One per column; a string is a Header without unit and format.
+    rows : sequence of sequences
+        Strings, numbers, None for an empty cell, or a Cell of these. A column after the first is
+        aligned to the right if it has a number, or a string that begins with one ('1.2 ± 0.1').
+
+    """
+
+    title: str
+    headers: Sequence[Header | str]
+    rows: Sequence[Sequence[Any]]
+
+    def cell_texts(self) -> list[list[str]]:
+        """Return the text of every cell, row by row."""
+        heads = self._header_objects()
+        return [
+            [_cell_text(cell.value, head) for cell, head in zip(row, heads, strict=True)]
+            for row in self._cell_objects()
+        ]
+
+    def html(self) -> str:
+        """Return the table as HTML; each cell's CSS class is its mark."""
+        heads = ''.join(f'<th>{escape(head.text)}</th>' for head in self._header_objects())
+        body = '\n'.join(
+            '<tr>'
+            + ''.join(
+                f'<td class="{cell.mark}">{escape(text)}</td>' for cell, text in zip(row, texts)
+            )
+            + '</tr>'
+            for row, texts in zip(self._cell_objects(), self.cell_texts())
+        )
+        return (
+            f'<table><caption>{escape(self.title)}</caption><thead><tr>{heads}</tr></thead>'
+            f'<tbody>{body}</tbody></table>'
+        )
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RichTable | Text | str]:
+        """Yield title, table and a blank line for rich; a narrow terminal gets less padding."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        # Strings become rich's Text, because rich reads brackets in a plain string as markup.
+        if self.title:
+            yield Text(self.title, 'bold')
+        cells, texts = self._cell_objects(), self.cell_texts()
+        heads = [head.text for head in self._header_objects()]
+        width = sum(max(map(len, column)) + 2 for column in zip(heads, *texts))
+        blanks = (0, int(width <= options.max_width), 0, 0)
+        table = RichTable(box=SIMPLE_HEAD, padding=blanks, show_edge=False, header_style='')
+        for place, head in enumerate(heads):
+            right = place and any(_is_numeric(row[place].value) for row in cells)
+            justify: Literal['left', 'right'] = 'right' if right else 'left'
+            table.add_column(Text(head), justify=justify, overflow='fold')
+        for row, shown in zip(cells, texts):
+            table.add_row(
+                *(Text(text, _STYLES.get(one.mark, '')) for one, text in zip(row, shown))
+            )
+        yield table
+        yield ''
+
+    def _header_objects(self) -> list[Header]:
+        """Return the columns' headers as Header objects, also of those given as plain strings."""
+        return [Header(head) if isinstance(head, str) else head for head in self.headers]
+
+    def _cell_objects(self) -> list[list[Cell]]:
+        """Return the rows' cells as Cell objects, also of those given as plain values."""
+        return [[one if isinstance(one, Cell) else Cell(one) for one in row] for row in self.rows]
+
+
+def _cell_text(value: Any, head: Header) -> str:
+    """Return a cell's value as text, a number in the format of its column."""
+    if value is None:
+        return ''
+    if isinstance(value, (bool, np.bool_)):
+        return 'yes' if value else 'no'
+    return format(value, head.format) if isinstance(value, (int, float, np.number)) else str(value)
+
+
+def _is_numeric(value: Any) -> bool:
+    """Return whether a value is a number, or a string that begins with one."""
+    if isinstance(value, str):
+        return re.match(r'[-+]?\d', value) is not None
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def rounded_to_deviation(value: float, deviation: float) -> tuple[str, str]:
+    """
+    Return a value and its standard deviation as text with the same number of decimals.
+
+    The deviation keeps two significant digits, and the number is rounded to the same decimal
+    place. The number keeps four significant digits if the deviation is zero or not finite, and
+    twelve if the deviation is below 1e-11.
+    """
+    if not (math.isfinite(value) and math.isfinite(deviation) and deviation > 0.0):
+        return f'{value:.4g}', f'{deviation:.2g}'
+    # The deviation is rounded first, because rounding may add a digit: 0.0996 becomes 0.10.
+    exponent = int(f'{deviation:.{_DIGITS_OF_DEVIATION - 1}e}'.partition('e')[2])
+    places = _DIGITS_OF_DEVIATION - 1 - exponent
+    if places > _MAX_DECIMALS:
+        return f'{value:.{_MAX_DECIMALS}g}', f'{deviation:.2g}'
+    texts = (f'{round(number, places) + 0.0:.{max(places, 0)}f}' for number in (value, deviation))
+    shown, spread = texts
+    return shown, spread
+
+
+def html_page(title: str, parts: Iterable[str | Table]) -> str:
+    """Return an HTML page; `parts` are pieces of HTML or tables, the title is plain text."""
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
+        f'<title>{escape(title)}</title><style>{_PAGE_STYLE}</style></head>\n<body>\n'
+        f'<h1>{escape(title)}</h1>\n'
+        + '\n'.join(part.html() if isinstance(part, Table) else part for part in parts)
+        + '\n</body></html>\n'
+    )
+
+
+def heading(text: str) -> str:
+    """Return text as an HTML heading of a section."""
+    return f'<h2>{escape(text)}</h2>'
+
+
+def paragraph(text: str, style: str = '') -> str:
+    """Return text as an HTML paragraph; style is '', 'warning', 'good' or 'bad'."""
+    return f'<p class="{style}">{escape(text)}</p>' if style else f'<p>{escape(text)}</p>'
+
+
+def picture(figure: Any, description: str) -> str:
+    """Return a matplotlib figure as an HTML image with its data; `description` is the alt text."""
+    data = io.BytesIO()
+    figure.savefig(data, format='png', dpi=100)
+    text = base64.b64encode(data.getvalue()).decode('ascii')
+    return f'<img alt="{escape(description)}" src="data:image/png;base64,{text}"/>'
+
+
+def to_json_types(value: Any) -> Any:
+    """
+    Return a value converted to JSON's types; raise TypeError for a type without such a form.
+
+    Fields of dataclasses and named tuples become keys; of a class with `json_names` these fields
+    and properties. Arrays become lists, paths become strings, members of an enumeration their
+    value. NaN and infinities become null.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        names = getattr(value, 'json_names', None) or [field.name for field in fields(value)]
+        return {name: to_json_types(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return {str(to_json_types(key)): to_json_types(one) for key, one in value.items()}
+    if isinstance(value, Enum):
+        return to_json_types(value.value)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (np.ndarray, np.generic)):
+        return to_json_types(value.tolist())
+    if isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, tuple) and hasattr(value, '_asdict'):
+        return to_json_types(value._asdict())
+    if isinstance(value, (Sequence, Set)):
+        return [to_json_types(one) for one in value]
+    raise TypeError(f'{type(value).__name__} has no form in JSON.')
+
+
+def json_text(value: Any) -> str:
+    """Return a value as indented JSON text, after conversion by `to_json_types`."""
+    return json.dumps(to_json_types(value), indent=2, allow_nan=False) + '\n'
+
+
+def save_figure(figure: Any, path: str | Path) -> None:
+    """Save a figure in the format of its suffix; the file appears complete or not at all."""
+    with atomic_write(path) as scratch:
+        figure.savefig(scratch, dpi=120)
+
+
+def figure_of_size(size: tuple[float, float]) -> Any:
+    """Return an empty matplotlib figure of (width, height) [inches], without a display."""
+    with require_extra('Plots need matplotlib', 'replay'):
+        from matplotlib.figure import Figure
+    return Figure(figsize=size, layout='constrained')
+
+
+def with_nan_gaps(values: NDArray[np.float64], piece: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return a curve (N,) with NaN wherever `piece` changes, so that no line bridges the gap."""
+    return np.asarray(np.insert(values, np.flatnonzero(np.diff(piece)) + 1, np.nan))
+
+
+def torque_figure(
+    motion: Motion, predicted: Array, label: str, joint_names: Sequence[str], title: str
+) -> Any:
+    """
+    Return a figure of every joint's measured torque, predicted torque and their difference.
+
+    `predicted` (samples, n) is the torque of a model [N m]; `label` is its name in the legend.
+    """
+    n = motion.q.shape[1]
+    figure = figure_of_size((12.0, 1.7 * n + 0.8))
+    axes = figure.subplots(n, 2, sharex=True, squeeze=False)
+    time = with_nan_gaps(motion.time, motion.piece)
+    for (left, right), name, measured, model in zip(
+        axes, joint_names, motion.effort.T, predicted.T
+    ):
+        residual = measured - model
+        for values, style in (
+            (measured, {'color': MEASURED_COLOR, 'lw': 1.6, 'label': 'measured, filtered'}),
+            (model, {'color': PREDICTED_COLOR, 'lw': 1.0, 'ls': '--', 'label': label}),
+        ):
+            left.plot(time, with_nan_gaps(values, motion.piece), **style)
+        right.axhline(0.0, color='#aaaaaa', lw=0.6)
+        right.plot(time, with_nan_gaps(residual, motion.piece), color=RESIDUAL_COLOR, lw=1.0)
+        # The difference's root mean square is written above the axes, where it covers no curve.
+        right.set_title(f'{np.sqrt(np.mean(residual**2)):.2f} N m rms', loc='right', fontsize=8)
+        left.set_ylabel(f'{name}\n[N m]', fontsize=8)
+        for axis in (left, right):
+            axis.tick_params(labelsize=8)
+            axis.grid(alpha=0.25)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc='outside upper left', ncols=2, fontsize=8
+    )
+    axes[0, 0].set_title('joint torque', fontsize=10)
+    axes[0, 1].set_title('measured - predicted', fontsize=10)
+    for axis in axes[-1]:
+        axis.set_xlabel('time [s]', fontsize=9)
+    figure.suptitle(title, fontsize=11)
+    return figure
