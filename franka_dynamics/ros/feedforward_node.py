@@ -40,7 +40,6 @@ from .rclpy_private import destroy_state_machine
 from .receiver_check import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
 from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS, subscribe_numbered
-from .trajectory_action import TrajectoryAction
 from ..control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
 from ..control.stopping import MAX_BRAKING_TIME_S
 from ..errors import FrankaDynamicsError, short_text, StartRefusedError
@@ -102,8 +101,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.add_post_set_parameters_callback(self._apply_live_parameters)
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
-        requests = MotionRequests(self, self._diagnostics)
-        self._action = TrajectoryAction(self, requests, self._diagnostics)
+        self._motions = MotionRequests(self, self._diagnostics)
         options = {'qos_profile': STATE_QOS, 'callback_group': states}
         on_state = self.cycle.on_joint_state
         subscribe_numbered(self, JointState, 'joint_states', on_state, **options)
@@ -264,7 +262,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """Trigger the shutdown transition unless it has already run."""
         if not self._finalized:
             self.trigger_shutdown()
-            self._action.deliver_results()
+            self._motions.deliver_results()
 
     def destroy_node(self) -> None:
         """Stop the arm; then destroy the node, its action and its lifecycle state machine."""
@@ -277,7 +275,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         # Threads of a MultiThreadedExecutor outlive its shutdown (rclpy, issue 893).
         with self._background_lock:
             self._finalized = True
-            self._action.destroy_server()
+            self._motions.destroy_server()
             super().destroy_node()
         destroy_state_machine(self)
 
@@ -304,7 +302,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.commands.wait_for_all_acked(_TORQUE_DELIVERY_TIMEOUT)
         self.receivers.close()
         self._diagnostics.report_changes()
-        self._action.update_goals()
+        self._motions.update_goals()
 
     # The service thread ------------------------------------------------------------------------
 
@@ -312,14 +310,14 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """Check receivers, publish diagnostics, serve goals; return the next call's delay [s]."""
         controller = self.controller
         if controller is None:
-            self._action.update_goals()
+            self._motions.update_goals()
             return INACTIVE_POLL_PERIOD_S
         if self.active and time.monotonic() >= self._next_receiver_check:
             self._next_receiver_check = time.monotonic() + _BACKGROUND_TASK_PERIOD_S
             self._term_publishers.update_subscribed_terms()
             self._check_receivers(controller)
         self._diagnostics.report_changes()
-        self._action.update_goals()
+        self._motions.update_goals()
         return _BACKGROUND_TASK_PERIOD_S if self.active else INACTIVE_POLL_PERIOD_S
 
     def _check_receivers(self, controller: Feedforward) -> None:

@@ -1,23 +1,33 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of trajectories to and from messages, and from files of `identify plan`."""
+"""Conversion of trajectories and tolerances from messages and files, and to messages."""
 
 from collections.abc import Sequence
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from builtin_interfaces.msg import Duration
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from .messages import float64_array, seconds_to_stamp, stamp_to_seconds
+from ..arm import ArmDescription
 from ..arm.arm_file import canonical_arm_name
 from ..arm.strict_yaml import read_mapping
 from ..arrays import Array
-from ..errors import DescriptionError, ReferenceRefusedError, SettingsError
+from ..errors import (
+    DescriptionError,
+    distinct_texts,
+    JointsRefusedError,
+    name_list,
+    ReferenceRefusedError,
+    SettingsError,
+    short_text,
+)
 from ..files import share_directory
 from ..motion.request import require_point_count, TrajectoryRequest
-from ..motion.trajectory import Trajectory
+from ..motion.trajectory import ReferencePoint, Trajectory
 
 _POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
 _EXPECTED_FORM = (
@@ -41,13 +51,24 @@ def trajectory_message(
     """
     message = JointTrajectory(joint_names=joint_names)
     message.header.stamp = seconds_to_stamp(start)
-    given = {name: values for name, values in zip(_POINT_FIELDS, rows) if values is not None}
     for i, time in enumerate(times):
-        since = seconds_to_stamp(float(time))
-        after = Duration(sec=since.sec, nanosec=since.nanosec)
-        fields = {name: float64_array(values[i]) for name, values in given.items()}
-        message.points.append(JointTrajectoryPoint(time_from_start=after, **fields))
+        row = (None if values is None else values[i] for values in rows)
+        message.points.append(trajectory_point(float(time), *row))
     return message
+
+
+def trajectory_point(time: float, *row: Array | None) -> JointTrajectoryPoint:
+    """
+    Return a trajectory point at a time after the start [s].
+
+    `row` are its positions and, if given, velocities, accelerations and efforts, (n,) each; a
+    field given as None is left out.
+    """
+    since = seconds_to_stamp(time)
+    after = Duration(sec=since.sec, nanosec=since.nanosec)
+    given = {name: values for name, values in zip(_POINT_FIELDS, row) if values is not None}
+    fields = {name: float64_array(values) for name, values in given.items()}
+    return JointTrajectoryPoint(time_from_start=after, **fields)
 
 
 def motion_message(names: Sequence[str], motion: Trajectory, effort: Array) -> JointTrajectory:
@@ -150,3 +171,53 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
         why = ' '.join(repr(error).split())[:120]
         raise SettingsError(f'{path}: {_EXPECTED_FORM} ({why}).') from error
     return message
+
+
+class MotionTolerances(NamedTuple):
+    """Largest allowed differences of joint positions and velocities from a motion, (n,) each."""
+
+    position: Array
+    velocity: Array
+
+    @classmethod
+    def from_messages(
+        cls, messages: Sequence[Any], names: Sequence[str], position: float = np.inf
+    ) -> Self:
+        """
+        Return the tolerances for an arm's joints in control_msgs/JointTolerance messages.
+
+        What is 0 in a message, or has none, is `position` and any velocity; what is negative may
+        be anything. Raises ReferenceRefusedError for NaN and for the tolerance of an acceleration,
+        which nobody measures, and JointsRefusedError for that of a joint that is not the arm's.
+        """
+        found = cls(np.full(len(names), position), np.full(len(names), np.inf))
+        for one in messages:
+            if one.name not in names:
+                raise JointsRefusedError(
+                    f'A tolerance is for {short_text(one.name)!r}, which is no joint of this arm: '
+                    f'it has {name_list(names)}.'
+                )
+            if math.isnan(one.position + one.velocity):
+                raise ReferenceRefusedError(
+                    f'The tolerance of {one.name} is NaN; give a number, or 0 for the default.'
+                )
+            if one.acceleration > 0.0:
+                raise ReferenceRefusedError(
+                    f'The tolerance of {one.name} has an acceleration, which no joint state '
+                    'measures; leave it 0.'
+                )
+            for bound, given in zip(found, (one.position, one.velocity)):
+                if given:
+                    bound[names.index(one.name)] = given if given > 0.0 else np.inf
+        return found
+
+    def violation(self, q: Array, dq: Array, desired: ReferencePoint, arm: ArmDescription) -> str:
+        """Return which joint is outside the tolerances of a desired state, and how far, or ''."""
+        errors = np.abs(q - desired.q), np.abs(dq - desired.dq)
+        for error, bound, per in zip(errors, self, ('', '/s')):
+            k = int((error - bound).argmax())
+            if not error[k] <= bound[k]:
+                away, allowed = distinct_texts(error[k], bound[k])
+                away += f' {arm.joints[k].kind.position_unit}{per}'
+                return f'{arm.joint_names[k]} is {away} from its motion, and {allowed} are allowed'
+        return ''
