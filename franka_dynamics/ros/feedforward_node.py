@@ -26,9 +26,8 @@ from std_srvs.srv import Trigger
 from .control_cycle import ControlCycle, INACTIVE_POLL_PERIOD_S, SILENCE_CHECK_PERIOD_S
 from .controller_factory import arm_and_urdf_from_parameters, change_settings, make_controller
 from .diagnostics import FeedforwardDiagnostics
-from .lifecycle_threads import NodeEntities, run_lifecycle_node
 from .motion_requests import MotionRequests
-from .node_process import run_node
+from .node_process import NodeEntities, run_lifecycle_node, run_node
 from .parameter_tables import (
     live_parameter_specs,
     parameter_specs,

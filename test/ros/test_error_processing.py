@@ -18,8 +18,7 @@ from sensor_msgs.msg import JointState
 from franka_dynamics.control.feedforward import State, Stop
 from franka_dynamics.errors import StartRefusedError
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
-from franka_dynamics.ros.lifecycle_threads import run_lifecycle_node
-from franka_dynamics.ros.node_process import run_node, STOP_SIGNALS
+from franka_dynamics.ros.node_process import run_lifecycle_node, run_node, STOP_SIGNALS
 from franka_dynamics.ros.rclpy_private import RCLError
 from franka_dynamics.ros.receiver_check import TorquePermission
 
