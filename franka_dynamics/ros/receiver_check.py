@@ -3,38 +3,22 @@
 """
 The check of which nodes receive the torques, and whether another node sends torques, too.
 
-The node asks who subscribes to its command topic before it sends anything: the receivers whether
-they declare themselves as simulated arms, and the controller managers in their namespaces which
-controllers they have. Who is neither is unknown.
+The node asks who subscribes to its command topic before it sends anything.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import Enum
 import time
 from typing import Any
 
 from rclpy.event_handler import SubscriptionEventCallbacks
-from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
-from .controller_managers import controller_idle_reason, ControllerManagerClients, wrong_claim_text
-from .receivers import (
-    all_idle_reason,
-    DECLARATION_SERVICES,
-    declared_kind,
-    declared_targets,
-    EXPECTED_RECEIVERS,
-    Receiver,
-    ReceiverKind,
-    refusal_reason,
-    ServiceTypes,
-)
-from .topics import node_name_of, publisher_names, STATE_QOS, UNKNOWN_NODE_NAME
+from .receiver_finder import ReceiverFinder, TORQUE_TYPE
+from .receivers import all_idle_reason, Receiver, ReceiverKind, refusal_reason
+from .topics import node_name_of, publisher_names, STATE_QOS
 
-_CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
-_TORQUE_TYPE = 'std_msgs/msg/Float64MultiArray'
 _MIN_LISTENING_TIME_S = 0.5  # listening for other senders after the first joint state
 # A node that gets little processor time sees only some of the states. At 100 Hz 0.5 s have 50.
 _MIN_HEARD_STATE_COUNT = 50
@@ -101,8 +85,8 @@ class ReceiverCheck:
     def __init__(self, node: Any, publisher: Any) -> None:
         """Store the node and its publisher of torques; `begin_activation` begins the check."""
         self._node, self._publisher = node, publisher
-        self._managers = ControllerManagerClients(node)
         self.topic: str = publisher.topic_name
+        self._finder = ReceiverFinder(node, self.topic)
         self._subscription: Any = None
         self.permission, self.reason = TorquePermission.CHECKING, ''
         self.receivers: dict[str, Receiver] = {}
@@ -111,7 +95,8 @@ class ReceiverCheck:
     def begin_activation(self, target: str, state_topic: str, joints: Sequence[str]) -> None:
         """Begin to check for a new activation with this target, state topic and joints."""
         self.close()
-        self._target, self._state_topic, self._joints = target, state_topic, joints
+        self._target, self._state_topic = target, state_topic
+        self._finder.target, self._finder.joints = target, joints
         self.permission = TorquePermission.CHECKING
         self.reason = (
             f'looking for {_MIN_LISTENING_TIME_S:g} s whether another node publishes on '
@@ -162,10 +147,10 @@ class ReceiverCheck:
         if refused or (waits and self._must_keep_listening(now)):
             return
         count, due = self._publisher.get_subscription_count(), now >= self._next_check
-        changed = count != self._subscriber_count or self._managers.has_new_answer
+        changed = count != self._subscriber_count or self._finder.has_new_answer
         if not (waits or due or self._wrong_since or changed):
             return
-        found, unsure = self.find_receivers()
+        found, unsure = self._finder.find_receivers(quick=waits)
         if due and not waits:
             self._next_check = now + _DELIVERY_CHECK_PERIOD_S
             self.delivery_problem = self._find_delivery_problem(found)
@@ -230,8 +215,8 @@ class ReceiverCheck:
             name, kind = node_name_of(one), one.topic_type
             if name == own:
                 continue
-            if kind != _TORQUE_TYPE:
-                return f'{name} takes {kind} on {self.topic}, and torques are a {_TORQUE_TYPE}'
+            if kind != TORQUE_TYPE:
+                return f'{name} takes {kind} on {self.topic}, and torques are a {TORQUE_TYPE}'
             if publisher is None:  # the node is not listed yet, nor are its settings known
                 continue
             _, why = qos_check_compatible(publisher.qos_profile, one.qos_profile)
@@ -242,7 +227,7 @@ class ReceiverCheck:
             if known.idle_reason:
                 return f'{name} applies no torque: it {known.idle_reason}'
         if found:
-            return self._managers.problem
+            return self._finder.problem
         return f'nobody receives the torques on {self.topic}; remap ~/command to the receiver'
 
     def _set_permission(self, state: TorquePermission, reason: str) -> None:
@@ -259,93 +244,4 @@ class ReceiverCheck:
     def close(self) -> None:
         """Stop listening for other senders, and discard all answers of controller managers."""
         self.stop_listening()
-        self._managers.close()
-
-    def find_receivers(self) -> tuple[dict[str, Receiver], str]:
-        """Return all receivers by their nodes' full names, and why one is not known yet, or ''."""
-        node, found, unsure = self._node, dict[str, Receiver](), ''
-        known = node.get_subscriptions_info_by_topic(self.topic)
-        listed = {node_name_of(one): one for one in known if one.topic_type == _TORQUE_TYPE}
-        listed.pop(node.get_fully_qualified_name(), None)
-        waits = self.permission is TorquePermission.CHECKING
-        quick = waits or listed.keys() != self.receivers.keys()
-        spaces = {one.node_namespace for one in listed.values()}
-        self._managers.update_managers(spaces, quick=quick)
-        simulated = self._nodes_in_simulated_time()
-        nodes = Counter(node.get_fully_qualified_node_names())
-        for name, endpoint in listed.items():
-            services = self._services_of(endpoint)
-            if services is None:
-                # Names are discovered after topics, seconds later if the machine is busy.
-                unsure = unsure or f'it is not known yet which node receives {self.topic}'
-            found[name], why = self._classify_receiver(name, services or {}, simulated, nodes)
-            unsure = unsure or why
-        return found, unsure
-
-    def _nodes_in_simulated_time(self) -> set[str]:
-        """Return the full names of nodes with use_sim_time, which subscribe to a clock."""
-        topics = self._node.get_topic_names_and_types()
-        clocks = [topic for topic, kinds in topics if _CLOCK_TYPE in kinds]
-        subscribers = map(self._node.get_subscriptions_info_by_topic, clocks)
-        return {node_name_of(one) for each in subscribers for one in each}
-
-    def _services_of(self, receiver: Any) -> ServiceTypes | None:
-        """Return the types of a node's services by name; None while the node is not discovered."""
-        if receiver.node_name == UNKNOWN_NODE_NAME:
-            return None
-        name, space = receiver.node_name, receiver.node_namespace
-        try:
-            return dict(self._node.get_service_names_and_types_by_node(name, space))
-        except NodeNameNonExistentError:
-            return None
-
-    def _classify_receiver(
-        self, name: str, services: ServiceTypes, simulated: set[str], nodes: Mapping[str, int]
-    ) -> tuple[Receiver, str]:
-        """Return what a node is as a receiver, and why that is not known yet, or ''."""
-        declared = declared_kind(name, services)
-        receiver, sources = Receiver(declared), [name]
-        if declared is ReceiverKind.UNRECOGNISED:
-            receiver, sources = self._classify_by_managers(name, services, simulated)
-            if ReceiverKind.UNRECOGNISED not in EXPECTED_RECEIVERS[self._target]:
-                sources = sources or [name]  # the declaration may be the other one's
-        twice = next((one for one in sources if nodes[one] > 1), '')
-        why = twice and (
-            f'two nodes called {twice} are there; end or rename one (a killed node stays '
-            'listed for up to 20 s)'
-        )
-        if twice and receiver.kind not in DECLARATION_SERVICES:
-            # Nobody can tell which of them answers, or takes torques. If an arm declares
-            # what it is, the node of the same name was killed before.
-            receiver = Receiver(ReceiverKind.UNDETERMINED, why)
-        if receiver.kind is ReceiverKind.UNDETERMINED:
-            why = receiver.description
-        return receiver, why
-
-    def _classify_by_managers(
-        self, name: str, services: ServiceTypes, simulated: set[str]
-    ) -> tuple[Receiver, list[str]]:
-        """
-        Return what a node is by the controller managers in its namespace, and who said so.
-
-        Nobody has if no manager there has a controller of that name.
-        """
-        unknown = Receiver(ReceiverKind.UNRECOGNISED)
-        for manager in self._managers.managers_in_namespace_of(name):
-            if manager.controllers is None:
-                kind = ReceiverKind.UNDETERMINED if manager.can_answer else unknown.kind
-                unknown = Receiver(kind, manager.problem)
-                continue
-            controller = manager.controllers.get(name.rpartition('/')[2])
-            if controller is None:
-                continue
-            wrong, kind = wrong_claim_text(controller, self._joints), ReceiverKind.OTHER_CONTROLLER
-            targets = declared_targets(name, services)
-            if not wrong and targets and self._target not in targets:
-                kind = ReceiverKind.OTHER_TARGET
-                wrong = f'a controller for target {", ".join(targets)}'
-            if not wrong:
-                kinds = ReceiverKind.SIMULATED_CONTROLLER, ReceiverKind.REAL_CONTROLLER
-                kind = kinds[simulated.isdisjoint((name, manager.name))]
-            return Receiver(kind, wrong, controller_idle_reason(controller)), [name, manager.name]
-        return unknown, []
+        self._finder.close()

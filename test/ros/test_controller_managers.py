@@ -17,9 +17,9 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros import controller_managers
+from franka_dynamics.ros import receiver_finder
 from franka_dynamics.ros.node_client import NodeClient
-from franka_dynamics.ros.receiver_check import ReceiverCheck
+from franka_dynamics.ros.receiver_finder import ReceiverFinder
 from franka_dynamics.ros.receivers import ReceiverKind
 
 from .conftest import Manager, Probe
@@ -112,11 +112,11 @@ def loaded(managers):
 
 @pytest.fixture
 def looking(probe):
-    """Return a check of receivers by a node in the namespace /."""
-    publisher = probe.create_publisher(Float64MultiArray, TORQUES, 1)
-    with closing(ReceiverCheck(probe, publisher)) as check:
-        check.begin_activation('mujoco', 'joint_states', NAMES)
-        yield check
+    """Return a finder of receivers by a node in the namespace /."""
+    probe.create_publisher(Float64MultiArray, TORQUES, 1)
+    with closing(ReceiverFinder(probe, TORQUES)) as finder:
+        finder.target, finder.joints = 'mujoco', NAMES
+        yield finder
 
 
 def until_found(probe, looking, expected):
@@ -185,7 +185,7 @@ def test_what_cannot_be_asked_is_waited_for(probe, looking, loaded, monkeypatch)
     until_found(probe, looking, {name: ReceiverKind.REAL_CONTROLLER})
     # The other one ends.
     looking.close()
-    monkeypatch.setattr(controller_managers, 'ListControllers', None)
+    monkeypatch.setattr(receiver_finder, 'ListControllers', None)
     found, unsure = until_found(probe, looking, {name: ReceiverKind.UNRECOGNISED})
     assert 'controller_manager_msgs is not installed' in str(found[name]) and not unsure
 
