@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`franka-dynamics bag record`: record a running system to a bag and check it."""
 
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,9 +18,8 @@ from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import prepare
 from ..recordings.recording import read_recording
 from ..ros.node_client import NodeClient
-from ..ros.recording_session import record_bag, RecordingProgress
+from ..ros.recording_session import PlayMotion, record_bag, RecordingProgress
 
-SendMotion = Callable[[Callable[[], None]], object]
 _MAX_SLOWDOWN = 20.0  # simulated time may be slower than the clock by this factor
 _MAX_REST_MOTION_RAD = 0.02  # more than noise and drift of a held arm's positions [rad]
 _DISCOVERY_TIMEOUT_S = 5.0  # discovery of publishers may take this long on a busy machine
@@ -31,64 +28,40 @@ _OTHER_ARM_TIMEOUT_S = 2.0  # recording ends if joint states are another arm's a
 
 
 def record_and_check(
-    arm: ArmChoice, options: Options, motion: str | None = None, play: SendMotion | None = None
+    arm: ArmChoice, options: Options, motion: str | None = None, play: PlayMotion | None = None
 ) -> int:
     """
     Record and check a bag; return 1 if it is unusable or the motion to record failed.
 
-    `play`, which sends a motion, is called in a thread as soon as the arm is heard, and the
-    recording ends with it; it calls its argument while it waits, which may raise an error.
+    `play` plays the motion as soon as the arm is heard, and the recording ends with it.
     """
     description = arm.load()
     bag = options.output or Path(datetime.now().strftime('recording-%Y%m%d-%H%M%S'))
-    playing: Future[object] | None = None
-    over = False
-
-    def meanwhile() -> None:
-        if over:
-            raise KeyboardInterrupt
-
     # Only a closed bag has an index, so Ctrl-C ends the recording loop, not the process.
     status = make_console().status('')
-    with catch_end_signals() as keep_running, status as status_line, ThreadPoolExecutor(1) as pool:
+    with catch_end_signals() as keep_running, status as status_line:
 
         def record_more(progress: RecordingProgress) -> bool:
-            nonlocal playing
             status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
             if not progress.has_arm_state and progress.since_first_state > _OTHER_ARM_TIMEOUT_S:
                 # No motion is sent, and _check_recording names the joints of both arms.
                 return False
-            if play is not None:
-                if not progress.states and progress.seconds > _FIRST_STATE_TIMEOUT_S:
-                    return False
-                if playing is None and progress.has_arm_state:
-                    playing = pool.submit(play, meanwhile)
-                if playing is not None and playing.done():
-                    return False
+            silent = not progress.states and progress.seconds > _FIRST_STATE_TIMEOUT_S
+            if play is not None and silent:
+                return False
             return keep_running() and not _is_recording_over(options.duration, progress)
 
-        try:
-            topics = options.topic, options.command, options.node
-            progress = record_bag(bag, description.joint_names, *topics, record_more)
-        finally:
-            over = True  # the arm comes to rest if it still moves
-    failure = None if playing is None else _print_motion_end(playing, motion)
+        topics = options.topic, options.command, options.node
+        progress = record_bag(bag, description.joint_names, *topics, record_more, play)
+    if progress.motion_end:
+        say(f'{motion}: {progress.motion_end}')
     if play is None and progress.node:
         arm = _arm_choice_with_node_values(arm, progress.node)
     usable = _check_recording(arm, bag, progress, motion)
+    failure = progress.motion_error
     if failure is not None:
         say(f'{motion} was not played to its end: {str(failure) or "interrupted"}', 'error')
     return 0 if usable and failure is None else 1
-
-
-def _print_motion_end(playing: Future[object], motion: str | None) -> BaseException | None:
-    """Print how a motion ended; return the error if it was not played to its end."""
-    failure = playing.exception()
-    if failure is None:
-        say(f'{motion}: {playing.result()}')
-    elif not isinstance(failure, (FrankaDynamicsError, KeyboardInterrupt)):
-        raise failure
-    return failure
 
 
 def _is_recording_over(duration: float | None, progress: RecordingProgress) -> bool:

@@ -119,20 +119,20 @@ def play_motion(options: Options) -> int:
         print(_call_node(options, lambda client: send_motion(file, lead, client)))
         return 0
     with NodeClient(options.node, options.timeout) as client:
-        arm, node, namespace = (arm_of_node(client), client.name, client.name.rpartition('/')[0])
+        arm, space = arm_of_node(client), client.name.rpartition('/')[0]
+        # The topics beside the node, because discovery may need long on a busy machine.
+        typed = options.topic, options.command
+        topic, command = (one if one.startswith('/') else f'{space}/{one}' for one in typed)
+        given = {'node': client.name, 'topic': topic, 'command': command, 'output': options.record}
 
-    def send(meanwhile: Callable[[], None]) -> object:
-        with NodeClient(node, options.timeout, meanwhile) as client:
+        def play(meanwhile: Callable[[], None]) -> str:
+            client.meanwhile = meanwhile
             return send_motion(file, lead, client)
 
-    # The topics beside the node, because discovery may need long on a busy machine.
-    typed = options.topic, options.command
-    topic, command = (one if one.startswith('/') else f'{namespace}/{one}' for one in typed)
-    given = {'node': node, 'topic': topic, 'command': command, 'output': options.record}
-    return record_and_check(arm, Options(duration=None, **given), file, send)
+        return record_and_check(arm, Options(duration=None, **given), file, play)
 
 
-def send_motion(file: str, lead: float, client: NodeClient) -> object:
+def send_motion(file: str, lead: float, client: NodeClient) -> str:
     """Send a trajectory to the node, wait until it ends, and return what the node answers."""
     motion = read_trajectory_file(Path(file), lead)
     last = motion.points[-1].time_from_start

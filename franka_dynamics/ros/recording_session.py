@@ -7,6 +7,7 @@ The bag is MCAP; messages are stored as the bytes received.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -23,7 +24,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from .messages import JointStateReader
 from .topic_listener import TopicListener
-from ..errors import JointStateError, require_extra
+from ..errors import FrankaDynamicsError, JointStateError, require_extra
 from ..files import name_file_in_errors
 
 # At 1 kHz the queue holds a second of messages, so a busy disk may delay the recorder that long.
@@ -35,6 +36,8 @@ _MIN_SPEED_RAD_S = 0.02  # [rad/s]; the motion of a slower joint shows neither f
 _UPDATE_PERIOD_S = 0.1
 _MIN_FREE_DISK_BYTES = 4 * 2**20  # for messages that are still in memory, and the bag's index
 _DISCOVERY_TIMEOUT_S = 1.0  # wait for topics and a node named without their namespace [s]
+# Plays a motion, calling its argument many times a second; returns what the node answered.
+PlayMotion = Callable[[Callable[[], None]], str]
 
 
 @dataclass
@@ -51,6 +54,8 @@ class RecordingProgress:
     rate: float = 0.0
     problems: list[str] = field(default_factory=list)
     disk_is_full: bool = False  # which ends the recording
+    motion_end: str = ''  # what the node answered when the motion had ended
+    motion_error: BaseException | None = None  # why the motion was not played to its end
 
     def __str__(self) -> str:
         """Return one line about the recording's progress and problems."""
@@ -136,12 +141,18 @@ def record_bag(
     command: str,
     node: str,
     keep_running: Callable[[RecordingProgress], bool],
+    play: PlayMotion | None = None,
 ) -> RecordingProgress:
     """
     Record joint states, torques, trajectories and diagnostics until `keep_running` returns False.
 
+    `play`, which plays a motion, is called as soon as the arm is heard, and the recording ends
+    with it. It must call its argument many times a second, which records, and ends the motion by
+    KeyboardInterrupt if the recording ends before.
+
     The folder `bag` must not exist. `topic` (joint states), `command` and `node` may be named
-    without their namespace. `keep_running` is called with the progress ten times a second. While
+    without their namespace. `keep_running` is called with the progress at least ten times a
+    second. While
     the disk has room for the bag's index, a full disk ends the recording. Raises
     MissingDependencyError if rosbags is not installed, OutputError if the bag cannot be written.
     """
@@ -168,10 +179,20 @@ def record_bag(
         }
         for name, kind in topics.items():
             own.add_topic(name, kind)
-        while True:
-            time.sleep(_UPDATE_PERIOD_S)
+
+        def record() -> None:
             progress.seconds = time.monotonic() - began
             own.write_messages(progress)
             progress.disk_is_full = shutil.disk_usage(bag).free < _MIN_FREE_DISK_BYTES
             if progress.disk_is_full or not keep_running(progress):
-                return progress
+                raise KeyboardInterrupt
+
+        with suppress(KeyboardInterrupt):
+            while play is None or not progress.has_arm_state:
+                time.sleep(_UPDATE_PERIOD_S)
+                record()
+            try:
+                progress.motion_end = play(record)
+            except (FrankaDynamicsError, KeyboardInterrupt) as error:
+                progress.motion_error = error
+        return progress

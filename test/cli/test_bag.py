@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """`bag record`, `bag import` and `bag replay` from their options to files and exit status."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 import re
 import shlex
 import time
+from unittest.mock import Mock
 
 import click
 import numpy as np
@@ -19,6 +21,7 @@ from franka_dynamics.cli._choices import ArmChoice
 from franka_dynamics.cli._command import Options
 from franka_dynamics.cli.main import root_command
 from franka_dynamics.recordings.log_file import read_log
+from franka_dynamics.ros import recording_session
 from franka_dynamics.ros.recording_session import RecordingProgress
 
 from ..recordings.test_log_import import DQ, EFFORT, FORMS, Q
@@ -33,20 +36,30 @@ def waiting(meanwhile):
 @pytest.fixture
 def run(monkeypatch, tmp_path, answered, capsys):
     """
-    Return a function that records, with a stand-in for the recorder and the player.
+    Return a function that records what `hear` puts into the progress, with a stand-in player.
 
     It runs `bag record`, or with `motion` what `node play fr3 --record` runs.
     """
     monkeypatch.chdir(tmp_path)
 
-    def run(record, *words, player=waiting, motion=False):
+    def run(hear, *words, player=waiting, motion=False):
         played = []
 
         def play(meanwhile):
             played.append(True)
             return player(meanwhile)
 
-        monkeypatch.setattr(bag_record, 'record_bag', record)
+        @contextmanager
+        def recorder(*_):
+            # A busy machine took this long to start.
+            monkeypatch.setattr(time, 'monotonic', lambda now=time.monotonic: now() + 100.0)
+            heard = {
+                'write_messages': hear,
+                'find_full_names': lambda _, node, topics: (node, topics),
+            }
+            yield Mock(**heard, node=Mock(get_fully_qualified_node_names=lambda: []))
+
+        monkeypatch.setattr(recording_session, '_Recorder', recorder)
         if not motion:
             return *answered('bag record --output', 'a bag', *words), played
         names = {'node': 'feedforward', 'topic': 'joint_states', 'command': 'commands'}
@@ -75,85 +88,84 @@ def run(monkeypatch, tmp_path, answered, capsys):
         ({'seconds': 3.0, 'since_first_state': 2.5, 'states': 100, 'has_arm_state': True}, True),
     ],
 )
-def test_the_time_that_starting_takes_does_not_count(progress, goes_on, monkeypatch, run):
-    answers = []
+def test_the_time_that_starting_takes_does_not_count(progress, goes_on, run):
+    heard = []
 
-    def record(*arguments):
-        # A busy machine took this long to start.
-        monkeypatch.setattr(time, 'monotonic', lambda now=time.monotonic: now() + 100.0)
-        answers.append(arguments[-1](RecordingProgress(**progress)))
-        return RecordingProgress()
+    def hear(present):
+        assert present.seconds < 100.0
+        vars(present).update(progress)
+        heard.append(present)
+        if len(heard) > 1:
+            raise KeyboardInterrupt
 
-    assert run(record, '--duration', '4')[0] == 1
-    assert answers == [goes_on]
+    assert run(hear, '--duration', '4')[0] == 1
+    assert (len(heard) > 1) is goes_on
 
 
 @pytest.mark.parametrize(('heard', 'has_arm_state'), [(2.1, True), (2.1, False), (1.0, False)])
 def test_nothing_moves_while_the_states_are_of_another_arm(heard, has_arm_state, run):
-    progress = RecordingProgress(
-        seconds=2.5, since_first_state=heard, states=2100, has_arm_state=has_arm_state
-    )
+    times = []
 
-    def record(*arguments):
-        # States of another arm are taken for a mistake only after 2 s.
-        assert arguments[-1](progress) is (has_arm_state or heard < 2.0)
-        return progress
+    def hear(present):
+        present.since_first_state, present.states = heard, 2100
+        present.has_arm_state = has_arm_state
+        times.append(present.seconds)
+        if len(times) > 2:
+            raise KeyboardInterrupt
 
-    status, said, played = run(record, motion=True)
+    status, said, played = run(hear, motion=True)
+    # States of another arm are taken for a mistake only after 2 s.
+    assert (len(times) > 1) is (has_arm_state or heard < 2.0)
     assert (status, played) == (1, [True] * has_arm_state)
     assert ('fr3 was not played to its end: interrupted' in said) == has_arm_state
 
 
 def test_a_fault_of_the_program_in_the_player_is_no_failed_motion(run):
-    def record(*arguments):
-        while arguments[-1](RecordingProgress(states=100, has_arm_state=True)):
-            time.sleep(0.01)
-        return RecordingProgress()
+    def hear(present):
+        present.states, present.has_arm_state = 100, True
 
     with pytest.raises(ZeroDivisionError):
-        run(record, player=lambda _: 1 / 0, motion=True)
+        run(hear, player=lambda _: 1 / 0, motion=True)
 
 
-def test_faults_that_the_bag_does_not_show_are_printed_at_the_end(simulate, run):
-    recorded = simulate(fd.load('fr3'), rate=100.0)
+@pytest.fixture
+def recorded(monkeypatch, run):
+    """Return a function that records a given recording, with one more problem."""
 
-    def record(path, names, *_):
-        fd.write_recording(replace(recorded, joint_names=tuple(names)), path)
-        problems = ['/joint_states has been silent for 7 s']
-        return RecordingProgress(
-            12.0, 12.0, len(recorded), topic='/joint_states', problems=problems
-        )
+    def record_and_check(recording, **more):
+        def record(path, names, *arguments):
+            fd.write_recording(replace(recording, joint_names=tuple(names)), path)
+            play = arguments[-1]
+            return RecordingProgress(
+                12.0,
+                12.0,
+                len(recording),
+                topic='/joint_states',
+                problems=['/joint_states has been silent for 7 s'],
+                motion_end=play(print) if play else '',
+            )
 
-    status, said, _ = run(record)
+        monkeypatch.setattr(bag_record, 'record_bag', record)
+        return run(print, **more)[:2]
+
+    return record_and_check
+
+
+def test_faults_that_the_bag_does_not_show_are_printed_at_the_end(simulate, recorded):
+    status, said = recorded(simulate(fd.load('fr3'), rate=100.0))
     assert status == 0 and 'note: /joint_states has been silent for 7 s' in said
 
 
 @pytest.mark.parametrize('moves', [True, False])
-def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, run):
+def test_a_motion_that_moved_no_joint_is_not_usable(moves, simulate, recorded):
     fr3 = fd.load('fr3')
-    recorded = simulate(fr3, rate=100.0, noise=0.1)
+    recording = simulate(fr3, rate=100.0, noise=0.1)
     if not moves:
-        still = np.full_like(recorded.q, 0.5)
-        effort = recorded.effort - recorded.effort.mean(axis=0)
+        still = np.full_like(recording.q, 0.5)
+        effort = recording.effort - recording.effort.mean(axis=0)
         effort += fd.NewtonEulerModel(fr3).gravity(still[0])
-        recorded = replace(recorded, q=still, dq=np.zeros_like(still), effort=effort)
-
-    def record(path, names, *arguments):
-        fd.write_recording(replace(recorded, joint_names=tuple(names)), path)
-        progress = RecordingProgress(
-            12.0,
-            12.0,
-            len(recorded),
-            since_first_state=12.0,
-            topic='/joint_states',
-            has_arm_state=True,
-            rate=100.0,
-        )
-        while arguments[-1](progress):  # until the motion that was sent has ended
-            time.sleep(0.01)
-        return progress
-
-    status, said, _ = run(record, player=lambda _: 'finished', motion=True)
+        recording = replace(recording, q=still, dq=np.zeros_like(still), effort=effort)
+    status, said = recorded(recording, player=lambda _: 'finished', motion=True)
     assert (status, 'not usable: no joint moved' in said) == ((0, False) if moves else (1, True))
     assert ('usable: ' in said.replace('not usable', '')) is moves
 
