@@ -49,9 +49,9 @@ class ArmChoice:
 
     def load_all(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
         """Load the arm with each combination of an inertial set and a hand."""
-        pairs = [(one, hand) for one in sets for hand in hands]
-        each = [replace(self, inertial_set=one, hand=hand) for one, hand in pairs]
-        arms = [one.load() for one in each]
+        arms = [
+            replace(self, inertial_set=one, hand=hand).load() for one in sets for hand in hands
+        ]
         return list({(arm.inertial_set, arm.hand): arm for arm in arms}.values())
 
     def title(self, arm: ArmDescription) -> str:

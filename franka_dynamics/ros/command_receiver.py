@@ -69,13 +69,6 @@ class CommandReceiver:
         answer.message = self.receiver.state_text
         return answer
 
-    @property
-    def event_counts(self) -> dict[str, int]:
-        """Numbers of command time-outs and of refused torques, these by reason."""
-        # The C++ controller publishes values of the same keys on its ~/status.
-        refused = {f'refused: {why.value}': n for why, n in self.receiver.refusal_counts.items()}
-        return {'time-outs': self.receiver.timeout_count, **refused}
-
     def publish_status_if_due(self) -> None:
         """
         Publish the receiver's status each second and after a change of its state, which is logged.
@@ -88,10 +81,16 @@ class CommandReceiver:
         if before == self._published_state and now < self._publish_at:
             return
         self._publish_at = now + _STATUS_PERIOD_S
-        values = {'state': receiver.state.status_word, StatusKey.HELD: self.is_held}
+        # The C++ controller publishes values of the same keys on its ~/status.
+        values = {
+            'state': receiver.state.status_word,
+            StatusKey.HELD: self.is_held,
+            'time-outs': receiver.timeout_count,
+            **{f'refused: {why.value}': n for why, n in receiver.refusal_counts.items()},
+        }
         level = _LEVEL_BY_STATE.get(receiver.state, 'WARN')
         name = self._node.get_fully_qualified_name()
-        status = NodeStatus('', name, level, receiver.state_text, values | self.event_counts)
+        status = NodeStatus('', name, level, receiver.state_text, values)
         self._publisher.publish(status.to_message(self._arm.name))
         if before is None or receiver.state is not before[0]:
             self._node.get_logger().info(receiver.state_text)

@@ -78,7 +78,7 @@ class ControlCycle:
             # Another node may publish other joints, such as a gripper's, on the same topic. They
             # are no sign of the arm, whose states may have ceased.
             if controller.latest is None:
-                self._diagnostics.status_source.arrived_at = now
+                self._diagnostics.status_log.arrived_at = now
                 controller.reject_state(str(error).removesuffix('.'), now)
             return
         except JointStateError as error:
@@ -90,7 +90,7 @@ class ControlCycle:
         if clock != self.clock_arrival:
             self._clock_steps.append(now - self._clock_stepped)
             self.clock_arrival, self._clock_stepped = clock, now
-        self.has_new_state, self._diagnostics.status_source.arrived_at = True, now
+        self.has_new_state, self._diagnostics.status_log.arrived_at = True, now
         second = self._receivers.check_sequence_number(number)
         if second and (controller.state in ACTIVE_STATES or not controller.faulty):
             # Of two nodes' states one may be another arm's.

@@ -48,20 +48,22 @@ _RATE_ADVICE = (
 )
 
 
-class StatusSource:
+class StatusLog:
     """
-    The status of a node: that of its controller, in the words of a node's user.
+    The status of a node, in the words of its user, and the log of its changes.
 
-    `controller` is set when the node is configured. `arrived_at` is when the latest joint state
-    came [s], `is_final` says that the node never commands again.
+    The log says why torques end, wait or are not received. `controller` is set when the node is
+    configured. `arrived_at` is when the latest joint state came [s], `is_final` says that the node
+    never commands again.
     """
 
     controller: Feedforward
 
     def __init__(self, node: Any, state_topic: str, receivers: ReceiverCheck) -> None:
-        """Store the node, its topic of joint states and its receivers of torques."""
-        self._node, self._state_topic, self.receivers = node, state_topic, receivers
-        self.arrived_at, self.is_final = 0.0, False
+        """Store the node, its topic of joint states and its receivers; nothing is logged yet."""
+        self._node, self._state_topic, self._receivers = node, state_topic, receivers
+        self.is_final = False
+        self.begin_activation()
 
     def status(self) -> Status:
         """Return the controller's status with the node's own reason for silence and remedy."""
@@ -71,7 +73,7 @@ class StatusSource:
         words = '' if self.is_final else _REMEDY_TEXTS.get(remedy, remedy.value)
         why = self.reason_text(controller.ending) or status.why
         if status.state is State.RUNNING:
-            why = self.receivers.delivery_problem or why
+            why = self._receivers.delivery_problem or why
         elif self._node.active and status.state is State.SILENT and controller.enabled:
             why = self.missing_state_text() or why
         return status._replace(remedy=words, why=why)
@@ -125,48 +127,38 @@ class StatusSource:
             'paused simulation go on, or remap joint_states to its topic'
         )
 
-
-class StatusLog:
-    """The log of a node's status: its changes, and why torques end, wait or are not received."""
-
-    def __init__(self, node: Any, status_source: StatusSource) -> None:
-        """Store the node whose status is logged; nothing counts as logged yet."""
-        self._node, self._status_source = node, status_source
-        self.begin_activation()
-
     def begin_activation(self) -> None:
-        """Forget what was logged, so that a new activation logs all reasons again."""
+        """Begin an activation: forget what was logged, and when the latest joint state came."""
+        self.arrived_at = time.monotonic()
         self._logged: dict[str, float] = {}  # when what was logged [s]
         self._seen: tuple[State, bool, bool] | None = None
         self._last_reason, self._has_run, self._changed_at = '', False, time.monotonic()
 
     def log_changes(self, status: Status, *, waits: bool) -> None:
         """Log what has changed in a status; `waits`: whether torques begin without a command."""
-        controller, now = self._status_source.controller, time.monotonic()
+        controller, now = self.controller, time.monotonic()
         while controller.unreported_endings:
             ending = controller.unreported_endings.popleft()
             self._has_run = True
             if not ending.is_latched:  # a fault is logged below
-                self._last_reason = self._status_source.reason_text(ending)
-                self._warn_if_due(f'torques ended: {self._last_reason}', _MIN_LOG_PERIOD_S)
+                self._last_reason = self.reason_text(ending)
+                self.log_if_due(f'torques ended: {self._last_reason}')
         seen = status.state, status.faulty, waits
         if seen != self._seen:
             self._seen, self._changed_at = seen, now
-            self._log_change(status, waits, controller.settings.target)
-        if status.state is State.RUNNING and self._status_source.receivers.delivery_problem:
-            self._warn_if_due(
-                self._status_source.receivers.delivery_problem, _REPEATED_LOG_PERIOD_S
-            )
+            self._log_change(status, waits)
+        if status.state is State.RUNNING and self._receivers.delivery_problem:
+            self.log_if_due(self._receivers.delivery_problem, _REPEATED_LOG_PERIOD_S)
         if waits and now >= self._changed_at + MIN_REASON_DURATION_S:
             yet = '' if self._has_run else ' yet'
-            self._warn_if_due(f'no torque{yet}: {status.why}', _REPEATED_LOG_PERIOD_S)
+            self.log_if_due(f'no torque{yet}: {status.why}', _REPEATED_LOG_PERIOD_S)
 
-    def _log_change(self, status: Status, waits: bool, target: str) -> None:
+    def _log_change(self, status: Status, waits: bool) -> None:
         """Log a status whose state, fault or waiting differs from the one before."""
         logger = self._node.get_logger()
         if status.state is State.RUNNING:
             self._last_reason, self._has_run = '', True
-            logger.info(f'commanding (target {target})')
+            logger.info(f'commanding (target {self.controller.settings.target})')
         elif status.why == self._last_reason:  # of the same stop
             return
         elif status.faulty:
@@ -177,25 +169,18 @@ class StatusLog:
             logger.info(f'{status}')
         self._last_reason = '' if status.state is State.RUNNING else status.why
 
-    def log_reference_outcome(self, text: str, *, bad: bool) -> None:
-        """Log the outcome of a reference motion, at most once a second."""
-        if bad:
-            self._warn_if_due(text, _MIN_LOG_PERIOD_S)
-        elif self._is_due(text, _MIN_LOG_PERIOD_S):
-            self._node.get_logger().info(text)
-
-    def _warn_if_due(self, text: str, period: float) -> None:
-        """Log a warning unless its text was logged in the last `period` [s]."""
-        if self._is_due(text, period):
-            self._node.get_logger().warning(text)
-
-    def _is_due(self, text: str, period: float) -> bool:
-        """Return whether to log a text that, numbers apart, was not logged in `period` [s]."""
+    def log_if_due(
+        self, text: str, period: float = _MIN_LOG_PERIOD_S, *, bad: bool = True
+    ) -> None:
+        """Log a text, a warning if `bad`, unless it was, numbers apart, in `period` [s]."""
         what, now = re.sub(r'[\d.]+', '', text), time.monotonic()
-        due = now >= self._logged.get(what, -math.inf) + period
-        if due:
-            self._logged[what] = now
-        return due
+        if now < self._logged.get(what, -math.inf) + period:
+            return
+        self._logged[what] = now
+        if bad:
+            self._node.get_logger().warning(text)
+        else:
+            self._node.get_logger().info(text)
 
 
 class FeedforwardDiagnostics(StatusPublisher):
@@ -203,16 +188,15 @@ class FeedforwardDiagnostics(StatusPublisher):
     The publisher and log of what a feedforward node and its controller do.
 
     The service thread publishes diagnostics and reads the controller without the lock: slightly
-    old values do no harm, and the control cycle must not wait. `status_source` is the source of
-    the status.
+    old values do no harm, and the control cycle must not wait. `status_log` has the status in
+    words, and logs it.
     """
 
     def __init__(self, node: Any, state_topic: str, terms: TermPublishers) -> None:
         """Make the publishers on a node; `set_controller` must follow before reports."""
         super().__init__(node)
         self._receivers, self._terms, self.model_difference = node.receivers, terms, math.nan
-        self.status_source = StatusSource(node, state_topic, node.receivers)
-        self._log = StatusLog(node, self.status_source)
+        self.status_log = StatusLog(node, state_topic, node.receivers)
         self.refusal_text = ''  # why the last reference was refused
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
@@ -226,20 +210,15 @@ class FeedforwardDiagnostics(StatusPublisher):
     @property
     def controller(self) -> Feedforward:
         """The controller of the node's latest configuration, to report on."""
-        return self.status_source.controller
+        return self.status_log.controller
 
     def set_controller(self, controller: Feedforward, model_difference: float) -> None:
         """Set the controller to report on, and the largest difference of its two models."""
-        self.status_source.controller, self._arm = controller, controller.description.name
+        self.status_log.controller, self._arm = controller, controller.description.name
         self.model_difference, self.refusal_text = model_difference, ''
         self._published_state, self._published_at = (None, ''), -math.inf
         self._last_count = time.monotonic(), self.published_count
-        self._log.begin_activation()
-
-    def begin_activation(self) -> None:
-        """Begin an activation: count the time without joint states from now on."""
-        self.status_source.arrived_at = time.monotonic()
-        self._log.begin_activation()
+        self.status_log.begin_activation()
 
     def report_changes(self) -> None:
         """
@@ -252,12 +231,12 @@ class FeedforwardDiagnostics(StatusPublisher):
         while controller.reference.events:
             event = controller.reference.events.popleft()
             refused = type(event.reason).__name__
-            event = event._replace(reason=self.status_source.reason_text(event.reason))
+            event = event._replace(reason=self.status_log.reason_text(event.reason))
             self._report_reference(event, refused)
             self.on_reference_event(event)
-        status = self.status_source.status()
+        status = self.status_log.status()
         waits = status.state is State.SILENT and controller.enabled
-        self._log.log_changes(status, waits=waits)
+        self.status_log.log_changes(status, waits=waits)
         state = (status.state, status.faulty, waits), status.why
         if state[0] != self._published_state[0]:
             self._published_at = -math.inf
@@ -285,7 +264,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             'reason': event.reason,
             StatusKey.REFUSED_BY: refused_by if event.state is ReferenceState.REFUSED else '',
             'remaining [s]': event.remaining_time,
-            StatusKey.REMEDY: self.status_source.status().remedy,
+            StatusKey.REMEDY: self.status_log.status().remedy,
         }
         text = f'reference {event.number} {event.state.value}'
         if event.goal is not None and controller.latest is not None:
@@ -306,7 +285,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         row = DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs
         self._reference = (row,)  # all events are published, and the latest one again
         self._publisher.publish(self.status_array(self._node.get_clock().now().to_msg(), row))
-        self._log.log_reference_outcome(text, bad=bad)
+        self.status_log.log_if_due(text, bad=bad)
 
     def _joint_state_row(self) -> StatusRow:
         """Return the diagnostic row of joint states: their rate, their age and what is wrong."""
@@ -314,14 +293,14 @@ class FeedforwardDiagnostics(StatusPublisher):
         level, message = 'OK', 'states are complete, fresh and fast'
         if not self._node.active:
             level, message = 'WARN', 'a node that is not active reads no joint states'
-        elif missing := self.status_source.missing_state_text():
+        elif missing := self.status_log.missing_state_text():
             level, message = 'STALE', missing
         elif controller.states.problem is not None:
             unusable = controller.enabled and controller.latest is None
-            problem = self.status_source.reason_text(controller.states.problem)
+            problem = self.status_log.reason_text(controller.states.problem)
             level, message = 'ERROR' if unusable else 'STALE', problem
         elif not controller.states.has_enough_states:
-            level, message = 'WARN', self.status_source.reason_text(controller.ending)
+            level, message = 'WARN', self.status_log.reason_text(controller.ending)
         values = {
             StatusKey.RATE: 1.0 / controller.states.period,
             StatusKey.AGE: 1e3 * controller.states.median_age,

@@ -23,17 +23,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 
+from . import parameter_tables as tables
 from .control_cycle import ControlCycle, INACTIVE_POLL_PERIOD_S, SILENCE_CHECK_PERIOD_S
 from .controller_factory import arm_and_urdf_from_parameters, change_settings, make_controller
 from .diagnostics import FeedforwardDiagnostics
 from .motion_requests import MotionRequests
 from .node_process import NodeEntities, run_lifecycle_node, run_node
-from .parameter_tables import (
-    live_parameter_specs,
-    parameter_specs,
-    ROBOT_DESCRIPTION,
-    settings_from_parameters,
-)
 from .parameters import CheckedParameters, declare_parameters, present_values
 from .rclpy_private import destroy_state_machine
 from .receiver_check import ReceiverCheck, TorquePermission
@@ -88,7 +83,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         states = MutuallyExclusiveCallbackGroup()
         self.control_entities = NodeEntities(self, lambda one: one.callback_group is states)
         self.service_entities = NodeEntities(self, lambda one: one.callback_group is not states)
-        declare_parameters(self, parameter_specs(NODE_NAME))
+        declare_parameters(self, tables.parameter_specs(NODE_NAME))
         self.commands = self.create_lifecycle_publisher(
             Float64MultiArray, '~/command', PUBLISHER_QOS, qos_overriding_options=QOS_OVERRIDES
         )
@@ -104,9 +99,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         options = {'qos_profile': STATE_QOS, 'callback_group': states}
         on_state = self.cycle.on_joint_state
         subscribe_numbered(self, JointState, 'joint_states', on_state, **options)
-        if self.get_parameter('model_source').value == ROBOT_DESCRIPTION:
+        if self.get_parameter('model_source').value == tables.ROBOT_DESCRIPTION:
             self.create_subscription(
-                String, ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
+                String, tables.ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
             )
 
     @property
@@ -175,7 +170,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def _configure(self) -> None:
         """Make the controller from the parameters; raise FrankaDynamicsError if they are wrong."""
-        parameters = present_values(self, parameter_specs(NODE_NAME))
+        parameters = present_values(self, tables.parameter_specs(NODE_NAME))
         arm, self._urdf = arm_and_urdf_from_parameters(self, parameters, self.should_stop)
         controller, residual = make_controller(self, parameters, arm, self.cycle.publish_torque)
         frame = parameters['frame']
@@ -206,7 +201,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         result = super().on_activate(state)
         self.cycle.uses_simulated_time = self.get_parameter('use_sim_time').value
         self.cycle.is_ending = False
-        self._diagnostics.begin_activation()
+        self._diagnostics.status_log.begin_activation()
         # Activation clears a fault; torques begin once nothing speaks against a first torque.
         assert self.controller is not None  # as it is configured
         with suppress(StartRefusedError):  # a final fault stays
@@ -245,7 +240,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Brake the arm to rest if the node is active; the node never commands again."""
-        self._finalized = self._diagnostics.status_source.is_final = True
+        self._finalized = self._diagnostics.status_log.is_final = True
         self._end_activation('shut down')
         self.get_logger().info('shut down')
         self.cycle.controller = None
@@ -285,10 +280,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             return
         self.cycle.is_ending = True
         controller.stop(reason)
-        give_up = time.monotonic() + _MAX_BRAKING_WAIT_S
-        while (
-            self.runs_cycles and controller.state is State.BRAKING and time.monotonic() < give_up
-        ):
+        end = time.monotonic() + _MAX_BRAKING_WAIT_S
+        while self.runs_cycles and controller.state is State.BRAKING and time.monotonic() < end:
             time.sleep(_BACKGROUND_TASK_PERIOD_S)
             self._diagnostics.report_changes()
         with self.cycle.lock:
@@ -366,17 +359,17 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
         """Return whether the controller can use changed parameters, and why not."""
         given = {change.name: change.value for change in changes}
-        merged = present_values(self, live_parameter_specs()) | given
+        merged = present_values(self, tables.live_parameter_specs()) | given
         try:
             if self.controller is not None:
-                self.controller.changed_law(**vars(settings_from_parameters(merged)))
+                self.controller.changed_law(**vars(tables.settings_from_parameters(merged)))
         except FrankaDynamicsError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
     def _apply_live_parameters(self, changes: Sequence[Parameter]) -> None:
         """Apply changed live parameters to the controller, and log them."""
-        live = present_values(self, live_parameter_specs())
+        live = present_values(self, tables.live_parameter_specs())
         changed = {one.name: one.value for one in changes if one.name in live}
         if not changed or self.controller is None:
             return

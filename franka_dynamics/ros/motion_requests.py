@@ -129,7 +129,7 @@ class MotionRequests:
             planned = _follow_or_plan(controller, arguments, goal_id)
         except ReferenceRefusedError as error:
             if isinstance(error, NotActiveError):
-                present = self._diagnostics.status_source.status()
+                present = self._diagnostics.status_log.status()
                 error = NotActiveError(f'Nothing would follow the reference ({present}).')
             self._diagnostics.refusal_text = str(error)
             controller.reference.record_refusal(error, goal_id)
@@ -264,7 +264,7 @@ class MotionRequests:
         if goal.handle.is_cancel_requested:
             return _CANCELED, result.SUCCESSFUL, 'Cancelled.'
         if goal.is_motion_over and controller.state is not State.RUNNING:
-            why = f'The arm had not reached its goal: {self._diagnostics.status_source.status()}.'
+            why = f'The arm had not reached its goal: {self._diagnostics.status_log.status()}.'
             return _ABORTED, result.GOAL_TOLERANCE_VIOLATED, why
         if state is None or state.stamp < motion.begin:
             return None

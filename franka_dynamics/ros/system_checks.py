@@ -203,16 +203,12 @@ def _command_checks(node: Any, command: str) -> Iterator[CheckResult]:
         yield CheckResult('commands', NOTE, f'nobody publishes on {command}')
 
 
-def _disturbance_checks(snapshot: NodeSnapshot) -> Iterator[CheckResult]:
+def _disturbance_checks(node: NodeSnapshot) -> Iterator[CheckResult]:
     """Yield a note if a node's unexplained force is large, with the mass of that weight."""
-    parts = [
-        snapshot.value_of(DiagnosticSubject.EXTERNAL_WRENCH, f'f{axis} [N]') for axis in 'xyz'
-    ]
-    force = math.hypot(*parts)
+    keys = (f'f{axis} [N]' for axis in 'xyz')
+    force = math.hypot(*(node.value_of(DiagnosticSubject.EXTERNAL_WRENCH, key) for key in keys))
     if force > _MIN_UNEXPLAINED_FORCE_N:  # false for NaN
-        text = (
-            f'{snapshot.name}: {force:.1f} N at its frame are unexplained, at rest the weight of '
-        )
+        text = f'{node.name}: {force:.1f} N at its frame are unexplained, at rest the weight of '
         fix = 'if nothing touches the arm, correct hand and payload'
         yield CheckResult('disturbance', NOTE, f'{text}{force / -GRAVITY[2]:.2f} kg: {fix}')
 

@@ -154,7 +154,7 @@ def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(m
     node.cycle.controller.reject_state('an impossible state', 100.0, faulty=True)
     node.clear_fault()
     assert not node.cycle.controller.faulty
-    assert 'wait' in node._diagnostics.status_source.status().remedy
+    assert 'wait' in node._diagnostics.status_log.status().remedy
     for k in range(100):
         node.cycle.controller.step(FER.home, np.zeros(7), 100.0 + 1e-3 * k)
     assert not node.published

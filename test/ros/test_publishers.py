@@ -65,10 +65,7 @@ class Publishers:
 
     def command(self):
         """Return level, message and state that ~/status and the row Command have."""
-        disturbances, status = (
-            self.controller.disturbances,
-            self.diagnostics.status_source.status(),
-        )
+        disturbances, status = (self.controller.disturbances, self.diagnostics.status_log.status())
         level, message, values = self.diagnostics._status_row(
             status, disturbances.largest_shares.tolist()
         )
