@@ -49,9 +49,8 @@ class ArmChoice:
 
     def load_all(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
         """Load the arm with each combination of an inertial set and a hand."""
-        arms = [
-            replace(self, inertial_set=one, hand=hand).load() for one in sets for hand in hands
-        ]
+        choices = (replace(self, inertial_set=name, hand=hand) for name in sets for hand in hands)
+        arms = [choice.load() for choice in choices]
         return list({(arm.inertial_set, arm.hand): arm for arm in arms}.values())
 
     def title(self, arm: ArmDescription) -> str:
