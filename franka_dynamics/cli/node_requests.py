@@ -126,7 +126,7 @@ def play_motion(options: Options) -> int:
         given = {'node': client.name, 'topic': topic, 'command': command, 'output': options.record}
 
         def play(meanwhile: Callable[[], None]) -> str:
-            client.meanwhile = meanwhile
+            client.while_waiting = meanwhile
             return send_motion(file, lead, client)
 
         return record_and_check(arm, Options(duration=None, **given), file, play)
