@@ -35,7 +35,7 @@ from timing import busy_seconds, machine, new_parser
 
 from franka_dynamics.arm import load
 from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.batch.kernel import available_threads
+from franka_dynamics.batch.kernel import available_thread_count
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import JointStates, sample_states
 from franka_dynamics.simulation.mujoco_model import build_mujoco
@@ -182,7 +182,7 @@ def main() -> None:
     parser = new_parser(__doc__)
     parser.add_argument('--largest', type=float, default=1e7, help='largest number of states')
     parser.add_argument(
-        '--threads', type=int, default=available_threads(), help='threads of every candidate'
+        '--threads', type=int, default=available_thread_count(), help='threads of every candidate'
     )
     parser.add_argument('--least', action='store_true', help='the shortest call, not the median')
     parser.add_argument('--device', choices=('cpu', 'cuda'), default='cpu')

@@ -7,7 +7,7 @@ import sys
 import threading
 
 
-def repeat_interrupt(unraisable: 'sys.UnraisableHookArgs') -> None:
+def reraise_interrupt(unraisable: 'sys.UnraisableHookArgs') -> None:
     """
     Interrupt again if Ctrl-C came where Python only reports an exception, else report it.
 
@@ -22,7 +22,7 @@ def repeat_interrupt(unraisable: 'sys.UnraisableHookArgs') -> None:
 
 def main() -> int:
     """Run the command line and return its exit status, 130 after Ctrl-C."""
-    sys.unraisablehook = repeat_interrupt
+    sys.unraisablehook = reraise_interrupt
     try:
         from .cli.main import main as command
 

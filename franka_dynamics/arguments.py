@@ -43,7 +43,7 @@ def with_argument_checks(function: _FunctionType) -> _FunctionType:
     signature = inspect.signature(function)
 
     @wraps(function)
-    def checked(*args: Any, **kwargs: Any) -> Any:
+    def checked_call(*args: Any, **kwargs: Any) -> Any:
         """Call the function after checking its arguments."""
         try:
             given = signature.bind(*args, **kwargs).arguments
@@ -60,7 +60,7 @@ def with_argument_checks(function: _FunctionType) -> _FunctionType:
                     )
         return function(*args, **kwargs)
 
-    return checked  # type: ignore[return-value]
+    return checked_call  # type: ignore[return-value]
 
 
 @cache

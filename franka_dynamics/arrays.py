@@ -21,7 +21,7 @@ Array = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
 
 _MAX_SHOWN_CHARACTERS = 200
 # NumPy would take '40' for 40, 1 + 2j for 1, None for NaN, a date for its number of days.
-_WORDS_BY_UNREAL_DTYPE = {
+_WORDS_BY_NONREAL_DTYPE = {
     **dict.fromkeys('SU', 'text'),
     **dict.fromkeys('Mm', 'dates'),
     **{'b': 'truth values', 'c': 'complex', 'O': 'no numbers', 'V': 'a table'},
@@ -107,7 +107,7 @@ def as_array(
 
     """
 
-    def wrong(found: str) -> Exception:
+    def array_error(found: str) -> Exception:
         """Return the error to raise, with what was found."""
         expected = f'{shape}'.replace('None', 'k').replace('Ellipsis', '...')
         text = f'{words} must be finite numbers of shape {expected}; got {array_text(given)}'
@@ -116,9 +116,9 @@ def as_array(
     try:
         array = np.array(_real_array(given), dtype=float, order='C')
     except ValueError:
-        raise wrong('') from None
+        raise array_error('') from None
     except TypeError as reason:
-        raise wrong(f', which is {reason}') from None
+        raise array_error(f', which is {reason}') from None
     lengths, shown = shape, array.shape
     if lengths[:1] == (...,):
         lengths = lengths[1:]
@@ -126,7 +126,7 @@ def as_array(
     if shown != lengths and (
         len(lengths) != len(shown) or any(a not in (None, b) for a, b in zip(lengths, shown))
     ):
-        raise wrong(f' of shape {array.shape}')
+        raise array_error(f' of shape {array.shape}')
     if finite and not np.isfinite(array).all():
         at = np.argwhere(~np.isfinite(array))[0].tolist()
         place = f' at {at}' if at else ''
@@ -141,8 +141,8 @@ def _real_array(given: object) -> np.ndarray:
     values = np.asarray(given)
     if isinstance(given, np.ma.MaskedArray):
         raise TypeError('masked; give .filled(nan)')
-    if values.dtype.kind in _WORDS_BY_UNREAL_DTYPE:
-        raise TypeError(_WORDS_BY_UNREAL_DTYPE[values.dtype.kind])
+    if values.dtype.kind in _WORDS_BY_NONREAL_DTYPE:
+        raise TypeError(_WORDS_BY_NONREAL_DTYPE[values.dtype.kind])
     return values
 
 
@@ -231,10 +231,10 @@ def broadcast_state_shape(
     for name, shape in shapes.items():
         if shape[-1:] != (len(joints),):
             raise _shape_error(name, shape, f'(..., {len(joints)})', joints)
-    return broadcast_leading(shapes)
+    return broadcast_leading_shape(shapes)
 
 
-def broadcast_leading(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+def broadcast_leading_shape(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     """Return the broadcast shape of all axes but the last; JointVectorError if there is none."""
     try:
         return np.broadcast_shapes(*(shape[:-1] for shape in shapes.values()))

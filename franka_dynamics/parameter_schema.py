@@ -28,7 +28,7 @@ class ParameterSpec:
     """
     A ROS parameter of a node: type, default, range or choices, and when it may change.
 
-    `kind` is bool, double, string, double_array or string_array. `require_allowed` enforces
+    `kind` is bool, double, string, double_array or string_array. `require_allowed_value` enforces
     `choices`, `bounds` if given. `while_inactive` allows changes only while the
     node is not active.
     """
@@ -36,7 +36,7 @@ class ParameterSpec:
     name: str
     kind: str
     default: Any
-    sentence: str
+    description: str
     read_only: bool = False
     while_inactive: bool = False
     choices: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class ParameterSpec:
     @property
     def unit(self) -> str:
         """Unit of a number, from [...] in its description; '' without one and for other types."""
-        found = _UNIT_PATTERN.search(self.sentence) if self.kind == 'double' else None
+        found = _UNIT_PATTERN.search(self.description) if self.kind == 'double' else None
         return found[1] if found else ''
 
 
@@ -76,7 +76,7 @@ def _specs_of_group(group: Mapping[str, Any], prefix: str = '') -> Iterator[Para
         )
 
 
-def require_allowed(spec: ParameterSpec, value: Any) -> None:
+def require_allowed_value(spec: ParameterSpec, value: Any) -> None:
     """
     Raise SettingsError if a value is outside a parameter's choices or range.
 

@@ -25,10 +25,10 @@ from .bodies import (
 )
 from .description import ArmDescription
 from .fields import ArmFields
-from .inertia import LinkInertia, nearest_physical
+from .inertia import LinkInertia, physical_link
 from .strict_yaml import yaml_text
-from .typed_file import decode, dotted_path, encode, FieldError, prepend_keys, read_typed
-from .units import require_units
+from .typed_file import decode, dotted_path, encode, FieldError, prepend_keys, read_typed_file
+from .units import require_si_units
 from .. import errors
 from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, UnknownArmError
 from ..files import share_directory
@@ -39,7 +39,7 @@ from ..spatial import rpy_from_rotation
 # sold its first arm as Panda.
 ARM_NAME_ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
 _MODEL_ENDINGS = ('.urdf', '.xml', '.xacro', '.sdf')  # SDF is refused by its own sentence
-_ARM_FILE_START = 'an arm file starts with name, convention, joints, inertial_sets'
+_FORMAT_HINT = 'an arm file starts with name, convention, joints, inertial_sets'
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -139,7 +139,7 @@ def available_sets(arm: str | Path) -> tuple[str, ...]:
 
 def read_arm_file(arm: str | Path) -> ArmFile:
     """Read the arm file of a shipped arm or at a path; raise DescriptionError if that fails."""
-    return read_typed(_arm_path(arm), ArmFile, _ARM_FILE_START)
+    return read_typed_file(_arm_path(arm), ArmFile, _FORMAT_HINT)
 
 
 def load(
@@ -165,7 +165,7 @@ def load(
         description.require_home_within_limits()
     except FrankaDynamicsError as error:
         raise DescriptionError(f'{path}: {error}') from error
-    require_units(description, f'{path}')
+    require_si_units(description, f'{path}')
     alias = spelled if spelled in ARM_NAME_ALIASES else file.name
     names = [prefix + name.replace(file.name, alias, 1) for name in description.joint_names]
     description = description.with_joint_names(names)
@@ -320,7 +320,7 @@ def arm_file_text(
     except FieldError as error:
         at = dotted_path(content, error.keys)
         raise DescriptionError(f'{place}: {at} {error.problem}.') from error
-    require_units(description, place)
+    require_si_units(description, place)
     if friction_source and description.friction is not None:
         content['friction']['source'] = friction_source
     return yaml_text(content)
@@ -377,7 +377,7 @@ def repaired_arm(description: ArmDescription) -> ArmDescription:
     links, sentences = [], []
     for joint, link in zip(description.joints, description.links):
         name = f'the link behind {joint.name}'
-        repaired_link = nearest_physical(link, description.rounding, name=name)
+        repaired_link = physical_link(link, description.rounding, name=name)
         if repaired_link is not link:
             moved = float(np.abs(repaired_link.parameters() - link.parameters()).max())
             sentences.append(

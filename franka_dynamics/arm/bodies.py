@@ -12,9 +12,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from . import typed_file
-from .inertia import LinkInertia, six_from_tensor, tensor_from_six
+from .inertia import elements_from_tensor, LinkInertia, tensor_from_elements
 from .payload import read_desk_file, require_plausible_payload
-from .typed_file import FieldError, read_typed, TaggedUnion
+from .typed_file import FieldError, read_typed_file, TaggedUnion
 from ..arrays import Array, ValueEquality
 from ..errors import DescriptionError, InertiaError, nearest_name, UnknownArmError
 from ..files import share_directory
@@ -142,14 +142,14 @@ class Body:
         if moment is None:
             moment = self.mass * np.asarray(self.center_of_mass)
         if about is InertiaReferencePoint.FRAME_ORIGIN:
-            return LinkInertia(self.mass, moment, tensor_from_six(self.inertia))
+            return LinkInertia(self.mass, moment, tensor_from_elements(self.inertia))
         center = moment / self.mass if self.mass else np.zeros(3)
         return LinkInertia.from_center_of_mass(self.mass, center, self.inertia)
 
     @classmethod
     def from_inertia(cls, link: LinkInertia) -> Body:
         """Return a link's file entry, with first moment and inertia about its frame's origin."""
-        six = six_from_tensor(link.inertia)
+        six = elements_from_tensor(link.inertia)
         return cls(mass=link.mass, first_moment=link.first_moment, inertia=six)
 
 
@@ -288,7 +288,7 @@ def hand_frames(name: str) -> tuple[FixedFrame, ...]:
 
 def _read_hand_file(path: Path) -> HandFile:
     """Return the content of a hand file."""
-    return read_typed(path, HandFile, 'a hand file starts with name, source, bodies')
+    return read_typed_file(path, HandFile, 'a hand file starts with name, source, bodies')
 
 
 def is_file_name(name: str | Path) -> bool:

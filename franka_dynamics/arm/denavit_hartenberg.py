@@ -87,7 +87,7 @@ class DHRow:
         return out
 
 
-def modified_rows(rows: Sequence[DHRow]) -> tuple[list[DHRow], list[DHRow]]:
+def to_modified_rows(rows: Sequence[DHRow]) -> tuple[list[DHRow], list[DHRow]]:
     """
     Return the modified rows of standard ones, and rows that lead from their frames to these.
 
@@ -99,7 +99,7 @@ def modified_rows(rows: Sequence[DHRow]) -> tuple[list[DHRow], list[DHRow]]:
     return [replace(last, d=row.d, theta=row.theta) for last, row in zip(before, rows)], remainders
 
 
-def standard_rows(rows: Sequence[DHRow]) -> list[DHRow]:
+def to_standard_rows(rows: Sequence[DHRow]) -> list[DHRow]:
     """Return the standard rows of modified ones; a, alpha and beta of the first are left out."""
     pairs = pairwise([*rows, DHRow()])
     return [replace(row, a=other.a, alpha=other.alpha, beta=other.beta) for row, other in pairs]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .bodies import available_hands, hand_frames
-from .denavit_hartenberg import Convention, modified_rows
+from .denavit_hartenberg import Convention, to_modified_rows
 from .description import ArmDescription
 from .fields import link_names
 from ..arrays import Array
@@ -137,7 +137,7 @@ def is_base_tilted(arm: ArmDescription) -> bool:
     return bool(np.abs(tilt).max() > MIN_ROTATION_RAD)
 
 
-def in_modified_convention(description: ArmDescription) -> ArmDescription:
+def to_modified_convention(description: ArmDescription) -> ArmDescription:
     """
     Return the arm with modified (Craig) DH rows, its links expressed in their frames.
 
@@ -148,7 +148,7 @@ def in_modified_convention(description: ArmDescription) -> ArmDescription:
     if description.convention is Convention.MODIFIED:
         return description
     rows = [*(joint.row for joint in description.joints), description.flange]
-    (*own, flange), remainders = modified_rows(rows)
+    (*own, flange), remainders = to_modified_rows(rows)
     moved = (remainder.transform(Convention.MODIFIED) for remainder in remainders)
     return replace(
         description,

@@ -58,7 +58,7 @@ class SigmoidFriction(ValueEquality):
 
 # Width of the tanh that replaces the sign in Coulomb friction, in all fits to recordings [rad/s].
 COULOMB_TANH_WIDTH_RAD_S = 0.01
-OFFSET_INDEX = 2  # the place of the offset among the coefficients
+OFFSET_TERM_INDEX = 2  # the place of the offset among the coefficients
 _MAX_COVARIANCE_ROUNDING_RATIO = 1e-6  # relative to the largest entry
 
 
@@ -262,7 +262,7 @@ def slip_state_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
     return np.moveaxis(states, 1, 0)
 
 
-def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
+def friction_torques(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     """
     Return a model's friction torque along a recorded motion, shape (N, n) [N m].
 

@@ -40,7 +40,7 @@ _MIN_POINT_MASS_KG = 1000.0
 _MAX_DENSITY_KG_M3 = 22_600.0  # [kg/m^3]
 
 
-def tensor_from_six(six: ArrayLike) -> Array:
+def tensor_from_elements(six: ArrayLike) -> Array:
     """Return the symmetric (3, 3) tensor whose elements xx, xy, xz, yy, yz, zz are given."""
     words = f'An inertia tensor in the order {", ".join(TENSOR_ORDER)}'
     tensor = np.empty((3, 3))
@@ -49,7 +49,7 @@ def tensor_from_six(six: ArrayLike) -> Array:
     return tensor
 
 
-def six_from_tensor(tensor: ArrayLike) -> Array:
+def elements_from_tensor(tensor: ArrayLike) -> Array:
     """Return xx, xy, xz, yy, yz, zz of a symmetric (3, 3) tensor."""
     return np.asarray(tensor, dtype=float)[_TENSOR_ROWS, _TENSOR_COLUMNS]
 
@@ -122,7 +122,7 @@ class LinkInertia:
 
         """
         center = as_array(center_of_mass, (3,), 'A centre of mass', InertiaError)
-        tensor = tensor_from_six(inertia) if np.ndim(inertia) == 1 else inertia
+        tensor = tensor_from_elements(inertia) if np.ndim(inertia) == 1 else inertia
         tensor = as_array(tensor, (3, 3), 'An inertia tensor', InertiaError)
         mass = float(as_array(mass, (), 'A mass', InertiaError))
         return cls(mass, mass * center, tensor + parallel_axis_term(mass, center))
@@ -186,14 +186,14 @@ class LinkInertia:
 
         Regressors, base parameters and generated code have this order, too: PARAMETER_SYMBOLS.
         """
-        return np.concatenate((six_from_tensor(self.inertia), self.first_moment, [self.mass]))
+        return np.concatenate((elements_from_tensor(self.inertia), self.first_moment, [self.mass]))
 
     @classmethod
     def from_parameters(cls, parameters: Sequence[float] | Array) -> LinkInertia:
         """Return the link whose `parameters()` are given, shape (10,)."""
         words = f'The ten inertial parameters of a link, {", ".join(PARAMETER_SYMBOLS)},'
         values = as_array(parameters, (10,), words, InertiaError)
-        return cls(values[9], values[6:9], tensor_from_six(values[:6]))
+        return cls(values[9], values[6:9], tensor_from_elements(values[:6]))
 
     def pseudo_inertia(self) -> Array:
         """
@@ -253,7 +253,7 @@ class LinkInertia:
         return reason
 
 
-def nearest_physical(link: LinkInertia, rounding: float, *, name: str = 'the link') -> LinkInertia:
+def physical_link(link: LinkInertia, rounding: float, *, name: str = 'the link') -> LinkInertia:
     """
     Return the physically consistent link nearest to `link`, each parameter within `rounding`.
 

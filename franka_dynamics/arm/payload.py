@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import numpy as np
 import yaml
 
-from .inertia import LinkInertia, six_from_tensor, tensor_from_six
-from .typed_file import decode, FieldError, length_rule, read_typed, Vector3
+from .inertia import elements_from_tensor, LinkInertia, tensor_from_elements
+from .typed_file import decode, FieldError, length_rule, read_typed_file, Vector3
 from ..arrays import Array, ArrayLike, as_array
 from ..errors import DescriptionError, InertiaError, unreadable_file_message
 from ..files import read_text
@@ -24,16 +24,16 @@ PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 MAX_PAYLOAD_KG = 100.0  # more than any supported arm can lift
 # Largest distance of the payload's centre of mass from the flange.
 MAX_PAYLOAD_DISTANCE_M = 1.0
-# Coordinates of a centre of mass below _MAX_ROUNDING [m] become zero, and so do elements of a
-# tensor below _MAX_ROUNDING times the largest element of the tensor about the flange's origin.
-_MAX_ROUNDING = 1e-12
+# Coordinates of a centre of mass below _MAX_ROUNDOFF [m] become zero, and so do elements of a
+# tensor below _MAX_ROUNDOFF times the largest element of the tensor about the flange's origin.
+_MAX_ROUNDOFF = 1e-12
 # Largest accepted asymmetry of a tensor in Desk's file, relative to its largest element.
 _MAX_ASYMMETRY_RATIO = 1e-9
 _PARAMETER_FILE_COMMENT = """\
 # Payload in the flange frame: mass [kg], centre of mass [m], inertia about the centre of mass
 # (xx xy xz yy yz zz) [kg m^2].
 """
-_PARAMETER_FILE_START = 'a parameter file starts with /**:'
+_FORMAT_HINT = 'a parameter file starts with /**:'
 # Keys are nodes' names, ros__parameters and names of parameters.
 _ParameterSections = dict[str, dict[str, dict[str, Any]]]
 
@@ -54,7 +54,7 @@ class _DeskFile:
 
     def link_inertia(self) -> LinkInertia:
         """Return the end effector's LinkInertia about the flange's origin, in the flange frame."""
-        six = six_from_tensor(self.inertia.reshape(3, 3))
+        six = elements_from_tensor(self.inertia.reshape(3, 3))
         return payload_from_array(np.concatenate(([self.mass], self.center, six)))
 
 
@@ -65,9 +65,10 @@ def payload_array(inertia: LinkInertia) -> Array:
     `inertia` holds the body's mass, first moment and inertia about the flange's origin, in the
     flange frame. Coordinates of c and tensor elements as small as rounding errors become zero.
     """
-    center, moments = inertia.center_of_mass, six_from_tensor(inertia.inertia_at_center_of_mass)
-    center = np.where(np.abs(center) < _MAX_ROUNDING, 0.0, center)
-    least = _MAX_ROUNDING * np.abs(inertia.inertia).max()
+    center = inertia.center_of_mass
+    moments = elements_from_tensor(inertia.inertia_at_center_of_mass)
+    center = np.where(np.abs(center) < _MAX_ROUNDOFF, 0.0, center)
+    least = _MAX_ROUNDOFF * np.abs(inertia.inertia).max()
     moments = np.where(np.abs(moments) < least, 0.0, moments)
     return np.concatenate(([inertia.mass], center, moments))
 
@@ -155,7 +156,7 @@ def read_payload(given: str) -> LinkInertia:
     if given.endswith('.json'):
         return read_desk_file(Path(given).expanduser())
     if given.endswith(('.yaml', '.yml')):
-        sections = read_typed(Path(given).expanduser(), _ParameterSections, _PARAMETER_FILE_START)
+        sections = read_typed_file(Path(given).expanduser(), _ParameterSections, _FORMAT_HINT)
         if len(sections) != 1:
             nodes = f'more than one node ({", ".join(sections)})' if sections else 'no node'
             raise DescriptionError(
@@ -283,7 +284,7 @@ def desk_json(payload: Array, name: str) -> str:
         'mass': mass,
         'centerOfMass': center.tolist(),
         'transformation': np.eye(4).ravel(order='F').tolist(),
-        'inertia': tensor_from_six(six).ravel(order='F').tolist(),
+        'inertia': tensor_from_elements(six).ravel(order='F').tolist(),
     }
     return json.dumps(content, indent=2) + '\n'
 

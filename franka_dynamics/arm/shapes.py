@@ -11,7 +11,7 @@ import numpy as np
 
 from .arm_file import available_arms, is_franka_arm, read_arm_file
 from .bodies import Axis, Box, Cylinder
-from .typed_file import PositiveFloat, read_typed, Vector3
+from .typed_file import PositiveFloat, read_typed_file, Vector3
 from ..arrays import Array
 from ..errors import as_enum, DescriptionError
 from ..files import share_directory
@@ -135,4 +135,4 @@ def _shape_along_axis(kind: ShapeKind, body: Capsule | Cylinder) -> Shape:
 def _shape_file() -> ShapeFile:
     """Return the shapes of Franka's arms and hand, from config/shapes."""
     path = share_directory() / 'config' / 'shapes' / 'franka.yaml'
-    return read_typed(path, ShapeFile, 'a shape file starts with name, source, capsules')
+    return read_typed_file(path, ShapeFile, 'a shape file starts with name, source, capsules')

@@ -109,7 +109,7 @@ PositiveVector3 = Annotated[Array, length_rule(3), _positive_rule]
 Angles3 = Annotated[Array, length_rule(3), _within_a_turn_rule]
 
 
-def read_typed(path: Path, kind: type[_FileType], expected: str) -> _FileType:
+def read_typed_file(path: Path, kind: type[_FileType], expected: str) -> _FileType:
     """
     Return a YAML file's content as type `kind`: a dataclass, or a dict of dataclasses.
 
@@ -127,12 +127,12 @@ def read_typed(path: Path, kind: type[_FileType], expected: str) -> _FileType:
     except OSError as error:
         raise DescriptionError(errors.unreadable_file_message(path, error)) from error
     schema: Any = kind
-    found: _FileType = _read_cached(path, schema, expected, modified)
+    found: _FileType = _read_cached_file(path, schema, expected, modified)
     return found
 
 
 @lru_cache(maxsize=32)
-def _read_cached(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any:
+def _read_cached_file(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any:
     """Return a file's content as type `kind`; the modification time is part of the cache's key."""
     content = read_mapping(path, expected=expected)
     try:
@@ -168,7 +168,7 @@ def _decode(kind: Any, value: Any) -> Any:
     """Return YAML data as type `kind`; raise FieldError if it does not fit."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return _as_annotated(inner[0], inner[1:], value)
+        return _as_annotated_value(inner[0], inner[1:], value)
     if origin in (Union, UnionType):
         return decode(next(one for one in inner if one is not NoneType), value)
     if origin is np.ndarray:
@@ -197,7 +197,7 @@ def _decode(kind: Any, value: Any) -> Any:
     return kind(_choice(value, [one.value for one in kind])) if issubclass(kind, Enum) else value
 
 
-def _as_annotated(kind: Any, rules: Sequence[Any], value: Any) -> Any:
+def _as_annotated_value(kind: Any, rules: Sequence[Any], value: Any) -> Any:
     """Return a value of an `Annotated` type, after checking its rules."""
     if isinstance(rules[0], TaggedUnion):
         one, given = rules[0], dict(_as_mapping(value))

@@ -28,7 +28,7 @@ _MAX_MOTION_BY_KIND = {
     JointKind.PRISMATIC: (20.0, 20.0, 'm and m/s', 'millimetres'),
 }
 _MIN_UNLIMITED_VALUE = 1e4
-_MAX_OTHER_RATIO = 0.51  # of these bounds, in an arm of which another joint is beyond one
+_MAX_LIMIT_RATIO = 0.51  # of these bounds, in an arm of which another joint is beyond one
 _MAX_REACH_M = 20.0  # more than any arm's on Earth
 _STEEL_KG_M3 = 7850.0
 # No arm is heavier than a solid cylinder of steel as long as it, and half as thick; one of up to
@@ -48,23 +48,23 @@ class UnitQuestion(NamedTuple):
     limit_fields: Mapping[str, tuple[str, ...]]
 
 
-def unit_questions(description: ArmDescription) -> list[UnitQuestion]:
+def doubted_units(description: ArmDescription) -> list[UnitQuestion]:
     """Return a question for limits, lengths and masses that are implausibly large."""
-    sentences = _length_and_mass_questions(description)
+    sentences = _length_and_mass_doubts(description)
     questions = [UnitQuestion(sentence, {}) for sentence in sentences]
-    return [*questions, *_effort_questions(description), *_motion_questions(description)]
+    return [*questions, *_effort_unit_doubts(description), *_motion_unit_doubts(description)]
 
 
-def require_units(description: ArmDescription, place: str) -> None:
+def require_si_units(description: ArmDescription, place: str) -> None:
     """Raise DescriptionError, which begins with `place`, if there is a question of units."""
-    for question in unit_questions(description):
+    for question in doubted_units(description):
         fix = 'Arm files have m, kg.'
         if question.limit_fields:
             fix = 'Leave a limit out, in Python infinite, where none is known.'
         raise DescriptionError(f'{place}: {question.sentence} {fix}')
 
 
-def _length_and_mass_questions(arm: ArmDescription) -> Iterator[str]:
+def _length_and_mass_doubts(arm: ArmDescription) -> Iterator[str]:
     """Yield questions about lengths and masses that are implausibly large."""
     # DH frames of nearly parallel axes may lie far from the arm, centres of mass do not.
     *frames, flange = arm.frames(np.zeros(arm.n))
@@ -86,7 +86,7 @@ def _length_and_mass_questions(arm: ArmDescription) -> Iterator[str]:
         )
 
 
-def _motion_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
+def _motion_unit_doubts(arm: ArmDescription) -> Iterator[UnitQuestion]:
     """Yield questions about limits of positions and velocities."""
     for kind, (most, fastest, units, others) in _MAX_MOTION_BY_KIND.items():
         limits = {one.name: one.limits for one in arm.joints if one.kind is kind}
@@ -94,7 +94,7 @@ def _motion_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
         if doubted:
             # What is in degrees at one joint is at the others, too, where it is less.
             fields = {one for each in doubted.values() for one in each}
-            shares = (_MAX_OTHER_RATIO if one in fields else 1.0 for one in ('lower', 'velocity'))
+            shares = (_MAX_LIMIT_RATIO if one in fields else 1.0 for one in ('lower', 'velocity'))
             bounds = (a * b for a, b in zip((most, fastest), shares))
             doubted = _limit_fields_beyond(limits, *bounds)
             words = [
@@ -122,7 +122,7 @@ def _limit_fields_beyond(
     return found
 
 
-def _effort_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
+def _effort_unit_doubts(arm: ArmDescription) -> Iterator[UnitQuestion]:
     """Yield questions about effort limits; with an unknown weight only the largest are doubted."""
     weight = _weight_torque(arm)
     for kind in JointKind:

@@ -18,7 +18,7 @@ from typing import Any
 
 from . import numpy_arrays
 from .generated_model import EquationsKey, GeneratedModel
-from .kernel import available_threads, DeviceKernel, Kernel
+from .kernel import available_thread_count, DeviceKernel, Kernel
 from .libraries import are_kernel_inputs, ArrayLibrary, library_of
 from ..arm import ArmDescription
 from ..arrays import ArrayLike
@@ -83,7 +83,7 @@ class BatchModel(GeneratedModel):
                 'processor.'
             )
         super().__init__(description, gravity)
-        self.threads = available_threads() if threads is None else threads
+        self.threads = available_thread_count() if threads is None else threads
         self._kernels: dict[tuple[Any, ...], Any] = {}
         self.jax_functions: dict[EquationsKey, Any] = {}  # differentiable, by jax_arrays
 

@@ -14,13 +14,13 @@ import numpy as np
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
-from ..arrays import ArrayLike, broadcast_leading, broadcast_state_shape
+from ..arrays import ArrayLike, broadcast_leading_shape, broadcast_state_shape
 from ..codegen.chain import tree_and_frame
 from ..codegen.equations import customised_equations, Equations
 from ..codegen.quantities import INPUT_ARRAYS
 from ..dynamics import model
 from ..dynamics.body_tree import BodyTree, RobotLike
-from ..dynamics.model import AccelerationDerivatives, gravity_vector, TorqueDerivatives
+from ..dynamics.model import AccelerationDerivatives, as_gravity_vector, TorqueDerivatives
 from ..dynamics.regressor import checked_columns, N_LINK_PARAMETERS
 from ..errors import as_enum, JointVectorError, SettingsError
 from ..names import Quantity
@@ -59,7 +59,7 @@ class GeneratedModel(ABC):
         self.description: ArmDescription | BodyTree = (
             description if isinstance(description, BodyTree) else as_description(description)
         )
-        self._gravity = tuple(gravity_vector(gravity).tolist())
+        self._gravity = tuple(as_gravity_vector(gravity).tolist())
 
     def __repr__(self) -> str:
         """Return the model's kind, arm and number of joints in one line."""
@@ -182,7 +182,7 @@ class GeneratedModel(ABC):
         """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape (...) [J]."""
         library = self.library(q, dq)
         (q, rates), _ = self._read_states(Quantity.CORIOLIS, (q, dq), library.as_array)
-        q, rates = _in_common_type(library.xp, q, rates)
+        q, rates = _to_common_dtype(library.xp, q, rates)
         M = self.mass_matrix(q)
         return 0.5 * (rates * (M * rates[..., None, :]).sum(-1)).sum(-1)
 
@@ -288,12 +288,12 @@ class GeneratedModel(ABC):
                 f'wrench has shape {shape}, expected (..., 6): force [N] then moment [N m] on the '
                 'flange, in the axes of the space frame.'
             )
-        broadcast_leading({'q': tuple(q.shape), 'wrench': shape})
-        q, forces = _in_common_type(library.xp, q, forces)
+        broadcast_leading_shape({'q': tuple(q.shape), 'wrench': shape})
+        q, forces = _to_common_dtype(library.xp, q, forces)
         return q, (self.jacobian(q) * forces[..., None]).sum(-2)
 
 
-def _in_common_type(xp: Any, q: Any, others: Any) -> tuple[Any, Any]:
+def _to_common_dtype(xp: Any, q: Any, others: Any) -> tuple[Any, Any]:
     """
     Return positions in the type that they have with another array, and that array.
 

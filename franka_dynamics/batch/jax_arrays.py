@@ -46,7 +46,7 @@ def _differentiable_function(model: Any, key: Any) -> Any:
     @jax.custom_jvp
     def function(*arrays: Any) -> Any:
         """Return the quantity at arrays (..., n)."""
-        return _compute(model, key, arrays)
+        return _compute_quantity(model, key, arrays)
 
     @function.defjvp
     def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -62,7 +62,7 @@ def _differentiable_function(model: Any, key: Any) -> Any:
     return function
 
 
-def _compute(model: Any, key: Any, arrays: Sequence[Any]) -> Any:
+def _compute_quantity(model: Any, key: Any, arrays: Sequence[Any]) -> Any:
     """Return a quantity at arrays (..., n) of one shape and type."""
     dtype, n = np.dtype(arrays[0].dtype), model.description.n
     shape, kernel_of = model.shape(key), functools.partial(model.kernel, key, dtype)

@@ -37,7 +37,7 @@ _MAX_CACHED_FILES = 1000  # the oldest are deleted; a kernel has 20 to 300 kB
 _NUMPY_BLOCK_STATES = 4096  # states that NumPy works on at a time, so that they stay in the caches
 
 # Computes the results of inputs (N, n) each into an output (N, *shape).
-_StatesFunction = Callable[[Sequence[np.ndarray], np.ndarray], None]
+_Evaluator = Callable[[Sequence[np.ndarray], np.ndarray], None]
 
 
 class Kernel:
@@ -75,18 +75,18 @@ class Kernel:
             return out
         size = -(-states // pieces)
 
-        def fill(start: int) -> None:
+        def fill_block(start: int) -> None:
             part = slice(start, start + size)
             self._states_function([array[part] for array in arrays], out[part])
 
-        others = [_executor().submit(fill, start) for start in range(size, states, size)]
-        fill(0)
+        others = [_executor().submit(fill_block, start) for start in range(size, states, size)]
+        fill_block(0)
         for other in others:
             other.result()
         return out
 
 
-def available_threads() -> int:
+def available_thread_count() -> int:
     """Return the number of processors that this process may use."""
     if hasattr(os, 'sched_getaffinity'):
         return len(os.sched_getaffinity(0))
@@ -96,14 +96,14 @@ def available_threads() -> int:
 @functools.cache
 def _executor() -> ThreadPoolExecutor:
     """Return the threads that all kernels of the process share."""
-    return ThreadPoolExecutor(available_threads(), 'franka_dynamics batch')
+    return ThreadPoolExecutor(available_thread_count(), 'franka_dynamics batch')
 
 
 if hasattr(os, 'register_at_fork'):  # a forked process does not have its parent's threads
     os.register_at_fork(after_in_child=_executor.cache_clear)
 
 
-def _numpy_evaluator(equations: Equations) -> _StatesFunction:
+def _numpy_evaluator(equations: Equations) -> _Evaluator:
     """Return a function that evaluates the equations in NumPy, at most 4,096 states at a time."""
     function, shape = python_callable(equations, np), equations.shape
 
@@ -163,14 +163,14 @@ def _load_machine_code(text: str) -> tuple[Any, int]:
         cpu=llvm.get_host_cpu_name(), features=features, opt=2, codemodel='jitdefault', jit=True
     )
 
-    def emitted() -> bytes:
+    def emit() -> bytes:
         """Return the object code that LLVM makes of the assembly."""
         module = llvm.parse_assembly(text)
         module.triple = machine.triple
         return bytes(machine.emit_object(module))
 
     key = f'{text}{llvm.get_host_cpu_name()} {features}, LLVM {llvm.llvm_version_info}'
-    builder = llvm.JITLibraryBuilder().add_object_img(cached_object_code(key, emitted))
+    builder = llvm.JITLibraryBuilder().add_object_img(cached_object_code(key, emit))
     jit = llvm.create_lljit_compiler()
     library = builder.export_symbol('run').link(jit, 'equations')
     return (jit, library), library['run']
@@ -220,15 +220,15 @@ class DeviceKernel:
         self._stream = functools.lru_cache(maxsize=64)(core.Stream.from_handle)  # takes 10 us
         text = cuda_source([equations], precision='float' if dtype == np.float32 else 'double')
 
-        def compiled() -> bytes:
+        def compiler() -> bytes:
             """Return the code that NVRTC makes of the CUDA text."""
             options = core.ProgramOptions(std='c++17', arch=arch)
             return bytes(core.Program(text, 'c++', options).compile('cubin').code)
 
         try:
             arch = f'sm_{core.Device(device).arch}'
-            with self._current_device():
-                code = cached_object_code(f'{text}{arch}, cuda-core {core.__version__}', compiled)
+            with self._device_context():
+                code = cached_object_code(f'{text}{arch}, cuda-core {core.__version__}', compiler)
                 self._kernel = core.ObjectCode.from_cubin(code).get_kernel(kernel_name(equations))
         except Exception as error:  # of cuda-core or its bindings, also where no driver is found
             raise MissingDependencyError(
@@ -237,7 +237,7 @@ class DeviceKernel:
             ) from error
 
     @contextmanager
-    def _current_device(self) -> Iterator[None]:
+    def _device_context(self) -> Iterator[None]:
         """Make the kernel's GPU the current one of this thread."""
         before = self._cuda_core.Device()
         self._cuda_core.Device(self._device).set_current()
@@ -269,5 +269,5 @@ class DeviceKernel:
             blocks = self._blocks * -(-count // BLOCK_SIZE)
             config = self._cuda_core.LaunchConfig(grid=blocks, block=BLOCK_SIZE)
             arguments = (np.int64(count), *inputs, out)
-            with self._current_device():
+            with self._device_context():
                 self._cuda_core.launch(self._stream(stream), config, self._kernel, *arguments)

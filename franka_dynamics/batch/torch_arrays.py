@@ -55,7 +55,7 @@ def evaluate(model: Any, key: Any, tensors: Sequence[Any], lead: Sequence[int]) 
     backward = torch.is_grad_enabled() and any(one.requires_grad for one in tensors)
     if backward or _is_transforming() or any(map(_has_tangent, tensors)):
         return _QuantityFunction.apply(model, key, *tensors)
-    return _compute(model, key, tensors)
+    return _compute_quantity(model, key, tensors)
 
 
 def _has_tangent(tensor: Any) -> bool:
@@ -76,7 +76,7 @@ def _gpu_index(device: Any) -> int | None:
     return number
 
 
-def _compute(model: Any, key: Any, tensors: Sequence[Any]) -> Any:
+def _compute_quantity(model: Any, key: Any, tensors: Sequence[Any]) -> Any:
     """Return a quantity at tensors (..., n) of one shape."""
     if are_kernel_inputs(tensors, n := model.description.n, KERNEL_TYPES):
         return _compute_rows(model, key, tensors)
@@ -111,7 +111,7 @@ class _QuantityFunction(torch.autograd.Function):
     @staticmethod
     def forward(model: Any, key: Any, *tensors: Any) -> Any:
         """Return the quantity `key` of `model` at the tensors."""
-        return _compute(model, key, tensors)
+        return _compute_quantity(model, key, tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:

@@ -80,15 +80,15 @@ class TracedModel(GeneratedModel):
             values = sys.modules['jax'].lax.optimization_barrier([*elements.values()])
             elements = dict(zip(elements, values))
 
-        def stacked(place: tuple[int, ...]) -> Any:
+        def stacked_output(place: tuple[int, ...]) -> Any:
             """Return the part of the result whose first indices are given, as an array."""
             axes = len(shape) - len(place)
             if not axes:
                 return zero + elements.get(place if len(place) > 1 else place[0], 0.0)
-            parts = [stacked((*place, k)) for k in range(shape[-axes])]
+            parts = [stacked_output((*place, k)) for k in range(shape[-axes])]
             return self.xp.stack(parts, -axes)
 
-        return stacked(())
+        return stacked_output(())
 
     def as_array(self, values: Any) -> Any:
         """Return an array of floating-point numbers as it is; TypeError for anything else."""

@@ -14,7 +14,7 @@ from ._command import forbid_with, Options
 from ._console import print_rich, say, say_each, write_json
 from ._options import MASS_OPTIONS
 from ..arm import ArmDescription
-from ..arm.frames import in_modified_convention
+from ..arm.frames import to_modified_convention
 from ..arm.inertia import TENSOR_ORDER
 from ..arrays import Array
 from ..errors import DescriptionError
@@ -98,7 +98,7 @@ def _print_symbolic(choice: ArmChoice, gravity: str, form: str) -> int:
     from ..identification.symbolic_parameters import symbolic_base_parameters  # needs sympy
 
     arm = choice.load()
-    modified = in_modified_convention(arm)
+    modified = to_modified_convention(arm)
     if modified is not arm:
         print(
             f'{arm.name} has standard DH rows; the parameters are in the frames of the '

@@ -36,15 +36,15 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
     body += [f'  {line};' for line in program.result_lines(equations.output, '][')]
     if not equations.parameters:
         return _function_text(f'{qualifiers} void {name}', [*arguments, output], body)
-    if not program.prepared:
+    if not program.p_values:
         body.insert(0, '  (void) parameters;')
     struct = f'{name}_parameters'
     prepare = program.preparation_lines(equations.parameters, '  const double ', ';')
-    prepare += [f'  parameters->p[{k}] = {value};' for k, value in enumerate(program.prepared)]
-    prepare += [] if program.prepared else ['  (void) X;', '  parameters->p[0] = 0.0;']
+    prepare += [f'  parameters->p[{k}] = {value};' for k, value in enumerate(program.p_values)]
+    prepare += [] if program.p_values else ['  (void) X;', '  parameters->p[0] = 0.0;']
     return '\n'.join(
         [
-            f'typedef struct {{ double p[{max(1, len(program.prepared))}]; }} {struct};\n',
+            f'typedef struct {{ double p[{max(1, len(program.p_values))}]; }} {struct};\n',
             _function_text(
                 f'{qualifiers} void {prefix}_prepare_{equations.name}',
                 [f'const double X[{len(equations.parameters)}]', f'{struct} *parameters'],

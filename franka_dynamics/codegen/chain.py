@@ -39,7 +39,7 @@ NumberArray = np.ndarray[Any, Any]
 
 # Entries of rotations, lengths relative to the largest coordinate of the tree, and components of
 # gravity relative to |gravity| are rounding errors up to this value, and count as zero.
-_MAX_ROUNDING = 1e-14
+_MAX_ROUNDOFF = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,17 +55,17 @@ class GeneratorJoint:
     revolute: bool
     axes: NumberArray
     origin: NumberArray
-    theta: float
-    body: NumberArray
+    theta_offset: float
+    body_inertia: NumberArray
     rotor_inertia: Number
 
     def rotation(self, graph: Graph, position: Number) -> NumberArray:
         """Return the rotation (3, 3) Rz(theta + q), or Rz(theta) of a prismatic joint."""
         if not self.revolute:
-            return rotation_about_z(*cos_sin(self.theta))
-        angle, quarters = graph.expression(position), quarter_turns(self.theta)
+            return rotation_about_z(*cos_sin(self.theta_offset))
+        angle, quarters = graph.expression(position), quarter_turns(self.theta_offset)
         if quarters is None:
-            angle, quarters = angle + self.theta, 0
+            angle, quarters = angle + self.theta_offset, 0
         s, c = graph.sin_cos(angle)
         return rotation_about_z(*((c, s), (-s, c), (-c, -s), (s, -c))[quarters])
 
@@ -101,11 +101,11 @@ class GeneratorChain:
 
     joints: tuple[GeneratorJoint, ...]
     gravity: Mapping[int, NumberArray]
-    roots: Mapping[int, NumberArray]
-    tip: NumberArray
+    root_poses: Mapping[int, NumberArray]
+    tip_pose: NumberArray
     parents: tuple[int, ...]
     tip_body: int
-    names: tuple[str, ...]
+    joint_names: tuple[str, ...]
 
     @property
     def n(self) -> int:
@@ -162,7 +162,7 @@ def build_chain(
     bodies = zip(tree.parents, tree.placements, own.inertias)
     for i, (parent, placement, link) in enumerate(bodies):
         axes, theta = _axes_and_angle(placement[:3, :3])
-        origin = np.where(np.abs(placement[:3, 3]) > _MAX_ROUNDING * reach, placement[:3, 3], 0.0)
+        origin = np.where(np.abs(placement[:3, 3]) > _MAX_ROUNDOFF * reach, placement[:3, 3], 0.0)
         body = _symbolic_inertia(graph, i + 1) if graph else link.pseudo_inertia().astype(object)
         back = inverse_transform(moves[i])
         body = transformed_inertia(body, back[:3, :3], back[:3, 3])
@@ -252,17 +252,17 @@ def _axes_and_angle(rotation: NumberArray) -> tuple[NumberArray, float]:
     These are the angles of Khalil and Kleinfinger 1986. The x axis of E is the common normal of
     the two joint axes, in the direction within a quarter turn of the antecedent's x.
     """
-    if math.hypot(*rotation[2, :2]) > _MAX_ROUNDING:
+    if math.hypot(*rotation[2, :2]) > _MAX_ROUNDOFF:
         theta = math.atan2(rotation[2, 0], rotation[2, 1])
     else:  # parallel axes: gamma is 0
         theta = math.atan2(rotation[1, 0], rotation[0, 0])
-    theta = snapped_angle(theta, 0.5 * math.pi, _MAX_ROUNDING)
+    theta = snapped_angle(theta, 0.5 * math.pi, _MAX_ROUNDOFF)
     c, s = cos_sin(theta)
     axes = rotation @ rotation_about_z(c, -s)
-    if axes[0, 0] < -_MAX_ROUNDING or (axes[0, 0] <= _MAX_ROUNDING and axes[1, 0] < 0.0):
+    if axes[0, 0] < -_MAX_ROUNDOFF or (axes[0, 0] <= _MAX_ROUNDOFF and axes[1, 0] < 0.0):
         axes, theta = axes @ np.diag([-1.0, -1.0, 1.0]), theta - math.copysign(math.pi, theta)
     whole = np.round(axes)
-    return np.where(np.abs(axes - whole) <= _MAX_ROUNDING, whole, axes), theta
+    return np.where(np.abs(axes - whole) <= _MAX_ROUNDOFF, whole, axes), theta
 
 
 def _gravity_in_axes(axes: NumberArray, gravity: NumberArray) -> NumberArray:
@@ -270,7 +270,7 @@ def _gravity_in_axes(axes: NumberArray, gravity: NumberArray) -> NumberArray:
     found = axes.T @ gravity
     if found.dtype == object:
         return found
-    return np.where(np.abs(found) > _MAX_ROUNDING * np.linalg.norm(found), found, 0.0)
+    return np.where(np.abs(found) > _MAX_ROUNDOFF * np.linalg.norm(found), found, 0.0)
 
 
 # Tolerance for rounding errors in the entries of the unit twist of a joint along z.
@@ -352,12 +352,12 @@ def with_origins_nearest_parent(chain: GeneratorChain) -> GeneratorChain:
             if joint.revolute:
                 shifts[j, 2] = -float(origin @ axis)
         origin = origin + shifts[j, 2] * axis
-        body = transformed_inertia(joint.body, np.eye(3), -shifts[j])
-        joints.append(replace(joint, origin=origin, body=body))
-    tip = chain.tip.copy()
+        body = transformed_inertia(joint.body_inertia, np.eye(3), -shifts[j])
+        joints.append(replace(joint, origin=origin, body_inertia=body))
+    tip = chain.tip_pose.copy()
     if chain.tip_body != BASE_BODY:
         tip[:3, 3] -= shifts[chain.tip_body]
-    return replace(chain, joints=tuple(joints), tip=tip)
+    return replace(chain, joints=tuple(joints), tip_pose=tip)
 
 
 def regroup_parameters(chain: GeneratorChain) -> GeneratorChain:
@@ -367,12 +367,14 @@ def regroup_parameters(chain: GeneratorChain) -> GeneratorChain:
         joint, parent = joints[j], chain.parents[j]
         shared = _REVOLUTE_REGROUPED_ELEMENTS if joint.revolute else _PRISMATIC_REGROUPED_ELEMENTS
         if parent != BASE_BODY:
-            arrived = np.where(shared, joint.body, 0.0)
+            arrived = np.where(shared, joint.body_inertia, 0.0)
             if joint.revolute:
                 arrived = transformed_inertia(arrived, joint.axes, joint.origin)
             else:
-                rotation = joint.axes @ rotation_about_z(*cos_sin(joint.theta))
+                rotation = joint.axes @ rotation_about_z(*cos_sin(joint.theta_offset))
                 arrived = transformed_inertia(arrived, rotation, np.zeros(3))
-            joints[parent] = replace(joints[parent], body=joints[parent].body + arrived)
-        joints[j] = replace(joint, body=np.where(shared, 0.0, joint.body))
+            joints[parent] = replace(
+                joints[parent], body_inertia=joints[parent].body_inertia + arrived
+            )
+        joints[j] = replace(joint, body_inertia=np.where(shared, 0.0, joint.body_inertia))
     return replace(chain, joints=tuple(joints))

@@ -150,7 +150,7 @@ def customised_equations(
     _require_supported_options(quantity, at_run_time, wrench)
     graph = Graph(parameters_vary=quantity is Quantity.REGRESSOR)
     symbols = graph if at_run_time or quantity is Quantity.REGRESSOR else None
-    numbers = model.gravity_vector(gravity)
+    numbers = model.as_gravity_vector(gravity)
     values = np.array([graph.parameter(f'g{axis}') for axis in 'xyz']) if at_run_time else numbers
     tips = range(1, description.n + 2) if quantity is Quantity.FRAMES else (frame,)
     chains = tuple(build_chain(description, values, symbols, one) for one in tips)

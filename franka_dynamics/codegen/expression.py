@@ -32,12 +32,12 @@ class NodeKind:
 class Node:
     """A node of a Graph: a constant, an input, or an operation on nodes made before it."""
 
-    number: int
+    index: int
     kind: str
     operands: tuple[Node, ...] = field(default=(), repr=False)  # shared by many: no end of text
     name: str = ''
     value: float = 0.0
-    constant: bool = False
+    is_const: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Graph:
         If the value is the negative of its node, the node's name is m_ and the name.
         """
         value = self.expression(value)
-        number = value.node.number
+        number = value.node.index
         if value.node.operands and number not in self._names and name not in self._taken:
             self._names[number] = name if value.sign > 0 else f'm_{name}'
             self._taken.add(name)
@@ -134,7 +134,7 @@ class Graph:
 
     def name_of(self, node: Node) -> str | None:
         """Return a node's textbook name, or None if it has none."""
-        return self._names.get(node.number)
+        return self._names.get(node.index)
 
     def sin_cos(self, angle: Expression) -> tuple[Expression, Expression]:
         """Return sine and cosine of an angle as expressions."""
@@ -156,7 +156,7 @@ class Graph:
         cancelled = self._cancelled_sum(a, b) or self._cancelled_sum(b, a)
         if simpler := cancelled or self._factored_sum(a, b):
             return simpler
-        if a.node.number > b.node.number:
+        if a.node.index > b.node.index:
             a, b = b, a
         kind = NodeKind.ADD if a.sign == b.sign else NodeKind.SUBTRACT
         return Expression(self, a.sign, self._shared_node(kind, (a.node, b.node)))
@@ -168,23 +168,23 @@ class Graph:
             return self.zero
         if a.node.kind == NodeKind.CONSTANT and b.node.kind == NodeKind.CONSTANT:
             return self.expression(sign * a.node.value * b.node.value)
-        if b.node.constant and not a.node.constant:
+        if b.node.is_const and not a.node.is_const:
             a, b = b, a
         if a.node.kind == NodeKind.CONSTANT and a.node.value == 1.0:
             return Expression(self, sign, b.node)
         if b.node.kind == NodeKind.CONSTANT and b.node.value == 1.0:
             return Expression(self, sign, a.node)
         if (
-            a.node.constant
-            and not b.node.constant
+            a.node.is_const
+            and not b.node.is_const
             and b.node.kind == NodeKind.MULTIPLY
-            and b.node.operands[0].constant
+            and b.node.operands[0].is_const
         ):
             inner, rest = b.node.operands  # c (k x) = (c k) x; c k is computed once
             factor = Expression(self, sign, a.node) * Expression(self, 1, inner)
             return factor * Expression(self, 1, rest)
         ordered = (a.node, b.node)
-        if a.node.constant == b.node.constant and a.node.number > b.node.number:
+        if a.node.is_const == b.node.is_const and a.node.index > b.node.index:
             ordered = (b.node, a.node)
         return Expression(self, sign, self._shared_node(NodeKind.MULTIPLY, ordered))
 
@@ -221,7 +221,7 @@ class Graph:
 
     def _factored_sum(self, a: Expression, b: Expression) -> Expression | None:
         """Return (c + k) x if a = c x and b = k x with constants c and k; otherwise None."""
-        if a.node.constant or b.node.constant:
+        if a.node.is_const or b.node.is_const:
             return None
         (c, x), (k, y) = self._split_coefficient(a), self._split_coefficient(b)
         if x is not y or (c.node is k.node and c.node.value == 1.0):
@@ -230,7 +230,7 @@ class Graph:
 
     def _split_coefficient(self, a: Expression) -> tuple[Expression, Node]:
         """Return c and x of an expression c x with a constant c."""
-        if a.node.kind == NodeKind.MULTIPLY and a.node.operands[0].constant:
+        if a.node.kind == NodeKind.MULTIPLY and a.node.operands[0].is_const:
             factor, rest = a.node.operands
             return Expression(self, a.sign, factor), rest
         return self.expression(float(a.sign)), a.node
@@ -245,10 +245,10 @@ class Graph:
         constant: bool = False,
     ) -> Node:
         """Return the node of an operation, constant or input; equal ones are one object."""
-        key = (kind, name, value, *(operand.number for operand in operands))
+        key = (kind, name, value, *(operand.index for operand in operands))
         node = self._nodes.get(key)
         if node is None:
-            constant = constant or (bool(operands) and all(o.constant for o in operands))
+            constant = constant or (bool(operands) and all(o.is_const for o in operands))
             node = Node(len(self._nodes), kind, operands, name, value, constant)
             self._nodes[key] = node
         return node
@@ -263,15 +263,15 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
     operand's adjoint. The derivatives share subexpressions, because equal expressions are one
     node.
     """
-    adjoints: dict[int, Expression] = {value.node.number: graph.expression(float(value.sign))}
+    adjoints: dict[int, Expression] = {value.node.index: graph.expression(float(value.sign))}
 
     def add(node: Node, contribution: Expression) -> None:
         """Add a contribution to a node's adjoint, unless the node is constant."""
-        if not node.constant:
-            adjoints[node.number] = adjoints.get(node.number, graph.zero) + contribution
+        if not node.is_const:
+            adjoints[node.index] = adjoints.get(node.index, graph.zero) + contribution
 
     for node in reversed(reachable_nodes([value], into_constants=False)):
-        adjoint = adjoints.get(node.number, graph.zero)
+        adjoint = adjoints.get(node.index, graph.zero)
         if adjoint.is_zero or not node.operands:
             continue
         first, last = node.operands[0], node.operands[-1]
@@ -289,7 +289,7 @@ def gradient(graph: Graph, value: Expression, variables: Sequence[Expression]) -
         else:
             sine, cosine = graph.sin_cos(Expression(graph, 1, first))
             add(first, adjoint * cosine if node.kind == NodeKind.SIN else -(adjoint * sine))
-    return [one.sign * adjoints.get(one.node.number, graph.zero) for one in variables]
+    return [one.sign * adjoints.get(one.node.index, graph.zero) for one in variables]
 
 
 def reachable_nodes(outputs: Iterable[Expression], *, into_constants: bool = True) -> list[Node]:
@@ -298,8 +298,8 @@ def reachable_nodes(outputs: Iterable[Expression], *, into_constants: bool = Tru
     pending = [output.node for output in outputs]
     while pending:
         node = pending.pop()
-        if node.number not in found:
-            found[node.number] = node
-            if into_constants or not node.constant:
+        if node.index not in found:
+            found[node.index] = node
+            if into_constants or not node.is_const:
                 pending.extend(node.operands)
     return [found[number] for number in sorted(found)]

@@ -44,18 +44,18 @@ class Program:
     statements: tuple[str, ...]
     results: tuple[tuple[tuple[tuple[int, ...], ...], str], ...]
     preparation: tuple[str, ...]
-    prepared: tuple[str, ...]
+    p_values: tuple[str, ...]
 
     def body_lines(self, opening: str, prepared: str, end: str) -> list[str]:
         """Return the lines that read inputs and prepared values, then the statements' lines."""
         inputs = [(array, i) for array, elements in self.inputs.items() for i in elements]
         read = [f'{array}{i} = {array}[{i - 1}]' for array, i in inputs]
-        read += [f'{name} = {prepared}[{k}]' for k, name in enumerate(self.prepared)]
+        read += [f'{name} = {prepared}[{k}]' for k, name in enumerate(self.p_values)]
         return [f'{opening}{text}{end}' for text in (*read, *self.statements)]
 
     def preparation_lines(self, parameters: Sequence[str], opening: str, end: str) -> list[str]:
         """Return the lines that read the parameters and compute the prepared values."""
-        words = {*self.prepared, *re.findall(r'\w+', ' '.join(self.preparation))}
+        words = {*self.p_values, *re.findall(r'\w+', ' '.join(self.preparation))}
         read = [f'{name} = X[{k}]' for k, name in enumerate(parameters) if name in words]
         return [f'{opening}{text}{end}' for text in (*read, *self.preparation)]
 
@@ -83,7 +83,7 @@ def write_program(graph: Graph, outputs: Sequence[Output], arrays: Sequence[str]
         if node.kind == NodeKind.VARIABLE and found:
             inputs[found[1]].append(int(found[2]))
         elif node.operands and writer.needs_variable(node):
-            (preparation if node.constant else statements).append(writer.statement(node))
+            (preparation if node.is_const else statements).append(writer.statement(node))
     return Program(
         {array: tuple(sorted(found)) for array, found in inputs.items()},
         tuple(statements),
@@ -100,26 +100,26 @@ class _StatementWriter:
         self.graph = graph
         results = [output.value.node for output in outputs]
         self.nodes = reachable_nodes(output.value for output in outputs)
-        self.results = {node.number for node in results}
-        operands = [operand.number for node in self.nodes for operand in node.operands]
-        self.use_counts = Counter([*operands, *(node.number for node in results)])
-        reads = [operand for node in self.nodes if not node.constant for operand in node.operands]
+        self.results = {node.index for node in results}
+        operands = [operand.index for node in self.nodes for operand in node.operands]
+        self.use_counts = Counter([*operands, *(node.index for node in results)])
+        reads = [operand for node in self.nodes if not node.is_const for operand in node.operands]
         # Parameters and prepared values that statements or outputs read, in their order.
-        constant = [node for node in (*reads, *results) if node.constant]
-        prepared = {node.number for node in constant if node.kind != NodeKind.CONSTANT}
+        constant = [node for node in (*reads, *results) if node.is_const]
+        prepared = {node.index for node in constant if node.kind != NodeKind.CONSTANT}
         self.prepared_numbers = sorted(prepared)
         inputs = (NodeKind.VARIABLE, NodeKind.PARAMETER)
-        self.variable_names = {n.number: n.name for n in self.nodes if n.kind in inputs}
+        self.variable_names = {n.index: n.name for n in self.nodes if n.kind in inputs}
 
     def needs_variable(self, node: Node) -> bool:
         """Return whether the value of a node gets a variable of its own."""
         costly = (NodeKind.SIN, NodeKind.COS, NodeKind.SQRT, NodeKind.RECIPROCAL)
-        if node.kind in costly or self.use_counts[node.number] > 1:
+        if node.kind in costly or self.use_counts[node.index] > 1:
             return True
-        if node.constant:
-            return node.number in self.prepared_numbers
+        if node.is_const:
+            return node.index in self.prepared_numbers
         # A result that nothing else reads is written into the output, not into a named variable.
-        return self.graph.name_of(node) is not None and node.number not in self.results
+        return self.graph.name_of(node) is not None and node.index not in self.results
 
     def statement(self, node: Node) -> str:
         """Return the assignment of a node's value to a variable, and record its name."""
@@ -128,19 +128,19 @@ class _StatementWriter:
             target, text = f'{node.kind[0]}_{_angle_name(angle)}', f'{node.kind}({angle})'
         else:
             target, text = self._variable_name(node), self._operation_text(node)
-        self.variable_names[node.number] = target
+        self.variable_names[node.index] = target
         return f'{target} = {text}'
 
     def _variable_name(self, node: Node) -> str:
         """Return the name of a node's variable: prepared value, textbook name or a number."""
-        if node.constant and node.number in self.prepared_numbers:
-            return f'p_{self.prepared_numbers.index(node.number)}'
-        return self.graph.name_of(node) or f't{node.number}'
+        if node.is_const and node.index in self.prepared_numbers:
+            return f'p_{self.prepared_numbers.index(node.index)}'
+        return self.graph.name_of(node) or f't{node.index}'
 
     def _node_text(self, node: Node) -> str:
         """Return the text that stands for a node in an expression."""
-        if node.number in self.variable_names:
-            return self.variable_names[node.number]
+        if node.index in self.variable_names:
+            return self.variable_names[node.index]
         return repr(node.value) if node.kind == NodeKind.CONSTANT else self._operation_text(node)
 
     def _operation_text(self, node: Node) -> str:
@@ -157,7 +157,7 @@ class _StatementWriter:
 
     def _operand_text(self, node: Node, *enclosed: str) -> str:
         """Return the text of an operand, in parentheses if its kind is one of `enclosed`."""
-        inline = node.number not in self.variable_names and node.kind in enclosed
+        inline = node.index not in self.variable_names and node.kind in enclosed
         return f'({self._node_text(node)})' if inline else self._node_text(node)
 
     def signed_text(self, value: Expression) -> str:
@@ -168,7 +168,7 @@ class _StatementWriter:
 
     def _negated_text(self, node: Node) -> str:
         """Return the text of -node if it takes no further operation, else ''."""
-        if node.number in self.variable_names or not node.operands:
+        if node.index in self.variable_names or not node.operands:
             return ''
         first, second = node.operands[0], node.operands[-1]
         if node.kind == NodeKind.MULTIPLY and first.kind == NodeKind.CONSTANT:

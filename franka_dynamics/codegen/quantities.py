@@ -29,7 +29,7 @@ from .recursion import (
     wrench_in_tip_frame,
 )
 from ..dynamics.body_tree import BASE_BODY
-from ..dynamics.model import ALIGNED_FRAME, MIN_FREE_INERTIA_RATIO, singular_frame_error
+from ..dynamics.model import ALIGNED_FRAME, MIN_INERTIA_RATIO, singular_frame_error
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import InertiaError
 from ..names import Quantity
@@ -50,8 +50,8 @@ class ChainWriter:
 
     graph: Graph
     chains: Sequence[GeneratorChain]
-    wrench: bool = False
-    classical: bool = False
+    with_wrench: bool = False
+    classical_acceleration: bool = False
     columns: Sequence[int] | None = None
     reference_frame: str = ALIGNED_FRAME
 
@@ -63,7 +63,7 @@ class ChainWriter:
     @functools.cached_property
     def _regrouped_chain(self) -> GeneratorChain:
         """The chain with base parameters, unless `classical` keeps those of the description."""
-        if self.classical:
+        if self.classical_acceleration:
             return self.chain
         return regroup_parameters(with_origins_nearest_parent(self.chain))
 
@@ -81,13 +81,13 @@ class ChainWriter:
         chain, none = self._regrouped_chain, (self.graph.zero,) * self.chain.n
         dq, ddq = (self.input_elements(one) if one in moving else none for one in ('dq', 'ddq'))
         inputs = JointInputs(self.q, dq, ddq, weightless=weightless)
-        if self.wrench and chain.tip_body != BASE_BODY:
+        if self.with_wrench and chain.tip_body != BASE_BODY:
             wrench = np.array(self.input_elements('wrench', TWIST_SIZE))
             at_tip = wrench_in_tip_frame(self.graph, chain, self.q, wrench)
             inputs = replace(inputs, wrench=at_tip)
         return inverse_dynamics(self.graph, chain, inputs)
 
-    def mass_elements(self) -> dict[tuple[int, int], Expression]:
+    def mass_matrix(self) -> dict[tuple[int, int], Expression]:
         """Return the elements (i, j), i <= j, of the mass matrix."""
         return mass_matrix(self.graph, self._regrouped_chain, self.q)
 
@@ -107,7 +107,7 @@ def _torque_outputs(*moving: str, weightless: bool = False) -> _OutputFunction:
 
 def _mass_matrix(writer: ChainWriter) -> list[Output]:
     """Return the elements of the mass matrix."""
-    return _symmetric_outputs(writer.mass_elements())
+    return _symmetric_outputs(writer.mass_matrix())
 
 
 def _symmetric_outputs(elements: Mapping[tuple[int, int], Expression]) -> list[Output]:
@@ -116,7 +116,7 @@ def _symmetric_outputs(elements: Mapping[tuple[int, int], Expression]) -> list[O
     return [Output(((i, j),) if i == j else ((i, j), (j, i)), one) for (i, j), one in entries]
 
 
-def _derivatives(writer: ChainWriter) -> list[Output]:
+def _torque_derivatives(writer: ChainWriter) -> list[Output]:
     """Return D[0] = dtau/dq, D[1] = dtau/d(dq) and D[2] = dtau/d(ddq) = M, which is symmetric."""
     outputs = []
     torques, n = writer.torques('dq', 'ddq'), writer.chain.n
@@ -155,7 +155,7 @@ def _regressor(writer: ChainWriter) -> list[Output]:
 def _forward_dynamics(writer: ChainWriter) -> list[Output]:
     """Return the accelerations M^-1 (tau - C dq - g)."""
     right = [tau - rest for tau, rest in zip(writer.input_elements('tau'), writer.torques('dq'))]
-    factors = ldl_factors(writer.graph, writer.mass_elements(), writer.chain.names, label=True)
+    factors = ldl_factors(writer.graph, writer.mass_matrix(), writer.chain.joint_names, label=True)
     return writer.outputs(solve_ldl(writer.graph, *factors, right))
 
 
@@ -165,13 +165,13 @@ def _operational_space_inertia(writer: ChainWriter) -> list[Output]:
     if len(writer.chain.joints_to_tip()) < TWIST_SIZE:
         raise singular_frame_error()
     J = jacobian(graph, writer.chain, writer.q, ALIGNED_FRAME)
-    lower, inverse = ldl_factors(graph, writer.mass_elements(), writer.chain.names, label=True)
+    lower, inverse = ldl_factors(graph, writer.mass_matrix(), writer.chain.joint_names, label=True)
     # With M = L D L^T the mobility J M^-1 J^T is Y D^-1 Y^T, rows of Y = J L^-T.
     Y = [solve_lower(graph, lower, row) for row in J]
     places = [(i, j) for i in range(TWIST_SIZE) for j in range(i, TWIST_SIZE)]
     products = {(i, j): zip(Y[i], Y[j], inverse) for i, j in places}
     mobility = {at: graph.sum(y * z * d for y, z, d in each) for at, each in products.items()}
-    least = MIN_FREE_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(TWIST_SIZE))
+    least = MIN_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(TWIST_SIZE))
     factors = ldl_factors(graph, mobility, least=least)
     columns = [solve_ldl(graph, *factors, unit) for unit in np.eye(TWIST_SIZE)]
     return _symmetric_outputs({(i, j): columns[j][i] for i, j in places})
@@ -204,11 +204,11 @@ class _Definition(NamedTuple):
     In the shape n is the number of joints. `dependencies`: whether on masses, and on gravity.
     """
 
-    arrays: str
-    output: str
+    array_names: str
+    output_name: str
     shape: str
     write: _OutputFunction
-    dependencies: str = 'mass gravity'
+    parameter_kinds: str = 'mass gravity'
 
 
 _DEFINITIONS = {
@@ -219,7 +219,7 @@ _DEFINITIONS = {
         'q dq', 'tau', 'n', _torque_outputs('dq', weightless=True), 'mass'
     ),
     Quantity.MASS_MATRIX: _Definition('q', 'M', 'n n', _mass_matrix, 'mass'),
-    Quantity.DERIVATIVES: _Definition('q dq ddq', 'D', '3 n n', _derivatives),
+    Quantity.DERIVATIVES: _Definition('q dq ddq', 'D', '3 n n', _torque_derivatives),
     Quantity.FORWARD_DYNAMICS: _Definition('q dq tau', 'ddq', 'n', _forward_dynamics),
     Quantity.CORIOLIS_MATRIX: _Definition('q dq', 'C', 'n n', _coriolis_matrix, 'mass'),
     Quantity.REGRESSOR: _Definition('q dq ddq', 'H', 'n columns', _regressor),
@@ -253,10 +253,10 @@ FORMULAS = {
     Quantity.FIRST_MOMENT: 'h = sum of mass times centre of mass of all links, in the space frame',
 }
 # Names of a quantity's input arrays and of its output.
-INPUT_ARRAYS = {one: tuple(row.arrays.split()) for one, row in _DEFINITIONS.items()}
-OUTPUT_NAMES = {one: row.output for one, row in _DEFINITIONS.items()}
+INPUT_ARRAYS = {one: tuple(row.array_names.split()) for one, row in _DEFINITIONS.items()}
+OUTPUT_NAMES = {one: row.output_name for one, row in _DEFINITIONS.items()}
 # Words mass and gravity, for quantities that depend on them.
-PARAMETER_KINDS = {one: row.dependencies.split() for one, row in _DEFINITIONS.items()}
+PARAMETER_KINDS = {one: row.parameter_kinds.split() for one, row in _DEFINITIONS.items()}
 
 
 def output_shape(

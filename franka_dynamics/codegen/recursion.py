@@ -154,8 +154,8 @@ def _rotation_and_inertia(
     joint, turn = chain.joints[j], chain.joints[j].rotation(graph, inputs.q[j])
     alone = j not in chain.parents and (j != chain.tip_body or inputs.wrench is None)
     if joint.revolute and alone and chain.parents[j] != BASE_BODY:
-        return np.eye(3), _rotated_pseudo_inertia(joint.body, turn)
-    return turn, joint.body
+        return np.eye(3), _rotated_pseudo_inertia(joint.body_inertia, turn)
+    return turn, joint.body_inertia
 
 
 def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: JointInputs) -> list[Expression]:
@@ -214,7 +214,7 @@ def mass_matrix(
     joints, parents = chain.joints, chain.parents
     turns = [joint.rotation(graph, position) for joint, position in zip(joints, q)]
     offsets = [joint.frame_origin(position) for joint, position in zip(joints, q)]
-    composites = [joint.body for joint in joints]
+    composites = [joint.body_inertia for joint in joints]
     elements: dict[tuple[int, int], Expression] = {}
     for j in reversed(range(chain.n)):
         joint, composite = joints[j], composites[j]
@@ -267,8 +267,8 @@ def tip_pose(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> Nu
     """Return the pose (4, 4), in the space frame, of the chain's tip."""
     rotation, origin = _frames_to_tip(graph, chain, q)[chain.tip_body]
     pose = np.eye(4).astype(object)
-    pose[:3, :3] = rotation @ chain.tip[:3, :3]
-    pose[:3, 3] = origin + rotation @ chain.tip[:3, 3]
+    pose[:3, :3] = rotation @ chain.tip_pose[:3, :3]
+    pose[:3, 3] = origin + rotation @ chain.tip_pose[:3, 3]
     return pose
 
 
@@ -283,8 +283,9 @@ def jacobian(
     """
     frames = _frames_to_tip(graph, chain, q)
     rotation, origin = frames[chain.tip_body]
-    point = origin + rotation @ chain.tip[:3, 3] if reference_frame != 'WORLD' else np.zeros(3)
-    into = (rotation @ chain.tip[:3, :3]).T if reference_frame == 'LOCAL' else np.eye(3)
+    tip = chain.tip_pose
+    point = origin + rotation @ tip[:3, 3] if reference_frame != 'WORLD' else np.zeros(3)
+    into = (rotation @ tip[:3, :3]).T if reference_frame == 'LOCAL' else np.eye(3)
     columns = np.zeros((6, chain.n)).astype(object)
     for j in chain.joints_to_tip():
         rotation, origin = frames[j]
@@ -306,20 +307,20 @@ def bias_acceleration(
     inputs = JointInputs(q, dq, [graph.zero] * chain.n, (still, still), weightless=True)
     tip = outward_recursion(graph, chain, inputs)[chain.tip_body]
     rotation, _ = _frames_to_tip(graph, chain, q)[chain.tip_body]
-    acceleration = tip.acceleration + tip.U @ chain.tip[:3, 3]
+    acceleration = tip.acceleration + tip.U @ chain.tip_pose[:3, 3]
     return np.array([*rotation @ acceleration, *rotation @ tip.domega])
 
 
 def first_moment(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> NumberArray:
     """Return the first moment (3,) of all bodies about the space frame's origin, in its axes."""
     total = np.array([graph.zero] * 3)
-    held = [joint.body[:, 3] for joint in chain.joints]  # first moment and mass
+    held = [joint.body_inertia[:, 3] for joint in chain.joints]  # first moment and mass
     for j in reversed(range(chain.n)):
         joint, parent, (*moment, mass) = chain.joints[j], chain.parents[j], held[j]
         moment = joint.axes @ (joint.rotation(graph, q[j]) @ np.array(moment))
         moment = moment + joint.frame_origin(q[j]) * mass
         if parent == BASE_BODY:
-            root = chain.roots[j]
+            root = chain.root_poses[j]
             total = total + root[:3, :3] @ moment + root[:3, 3] * mass
         else:
             held[parent] = held[parent] + np.array([*moment, mass])
@@ -336,12 +337,12 @@ def wrench_in_tip_frame(
     the returned force and moment are about the origin of the tip body's frame.
     """
     path = chain.joints_to_tip()
-    force, moment = (chain.roots[path[0]][:3, :3].T @ part for part in np.split(wrench, 2))
+    force, moment = (chain.root_poses[path[0]][:3, :3].T @ part for part in np.split(wrench, 2))
     for j in path:
         joint = chain.joints[j]
         back = joint.rotation(graph, q[j]).T
         force, moment = (back @ (joint.axes.T @ part) for part in (force, moment))
-    return force, moment + np.cross(chain.tip[:3, 3], force)
+    return force, moment + np.cross(chain.tip_pose[:3, 3], force)
 
 
 def _frames_to_tip(
@@ -352,8 +353,8 @@ def _frames_to_tip(
     for j in chain.joints_to_tip():
         joint = chain.joints[j]
         rotation, origin = frames[chain.parents[j]]
-        if j in chain.roots:
-            rotation, origin = chain.roots[j][:3, :3], chain.roots[j][:3, 3]
+        if j in chain.root_poses:
+            rotation, origin = chain.root_poses[j][:3, :3], chain.root_poses[j][:3, 3]
         origin = origin + rotation @ joint.frame_origin(q[j])
         rotation = (rotation @ joint.axes) @ joint.rotation(graph, q[j])
         frames[j] = rotation, origin

@@ -25,10 +25,10 @@ class _SineConstants(NamedTuple):
     """Constants of sine and cosine in one precision, in the order of the comment below."""
 
     half_pi: tuple[float, ...]
-    large: float
-    sines: tuple[float, ...]
-    cosines: tuple[float, ...]
-    limit: float
+    rounding_constant: float
+    sine_coefficients: tuple[float, ...]
+    cosine_coefficients: tuple[float, ...]
+    max_argument: float
 
 
 # Constants for sines and cosines: pi/2 as a sum, whose first terms have so few digits that their
@@ -127,7 +127,7 @@ class _AssemblyWriter:
         for array, values in elements.items():
             inputs |= {f'{array}{k}': value for k, value in enumerate(values, 1)}
         for node in reachable_nodes(output.value for output in self.equations.outputs):
-            self.value_names[node.number] = self._emit_node(node, inputs)
+            self.value_names[node.index] = self._emit_node(node, inputs)
         self._store_results(unknown, states)
         self.lines += [
             f'  %next = add i64 %start, {self.lanes}',
@@ -167,7 +167,7 @@ class _AssemblyWriter:
     def _emit_nan_mask(self, elements: Mapping[str, Sequence[str]]) -> str:
         """Append a vector of zeros, NaN for states with invalid inputs, and return its name."""
         largest = np.finfo(np.float32 if self.single else float).max
-        scale = self._constant_vector(float(largest / self.constants.limit))
+        scale = self._constant_vector(float(largest / self.constants.max_argument))
         # A position beyond the limit becomes infinite here, and times 0 NaN.
         scaled = [self._emit_operation('fmul', value, scale) for value in elements['q']]
         rates = [value for name, each in elements.items() if name != 'q' for value in each]
@@ -182,14 +182,14 @@ class _AssemblyWriter:
             return inputs[node.name]
         if node.kind == NodeKind.CONSTANT:
             return self._constant_vector(node.value)
-        operands = [self.value_names[operand.number] for operand in node.operands]
+        operands = [self.value_names[operand.index] for operand in node.operands]
         if node.kind == NodeKind.SQRT:
             argument = f'({self.vector} {operands[0]})'
             return self._emit(f'call {self.vector} {self.sqrt_function}{argument}')
         if node.kind == NodeKind.RECIPROCAL:
             return self._emit_operation('fdiv', self._constant_vector(1.0), operands[0])
         if node.kind in (NodeKind.SIN, NodeKind.COS):
-            angle = node.operands[0].number
+            angle = node.operands[0].index
             if angle not in self.sine_cosine_names:
                 self.sine_cosine_names[angle] = self._emit_sine_cosine(operands[0])
             return self.sine_cosine_names[angle][node.kind == NodeKind.COS]
@@ -260,7 +260,7 @@ class _AssemblyWriter:
         shape = self.equations.shape
         values = [''] * math.prod(shape)
         for output in self.equations.outputs:
-            held = self.value_names[output.value.node.number]
+            held = self.value_names[output.value.node.index]
             name = 'fadd' if output.value.sign > 0 else 'fsub'
             value = self._emit_operation(name, unknown, held)
             for place in output.indices:

@@ -17,7 +17,7 @@ from ..arm.payload import payload_array, payload_from_array, PAYLOAD_ORDER
 from ..arrays import Array, as_array
 from ..dynamics.model import GRAVITY
 from ..errors import InertiaError, SettingsError
-from ..parameter_schema import require_allowed, specs_in_file
+from ..parameter_schema import require_allowed_value, specs_in_file
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Settings:
                 raise SettingsError(f'{spec.name} must be True or False; got {value!r:.80}.')
             if spec.kind == 'double':
                 value = float(as_array(value, (), spec.name, SettingsError))
-            require_allowed(spec, value)
+            require_allowed_value(spec, value)
         try:
             description.require_within_rated_load(self.payload_inertia().mass)
         except InertiaError as error:

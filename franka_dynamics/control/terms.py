@@ -11,7 +11,7 @@ import pinocchio as pin
 
 from .settings import Settings
 from ..arm import ArmDescription, FrictionModel
-from ..arm.friction import FrictionState, LinearFriction, OFFSET_INDEX, slip_state_bounds
+from ..arm.friction import FrictionState, LinearFriction, OFFSET_TERM_INDEX, slip_state_bounds
 from ..arrays import Array, ArrayLike
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..motion.trajectory import ReferencePoint
@@ -83,7 +83,7 @@ class FrictionFeedforward(FrictionState):
             return np.asarray(push * np.maximum(along * super().torque(dq), 0.0))
         sure = along[..., None, :] * model.coefficients
         terms = np.where(sure >= 0.0, *(model.terms(dq, bound) for bound in bounds))
-        terms[..., OFFSET_INDEX, :] = 0.0
+        terms[..., OFFSET_TERM_INDEX, :] = 0.0
         margin = FRICTION_MARGIN_STD_COUNT * model.torque_std(terms)
         least = np.maximum((sure * terms).sum(axis=-2) - margin, 0.0)
         return np.asarray(push * least + np.where(held, 1.0, speed) * model.offset)

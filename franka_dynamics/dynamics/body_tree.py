@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .model import joint_stack
+from .model import as_joint_stack
 from .product_of_exponentials import spatial_inertia
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription, LinkInertia
@@ -174,7 +174,7 @@ class BodyTree(ValueEquality):
         # For every unit twist, exp([A] x) = 1 + sin x [A] + (1 - cos x) [A]^2 + (x - sin x) ([A] +
         # [A]^3). For a revolute joint [A]^3 = -[A], so the last term is zero but for rounding
         # errors; for a prismatic joint [A]^2 = 0.
-        positions = np.moveaxis(joint_stack(self, q, 'q'), -1, 0)  # shape (n, ...)
+        positions = np.moveaxis(as_joint_stack(self, q, 'q'), -1, 0)  # shape (n, ...)
         sine, versine = np.sin(positions), 2.0 * np.sin(0.5 * positions) ** 2
         weights = np.stack((sine, versine, positions - sine), axis=-1)
         A = hat(self.twists)
@@ -271,7 +271,7 @@ def momentum_regressor(twist: Array) -> Array:
     out[..., :3, 9] = v
     out[..., :3, 6:9] = hat(omega)
     out[..., 3:, 6:9] = -hat(v)
-    out[..., 3:, :6] = _tensor_columns(omega)
+    out[..., 3:, :6] = _inertia_regressor(omega)
     return out
 
 
@@ -290,11 +290,11 @@ def wrench_regressor(velocity: Array, acceleration: Array) -> Array:
     out = momentum_regressor(classical)
     turn = hat(omega)
     out[..., :3, 6:9] += turn @ turn
-    out[..., 3:, :6] += turn @ _tensor_columns(omega)
+    out[..., 3:, :6] += turn @ _inertia_regressor(omega)
     return out
 
 
-def _tensor_columns(vector: Array) -> Array:
+def _inertia_regressor(vector: Array) -> Array:
     """Return L with L (xx, xy, xz, yy, yz, zz) = J vector for a tensor J, shape (..., 3, 6)."""
     out = np.zeros((*vector.shape[:-1], 3, 6))
     x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]

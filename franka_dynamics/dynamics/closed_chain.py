@@ -20,7 +20,7 @@ import numpy as np
 
 from .body_tree import as_body_tree, require_pose, RobotLike
 from .derivatives import dynamics_derivatives, tree_motion, TreeMotion
-from .model import GRAVITY, gravity_vector, joint_stack, solve_acceleration
+from .model import as_gravity_vector, as_joint_stack, GRAVITY, solve_acceleration
 from .sampling import JointStates
 from ..arguments import with_argument_checks
 from ..arrays import Array, ArrayLike, as_array, freeze_arrays, joint_values
@@ -37,11 +37,11 @@ CONSTRAINED_DIRECTIONS = {
 _MAX_CLOSURE_ERROR = 1e-15  # [rad or m] closure error at which a loop is closed
 # Below this closure error [rad or m] Newton's iteration also ends if two steps in a row do not
 # reduce the error.
-_MAX_ROUNDING_ERROR = 1e-12
+_MAX_ROUNDOFF = 1e-12
 _MAX_NEWTON_STEPS = 50
 # Largest change of a joint in one Newton step [rad or m]: larger steps more easily lead to another
 # assembly mode of the mechanism.
-_MAX_NEWTON_STEP = 0.5
+_MAX_NEWTON_STEP_SIZE = 0.5
 # Condition number of g_p beyond which J_p (`passive_jacobian`) has lost half its digits.
 _MAX_CONDITION_NUMBER = 1e8
 
@@ -133,7 +133,7 @@ class ClosedChain:
         gravity: ArrayLike = GRAVITY,
     ) -> None:
         tree = self.tree = as_body_tree(tree)
-        self.loops, self.gravity = tuple(loops), gravity_vector(gravity)
+        self.loops, self.gravity = tuple(loops), as_gravity_vector(gravity)
         self.active = np.array(active, dtype=int)
         self.passive = np.setdiff1d(np.arange(tree.n), self.active)
         closed = sum(len(loop.directions) for loop in self.loops)
@@ -220,7 +220,7 @@ class ClosedChain:
             If the iteration does not close the loops, or meets a position with a singular g_p.
 
         """
-        q = np.array(joint_stack(self.tree, guess, 'guess'))
+        q = np.array(as_joint_stack(self.tree, guess, 'guess'))
         q[self.active] = self._active_vector(q_active, 'q_active')
         best, after_best = np.inf, 0
         for _ in range(_MAX_NEWTON_STEPS):
@@ -228,11 +228,11 @@ class ClosedChain:
             size = float(np.abs(error).max())
             after_best = 0 if size < best else after_best + 1
             best = min(best, size)
-            if size <= _MAX_CLOSURE_ERROR or (best < _MAX_ROUNDING_ERROR and after_best >= 2):
+            if size <= _MAX_CLOSURE_ERROR or (best < _MAX_ROUNDOFF and after_best >= 2):
                 return q
             g_p, _ = self.split_loop_jacobian(self.loop_jacobian(q))
             step = -_solve_linear_stack(g_p, error[:, None])[:, 0]
-            q[self.passive] += step * min(1.0, _MAX_NEWTON_STEP / np.abs(step).max())
+            q[self.passive] += step * min(1.0, _MAX_NEWTON_STEP_SIZE / np.abs(step).max())
         raise LoopError(
             f'The loops cannot be closed with the motors at '
             f'{q[self.active].tolist()}: {best:.3g} rad or m remain open from the '
@@ -272,7 +272,7 @@ class ClosedChain:
             If g_p is singular at a position (see `passive_jacobian`).
 
         """
-        q = joint_stack(self.tree, q, 'q')
+        q = as_joint_stack(self.tree, q, 'q')
         g_p, g_a = self.split_loop_jacobian(self.loop_jacobian(q))
         J_p = -_solve_linear_stack(g_p, g_a)
         dq_a = self._active_vector(dq_active, 'dq_active')

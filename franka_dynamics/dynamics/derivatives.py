@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .body_tree import as_body_tree, BASE_BODY, BodyTree, RobotLike
-from .model import broadcast_states, GRAVITY, gravity_vector, solve_acceleration
+from .model import as_gravity_vector, broadcast_states, GRAVITY, solve_acceleration
 from ..arrays import Array, ArrayLike, as_array, joint_values
 from ..errors import JointVectorError
 from ..spatial import ad, ad_dual, adjoint_inverse, exp6, matvec
@@ -215,7 +215,7 @@ class _TreeRecursion(TreeKinematics):
         """Check the states, and compute the wrenches of all bodies, too."""
         exerted = np.zeros(6) if tool_wrench is None else tool_wrench
         *states, exerted = broadcast_states(tree, q=q, dq=dq, ddq=ddq, wrench=exerted)
-        super().__init__(tree, states, gravity_vector(gravity))
+        super().__init__(tree, states, as_gravity_vector(gravity))
         self.n, self.columns = tree.n, 9 * tree.n + 6
         self.ad_V = ad(self.V)
         # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.

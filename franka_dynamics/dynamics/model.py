@@ -28,7 +28,7 @@ import numpy as np
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike, as_description
-from ..arrays import Array, ArrayLike, as_array, broadcast_leading, joint_values
+from ..arrays import Array, ArrayLike, as_array, broadcast_leading_shape, joint_values
 from ..errors import FrameError, InertiaError, JointVectorError
 from ..names import GRAVITY
 
@@ -79,7 +79,7 @@ class DynamicsFormulation(ABC):
 
     def __init__(self, description: ArmLike, gravity: ArrayLike = GRAVITY) -> None:
         self.description = as_description(description)
-        self._gravity = gravity_vector(gravity)
+        self._gravity = as_gravity_vector(gravity)
 
     def __repr__(self) -> str:
         """Return one line that names the model and its arm."""
@@ -134,7 +134,7 @@ class DynamicsFormulation(ABC):
         return np.einsum('...lab,lb->...a', self.frames(q)[..., :-1, :3, :], moments)
 
 
-def gravity_vector(gravity: ArrayLike) -> Array:
+def as_gravity_vector(gravity: ArrayLike) -> Array:
     """
     Return gravity as floats (3,) [m/s^2]; raise JointVectorError for another shape or NaN.
 
@@ -157,7 +157,7 @@ def require_reference_frame(name: str) -> str:
     return name
 
 
-def joint_stack(
+def as_joint_stack(
     description: HasJoints, values: ArrayLike | None, name: str, *, finite: bool = True
 ) -> Array:
     """
@@ -191,11 +191,11 @@ def broadcast_states(
     """
     wrench, arrays = values.pop('wrench', None), {}
     for name, value in values.items():
-        arrays[name] = joint_stack(description, value, name, finite=finite)
+        arrays[name] = as_joint_stack(description, value, name, finite=finite)
     if wrench is not None:
         words = 'A wrench, force [N] then moment [N m],'
         arrays['wrench'] = as_array(wrench, (..., 6), words, JointVectorError, finite=finite)
-    shape = broadcast_leading({name: array.shape for name, array in arrays.items()})
+    shape = broadcast_leading_shape({name: array.shape for name, array in arrays.items()})
     return [np.array(np.broadcast_to(one, (*shape, one.shape[-1]))) for one in arrays.values()]
 
 
@@ -248,9 +248,9 @@ def symmetrize(matrix: Array) -> Array:
 
 
 # M is singular if the inertia that a joint moves while the other joints are free, 1/(M^-1)_jj, is
-# smaller than MIN_FREE_INERTIA_RATIO times the largest M_ii. The shipped arms without rotors have
+# smaller than MIN_INERTIA_RATIO times the largest M_ii. The shipped arms without rotors have
 # ratios above 3e-5, a point mass on the last joint's axis has 1e-16.
-MIN_FREE_INERTIA_RATIO = 1e-12
+MIN_INERTIA_RATIO = 1e-12
 
 
 def solve_acceleration(mass: Array, torque: Array) -> Array:
@@ -260,7 +260,7 @@ def solve_acceleration(mass: Array, torque: Array) -> Array:
     Raises
     ------
     InertiaError
-        If M is singular, or so nearly that MIN_FREE_INERTIA_RATIO counts it as singular.
+        If M is singular, or so nearly that MIN_INERTIA_RATIO counts it as singular.
 
     """
     stack = np.broadcast_shapes(mass.shape[:-1], torque.shape)
@@ -272,7 +272,7 @@ def solve_acceleration(mass: Array, torque: Array) -> Array:
         least = 1.0 / np.abs(np.diagonal(inverse, axis1=-2, axis2=-1)).max(axis=-1)
     except np.linalg.LinAlgError:
         raise singular_mass_matrix_error() from None
-    if np.any(least < MIN_FREE_INERTIA_RATIO * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1)):
+    if np.any(least < MIN_INERTIA_RATIO * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1)):
         raise singular_mass_matrix_error()
     return found
 
@@ -292,7 +292,7 @@ def operational_space_inertia(mass: Array, jacobian: Array) -> Array:
     """
     mobility = jacobian @ np.linalg.solve(mass, np.swapaxes(jacobian, -1, -2))
     sizes = np.linalg.eigvalsh(mobility)
-    if np.any(sizes[..., 0] <= MIN_FREE_INERTIA_RATIO * sizes[..., -1]):
+    if np.any(sizes[..., 0] <= MIN_INERTIA_RATIO * sizes[..., -1]):
         raise singular_frame_error()
     return symmetrize(np.linalg.inv(mobility))
 

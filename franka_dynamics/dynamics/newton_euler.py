@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import model
-from .model import broadcast_states, DynamicsFormulation, joint_stack, symmetrize
+from .model import as_joint_stack, broadcast_states, DynamicsFormulation, symmetrize
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arrays import Array, ArrayLike
@@ -187,7 +187,7 @@ class NewtonEulerModel(DynamicsFormulation):
 
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
-        positions = joint_stack(self.description, q, 'q')
+        positions = as_joint_stack(self.description, q, 'q')
         steps = [joint[:2] for joint in joint_geometry(self.description, positions)]
         steps.append(dh_row_pose(self.description.flange, self.description.convention))
         rotation, origin = self.description.base[:3, :3], self.description.base[:3, 3]
@@ -229,7 +229,7 @@ class NewtonEulerModel(DynamicsFormulation):
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M(q), (..., n, n): column j is the torque for ddq = e_j, dq = 0, no gravity."""
-        position = joint_stack(self.description, q, 'q')[..., None, :]
+        position = as_joint_stack(self.description, q, 'q')[..., None, :]
         units = np.eye(self.description.n)
         return symmetrize(self._torques(position, np.zeros_like(position), units, gravity=False))
 

@@ -5,7 +5,7 @@
 import numpy as np
 import pinocchio as pin
 
-from .model import MIN_FREE_INERTIA_RATIO, require_centers_of_mass
+from .model import MIN_INERTIA_RATIO, require_centers_of_mass
 from ..arm import ArmDescription, JointKind, LinkInertia
 from ..arm.frames import Frame, frame_table
 
@@ -21,7 +21,7 @@ def pinocchio_inertia(inertia: LinkInertia) -> pin.Inertia:
     return pin.Inertia.FromDynamicParameters(inertia.parameters()[list(PINOCCHIO_PARAMETER_ORDER)])
 
 
-def build_pinocchio(description: ArmDescription) -> pin.Model:
+def build_pinocchio_model(description: ArmDescription) -> pin.Model:
     """
     Return a Pinocchio model with the frames of `frame_table`, which have their names or numbers.
 
@@ -73,5 +73,5 @@ def has_regular_mass_matrix(description: ArmDescription, model: pin.Model) -> bo
     largest = sum(
         np.linalg.norm(body.matrix()) * (1.0 + sum(lengths)) ** 2 for body in model.inertias
     ) + max(model.armature)
-    apart = turns and min(own) > MIN_FREE_INERTIA_RATIO * largest
+    apart = turns and min(own) > MIN_INERTIA_RATIO * largest
     return bool(apart and not description.inconsistencies())

@@ -15,8 +15,8 @@ import numpy as np
 import pinocchio as pin
 
 from . import model
-from .model import broadcast_states, GRAVITY, gravity_vector, total_mass
-from .pinocchio_builder import build_pinocchio, has_regular_mass_matrix, pinocchio_frame_name
+from .model import as_gravity_vector, broadcast_states, GRAVITY, total_mass
+from .pinocchio_builder import build_pinocchio_model, has_regular_mass_matrix, pinocchio_frame_name
 from .regressor import torque_regressor
 from ..arm.frames import FLANGE, Frame, frame_placement, frame_table
 from ..arm_io import ArmLike, as_description
@@ -37,7 +37,7 @@ def _accept_stacks_of(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[
     Pinocchio is called for each state; a state with a value that is not finite gives NaN.
     """
 
-    def extended(method: _Method[_Arguments]) -> _Method[_Arguments]:
+    def extend_method(method: _Method[_Arguments]) -> _Method[_Arguments]:
         """Return the method for stacks of states."""
         parameters = inspect.signature(method)
 
@@ -64,7 +64,7 @@ def _accept_stacks_of(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[
 
         return checked_method
 
-    return extended
+    return extend_method
 
 
 def _stack_results(
@@ -96,7 +96,7 @@ def _stack_results(
     return out
 
 
-class _WorkSpace(threading.local):
+class _WorkBuffers(threading.local):
     """Pinocchio's work space of one model; each thread has its own, because calls overwrite it."""
 
     def __init__(self, arm: pin.Model) -> None:
@@ -124,11 +124,11 @@ class PinocchioModel:
     def __init__(self, description: ArmLike, gravity: ArrayLike = GRAVITY) -> None:
         description = self.description = as_description(description)
         n = description.n
-        self.model = build_pinocchio(description)
-        self.model.gravity.linear = gravity_vector(gravity)
+        self.model = build_pinocchio_model(description)
+        self.model.gravity.linear = as_gravity_vector(gravity)
         self._weightless = self.model.copy()
         self._weightless.gravity = pin.Motion.Zero()
-        self._workspace = _WorkSpace(self.model)
+        self._workspace = _WorkBuffers(self.model)
         self._argument_shapes = {'q': (n,), 'dq': (n,), 'ddq': (n,), 'tau': (n,), 'wrench': (6,)}
         names = {name: pinocchio_frame_name(name) for name in frame_table(description)}
         self._named_ids = {name: self.model.getFrameId(one) for name, one in names.items()}
@@ -150,7 +150,7 @@ class PinocchioModel:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the attributes from a pickled state."""
-        vars(self).update(state, _workspace=_WorkSpace(state['model']))
+        vars(self).update(state, _workspace=_WorkBuffers(state['model']))
 
     @_accept_stacks_of('q')
     def frames(self, q: ArrayLike) -> Array:
@@ -256,7 +256,7 @@ class PinocchioModel:
         if self._may_be_singular:
             # Reciprocals of the inertias that joints move while the later joints are free.
             found = [abs(float(joint.Dinv[0, 0])) for joint in self.data.joints[1:]]
-            singular = model.MIN_FREE_INERTIA_RATIO * max(found) > min(found)
+            singular = model.MIN_INERTIA_RATIO * max(found) > min(found)
             if singular or not np.isfinite(accelerations).all():
                 raise model.singular_mass_matrix_error()
         return accelerations

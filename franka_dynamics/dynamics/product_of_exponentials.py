@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import model
-from .model import broadcast_states, DynamicsFormulation, GRAVITY, joint_stack, symmetrize
+from .model import as_joint_stack, broadcast_states, DynamicsFormulation, GRAVITY, symmetrize
 from ..arm import ArmDescription, Convention, DHRow, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike
@@ -61,7 +61,7 @@ class ExponentialsModel(DynamicsFormulation):
 
     def exponentials(self, q: ArrayLike) -> Array:
         """Return the product of the exponentials of joints 1 to i, for each i, (..., n, 4, 4)."""
-        position = joint_stack(self.description, q, 'q')
+        position = as_joint_stack(self.description, q, 'q')
         product: Array = np.eye(4)
         products = []
         for i, twist in enumerate(self.space_twists):

@@ -19,7 +19,7 @@ import numpy as np
 
 from .body_tree import as_body_tree, RobotLike, wrench_regressor
 from .derivatives import TreeKinematics
-from .model import broadcast_states, GRAVITY, gravity_vector
+from .model import as_gravity_vector, broadcast_states, GRAVITY
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arrays import Array, ArrayLike, as_array
@@ -148,7 +148,7 @@ def torque_regressor(
     """
     tree = as_body_tree(robot)
     states = broadcast_states(tree, q=q, dq=dq, ddq=ddq)
-    g = gravity_vector(gravity)
+    g = as_gravity_vector(gravity)
     n, joints = tree.n, np.arange(tree.n)
     width = (N_LINK_PARAMETERS + int(rotor_inertia)) * n
     chosen = checked_columns(columns, width)

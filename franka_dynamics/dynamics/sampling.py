@@ -15,7 +15,7 @@ from ..errors import SettingsError
 # Limits in place of unknown ones [rad or m], [rad/s or m/s, rad/s^2 or m/s^2].
 _MAX_UNLIMITED_POSITION, _MAX_UNLIMITED_RATES = np.pi, {'velocity': 2.0, 'acceleration': 10.0}
 # Larger limits, such as 999999 for a wheel, say that there is none [rad or m, per s, per s^2].
-_MAX_STATED_LIMIT = 100.0
+_MAX_JOINT_LIMIT = 100.0
 
 
 class JointStates(NamedTuple):
@@ -64,10 +64,10 @@ def sample_states(
     lower, upper = description.limit('lower'), description.limit('upper')
     least = np.minimum(-_MAX_UNLIMITED_POSITION, upper - _MAX_UNLIMITED_POSITION)
     most = np.maximum(_MAX_UNLIMITED_POSITION, lower + _MAX_UNLIMITED_POSITION)
-    lowest = np.where(lower >= -_MAX_STATED_LIMIT, lower, least)
-    ends = [(lowest, np.where(upper <= _MAX_STATED_LIMIT, upper, most))]
+    lowest = np.where(lower >= -_MAX_JOINT_LIMIT, lower, least)
+    ends = [(lowest, np.where(upper <= _MAX_JOINT_LIMIT, upper, most))]
     for name, unlimited in _MAX_UNLIMITED_RATES.items():
         limit = description.limit(name)
-        rate = np.where(limit <= _MAX_STATED_LIMIT, limit, unlimited)
+        rate = np.where(limit <= _MAX_JOINT_LIMIT, limit, unlimited)
         ends.append((-rate, rate))
     return JointStates(*(rng.uniform(*both, (count, description.n)) for both in ends))

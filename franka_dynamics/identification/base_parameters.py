@@ -33,7 +33,7 @@ from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arm_io import as_description
 from ..arrays import Array, array_text, ArrayLike, as_array
 from ..dynamics.body_tree import as_body_tree, BASE_BODY, BodyTree
-from ..dynamics.model import GRAVITY, gravity_vector
+from ..dynamics.model import as_gravity_vector, GRAVITY
 from ..dynamics.regressor import (
     N_LINK_PARAMETERS,
     parameter_names,
@@ -171,7 +171,7 @@ class BaseParameters:
                     'gravity vector of these torques.'
                 )
             gravity = self.gravity[0]
-        vector = gravity_vector(gravity)
+        vector = as_gravity_vector(gravity)
         inside, *_ = np.linalg.lstsq(self.gravity.T, vector, rcond=None)
         outside = np.linalg.norm(vector - self.gravity.T @ inside)
         if outside > _SPAN_TOLERANCE * np.linalg.norm(vector):

@@ -39,7 +39,7 @@ from .base_parameters import (
     RankGap,
 )
 from ..arm import ArmDescription, Convention, JointKind, LinkInertia
-from ..arm.frames import in_modified_convention
+from ..arm.frames import to_modified_convention
 from ..arm_io import as_description
 from ..arrays import Array, ArrayLike
 from ..dynamics.body_tree import as_body_tree
@@ -162,7 +162,7 @@ def direct_base_parameters(
 
     Raises BaseParameterError if gravity has another shape or is not finite.
     """
-    arm = in_modified_convention(as_description(arm))
+    arm = to_modified_convention(as_description(arm))
     steps, gap = regroupable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
     columns, found = regrouping_map(arm, modified_dh_rows(arm), steps)
     matrix = found.astype(float)
@@ -208,8 +208,8 @@ def modified_dh_rows(arm: ArmDescription) -> list[ModifiedDH]:
     if arm.convention is not Convention.MODIFIED:
         raise BaseParameterError(
             f'{arm.name} has standard DH rows, and the direct method needs modified ones: use '
-            'base_parameters(arm), or convert the arm with in_modified_convention(arm) of '
-            'franka_dynamics.arm.denavit_hartenberg.'
+            'base_parameters(arm), or convert the arm with to_modified_convention(arm) of '
+            'franka_dynamics.arm.frames.'
         )
     rows = [joint.row for joint in arm.joints]
     if any(row.beta for row in rows):

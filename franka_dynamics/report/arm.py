@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .elements import Cell, Header, Table, to_json_types
 from ..arm import ArmDescription
-from ..arm.inertia import six_from_tensor, TENSOR_ORDER
+from ..arm.inertia import elements_from_tensor, TENSOR_ORDER
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.space_inertia import space_inertias
 from ..identification.base_parameters import BaseParameters, max_base_parameter_count
@@ -74,7 +74,7 @@ def inertia_rows(
             for one in space_inertias(description, q)
         ]
     return [
-        InertiaRow(str(i), link.mass, link.center_of_mass, *map(six_from_tensor, tensors))
+        InertiaRow(str(i), link.mass, link.center_of_mass, *map(elements_from_tensor, tensors))
         for i, (link, *tensors) in enumerate(found, start=1)
     ]
 
@@ -247,7 +247,7 @@ def condition_notes(arm: ArmDescription) -> list[str]:
 
 def implausible_value_tables(doubts: Sequence[ImplausibleValue], source: str) -> list[Table]:
     """Return a list of one table of implausible values of a file, empty if there are none."""
-    rows = [(one.place, one.entry, one.reason) for one in doubts]
+    rows = [(one.owner, one.entry, one.reason) for one in doubts]
     title = f'numbers of {source} that an arm can hardly have'
     return [Table(title, ('of', 'entry', 'because'), rows)] if rows else []
 

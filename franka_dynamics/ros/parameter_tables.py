@@ -87,7 +87,7 @@ def parameter_file_text(node: str) -> str:
         changes = '' if spec.read_only else 'inactive' if inactive else 'running'
         notes = spec.kind, constraint_text(spec), changes and f'may be changed while {changes}'
         lines += textwrap.wrap(
-            f'{spec.sentence} ({"; ".join(filter(None, notes))})',
+            f'{spec.description} ({"; ".join(filter(None, notes))})',
             _MAX_LINE_WIDTH,
             initial_indent=f'{indent}# ',
             subsequent_indent=f'{indent}# ',

@@ -16,7 +16,7 @@ from rclpy.parameter import Parameter
 from .parameter_tables import constraint_text, no_such_parameter_sentence
 from ..errors import name_list, SettingsError
 from ..files import read_text
-from ..parameter_schema import ParameterSpec, require_allowed
+from ..parameter_schema import ParameterSpec, require_allowed_value
 
 # How a value of each type is written.
 _EXAMPLE_VALUES = {
@@ -101,9 +101,9 @@ def declare_parameters(node: Any, table: Sequence[ParameterSpec]) -> dict[str, A
             # If one parameter had no value, `ros2 param dump` would print none of them.
             node.set_parameters([Parameter(spec.name, kind, [])])
         else:
-            require_allowed(spec, parameter.value)
-        # The descriptor is set last, so that `require_allowed` is the first to refuse a value out
-        # of range: its message is clearer than rclpy's.
+            require_allowed_value(spec, parameter.value)
+        # The descriptor is set last, so that `require_allowed_value` is the first to refuse one
+        # out of range: its message is clearer than rclpy's.
         node.set_descriptor(spec.name, _parameter_descriptor(spec, kind))
     return present_values(node, table)
 
@@ -156,7 +156,7 @@ def _parameter_descriptor(spec: ParameterSpec, kind: Parameter.Type) -> Paramete
     descriptor = ParameterDescriptor(
         name=spec.name,
         type=kind.value,
-        description=spec.sentence,
+        description=spec.description,
         read_only=spec.read_only,
         additional_constraints=constraint_text(spec),
     )
@@ -187,7 +187,7 @@ def _require_valid_changes(node: Any, changes: Sequence[Parameter]) -> None:
                 f'{spec.name} is given a value of type {change.type_.name.lower()}; it must be '
                 f'{spec.kind}, written as {_EXAMPLE_VALUES[spec.kind]}.'
             )
-        require_allowed(spec, change.value)
+        require_allowed_value(spec, change.value)
         if spec.while_inactive and node.active:
             raise SettingsError(
                 f'{change.name} can be changed only while the node is not active: '

@@ -69,12 +69,12 @@ def geometric_jacobian() -> sp.Matrix:
     return v.col_join(omega).applyfunc(sp.factor_terms)
 
 
-_CENTERS = tuple(sp.Matrix(center) for center in ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0)))
+_MASS_CENTERS = tuple(map(sp.Matrix, ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0))))
 
 
 def centers_of_mass() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     """Return centres of mass in {S}, (3, 1) each; link 2's has a2/2 where the paper has c2/2."""
-    pairs = zip(frame_poses()[1:], _CENTERS)
+    pairs = zip(frame_poses()[1:], _MASS_CENTERS)
     placed = (pose[:3, :3] * center + pose[:3, 3] for pose, center in pairs)
     first, second, third = (center.applyfunc(sp.expand) for center in placed)
     return first, second, third

@@ -100,7 +100,7 @@ def joint_chains(
         If a mimic joint lies between joints of a chain.
 
     """
-    leading = [one for one in document.joints.values() if one.is_moving and one.driver is None]
+    leading = [one for one in document.joints.values() if one.is_moving and one.leader is None]
     names = (one.name for one in leading if one.name not in without)
     able = [name for name in names if name.startswith(prefix)]
     chains = []
@@ -109,7 +109,7 @@ def joint_chains(
         path = document.moving_joints_to(tip)
         chain = tuple(name for name in path if name in able)
         for name in path[path.index(chain[0]) :]:
-            if (driver := document.joints[name].driver) is not None and name not in without:
+            if (driver := document.joints[name].leader) is not None and name not in without:
                 raise document.error(
                     f'joint {name!r}, in the chain to {tip!r}, mimics '
                     f'{driver!r}; an arm with a mimic joint inside its chain is not supported.'
@@ -141,8 +141,8 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
         if any(name in loop for loop in document.loops) or _has_gripper_name(joint, bool(behind)):
             return True
         beside = [one for one in carried[carrier[name]] if one != name and carrier[name]]
-        followers = {one for one in moving if moving[one].driver == name}
-        if joint.driver in found or followers & found:
+        followers = {one for one in moving if moving[one].leader == name}
+        if joint.leader in found or followers & found:
             return True
         if followers.intersection(beside) and not followers.intersection(behind):
             return True
@@ -153,7 +153,7 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
         name
         for name in moving
         if name not in found
-        and all(one in found or moving[one].driver for one in carried.get(name, ()))
+        and all(one in found or moving[one].leader for one in carried.get(name, ()))
         and is_gripper(name)
     }:
         found |= more
@@ -238,7 +238,7 @@ def _outward_axis(chain: SerialChain, flange: Array) -> str:
     Away is the way to the flange from the last joint's frame or, if that has the same origin, from
     the frame of the joint before; unless it is small, its part along the last joint's axis.
     """
-    frames = [chain.mount, *(chain.poses[joint.child] for joint in chain.joints)]
+    frames = [chain.mount_pose, *(chain.poses[joint.child] for joint in chain.joints)]
     back, last = inverse_transform(flange), chain.joints[-1]
     ways = [-(back @ frame[:, 3])[:3] for frame in (frames[-1], frames[-2])]
     away = ways[float(np.linalg.norm(ways[0])) < _MIN_ORIGIN_DISTANCE_M]

@@ -22,7 +22,7 @@ import numpy as np
 from .arm_choice import find_flange
 from .serial_chain import SerialChain
 from ..arm.bodies import FixedFrame
-from ..arm.denavit_hartenberg import Convention, DHRow, modified_rows, standard_rows
+from ..arm.denavit_hartenberg import Convention, DHRow, to_modified_rows, to_standard_rows
 from ..arm.description import ArmDescription
 from ..arm.fields import Joint, JointLimits, UrdfProvenance
 from ..arrays import Array
@@ -72,8 +72,8 @@ def dh_rows_from_axes(
         pose = pose @ rows[-1].transform(Convention.STANDARD)
     rest = inverse_transform(pose) @ flange  # a turn about z and a way along it
     rows.append(DHRow(d=float(rest[2, 3]), theta=math.atan2(rest[1, 0], rest[0, 0])))
-    modified = [_row_without_rounding_errors(row) for row in modified_rows(rows)[0][1:]]
-    return base, modified if convention is Convention.MODIFIED else standard_rows(modified)
+    modified = [_row_without_rounding_errors(row) for row in to_modified_rows(rows)[0][1:]]
+    return base, modified if convention is Convention.MODIFIED else to_standard_rows(modified)
 
 
 def _common_normal(frame: Array, line: JointAxis) -> tuple[Array, Array, float, float, float]:
@@ -153,10 +153,10 @@ def _arm_in_link_frames(
         direction, point = pose[:3, :3] @ joint.axis, pose[:3, :3] @ joint.point + pose[:3, 3]
         axes.append(JointAxis(direction, point, joint.joint_kind is JointKind.PRISMATIC))
     tool_pose = chain.poses[tool.name]
-    base, (*rows, flange) = dh_rows_from_axes(axes, chain.mount, tool_pose, convention)
+    base, (*rows, flange) = dh_rows_from_axes(axes, chain.mount_pose, tool_pose, convention)
     standing = chain.inertia(document.root).expressed_in(inverse_transform(base))
     names = tuple(joint.name for joint in chain.joints)
-    held = tuple(chain.held.items())
+    held = tuple(chain.held_positions.items())
     return ArmDescription(
         name=document.name or 'arm',
         convention=convention,
@@ -169,7 +169,7 @@ def _arm_in_link_frames(
         base=base,
         base_link=standing if standing.parameters().any() else None,
         source=document.source,
-        mount=chain.mount,
+        mount=chain.mount_pose,
         urdf=UrdfProvenance(
             document.source,
             document.text,

@@ -17,7 +17,7 @@ from ..arrays import Array
 from ..errors import UrdfError
 from ..spatial import exp6, joint_twist, JointKind
 
-MOVING_TYPES = ('revolute', 'continuous', 'prismatic')
+MOVING_JOINT_TYPES = ('revolute', 'continuous', 'prismatic')
 # In the name of a link that is no body of the MJCF, but stands between two joints of a body.
 VIRTUAL_LINK_MARK = '@'
 # What states the tensor of a body of an MJCF whose inertia is computed from its geoms.
@@ -55,7 +55,7 @@ class UrdfJoint:
     `axis` a unit vector in the child link's frame and `point` a point of the axis there, in a URDF
     the origin. `limits` is None if `is_moving` is False, and for a joint without <limit>. A
     missing lower or upper bound is zero, as the URDF format says; if both are missing, or the
-    joint is continuous, they are infinite. `driver` is the name of the joint that this joint
+    joint is continuous, they are infinite. `leader` is the name of the joint that this joint
     follows, at `multiplier` times its position plus `offset`, or None.
     """
 
@@ -66,7 +66,7 @@ class UrdfJoint:
     origin: Array
     axis: Array
     limits: JointLimits | None = None
-    driver: str | None = None
+    leader: str | None = None
     multiplier: float = 1.0
     offset: float = 0.0
     point: Array = field(default_factory=lambda: np.zeros(3))
@@ -74,7 +74,7 @@ class UrdfJoint:
     @property
     def is_moving(self) -> bool:
         """Whether the joint is revolute, continuous or prismatic."""
-        return self.kind in MOVING_TYPES
+        return self.kind in MOVING_JOINT_TYPES
 
     @property
     def joint_kind(self) -> JointKind:
@@ -153,7 +153,7 @@ class UrdfDocument:
 
     def joint_type(self, joint: UrdfJoint) -> str:
         """Return a joint's type for a message, in the terms of the file's format."""
-        return self.terms.floating if joint.kind == 'floating' else joint.kind
+        return self.terms.floating_joints if joint.kind == 'floating' else joint.kind
 
     def is_link_of_file(self, link: str) -> bool:
         """Return whether a link is one of the file, and not between two joints of an MJCF."""

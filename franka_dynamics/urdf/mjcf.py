@@ -26,7 +26,7 @@ from ..spatial import exp6, joint_twist, JointKind
 
 # Names of what has none in the MJCF, with its number there.
 UNNAMED_BODY, UNNAMED_JOINT = 'unnamed_body', 'unnamed_joint'
-_CUBE_CORNERS = 0.01 * np.array(list(product((-1.0, 1.0), repeat=3)))
+_CUBE_CORNERS_M = 0.01 * np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
 def is_mjcf_text(text: str) -> bool:
@@ -78,11 +78,11 @@ def compile_mjcf(text: str, source: str, path: Path | None) -> tuple[Any, Any, A
 def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> tuple[Any, Any]:
     """Return MuJoCo's description of an MJCF, and the compiled model."""
 
-    def read() -> Any:
+    def read_spec() -> Any:
         """Return MuJoCo's editable description of the file or the text."""
         return mujoco.MjSpec.from_file(str(path)) if path else mujoco.MjSpec.from_string(text)
 
-    spec = read()
+    spec = read_spec()
     try:
         return spec, spec.compile()
     except ValueError as error:
@@ -90,7 +90,7 @@ def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> t
             raise
     models = []
     for size in (1.0, 2.0):  # an inertia that depends on a missing mesh depends on its size
-        missing = _replace_missing_files(mujoco, spec := read(), path, size)
+        missing = _replace_missing_files(mujoco, spec := read_spec(), path, size)
         models.append(spec.compile())
     first, second = models
     changed = (first.body_inertia != second.body_inertia).any(axis=1)
@@ -111,7 +111,7 @@ def _replace_missing_files(mujoco: Any, spec: Any, path: Path | None, size: floa
         folder = (path or Path()).parent / spec.compiler.meshdir
         if mesh.file and not (path and (folder / mesh.file).is_file()):
             missing.append(mesh.file)
-            mesh.file, mesh.content_type, mesh.uservert = '', '', (size * _CUBE_CORNERS).ravel()
+            mesh.file, mesh.content_type, mesh.uservert = '', '', (size * _CUBE_CORNERS_M).ravel()
             mesh.scale = (1.0, 1.0, 1.0)
     fields = [one for one in spec.geoms if one.type == mujoco.mjtGeom.mjGEOM_HFIELD]
     for one in (*spec.geoms, *spec.sites, *spec.tendons, *spec.meshes):
@@ -170,7 +170,7 @@ class _TreeBuilder:
             link_order=tuple(self._links),
             notes=tuple(notes.other_notes),
             torque_notes=tuple(notes.torque_notes),
-            simulation_values={one: self._joint_values(k) for k, one in enumerate(self.joints)},
+            simulation_values={one: self._sim_values(k) for k, one in enumerate(self.joints)},
             mjcf=mjcf,
             tensor_sources=tensors,
             loops=self._loop_joints(),
@@ -233,7 +233,7 @@ class _TreeBuilder:
             at, other = (model.qpos0[model.jnt_qposadr[one]] for one in (k, model.eq_obj2id[e]))
             offset, slope, *_ = model.eq_data[e]  # both joints counted from their `ref`
             law = {'multiplier': float(slope), 'offset': float(at + offset - slope * other)}
-            return {'driver': self.joints[model.eq_obj2id[e]], **law}
+            return {'leader': self.joints[model.eq_obj2id[e]], **law}
         return {}
 
     def _loop_joints(self) -> tuple[frozenset[str], ...]:
@@ -278,7 +278,7 @@ class _TreeBuilder:
                 gain = abs(float(model.actuator_gainprm[k][0]))
                 yield gear * gain * float(np.abs(model.actuator_ctrlrange[k]).max())
 
-    def _joint_values(self, k: int) -> dict[str, float]:
+    def _sim_values(self, k: int) -> dict[str, float]:
         """Return armature, damping and friction of a joint, and its home position if stated."""
         model = self._model
         at, dof = int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])

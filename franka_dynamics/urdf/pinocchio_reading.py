@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pinocchio as pin
 
-from .document import MOVING_TYPES, UrdfDocument
+from .document import MOVING_JOINT_TYPES, UrdfDocument
 from ..arm.fields import JointLimits
 from ..arrays import Array
 from ..errors import UrdfError
@@ -58,7 +58,7 @@ def urdf_for_pinocchio(text: str) -> ElementTree.Element:
         for key in parent.attrib.keys() - {'name', 'link', 'joint'}:
             parent.set(key, parent.attrib[key].strip())
     for joint in robot.iter('joint'):
-        if joint.get('type') in MOVING_TYPES:
+        if joint.get('type') in MOVING_JOINT_TYPES:
             limit = joint.find('limit')
             if limit is None:
                 limit = ElementTree.SubElement(joint, 'limit', lower='-9', upper='9')

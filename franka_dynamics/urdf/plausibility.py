@@ -61,14 +61,14 @@ class ImplausibleValue(NamedTuple):
     impossible: bool = False
 
     @property
-    def place(self) -> str:
+    def owner(self) -> str:
         """Kind and names of the link, links or joint that the number belongs to, for a message."""
         names = [*map(repr, self.names)]
         return f'{self.kind} {" and ".join(names) if len(names) < 3 else name_list(names)}'
 
     def __str__(self) -> str:
         """Return one sentence."""
-        return f'{self.place}, {self.entry}: {self.reason}{"" if self.reason[-1] == "?" else "."}'
+        return f'{self.owner}, {self.entry}: {self.reason}{"" if self.reason[-1] == "?" else "."}'
 
 
 class _Link(NamedTuple):
@@ -90,9 +90,9 @@ class _Link(NamedTuple):
     joint: int
     mass: float
     tensor: Array
-    points: Array
+    shape_points: Array
     bound_text: str
-    distance: float
+    center_distance: float
     reach: float
 
     def doubt(self, entry: str, reason: str, *, impossible: bool = False) -> ImplausibleValue:
@@ -192,11 +192,11 @@ def _placeholder_doubts(
     """Yield doubts about identity tensors, and about one tensor for links of unlike masses."""
     alike = dict[bytes, list[_Link]]()
 
-    def sizes(body: _Link) -> list[tuple[str, float]]:
+    def named_magnitudes(body: _Link) -> list[tuple[str, float]]:
         """Return the distance of a link's centre of mass, and lengths to the joints behind."""
         joints = (model.jointPlacements[k].translation for k in model.children[body.joint])
         lengths = [('length', round(float(np.linalg.norm(one)), 6)) for one in joints]
-        return [('distance', round(body.distance, 6)), *lengths]
+        return [('distance', round(body.center_distance, 6)), *lengths]
 
     for body in bodies:
         alike.setdefault((body.tensor + 0.0).tobytes(), []).append(body)
@@ -208,7 +208,7 @@ def _placeholder_doubts(
             joints = {one.joint for one in (first, *others)}
             deepest = max(len(joints.intersection(model.supports[k])) for k in joints)
             ball = np.array_equal(first.tensor, first.tensor[0, 0] * np.eye(3))
-            found = {size for one in (first, *others) for size in sizes(one)}
+            found = {size for one in (first, *others) for size in named_magnitudes(one)}
             source = document.tensor_sources.get(first.name)
             modules = len(found) < 3 or source == TENSOR_FROM_GEOMS
             # Links of one mass may be of one kind: two fingers or, one behind another, the two of
@@ -255,12 +255,12 @@ def _link_doubts(body: _Link) -> Iterator[ImplausibleValue]:
     """Yield a doubt about a link's tensor or centre of mass."""
     outside, spread, most, axis = _mass_extent(body, body.tensor)
     if impossible := _tensor_problem(body):
-        reason = impossible + _power_of_ten_question(body)
+        reason = impossible + _power_of_ten_hint(body)
         yield body.doubt(body.terms.tensor, reason, impossible=True)
     elif outside > 0.0:
         reason = (
-            f'the centre of mass, {body.distance:.3g} m from its joint, lies {outside:.2g} m '
-            f'beyond what {body.bound_text}'
+            f'the centre of mass, {body.center_distance:.3g} m from its joint, lies '
+            f'{outside:.2g} m beyond what {body.bound_text}'
         )
         yield body.doubt(body.terms.center, reason)
     elif spread > most:
@@ -269,7 +269,7 @@ def _link_doubts(body: _Link) -> Iterator[ImplausibleValue]:
             f'the mass spreads {spread:.2g} m (standard deviation) along ({along}), where '
             f'{body.bound_text} {most:.2g} m'
         )
-        yield body.doubt(body.terms.tensor, reason + _power_of_ten_question(body))
+        yield body.doubt(body.terms.tensor, reason + _power_of_ten_hint(body))
 
 
 def _mass_extent(body: _Link, tensor: Array) -> tuple[float, float, float, Array]:
@@ -281,11 +281,11 @@ def _mass_extent(body: _Link, tensor: Array) -> tuple[float, float, float, Array
     first is largest relative to the second.
     """
     spread = (0.5 * np.trace(tensor) * np.eye(3) - tensor) / body.mass
-    middle = body.points.mean(axis=0)
+    middle = body.shape_points.mean(axis=0)
     axes = np.vstack((np.eye(3), np.linalg.eigh(spread)[1].T))
     if length := float(np.linalg.norm(middle)):
         axes = np.vstack((axes, middle / length))
-    along = body.points @ axes.T
+    along = body.shape_points @ axes.T
     beyond = _MAX_OVERHANG_M + _MAX_OVERHANG_RATIO * np.ptp(along, axis=0).max()
     low, high = along.min(axis=0) - beyond, along.max(axis=0) + beyond
     outside = float(max(low.max(), -high.min()))
@@ -314,7 +314,7 @@ def _tensor_problem(body: _Link) -> str:
     return f'of its principal moments {principal} the largest exceeds the sum of the others'
 
 
-def _power_of_ten_question(body: _Link) -> str:
+def _power_of_ten_hint(body: _Link) -> str:
     """Return the question whether a tensor, or one entry of it, is a power of ten off."""
     physical = _is_possible_tensor(body, body.tensor)
     entries = [('every entry', np.ones((3, 3)))] if physical else []

@@ -171,7 +171,7 @@ def _xacro_package_search(file: Path) -> Iterator[None]:
     in_ros = substitution_args._eval_find
 
     @cache
-    def find(name: str) -> str:
+    def find_package(name: str) -> str:
         """Return the folder of a package near the file, or else as ROS finds it."""
         for folder in file.resolve().parents:
             for found in (one for form in _PACKAGE_FILE_PATTERNS for one in folder.glob(form)):
@@ -185,7 +185,7 @@ def _xacro_package_search(file: Path) -> Iterator[None]:
                 'package.xml, beside that of the file, or source ROS and its workspace'
             ) from error
 
-    substitution_args._eval_find = find
+    substitution_args._eval_find = find_package
     try:
         yield
     finally:

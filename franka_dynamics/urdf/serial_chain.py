@@ -46,7 +46,7 @@ class SerialChain:
     poses: dict[str, Array]
     fixed_links: dict[str, tuple[str, ...]]
     tool_links: tuple[str, ...]
-    held: dict[str, float]
+    held_positions: dict[str, float]
     notes: tuple[str, ...]
     torque_notes: tuple[str, ...] = ()
 
@@ -60,7 +60,7 @@ class SerialChain:
         }
 
     @property
-    def mount(self) -> Array:
+    def mount_pose(self) -> Array:
         """Pose of the parent link of joint 1 in the root link, shape (4, 4)."""
         return self.poses[self.joints[0].parent]
 
@@ -196,12 +196,12 @@ def _require_chain(
         joint = document.joints.get(name)
         if joint is None:
             raise document.error(f'has no joint {name!r}; {_joints_hint(document, name)}')
-        if joint.driver is not None or not joint.is_moving:
+        if joint.leader is not None or not joint.is_moving:
             kind = f'is {document.joint_type(joint)}'
-            what = f'mimics {joint.driver!r}' if joint.is_moving else kind
+            what = f'mimics {joint.leader!r}' if joint.is_moving else kind
             raise document.error(
-                f'joint {name!r} {what}; a joint of the arm must be {document.terms.moving}, and '
-                'move on its own.'
+                f'joint {name!r} {what}; a joint of the arm must be '
+                f'{document.terms.moving_joints}, and move on its own.'
             )
         if any(name in loop for loop in document.loops):
             raise document.error(
@@ -220,10 +220,10 @@ def _require_chain(
         )
     below = [document.joints[name] for name in moving[: -len(arm)]]
     # A mimic joint is held where the joint that it follows puts it.
-    if below := [joint for joint in below if joint.driver is None or joint.driver not in held]:
+    if below := [joint for joint in below if joint.leader is None or joint.leader not in held]:
         fix = 'Give a file in which the base stands still.'
         if all(joint.is_moving for joint in below):
-            at = dict.fromkeys(joint.driver or joint.name for joint in below)
+            at = dict.fromkeys(joint.leader or joint.name for joint in below)
             poses = ', '.join(f'{name!r}: 0.0' for name in at)
             options = ' '.join(f'--hold {name}=0' for name in at)
             fix = (
@@ -257,9 +257,9 @@ def _held_positions(
         joint = document.joints[name]
         if name in arm:
             raise document.error(f'held has {name!r}, which is a joint of the arm; leave it out.')
-        if joint.driver is not None:
+        if joint.leader is not None:
             raise document.error(
-                f'held has {name!r}, which mimics {joint.driver!r}; hold that joint.'
+                f'held has {name!r}, which mimics {joint.leader!r}; hold that joint.'
             )
         limits = joint.limits or JointLimits()
         if not (limits.lower <= position <= limits.upper):
@@ -273,22 +273,22 @@ def _held_positions(
         joint = document.joints[name]
         if name in held:
             return float(held[name])
-        if joint.driver is None:
+        if joint.leader is None:
             limits = joint.limits or JointLimits()
             return float(np.clip(0.0, limits.lower, limits.upper))
-        if joint.driver not in document.joints or joint.driver in followers:
+        if joint.leader not in document.joints or joint.leader in followers:
             raise document.error(
-                f'joint {name!r} mimics {joint.driver!r}, which is no joint of the URDF, or '
+                f'joint {name!r} mimics {joint.leader!r}, which is no joint of the URDF, or '
                 'follows it; name a joint that moves on its own in <mimic>.'
             )
-        driver = position_of(joint.driver, (*followers, name))
+        driver = position_of(joint.leader, (*followers, name))
         return joint.multiplier * driver + joint.offset
 
     for name, joint in document.joints.items():
-        if joint.driver in arm and document.carries_mass(name):
+        if joint.leader in arm and document.carries_mass(name):
             raise document.error(
-                f'joint {name!r} mimics {joint.driver!r}, a joint of the arm: the motion of its '
-                f'bodies is no part of a serial arm and not supported. If {joint.driver!r} is a '
+                f'joint {name!r} mimics {joint.leader!r}, a joint of the arm: the motion of its '
+                f'bodies is no part of a serial arm and not supported. If {joint.leader!r} is a '
                 "gripper's, leave it out (joints=[...], --joints)."
             )
     return {

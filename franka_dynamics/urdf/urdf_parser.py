@@ -20,15 +20,15 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 
-from .document import MOVING_TYPES, Notes, UrdfDocument, UrdfInertial, UrdfJoint
+from .document import MOVING_JOINT_TYPES, Notes, UrdfDocument, UrdfInertial, UrdfJoint
 from ..arm.fields import JointLimits
-from ..arm.inertia import tensor_from_six, TENSOR_ORDER
+from ..arm.inertia import tensor_from_elements, TENSOR_ORDER
 from ..arrays import Array
 from ..errors import DescriptionError, name_list, UrdfError
 from ..names import parse_float
 from ..spatial import pose_from_xyz_rpy
 
-JOINT_TYPES = (*MOVING_TYPES, 'fixed', 'floating', 'planar')
+JOINT_TYPES = (*MOVING_JOINT_TYPES, 'fixed', 'floating', 'planar')
 # URDF requires numbers as limits; a number of at least UNLIMITED_JOINT_LIMIT in absolute value
 # means no limit.
 UNLIMITED_JOINT_LIMIT = 1e9
@@ -268,7 +268,7 @@ def _parse_inertial(link: _Element) -> UrdfInertial:
     mass = parts['mass'].number('value')
     if mass < 0.0:
         raise inertial.error(f' has a mass of {mass} kg; a mass cannot be negative.')
-    tensor = tensor_from_six([parts['inertia'].number(f'i{axes}') for axes in TENSOR_ORDER])
+    tensor = tensor_from_elements([parts['inertia'].number(f'i{axes}') for axes in TENSOR_ORDER])
     return UrdfInertial(mass, tensor, parts['origin'].pose() if 'origin' in parts else np.eye(4))
 
 
@@ -304,7 +304,7 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
 
 def _parse_limits(limit: _Element | None, kind: str) -> tuple[JointLimits | None, list[str]]:
     """Return a joint's limits, None if it has none, and doubts about them."""
-    if kind not in MOVING_TYPES or limit is None:
+    if kind not in MOVING_JOINT_TYPES or limit is None:
         return None, []
     ends = limit.element.attrib.keys() & {'lower', 'upper'}
     stated = () if kind == 'continuous' else ends

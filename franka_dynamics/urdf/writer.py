@@ -25,7 +25,7 @@ from ..arm.description import ArmDescription
 from ..arm.fields import Joint, link_names
 from ..arm.frames import fixed_frame_places, FramePlacement, link_frame_places, ROOT_FRAME
 from ..arm.friction import Friction, LinearFriction
-from ..arm.inertia import LinkInertia, six_from_tensor, TENSOR_ORDER
+from ..arm.inertia import elements_from_tensor, LinkInertia, TENSOR_ORDER
 from ..arm.shapes import Shape, ShapeKind
 from ..arrays import Array, ArrayLike
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
@@ -88,7 +88,7 @@ def urdf_text(
     for comment in filter(None, (_rotor_comment(description), left_out)):
         robot.append(ElementTree.Comment(comment))
 
-    def add_fixed(parent: str, child: str, pose: Array, *content: Any) -> None:
+    def add_fixed_joint(parent: str, child: str, pose: Array, *content: Any) -> None:
         """Add a link and the fixed joint that places it in its parent."""
         _add_joint(robot, joint_name(f'{child}_joint'), parent, child, pose)
         _add_link(robot, child, *content)
@@ -99,7 +99,7 @@ def urdf_text(
     inertia = _INVENTED_BASE_INERTIA if standing is None else standing.expressed_in(pose)
     base_shapes = [shape.expressed_in(pose) for shape in shapes.get(0, ())]
     _add_link(robot, links.root)
-    add_fixed(links.root, base.name, base.pose, inertia, base_shapes)
+    add_fixed_joint(links.root, base.name, base.pose, inertia, base_shapes)
     before, backs = base, [here]
     placed = zip(links.moving, description.joint_placements())
     moving = zip(description.joints, description.links, placed, friction)
@@ -113,10 +113,10 @@ def urdf_text(
         backs.append(back)
     for one in (links.flange, *links.frames):
         carrier = (base, *links.moving)[one.joint]
-        add_fixed(carrier.name, one.name, backs[one.joint] @ one.pose)
+        add_fixed_joint(carrier.name, one.name, backs[one.joint] @ one.pose)
     if tool is not None:
         tool_link = unique_name(tool[0]), np.eye(4), tool[1], tool_shapes
-        add_fixed(links.flange.name, *tool_link)
+        add_fixed_joint(links.flange.name, *tool_link)
     text = xml_text(robot)
     # A name may have characters that XML lacks, which nothing checks before.
     read_chain(text, description.joint_names, f'The URDF of {description.name}')
@@ -188,7 +188,7 @@ def add_inertial(link: Element, inertia: LinkInertia) -> None:
     center[:3, 3] = inertia.center_of_mass
     _add_origin(inertial, center)
     add_tag(inertial, 'mass', value=inertia.mass)
-    six = number_text(*six_from_tensor(inertia.inertia_at_center_of_mass)).split()
+    six = number_text(*elements_from_tensor(inertia.inertia_at_center_of_mass)).split()
     add_tag(inertial, 'inertia', **{f'i{axes}': text for axes, text in zip(TENSOR_ORDER, six)})
 
 

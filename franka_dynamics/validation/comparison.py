@@ -26,7 +26,7 @@ from .torque_effect import (
     TorqueProbe,
 )
 from ..arm import ArmDescription, JointLimits, LinkInertia
-from ..arm.inertia import six_from_tensor, TENSOR_ORDER
+from ..arm.inertia import elements_from_tensor, TENSOR_ORDER
 from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError
@@ -252,7 +252,7 @@ def _inertia_pairs(one: LinkInertia, other: LinkInertia) -> Iterator[_ValuePair]
         vector, name, unit = 'first_moment', 'first moment', 'kg m'
         tensor, about = 'inertia', 'the origin'
     yield from _vector_pairs(name, unit, *(getattr(link, vector) for link in (one, other)))
-    six = (six_from_tensor(getattr(link, tensor)).tolist() for link in (one, other))
+    six = (elements_from_tensor(getattr(link, tensor)).tolist() for link in (one, other))
     for axes, a, b in zip(TENSOR_ORDER, *six):
         yield _ValuePair(f'inertia {axes} about {about}', 'kg m^2', a, b)
 

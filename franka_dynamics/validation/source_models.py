@@ -19,7 +19,7 @@ import pinocchio as pin
 
 from ..arm import ArmDescription, LinkInertia
 from ..arrays import Array, ArrayLike
-from ..dynamics.model import GRAVITY, gravity_vector
+from ..dynamics.model import as_gravity_vector, GRAVITY
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.pinocchio_builder import pinocchio_inertia
 from ..dynamics.sampling import JointStates, sample_states
@@ -53,7 +53,7 @@ def pinocchio_terms(
     urdf = description.urdf
     assert urdf is not None
     model = pinocchio_model_of_urdf(urdf.text, urdf.source, mimic=True)
-    model.gravity.linear = gravity_vector(gravity)
+    model.gravity.linear = as_gravity_vector(gravity)
     tip = model.getFrameId(urdf.tip, pin.BODY)
     if urdf.payload.parameters().any():
         frame, payload = model.frames[tip], pinocchio_inertia(urdf.payload)
@@ -194,7 +194,7 @@ def mujoco_terms(
     for q, dq in zip(states.q, states.dq):
         M = np.array([torque(q, 0.0, unit, np.zeros(3)) for unit in np.eye(description.n)])
         coriolis = torque(q, dq, 0.0, np.zeros(3))
-        g = torque(q, 0.0, 0.0, gravity_vector(gravity))
+        g = torque(q, 0.0, 0.0, as_gravity_vector(gravity))
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = tip.xmat.reshape(3, 3), tip.xpos
         found.append((M + rotors, coriolis, g, pose))

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..arm import ArmDescription
-from ..arm.friction import friction_along
+from ..arm.friction import friction_torques
 from ..arrays import Array, ArrayLike
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.derivatives import tree_motion
-from ..dynamics.model import gravity_vector
+from ..dynamics.model import as_gravity_vector
 from ..dynamics.sampling import sample_states
 from ..errors import distinct_texts
 from ..spatial import adjoint
@@ -189,7 +189,7 @@ class TorqueProbe:
 
     def __init__(self, first: ArmDescription, gravity: ArrayLike) -> None:
         """Draw the random states within the limits of `first`, and compute its torques."""
-        self._first, self._gravity = first, gravity_vector(gravity)
+        self._first, self._gravity = first, as_gravity_vector(gravity)
         self._states = sample_states(first, _STATE_COUNT)
         largest = np.abs(self._rigid_body_torque(ArmInSpace.at_zero(first))).max()
         self._floor = MAX_TORQUE_ROUNDING_RATIO * float(largest)
@@ -219,5 +219,5 @@ class TorqueProbe:
         amplitude = np.geomspace(1e-3, 1.0, _PATH_SAMPLE_COUNT)  # [rad or m]
         sine = np.sin(np.linspace(0.0, 16.0 * math.tau, _PATH_SAMPLE_COUNT))
         q = np.outer(amplitude * sine, np.ones(arm.n))
-        along = friction_along(arm.friction, q, np.gradient(q, _PATH_STEP_S, axis=0))
+        along = friction_torques(arm.friction, q, np.gradient(q, _PATH_STEP_S, axis=0))
         return np.vstack([arm.friction.torque(self._states.dq), along])

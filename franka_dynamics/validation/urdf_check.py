@@ -254,7 +254,7 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
         """Return whether a link or joint belongs to a hand, by its name."""
         return name.endswith('hand') or 'finger' in name
 
-    hand = [name for name in (*chain.tool_links, *chain.held) if of_hand(name)]
+    hand = [name for name in (*chain.tool_links, *chain.held_positions) if of_hand(name)]
     if hand and not any(of_hand(body) for body in chain.links_with_mass[chain.joints[-1].child]):
         raise chain.document.error(
             f'{name_list(hand)} of a hand have no mass: there is no '

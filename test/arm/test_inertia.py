@@ -11,7 +11,7 @@ import pytest
 from franka_dynamics.arm import LinkInertia, load, load_hand
 from franka_dynamics.arm.arm_file import repaired_arm
 from franka_dynamics.arm.bodies import Box, Cylinder
-from franka_dynamics.arm.inertia import nearest_physical, six_from_tensor
+from franka_dynamics.arm.inertia import elements_from_tensor, physical_link
 from franka_dynamics.arm_io import save
 from franka_dynamics.dynamics.product_of_exponentials import ExponentialsModel
 from franka_dynamics.dynamics.space_inertia import space_inertias
@@ -103,7 +103,7 @@ def test_the_repair_of_link_2_meets_the_conditions_of_the_nearest_physical_link(
     # Karush, Kuhn and Tucker: the distance's gradient as a symmetric matrix, the multiplier of the
     # pseudo-inertia, has no negative eigenvalue, and vanishes where that is off its bound.
     link = load('fer', 'ledezma2021').links[1]
-    moved = nearest_physical(link, ROUNDING)
+    moved = physical_link(link, ROUNDING)
     moves = (moved.parameters() - link.parameters()) / ROUNDING
     assert 0.1 < np.abs(moves).max() < 1.0  # another bound, the rounding, does not act
     steps = np.array([LinkInertia.from_parameters(unit).pseudo_inertia() for unit in np.eye(10)])
@@ -183,7 +183,7 @@ def test_gazs_links_and_a_hand_are_those_of_the_table_of_2021():
 
 def test_tensors_in_space_and_twists_are_the_published_ones():
     found = space_inertias(load('fer', 'ledezma2021'), np.zeros(7))
-    tensors = [six_from_tensor(link.about_frame_origin) for link in found]
+    tensors = [elements_from_tensor(link.about_frame_origin) for link in found]
     np.testing.assert_allclose(tensors, TENSORS, rtol=0.0, atol=1e-14)
     # The axes of joints 2, 4 and 6 point the other way there.
     signs = np.array([1, -1, 1, -1, 1, -1, 1])[:, None]

@@ -24,7 +24,7 @@ from franka_dynamics.codegen.expression import Graph
 from franka_dynamics.codegen.program import Output, write_program
 from franka_dynamics.codegen.python_code import python_function, python_module
 from franka_dynamics.codegen.recursion import inverse_dynamics, JointInputs
-from franka_dynamics.dynamics.model import MIN_FREE_INERTIA_RATIO
+from franka_dynamics.dynamics.model import MIN_INERTIA_RATIO
 from franka_dynamics.errors import InertiaError, OutputError, SettingsError
 
 from .arms import arms, runnable, standard_parameters, with_rotors
@@ -55,7 +55,7 @@ def test_the_equations_of_an_arm_give_pinocchios_quantities(name, quantity, para
     functions = runnable(equations)
     prepared = ()
     if parameters is ParameterMode.RUN_TIME:
-        prepared = (np.empty(len(equations.program.prepared)),)
+        prepared = (np.empty(len(equations.program.p_values)),)
         functions[f'prepare_{quantity.value}'](standard_parameters(description, TILTED), *prepared)
     model = fd.Model(description, TILTED)
     for state in zip(*fd.sample_states(description, 5, seed=0)):
@@ -105,7 +105,7 @@ def test_the_mass_matrices_of_the_shipped_arms_are_far_from_singular(name):
     mass = fd.Model(arm).mass_matrix(fd.sample_states(arm, 1000).q)
     free = 1.0 / np.diagonal(np.linalg.inv(mass), axis1=-2, axis2=-1).max(axis=-1)
     assert np.all(
-        free > 1e6 * MIN_FREE_INERTIA_RATIO * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1)
+        free > 1e6 * MIN_INERTIA_RATIO * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1)
     )
 
 
@@ -225,7 +225,7 @@ def with_wrench_on_the_last_link(arm, classical):
     graph, chain = Graph(), build_chain(arm, np.array([0.0, 0.0, -9.81]))
     if not classical:
         moved = with_origins_nearest_parent(chain)
-        np.testing.assert_array_equal(moved.tip, chain.tip)  # it is that origin still
+        np.testing.assert_array_equal(moved.tip_pose, chain.tip_pose)  # it is that origin still
         chain = regroup_parameters(moved)
     q, dq, ddq, force, moment = (
         np.array([graph.variable(f'{array}{i + 1}') for i in range(size)])

@@ -15,7 +15,7 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.dynamics import regressor
 from franka_dynamics.dynamics.model import GRAVITY
-from franka_dynamics.dynamics.pinocchio_builder import build_pinocchio
+from franka_dynamics.dynamics.pinocchio_builder import build_pinocchio_model
 from franka_dynamics.dynamics.regressor import with_parameter_vector
 from franka_dynamics.errors import FrameError, InertiaError, JointVectorError
 from franka_dynamics.validation.crosscheck import COMPARED_QUANTITIES, FORMULATIONS
@@ -163,7 +163,7 @@ def test_a_result_is_not_changed_by_the_next_call(quantity):
 
 def test_the_pinocchio_model_holds_limits_rotors_and_joint_names():
     joints = (replace(joint, rotor_inertia=0.1 * i) for i, joint in enumerate(FER.joints))
-    model = build_pinocchio(replace(FER, joints=tuple(joints)))
+    model = build_pinocchio_model(replace(FER, joints=tuple(joints)))
     found = (model.lowerPositionLimit, model.upperPositionLimit, model.velocityLimit)
     expected = [FER.limit(name) for name in ('lower', 'upper', 'velocity', 'effort')]
     np.testing.assert_array_equal((*found, model.effortLimit), expected)

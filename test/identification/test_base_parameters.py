@@ -10,7 +10,7 @@ import sympy as sp
 
 import franka_dynamics as fd
 from franka_dynamics.arm import Convention, DHRow, Joint, JointKind
-from franka_dynamics.arm.frames import in_modified_convention
+from franka_dynamics.arm.frames import to_modified_convention
 from franka_dynamics.codegen.chain import with_axes_along_z
 from franka_dynamics.dynamics.body_tree import BASE_BODY
 from franka_dynamics.errors import BaseParameterError, JointVectorError
@@ -261,7 +261,7 @@ SUMS_OF_PRODUCTS = 5e-14
 
 ARMS = {
     **{name: fd.load(name) for name in ('fer', 'fr3', 'scemi', 'stanford')},
-    'rpr': in_modified_convention(fd.load('rpr')),
+    'rpr': to_modified_convention(fd.load('rpr')),
 }
 
 

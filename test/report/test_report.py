@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from franka_dynamics.arm import JointKind, LinkInertia, load
-from franka_dynamics.arm.inertia import tensor_from_six
+from franka_dynamics.arm.inertia import tensor_from_elements
 from franka_dynamics.report import elements
 from franka_dynamics.report.arm import frame_origins, inertia_rows
 from franka_dynamics.report.elements import Cell, Header, Table, to_json_types
@@ -37,10 +37,12 @@ def test_steiner_relates_the_space_rows_two_reference_points():
     arm, q = load('fer'), np.random.default_rng(1).uniform(-1.0, 1.0, 7)
     for row, point in zip(inertia_rows(arm, q), frame_origins(arm, q)):
         lever = row.center_of_mass - point
-        expected = tensor_from_six(row.inertia_at_center_of_mass) + row.mass * (
+        expected = tensor_from_elements(row.inertia_at_center_of_mass) + row.mass * (
             lever @ lever * np.eye(3) - np.outer(lever, lever)
         )
-        np.testing.assert_allclose(tensor_from_six(row.inertia), expected, rtol=0.0, atol=1e-13)
+        np.testing.assert_allclose(
+            tensor_from_elements(row.inertia), expected, rtol=0.0, atol=1e-13
+        )
 
 
 HOSTILE = '<script>alert("&")</script>'

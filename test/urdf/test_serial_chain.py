@@ -103,7 +103,7 @@ def test_fingers_get_notes_of_what_is_held_and_what_left_out():
     chain = read_chain(text, NAMES)
     # A finger that follows another one is no branch, and no part of a chain.
     assert set(joint_chains(parse_robot(text))) == {(*NAMES, 'finger_joint1'), ('other_joint1',)}
-    assert chain.held == {'finger_joint1': 0.0, 'finger_joint2': 0.0}
+    assert chain.held_positions == {'finger_joint1': 0.0, 'finger_joint2': 0.0}
     assert gripper_joints(parse_robot(text)) == ('finger_joint1', 'finger_joint2')
     noted = [note.split(':')[0] for note in (*chain.torque_notes, *chain.notes)]
     assert noted == ['finger_joint1 at 0, finger_joint2 at 0', 'other_joint1']

@@ -70,8 +70,8 @@ def test_xacro_with_meshes_refers_to_them_instead_of_shapes():
 def test_xacro_puts_the_base_on_the_mount_in_the_world():
     text = expanded(robot_type='fr3', connected_to='world', xyz='0 0 1', rpy='0.5 0 0')
     chain = read_chain(text, load('fr3').joint_names)
-    np.testing.assert_allclose(chain.mount[:3, 3], [0.0, 0.0, 1.0], rtol=0.0, atol=0.0)
-    np.testing.assert_allclose(chain.mount[2, 1], np.sin(0.5), rtol=0.0, atol=1e-14)
+    np.testing.assert_allclose(chain.mount_pose[:3, 3], [0.0, 0.0, 1.0], rtol=0.0, atol=0.0)
+    np.testing.assert_allclose(chain.mount_pose[2, 1], np.sin(0.5), rtol=0.0, atol=1e-14)
 
 
 def test_xacros_ros2_control_has_effort_and_initial_values():

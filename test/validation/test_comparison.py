@@ -9,7 +9,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import Convention, JointKind, MaxwellSlipFriction, ViscousCoulombFriction
-from franka_dynamics.arm.inertia import six_from_tensor
+from franka_dynamics.arm.inertia import elements_from_tensor
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
 
@@ -32,7 +32,7 @@ def plant(rng, arm, kind):
     link, size = arm.links[joint], float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 2.0))
     first, count, scale = LINK_FAULTS[kind]
     numbers = np.array(
-        [link.mass, *link.center_of_mass, *six_from_tensor(link.inertia_at_center_of_mass)]
+        [link.mass, *link.center_of_mass, *elements_from_tensor(link.inertia_at_center_of_mass)]
     )
     numbers[first + int(rng.integers(count))] += scale * size
     wrong = fd.LinkInertia.from_center_of_mass(numbers[0], numbers[1:4], numbers[4:])

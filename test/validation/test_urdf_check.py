@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.arm.inertia import six_from_tensor
+from franka_dynamics.arm.inertia import elements_from_tensor
 from franka_dynamics.errors import UrdfError, UrdfMismatchError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import add_inertial, urdf_text
@@ -80,7 +80,7 @@ def test_a_set_of_four_decimals_passes_as_rounded_with_effect():
         lambda link: about_center(
             round(link.mass, 4),
             link.center_of_mass.round(4),
-            six_from_tensor(link.inertia_at_center_of_mass).round(4),
+            elements_from_tensor(link.inertia_at_center_of_mass).round(4),
         )
     )
     # By rounding, link 2 is no longer physical, as in the table of 2021.
@@ -240,7 +240,7 @@ def test_four_decimals_are_the_border_between_rounded_and_other(change, same):
 def test_a_small_link_rounded_to_four_decimals_is_another():
     # Its moments of inertia are 2e-4 kg m^2; rounding changes them by up to a quarter.
     fr3 = fd.load('fr3').links[6]
-    rounded = six_from_tensor(fr3.inertia_at_center_of_mass).round(4)
+    rounded = elements_from_tensor(fr3.inertia_at_center_of_mass).round(4)
     assert not agree_within_rounding(about_center(fr3.mass, fr3.center_of_mass, rounded), fr3)
 
 
