@@ -262,7 +262,7 @@ def slip_state_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
     return np.moveaxis(states, 1, 0)
 
 
-def friction_torques(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
+def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     """
     Return a model's friction torque along a recorded motion, shape (N, n) [N m].
 

@@ -13,7 +13,7 @@ import numpy as np
 from .preprocessing import Motion
 from ..arm import ArmDescription, JointKind
 from ..arm.bodies import NO_HAND
-from ..arm.friction import friction_torques
+from ..arm.friction import friction_along
 from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
@@ -119,7 +119,7 @@ def replay_fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAV
     predicted = rigid = np.asarray(model.inverse_dynamics(motion.q, motion.dq, motion.ddq))
     if friction is not None:
         # Filtered like the effort: a model with a state needs the positions before resampling.
-        columns = motion.filtered(lambda q, dq: friction_torques(friction, q, dq)[..., None])
+        columns = motion.filtered(lambda q, dq: friction_along(friction, q, dq)[..., None])
         predicted = rigid + columns[..., 0]
     residual, unit = motion.effort - predicted, TorqueErrorUnit.for_arm(arm)
     return ReplayFit(
