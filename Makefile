@@ -162,8 +162,7 @@ test-kilted: $(KILTED_VENV)/ready
 	@$(CLEAN) $(KILTED_VENV)/bin/python -m pytest $(TEST_ARGS) $(KILTED_TESTS)
 
 # The nodes with what is public in rclpy alone: the fall-back of ros/rclpy_private.py.
-PUBLIC_TESTS ?= test/ros/test_running_node.py test/ros/test_node_client.py \
-	test/ros/test_driver_states.py
+PUBLIC_TESTS ?= test/ros/test_running_node.py test/ros/test_node_client.py
 
 test-public-rclpy: setup
 	@FRANKA_DYNAMICS_PUBLIC_RCLPY=1 $(BIN)/python -m pytest $(TEST_ARGS) $(PUBLIC_TESTS)
@@ -175,8 +174,7 @@ ROS_PYTHON ?= python3
 ROS_TESTS := test/launch_files test/ros/test_launch.py \
 	test/urdf/test_xacro.py test/test_installation.py \
 	test/cpp_package/test_ros2_control.py test/ros/test_motion_goals.py \
-	test/ros/test_controller_managers.py test/ros/test_parameter_tables.py \
-	test/ros/test_security.py
+	test/ros/test_controller_managers.py test/ros/test_parameter_tables.py
 
 test-ros:
 	@if [ -f "$(ROS)/setup.bash" ]; then \
@@ -199,7 +197,7 @@ $(LIBRARIES_VENV)/ready: setup.py
 test-libraries: $(LIBRARIES_VENV)/ready
 	@$(LIBRARIES_BIN)/python -c 'import jax, torch; \
 		print("JAX", jax.__version__, "PyTorch", torch.__version__)'
-	@$(LIBRARIES_BIN)/python -m pytest -q -m 'not long' test/batch test/codegen/test_cuda_code.py test/examples/test_payload_by_gradient.py
+	@$(LIBRARIES_BIN)/python -m pytest -q -m 'not long' test/batch test/codegen/test_generated_code.py test/examples/test_payload_by_gradient.py
 
 $(VENV)/docs-ready: $(VENV)/ready requirements/docs.txt
 	@$(call INSTALL,$(VENV)) -r requirements/docs.txt $(BRIEF)

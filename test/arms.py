@@ -70,9 +70,7 @@ def random_link(rng):
     return of_points(rng.uniform(0.1, 0.8, 6), rng.uniform(-0.2, 0.2, (6, 3)))
 
 
-def make_random_arm(
-    seed, *, n=None, convention=Convention.MODIFIED, special=0.6, rotors=False, base=True
-):
+def make_random_arm(seed, *, n=None, convention='modified', special=0.6, rotors=False, base=True):
     """
     Return a serial arm drawn from a seed.
 
@@ -83,12 +81,10 @@ def make_random_arm(
     arm = random_arm(rng, joints=n, convention=convention)
 
     def row(drawn):
-        lengths = [0.0 if rng.random() < special else length for length in (drawn.a, drawn.d)]
-        angles = [
-            rng.choice(TWISTS) if rng.random() < special else angle
-            for angle in (drawn.alpha, drawn.theta)
-        ]
-        return DHRow(lengths[0], angles[0], lengths[1], angles[1])
+        a, d = (0.0 if rng.random() < special else length for length in (drawn.a, drawn.d))
+        angles = drawn.alpha, drawn.theta
+        angles = [rng.choice(TWISTS) if rng.random() < special else angle for angle in angles]
+        return DHRow(a, angles[0], d, angles[1])
 
     return replace(
         arm,

@@ -138,7 +138,6 @@ def with_load(motion, arm, mass):
     """Return a motion with the torques that a load at the flange adds by calculation."""
     body = LinkInertia.from_center_of_mass(mass, (0.0, 0.0, 0.08), 1e-3 * mass * np.eye(3))
     states = motion.q, motion.dq, motion.ddq
-    loaded, bare = (
-        NewtonEulerModel(one).inverse_dynamics(*states) for one in (arm.with_payload(body), arm)
-    )
+    models = NewtonEulerModel(arm.with_payload(body)), NewtonEulerModel(arm)
+    loaded, bare = (model.inverse_dynamics(*states) for model in models)
     return replace(motion, effort=motion.effort + loaded - bare)

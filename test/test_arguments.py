@@ -17,30 +17,15 @@ from franka_dynamics.errors import ArgumentError, SettingsError
 
 from .agreement import refuses
 
-WRONG = (
-    None,
-    3.5,
-    3,
-    True,
-    'a:=b',
-    'a\0b',
-    b'x',
-    [1, 'b'],
-    {1: 2},
-    {1},
-    object(),
-    np.zeros((2, 2)),
-)
+WRONG = [None, 3.5, 3, True, 'a:=b', 'a\0b', b'x']
+WRONG += [[1, 'b'], {1: 2}, {1}, object(), np.zeros((2, 2))]
 
 
 @pytest.fixture(scope='module')
 def arguments(tmp_path_factory):
     """Return right arguments of functions, by their names."""
     arm, folder = fd.load('fr3'), tmp_path_factory.mktemp('written')
-    q, sheet = (
-        arm.home,
-        fd.TriangleMesh(np.eye(4)[:, :3], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]),
-    )
+    faces, q = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]], arm.home
     state = {'q': q, 'dq': q, 'ddq': q, 'gravity': (0.0, 0.0, -9.81)}
     return {
         'load': {'arm': 'fr3', 'hand': 'none', 'prefix': '', 'repair': None, 'joints': None}
@@ -56,7 +41,7 @@ def arguments(tmp_path_factory):
         'sample_states': {'description': arm, 'count': 2, 'seed': 0},
         'torque_regressor': {'robot': arm, **state, 'rotor_inertia': False, 'columns': None},
         'tree_motion': {'robot': arm, **state, 'tool_wrench': None},
-        'mesh_inertia': {'mesh': sheet, 'density': 1.0},
+        'mesh_inertia': {'mesh': fd.TriangleMesh(np.eye(4)[:, :3], faces), 'density': 1.0},
         'load_mesh': {'path': folder / 'a.stl', 'unit': 'm'},
         'BodyTree': {'parents': [-1], 'placements': [np.eye(4)], 'twists': [[0, 0, 0, 0, 0, 1]]}
         | {'inertias': [fd.LinkInertia.zero()], 'tool_body': 0, 'names': ['j']},
@@ -90,10 +75,7 @@ def test_no_wrong_argument_is_an_error_of_another_kind(arguments, tmp_path, monk
         (lambda: fd.mesh_inertia('a.stl', 1.0), ('mesh', "'a.stl'", 'TriangleMesh')),
         (lambda: fd.Feedforward('fr3', period='a'), ('period', "'a'", 'a number')),
         (lambda: fd.Feedforward('fr3', limits=3), ('limits', '3', 'StateLimits')),
-        (
-            lambda: fd.Feedforward('fr3', applied_when_silent=3),
-            ('applied_when_silent', '3', 'True or False'),
-        ),
+        (lambda: fd.Feedforward('fr3', applied_when_silent=3), ('silent', '3', 'True or False')),
         (lambda: fd.Feedforward('fr3', soft_gains='a'), ('soft_gains', "'a'", 'a number')),
         (lambda: fd.Feedforward('fr3', send='a'), ('send', "'a'", 'a function')),
         (lambda: fd.Feedforward('fr3', target=4), ('target', '4', 'text')),

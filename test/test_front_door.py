@@ -132,8 +132,8 @@ STATE = fd.load('fr3').home
         ('space_inertias', (STATE,)),
         ('energy_regressors', (STATE, STATE)),
         *(
-            (name, (STATE,) * 3)
-            for name in ('torque_regressor', 'dynamics_derivatives', 'linearize')
+            (one, (STATE,) * 3)
+            for one in ('torque_regressor', 'dynamics_derivatives', 'linearize')
         ),
         *((name, ()) for name in ('Model', 'NewtonEulerModel', 'ExponentialsModel', 'BatchModel')),
         *((name, ()) for name in ('BodyTree.from_description', 'Feedforward')),
@@ -294,9 +294,7 @@ def answers(absent, commands):
         *((library, words, 2, extra) for library, words, extra in WITHOUT_ONE),
     ],
 )
-def test_a_command_runs_without_extras_or_names_at_once_the_one_it_needs(
-    libraries, words, status, extra
-):
+def test_a_command_runs_without_extras_or_names_the_one_it_needs(libraries, words, status, extra):
     commands = [one for library, one, _ in WITHOUT_ONE if library == libraries]
     found, said = answers(libraries, tuple(commands or [one for one, *_ in WITHOUT_EXTRAS]))[words]
     assert (found, len(said.splitlines())) == (status, 1 if extra else 0), said

@@ -76,20 +76,16 @@ def test_no_room_imports_a_room_above_it(edges):
 
 def test_ros_alone_imports_ros():
     """Packages of ROS are known by their names; the commands (cli) import what `ros` offers."""
-    of_ros = re.compile(
-        r'^\s*(?:from|import) (?:rclpy|launch|ament|\w+_(?:msgs|srvs|interfaces))', re.M
-    )
+    packages = r'(?:rclpy|launch|ament|\w+_(?:msgs|srvs|interfaces))'
+    of_ros = re.compile(rf'^\s*(?:from|import) {packages}', re.M)
     users = {name for name, path in MODULES.items() if of_ros.search(path.read_text('utf-8'))}
     assert users and {room(name) for name in users} == {'ros'}
 
 
 def test_no_module_imports_itself_by_way_of_others(edges):
     # A package's __init__ offers names of its own modules without importing them (PEP 562).
-    own = {
-        name: others
-        for name, others in edges.items()
-        if MODULES[name].name != '__init__.py' or room(name) == 'arm'
-    }
+    packages = {name for name, path in MODULES.items() if path.name == '__init__.py'}
+    own = {name: edges[name] for name in edges if name not in packages or room(name) == 'arm'}
     TopologicalSorter(own).prepare()  # a circle is an error
 
 

@@ -58,9 +58,7 @@ def test_a_page_names_what_exists(page):
         assert not anchor or anchor in anchors(target), f'{target}#{anchor}'
 
 
-@pytest.mark.parametrize(
-    'file', [*PAGES, ROOT / 'Makefile', ROOT / '.ci/run'], ids=lambda p: p.name
-)
+@pytest.mark.parametrize('file', [*PAGES, ROOT / 'Makefile', ROOT / '.ci/run'], ids=str)
 def test_scripts_that_are_named_exist(file):
     named = re.findall(r'\b(?:test|benchmarks|examples)/\w[\w/]*\.py\b', file.read_text('utf-8'))
     assert [path for path in named if not (ROOT / path).is_file()] == []

@@ -27,25 +27,20 @@ def random_twist(seed, angle=None):
 def test_exp6_of_a_stack_is_each_twists_matrix_exponential():
     twists = np.array([random_twist(2, angle) for angle in ANGLES]).reshape(2, 5, 6)
     factors = np.array([[0.5], [-2.0]])
-    for found, scaled in (
-        (spatial.exp6(twists), twists),
-        (spatial.exp6(twists, factors), factors[..., None] * twists),
-    ):
+    of_factors = spatial.exp6(twists, factors), factors[..., None] * twists
+    for found, scaled in ((spatial.exp6(twists), twists), of_factors):
         expected = [[expm(spatial.hat(twist)) for twist in row] for row in scaled]
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
 
 
 def test_adjoint_inverses_and_bracket_are_those_of_the_matrices():
     pose, (a, b) = spatial.exp6(random_twist(8)), (random_twist(9), random_twist(13))
-    back = np.linalg.inv(pose)
+    back, hat_a, hat_b = np.linalg.inv(pose), spatial.hat(a), spatial.hat(b)
     for found, expected in (
-        (spatial.hat(spatial.adjoint(pose) @ a), pose @ spatial.hat(a) @ back),
+        (spatial.hat(spatial.adjoint(pose) @ a), pose @ hat_a @ back),
         (spatial.adjoint_inverse(pose), np.linalg.inv(spatial.adjoint(pose))),
         (spatial.inverse_transform(pose), back),
-        (
-            spatial.hat(spatial.ad(a) @ b),
-            spatial.hat(a) @ spatial.hat(b) - spatial.hat(b) @ spatial.hat(a),
-        ),
+        (spatial.hat(spatial.ad(a) @ b), hat_a @ hat_b - hat_b @ hat_a),
     ):
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
 

@@ -23,7 +23,7 @@ MIN_MOTION_SPEED_RAD_S = 5.0 * MAX_REST_SPEED_RAD_S  # from which it surely move
 MIN_FRICTION_SPEED_RAD_S = 0.005
 # A joint that is faster than its reference, by more than MAX_REST_SPEED_RAD_S, gets less friction,
 # from this difference on none: its own friction brakes it. Without this, friction that is 30 % too
-# large, or exact with weak gains, makes joints faster (test/control/test_friction_in_loop.py).
+# large, or exact with weak gains, makes joints faster (test/control/test_gains_and_friction.py).
 MAX_FRICTION_LEAD_RAD_S = 0.05
 # Number of its standard deviations by which the friction torque is reduced.
 FRICTION_MARGIN_STD_COUNT = 2.0

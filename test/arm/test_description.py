@@ -1,22 +1,33 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""ArmDescription, its DH rows, limits and densities, and numbers that are in another unit."""
+"""Descriptions of arms: DH rows, limits, units, friction models, hands and payloads."""
 
 from dataclasses import replace
+import json
 import re
 
 import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.arm import Convention, JointLimits
+from franka_dynamics.arm import (
+    Convention,
+    JointLimits,
+    load,
+    load_hand,
+    MaxwellSlipFriction,
+    payload,
+    SigmoidFriction,
+)
+from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.arm.frames import to_modified_convention
+from franka_dynamics.arm.friction import friction_along, FrictionState, slip_state_bounds
 from franka_dynamics.arm.inertia import elements_from_tensor
 from franka_dynamics.arm.units import doubted_units
 from franka_dynamics.errors import DescriptionError, UrdfWarning
 
 from ..agreement import assert_near, refuses
-from ..arms import random_arm, with_joint, with_link
+from ..arms import random_arm, slip_states, with_joint, with_link
 
 
 @pytest.mark.parametrize('distance', [0.15, 0.0, -0.2])
@@ -32,13 +43,12 @@ def test_fr3_velocity_bounds_near_and_beyond_limits_are_frankas_formula(distance
 
 
 @pytest.mark.parametrize(
-    ('mass', 'density', 'count'), [(4000, 22_500, 0), (4000, 22_700, 1), (900, 22_700, 0)]
+    ('mass', 'density', 'count'), [(4e3, 22500, 0), (4e3, 22700, 1), (900.0, 22700, 0)]
 )
 def test_a_heavy_ball_of_more_than_osmiums_density_is_named(mass, density, count):
     radius = (mass / density / (4.0 / 3.0 * np.pi)) ** (1.0 / 3.0)
-    ball = fd.LinkInertia.from_center_of_mass(
-        mass, (0.1, 0.2, -0.3), 0.4 * mass * radius**2 * np.eye(3)
-    )
+    inertia = 0.4 * mass * radius**2 * np.eye(3)
+    ball = fd.LinkInertia.from_center_of_mass(mass, (0.1, 0.2, -0.3), inertia)
     rpr = fd.load('rpr')
     found = with_link(rpr, 1, ball).inconsistencies()
     assert len(found) == count
@@ -102,12 +112,8 @@ SHIPPED = fd.available_arms()
 
 
 def in_degrees(arm):
-    joints = (
-        replace(
-            one, limits=JointLimits(*np.degrees([one.limits.lower, one.limits.upper]).round(1))
-        )
-        for one in arm.joints
-    )
+    ranges = np.degrees([arm.limit('lower'), arm.limit('upper')]).round(1).T
+    joints = (replace(one, limits=JointLimits(*x)) for one, x in zip(arm.joints, ranges))
     return replace(arm, joints=tuple(joints))
 
 
@@ -178,9 +184,8 @@ def test_only_what_no_joint_does_is_taken_for_degrees(limits, doubted):
     arm = fd.load('fr3')
     first = replace(arm.joints[0], limits=JointLimits(*limits))
     questions = doubted_units(replace(arm, joints=(first, *arm.joints[1:])))
-    assert [one.limit_fields for one in questions] == (
-        [{arm.joint_names[0]: doubted}] if doubted else []
-    )
+    expected = [{first.name: doubted}] if doubted else []
+    assert [one.limit_fields for one in questions] == expected
 
 
 def test_in_an_arm_in_degrees_smaller_ones_are_asked_about_too():
@@ -216,3 +221,228 @@ def test_a_urdf_is_loaded_with_the_question(tmp_path):
         fd.load(re.sub(r'rpy="1.5707963\d*', 'rpy="90', text))
     with pytest.warns(UrdfWarning, match='millimetres'):
         fd.load(text.replace('xyz="0 0 0.333"', 'xyz="0 0 333"'))
+
+
+# Parameters of the FER's friction by Gaz et al. 2019.
+AMPLITUDE = np.array([0.54615, 0.87224, 0.64068, 1.2794, 0.83904, 0.30301, 0.56489])
+SLOPE = np.array([5.1181, 9.0657, 10.136, 5.5903, 8.3469, 17.133, 10.336])
+D = np.array([0.039533, 0.025882, -0.04607, 0.036194, 0.026226, -0.021047, 0.0035526])
+ATOL_NM = 1e-14  # amplitudes are near 1 N m
+
+
+def test_the_fers_friction_is_gazs_formula():
+    dq = np.random.default_rng(0).uniform(-2.6, 2.6, (200, 7))
+    expected = AMPLITUDE / (1 + np.exp(-SLOPE * (dq + D))) - AMPLITUDE / (1 + np.exp(-SLOPE * D))
+    friction = load('fer').friction
+    for found in (friction.torque(dq), friction_along(friction, np.zeros_like(dq), dq)):
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL_NM)
+
+
+@pytest.mark.parametrize('sign', [-1.0, 1.0])
+def test_sigmoid_friction_saturates_at_a_huge_velocity(sign):
+    # The direct formula overflows in exp here, which pytest would turn into an error.
+    at_rest = AMPLITUDE / (1 + np.exp(-SLOPE * D))
+    expected = (AMPLITUDE if sign > 0 else 0.0) - at_rest
+    torque = SigmoidFriction(AMPLITUDE, SLOPE, D).torque(np.full(7, sign * 1e6))
+    np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_NM)
+
+
+REACH = np.array([0.004, 0.3])
+MODEL = MaxwellSlipFriction(
+    viscous=[0.4, 0.1],
+    coulomb=[0.5, 0.2],
+    offset=[0.2, -0.1],
+    slip=[[0.3, 0.15], [0.2, 0.1]],
+    reach=REACH,
+)
+
+# Positions q = a sin(w t) + b sin(v t) of two joints that reverse at different times.
+A, W, B, V = np.array([[0.4, 0.002], [1.3, 9.0], [0.003, -0.1], [40.0, 0.7]])
+
+
+def positions(time):
+    return A * np.sin(np.outer(time, W)) + B * np.sin(np.outer(time, V))
+
+
+def test_work_of_a_closed_loop_is_the_hysteresis_area():
+    # A spring of stiffness a/d that slips beyond its reach d loses 4 a (A - d) in a cycle between
+    # -A and A: the area of a parallelogram.
+    amplitude, slip, reach = 0.02, 0.3, 0.004
+    cycle = amplitude * np.concatenate([np.linspace(-1, 1, 4000), np.linspace(1, -1, 4000)])
+    q = np.concatenate([cycle, cycle])  # the second cycle is periodic
+    z = slip_state_bounds(q[:, None], [reach])[0, :, 0, 0]
+    work = slip * np.sum((0.5 * (z[1:] + z[:-1]) * np.diff(q))[8000:])
+    assert work == pytest.approx(4.0 * slip * (amplitude - reach), rel=1e-6)
+
+
+def test_a_motion_followed_in_steps_is_evaluated_as_at_once():
+    time = np.arange(0.0, 2.0, 1e-3)
+    q = positions(time)
+    dq = np.gradient(q, time, axis=0)
+    state, followed = FrictionState(MODEL), []
+    for stamp, position, velocity in zip(time, q, dq):
+        state.update(stamp, position)
+        followed.append(state.torque(velocity))
+    np.testing.assert_allclose(followed, friction_along(MODEL, q, dq), rtol=0.0, atol=1e-12)
+
+
+def test_coefficients_times_terms_are_the_torque_and_without_a_state_elements_slide():
+    rng = np.random.default_rng(0)
+    dq, z = rng.uniform(-1.0, 1.0, (5, 2)), rng.uniform(-1.0, 1.0, (5, 2, 2))
+    viscous, coulomb, offset = MODEL.coefficients[:3]
+    turned = np.tanh(dq / MODEL.width)
+    known = viscous * dq + coulomb * turned + offset
+    expected = known + MODEL.slip[0] * z[:, 0] + MODEL.slip[1] * z[:, 1]
+    np.testing.assert_allclose(MODEL.torque(dq, z), expected, rtol=0.0, atol=1e-14)
+    sliding = known + MODEL.slip.sum(axis=0) * turned
+    np.testing.assert_allclose(MODEL.torque(dq), sliding, rtol=0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize('begin', [-1.0, -0.3, 0.0, 1.0])
+def test_bounds_from_an_unknown_start_hold_the_true_state(begin):
+    time = np.arange(0.0, 3.0, 1e-3)
+    q = positions(time)
+    truth = slip_states(q, REACH, np.full((2, 2), begin))
+    state = FrictionState(MODEL)
+    for stamp, position, z in zip(time, q, truth):
+        state.update(stamp, position)
+        low, high = state.slip_state_bounds
+        assert (low <= z + 1e-12).all() and (z <= high + 1e-12).all()
+    # Joint 1 has moved by more than twice the larger reach in one direction.
+    np.testing.assert_allclose(high[:, 0] - low[:, 0], 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize('gap', [0.051, -0.01])
+def test_a_gap_makes_the_state_unknown_again(gap):
+    state = FrictionState(MODEL)
+    for step in range(100):
+        state.update(0.001 * step, np.full(2, 0.02 * step))
+    np.testing.assert_array_equal(state.slip_state_bounds[0], state.slip_state_bounds[1])
+    state.update(0.099 + gap, np.full(2, 0.5))
+    np.testing.assert_array_equal(state.slip_state_bounds, [-np.ones((2, 2)), np.ones((2, 2))])
+
+
+HAND = """name: mine
+source: weighed
+bodies:
+  - {name: body, xyz: [0.0, 0.0, 0.0], rpy: [0.0, 0.0, 0.0], inertia_about: center_of_mass,
+     mass: 0.5, center_of_mass: [0.0, 0.0, 0.1], inertia: [0.001, 0.0, 0.0, 0.001, 0.0, 0.001]}
+"""
+
+
+@pytest.fixture
+def hand(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'mine.yaml').write_text(HAND)
+    return 'mine.yaml'
+
+
+def test_a_hand_files_hand_adds_its_weight_to_gravity(hand):
+    # The hand's centre of mass is 0.1 m in front of the flange. The gravity torque is the
+    # derivative of its height times its weight, by central differences.
+    bare, held = fd.NewtonEulerModel(load('fr3')), fd.NewtonEulerModel(load('fr3', hand=hand))
+    q, step = bare.description.home, 1e-6
+    steps = step * np.stack((np.eye(7), -np.eye(7)))
+    up, down = (bare.frames(q + steps)[:, :, -1] @ [0.0, 0.0, 0.1, 1.0])[..., 2]
+    expected = 0.5 * 9.81 * (up - down) / (2.0 * step)
+    np.testing.assert_allclose(held.gravity(q) - bare.gravity(q), expected, rtol=0.0, atol=1e-8)
+
+
+@pytest.mark.parametrize('own', [True, False])
+def test_a_hand_of_a_saved_arm_comes_off_or_counts_once(own, hand, tmp_path):
+    name, path = hand if own else 'franka_hand', tmp_path / 'arm.yaml'
+    path.write_text(arm_file_text(load('fer', hand=name)))
+    bare, held = load('fer').links[-1].mass, load('fer', hand=name).links[-1].mass
+    assert held > bare + 0.4
+    assert load(path, hand='none').links[-1].mass == pytest.approx(bare, abs=1e-12)
+    # Putting the hand on a second time must not add its mass twice.
+    assert load(path).links[-1].mass == load(path, hand=name).links[-1].mass == held
+
+
+@pytest.mark.parametrize(
+    ('spelled', 'name', 'joint'),
+    [
+        ('FR3', 'fr3', 'fr3_joint1'),
+        ('fr3v2.1', 'fr3v2_1', 'fr3v2_1_joint1'),
+        ('FR3v2-1', 'fr3v2_1', 'fr3v2_1_joint1'),
+        ('Panda', 'fer', 'panda_joint1'),
+    ],
+)
+def test_an_arm_is_found_however_its_name_is_spelled(spelled, name, joint):
+    arm, expected = load(spelled, prefix='left_'), load(name)
+    assert arm.joint_names[0] == f'left_{joint}' and arm.links == expected.links
+
+
+def test_given_a_payload_when_read_back_then_it_is_the_same_body(tmp_path):
+    # The hand's centre of mass has only positive coordinates.
+    hand, center = load_hand('franka_hand'), np.array([-0.01, 0.02, -0.03])
+    body = fd.LinkInertia.from_center_of_mass(0.2, center, np.zeros(6))
+    np.testing.assert_allclose(payload.payload_array(body)[1:4], center, rtol=1e-12)
+    numbers = payload.payload_array(hand)
+    path = tmp_path / 'payload.yaml'
+    path.write_text(payload.payload_parameter_text(numbers, 'a hand'))
+    for given in (str(path), ','.join(str(value) for value in numbers)):
+        found = payload.payload_array(payload.read_payload(given))
+        # The file has nine digits.
+        np.testing.assert_allclose(found, numbers, rtol=1e-8, atol=1e-12)
+    point = fd.LinkInertia.from_center_of_mass(0.2, (0.0, 0.0, 0.05), np.zeros(6))
+    assert payload.read_payload('0.2,0,0,0.05') == point
+    assert payload.read_payload('100,0,0,0.06').mass == 100.0  # the largest
+
+
+# xx, xy, xz, yy, yz, zz [kg m^2]; off-diagonal elements show a wrong order.
+SIX = (2e-3, 1e-4, -2e-4, 3e-3, 3e-4, 4e-3)
+# Numbers of github.com/frankaemika/external_gripper_example, a Robotiq 2F-85.
+EXAMPLE = {
+    'id': 'robotiq',
+    'name': 'Robotiq',
+    'color': '#808080',
+    'mass': 0.9,
+    'centerOfMass': [0, 0, 0.057],
+    'transformation': [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
+    'inertia': [0.002, 1e-4, 0, 1e-4, 0.003, 0, 0, 0, 0.004],
+}
+
+
+def test_the_file_has_frankas_own_examples_fields_types_and_numbers():
+    name = 'ee-my gripper (left)'
+    content = json.loads(payload.desk_json(np.array([0.9, 0.0, 0.0, 0.057, *SIX]), name))
+    tensor = np.reshape(content['inertia'], (3, 3), order='F')
+    np.testing.assert_array_equal(tensor[np.triu_indices(3)], SIX)
+    np.testing.assert_array_equal(tensor, tensor.T)
+    # "must not be prefixed by 'ee-' and must be a valid URI reference"
+    own = {'id': 'my-gripper-left', 'name': name, 'inertia': content['inertia']}
+    assert content == {**EXAMPLE, **own}
+
+
+@pytest.fixture
+def desk_file(tmp_path):
+    """Return a function: the path of Franka's own example with some fields changed."""
+
+    def write(**changes):
+        content = {**EXAMPLE, **changes}
+        path = tmp_path / 'endeffector-config.json'
+        path.write_text(json.dumps({k: v for k, v in content.items() if v is not None}))
+        return str(path)
+
+    return write
+
+
+def test_it_is_read_as_a_hand_and_as_a_payload(desk_file):
+    tensor = [[0.002, 1e-4, 0], [1e-4, 0.003, 0], [0, 0, 0.004]]
+    expected = fd.LinkInertia.from_center_of_mass(0.9, (0, 0, 0.057), tensor)
+    path = desk_file()
+    assert load_hand(path) == payload.read_payload(path) == expected
+    bare, carrying = load('fr3', hand='none'), load('fr3', hand=path)
+    assert carrying.links[-1] == bare.with_payload(expected).links[-1]
+    assert carrying.hand == path
+    # Desk accepts a point mass, and files with only mass, centerOfMass and inertia.
+    point = desk_file(inertia=[0] * 9, id=None, name=None, color=None, transformation=None)
+    assert load_hand(point) == fd.LinkInertia.from_center_of_mass(0.9, (0, 0, 0.057), [0] * 6)
+
+
+def test_an_inertia_may_be_unsymmetric_by_rounding(desk_file):
+    tensor = [*EXAMPLE['inertia'][:3], 1.0000000001e-4, *EXAMPLE['inertia'][4:]]
+    found = payload.read_payload(desk_file(inertia=tensor)).parameters()
+    expected = payload.read_payload(desk_file()).parameters()
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=0.0)

@@ -115,9 +115,8 @@ def cupy_module(core):
     module.broadcast_to = functools.partial(np.broadcast_to, subok=True)
     module.isfinite = np.isfinite
     module.where = lambda *given: np.where(*given).view(ndarray)
-    module.cuda = SimpleNamespace(
-        Device=device, get_current_stream=lambda: SimpleNamespace(ptr=STREAM)
-    )
+    stream = SimpleNamespace(ptr=STREAM)
+    module.cuda = SimpleNamespace(Device=device, get_current_stream=lambda: stream)
     return module
 
 

@@ -193,9 +193,8 @@ def test_positions_beyond_the_reduction_of_angles_give_nan_there(kind, far):
     assert np.isnan(found[beyond]).all()
     expected = fd.Model(arm).flange_pose(q.astype(float))
     bound = 50 * np.finfo(kind).eps
-    np.testing.assert_allclose(
-        np.delete(found, beyond, 0), np.delete(expected, beyond, 0), rtol=0.0, atol=bound
-    )
+    found, expected = (np.delete(x, beyond, 0) for x in (found, expected))
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=bound)
 
 
 class Exchanged:
@@ -214,11 +213,8 @@ def test_memory_layout_and_real_type_do_not_change_the_result(fer):
     frozen = [np.array(x) for x in (q, dq, ddq)]
     for array in frozen:
         array.flags.writeable = False
-    for states in (
-        (np.asfortranarray(q), strided[::2, 1:8], turned),
-        (q.astype('>f8'), Exchanged(dq), ddq),
-        frozen,
-    ):
+    columns, others = np.asfortranarray(q), (q.astype('>f8'), Exchanged(dq), ddq)
+    for states in ((columns, strided[::2, 1:8], turned), others, frozen):
         np.testing.assert_array_equal(fer.inverse_dynamics(*states), expected)
     single = np.float32(dq)  # computed in float64, because the other two are
     found, expected = (fer.inverse_dynamics(q, x, ddq) for x in (single, np.float64(single)))
@@ -286,9 +282,9 @@ def test_what_cannot_be_traced_is_refused():
 @pytest.mark.parametrize('kind', [fd.BatchModel, *FORMULATIONS.values()])
 def test_gravity_that_is_no_vector_and_no_threads_are_refused_when_built(kind):
     given = [{'gravity': (0.0, 0.0)}, {'gravity': (0.0, 0.0, np.nan)}]
-    for one in (
-        [*given, *({'threads': x} for x in (0, 2.5, True))] if kind is fd.BatchModel else given
-    ):
+    if kind is fd.BatchModel:
+        given += [{'threads': x} for x in (0, 2.5, True)]
+    for one in given:
         with refuses(errors.JointVectorError, *one):
             kind(fd.load('rpr'), **one)
 

@@ -53,10 +53,8 @@ def run(monkeypatch, tmp_path, answered, capsys):
         def recorder(*_):
             # A busy machine took this long to start.
             monkeypatch.setattr(time, 'monotonic', lambda now=time.monotonic: now() + 100.0)
-            heard = {
-                'write_messages': hear,
-                'find_full_names': lambda _, node, topics: (node, topics),
-            }
+            full_names = lambda _, node, topics: (node, topics)  # noqa: E731
+            heard = {'write_messages': hear, 'find_full_names': full_names}
             yield Mock(**heard, node=Mock(get_fully_qualified_node_names=lambda: []))
 
         monkeypatch.setattr(recording_session, '_Recorder', recorder)
@@ -135,15 +133,9 @@ def recorded(monkeypatch, run):
     def record_and_check(recording, **more):
         def record(path, names, *arguments):
             fd.write_recording(replace(recording, joint_names=tuple(names)), path)
-            play = arguments[-1]
-            return RecordingProgress(
-                12.0,
-                12.0,
-                len(recording),
-                topic='/joint_states',
-                problems=['/joint_states has been silent for 7 s'],
-                motion_end=play(print) if play else '',
-            )
+            play, problems = arguments[-1], ['/joint_states has been silent for 7 s']
+            more = {'problems': problems, 'motion_end': play(print) if play else ''}
+            return RecordingProgress(12.0, 12.0, len(recording), topic='/joint_states', **more)
 
         monkeypatch.setattr(bag_record, 'record_bag', record)
         return run(print, **more)[:2]
@@ -206,9 +198,8 @@ def test_the_columns_that_are_suggested_read_the_log(log, first, gap, answered, 
 def options_of(columns):
     """Return the options of the command that are these columns."""
     names = {'rate': '--log-rate', 'skip_incomplete': ''}
-    given = {
-        k: v for k, v in vars(columns).items() if v != getattr(fd.ColumnMap(stamp='t'), k, None)
-    }
+    default = vars(fd.ColumnMap(stamp='t'))
+    given = {k: v for k, v in vars(columns).items() if v != default.get(k)}
     given['stamp'] = columns.stamp
     words = [[names.get(k, f'--{k.replace("_", "-")}'), str(v)] for k, v in given.items()]
     flags = ['--skip-incomplete'] if columns.skip_incomplete else []
@@ -235,11 +226,10 @@ def test_other_programs_logs_become_bags(form, tmp_path, answered):
 
 def test_the_columns_of_a_log_are_listed_with_first_row_and_range(log, tmp_path, answered):
     # Columns of an array without names are listed by number.
-    np.save(tmp_path / 'bare.npy', np.array([[1.5, -2.0], [0.25, 7.0], [0.5, 6.0]]))
-    for file, name, figures in (
-        (log, 't', [0.0, 3.0, 0.0, 3.0]),
-        (tmp_path / 'bare.npy', '2', [-2.0, 6.0, -2.0, 7.0]),
-    ):
+    bare = tmp_path / 'bare.npy'
+    np.save(bare, np.array([[1.5, -2.0], [0.25, 7.0], [0.5, 6.0]]))
+    rows = (log, 't', [0.0, 3.0, 0.0, 3.0]), (bare, '2', [-2.0, 6.0, -2.0, 7.0])
+    for file, name, figures in rows:
         words = answered('bag import --list', file)[1].rpartition('─')[2].split()
         place = words.index(name) + 1
         assert [float(text) for text in words[place : place + 4]] == figures
@@ -342,9 +332,8 @@ def test_a_missed_bound_on_e_exits_with_1(recording, write, told, answered):
 
 def test_the_tracking_error_of_gains_is_in_table_plot_and_json(simulate, write, told, tmp_path):
     bag = write(simulate(FER, rate=100.0, friction=FER.friction, noise=0.05))
-    status, said, data = told(
-        'bag replay --arm fer --set gaz2019 --hand none --gains 300', bag, '--output', tmp_path
-    )
+    words = 'bag replay --arm fer --set gaz2019 --hand none --gains 300'
+    status, said, data = told(words, bag, '--output', tmp_path)
     found, expected = data['tracking'], fd.predict_tracking(bag, FER, 300.0)
     np.testing.assert_allclose(found['errors'], expected.errors, rtol=1e-9)
     assert status == 0 and 'A prediction' in said and (tmp_path / 'tracking.png').is_file()

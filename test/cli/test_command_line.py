@@ -64,9 +64,8 @@ def test_no_traceback_follows_when_a_verbs_reader_stops():
 def test_an_output_that_takes_nothing_is_named_in_one_line(words):
     for redirection in ('>/dev/full', '>&-'):
         command = ['sh', '-c', f'exec "$@" {redirection}', 'sh', sys.executable, *PROCESS]
-        done = subprocess.run(
-            [*command, *words.split()], env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
-        )
+        command += words.split()
+        done = subprocess.run(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
         assert (done.returncode, done.stderr.count('\n')) == (EXIT_INVALID_INPUT, 1), done.stderr
         assert 'standard output' in done.stderr
 
@@ -96,16 +95,13 @@ def test_a_file_whose_reader_takes_utf_8_alone_is_named_with_what_rewrites_it(na
     assert f'iconv -f UTF-16 -t UTF-8 {path}' in str(error.value)
 
 
-@pytest.mark.parametrize(
-    'where', ['{}', 'class Dying:\n    def __del__(self):\n        {}\nDying()']
-)
+@pytest.mark.parametrize('where', ['{}', 'class Dying:\n    def __del__(self): {}\nDying()'])
 def test_ctrl_c_during_an_import_or_in_a_destructor_exits_in_one_word(where, tmp_path):
     # Given a library that the command line imports, during whose import Ctrl-C comes.
     (tmp_path / 'rich').mkdir()
     text = where.format('os.kill(os.getpid(), signal.SIGINT); time.sleep(5.0)')
-    (tmp_path / 'rich/__init__.py').write_text(
-        f'import os, signal, time\n{text}\ntime.sleep(5.0)\n'
-    )
+    text = f'import os, signal, time\n{text}\ntime.sleep(5.0)\n'
+    (tmp_path / 'rich/__init__.py').write_text(text)
     status, _, errors = run_python(*PROCESS, 'arm', 'show', PYTHONPATH=f'{tmp_path}:{PYTHONPATH}')
     assert (status, errors) == (EXIT_INTERRUPTED, 'franka-dynamics: interrupted\n')
 
@@ -136,10 +132,8 @@ def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
 
 
 def test_completion_offers_the_shipped_arms_and_hands(capsys, monkeypatch):
-    for words, offered in (
-        ('arm show --arm fr3v', ['fr3v2', 'fr3v2_1']),
-        ('sim --hand ro', ['robotiq_arg85']),
-    ):
+    cases = {'arm show --arm fr3v': ['fr3v2', 'fr3v2_1'], 'sim --hand ro': ['robotiq_arg85']}
+    for words, offered in cases.items():
         monkeypatch.setenv('_FRANKA_DYNAMICS_COMPLETE', 'bash_complete')
         monkeypatch.setenv('COMP_WORDS', f'franka-dynamics {words}')
         monkeypatch.setenv('COMP_CWORD', str(len(words.split())))
@@ -205,10 +199,7 @@ PLAN = 'identify plan --draws 3 --iterations 2 --period 8 --repetitions 400'
 # A command, and what its answer names: the value, and what to write instead.
 MISTAKES = [
     ('arm show --hand franka', ("'franka'", 'did you mean franka_hand?')),
-    (
-        'arm show --arm fr3 --q 90,0,0,-90,0,90,45',
-        ('fr3_joint1', '90 rad', '--q 1.5708,0,0,-1.57'),
-    ),
+    ('arm show --arm fr3 --q 90,0,0,-90,0,90,45', ('fr3_joint1', '90 rad', '--q 1.5708,0,0,-1.5')),
     ('arm show --arm --json', ("'--json'",)),
     ('arm check --gravity 0,0', ("'--gravity'", "'0,0'", '3')),
     ('node state --node /a//b', ('--node', "'/a//b'", 'no ROS name')),

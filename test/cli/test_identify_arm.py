@@ -107,9 +107,8 @@ def test_a_payload_that_was_named_is_not_in_the_file(record, out, tmp_path, verb
     loaded = DRAWN.with_payload(read_payload(payload))
     bag = record(tmp_path / 'loaded', loaded, 30.0)
     assert verb(bag, f'{SIMPLE} --payload {payload} --anyway')[0] == 0
-    found, bare, carrying = (
-        fd.NewtonEulerModel(arm).gravity(FER.home) for arm in (fd.load(out), DRAWN, loaded)
-    )
+    arms = fd.load(out), DRAWN, loaded
+    found, bare, carrying = (fd.NewtonEulerModel(arm).gravity(FER.home) for arm in arms)
     # The payload alone makes 8 N m on joint 2; the identified arm misses by the noise.
     np.testing.assert_allclose(found, bare, rtol=0.0, atol=1.0)
     assert np.abs(carrying - found).max() > 5.0

@@ -38,10 +38,8 @@ def planned(tmp_path_factory):
 def test_the_node_accepts_and_follows_the_written_message(planned):
     out, printed = planned
     assert 'After 400 repetitions of 8 s' in printed
-    assert (
-        f'trajectory: {out}' in printed
-        and 'ros2 topic pub --once /feedforward/reference' in printed
-    )
+    assert f'trajectory: {out}' in printed
+    assert 'ros2 topic pub --once /feedforward/reference' in printed
     message = yaml.safe_load(out.read_text())
     arm = fd.load('fer')
     assert message['joint_names'] == list(arm.joint_names)
@@ -49,10 +47,8 @@ def test_the_node_accepts_and_follows_the_written_message(planned):
     stamps = [point['time_from_start'] for point in points]
     times = np.array([stamp['sec'] + 1e-9 * stamp['nanosec'] for stamp in stamps])
     np.testing.assert_allclose(times, np.arange(201) / 25.0, rtol=0.0, atol=1e-9)
-    columns = [
-        np.array([point[field] for point in points])
-        for field in ('positions', 'velocities', 'accelerations')
-    ]
+    fields = 'positions', 'velocities', 'accelerations'
+    columns = [np.array([point[field] for point in points]) for field in fields]
     request = TrajectoryRequest(tuple(message['joint_names']), times, *columns)
     reference = Reference(arm)
     reference.at(0.0)
@@ -105,9 +101,8 @@ def test_by_default_it_says_how_often_to_repeat_the_motion(tmp_path, answered):
 
 
 FER = fd.load('fer')
-ONE_KG = fd.LinkInertia.from_center_of_mass(
-    1.0, [0.02, -0.03, 0.08], [0.003, 0.0, 0.0, 0.004, 0.0, 0.002]
-)
+INERTIA = np.diag([0.003, 0.004, 0.002])
+ONE_KG = fd.LinkInertia.from_center_of_mass(1.0, [0.02, -0.03, 0.08], INERTIA)
 
 
 @pytest.fixture
@@ -124,9 +119,8 @@ def test_beside_json_on_standard_output_nothing_is_printed(bags, capsys):
 
 
 def test_the_payload_of_two_bags_is_in_the_parameter_file(bags, tmp_path, told):
-    status, said, data = told(
-        'identify payload --arm fer --without bare --with loaded --output p.yaml --desk d.json'
-    )
+    words = 'identify payload --arm fer --without bare --with loaded --output p.yaml'
+    status, said, data = told(words, '--desk', 'd.json')
     assert status == 0 and 'payload: [' in said
     text = (tmp_path / 'p.yaml').read_text()
     payload = yaml.safe_load(text)['/**']['ros__parameters']['payload']

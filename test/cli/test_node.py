@@ -74,13 +74,8 @@ def arm(age='0.31'):
     latency = {'latency p50 [us]': '103.5', 'latency p99 [us]': '159.2'}
     told(view, 'Joint states', 'OK', 'fresh', **{'rate [Hz]': '999.6', 'age [ms]': age})
     told(view, 'Command', 'ERROR', 'somebody else commands', published='500', **latency)
-    told(
-        view,
-        DiagnosticSubject.TORQUE_LIMITS,
-        'OK',
-        'fer',
-        **dict(zip(JOINTS, 4 * ['87'] + 3 * ['12'])),
-    )
+    limits = dict(zip(JOINTS, 4 * ['87'] + 3 * ['12']))
+    told(view, DiagnosticSubject.TORQUE_LIMITS, 'OK', 'fer', **limits)
     for term in TERM_HEADINGS:
         view.torques[term] = JointState(name=JOINTS, effort=EFFORT)
     return view

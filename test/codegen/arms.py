@@ -18,9 +18,8 @@ random_arm = partial(make_random_arm, n=5, special=0.0, rotors=True)
 
 def with_rotors(description):
     """Return the arm with a different rotor behind every joint."""
-    joints = [
-        replace(joint, rotor_inertia=0.1 * (i + 1)) for i, joint in enumerate(description.joints)
-    ]
+    joints = description.joints
+    joints = [replace(joint, rotor_inertia=0.1 * i) for i, joint in enumerate(joints, 1)]
     return replace(description, joints=tuple(joints))
 
 

@@ -37,7 +37,7 @@ RTOL = 1e-11
 TILTED = (1.0, -2.0, -9.0)
 ARMS = arms()
 FEW = ('fer', 'scemi (parallel axes)', 'skew twists', 'right angles, standard')
-# Derivatives and forward dynamics are compared in test_c_code and test_batch_model.
+# Derivatives and forward dynamics are compared in test_generated_code and test_batch_model.
 FIRST = Quantity.INVERSE_DYNAMICS
 OTHERS = (Quantity.GRAVITY, Quantity.CORIOLIS, Quantity.MASS_MATRIX)
 CASES = [
@@ -103,10 +103,10 @@ def test_the_mass_matrices_of_the_shipped_arms_are_far_from_singular(name):
     arm = fd.load(name)
     arm = replace(arm, joints=tuple(replace(one, rotor_inertia=0.0) for one in arm.joints))
     mass = fd.Model(arm).mass_matrix(fd.sample_states(arm, 1000).q)
-    free = 1.0 / np.diagonal(np.linalg.inv(mass), axis1=-2, axis2=-1).max(axis=-1)
-    assert np.all(
-        free > 1e6 * MIN_INERTIA_RATIO * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1)
+    largest, reciprocal = (
+        np.einsum('...ii->...i', x).max(-1) for x in (mass, np.linalg.inv(mass))
     )
+    assert np.all(1.0 / reciprocal > 1e6 * MIN_INERTIA_RATIO * largest)
 
 
 @pytest.mark.parametrize('name', ['fer', 'rpr (standard rows)', 'skew twists', 'two joints'])
@@ -130,9 +130,8 @@ def test_a_trees_wrench_acts_on_the_body_that_carries_the_tool(seed):
         # The tree's recursion has its wrench in the tool's axes.
         tool = (carrying.poses(q)[body] @ carrying.tool)[:3, :3]
         in_tool_axes = np.concatenate([part @ tool for part in np.split(wrench, 2)])
-        reference = fd.tree_motion(
-            carrying, q, dq, ddq, gravity=TILTED, tool_wrench=in_tool_axes
-        ).tau
+        acts = {'gravity': TILTED, 'tool_wrench': in_tool_axes}
+        reference = fd.tree_motion(carrying, q, dq, ddq, **acts).tau
         function = runnable(fd.customised_equations(carrying, gravity=TILTED, wrench=True))
         function['inverse_dynamics'](q, dq, ddq, wrench, out)
         assert_close(out, reference, RTOL)
@@ -196,11 +195,10 @@ PAGE = (Path(__file__).parents[2] / 'docs' / 'theory' / 'codegen.md').read_text(
 # axis 1. In the general case of the other arms no inertial parameter is zero; simplified arms have
 # diagonal tensors, one first moment a link, motor inertias and a terminal wrench.
 COLUMNS = [(kind, classical) for kind in ('chosen', 'simplified') for classical in (True, False)]
+ROW = r'^\| (.*6R.*?|stanford|scemi) ' + 4 * r'\| (.*?)' + r'\|$'
 TABLE_1 = [
     (robot, *column, *map(int, counts))
-    for robot, *cells in re.findall(
-        r'^\| (.*6R.*?|stanford|scemi) ' + 4 * r'\| (.*?)' + r'\|$', PAGE, re.M
-    )
+    for robot, *cells in re.findall(ROW, PAGE, re.M)
     for column, cell in zip(COLUMNS, cells)
     for counts in re.findall(r'(\d+)/(\d+), here (\d+)/(\d+)', cell)
 ]
@@ -251,16 +249,14 @@ def table_arm(robot, inertia):
 
 
 # The columns of the page's table of the FER.
-COUNTED = (
-    'inverse_dynamics gravity coriolis mass_matrix derivatives forward_dynamics coriolis_matrix'
-)
+COUNTED = 'inverse_dynamics gravity coriolis mass_matrix derivatives forward_dynamics '
+COUNTED += 'coriolis_matrix'
 
 
 @pytest.mark.parametrize('parameters', ParameterMode)
 def test_the_fer_takes_as_many_operations_as_documented(parameters):
-    row = re.search(
-        rf'^\| fer: {"baked" if parameters is ParameterMode.BAKED else "param"}.*', PAGE, re.M
-    )
+    kind = 'baked' if parameters is ParameterMode.BAKED else 'param'
+    row = re.search(rf'^\| fer: {kind}.*', PAGE, re.M)
     documented = [(int(a), int(b)) for a, b in re.findall(r'(\d+)/(\d+)', row[0])]
     programs = (
         fd.customised_equations(fd.load('fer'), quantity, parameters=parameters).program

@@ -160,9 +160,8 @@ def test_degrees_are_refused_in_the_first_state():
         loop.step(np.rad2deg(HOME), STILL, 1.0)
     # Later the arm rests on the last torque that was right.
     loop.step(HOME, STILL, 1.0)
-    np.testing.assert_allclose(
-        loop.step(np.rad2deg(HOME), STILL, 1.001), GRAVITY, rtol=1e-12, atol=1e-12
-    )
+    torque = loop.step(np.rad2deg(HOME), STILL, 1.001)
+    np.testing.assert_allclose(torque, GRAVITY, rtol=1e-12, atol=1e-12)
     # A node answers them, and a single position beyond its limit is no angle in degrees.
     assert not core(MUJOCO).step(np.rad2deg(HOME), STILL, 1.0).any()
     assert not core(MUJOCO, applied_when_silent=True).step(HOME + 5.0, STILL, 1.0).any()
@@ -465,7 +464,7 @@ def test_silence_is_counted_by_the_clock_of_the_caller():
     assert script.core.state is State.RUNNING
     script.core.tick(script.time + 10.0, silence=0.1)
     assert script.core.state is State.STOPPING
-    # An old state and a long silence together could swing (test_default_gains.py).
+    # An old state and a long silence together could swing (test_gains_and_friction.py).
     for silence, running in ((0.045, True), (0.055, False)):
         aged = Script(limits=StateLimits(max_state_age=0.1, state_timeout=0.1))
         aged.give(MIN_GOOD_STATE_COUNT, age=0.0).give(age=0.05).core.tick(aged.time, silence)
@@ -821,11 +820,7 @@ def test_a_simulation_started_again_is_commanded_again_though_it_holds_the_last_
 def test_a_loop_that_waits_long_for_its_first_torque_logs_why_once(caplog):
     arm = load('fr3')
     for q, time, why in (
-        (
-            np.zeros(7),
-            lambda k: 1e-3 * k,
-            'the position of fr3_joint6 is 0, and can be 0.2398 to 4.822',
-        ),
+        (np.zeros(7), lambda k: 1e-3 * k, 'of fr3_joint6 is 0, and can be 0.2398 to 4.822'),
         (arm.home, lambda k: 1.0, 'does not go on'),
         (arm.home, lambda k: float(k), 'its time in seconds'),
     ):
@@ -902,8 +897,7 @@ def test_age_and_period_of_states_that_are_forgotten_are_those_assumed():
 @pytest.mark.parametrize('confirmed', [True, False])
 def test_an_arm_that_got_faster_than_twice_its_limit_unseen_is_braked(confirmed):
     arm = load('fr3')
-    core = Feedforward(arm, 'mujoco', applied_when_silent=False)
-    q, dq = arm.home_position, np.zeros(arm.n)
+    core, q = Feedforward(arm, 'mujoco', applied_when_silent=False), arm.home_position
     sent_at_rest(core, 200, q=q, begin=0.0)
     assert core.state.name == 'RUNNING'
     for k in range(200, 300):

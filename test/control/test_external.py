@@ -204,18 +204,15 @@ def test_away_from_singular_poses_it_is_plain_least_squares():
     expected, *_ = np.linalg.lstsq(weighed, torque * weight, rcond=None)
     estimate = external_torque.WrenchEstimator(fd.Model(FER)).estimate(FER.home, torque)
     np.testing.assert_allclose(estimate.wrench, expected, rtol=1e-9)
-    np.testing.assert_allclose(
-        estimate.covariance, np.linalg.inv(weighed.T @ weighed), rtol=1e-7, atol=1e-12
-    )
+    covariance = np.linalg.inv(weighed.T @ weighed)
+    np.testing.assert_allclose(estimate.covariance, covariance, rtol=1e-7, atol=1e-12)
     assert not estimate.singular
     # A moment of 1 N m counts as 5 N, at a lever of 0.2 m.
     newtons = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
     largest = np.linalg.eigvalsh(estimate.covariance * np.outer(newtons, newtons))[-1] ** 0.5
     assert estimate.max_std == pytest.approx(largest, rel=1e-7)
-    assert (
-        estimate.accuracy_text()
-        == f'standard deviation at most {largest:.1f} N in every direction'
-    )
+    accuracy = f'standard deviation at most {largest:.1f} N in every direction'
+    assert estimate.accuracy_text() == accuracy
 
 
 def test_a_singular_pose_is_said_and_damped():
@@ -284,9 +281,8 @@ class Seen:
 def test_a_state_shows_the_torque_that_was_sent_before_its_age(late):
     weak, still = Settings(target='mujoco', kp=WEAK_KP, kd=WEAK_KD), np.zeros(7)
     controller = core(weak, limits=StateLimits())
-    sent_at_rest(
-        controller, MIN_GOOD_STATE_COUNT, begin=2.0 - 1e-3 * MIN_GOOD_STATE_COUNT, age=1e-3 * late
-    )
+    count = MIN_GOOD_STATE_COUNT
+    sent_at_rest(controller, count, begin=2.0 - 1e-3 * count, age=1e-3 * late)
     seen, sent = Seen(controller), []
     for k in range(20):
         dq = still + 1e-3 * (k % 7)  # so that each torque is another

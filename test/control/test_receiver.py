@@ -145,9 +145,8 @@ def test_a_second_sender_is_followed_only_when_the_first_is_silent():
 @pytest.mark.parametrize('ahead', [101, 100, 1, 0, -1, -50, -99])
 def test_of_two_senders_with_near_numbers_one_is_followed_and_the_other_refused(ahead):
     receiver = fci_receiver()
-    applied, answers = played(
-        receiver, 400, lambda k: [(5.0, 200 + k), (-5.0, 200 + k + ahead)][: 1 + (100 <= k)]
-    )
+    both = lambda k: [(5.0, 200 + k), (-5.0, 200 + k + ahead)][: 1 + (100 <= k)]  # noqa: E731
+    applied, answers = played(receiver, 400, both)
     near = 0 < ahead <= TIMEOUT_S / MIN_PERIOD_S
     followed = [[None, OTHER], [OTHER, None]][near]
     assert all(one == followed for one in answers[102:])
@@ -276,12 +275,8 @@ def test_a_dead_senders_arm_is_braked_though_the_clock_is_set_back(target):
 def test_a_braked_arm_that_something_drives_is_let_go_until_a_sender_comes(target):
     receiver, carried = receiver_of(target), GRAVITY * (target == 'mujoco')
     # Faster and faster, although it is braked.
-    applied, _ = played(
-        receiver,
-        600,
-        lambda k: [(carried, None)] * (k == 0),
-        dq=lambda k: min(0.01 * k, 4.0) * np.eye(7)[0],
-    )
+    torques, dq = [(carried, None)], lambda k: min(0.01 * k, 4.0) * np.eye(7)[0]
+    applied, _ = played(receiver, 600, lambda k: torques * (k == 0), dq=dq)
     assert receiver.state is ReceiverState.FAULT
     np.testing.assert_allclose(applied[-1], carried, rtol=0.0, atol=1e-9)
     played(receiver, 100, stamp=lambda k: 0.6 + 1e-3 * k)
@@ -298,9 +293,8 @@ def test_a_braked_arm_that_something_drives_is_let_go_until_a_sender_comes(targe
 )
 def test_a_held_arm_that_something_drives_is_held_on(states, sent, joint, speed, braked):
     receiver, one = receiver_of('mujoco'), np.eye(7)[joint]
-    applied, _ = played(
-        receiver, states, lambda k: [(GRAVITY, None)] * (k < sent), dq=lambda k: speed(k) * one
-    )
+    torques, dq = [(GRAVITY, None)], lambda k: speed(k) * one
+    applied, _ = played(receiver, states, lambda k: torques * (k < sent), dq=dq)
     assert receiver.state is ReceiverState.HOLDING
     assert applied[-1][joint] < GRAVITY[joint] - braked
 
@@ -357,12 +351,8 @@ def test_where_torques_are_applied_as_they_come_a_reset_clock_ends_a_dead_sender
 
 def test_late_states_do_not_let_a_living_sender_time_out():
     receiver = fci_receiver()
-    played(
-        receiver,
-        2000,
-        lambda k: [(5.0, k)] * (k % 4 == 0),
-        lambda k: 1.0 + 1e-3 * k - (0.03 if k % 2 else 0.0),
-    )
+    stamps = lambda k: 1.0 + 1e-3 * k - (0.03 if k % 2 else 0.0)  # noqa: E731
+    played(receiver, 2000, lambda k: [(5.0, k)] * (k % 4 == 0), stamps)
     assert receiver.timeout_count == 0
 
 

@@ -181,9 +181,8 @@ def test_a_brake_that_catches_an_arm_does_not_begin_at_an_effort_that_was_refuse
     real = {'friction': True, 'armature': True, 'brake_release_after': 0.0}
     loop = Loop(Settings(target='mujoco', **HALF), description=arm, **real)
     read, model = loop.arm.read, NewtonEulerModel(arm)
-    loop.arm.read = lambda: replace(
-        one := read(), effort=sign * one.effort + offset * np.eye(7)[1]
-    )
+    wrong = offset * np.eye(7)[1]
+    loop.arm.read = lambda: replace(one := read(), effort=sign * one.effort + wrong)
     loop.arm.step(model.gravity(loop.arm.position))
     for _ in range(300):
         if not loop.published:  # another node carries the arm, and leads joint 3
@@ -233,9 +232,8 @@ def repeating(joints, since, velocity):
         of = np.isin(np.arange(7), joints)
         last = kept[0]
         dq = np.where(of, last.velocity, reading.velocity) if velocity else reading.velocity
-        return replace(
-            reading, position=np.where(of, last.position, reading.position), velocity=dq
-        )
+        q = np.where(of, last.position, reading.position)
+        return replace(reading, position=q, velocity=dq)
 
     return passed
 

@@ -94,10 +94,7 @@ def test_fci_on_a_tilted_base_leaves_true_minus_assumed_gravity():
 
 @pytest.mark.parametrize('added', [0.0, 0.7])
 def test_a_load_that_the_arm_was_loaded_with_is_commanded_where_the_robot_lacks_it(added):
-    arm, more = (
-        fd.load('fer', payload=(0.5, 0.0, 0.01, 0.1)),
-        (added, 0.0, 0.0, 0.1 * (added > 0.0)),
-    )
+    arm, more = fd.load('fer', payload=(0.5, 0.0, 0.01, 0.1)), (added, 0.0, 0.0, added and 0.1)
     settings = Settings(payload=more, payload_known_to_robot=False)
     law, bare = ControlLaw(arm, settings), fd.NewtonEulerModel(FER)
     whole = fd.NewtonEulerModel(arm.with_payload(payload_from_array(np.array([*more, *[0] * 6]))))
@@ -204,16 +201,13 @@ PAYLOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
     ('changes', 'sentence'),
     [
         ({'target': 'ur'}, r"target is 'ur'; the choices are 'fci', 'franka_gazebo', "),
-        (
-            {'payload': (np.nan, *PAYLOAD[1:])},
-            r'payload .* must be finite numbers; got nan at \[0\]',
-        ),
+        ({'payload': (np.nan, *PAYLOAD[1:])}, r'payload .* must be finite .*; got nan at \[0\]'),
         ({'payload': (-1.0, *PAYLOAD[1:])}, r"The payload's mass is -1.0 kg"),
         ({'payload': (0.0, *PAYLOAD[1:])}, r'payload has no mass but a centre of mass'),
         ({'payload': (*PAYLOAD[:9], 5e-3)}, r'0.005\] .* belongs to no real body: .* by 0.003'),
         (
-            {'gravity_vector': (0.0, 0.0, np.nan)},
-            r'gravity_vector must be finite numbers; got nan at \[2\]',
+            {'gravity_vector': (0, 0, np.nan)},
+            r'gravity_vector must be finite .*; got nan at \[2\]',
         ),
         ({'gravity_vector': (0.0, 0.0, -981.0)}, r'at most 30.0 m/s\^2'),
         (
@@ -236,10 +230,7 @@ PAYLOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
         ({'mount_tilt_compensated_by': 'me'}, r"by is 'me'; the choices are '', 'robot', 'node'"),
         ({'payload_known_to_robot': 1}, r'payload_known_to_robot must be True or False; got 1'),
         # A target without gravity of its own has nobody else to compensate.
-        (
-            {'mount_tilt_compensated_by': 'node', 'target': 'mujoco'},
-            r'tilt_compensated_by.*mujoco',
-        ),
+        ({'mount_tilt_compensated_by': 'node', 'target': 'mujoco'}, 'tilt_compensated_by.*mujoco'),
         ({'terms': fd.Terms(friction=True)}, r'fr3\.yaml has no friction model'),
         ({'terms': fd.Terms(friction=1)}, r'terms.friction must be True or False; got 1'),
     ],

@@ -139,9 +139,8 @@ class Receiver:
     def __init__(self, core, settings, command='total_torque', timeout=0.05):
         self._library, self._command = core.library, COMMANDS.index(command)
         self._n = core.arm.n
-        self._made = self._library.receiver(
-            core.made, packed(settings, self._n), self._command, timeout
-        )
+        given = packed(settings, self._n)
+        self._made = self._library.receiver(core.made, given, self._command, timeout)
         assert self._made, 'the settings were refused'
 
     def __del__(self):

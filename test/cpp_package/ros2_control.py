@@ -115,14 +115,12 @@ class Senders:
     def __init__(self, arm, folder, timeout=0.05):
         self._held, self.said = PinocchioModel(arm).gravity(arm.home), []
         self._processes, self._open = {}, ExitStack()
-        self._output, self._errors = (
-            self._open.enter_context((folder / name).open('w+')) for name in ('out', 'errors')
-        )
+        files = ((folder / name).open('w+') for name in ('out', 'errors'))
+        self._output, self._errors = map(self._open.enter_context, files)
         parameters = received(timeout)
         command, env = driving(arm, folder, 'receiver', mock_urdf(arm), parameters=parameters)
-        self._manager = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=self._output, stderr=self._errors, env=env
-        )
+        streams = {'stdin': subprocess.PIPE, 'stdout': self._output, 'stderr': self._errors}
+        self._manager = subprocess.Popen(command, env=env, **streams)
         self._probe = self._open.enter_context(closing(Probe('listener')))
         kind, topic = DiagnosticStatus, '/receiver/status'
         self._probe.create_subscription(kind, topic, self._hear, DESCRIPTION_QOS)

@@ -53,9 +53,8 @@ def run(folder):
     def drive(what, *words, rows, parameters, arm=ARM, joints=None, code=0):
         command, env = driving(arm, folder, what, *words, parameters=parameters, joints=joints)
         text = '\n'.join(' '.join(f'{value:.17g}' for value in row) for row in rows)
-        done = subprocess.run(
-            command, input=text, env=env, capture_output=True, text=True, timeout=120
-        )
+        streams = {'input': text, 'capture_output': True, 'text': True}
+        done = subprocess.run(command, env=env, timeout=120, **streams)
         assert done.returncode == code, done.stdout[-1000:] + done.stderr[-4000:]
         return rows_of(done.stdout), done.stderr
 
@@ -63,9 +62,8 @@ def run(folder):
 
 
 def near(found, expected, atol=ATOL):
-    np.testing.assert_allclose(
-        found, np.broadcast_to(expected, np.shape(found)), rtol=0.0, atol=atol
-    )
+    expected = np.broadcast_to(expected, np.shape(found))
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=atol)
 
 
 def model_of(settings):

@@ -69,10 +69,8 @@ def _rows(arm: ArmDescription) -> list[str]:
     if arm.rated_load is not None and arm.rated_load - arm.carried < payload[0]:
         payload = (0.0,) * 10
     effort = arm.limit('effort')
-    kp, kd = (
-        tuple(np.minimum(gain, share * effort).tolist())
-        for gain, share in zip(default_gains(arm), (1.0, 0.1))
-    )
+    most = zip(default_gains(arm), (effort, 0.1 * effort))
+    kp, kd = (tuple(np.minimum(gain, bound).tolist()) for gain, bound in most)
     held = Settings(target='mujoco', kp=kp, kd=kd, terms=Terms(friction=arm.friction is not None))
     carried = Settings(payload=payload, payload_known_to_robot=False, gravity_vector=_INCLINED)
     tilted = [
@@ -228,9 +226,8 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
         if _FAULTS + 180 <= k < _FAULTS + 183:
             measured[-1] = arm.limit('upper')[-1] + 0.3
         torque = receiver.step(stamp, measured, moving)
-        yield _row(
-            'cycle', stamp - before, *measured, *moving, receiver.state.status_word, *torque
-        )
+        state = receiver.state.status_word
+        yield _row('cycle', stamp - before, *measured, *moving, state, *torque)
 
 
 def _messages(k: int, wave: Array, effort: Array) -> Iterator[tuple[int, Array]]:

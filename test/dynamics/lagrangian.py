@@ -66,7 +66,6 @@ def coriolis_matrix(arm, q, dq):
 
 def potential_energy(arm, q, gravity, order=0):
     """Return U [J], or with order 1 its derivatives by joints, shape (n,)."""
-    moments = np.einsum(
-        'l...ab,lb->...a', derivatives(arm, q, order), pseudo_inertias(arm)[..., 3]
-    )
+    first_moments = pseudo_inertias(arm)[..., 3]
+    moments = np.einsum('l...ab,lb->...a', derivatives(arm, q, order), first_moments)
     return -moments[..., :3] @ gravity

@@ -43,9 +43,8 @@ def test_repeated_corrections_keep_twists_unit_and_without_pitch():
     v, omega = tree.twists[:, :3], tree.twists[:, 3:]
     turning = np.linalg.norm(omega, axis=1) > 0.5
     assert turning.any() and not turning.all()
-    np.testing.assert_allclose(
-        np.linalg.norm(np.where(turning[:, None], omega, v), axis=1), 1.0, rtol=0.0, atol=1e-12
-    )
+    lengths = np.linalg.norm(np.where(turning[:, None], omega, v), axis=1)
+    np.testing.assert_allclose(lengths, 1.0, rtol=0.0, atol=1e-12)
     np.testing.assert_allclose((omega * v).sum(axis=1), 0.0, rtol=0.0, atol=1e-12)
 
 
@@ -186,24 +185,20 @@ def planar_four_bar(crank, coupler, rocker, ground):
     placements, coupler_end = np.tile(np.eye(4), (4, 1, 1)), np.eye(4)
     placements[:, 0, 3] = 0.0, crank, ground, rocker
     coupler_end[0, 3] = coupler
-    tree = fd.BodyTree(
-        (BASE_BODY, 0, BASE_BODY, 2), placements, [TURN_Z] * 4, [fd.LinkInertia.zero()] * 4
-    )
+    inertias = [fd.LinkInertia.zero()] * 4
+    tree = fd.BodyTree((BASE_BODY, 0, BASE_BODY, 2), placements, [TURN_Z] * 4, inertias)
     return fd.ClosedChain(tree, (0,), [fd.Loop(1, 3, 'planar_xy', first_frame=coupler_end)])
 
 
 def test_an_end_turned_by_half_a_turn_is_open_and_assembled_anew():
     q = FIVE_BAR.assemble([0.1, -0.1], HOME)
     turned = q + [0.0, 0.0, 0.0, 0.0, np.pi]
-    np.testing.assert_allclose(
-        np.linalg.norm(FIVE_BAR.closure_error(turned)), np.pi, rtol=0.0, atol=1e-13
-    )
+    assert np.linalg.norm(FIVE_BAR.closure_error(turned)) == pytest.approx(np.pi, abs=1e-13)
     # Equation (11): links 1-2-3 and links 4-5 end in one orientation.
     angles = FIVE_BAR.assemble([0.1, -0.1], turned)
     turns = [Rotation.from_rotvec(axis * angle).as_matrix() for axis, angle in zip(AXES, angles)]
-    np.testing.assert_allclose(
-        turns[0] @ turns[1] @ turns[2], turns[3] @ turns[4], rtol=0.0, atol=1e-13
-    )
+    left, right = turns[0] @ turns[1] @ turns[2], turns[3] @ turns[4]
+    np.testing.assert_allclose(left, right, rtol=0.0, atol=1e-13)
 
 
 @pytest.mark.parametrize('motors', [(0.75, 0.99), (-1.0, 0.8), (-0.72, 1.06), (0.31, 1.03)])
@@ -224,9 +219,8 @@ def pinocchio_five_bar():
         model.appendBodyToJoint(joint, pinocchio_inertia(link), here)
     # All axes meet the origin, so one more common point makes axis 5 common.
     point = pin.SE3(np.eye(3), AXES[4])
-    return model, pin.RigidConstraintModel(
-        pin.ContactType.CONTACT_3D, model, 3, point, 4, point, pin.ReferenceFrame.LOCAL
-    )
+    kind, frame = pin.ContactType.CONTACT_3D, pin.ReferenceFrame.LOCAL
+    return model, pin.RigidConstraintModel(kind, model, 3, point, 4, point, frame)
 
 
 def constrained_acceleration(model, constraint, q, dq, tau):
@@ -236,9 +230,8 @@ def constrained_acceleration(model, constraint, q, dq, tau):
     datas.append(constraint.createData())
     data = model.createData()
     pin.initConstraintDynamics(model, data, models, datas)
-    return pin.constraintDynamics(
-        model, data, q, dq, tau, models, datas, pin.ProximalSettings(1e-13, 1e-8, 100)
-    )
+    settings = pin.ProximalSettings(1e-13, 1e-8, 100)
+    return pin.constraintDynamics(model, data, q, dq, tau, models, datas, settings)
 
 
 @pytest.mark.parametrize('seed', range(3))
@@ -360,9 +353,8 @@ def motor_torque(motion, change, tree=FIVE_BAR.tree):
 def test_five_bar_motor_derivatives_agree_with_differences(motion):
     expected = differences(lambda change: motor_torque(motion, change), 6, STEP)
     actual = fd.motor_derivatives(FIVE_BAR, motion)
-    np.testing.assert_allclose(
-        np.hstack((actual.by_q, actual.by_dq, actual.by_ddq)), expected, rtol=0.0, atol=ATOL
-    )
+    found = np.hstack((actual.by_q, actual.by_dq, actual.by_ddq))
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
     np.testing.assert_allclose(actual.by_ddq, FIVE_BAR.mass_matrix(motion.q), rtol=0.0, atol=1e-14)
 
 
@@ -382,10 +374,8 @@ def test_five_bar_derivatives_by_twists_agree_with_differences(motion):
 def test_parameter_derivatives_give_other_bodies_motor_torques(motion):
     rng = np.random.default_rng(0)
     other = spherical_five_bar([random_link(rng) for _ in five_bar_meshes()])
-    new, old = (
-        np.array([link.parameters() for link in chain.tree.inertias])
-        for chain in (other, FIVE_BAR)
-    )
+    links = (chain.tree.inertias for chain in (other, FIVE_BAR))
+    new, old = (np.array([one.parameters() for one in inertias]) for inertias in links)
     by = fd.motor_derivatives(FIVE_BAR, motion).by_parameters
     expected = other.inverse_dynamics(motion) - FIVE_BAR.inverse_dynamics(motion)
     found = np.einsum('ajk,jk->a', by, new - old)

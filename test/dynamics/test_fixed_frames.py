@@ -112,11 +112,9 @@ def test_a_frame_of_a_hand_that_is_not_mounted_names_the_hand():
 @pytest.mark.parametrize('frame', ['fr3_hand_tcp', 'fr3_joint3', 'fr3_link8'])
 def test_generated_code_and_wrenches_are_of_the_frame(frame):
     model, q = fd.Model(ARM), fd.sample_states(ARM, 1).q[0]
-    jacobian = model.jacobian(q, frame)
-    for quantity, shape, expected in (
-        ('jacobian', (6, 7), jacobian),
-        ('flange_pose', (4, 4), model.frame_pose(q, frame)),
-    ):
+    jacobian, pose = model.jacobian(q, frame), model.frame_pose(q, frame)
+    rows = ('jacobian', (6, 7), jacobian), ('flange_pose', (4, 4), pose)
+    for quantity, shape, expected in rows:
         out = np.zeros(shape)
         equations = fd.customised_equations(ARM, quantity, frame=frame)
         python_callable(equations, np)(q, out)
@@ -151,12 +149,9 @@ OTHER_FRAMES = (
 
 
 def written_again(arm, folder, ending):
-    {'yaml': fd.save, 'urdf': fd.write_urdf, 'xml': fd.write_mjcf}[ending](
-        arm, folder / f'a.{ending}'
-    )
-    return fd.load(
-        folder / f'a.{ending}', **({} if ending == 'yaml' else {'joints': arm.joint_names})
-    )
+    file, joints = folder / f'a.{ending}', None if ending == 'yaml' else arm.joint_names
+    {'yaml': fd.save, 'urdf': fd.write_urdf, 'xml': fd.write_mjcf}[ending](arm, file)
+    return fd.load(file, joints=joints)
 
 
 @pytest.mark.parametrize('ending', [None, 'yaml', 'urdf', 'xml'])

@@ -52,9 +52,7 @@ def hat6(twist):
 
 def vee(matrix):
     """Return the six numbers of `hat6`'s matrix, or of the last two axes of a stack."""
-    return np.stack(
-        [matrix[..., i, k] for i, k in zip((0, 1, 2, 2, 0, 1), (3, 3, 3, 1, 2, 0))], -1
-    )
+    return matrix[..., [0, 1, 2, 2, 0, 1], [3, 3, 3, 1, 2, 0]]
 
 
 def slow_dynamics(tree, eta, q, dq, ddq, gravity, tool_wrench):
@@ -106,10 +104,8 @@ def complex_step(tree, q, dq, ddq, gravity, tool_wrench):
         eta, rest = np.split(point + step, [6 * (n + 1)])
         states = (eta.reshape(n + 1, 6), *rest.reshape(3, n))
         columns.append(slow_dynamics(tree, *states, gravity, tool_wrench))
-    return {
-        name: np.stack([column[name].imag / COMPLEX_STEP for column in columns], axis=-1)
-        for name in columns[0]
-    }
+    stacked = {name: np.stack([one[name] for one in columns], axis=-1) for name in columns[0]}
+    return {name: value.imag / COMPLEX_STEP for name, value in stacked.items()}
 
 
 VERTICAL, TILTED = (0.0, 0.0, -9.81), (3.0, -5.0, -7.0)
@@ -136,6 +132,5 @@ def random_tree_of_rows(seed, *, special=0.6, branching=0.5):
     ]
     revolute = np.array([joint.kind is JointKind.REVOLUTE for joint in arm.joints])
     twists = np.where(revolute[:, None], [0, 0, 0, 0, 0, 1.0], [0, 0, 1.0, 0, 0, 0])
-    return BodyTree(
-        tuple(parents), np.array(placements), twists, arm.links, rng.uniform(0.01, 0.1, n)
-    )
+    rotors = rng.uniform(0.01, 0.1, n)
+    return BodyTree(tuple(parents), np.array(placements), twists, arm.links, rotors)

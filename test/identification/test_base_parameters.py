@@ -96,9 +96,8 @@ def test_base_parameters_of_a_random_arm_keep_its_torque(convention, seed):
     # With general angles and lengths (20) and (21) have all their terms; with zero lengths and
     # right angles parameters near the base vanish.
     special, rotors = (0.0, 0.6, 0.85, 0.95)[seed % 4], seed % 3 == 0
-    arm = make_random_arm(
-        seed, convention=convention, special=special, rotors=rotors, base=seed % 2
-    )
+    kind = {'convention': convention, 'special': special, 'rotors': rotors}
+    arm = make_random_arm(seed, base=seed % 2, **kind)
     states = fd.sample_states(arm, 10, seed)
     for gravity in GRAVITIES:
         found = fd.base_parameters(arm, gravity)
@@ -109,9 +108,8 @@ def test_base_parameters_of_a_random_arm_keep_its_torque(convention, seed):
         assert rotors or len(found) <= max_base_parameter_count(arm)
         expected = fd.NewtonEulerModel(arm, vector).inverse_dynamics(*states)
         assert_close(found.regressor(*states, *given) @ found.values(), expected)
-        assert_close(
-            fd.NewtonEulerModel(found.regrouped_arm(), vector).inverse_dynamics(*states), expected
-        )
+        regrouped = fd.NewtonEulerModel(found.regrouped_arm(), vector)
+        assert_close(regrouped.inverse_dynamics(*states), expected)
 
 
 def test_the_rotor_of_joint_1_joins_link_1s_own_inertia():
@@ -122,10 +120,8 @@ def test_the_rotor_of_joint_1_joins_link_1s_own_inertia():
 
 
 def test_neither_the_unit_of_length_nor_a_distant_base_changes_rank_decisions():
-    joints = tuple(
-        replace(joint, row=replace(joint.row, a=1e-3 * joint.row.a, d=1e-3 * joint.row.d))
-        for joint in FER.joints
-    )
+    rows = (replace(one.row, a=1e-3 * one.row.a, d=1e-3 * one.row.d) for one in FER.joints)
+    joints = tuple(replace(one, row=row) for one, row in zip(FER.joints, rows))
     pose, scemi = np.eye(4), fd.load('scemi')
     pose[:3, 3] = (3e6, -2e6, 5e6)
     for arm, changed in ((FER, replace(FER, joints=joints)), (scemi, replace(scemi, base=pose))):
@@ -151,18 +147,12 @@ def test_a_twist_that_nearly_vanishes_shows_in_the_rank_gap():
             for given in ((0.0, -9.81), (0.0, 0.0, np.nan), np.zeros((0, 3)), 'up', [[0.0], 1.0])
         ),
         *(
-            (
-                lambda given=given: fd.base_parameters(FER).regrouped_arm(given),
-                ('base parameters',),
-            )
-            for given in (1.0, 'text', [[0.0], 1.0], np.zeros(3))
+            (lambda x=x: fd.base_parameters(FER).regrouped_arm(x), ('base parameters',))
+            for x in (1.0, 'text', [[0.0], 1.0], np.zeros(3))
         ),
         *(
-            (
-                lambda given=given: fd.base_parameters(FER, 'any').regressor(*STATES, given),
-                ('gravity vector',),
-            )
-            for given in ('up', [[0.0], 1.0], (0.0, np.nan, 0.0))
+            (lambda x=x: fd.base_parameters(FER, 'any').regressor(*STATES, x), ('gravity vector',))
+            for x in ('up', [[0.0], 1.0], (0.0, np.nan, 0.0))
         ),
         (lambda: fd.base_parameters(FER, 'any').regressor(*STATES), ('gravity vector',)),
         (lambda: fd.base_parameters(FER, VERTICAL).regressor(*STATES, TILTED), ('[3.0, -5.0',)),
@@ -274,9 +264,8 @@ def test_the_appendixs_recursions_give_the_energies_of_twists(seed):
     found = np.zeros((2, 10))
     found[1, 6:] = -np.asarray(TILTED) @ arm.base[:3]
     omega, velocity = np.zeros(3), np.zeros(3)
-    for j, (joint, row, pose) in enumerate(
-        zip(arm.joints, direct_method.modified_dh_rows(arm), arm.joint_transforms(q))
-    ):
+    rows = zip(arm.joints, direct_method.modified_dh_rows(arm), arm.joint_transforms(q))
+    for j, (joint, row, pose) in enumerate(rows):
         turns, rates = joint.kind is JointKind.REVOLUTE, np.array([0.0, 0.0, dq[j]])
         angle = joint.row.theta + q[j] * turns
         at = row._replace(ct=np.cos(angle), st=np.sin(angle), r=row.r + q[j] * (not turns))

@@ -68,10 +68,9 @@ def test_predicted_deviations_are_those_of_estimates():
     problem = ExcitationProblem(FER, LIMITS, duration=20.0)
     motion = drawn_motion(problem, 2, 600)
     # 30 independent samples per second for 20 s, with the problem's noise.
-    rows = (
-        problem.model.regressor(*problem.model.regressor_blocks(motion)) / problem.noise[:, None]
-    )
-    information, _ = Prior.centered_at(FER, problem.model, np.ones(7)).information(1.0)
+    model = problem.model
+    rows = model.regressor(*model.regressor_blocks(motion)) / problem.noise[:, None]
+    information, _ = Prior.centered_at(FER, model, np.ones(7)).information(1.0)
     known = np.linalg.cholesky(information).T
     units = 1.0 / np.diag(known)
     stacked = np.concatenate([rows.reshape(-1, rows.shape[-1]), known]) * units

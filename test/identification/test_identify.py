@@ -1,20 +1,28 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The whole procedure, on real arms' recordings and on simulated ones."""
+"""The whole procedure: identifications of real and simulated arms, of loads, and on clusters."""
 
 from dataclasses import replace
+import shutil
 
 import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.arm import ViscousCoulombFriction
+from franka_dynamics.arm import LinkInertia, ViscousCoulombFriction
+from franka_dynamics.arm.arm_file import arm_file_text
+from franka_dynamics.arm.payload import payload_array
+from franka_dynamics.arm_io import load_arm
+from franka_dynamics.cli.main import EXIT_INVALID_INPUT, main
 from franka_dynamics.errors import IdentificationError, RecordingError
+from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.summary import require_motion
+from franka_dynamics.identification.payload import _estimate, identify_payload
+from franka_dynamics.identification.summary import Bag, require_motion
 from franka_dynamics.identification.torque_model import PRESLIDING_DISTANCES_RAD as SLIP_REACHES
 from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
+from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.recordings.replay import replay_fit
 from franka_dynamics.report.identification import (
     conclusion_sentence,
@@ -24,11 +32,13 @@ from franka_dynamics.report.identification import (
 
 from ..agreement import refuses
 from ..arms import drawn_around, first_joints
-from ..made_recordings import drawn_friction, slow_work
+from ..made_recordings import drawn_friction, recorded, slow_work, smooth_motion
+from ..urdf.urdf_texts import six_axes
 
 pytestmark = pytest.mark.usefixtures('remembered_regressors')
 FER, FR3 = fd.load('fer'), fd.load('fr3', hand='franka_hand')
 SLIP, SIMPLE = IdentificationOptions(), IdentificationOptions(friction='viscous_coulomb')
+SMOOTH = SignalOptions(cutoff=5.0)
 
 
 @pytest.fixture(scope='module')
@@ -62,9 +72,8 @@ def test_folds_of_a_real_arm_left_out_in_turn_are_predicted(identified):
     assert own.train.E < own.test.E
     assert result.recordings.errors[0] == pytest.approx(own.train.E, rel=1e-9)
     # The recording is sound, and asks nothing.
-    assert (
-        result.verdict.sound and not result.verdict.questions and result.recordings.remarks == ()
-    )
+    assert result.verdict.sound
+    assert not result.verdict.questions and result.recordings.remarks == ()
     assert result.accepted and result.arm.inconsistencies() == ()
 
 
@@ -76,9 +85,8 @@ def test_a_replay_and_an_identification_give_one_verdict(simulate):
     motion = prepare(recording)
     result = fd.identify([motion], arm, [arm], SIMPLE)
     replayed = judge_motion(motion, result.estimate.model, arm, [arm], 'log')
-    assert replayed.mass_ambiguity.scale == pytest.approx(
-        result.verdict.mass_ambiguity.scale, rel=1e-9
-    )
+    scale = result.verdict.mass_ambiguity.scale
+    assert replayed.mass_ambiguity.scale == pytest.approx(scale, rel=1e-9)
     assert replayed.sound == result.verdict.sound
 
 
@@ -113,9 +121,8 @@ def test_behind_strong_gears_the_inertias_decide(simulate):
     assert result.arm_score.rigid.E > result.published[0].rigid.E > 30.0
     assert result.accepted
     np.testing.assert_allclose(result.arm.friction.coulomb, gears, rtol=0.15)
-    gravity, before, expected = (
-        fd.NewtonEulerModel(one).gravity(FER.home[:3]) for one in (result.arm, arm, truth)
-    )
+    models = map(fd.NewtonEulerModel, (result.arm, arm, truth))
+    gravity, before, expected = (model.gravity(FER.home[:3]) for model in models)
     assert np.linalg.norm(gravity - expected) < 0.5 * np.linalg.norm(before - expected)
 
 
@@ -160,18 +167,15 @@ def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
     recordings = [slow_work(truth, friction, k, reach=0.1) for k in range(3)]
     result = fd.identify(recordings[:2], FR3, [FR3], tests=recordings[2:])
     assert (np.abs(result.arm.friction.offset) < 0.01 * FR3.limit('effort')).all()
-    elsewhere = slow_work(truth, friction, 9, reach=0.5)
-    own, start = (
-        replay_fit(arm, prepare(elsewhere)).frictionless_error.E for arm in (result.arm, FR3)
-    )
-    assert own < 0.8 * start
+    elsewhere = prepare(slow_work(truth, friction, 9, reach=0.5))
+    own, start = (replay_fit(arm, elsewhere).frictionless_error for arm in (result.arm, FR3))
+    assert own.E < 0.8 * start.E
 
 
 def test_four_runs_just_below_ten_seconds_count_together_and_are_the_folds(simulate):
     arm = first_joints(FER, 3)
-    recordings = [
-        simulate(drawn_around(arm, 3), duration=9.9, noise=0.2, seed=k) for k in range(4)
-    ]
+    truth = drawn_around(arm, 3)
+    recordings = [simulate(truth, duration=9.9, noise=0.2, seed=k) for k in range(4)]
     result = fd.identify(recordings, arm, options=SIMPLE)
     assert len(result.arm_score.folds) == len(result.recordings.notes) == 4
     assert result.verdict.sound and not result.verdict.causes
@@ -185,11 +189,8 @@ def test_four_runs_just_below_ten_seconds_count_together_and_are_the_folds(simul
 def still(recording, share=1.0):
     """Return a recording that stands still for a share of its time, at its first position."""
     rests = (np.arange(len(recording)) < share * len(recording))[:, None]
-    return replace(
-        recording,
-        q=np.where(rests, recording.q[:1], recording.q),
-        dq=np.where(rests, 0.0, recording.dq),
-    )
+    q = np.where(rests, recording.q[:1], recording.q)
+    return replace(recording, q=q, dq=np.where(rests, 0.0, recording.dq))
 
 
 def no_number(recording):
@@ -209,11 +210,7 @@ def clipped(recording):
         (lambda x: [], IdentificationError, ['no recording']),
         (lambda x: [x, x.q], IdentificationError, ['path', 'ndarray']),
         (lambda x: ['/no/such/bag'], RecordingError, ['/no/such/bag']),
-        (
-            lambda x: [prepare(x), prepare(x, SignalOptions(cutoff=5.0))],
-            IdentificationError,
-            ['signal options'],
-        ),
+        (lambda x: [prepare(x), prepare(x, SMOOTH)], IdentificationError, ['signal options']),
         (lambda x: [x, x], IdentificationError, ['recording 2']),
         (lambda x: [prepare(x)] * 2, IdentificationError, ['recording 2']),
         (lambda x: [no_number(x)], RecordingError, ['row 101', 'fer_joint4', 'nan']),
@@ -278,12 +275,8 @@ def test_an_unsound_recording_gives_no_file_unless_accepted(identified, prepared
     with refuses(IdentificationError, 'not sound'):
         result.save(tmp_path / 'arm.yaml')
     result.save(tmp_path / 'arm.yaml', anyway=True)
-    worse = replace(identified.improvement, gain=-1.0)
-    for one in (
-        result,
-        replace(identified, improvement=worse),
-        replace(result, improvement=worse),
-    ):
+    worse = {'improvement': replace(identified.improvement, gain=-1.0)}
+    for one in (result, replace(identified, **worse), replace(result, **worse)):
         assert not one.accepted
         asked_for = replace(one, options=replace(one.options, anyway=True))
         assert asked_for.accepted
@@ -291,3 +284,167 @@ def test_an_unsound_recording_gives_no_file_unless_accepted(identified, prepared
     assert 'NOT sound' in ' '.join((tmp_path / 'arm.yaml').read_text().split())
     assert 'fer_joint4' in ' '.join(detail_sentences(result))
     assert 'NOT sound' in conclusion_sentence(result)
+
+
+ONE_KG = LinkInertia.from_center_of_mass(1.0, [0.02, -0.03, 0.08], np.diag([3e-3, 4e-3, 2e-3]))
+
+
+def body_of(found):
+    mass, *rest = found.payload
+    return LinkInertia.from_center_of_mass(mass, rest[:3], rest[3:])
+
+
+def with_and_without(simulate, body, friction, **kwargs):
+    """Return a list with the FER's motion without a load, and one with its motion with it."""
+    return [
+        [prepare(simulate(arm, rate=100.0, friction=friction, seed=seed, **kwargs))]
+        for seed, arm in enumerate((FER, FER.with_payload(body)))
+    ]
+
+
+def test_a_swung_kilogram_is_identified_with_its_inertia(simulate):
+    motions = with_and_without(simulate, ONE_KG, FER.friction, duration=15.0, noise=0.2)
+    found, truth = identify_payload(*motions, FER), payload_array(ONE_KG)
+    assert np.abs((found.values - truth) / found.std).max() < 4.0  # of ten numbers
+    assert found.values[0] == pytest.approx(1.0, rel=0.02)
+    np.testing.assert_allclose(found.values[1:4], truth[1:4], rtol=0.0, atol=0.005)
+    assert found.inertia_shown and body_of(found).is_physical()
+
+
+@pytest.mark.parametrize('known', [False, True])
+def test_rotors_behind_gears_are_no_part_of_a_load(tmp_path, known):
+    (tmp_path / 'six.urdf').write_text(six_axes(), encoding='utf-8')
+    arm = load_arm(tmp_path / 'six.urdf')
+    joints = zip(arm.joints, (3.0, 3.0, 2.0, 0.6, 0.6, 0.6))
+    geared = replace(arm, joints=tuple(replace(one, rotor_inertia=own) for one, own in joints))
+    body = LinkInertia.from_center_of_mass(2.0, (0.0, 0.0, 0.08), 2e-3 * np.eye(3))
+    rubbing = 0.02 * arm.limit('effort')
+    friction = ViscousCoulombFriction(rubbing, rubbing, np.zeros(6))
+    without, loaded = (
+        [
+            prepare(
+                recorded(
+                    one,
+                    *smooth_motion(arm, 20.0, 100.0, seed, 0.6),
+                    friction=friction,
+                    noise=0.3,
+                    rng=np.random.default_rng(seed),
+                )
+            )
+        ]
+        for seed, one in enumerate((geared, geared.with_payload(body)))
+    )
+    found, truth = identify_payload(without, loaded, geared if known else arm), payload_array(body)
+    np.testing.assert_allclose(found.values[:4], truth[:4], rtol=0.0, atol=0.005)
+    np.testing.assert_allclose(found.values[4:], truth[4:], rtol=0.0, atol=0.03)
+
+
+def test_slow_work_gives_mass_and_centre_and_no_inertia_that_it_does_not_show():
+    motions = (
+        [prepare(slow_work(arm, FER.friction, seed, duration=20.0))]
+        for seed, arm in ((3, FER), (4, FER.with_payload(ONE_KG)))
+    )
+    found, truth = identify_payload(*motions, FER), payload_array(ONE_KG)
+    assert np.abs((found.values - truth) / found.std).max() < 3.0
+    assert found.values[0] == pytest.approx(1.0, rel=0.02)
+    assert not found.inertia_shown and not any(found.payload[4:])
+
+
+def test_a_payload_is_found_with_another_arm_file(simulate):
+    # The arm's friction and inertias are estimated too, so that another set gives the same load.
+    motions = with_and_without(simulate, ONE_KG, FER.friction, duration=20.0, noise=0.1)
+    found = identify_payload(*motions, fd.load('fer', 'franka_description'))
+    np.testing.assert_allclose(found.values[:4], payload_array(ONE_KG)[:4], rtol=0.0, atol=0.005)
+
+
+@pytest.mark.parametrize(('without', 'loaded'), [(0, 1), (1, 0)])
+def test_one_of_two_recordings_is_refused(simulate, without, loaded):
+    motion = prepare(simulate(FER))
+    with refuses(IdentificationError, 'without', 'with'):
+        identify_payload([motion] * without, [motion] * loaded, FER)
+
+
+def test_an_estimate_of_no_real_body_gives_one_with_its_mass_and_centre():
+    body = LinkInertia.from_center_of_mass(1.0, [0.0, 0.0, 0.1], np.diag([1e-3, 1e-3, 4e-3]))
+    assert not body.is_physical()
+    covariance = 1e-6 * np.eye(10)
+    found = _estimate(body.parameters(), covariance, np.ones(7), 18.0)
+    assert body_of(found).is_physical()
+    np.testing.assert_allclose(found.payload[:4], found.values[:4], rtol=0.0, atol=1e-12)
+    # The second moments along x, y and z are 2, 2 and -1 g m^2; the negative one is raised to
+    # zero.
+    np.testing.assert_allclose(found.payload[[4, 7, 9]], [2e-3, 2e-3, 4e-3], rtol=0.0, atol=2e-6)
+
+
+def test_a_light_load_is_found_on_an_arm_without_torque_limits(simulate):
+    # A former version limited friction to 2 % of 1 N m without torque limits and missed the load.
+    rubbing = ViscousCoulombFriction(np.full(7, 3.0), np.full(7, 3.0), np.zeros(7))
+    body = LinkInertia.from_center_of_mass(0.3, [0.0, 0.0, 0.08], 5e-4 * np.eye(3))
+    joints = (replace(one, limits=replace(one.limits, effort=np.inf)) for one in FER.joints)
+    motions = with_and_without(simulate, body, rubbing, duration=20.0, noise=0.2)
+    found = identify_payload(*motions, replace(FER, joints=tuple(joints)))
+    assert found.values[0] == pytest.approx(0.3, abs=0.03)
+    assert found.std[0] < 0.03
+
+
+# The first joints of the FER only: the test is about where the work runs, not about its result.
+SHORT = first_joints(FER, 3)
+FRICTION = ViscousCoulombFriction(np.full(3, 0.2), np.full(3, 0.3), np.full(3, 0.1))
+SHORT_REAL = drawn_around(SHORT, 0)
+
+
+@pytest.fixture(scope='module')
+def cluster():
+    distributed = pytest.importorskip('distributed')
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=50
+    ) as running:
+        yield running
+
+
+@pytest.fixture(scope='module')
+def paths(simulate, tmp_path_factory):
+    found = [tmp_path_factory.mktemp('bags') / f'bag{seed}' for seed in range(3)]
+    for seed, path in enumerate(found):
+        recording = simulate(SHORT_REAL, duration=12.0, friction=FRICTION, noise=0.2, seed=seed)
+        write_recording(recording, path)
+    return found
+
+
+def identified_bags(paths, **kwargs):
+    bags = [Bag(str(path), SHORT.joint_names) for path in paths]
+    return identify(bags, SHORT, [SHORT], SIMPLE, **kwargs)
+
+
+def test_a_bag_cut_short_is_named_and_skipped_only_if_asked(paths, tmp_path):
+    bags = [shutil.copytree(path, tmp_path / path.name) for path in paths]
+    file = bags[2] / 'bag2.mcap'
+    file.write_bytes(file.read_bytes()[:-1000])
+    with refuses(RecordingError, 'bag2'):
+        identified_bags(bags)
+    found = identified_bags(bags, skip_failures=True)
+    assert len(found.recordings.notes) == 2
+    (failure,) = found.recordings.failures
+    assert 'bag2 cannot be read' in failure
+
+
+def test_the_verb_writes_one_arm_from_this_process_two_and_a_cluster(cluster, paths, tmp_path):
+    start, page, files = tmp_path / 'start.yaml', tmp_path / 'page.html', []
+    start.write_text(arm_file_text(SHORT))
+    names = [str(paths[0]), '--test', str(paths[1]), '--arm', str(start)]
+    command = ['identify', 'arm', *names, '--friction', 'viscous_coulomb', '--output']
+    cluster_options = ['--workers', cluster.scheduler_address, '--report', str(page)]
+    for options in ([], ['--workers', '2'], cluster_options):
+        files.append(tmp_path / f'{len(files)}.yaml')
+        assert main([*command, str(files[-1]), *options]) == 0
+    # To the last digit, because sums have the same order everywhere.
+    assert len({file.read_text() for file in files}) == 1
+    assert page.read_text().count('measured and predicted torques of') == 2
+
+
+def test_an_address_where_nobody_listens_is_refused_by_name(paths, monkeypatch, capsys):
+    pytest.importorskip('distributed')
+    monkeypatch.setattr('franka_dynamics.cli.identify_arm._DASK_TIMEOUT_S', 0.5)
+    for address in ('tcp://127.0.0.1:9', 'nonsense://x'):
+        assert main(['identify', 'arm', str(paths[0]), '--workers', address]) == EXIT_INVALID_INPUT
+        assert f'No Dask scheduler answers at {address}' in capsys.readouterr().err

@@ -70,9 +70,8 @@ def test_the_prior_is_the_least_over_arms_with_these_parameters():
     # The smallest standard change with these base parameters, in units of the prior.
     whitened = MODEL.base.matrix @ np.linalg.cholesky(PRIOR.covariance)
     smallest, *_ = np.linalg.lstsq(whitened / deviations[:, None], change / deviations, rcond=None)
-    assert np.sum((PRIOR.sqrt_precision @ change) ** 2) == pytest.approx(
-        smallest @ smallest, rel=1e-6
-    )
+    found = np.sum((PRIOR.sqrt_precision @ change) ** 2)
+    assert found == pytest.approx(smallest @ smallest, rel=1e-6)
 
 
 @pytest.mark.parametrize('name', ['gaz2019', 'ledezma2021', 'franka_description'])
@@ -144,12 +143,9 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
     for deviation in (0.03, 0.1, 0.3):
         # Drawn from the distribution to which the divergence is a prior, of precision 1 / d^2.
         arms = [random_plant(FER, seed, deviation).arm for seed in range(9)]
-        found = [
-            starting_set_precision(
-                least_squares.fit_equations(drawn(samples, arm, rng)[0], PRIOR, NOISE), PRIOR
-            )
-            for arm in arms
-        ]
+        all_sums = [drawn(samples, arm, rng)[0] for arm in arms]
+        fits = [least_squares.fit_equations(sums, PRIOR, NOISE) for sums in all_sums]
+        found = [starting_set_precision(one, PRIOR) for one in fits]
         precisions = np.array([(one.masses, one.inertias) for one in found])
         masses, inertias = np.median(precisions, axis=0) * deviation**2
         # The smallest precision that agrees with the samples is mostly below the true precision.
@@ -185,12 +181,9 @@ def sums(motion):
 
 def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
     prior = Prior.centered_at(FER, SLIPPING, sums.max_torque)
-    rows = (
-        SLIPPING.regressor(*SLIPPING.regressor_blocks(motion))
-        / np.sqrt(6.0)
-        / prior.expected_residual[:, None]
-    )
-    right = motion.effort / np.sqrt(6.0) / prior.expected_residual
+    deviations = np.sqrt(6.0) * prior.expected_residual
+    rows = SLIPPING.regressor(*SLIPPING.regressor_blocks(motion)) / deviations[:, None]
+    right = motion.effort / deviations
     known = np.linalg.cholesky(prior.information(1.0)[0]).T
     pull = known @ prior.center
     stacked = np.concatenate([rows.reshape(-1, rows.shape[-1]), known])
@@ -198,9 +191,8 @@ def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
     found = least_squares.fit_theta(sums, prior, 1.0, prior.expected_residual)
     np.testing.assert_allclose(found / prior.std, theta / prior.std, atol=1e-6)
     left = motion.effort - SLIPPING.torque(motion, theta)
-    np.testing.assert_allclose(
-        least_squares.rms_residuals(sums, theta), np.sqrt(np.mean(left**2, axis=0)), rtol=1e-6
-    )
+    rms = np.sqrt(np.mean(left**2, axis=0))
+    np.testing.assert_allclose(least_squares.rms_residuals(sums, theta), rms, rtol=1e-6)
     triangle, effort = least_squares.fit_equations(sums, prior, prior.expected_residual)
     expected = rows.reshape(len(right.ravel()), -1)
     gradient = triangle.T @ (triangle @ found - effort)
@@ -264,13 +256,10 @@ def equations_of(simulate, model, arm, friction=JOINT_FRICTION, noise=0.01, **kw
     theta = np.concatenate([model.base.values(arm), rubbing.ravel()])
     torque = model.torque(motion, theta)
     exact = replace(motion, effort=torque, effort_unfiltered=torque)
-    sums, prior = (
-        GramSums.from_motion(model, FER, exact),
-        Prior.centered_at(FER, model, np.ones(7)),
-    )
-    return fit_equations(
-        sums, prior, np.full(7, noise / np.sqrt(SAMPLES_PER_INDEPENDENT_SAMPLE))
-    ), theta
+    sums = GramSums.from_motion(model, FER, exact)
+    prior = Prior.centered_at(FER, model, np.ones(7))
+    deviations = np.full(7, noise / np.sqrt(SAMPLES_PER_INDEPENDENT_SAMPLE))
+    return fit_equations(sums, prior, deviations), theta
 
 
 def fitted(simulate, arm, *, start=FER, **kwargs):

@@ -171,10 +171,9 @@ def test_a_fault_is_named_with_its_joint_and_size(sound, change, kind, joints, v
 
 
 def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, monkeypatch):
-    sums = GramSums.from_motion(OPTIONS.torque_model(FER), FER, scaled(sound, 1, 1.3))
-    fits = CrossValidation(
-        sums, Prior.centered_at(FER, OPTIONS.torque_model(FER), sums.max_torque)
-    )
+    model = OPTIONS.torque_model(FER)
+    sums = GramSums.from_motion(model, FER, scaled(sound, 1, 1.3))
+    fits = CrossValidation(sums, Prior.centered_at(FER, model, sums.max_torque))
     monkeypatch.setattr(verdict, 'faults_of', lambda n: [Gain((1,))])
     found, _ = verdict.diagnose(fits, [])
     (cause,) = found.causes

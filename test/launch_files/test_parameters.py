@@ -138,9 +138,8 @@ def test_two_arms_have_an_arm_and_a_prefix_each(all_launched):
         for node in ('simulator_node', 'feedforward_node')
     ]
     names = 'robot_type', 'arm_prefix'
-    assert expected == [
-        (one.executable, one.remappings['__ns'], *map(one.values.get, names)) for one in found
-    ]
+    for one, row in zip(found, expected, strict=True):
+        assert (one.executable, one.remappings['__ns'], *map(one.values.get, names)) == row
 
 
 def test_a_urdf_gives_mount_and_masses_to_arms_and_nodes(all_launched):
@@ -327,9 +326,8 @@ def test_what_takes_the_torques_is_what_the_argument_names_whatever_is_installed
         with refuses(SettingsError, f'{receiver} is not installed', 'codegen --package'):
             launch(receiver=receiver)
     installed.touch()
-    assert (
-        loaded(launch(receiver='effort_controller')['spawner'])[0] == f'{prefix}effort_controller'
-    )
+    name, *_ = loaded(launch(receiver='effort_controller')['spawner'])
+    assert name == f'{prefix}effort_controller'
     assert f'WARNING: {prefix}effort_controller holds the last torque' in caplog.text
     processes = launch(receiver=PACKAGE)
     controller, values = loaded(processes['spawner'])

@@ -53,21 +53,17 @@ RTOL_LARGE = 1e-13
 def assert_inertias_close(actual, expected, rtol):
     for name in ('mass', 'first_moment', 'inertia'):
         named = np.asarray(getattr(expected, name))
-        np.testing.assert_allclose(
-            getattr(actual, name), named, rtol=0.0, atol=rtol * np.abs(named).max()
-        )
+        atol = rtol * np.abs(named).max()
+        np.testing.assert_allclose(getattr(actual, name), named, rtol=0.0, atol=atol)
 
 
 def test_a_corner_tetrahedron_has_the_integrals_products():
     # Given the tetrahedron x, y, z >= 0, x + y + z <= 1, for which the integral of x y is 1/120,
     # of x^2 1/60, of x 1/24 and of 1 is 1/6.
-    mesh = fd.TriangleMesh(
-        [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
-    )
-    actual = fd.mesh_inertia(mesh, 1.0)
-    expected = fd.LinkInertia(
-        1 / 6, np.full(3, 1 / 24), np.full((3, 3), -1 / 120) + np.eye(3) * (2 / 60 + 1 / 120)
-    )
+    faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    actual = fd.mesh_inertia(fd.TriangleMesh(np.eye(4, 3, -1), faces), 1.0)
+    inertia = np.full((3, 3), -1 / 120) + np.eye(3) * (2 / 60 + 1 / 120)
+    expected = fd.LinkInertia(1 / 6, np.full(3, 1 / 24), inertia)
     assert_inertias_close(actual, expected, RTOL)
 
 
@@ -78,9 +74,8 @@ def test_many_faces_agree_with_trimesh():
     ball.apply_translation((0.1, -0.2, 0.3))
     ball.density = DENSITY
     actual = fd.mesh_inertia(fd.TriangleMesh(ball.vertices, ball.faces), DENSITY)
-    expected = fd.LinkInertia.from_center_of_mass(
-        ball.mass_properties.mass, ball.center_mass, ball.moment_inertia
-    )
+    mass = ball.mass_properties.mass
+    expected = fd.LinkInertia.from_center_of_mass(mass, ball.center_mass, ball.moment_inertia)
     assert_inertias_close(actual, expected, RTOL_LARGE)
 
 

@@ -29,11 +29,8 @@ ZERO = np.zeros(7)
 def swing(times, amplitude=0.35):
     """Return position, velocity and acceleration of a smooth motion, known in closed form."""
     phase = np.multiply.outer(np.asarray(times), RATE)
-    return (
-        HOME + amplitude * np.sin(phase),
-        amplitude * RATE * np.cos(phase),
-        -amplitude * RATE**2 * np.sin(phase),
-    )
+    way = amplitude * np.sin(phase)
+    return HOME + way, amplitude * RATE * np.cos(phase), -(RATE**2) * way
 
 
 def held(stamp=0.0, q=HOME, arm=ARM):
@@ -309,9 +306,8 @@ def test_a_motion_planned_too_slowly_is_planned_again_from_where_the_arm_is_by_t
     pass_by(500)
     times = np.arange(0.0, 0.975, 0.05)
     planned = reference.follow(swing(0.5 + times, 0.1)[0], times)
-    assert len(states) == 550 and planned.begin == pytest.approx(
-        0.549 + PLANNING_TIME_CANDIDATES_S[1]
-    )
+    assert len(states) == 550
+    assert planned.begin == pytest.approx(0.549 + PLANNING_TIME_CANDIDATES_S[1])
     pass_by(2000)
     require_smooth([np.array(rows) for rows in zip(*states)])
 
@@ -410,11 +406,8 @@ def test_a_noisy_stream_is_followed_as_closely_as_its_noise(rate):
     arrivals = np.arange(0.0, 3.0, 1.0 / rate)
     noise = 1e-3 * np.random.default_rng(0).normal(size=(len(arrivals), 7))
     states, refused = stream(arrivals, swing(arrivals, 0.1)[0] + noise, 3.0)
-    inner = np.arange(1500, 2900)
-    errors = [
-        states[0][inner] - swing(1e-3 * inner - late, 0.1)[0]
-        for late in np.arange(0.02, 0.12, 0.002)
-    ]
+    inner, lags = np.arange(1500, 2900), np.arange(0.02, 0.12, 0.002)
+    errors = [states[0][inner] - swing(1e-3 * inner - late, 0.1)[0] for late in lags]
     assert refused == 0
     assert min(np.sqrt((one**2).mean()) for one in errors) < 2.5e-3  # [rad]
 
@@ -564,13 +557,8 @@ def test_a_stream_counts_as_one_reference_and_a_motion_ends_it():
         reference.follow(HOME, goal_id='s')
     reference.follow([HOME], [1.0], goal_id='m')
     reference.at(0.5)
-    assert told(reference) == [
-        '1 accepted s',
-        '1 following s',
-        '2 accepted m',
-        '1 interrupted s',
-        '2 following m',
-    ]
+    first = ['1 accepted s', '1 following s']
+    assert told(reference) == [*first, '2 accepted m', '1 interrupted s', '2 following m']
     reference.at(9.0)
     assert told(reference) == ['2 finished m']
 

@@ -117,9 +117,8 @@ def test_a_multisine_of_any_size_is_a_motion_the_arm_can_follow(name, duration, 
     finer = multisine(arm, duration, amplitude)
     middle = 0.5 * (motion.times[1:] + motion.times[:-1])
     slope = np.diff(finer.positions, axis=0) / np.diff(finer.times)[:, None]
-    np.testing.assert_allclose(
-        motion.at_times(middle)[:, 1], slope, rtol=0.0, atol=0.02 * np.abs(slope).max()
-    )
+    atol = 0.02 * np.abs(slope).max()
+    np.testing.assert_allclose(motion.at_times(middle)[:, 1], slope, rtol=0.0, atol=atol)
 
 
 LAW = ControlLaw(FR3, Settings(target='fci'))
@@ -196,9 +195,8 @@ def trapezoid(goal, scale):
     rise, end = speed / rate, speed / rate + 1.0 / speed
     t = np.append(np.arange(0.0, end, 0.1), end)
     part = [t < rise, t > end - rise]
-    s = np.select(
-        part, [0.5 * rate * t**2, 1.0 - 0.5 * rate * (end - t) ** 2], speed * (t - rise / 2)
-    )
+    ways = [0.5 * rate * t**2, 1.0 - 0.5 * rate * (end - t) ** 2]
+    s = np.select(part, ways, speed * (t - rise / 2))
     ds = np.select(part, [rate * t, rate * (end - t)], speed)
     dds = np.select(part, [rate, -rate], 0.0)
     rows = [np.outer(values, away) for values in (s, ds, dds)]
@@ -242,9 +240,8 @@ def request(**changes):
     """Return a gentle two-second motion of joint 1 that ends at rest."""
     positions = np.tile(FER.home, (3, 1))
     positions[1:, 0] += [0.1, 0.2]
-    plain = TrajectoryRequest(
-        FER.joint_names, np.array([0.0, 1.0, 2.0]), positions, np.zeros((3, 7)), np.zeros((3, 7))
-    )
+    zero = np.zeros((3, 7))
+    plain = TrajectoryRequest(FER.joint_names, np.arange(3.0), positions, zero, zero)
     return replace(plain, **changes)
 
 

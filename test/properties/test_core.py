@@ -38,9 +38,8 @@ class HostileWorld(RuleBasedStateMachine):
     @initialize(applied=st.booleans())
     def begin(self, applied):
         self.applied = applied  # whether a loop applies each torque, or a node sends it
-        self.core = Feedforward(
-            ARM, 'mujoco', limits=StateLimits(max_state_age=0.0), applied_when_silent=applied
-        )
+        limits = StateLimits(max_state_age=0.0)
+        self.core = Feedforward(ARM, 'mujoco', limits=limits, applied_when_silent=applied)
         self.time, self.now, self.q = 10.0, 10.0, HOME
         self.newest = self.time  # largest stamp so far; the core drops states of other stamps
         self.last = None  # the last torque, and when it came by both clocks

@@ -42,9 +42,8 @@ def test_any_bytes_as_a_joint_state_are_read_or_refused(data):
 @given(data=damaged(TRAJECTORY) | st.binary(max_size=400))
 def test_any_bytes_as_a_trajectory_are_read_or_refused(data):
     try:
-        request = parse_reference(
-            parse_message(JointTrajectory, data, 'reference', ReferenceRefusedError)
-        )
+        message = parse_message(JointTrajectory, data, 'reference', ReferenceRefusedError)
+        request = parse_reference(message)
     except ReferenceRefusedError as error:
         assert len(str(error)) < LONGEST_SENTENCE
     else:

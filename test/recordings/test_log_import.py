@@ -102,9 +102,8 @@ def write_matlab_73(path):
 
 def write_iso_dates(path):
     dates = pytest.importorskip('pandas').to_datetime(np.round(1e9 * TIME).astype('int64'))
-    frame(t=dates.astype(str), **dict(zip(HEADER_STAMP[1:], TABLE.T[1:]))).to_csv(
-        path, index=False
-    )
+    table = frame(t=dates.astype(str), **dict(zip(HEADER_STAMP[1:], TABLE.T[1:])))
+    table.to_csv(path, index=False)
 
 
 def write_lists(path):
@@ -120,11 +119,8 @@ def write_two_stamps(path):
 
 def write_merged(path):
     """Write rows of another topic, which have a stamp only, in between."""
-    states, others = (
-        frame(**dict(zip(HEADER_STAMP, TABLE.T))),
-        frame(t=TIME[:-1] + 0.002, mode=2.0),
-    )
-    both = pytest.importorskip('pandas').concat([states, others])
+    states = frame(**dict(zip(HEADER_STAMP, TABLE.T)))
+    both = pytest.importorskip('pandas').concat([states, frame(t=TIME[:-1] + 0.002, mode=2.0)])
     both.sort_values('t').to_csv(path, index=False)
 
 
@@ -270,9 +266,8 @@ def test_a_bad_file_is_refused_naming_place_and_value(suffix, content, columns, 
 COLUMNS = partial(ColumnMap, 'q', 'tau')
 NO_NUMBERS = ('text', [[1.0, 2.0], [3.0]], {'a': 1.0}, [1j] * 7)
 SCALES = partial(effort_scales, n=7)
-RECORDING = partial(
-    recording_from_arrays, q=Q, dq=DQ, effort=EFFORT, joint_names=NAMES, stamp=TIME
-)
+MEASURED = {'q': Q, 'dq': DQ, 'effort': EFFORT}
+RECORDING = partial(recording_from_arrays, **MEASURED, joint_names=NAMES, stamp=TIME)
 
 
 @pytest.mark.parametrize(

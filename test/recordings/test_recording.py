@@ -48,9 +48,8 @@ def write_joint_states(path, messages, *, topic='/joint_states', received_ns=Non
             stamp = int(message['stamp_ns'])
             columns = (np.array(message[field], dtype=float) for field in FIELDS)
             at = HEADER_STAMP(TIME(*divmod(stamp, 10**9)), '')
-            data = TYPES.serialize_cdr(
-                JOINT_STATE(at, list(message['name']), *columns), JOINT_STATE.__msgtype__
-            )
+            state = JOINT_STATE(at, list(message['name']), *columns)
+            data = TYPES.serialize_cdr(state, JOINT_STATE.__msgtype__)
             writer.write(connection, stamp if received_ns is None else received_ns[i], data)
     return path
 
@@ -115,9 +114,8 @@ def test_another_topic_whose_type_is_broken_does_not_matter(simulate, tmp_path, 
 
     def with_a_broken_topic(writer):
         begin(writer)
-        writer.add_connection(
-            '/odd', 'odd_msgs/msg/Odd', msgdef='what is no definition ][', rihs01=f'RIHS01_{0:064}'
-        )
+        more = {'msgdef': 'what is no definition ][', 'rihs01': f'RIHS01_{0:064}'}
+        writer.add_connection('/odd', 'odd_msgs/msg/Odd', **more)
         return writer
 
     monkeypatch.setattr(Writer, '__enter__', with_a_broken_topic)
@@ -181,17 +179,11 @@ def of_joints(names):
     [
         (in_third(lambda x: x[:-1], *ALL), ('message 3', 'no joint fer_joint7', 'fer_joint1')),
         (in_third(lambda x: (*x, x[2]), *ALL), ('message 3', 'fer_joint3 more than once')),
-        (
-            in_third(lambda q: [*q[:3], np.nan, *q[4:]], 'position'),
-            ('message 3', 'position of fer_joint4 is nan'),
-        ),
+        (in_third(lambda q: [*q[:3], np.nan, *q[4:]], 'position'), ('message 3', 'joint4 is nan')),
         (in_third(lambda q: q[:6], 'position'), ('message 3', 'position has 6 values for 7')),
         (in_third(lambda _: [], 'velocity'), ('message 3', 'velocity has 0 values for 7')),
         (in_third(lambda _: [], 'effort'), ('message 3', 'effort has 0 values for 7')),
-        (
-            in_third(lambda ns: ns - 33_333_334, 'stamp_ns'),
-            ('message 3', 'message 2', '1700000000.033333333'),
-        ),
+        (in_third(lambda ns: ns - 33333334, 'stamp_ns'), ('message 3', 'message 2', '.033333333')),
         (lambda sent: [], ('no messages',)),
         (lambda sent: sent[:1], ('single state',)),
         *(
@@ -215,12 +207,10 @@ def test_a_bag_of_ros_1_is_read_as_one_of_ros_2(simulate, tmp_path):
     kind, stamp = 'sensor_msgs/msg/JointState', types.types['builtin_interfaces/msg/Time']
     with rosbag1.Writer(tmp_path / 'old.bag') as writer:
         connection = writer.add_connection('/joint_states', kind, typestore=types)
-        for i, (ns, *state) in enumerate(
-            zip(recording.stamp_ns.tolist(), recording.q, recording.dq, recording.effort)
-        ):
-            header = types.types['std_msgs/msg/Header'](
-                seq=i, stamp=stamp(sec=ns // 10**9, nanosec=ns % 10**9), frame_id=''
-            )
+        rows = zip(recording.stamp_ns.tolist(), recording.q, recording.dq, recording.effort)
+        for i, (ns, *state) in enumerate(rows):
+            at = stamp(sec=ns // 10**9, nanosec=ns % 10**9)
+            header = types.types['std_msgs/msg/Header'](seq=i, stamp=at, frame_id='')
             message = types.types[kind](header, list(recording.joint_names), *state)
             writer.write(connection, ns, types.serialize_ros1(message, kind))
     assert_same_states(read_recording(tmp_path / 'old.bag', FER.joint_names), recording)
@@ -317,9 +307,8 @@ def test_joint_states_are_preferred_to_robot_states(simulate, messages, tmp_path
     with refuses(RecordingError, '/joint_states', 'no messages'):
         read_recording(bag, FER.joint_names)
     topic = 'franka_robot_state_broadcaster/robot_state'
-    assert_same_states(
-        read_recording(bag, FER.joint_names, topic=topic), simulate(FER, duration=2.0)
-    )
+    found = read_recording(bag, FER.joint_names, topic=topic)
+    assert_same_states(found, simulate(FER, duration=2.0))
 
 
 def test_a_topic_not_there_lists_those_with_joint_states(messages, tmp_path):

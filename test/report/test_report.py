@@ -28,9 +28,8 @@ ORIGINS = np.transpose(
 
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
 def test_origins_at_zero_are_those_of_the_derivations_figure(name):
-    np.testing.assert_allclose(
-        frame_origins(load(name), np.zeros(7)), ORIGINS, rtol=0.0, atol=1e-14
-    )
+    found = frame_origins(load(name), np.zeros(7))
+    np.testing.assert_allclose(found, ORIGINS, rtol=0.0, atol=1e-14)
 
 
 def test_steiner_relates_the_space_rows_two_reference_points():

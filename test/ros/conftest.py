@@ -71,9 +71,8 @@ ROOT_NAMES = {'remaps': {'__ns': '/'}}
 # Importing takes most of a node's start. So Python's fork server imports all of it once, and each
 # node is a copy of the fork server with its own environment, output, arguments and program.
 PROCESSES = get_context('forkserver')
-PROCESSES.set_forkserver_preload(
-    [f'franka_dynamics.ros.{name}_node' for name in (*NODE_NAMES, 'gazebo_direct')]
-)
+NAMES = *NODE_NAMES, 'gazebo_direct'
+PROCESSES.set_forkserver_preload([f'franka_dynamics.ros.{name}_node' for name in NAMES])
 NODE = """
 import ctypes, faulthandler, gc, importlib, os, runpy, sys
 gc.freeze()  # or the garbage collector would copy all that was imported
@@ -269,10 +268,8 @@ class Probe(Node):
 
     def until_status(self, name: str, **values: str) -> None:
         """Wait until values of a status are these."""
-        self.until(
-            lambda: all(self.told(name, key) == value for key, value in values.items()),
-            f'{name}: {values}',
-        )
+        found = lambda: {key: self.told(name, key) for key in values}  # noqa: E731
+        self.until(lambda: found() == values, f'{name}: {values}')
 
     def until_says(self, name: str, text: str) -> None:
         self.until(lambda: self.says(name, text), f'{name}: {text}')
@@ -402,9 +399,7 @@ def commands(probe):
 class Manager:
     """A real controller manager with an arm as mock hardware, in the namespace of a probe."""
 
-    def __init__(
-        self, probe: Probe, arm, log: Path, *arguments, prefixes=(), **description
-    ) -> None:
+    def __init__(self, probe, arm, log: Path, *arguments, prefixes=(), **description) -> None:
         self.probe, self._log = probe, log
         publisher = probe.create_publisher(String, 'robot_description', DESCRIPTION_QOS)
         publisher.publish(String(data=mock_urdf(arm, **description)))

@@ -172,9 +172,8 @@ def test_what_cannot_be_asked_is_waited_for(probe, looking, loaded, monkeypatch)
     manager.process.send_signal(signal.SIGSTOP)
     try:
         _, unsure = until_found(probe, looking, {name: ReceiverKind.UNDETERMINED})
-        probe.until(
-            lambda: 'has not answered for' in looking.find_receivers()[1], 'it does not answer'
-        )
+        silent = 'has not answered for'
+        probe.until(lambda: silent in looking.find_receivers()[1], 'it does not answer')
     finally:
         manager.process.send_signal(signal.SIGCONT)
     until_found(probe, looking, {name: ReceiverKind.REAL_CONTROLLER})
@@ -258,13 +257,13 @@ def test_torques_flow_while_the_controller_is_active_and_no_other_could_take_the
     not PREFIXES, reason='FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with rclcpp'
 )
 def test_built_and_run_it_gives_the_law_it_states(probe, tmp_path):
-    made(
-        ROOT / 'examples' / 'cpp_controller',
+    source, build, install = (
+        ROOT / 'examples/cpp_controller',
         tmp_path / 'build',
         tmp_path / 'install',
-        '-DCMAKE_CXX_FLAGS=-Werror',
     )
-    program = tmp_path / 'install' / 'lib' / 'franka_dynamics_cpp_controller' / 'hold'
+    made(source, build, install, '-DCMAKE_CXX_FLAGS=-Werror')
+    program = install / 'lib' / 'franka_dynamics_cpp_controller' / 'hold'
     arm = load('fr3')
     model = NewtonEulerModel(arm)
     latest = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -299,9 +298,8 @@ def test_built_and_run_it_gives_the_law_it_states(probe, tmp_path):
     def largest_step():
         return np.abs(np.diff([list(one.data) for one in commands], axis=0)).max()
 
-    process = subprocess.Popen(
-        [program, '--ros-args', '-p', 'add_gravity:=true'], env=environment()
-    )
+    words = '--ros-args', '-p', 'add_gravity:=true'
+    process = subprocess.Popen([program, *words], env=environment())
     try:
         # The controller holds the arm where it is, and reaches its torque by 1 N m per cycle.
         probe.until(held, 'the torque that holds')

@@ -96,9 +96,8 @@ def test_an_exception_in_a_transition_stops_the_arm(commanding, monkeypatch):
             raise RuntimeError('nobody foresaw this')
 
     node, sent = commanding(Broken), []
-    monkeypatch.setattr(
-        node.commands, 'wait_for_all_acked', lambda _: sent.append(len(node.published))
-    )
+    wait = lambda _: sent.append(len(node.published))  # noqa: E731
+    monkeypatch.setattr(node.commands, 'wait_for_all_acked', wait)
     assert node.trigger_deactivate() is TransitionCallbackReturn.ERROR
     assert_stopped_in_steps(node.published)
     assert sent == [len(node.published)]  # a slow receiver has time for the last torque

@@ -141,10 +141,8 @@ def test_a_motion_ends_where_it_should_and_ctrl_c_ends_both_nodes(probe, launche
     probe.until_says('simulator: Simulated arm', 'False')
     states = probe.collect(JointState, 'joint_states')
     with NodeClient('feedforward') as client:
-        assert (
-            client.follow_trajectory(reference_message(multisine(arm, 2.0, 0.3), 2.0))
-            == 'finished'
-        )
+        motion = reference_message(multisine(arm, 2.0, 0.3), 2.0)
+        assert client.follow_trajectory(motion) == 'finished'
     probe.until(lambda: len(states) > 0, 'a state')
     error = np.abs(np.array(states[-1].position) - arm.home)
     assert error.max() < TOLERANCE_RAD

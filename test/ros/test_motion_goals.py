@@ -210,10 +210,9 @@ def test_a_goal_that_nothing_pulls_the_arm_to_is_refused_unless_another_node_fol
     assert f'kp of {NAMES[6]} is 0' in said
     still = AWAY - 0.2 * np.eye(7)[6]
     assert world.end_of(goal(still))[0] == SUCCEEDED
-    filled = world.probe.collect(JointTrajectory, f'{NODE}/feedforward_trajectory', reliable=True)
-    world.probe.until(
-        lambda: world.probe.count_subscribers(f'{NODE}/feedforward_trajectory') > 0, 'a listener'
-    )
+    topic = f'{NODE}/feedforward_trajectory'
+    filled = world.probe.collect(JointTrajectory, topic, reliable=True)
+    world.probe.until(lambda: world.probe.count_subscribers(topic), 'a listener')
     for _ in range(20):
         world.probe.spin()  # the node finds it, too
     world.client.send(goal(start=still))

@@ -191,11 +191,8 @@ def test_clear_prints_the_nodes_answer_and_exits_1_if_the_fault_remains(world, c
         return world.probe.says('feedforward: Command', way)
 
     world.probe.until(faulty, 'the fault')
-    for status, sentence in (
-        (0, 'cleared'),
-        (0, 'there was no fault'),
-        (1, '/feedforward: the node is not configured'),
-    ):
+    refused = '/feedforward: the node is not configured'
+    for status, sentence in ((0, 'cleared'), (0, 'there was no fault'), (1, refused)):
         for transition in ('deactivate', 'cleanup') if status else ():
             assert main(['node', 'state', transition, *PATIENTLY]) == 0
         found, text = clear()

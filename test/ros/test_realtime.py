@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes of nodes: real time, network, names, what is left at their end, a log nobody reads."""
 
-from itertools import takewhile
+from itertools import chain, takewhile
 import json
 import random
 from select import select
@@ -155,15 +155,9 @@ print(json.dumps({'status': status, 'running': seen, 'left': middleware_threads(
 """
 
 
-@pytest.mark.parametrize(
-    ('module', 'kind', 'says'),
-    [
-        ('feedforward_node', 'FeedforwardNode', 'activated'),
-        ('simulator_node', 'SimulatorNode', ''),
-    ],
-)
-def test_no_thread_of_the_middleware_outlives_main(module, kind, says):
-    status, output, errors = run_python('-c', ENDING, module, kind)
+@pytest.mark.parametrize(('name', 'says'), [('feedforward', 'activated'), ('simulator', '')])
+def test_no_thread_of_the_middleware_outlives_main(name, says):
+    status, output, errors = run_python('-c', ENDING, f'{name}_node', f'{name.title()}Node')
     assert status == 0, errors
     assert says in errors
     assert 'activate the node' not in errors  # it has ended
@@ -245,11 +239,8 @@ def test_processes_side_by_side_get_a_domain_each():
     words = '-c', CLAIMING, random.randrange(1, 94)
     with background(*words, stdin=PIPE) as one, background(*words, stdin=PIPE) as other:
         both = one, other
-        domains = [
-            domain
-            for process in both
-            for domain in takewhile(lambda line: line != 'no more\n', process.stdout)
-        ]
+        lines = (takewhile(lambda line: line != 'no more\n', x.stdout) for x in both)
+        domains = list(chain.from_iterable(lines))
         for process in both:
             process.communicate('\n')
     assert 1 < len(domains) == len(set(domains)) <= 8

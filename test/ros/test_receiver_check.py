@@ -74,9 +74,8 @@ def test_a_receiver_is_refused_by_name_unless_the_target_expects_it(target, foun
     said = refusal_reason(target, TORQUES, receivers)
     own_simulator = 'takes_torques_with_gravity of type std_srvs/srv/Trigger'
     assert (own_simulator in said) == (found == [UNKNOWN] and target == 'mujoco')
-    assert [f'/node{i}' in said for i in range(len(found))] == [
-        i == wrong for i in range(len(found))
-    ]
+    for i in range(len(found)):
+        assert (f'/node{i}' in said) == (i == wrong)
     assert set(EXPECTED_RECEIVERS) == set(RECEIVER_PROFILES)
 
 
@@ -232,12 +231,8 @@ def judged(probe, name, target='mujoco'):
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     looking = receiver_check.ReceiverCheck(probe, publisher)
     with closing(looking), pytest.MonkeyPatch.context() as patch:
-        for constant in (
-            '_MIN_LISTENING_TIME_S',
-            '_MIN_HEARD_STATE_COUNT',
-            '_FIRST_REFUSAL_DELAY_S',
-        ):
-            patch.setattr(receiver_check, constant, 0)
+        for one in ('MIN_LISTENING_TIME_S', 'MIN_HEARD_STATE_COUNT', 'FIRST_REFUSAL_DELAY_S'):
+            patch.setattr(receiver_check, f'_{one}', 0)
         patch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _: there)
         looking.begin_activation(target, 'joint_states', FER.joint_names)
         looking.check_sequence_number(1)
@@ -263,9 +258,8 @@ def test_only_a_declared_simulated_arm_is_one_whatever_else_publishes_or_offers(
         probe.until(lambda: f'/dashboard/{declared}' in dict(known()), 'its services')
         for target in ('mujoco', 'gz_ros2_control'):
             assert judged(probe, 'dashboard', target).permission is REFUSED
-            assert (
-                judged(probe, 'simulator', target).permission is CHECKING
-            )  # no such node is there
+            # No such node is there.
+            assert judged(probe, 'simulator', target).permission is CHECKING
 
 
 def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
@@ -285,9 +279,8 @@ def test_a_declared_arm_is_taken_unless_another_node_has_its_name(probe):
         probe.until(lambda: judged(probe, 'again').permission is GRANTED, 'the arm alone', EVERY_S)
     with probe.neighbour('light') as arm:
         arm.declare(LIGHT_ARM)
-        probe.until(
-            lambda: judged(probe, 'light', 'fci').permission is GRANTED, 'the service', EVERY_S
-        )
+        granted = lambda: judged(probe, 'light', 'fci').permission is GRANTED  # noqa: E731
+        probe.until(granted, 'the service', EVERY_S)
         assert judged(probe, 'light').permission is REFUSED
 
 

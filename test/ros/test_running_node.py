@@ -1,33 +1,187 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""One running node: wrong joint states stop it; its parameters change whole, without a step."""
+"""Running nodes: wrong joint states, real drivers, parameters, models from robot_description."""
+
+from random import Random
 
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 import pytest
 from rcl_interfaces.srv import SetParameters
+from rclpy.event_handler import PublisherEventCallbacks
 from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
-from franka_dynamics.control.settings import Settings
+import franka_dynamics as fd
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.errors import SettingsError
+from franka_dynamics.errors import DescriptionError, SettingsError
+from franka_dynamics.ros import controller_factory
+from franka_dynamics.ros.feedforward_node import FeedforwardNode
+from franka_dynamics.ros.node_client import NodeClient
+from franka_dynamics.ros.parameter_tables import parameter_specs
+from franka_dynamics.ros.topics import DESCRIPTION_QOS
+from franka_dynamics.urdf.writer import urdf_text
 
-from .conftest import FER, FER_GRAVITY
+from .conftest import ArmStream, FER, FER_GRAVITY
 from ..agreement import refuses
 
 NAMES = list(FER.joint_names)
 HOME = list(FER.home)
 NODE, STATES, COMMANDS = 'feedforward', 'feedforward: Joint states', 'feedforward: Command'
 LOAD = [3.0, 0.0, 0.0, 0.05, 3e-3, 0.0, 0.0, 3e-3, 0.0, 3e-3]
-LOADED = NewtonEulerModel(
-    FER.with_payload(Settings(payload=tuple(LOAD)).payload_inertia())
-).gravity(FER.home)
+LOADED = NewtonEulerModel(fd.load('fer', payload=LOAD)).gravity(FER.home)
 # After the end of the ramp only rounding remains.
 ATOL_NM = 1e-12
 
 
+FR3 = fd.load('fr3')
+FINGERS = ('fr3_finger_joint1', 'fr3_finger_joint2')
+LEFT = [f'left_{name}' for name in FR3.joint_names]
+BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+@pytest.mark.parametrize(
+    ('extra', 'effort', 'milliseconds', 'qos'),
+    [(FINGERS, [np.nan] * 9, 2, BEST_EFFORT), (LEFT, [0.0] * 14, 2, 1), ((), [], 5, 1)],
+    ids=['fingers, NaN, best effort', 'two prefixes, zero effort', 'no effort'],
+)
+def test_states_of_drivers_suffice(extra, effort, milliseconds, qos, probe, commands, start_node):
+    start_node(robot_type='fr3', target='fci')
+    q = [*FR3.home, *[0.035] * len(extra)]
+    arm, draw = ArmStream(probe, [*FR3.joint_names, *extra], q, qos=qos), Random(1)
+
+    def come():
+        rows = list(zip(arm.names, arm.q))
+        draw.shuffle(rows)  # some drivers put joints into another order each time
+        arm.names, arm.q = map(list, zip(*rows))
+        arm.send(step_ns=milliseconds * 10**6, effort=effort)
+        return len(commands) > 200
+
+    probe.until(come, 'torques')
+    # The robot adds the gravity torque itself, and nothing else acts on an arm that stands still.
+    assert not any(np.any(one.data) for one in commands)
+
+
+@pytest.mark.parametrize(
+    ('names', 'changes', 'reason'),
+    [
+        ([f'fer_joint{k}' for k in range(1, 8)], {}, 'lacks fr3_joint1'),
+        (LEFT, {}, 'it has left_fr3_joint1'),
+        (FR3.joint_names, {'velocity': []}, '0 of velocity'),
+        (FR3.joint_names, {'step_ns': 0}, 'header.stamp of the joint states is not set'),
+    ],
+    ids=['another arm', 'prefix', 'no velocity', 'no stamp'],
+)
+def test_the_reason_for_silence_is_in_log_status_and_answer_of_the_node(
+    names, changes, reason, probe, commands, start_node
+):
+    node, arm = start_node(robot_type='fr3', target='fci'), ArmStream(probe, names, FR3.home)
+    arm.stamp_ns = 0
+    arm.wait_for_listener()
+
+    def told():
+        arm.send(**changes)
+        logged = 'no torque yet: ' in node.text and reason in node.text
+        return logged and probe.says('feedforward', reason)
+
+    probe.until(told, reason)
+    assert 'listening' not in node.text
+    with NodeClient('feedforward', 20.0, lambda: arm.send(**changes)) as client:
+        assert reason in client.status_sentence()
+    assert not commands
+
+
+# The numbers in the URDF have finitely many decimals.
+URDF_ATOL_NM = 1e-6
+
+
+@pytest.fixture
+def describe(probe):
+    publisher = probe.create_publisher(String, 'robot_description', DESCRIPTION_QOS)
+    return lambda text: publisher.publish(String(data=text))
+
+
+def test_a_late_description_gives_torques_and_a_change_stops(
+    probe, arm, start_node, describe, commands
+):
+    node = start_node(target='mujoco', model_source='robot_description')
+    gravity = probe.collect(JointState, '/feedforward/gravity')
+    probe.until(lambda: probe.count_subscribers('robot_description') > 0, 'it is waited for')
+    assert node.running
+    urdf = urdf_text(FER)
+    describe(urdf)
+    arm.until(lambda: gravity, 'a gravity torque')
+    np.testing.assert_allclose(gravity[-1].effort, FER_GRAVITY, rtol=0, atol=URDF_ATOL_NM)
+    describe(urdf)  # the same text once more is no change
+    arm.until(lambda: len(commands) > 100, 'commands')
+    describe(urdf.replace('<robot ', '<!-- another --><robot ', 1))
+    arm.until_says('feedforward: Command', 'robot_description has changed')
+    arm.until_says('feedforward: Command', 'silent')
+
+
+@pytest.mark.parametrize(
+    ('target', 'before', 'after', 'named'),
+    [
+        ('mujoco', f'{FER.links[3].mass:.6f}', '4.587895', 'fer_joint4'),  # another arm's mass
+        ('fci', 'rpy="0 0 0"', 'rpy="0 0.5 0"', 'mount_tilt_compensated_by'),
+    ],
+)
+def test_a_description_that_cannot_be_used_is_refused_by_what_is_wrong(
+    target, before, after, named, start_node, describe, commands
+):
+    urdf = urdf_text(FER)
+    assert before in urdf
+    describe(urdf.replace(before, after, 1))
+    node = start_node(target=target, model_source='robot_description')
+    node.wait(status=1)
+    assert named in node.text and 'Traceback' not in node.text
+    assert not commands
+
+
+def test_a_description_that_is_published_volatile_is_named_by_one_subscription(probe, monkeypatch):
+    matched, incompatible = [], []
+    events = PublisherEventCallbacks(
+        matched=matched.append, incompatible_qos=lambda one: incompatible.append(one.total_count)
+    )
+    with probe.neighbour('publisher') as other:
+        options = {'event_callbacks': events}
+        other.create_publisher(String, 'robot_description', QoSProfile(depth=1), **options)
+        values = {spec.name: spec.default for spec in parameter_specs('feedforward')}
+        monkeypatch.setattr(controller_factory, 'ROBOT_DESCRIPTION_TIMEOUT_S', 2.0)
+        probe.until(lambda: probe.count_publishers('robot_description'), 'the publisher')
+        with refuses(DescriptionError, '/publisher', 'volatile'):
+            controller_factory.arm_and_urdf_from_parameters(
+                probe, values | {'model_source': 'robot_description'}, lambda: False
+            )
+        for _ in range(20):
+            other.spin()
+    assert not matched and incompatible and incompatible[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ('robot_type', 'target', 'free'),
+    [
+        ('fr3', 'gz_ros2_control', ['fr3_joint7']),
+        ('fr3', 'mujoco', []),  # with rotors
+        ('fer', 'gz_ros2_control', []),
+    ],
+)
+def test_a_joint_that_default_gains_leave_free_is_told(robot_type, target, free, make_node, capfd):
+    given = {'target': target, 'kp': '[-1.0]', 'robot_type': robot_type}
+    words = [word for name, value in given.items() for word in ('-p', f'{name}:={value}')]
+    node = make_node(FeedforwardNode, *words)
+    node.trigger_configure()
+    warned = [line for line in capfd.readouterr().err.splitlines() if '[WARN]' in line]
+    assert [f'{", ".join(free)} is nearly free' in line for line in warned] == [True] * len(free)
+    # One radian off, its spring does not overcome the friction of a wrist, 2 % of its limit.
+    weak = np.array(node.get_parameter('kp').value) < 0.02 * fd.load(robot_type).limit('effort')
+    assert list(np.array(fd.load(robot_type).joint_names)[weak]) == free
+
+
+# The last of this file, because the node of `world` ends with it.
 @pytest.fixture(scope='module')
 def world(node_world):
     world = node_world(target='mujoco')
@@ -59,9 +213,8 @@ def test_a_state_at_fault_is_named_and_the_arm_stopped(world, changes, sentence)
     # The stop sequence ends at the torque that holds the arm; then nothing is published.
     world.probe.until(lambda: told(COMMANDS, 'silent'), 'the node is silent')
     # Diagnostics may arrive before the last command, which was sent earlier.
-    world.probe.until(
-        lambda: np.allclose(world.commands[-1].data, FER_GRAVITY, rtol=0, atol=1e-9), 'its end'
-    )
+    commands = world.commands
+    world.probe.until(lambda: np.allclose(commands[-1].data, FER_GRAVITY, 0, 1e-9), 'its end')
     count = len(world.commands)
     world.arm.send(50, **changes)
     for one in world.commands[count:]:
@@ -145,12 +298,7 @@ def test_changes_that_need_each_other_are_taken_together(world):
     ('parameters', 'step_ns', 'clock', 'words'),
     [
         ({'period': 0.005}, 33 * 10**6, False, ('30 Hz', 'franka/joint_states')),
-        (
-            {'use_sim_time': True},
-            10**6,
-            False,
-            ('use_sim_time is true', 'nobody publishes /clock'),
-        ),
+        ({'use_sim_time': True}, 10**6, False, ('use_sim_time is', 'nobody publishes /clock')),
         ({}, 10**6, True, ('/clock comes from /probe', 'set use_sim_time true')),
         ({}, 10**6, False, ('chrony', 'max_state_age')),
     ],

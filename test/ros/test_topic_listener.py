@@ -145,9 +145,8 @@ def test_states_give_our_models_gravity_and_a_nodes_terms_are_taken_by_name(arm,
         probe.until(lambda: shown(TorqueColumn.GRAVITY, with_term=False), 'a state')
         state = seen[-1]
         np.testing.assert_allclose(state.q, FER.home, rtol=0.0, atol=0.0)
-        np.testing.assert_allclose(
-            state.torques[TorqueColumn.GRAVITY], FER_GRAVITY, rtol=0.0, atol=ATOL_NM
-        )
+        gravity = state.torques[TorqueColumn.GRAVITY]
+        np.testing.assert_allclose(gravity, FER_GRAVITY, rtol=0.0, atol=ATOL_NM)
         assert TorqueColumn.MEASURED in state.torques
         assert TorqueColumn.EXTERNAL not in state.torques
         assert state.time >= 0.0
@@ -185,10 +184,8 @@ class Graph:
         return '/doctor'
 
     def get_publishers_info_by_topic(self, topic):
-        return [
-            SimpleNamespace(node_namespace='/', node_name=name)
-            for name in self.publishers.get(topic, ())
-        ]
+        names = self.publishers.get(topic, ())
+        return [SimpleNamespace(node_namespace='/', node_name=name) for name in names]
 
     def get_topic_names_and_types(self):
         return [(topic, [system._JOINT_STATE_TYPE]) for topic in self.publishers]
@@ -227,9 +224,8 @@ def pushed(force):
 
 
 def commanding(level, said, mode='running'):
-    return [
-        NodeSnapshot('ff', {'Command': NodeStatus('ff', 'Command', level, said, {'state': mode})})
-    ]
+    row = NodeStatus('ff', 'Command', level, said, {'state': mode})
+    return [NodeSnapshot('ff', {'Command': row})]
 
 
 CARRIED, DOUBLED = commanding('OK', 'published'), commanding('ERROR', 'twice')
@@ -289,11 +285,7 @@ def test_each_line_about_a_system_has_its_level(found, subject, level, text):
 @pytest.mark.parametrize(
     'variables, level, text',
     [
-        (
-            {},
-            GOOD,
-            'domain 0, discovery SUBNET by default (sim uses LOCALHOST, and is heard only here)',
-        ),
+        ({}, GOOD, 'domain 0, discovery SUBNET by default (sim uses LOCALHOST, and is heard only'),
         ({}, NOTE, 'rmw_fastrtps_cpp, the default, is known for overruns'),
         ({'ROS_LOCALHOST_ONLY': '1'}, NOTE, 'overrules the discovery range'),
         ({'ROS_DOMAIN_ID': '102'}, TO_DO, 'choose one from 0 to 101'),
@@ -319,9 +311,8 @@ def test_the_age_of_a_state_is_its_age_when_it_came():
 
 @pytest.mark.parametrize(('level', 'status'), [(GOOD, 0), (NOTE, 0), (TO_DO, 1)])
 def test_something_to_do_in_a_running_system_is_exit_status_1(level, status, monkeypatch, capsys):
-    monkeypatch.setattr(
-        system, 'system_checks', lambda *_: [machine.CheckResult('node', level, 'so')]
-    )
+    found = [machine.CheckResult('node', level, 'so')]
+    monkeypatch.setattr(system, 'system_checks', lambda *_: found)
     monkeypatch.setattr(machine, 'machine_checks', lambda **_: ())
     assert main(['doctor']) == status
     assert f'{level:5}' in capsys.readouterr().out

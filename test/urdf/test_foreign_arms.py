@@ -214,9 +214,8 @@ def test_a_wrist_whose_link_is_a_fixed_jaw_is_the_arms():
 
 
 def test_a_grippers_opening_is_held_with_what_follows_it():
-    text = robot(
-        chain(*ARM), finger('a', END), finger('b', END, axis='0 -1 0', more=mimic('a', 0.5, 0.01))
-    )
+    follower = finger('b', END, axis='0 -1 0', more=mimic('a', 0.5, 0.01))
+    text = robot(chain(*ARM), finger('a', END), follower)
     arm = load(text, held={'a': 0.2})
     assert_as_in_the_file(arm, text, {'a': 0.2, 'b': 0.11})
 

@@ -140,11 +140,7 @@ def test_inertias_from_geoms_are_said_and_two_joints_of_a_body_are_right():
         ('0.002 0.01 0.01', '2e-7 2e-7 2e-7', ("body 'fore', inertial diaginertia",)),
         ('pos="0.15', 'pos="15', ("body 'fore', inertial pos", "'elbow', actuatorfrcrange")),
         ('name="base"', 'name="base" euler="0 90 0"', ('the MJCF mounts', 'root world')),
-        (
-            ARM,
-            GEOMS,
-            ("body 'upper', mass of its geoms", 'the inertia is computed from the geoms'),
-        ),
+        (ARM, GEOMS, ("body 'upper', mass of its geoms", 'inertia is computed from the geoms')),
         ('qpos="0.3', 'qpos="9', ('shoulder: the key "home" is outside the limits',)),
         (ARM, TWINS, ("bodies 'left_arm' and 'right_arm', inertial diagi", 'branch of the MJCF')),
     ],
@@ -353,9 +349,8 @@ def test_an_arm_with_a_loop_inside_is_refused():
     text = ARM.format(joints=PLAIN).replace('<body name="fore"', f'{side}<body name="fore"', 1)
     text = text.replace('qpos="0.3 0.5"', 'qpos="0.3 0 0.5"')
     with refuses(UrdfError, 'elbow', 'loop'):
-        import_urdf(
-            text.replace('<actuator>', f'{loop}<actuator>'), joint_names=['shoulder', 'elbow']
-        )
+        text = text.replace('<actuator>', f'{loop}<actuator>')
+        import_urdf(text, joint_names=['shoulder', 'elbow'])
 
 
 @pytest.mark.parametrize('site', ['attachment_site', 'link_ee', 'fore', 'attachment'])

@@ -56,10 +56,8 @@ def doubts(text):
 
 def tensor_times(factor):
     moments = np.square(SIZE) * MASS / 12.0
-    return {
-        f'i{axis * 2}': str(factor * (moments.sum() - moment))
-        for axis, moment in zip('xyz', moments)
-    }
+    diagonal = factor * (moments.sum() - moments)
+    return {f'i{axis * 2}': str(one) for axis, one in zip('xyz', diagonal)}
 
 
 @pytest.mark.parametrize('text', [ARM, LYING.replace('"50"', '"200"')])

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which URDFs are accepted as the model, why others are refused; published sets recognised."""
+"""A URDF compared with a shipped arm, and two arms with each other."""
 
 from dataclasses import replace
 import re
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
+from franka_dynamics.arm import Convention, JointKind, MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.inertia import elements_from_tensor
 from franka_dynamics.errors import UrdfError, UrdfMismatchError
 from franka_dynamics.spatial import pose_from_xyz_rpy
@@ -23,7 +24,7 @@ from franka_dynamics.validation.compare_files import (
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
 from ..agreement import refuses
-from ..arms import with_link
+from ..arms import random_arm, with_joint, with_link, with_row_shifted
 from ..urdf.urdf_texts import edited, without
 
 ROUNDING = 1e-14  # kg m^2
@@ -109,7 +110,7 @@ def test_a_number_that_only_a_tilted_base_shows_is_refused_all_the_same():
     assert not any(one.has_effect for one in findings)  # in the given gravity
 
 
-FER = urdf_text(GAZ)
+FER_URDF = urdf_text(GAZ)
 HAND = fd.load_hand('franka_hand')
 TURNED = HAND.expressed_in(pose_from_xyz_rpy(np.zeros(3), (0.0, 0.0, np.pi / 2)))
 COARSE = fd.load('fer', 'franka_description')
@@ -118,10 +119,10 @@ UNKNOWN_TOO = {'accept_unknown_inertials': True}
 
 
 def with_tensor(number, tensor):
-    """Return the FER's URDF with another tensor about a link's centre of mass."""
+    """Return the FER_URDF's URDF with another tensor about a link's centre of mass."""
     link = GAZ.links[number - 1]
     wrong = about_center(link.mass, link.center_of_mass, tensor)
-    return rewritten(FER, **{f'fer_link{number}': wrong})
+    return rewritten(FER_URDF, **{f'fer_link{number}': wrong})
 
 
 def with_hand(inertia, arm=FR3):
@@ -129,7 +130,7 @@ def with_hand(inertia, arm=FR3):
 
 
 def moved(joint, **pose):
-    return edited(FER, f"joint[@name='{joint}']/origin", **pose)
+    return edited(FER_URDF, f"joint[@name='{joint}']/origin", **pose)
 
 
 SWAPPED_HAND = with_hand(HAND, with_link(FR3, 6, swapped(FR3.links[6], [0, 2, 1])))
@@ -157,7 +158,7 @@ def test_a_planted_fault_is_refused_with_its_place(text, options, places, remark
 
 
 def test_pi_half_of_five_digits_passes_as_rounded():
-    text, times = re.subn(r'1\.5707963\d*', '1.5708', FER)
+    text, times = re.subn(r'1\.5707963\d*', '1.5708', FER_URDF)
     assert times == 6
     _, verdict = checked_arm_from_urdf(text, GAZ)
     assert verdict.inertial_set == 'gaz2019'
@@ -177,7 +178,7 @@ def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
 
 
 def test_a_published_set_that_is_not_physical_passes_with_a_note():
-    _, verdict = checked_arm_from_urdf(rewritten(FER, **links_of(COARSE)), GAZ)
+    _, verdict = checked_arm_from_urdf(rewritten(FER_URDF, **links_of(COARSE)), GAZ)
     assert verdict.inertial_set == 'franka_description'
     assert verdict.notes[0].startswith("link 'fer_link4' is not physical")
 
@@ -186,12 +187,12 @@ def test_a_prefix_and_own_joint_names_are_the_descriptions_too():
     left = fd.load('fr3', prefix='left_')
     assert checked_arm_from_urdf(urdf_text(left), left)[0].joint_names == left.joint_names
     panda = tuple(f'panda_joint{i}' for i in range(1, 8))
-    text = FER.replace('fer_joint', 'panda_joint')
+    text = FER_URDF.replace('fer_joint', 'panda_joint')
     assert checked_arm_from_urdf(text, GAZ, joint_names=panda)[0].joint_names == panda
 
 
 def test_tighter_limits_are_taken_over_and_looser_ones_are_not():
-    text = edited(FER, "joint[@name='fer_joint1']/limit", lower='-2', upper='3', effort='50')
+    text = edited(FER_URDF, "joint[@name='fer_joint1']/limit", lower='-2', upper='3', effort='50')
     found, verdict = checked_arm_from_urdf(text, GAZ)
     limits = found.joints[0].limits
     assert (limits.lower, limits.upper, limits.effort) == (-2.0, 2.8973, 50.0)
@@ -200,7 +201,7 @@ def test_tighter_limits_are_taken_over_and_looser_ones_are_not():
 
 
 def test_a_urdf_without_a_flange_says_which_frame_is_taken_for_it():
-    robot = ElementTree.fromstring(FER)
+    robot = ElementTree.fromstring(FER_URDF)
     for tag, name in (('link', 'fer_link8'), ('joint', 'fer_link8_joint')):
         robot.remove(robot.find(f"{tag}[@name='{name}']"))
     _, verdict = checked_arm_from_urdf(ElementTree.tostring(robot, encoding='unicode'), GAZ)
@@ -209,7 +210,7 @@ def test_a_urdf_without_a_flange_says_which_frame_is_taken_for_it():
 
 def test_a_link_or_hand_without_mass_is_named():
     with refuses(UrdfError, 'fer_link3'):
-        checked_arm_from_urdf(without(FER, "link[@name='fer_link3']", 'inertial'), GAZ)
+        checked_arm_from_urdf(without(FER_URDF, "link[@name='fer_link3']", 'inertial'), GAZ)
     with refuses(UrdfError, 'fr3_hand'):
         checked_arm_from_urdf(with_hand(fd.LinkInertia.zero()), FR3)
 
@@ -256,7 +257,247 @@ def test_if_no_link_fits_the_nearest_set_is_that_of_the_nearest_numbers():
     links = [fd.LinkInertia.from_parameters(1.005 * link.parameters()) for link in arm.links]
     found = nearest_set(links, published_sets(GAZ))
     assert not any(found.matches)
-    assert (found.published_arm.inertial_set, found.published_arm.hand) == (
-        arm.inertial_set,
-        arm.hand,
+    closest = found.published_arm
+    assert (closest.inertial_set, closest.hand) == (arm.inertial_set, arm.hand)
+
+
+FER = fd.load('fer')
+TURNING = {'convention': Convention.MODIFIED, 'kinds': (JointKind.REVOLUTE,)}
+LINK_KINDS = ('mass', 'c', 'I')
+FAULTS, STATES = 16, 10
+VISIBLE_NM = 1e-9  # above the rounding error of a torque (1e-13), below the smallest effect put in
+# For each kind: first of the ten numbers, how many, size of the error.
+LINK_FAULTS = {'mass': (0, 1, 0.1), 'c': (1, 3, 0.01), 'I': (4, 6, 0.001)}
+WORDS = {'mass': 'mass', 'c': 'centre of mass ', 'I': 'inertia '}
+
+
+def plant(rng, arm, kind):
+    """Return an arm with one error in the numbers of a link, and the link's joint."""
+    joint = int(rng.integers(arm.n))
+    link, size = arm.links[joint], float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 2.0))
+    first, count, scale = LINK_FAULTS[kind]
+    tensor = elements_from_tensor(link.inertia_at_center_of_mass)
+    numbers = np.array([link.mass, *link.center_of_mass, *tensor])
+    numbers[first + int(rng.integers(count))] += scale * size
+    wrong = fd.LinkInertia.from_center_of_mass(numbers[0], numbers[1:4], numbers[4:])
+    return with_link(arm, joint, wrong), arm.joint_names[joint]
+
+
+def torque_change(arm, other, seed, count=STATES):
+    """Return the largest torque difference of two arms, by Pinocchio."""
+    states = fd.sample_states(arm, count, seed)
+    here, there = (fd.Model(one).inverse_dynamics(*states) for one in (arm, other))
+    return np.abs(here - there).max()
+
+
+def named_alone(arm, seed, rng):
+    """Return an arm with one error, and the differences, which name it."""
+    kind = LINK_KINDS[seed % 3]
+    faulty, place = plant(rng, arm, kind)
+    found = fd.compare(arm, faulty).differences
+    assert found and {(one.kind, one.place) for one in found} == {('link', place)}, seed
+    assert all(one.parameter.startswith(WORDS[kind]) for one in found)
+    return faulty, found
+
+
+@pytest.mark.parametrize('arm', ['fer', 'fr3'])
+def test_each_fault_of_a_shipped_arms_link_is_named_alone(arm):
+    description = fd.load(arm)
+    unnoticed = 0
+    for seed in range(FAULTS):
+        faulty, found = named_alone(description, seed, np.random.default_rng(seed))
+        # `has_effect` agrees with Pinocchio's torques.
+        visible = torque_change(description, faulty, seed) > VISIBLE_NM
+        assert {one.has_effect for one in found} == {visible}, (seed, str(found[0]))
+        unnoticed += not visible
+    assert 0 < unnoticed < FAULTS  # both verdicts occur
+
+
+@pytest.mark.parametrize('convention', list(Convention))
+def test_each_fault_of_a_random_arms_link_is_named_alone(convention):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        named_alone(random_arm(rng, convention=convention), seed, rng)
+
+
+@pytest.mark.parametrize('arm', ['fer', 'random'])
+@pytest.mark.parametrize(
+    ('shift', 'parameter'), [({'a': 0.013}, 'position '), ({'alpha': 0.05}, 'turn about ')]
+)
+def test_a_moved_axis_is_one_difference_of_its_joint_or_of_the_base(arm, shift, parameter):
+    rng = np.random.default_rng(5)
+    arm = FER if arm == 'fer' else random_arm(rng, joints=6, **TURNING)
+    for joint, name in enumerate(arm.joint_names):
+        found = fd.compare(arm, with_row_shifted(arm, joint, **shift)).geometry
+        assert {one.place for one in found} == {name if joint else 'base'}
+        # What is behind the joint is moved along or about the common normal.
+        moved = [one.second - one.first for one in found if one.parameter.startswith(parameter)]
+        np.testing.assert_allclose(np.linalg.norm(moved), [*shift.values()], rtol=1e-9)
+    assert not fd.compare(arm, arm).differences
+
+
+@pytest.mark.parametrize(
+    ('shift', 'parameter'), [({'d': 0.01}, 'position z'), ({'theta': 0.2}, 'turn about z')]
+)
+def test_a_slide_along_or_turn_about_an_axis_is_one_difference(shift, parameter):
+    for joint, place in ((0, 'base'), (2, 'fer_joint3'), (6, 'fer_joint7')):
+        (found,) = fd.compare(FER, with_row_shifted(FER, joint, **shift)).differences
+        assert (found.place, found.parameter) == (place, parameter)
+        assert abs(found.second - found.first) == pytest.approx(*shift.values(), rel=1e-9)
+
+
+def test_a_reversed_joint_is_one_difference():
+    text = edited(URDF, "joint[@name='fer_joint2']/axis", xyz='0 0 -1')
+    text = edited(text, "joint[@name='fer_joint4']/axis", xyz='0 0 -1')
+    limits = "joint[@name='fer_joint4']/limit"
+    text = edited(text, limits, lower='0.0698', upper='3.0718')
+    found = fd.compare(FER, text)
+    assert [(one.place, one.parameter) for one in found.differences] == [
+        ('fer_joint2', 'direction of the axis'),
+        ('fer_joint4', 'direction of the axis'),
+    ]
+    signs = np.array([1, -1, 1, -1, 1, 1, 1])
+    states, model = fd.sample_states(FER, 200, 0), fd.Model(FER)
+    here, there = (model.inverse_dynamics(*(sign * x for x in states)) for sign in (1, signs))
+    assert found.together.largest == pytest.approx(np.abs(here - signs * there).max(), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ('roll', 'names'), [(0.3, ['position y', 'turn about x']), (0.0, ['position y'])]
+)
+def test_another_mounting_has_an_effect_if_it_is_tilted(roll, names):
+    tilted = replace(FER, base=pose_from_xyz_rpy((0.0, 0.5, 0.0), (roll, 0.0, 0.0)))
+    found = fd.compare(FER, tilted).differences
+    assert [(one.place, one.parameter) for one in found] == [('base', name) for name in names]
+    assert [one.has_effect for one in found] == [roll > 0.0] * len(names)
+
+
+def test_the_differences_of_a_link_have_the_effect_of_the_link():
+    # Two numbers of link 3 and one of link 5.
+    heavier = replace(FER.links[2], mass=FER.links[2].mass + 1.0)
+    other = with_link(with_link(FER, 2, heavier), 4, FER.links[4] + FER.links[4])
+    found = fd.compare(FER, other).differences
+    for joint in (3, 5):
+        alone = with_link(FER, joint - 1, other.links[joint - 1])
+        effects = {one.torque_effect for one in found if one.place == f'fer_joint{joint}'}
+        assert len(effects) == 1
+        expected = torque_change(FER, alone, 0, count=200)
+        np.testing.assert_allclose(effects.pop(), expected, rtol=0.0, atol=1e-11)
+
+
+def test_all_differences_put_in_at_once_give_the_others_torque():
+    # Friction, rows and inertias differ at once.
+    arm = fd.load('fer')
+    other = with_row_shifted(fd.load('fer', 'ledezma2021', hand='none'), 1, d=0.02)
+    friction = replace(other.friction, amplitude=2.0 * other.friction.amplitude)
+    other = replace(other, friction=friction)
+    together = fd.compare(arm, other).together
+    states = fd.sample_states(arm, 200, 0)
+    torques = (fd.Model(one).inverse_dynamics(*states) for one in (arm, other))
+    here, there = (x + one.friction.torque(states.dq) for x, one in zip(torques, (arm, other)))
+    apart = np.abs(there - here).max(axis=0)
+    np.testing.assert_allclose(together.largest, apart.max(), rtol=1e-6, atol=0.0)
+    mean = np.sqrt(np.mean(np.sum((there - here) ** 2, axis=1)))
+    assert together.rms == pytest.approx(mean, rel=1e-6)
+    assert together.joint == arm.joint_names[int(apart.argmax())]
+
+
+def slipping(slip, reach):
+    """Return the FER with a friction of Maxwell-slip elements, all joints alike."""
+    slips = np.tile(np.reshape(slip, (-1, 1)), 7)
+    return replace(FER, friction=MaxwellSlipFriction(*np.zeros((3, 7)), slips, np.array(reach)))
+
+
+TWO = slipping([1.0, 2.0], [0.004, 0.3])
+THREE = slipping([1.0, 1.0, 1.0], [0.004, 0.3, 0.5])
+RUBBING = ViscousCoulombFriction(np.ones(7), np.zeros(7), np.zeros(7))
+RUBBED, WIDER = (replace(FER, friction=x) for x in (RUBBING, replace(RUBBING, width=0.1)))
+JERKY = with_joint(FER, 2, limits=replace(FER.joints[2].limits, jerk=1.0))
+
+
+@pytest.mark.parametrize(
+    ('first', 'second', 'expected'),
+    [
+        (FER, JERKY, ('fer_joint3', 'limit jerk', False)),
+        (FER, with_joint(FER, 2, rotor_inertia=0.2), ('fer_joint3', 'rotor inertia', True)),
+        (FER, with_joint(FER, 2, kind=JointKind.PRISMATIC), ('fer_joint3', 'kind', True)),
+        (FER, replace(FER, friction=None), ('arm', 'friction model', True)),
+        (FER, RUBBED, ('arm', 'friction model', True)),
+        (RUBBED, WIDER, ('arm', 'friction width', False)),
+        # Steady sliding is the same; only a reversing motion shows other slip elements.
+        (TWO, THREE, ('arm', 'friction model', True)),
+    ],
+)
+def test_one_change_is_named_alone_with_its_place(first, second, expected):
+    (found,) = fd.compare(first, second).differences
+    assert (found.place, found.parameter, found.has_effect) == expected
+
+
+def test_a_difference_is_said_with_as_many_digits_as_tell_its_numbers_apart():
+    bare = replace(FER, hand='none')
+    heavier = with_link(bare, 6, replace(bare.links[6], mass=0.735522004))
+    (found,) = fd.compare(bare, heavier).differences
+    assert 'mass is 0.735522004 instead of 0.735522 [kg]' in str(found)
+
+
+def test_a_slip_element_is_named_with_its_joint():
+    slip = np.array(TWO.friction.slip)
+    slip[0, 4] = 1.5
+    other = replace(TWO, friction=replace(TWO.friction, slip=slip))
+    (found,) = fd.compare(TWO, other).differences
+    assert (found.place, found.parameter) == ('fer_joint5', 'friction slip[1]')
+    assert found.torque_effect == pytest.approx(0.5, rel=1e-6)
+
+
+URDF = urdf_text(FER)
+
+
+def compared(text, arm=FER):
+    return fd.compare(arm, text)
+
+
+FLANGE = "joint[@name='fer_link8_joint']/origin"
+
+
+def origin(joint):
+    return f"joint[@name='fer_joint{joint}']/origin"
+
+
+def test_links_in_frames_off_the_dh_frames_are_converted():
+    # Link 1's frame is moved down axis 1 by 0.1 m, so z in it becomes z + 0.1.
+    text = edited(URDF, origin(1), xyz='0 0 0.233')
+    text = edited(text, origin(2), xyz='0 0 0.1')
+    x, y, z = FER.links[0].center_of_mass.tolist()
+    text = edited(text, "link[@name='fer_link1']/inertial/origin", xyz=f'{x!r} {y!r} {z + 0.1!r}')
+    assert compared(text).differences == ()
+
+
+@pytest.mark.parametrize(
+    ('path', 'attributes', 'place', 'parameter', 'size'),
+    [
+        (origin(5), {'xyz': '-0.08 0.384 0'}, 'fer_joint5', 'position ', 0.0025),
+        (origin(1), {'rpy': '0 0 0.5'}, 'base', 'turn about ', 0.5),
+        (origin(1), {'rpy': '0.2 0 0'}, 'base', 'turn about ', 0.2),
+        (FLANGE, {'xyz': '0 0 0.1'}, 'flange', 'position ', 0.007),
+    ],
+)
+def test_one_edited_origin_names_joint_quantity_and_size(path, attributes, place, parameter, size):
+    found = compared(edited(URDF, path, **attributes)).geometry
+    assert {one.place for one in found} == {place}
+    moved = [one.second - one.first for one in found if one.parameter.startswith(parameter)]
+    np.testing.assert_allclose(np.linalg.norm(moved), size, rtol=1e-9)
+
+
+def test_an_arm_is_itself_in_rows_that_are_cut_otherwise():
+    # 0.1 m are moved from the first row to the base, and the last frame along its axis.
+    arm = fd.load('fr3')
+    base, moved = np.array(arm.base), np.eye(4)
+    base[2, 3], moved[2, 3] = 0.1, -0.05
+    other = with_row_shifted(with_row_shifted(arm, 0, d=-0.1), 6, d=0.05)
+    other = replace(
+        other,
+        base=base,
+        links=(*arm.links[:6], arm.links[6].expressed_in(moved)),
+        flange=replace(arm.flange, d=arm.flange.d - 0.05),
     )
+    assert fd.compare(arm, other).differences == ()

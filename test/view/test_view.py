@@ -141,11 +141,8 @@ def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
 def test_shapes_are_drawn_in_their_size_at_their_links(arm):
     q = np.linspace(-0.3, 0.4, arm.n)
     frames = [arm.base, *fd.NewtonEulerModel(arm).frames(q)]
-    placed = [
-        (frame, frames[frame], shape)
-        for frame, shapes in load_shapes(arm.name).items()
-        for shape in shapes
-    ]
+    shapes = load_shapes(arm.name)
+    placed = [(frame, frames[frame], one) for frame in shapes for one in shapes[frame]]
     if arm is HELD:
         placed += [(arm.n, frames[-1], shape) for shape in load_hand_shapes()]
     parts = [(j, pose, part) for j, pose, shape in placed for part in shape.urdf_primitives()]
@@ -233,10 +230,8 @@ def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
     ):
         np.testing.assert_allclose(state.torques[name], expected, rtol=0.0, atol=ATOL_NM)
     pushed = prepare(replace(recording, effort=recording.effort + push))
-    after, before = (
-        one.state(3.0).torques[TorqueColumn.EXTERNAL]
-        for one in (Playback(FER, pushed, GRAVITY), playback)
-    )
+    states = Playback(FER, pushed, GRAVITY).state(3.0), playback.state(3.0)
+    after, before = (one.torques[TorqueColumn.EXTERNAL] for one in states)
     np.testing.assert_allclose(after - before, push, rtol=0.0, atol=1e-9)  # a filter of gain 1
 
 
@@ -269,9 +264,8 @@ def test_the_command_serves_a_bag_under_the_gravity_that_is_given(simulate, tmp_
     served = []
 
     def played(window, playback, go_on):
-        served.append(
-            (urlopen(window.address).status, playback.state(1.0).torques[TorqueColumn.GRAVITY])
-        )
+        gravity = playback.state(1.0).torques[TorqueColumn.GRAVITY]
+        served.append((urlopen(window.address).status, gravity))
 
     monkeypatch.setattr(view, 'show_playback', played)
     assert main(f'view {tmp_path / "bag"} --port 0 --gravity 0,0,0'.split()) == 0
