@@ -20,7 +20,8 @@ from functools import cached_property
 import numpy as np
 
 from . import least_squares
-from .faults import Diagnosis, Fault, Gain, Load, MIN_HARMFUL_ERROR_RATIO, Offset
+from .faults import Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO
+from .faults.torques import Gain, Load, Offset
 from .least_squares import GramSums, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
@@ -41,9 +42,9 @@ _FIXED_INERTIAS_PRECISION, _MIN_AGREEMENT = 1e8, 0.7
 _FAULT_PRECISION = 1e-9  # of a prior about zero on a fault's columns
 
 
-class FoldEquations:
+class CrossValidation:
     """
-    The weighted normal equations of all fits: one without each fold, and two of all folds.
+    A cross-validation: normal equations of one fit without each fold, and of two of all folds.
 
     The arm's weights are those with which it is identified: one noise level for all joints. All
     fits have the columns of `given_faults`, which do no harm: those like masses, offsets,
@@ -53,8 +54,11 @@ class FoldEquations:
     `products` (folds, n, c, c) and `sample_counts` (folds,) are the Gram matrices and the number
     of samples of each fold. `rows` (folds + 2, c, c) are the weighted normal equations, with the
     prior, of each fit; the last column is the right-hand side. `per_joint` (n,) converts efforts
-    to the unit of E; `min_residual` (n,) is the smallest residual that counts [N m].
+    to the unit of E; `min_residual` (n,) is the smallest residual that counts [N m]. Faults
+    given later are put to the user as `questions`.
     """
+
+    questions: tuple[Diagnosis, ...] = ()
 
     def __init__(
         self,
@@ -71,9 +75,8 @@ class FoldEquations:
         self.products, self.sample_counts = sums.products[used], sums.sample_counts[used]
         common = noise = least_squares.common_noise(sums, prior, precision, self.per_joint)
         for _ in range(2):
-            noise = least_squares.joint_noise(
-                sums, least_squares.fit_theta(sums, prior, precision, noise)
-            )
+            theta = least_squares.fit_theta(sums, prior, precision, noise)
+            noise = least_squares.joint_noise(sums, theta)
         weights = least_squares.residual_weights(noise)
         self._whole = whole = sums.gram_matrix(weights)
         without_fold = whole - np.einsum('j,kjab->kab', weights, self.products)
@@ -86,9 +89,14 @@ class FoldEquations:
         self.given_faults = (Gain(), Load(), *offsets) if given is None else given
 
     @cached_property
-    def at_starting_inertias(self) -> FoldEquations:
+    def baseline(self) -> FoldFits:
+        """The fits without a further fault."""
+        return FoldFits(self)
+
+    @cached_property
+    def at_starting_inertias(self) -> CrossValidation:
         """
-        The equations with the starting set's inertias fixed, and only offsets fitted.
+        The cross-validation with the starting set's inertias fixed, and only offsets fitted.
 
         A common gain and a load are given because free inertias can't be told from them. Beside
         fixed ones they could, and would take a part of the fault that is compared
@@ -96,7 +104,7 @@ class FoldEquations:
         FER's logs are the same, sound or with 14 faults each.
         """
         offsets = tuple(Offset.for_joint_count(self.prior.model.n))
-        return FoldEquations(self.sums, self.prior, _FIXED_INERTIAS_PRECISION, offsets)
+        return CrossValidation(self.sums, self.prior, _FIXED_INERTIAS_PRECISION, offsets)
 
     def share_of_efforts(self, error: float) -> float:
         """Return a torque error E divided by the rms of efforts."""
@@ -128,22 +136,34 @@ class FoldEquations:
         names += fault.column_names if fault else ()
         return self.sums.column_indices([*dict.fromkeys(names)])  # gain and drift share one
 
+    def with_harmless_fault(self, fit: FoldFits) -> CrossValidation:
+        """Return a cross-validation all of whose fits also have a harmless fault's columns."""
+        extended = copy(self)
+        vars(extended).pop('baseline', None)
+        extended.given_faults = (*self.given_faults, fit.fault)
+        extended.questions = (*self.questions, fit.question())
+        return extended
+
+    def fits_with_each(self, faults: list[Fault]) -> list[FoldFits]:
+        """Return a fit for each fault with columns that is not given, the likeliest first."""
+        others = [one for one in faults if one.column_names and one not in self.given_faults]
+        each = [FoldFits(self, one) for one in others]
+        return sorted(each, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))
+
 
 class FoldFits:
     """
     Fits of a recording with the columns of one more fault, or of none, and their predictions.
 
-    `baseline` are the fits with none. The coefficients of all columns are `folds` (folds, c)
+    The coefficients of all columns are `folds` (folds, c)
     without each fold, `theta_of_all` (c,) of all, and `arm_theta` (c,) of all with the arm's
     weights. `squared_residuals` (folds, n) are the mean squared residuals on left-out folds [N^2
     m^2].
     """
 
-    def __init__(
-        self, system: FoldEquations, fault: Fault | None = None, baseline: FoldFits | None = None
-    ) -> None:
+    def __init__(self, system: CrossValidation, fault: Fault | None = None) -> None:
         """Solve the fits with the columns of `fault`, and predict the left-out folds."""
-        self.system, self._fault, self.baseline = system, fault, baseline or self
+        self.system, self._fault = system, fault
         own = [*range(system.parameter_count)]
         rows = system.rows.copy()
         for k in system.free_columns(fault):
@@ -201,7 +221,7 @@ class FoldFits:
 
     def diagnosis(self, other: FoldFits | None = None) -> Diagnosis:
         """Return the fault with E of the fits without it, with it, and with the next best one."""
-        before = self.baseline.error()
+        before = self.system.baseline.error()
         second = before if other is None else other.error()
         return replace(self.question(), before=before, after=self.error(), second=second)
 
@@ -216,7 +236,7 @@ class FoldFits:
         With Gaussian residuals of each fit's own variance it is the sum over joints of
         ln(rms residual of `than`, or of the baseline / rms residual).
         """
-        before = (self.baseline if than is None else than).squared_residuals
+        before = (self.system.baseline if than is None else than).squared_residuals
         return np.asarray(0.5 * np.log(before / self.squared_residuals).sum(axis=1))
 
     def is_better(self, than: FoldFits | None = None) -> bool:
@@ -248,7 +268,7 @@ class FoldFits:
             change[own] = self.arm_theta[own]
         else:
             moved = sorted({*range(system.parameter_count), *system.free_columns()})
-            change[moved] = self.baseline.arm_theta[moved] - self._arm_without_fault()[moved]
+            change[moved] = system.baseline.arm_theta[moved] - self._arm_without_fault()[moved]
         rest = self.arm_theta.copy()
         rest[TORQUE_COLUMN] = -1.0
         taken, left = (
@@ -308,31 +328,3 @@ class FoldFits:
         own, beside_fixed = self.theta_of_all[columns], fixed.theta_of_all[columns]
         ratio = float(beside_fixed @ own / (own @ own))
         return _MIN_AGREEMENT < ratio < 1.0 / _MIN_AGREEMENT
-
-
-class CrossValidation(FoldEquations):
-    """
-    The equations of a cross-validation, their fits without a fault, and fits with one fault each.
-
-    `baseline` are the fits without. Faults given later are put to the user as `questions`.
-    """
-
-    def __init__(self, sums: GramSums, prior: Prior) -> None:
-        """Set up the normal equations, and solve the fits without a further fault."""
-        super().__init__(sums, prior)
-        self.questions: tuple[Diagnosis, ...] = ()
-        self.baseline = FoldFits(self)
-
-    def with_harmless_fault(self, fit: FoldFits) -> CrossValidation:
-        """Return a cross-validation all of whose fits also have a harmless fault's columns."""
-        extended = copy(self)
-        extended.given_faults = (*self.given_faults, fit.fault)
-        extended.questions = (*self.questions, fit.question())
-        extended.baseline = FoldFits(extended)
-        return extended
-
-    def fits_with_each(self, faults: list[Fault]) -> list[FoldFits]:
-        """Return a fit for each fault with columns that is not given, the likeliest first."""
-        others = [one for one in faults if one.column_names and one not in self.given_faults]
-        each = [FoldFits(self, one, self.baseline) for one in others]
-        return sorted(each, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))

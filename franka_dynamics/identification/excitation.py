@@ -203,21 +203,19 @@ def optimise_excitation(
     pose = problem.arm.joint_vector(start, 'start')
     rng = np.random.default_rng(0)
     candidates, numbers = [], []
+
+    def report(done: int) -> None:
+        """Report how many draws and steps of the optimisation are done."""
+        if progress is not None:
+            progress(done, draws + iterations)
+
     for k in range(draws):
         candidates.append(random_trajectory(problem, pose, period, rng))
         numbers.append(float(problem.criterion(*candidates[-1].states_over_period(_SAMPLE_COUNT))))
-        if progress is not None:
-            progress(k + 1, draws + iterations)
+        report(k + 1)
     best = candidates[int(np.argmin(numbers))]
-
-    def report(step: int) -> None:
-        """Report a step of the optimisation."""
-        if progress is not None:
-            progress(draws + step, draws + iterations)
-
-    improved = scale_to_limits(
-        problem, _locally_optimal(problem, best, iterations, report), _CHECK_SAMPLE_COUNT
-    )
+    optimal = _locally_optimal(problem, best, iterations, lambda step: report(draws + step))
+    improved = scale_to_limits(problem, optimal, _CHECK_SAMPLE_COUNT)
     if problem.criterion(*improved.states_over_period(_SAMPLE_COUNT)) > min(numbers):
         improved = scale_to_limits(problem, best, _CHECK_SAMPLE_COUNT)
     return _with_predicted_std(problem, improved)

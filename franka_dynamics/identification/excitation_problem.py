@@ -260,20 +260,11 @@ def link_clearances(points: Array) -> Array:
 def _segment_gap(a: Array, b: Array, c: Array, d: Array) -> Array:
     """Return the distance of segments ab and cd (Ericson, "Real-Time Collision Detection")."""
     along, other, between = b - a, d - c, a - c
-    aa, ee = np.sum(along * along, -1), np.sum(other * other, -1)
-    ae, af, ef = (
-        np.sum(x * y, -1) for x, y in ((along, other), (along, between), (other, between))
-    )
+    aa, ae, af = (np.sum(along * one, -1) for one in (along, other, between))
+    ee, ef = (np.sum(other * one, -1) for one in (other, between))
     spread = aa * ee - ae * ae  # zero for parallel segments, for which any s is right
-    s = np.clip(
-        np.where(
-            spread > 1e-12 * aa * ee,
-            (ae * ef - af * ee) / np.where(spread > 0.0, spread, 1.0),
-            0.0,
-        ),
-        0.0,
-        1.0,
-    )
+    crossing = (ae * ef - af * ee) / np.where(spread > 0.0, spread, 1.0)
+    s = np.clip(np.where(spread > 1e-12 * aa * ee, crossing, 0.0), 0.0, 1.0)
     t = np.clip((ae * s + ef) / ee, 0.0, 1.0)
     s = np.clip((ae * t - af) / aa, 0.0, 1.0)
     gap = between + s[..., None] * along - t[..., None] * other

@@ -27,35 +27,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .fit import (
-    all_torque_errors,
-    arm_from_fit,
-    DataSplit,
-    final_estimate,
-    fit_all_sets,
-    FitSetup,
-    PhysicalConstraints,
-)
+from . import fit, summary
 from .least_squares import fit_theta, GramSums, rms_residuals
 from .options import IdentificationOptions
 from .prior import Prior
 from .results import Identification, Improvement, mass_ratios, RecordingsSummary
-from .summary import (
-    as_sources,
-    labels_of,
-    RecordingLike,
-    require_distinct_recordings,
-    require_motion,
-    Source,
-    summarise,
-    Summary,
-)
+from .summary import as_sources, labels_of, RecordingLike, Source, Summary
 from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
 from ..arm import ArmDescription
 from ..arm_io import as_description
-from ..arrays import Array
 from ..errors import ClusterError, IdentificationError, RecordingError
-from ..recordings.replay import ResidualRms, TorqueErrorUnit
+from ..recordings.replay import TorqueErrorUnit
 
 ProgressCallback = Callable[[int, int], None]
 T = TypeVar('T')
@@ -128,25 +110,25 @@ def identify(
     setup = _identification_setup(fitted, start, published, options)
     map_all: Callable[..., Iterable[Any]] = map if executor is None else executor.map
     sources = [*fitted, *tested]
-    reading = partial(summarise, setup.model, setup.start, setup.options)
+    reading = partial(summary.summarise, setup.model, setup.start, setup.options)
     read = _with_progress(map_all(reading, sources, labels_of(sources)), len(sources), progress)
     used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
-    parts = DataSplit.from_sums([one.sums for one in used if one.sums is not None], unseen)
+    parts = fit.DataSplit.from_sums([one.sums for one in used if one.sums is not None], unseen)
     asked = [*parts.fitted, parts.total]
     prior, *sets = priors = setup.priors(parts.total)
-    links = PhysicalConstraints.from_prior(prior, setup.start)
-    fitting = map_all(partial(fit_all_sets, setup, priors, links), asked)
+    links = fit.PhysicalConstraints.from_prior(prior, setup.start)
+    fitting = map_all(partial(fit.fit_all_sets, setup, priors, links), asked)
     *fits, whole = _with_progress(fitting, len(asked), progress)
-    errors = all_torque_errors(setup, parts, whole, fits)
-    estimated = final_estimate(setup, prior, parts.total, whole)
-    arm = arm_from_fit(setup.start, prior, whole.consistent, estimated.covariance)
+    errors = fit.all_torque_errors(setup, parts, whole, fits)
+    estimated = fit.final_estimate(setup, prior, parts.total, whole)
+    arm = fit.arm_from_fit(setup.start, prior, whole.consistent, estimated.covariance)
 
     def verdict_under(gravity: Sequence[float]) -> RecordingVerdict:
         """Return the verdict on the recordings under another gravity [m/s^2]."""
         model = setup.model.with_gravity(gravity, setup.start)
-        again = partial(summarise, model, setup.start, setup.options)
+        again = partial(summary.summarise, model, setup.start, setup.options)
         each = [one for one in map_all(again, sources, labels_of(sources)) if one.sums is not None]
-        sums = DataSplit.from_sums([one.sums for one in each], 0).total
+        sums = fit.DataSplit.from_sums([one.sums for one in each], 0).total
         centered = Prior.centered_at(setup.start, model, sums.max_torque)
         return judge_recordings(sums, centered, (), each)
 
@@ -162,8 +144,8 @@ def identify(
         verdict=with_gravity_refitted(verdict, verdict_under),
         recordings=RecordingsSummary(
             notes=tuple(one.note for one in used),
-            errors=tuple(_torque_error(one, theta, setup.unit).E for one in parts.per_recording),
-            effort_rms=_torque_error(parts.total, np.zeros(0), setup.unit),
+            errors=tuple(one.torque_errors(theta, setup.unit).E for one in parts.per_recording),
+            effort_rms=parts.total.torque_errors(np.zeros(0), setup.unit),
             test_count=unseen,
             signal=used[0].signal,
             failures=tuple(failures),
@@ -177,14 +159,14 @@ def _identification_setup(
     arm: ArmDescription,
     published: Sequence[ArmDescription | str | Path],
     options: IdentificationOptions | None,
-) -> FitSetup:
+) -> fit.FitSetup:
     """Return the setup of an identification; raise errors in it before any recording is read."""
     asked = IdentificationOptions() if options is None else options
     if not recordings:
         raise IdentificationError('There is no recording to identify from.')
     asked.effort_scales(arm.n)
     sets = tuple(as_description(one) for one in published) or (arm,)
-    return FitSetup(arm, sets, asked, asked.torque_model(arm), TorqueErrorUnit.for_arm(arm))
+    return fit.FitSetup(arm, sets, asked, asked.torque_model(arm), TorqueErrorUnit.for_arm(arm))
 
 
 def _with_progress(items: Iterable[T], n: int, progress: ProgressCallback | None) -> Iterator[T]:
@@ -193,11 +175,6 @@ def _with_progress(items: Iterable[T], n: int, progress: ProgressCallback | None
         yield one
         if progress is not None:
             progress(k, n)
-
-
-def _torque_error(sums: GramSums, theta: Array, unit: TorqueErrorUnit) -> ResidualRms:
-    """Return the rms torque errors of parameters `theta`, or the rms efforts if it is empty."""
-    return ResidualRms.from_squares(sums.squared_residuals(theta), sums.sample_count, unit)
 
 
 def _usable_summaries(
@@ -235,8 +212,8 @@ def _usable_summaries(
         raise RecordingError(
             f'No bag of --test can be used, so the result cannot be tested: {failures[-1]}'
         )
-    require_distinct_recordings([one.note for one in used])
-    require_motion(sum(one.moving_s for one in used[: len(used) - unseen]))
+    summary.require_distinct_recordings([one.note for one in used])
+    summary.require_motion(sum(one.moving_s for one in used[: len(used) - unseen]))
     if any(one.signal != used[0].signal for one in used):
         raise IdentificationError(
             'The recordings were not prepared alike; prepare all with the same signal options.'

@@ -25,12 +25,13 @@ import numpy as np
 
 from .faults import faults_of
 from .faults.fault import TorqueSamples
-from .prior import Prior, starting_set_covariance, starting_set_precision, StartingSetPrecision
+from .prior import Prior, starting_set_precision, StartingSetPrecision
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..arrays import Array, NDArray
 from ..errors import require_extra
 from ..recordings.preprocessing import is_moving, Motion
+from ..recordings.replay import ResidualRms, TorqueErrorUnit
 
 TORQUE_COLUMN = -1  # place of the measured torque among the columns
 FOLD_COUNT = 5  # number of parts of the recordings, each of which is left out of a fit in turn
@@ -174,6 +175,10 @@ class GramSums:
         residual[: len(theta)], residual[TORQUE_COLUMN] = -np.asarray(theta), 1.0
         return self.sum_of_squares(residual)
 
+    def torque_errors(self, theta: Array, unit: TorqueErrorUnit) -> ResidualRms:
+        """Return rms torque errors of parameters `theta`, or the rms efforts if it is empty."""
+        return ResidualRms.from_squares(self.squared_residuals(theta), self.sample_count, unit)
+
     def sum_of_squares(self, coefficients: Array) -> Array:
         """Return the sum of squares (n,) of each joint's columns times `coefficients` (c,)."""
         return np.maximum(self._products_of_all @ coefficients @ coefficients, 0.0)
@@ -302,11 +307,9 @@ def posterior_covariance(
     inverse = np.linalg.inv(sums.gram_matrix(weights)[:p, :p] + information)
     spread = sums.gram_matrix(weights * (own / noise) ** 2)[:p, :p]
     spread[b:, b:] += information[b:, b:]
-    least = StartingSetPrecision(
-        min(supported.masses, precision), min(supported.inertias, precision)
-    )
+    least = StartingSetPrecision(*(min(one, precision) for one in supported))
     of_prior = information[:b, :b]
-    spread[:b, :b] += of_prior @ starting_set_covariance(prior, least) @ of_prior
+    spread[:b, :b] += of_prior @ least.covariance(prior) @ of_prior
     return np.asarray(inverse @ spread @ inverse), supported
 
 

@@ -38,7 +38,6 @@ _MIN_GYRATION_M = 1e-3
 # The deviations are far above a load's parameters: the prior matters only for parameters that the
 # motion does not determine.
 _LOAD_PRIOR_STD = np.array([10.0] * 6 + [10.0] * 3 + [30.0])
-_BLOCK_S = 1.0  # residuals this far apart are independent
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +125,10 @@ def identify_payload(
     rows = [_load_columns(model, motion, float(k >= len(bare))) for k, motion in enumerate(both)]
     data = np.concatenate(rows), np.concatenate([one.effort for one in both])
     prior = Prior.centered_at(arm, model, max_torque)
-    vector, covariance, noise = _fit_load(*data, _second_numbers(both), prior)
+    numbers = [motion.second_numbers() for motion in both]
+    firsts = np.cumsum([0, *(one.max() + 1 for one in numbers)])
+    seconds = np.concatenate([first + one for first, one in zip(firsts, numbers)])
+    vector, covariance, noise = _fit_load(*data, seconds, prior)
     return _estimate(vector, covariance, noise, sum(link.mass for link in arm.links))
 
 
@@ -167,14 +169,3 @@ def _load_columns(model: TorqueModel, motion: Motion, loaded: float) -> Array:
     base, friction = model.regressor_blocks(motion)
     load = loaded * (base @ model.load_matrix)
     return np.concatenate([model.regressor(base, friction), load], axis=-1)
-
-
-def _second_numbers(motions: Sequence[Motion]) -> NDArray[np.intp]:
-    """Return each sample's second, (N,), numbered through all motions."""
-    keys = [
-        np.column_stack(
-            [np.full(len(one), k), one.piece, np.floor((one.time - one.time[0]) / _BLOCK_S)]
-        )
-        for k, one in enumerate(motions)
-    ]
-    return np.unique(np.concatenate(keys), axis=0, return_inverse=True)[1].ravel()

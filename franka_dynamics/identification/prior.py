@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -213,8 +214,7 @@ class Prior:
         return matrix, matrix @ self.center
 
 
-@dataclass(frozen=True)
-class StartingSetPrecision:
+class StartingSetPrecision(NamedTuple):
     """
     Precision of a starting set, estimated from measured torques.
 
@@ -226,13 +226,10 @@ class StartingSetPrecision:
     masses: float
     inertias: float
 
-
-def starting_set_covariance(prior: Prior, precision: StartingSetPrecision) -> Array:
-    """Return the covariance C of the starting set's errors in its base parameters, (b, b)."""
-    masses, inertias = prior.covariance_factors
-    return np.asarray(
-        masses @ masses.T / precision.masses + inertias @ inertias.T / precision.inertias
-    )
+    def covariance(self, prior: Prior) -> Array:
+        """Return the covariance C of the starting set's errors in its base parameters, (b, b)."""
+        masses, inertias = prior.covariance_factors
+        return np.asarray(masses @ masses.T / self.masses + inertias @ inertias.T / self.inertias)
 
 
 def starting_set_precision(

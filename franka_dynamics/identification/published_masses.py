@@ -22,33 +22,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .faults import (
-    Diagnosis,
-    EncoderZero,
-    Fault,
-    Gain,
-    Load,
-    MIN_HARMFUL_ERROR_RATIO,
-    state_faults_of,
-    StateFault,
-)
-from .least_squares import (
-    fit_equations,
-    fit_gram,
-    fit_theta,
-    GramSums,
-    joint_noise,
-    residual_weights,
-    sqrt_equations,
-)
+from . import least_squares
+from .faults import Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO, state_faults_of
+from .faults.states import EncoderZero, StateFault
+from .faults.torques import Gain, Load
+from .least_squares import fit_gram, GramSums
 from .options import DEFAULT_PRIOR_PRECISION
-from .prior import (
-    log_evidence,
-    Prior,
-    starting_set_covariance,
-    starting_set_precision,
-    StartingSetPrecision,
-)
+from .prior import log_evidence, Prior, starting_set_precision, StartingSetPrecision
 from .torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
 from ..arrays import Array
 from ..recordings.preprocessing import Motion
@@ -139,20 +119,24 @@ class _FitsNearPublishedMasses:
     def __init__(self, sums: GramSums, prior: Prior) -> None:
         """Set up the normal equations, with masses known as well as the torques show."""
         self.sums, self.n = sums, prior.model.n
-        theta = fit_theta(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
-        noise = joint_noise(sums, theta)
-        triangle, effort = fit_equations(sums, prior, noise)
+        theta = least_squares.fit_theta(
+            sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual
+        )
+        noise = least_squares.joint_noise(sums, theta)
+        triangle, effort = least_squares.fit_equations(sums, prior, noise)
         self.p, b = len(theta), len(prior.model.base)
         load = prior.model.load_matrix[:, MASS_AND_FIRST_MOMENT]
         free = np.column_stack([prior.center[:b], load])  # of the published set, not of the start
         likely = starting_set_precision((triangle, effort), prior, triangle[:, :b] @ free)
-        likely = StartingSetPrecision(max(likely.masses, 1.0), max(likely.inertias, 1.0))
+        likely = StartingSetPrecision(*(max(one, 1.0) for one in likely))
         known = np.diag(prior.std**-2.0)
-        known[:b, :b] = np.linalg.inv(starting_set_covariance(prior, likely))
+        known[:b, :b] = np.linalg.inv(likely.covariance(prior))
         self.last = last = sums.products.shape[-1]
         wider = np.eye(last, last + free.shape[1])
         wider[:b, last:] = free
-        self.information = wider.T @ sums.gram_matrix(residual_weights(noise)) @ wider
+        self.information = (
+            wider.T @ sums.gram_matrix(least_squares.residual_weights(noise)) @ wider
+        )
         self.information[: self.p, : self.p] += known
         self.information[: self.p, last - 1] += known @ prior.center
         self.places = {Gain(): [last], Load(): [*range(last + 1, last + 5)]}
@@ -192,7 +176,9 @@ def corrected_state_sums(
     chosen = np.zeros(len(motion), dtype=bool)
     chosen[np.linspace(0, len(motion) - 1, min(len(motion), _MAX_SAMPLE_COUNT)).astype(int)] = True
     part, friction = motion.part(chosen), model.friction_columns(motion)[chosen]
-    weights = np.stack([residual_weights(noise), per_joint**2]) * (len(motion) / len(part))
+    weights = np.stack([least_squares.residual_weights(noise), per_joint**2]) * (
+        len(motion) / len(part)
+    )
     found = []
     for fault in (None, *state_faults_of(model.n)):
         states = part.q, part.dq, part.ddq
@@ -267,7 +253,7 @@ def _log_evidence_of(gram: Array, prior: Prior) -> float:
     A load is free where that is likelier. Masses are known as well as in the fit, or better:
     those of a set that is good for nothing would explain the recorded states, too.
     """
-    triangle, effort = sqrt_equations(gram, [*range(len(prior.std))], prior.std)
+    triangle, effort = least_squares.sqrt_equations(gram, [*range(len(prior.std))], prior.std)
     load = prior.model.load_matrix[:, MASS_AND_FIRST_MOMENT]
     b = len(prior.model.base)
     offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.names]

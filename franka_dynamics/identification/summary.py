@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .faults import Contact, Diagnosis, MIN_HARMFUL_ERROR_RATIO
-from .faults.checks import touched_seconds
+from .faults import Diagnosis, MIN_HARMFUL_ERROR_RATIO
+from .faults.checks import Contact, touched_seconds
 from .least_squares import fit_theta, GramSums, joint_noise, min_noise, repetition_period
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
@@ -26,7 +26,7 @@ from ..recordings import preprocessing
 from ..recordings.plausibility import fatal_faults, minor_faults, require_units
 from ..recordings.preprocessing import Motion, prepare, SignalOptions
 from ..recordings.recording import HEADER_STAMP, read_recording, Recording, require_finite
-from ..recordings.replay import ResidualRms, TorqueErrorUnit
+from ..recordings.replay import TorqueErrorUnit
 
 _MAX_WARNING_COUNT = 10  # of one bag
 _MAX_CONTACT_SEARCHES = 3  # in which touched seconds are looked for
@@ -272,10 +272,7 @@ def _harmful_contact(
         )
         theta = fit_theta(rest, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
     unit = TorqueErrorUnit.for_arm(arm)
-    before, after = (
-        ResidualRms.from_squares(rest.squared_residuals(one), rest.sample_count, unit).E
-        for one in (whole, theta)
-    )
+    before, after = (rest.torque_errors(one, unit).E for one in (whole, theta))
     found = Diagnosis(Contact.kind, (), (worst,), before, after)
     return found if before > MIN_HARMFUL_ERROR_RATIO * after else None
 

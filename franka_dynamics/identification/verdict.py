@@ -33,8 +33,8 @@ import numpy as np
 
 from .cross_validation import CRITICAL_T, CrossValidation, FoldFits
 from .faults import checks as fault_checks
-from .faults import Diagnosis, faults_of, Force, Gain, Gravity, MIN_HARMFUL_ERROR_RATIO, Offset
-from .faults.torques import lacks_gravity
+from .faults import Diagnosis, faults_of, MIN_HARMFUL_ERROR_RATIO
+from .faults.torques import Force, Gain, Gravity, lacks_gravity, Offset
 from .least_squares import GramSums
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior

@@ -100,6 +100,11 @@ class Motion:
         """Return one motion for each stretch without gaps."""
         return [self.part(self.piece == number) for number in np.unique(self.piece)]
 
+    def second_numbers(self) -> NDArray[np.intp]:
+        """Return the number of the second of each sample, (N,); one ends where a piece ends."""
+        pairs = np.stack([self.piece, np.floor(self.time - self.time[0])])
+        return np.unique(pairs, axis=1, return_inverse=True)[1].ravel()
+
     def filtered(self, signals: SignalFunction) -> Array:
         """
         Return further signals, such as friction, filtered like the torque, (samples, n, k).

@@ -19,10 +19,8 @@ from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import RecordingError
 
-# Fits with E below _MAX_EQUAL_RATIO times the best E are as good as the best fit. Stretches of
-# _BLOCK_S [s] count as independent samples.
+# Fits with E below _MAX_EQUAL_RATIO times the best E are as good as the best fit.
 _MAX_EQUAL_RATIO = 1.01
-_BLOCK_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -149,13 +147,11 @@ def equally_good_fits(fits: Sequence[ReplayFit], motion: Motion) -> list[ReplayF
     mean squared errors is below two standard errors of this difference, with stretches of one
     second as independent samples.
     """
-    second = np.floor((motion.time - motion.time[0]) / _BLOCK_S).astype(int)
-    blocks = np.stack([motion.piece, second])  # a block ends where a piece ends
-    block = np.unique(blocks, axis=1, return_inverse=True)[1].ravel()
-    count = np.bincount(block)
+    second = motion.second_numbers()
+    count = np.bincount(second)
     best, found = fits[0], []
     for one in fits[1:]:
-        means = np.bincount(block, one.squared_residuals - best.squared_residuals) / count
+        means = np.bincount(second, one.squared_residuals - best.squared_residuals) / count
         error = np.sqrt(np.sum((count / count.sum()) ** 2 * (means - means.mean()) ** 2))
         difference = float(np.mean(one.squared_residuals - best.squared_residuals))
         if one.error.E < _MAX_EQUAL_RATIO * best.error.E or difference < 2.0 * float(error):

@@ -192,16 +192,15 @@ def rank_sentence(arm: ArmDescription, base: BaseParameters, rank: int, error: f
     )
 
 
-def close_rank_notes(base: BaseParameters) -> list[str]:
-    """Return a note if the rank of the regressor is hard to decide, else an empty list."""
+def close_rank_notes(base: BaseParameters) -> Iterator[str]:
+    """Yield a note if the rank of the regressor is hard to decide."""
     gap = base.rank_gap
-    if gap.is_clear:
-        return []
-    return [
-        'the geometry is close to one with fewer base parameters (a rank decision rests on '
-        f'{gap.smallest_kept:.1e}, the next lower is {gap.largest_dropped:.1e}). If a twist is '
-        'meant to be a quarter turn, write it as pi/2 in the arm file.'
-    ]
+    if not gap.is_clear:
+        yield (
+            'the geometry is close to one with fewer base parameters (a rank decision rests on '
+            f'{gap.smallest_kept:.1e}, the next lower is {gap.largest_dropped:.1e}). If a twist '
+            'is meant to be a quarter turn, write it as pi/2 in the arm file.'
+        )
 
 
 class LinkConsistency(NamedTuple):
@@ -232,17 +231,16 @@ def crosscheck_sentence(result: CrosscheckResult) -> str:
     )
 
 
-def condition_notes(arm: ArmDescription) -> list[str]:
-    """Return a note if M at the home pose is badly conditioned, else an empty list."""
+def condition_notes(arm: ArmDescription) -> Iterator[str]:
+    """Yield a note if M at the home pose is badly conditioned."""
     mass = NewtonEulerModel(arm).mass_matrix(arm.home_position)
     condition, joint = np.linalg.cond(mass), int(np.diag(mass).argmin())
-    if condition <= _MAX_CONDITION_NUMBER:
-        return []
-    return [
-        f'the condition number of M at home is {condition:.0f}: {arm.joint_names[joint]} moves '
-        f'only {mass[joint, joint]:.1e} (kg m^2, or kg). Gains in proportion to M hold nothing '
-        'there; the real joint moves its drive as well, which is not in M.'
-    ]
+    if condition > _MAX_CONDITION_NUMBER:
+        yield (
+            f'the condition number of M at home is {condition:.0f}: {arm.joint_names[joint]} '
+            f'moves only {mass[joint, joint]:.1e} (kg m^2, or kg). Gains in proportion to M hold '
+            'nothing there; the real joint moves its drive as well, which is not in M.'
+        )
 
 
 def implausible_value_tables(doubts: Sequence[ImplausibleValue], source: str) -> list[Table]:

@@ -101,25 +101,14 @@ class Table:
     headers: Sequence[Header | str]
     rows: Sequence[Sequence[Any]]
 
-    def cell_texts(self) -> list[list[str]]:
-        """Return the text of every cell, row by row."""
-        heads = self._header_objects()
-        return [
-            [_cell_text(cell.value, head) for cell, head in zip(row, heads, strict=True)]
-            for row in self._cell_objects()
-        ]
-
     def html(self) -> str:
         """Return the table as HTML; each cell's CSS class is its mark."""
         heads = ''.join(f'<th>{escape(head.text)}</th>' for head in self._header_objects())
-        body = '\n'.join(
-            '<tr>'
-            + ''.join(
-                f'<td class="{cell.mark}">{escape(text)}</td>' for cell, text in zip(row, texts)
-            )
-            + '</tr>'
-            for row, texts in zip(self._cell_objects(), self.cell_texts())
-        )
+        rows = [
+            ''.join(f'<td class="{cell.mark}">{escape(text)}</td>' for cell, text in row)
+            for row in self._cells_with_texts()
+        ]
+        body = '\n'.join(f'<tr>{row}</tr>' for row in rows)
         return (
             f'<table><caption>{escape(self.title)}</caption><thead><tr>{heads}</tr></thead>'
             f'<tbody>{body}</tbody></table>'
@@ -136,19 +125,17 @@ class Table:
         # Strings become rich's Text, because rich reads brackets in a plain string as markup.
         if self.title:
             yield Text(self.title, 'bold')
-        cells, texts = self._cell_objects(), self.cell_texts()
-        heads = [head.text for head in self._header_objects()]
+        rows, heads = self._cells_with_texts(), [head.text for head in self._header_objects()]
+        texts = [[text for _, text in row] for row in rows]
         width = sum(max(map(len, column)) + 2 for column in zip(heads, *texts))
         blanks = (0, int(width <= options.max_width), 0, 0)
         table = RichTable(box=SIMPLE_HEAD, padding=blanks, show_edge=False, header_style='')
         for place, head in enumerate(heads):
-            right = place and any(_is_numeric(row[place].value) for row in cells)
+            right = place and any(_is_numeric(row[place][0].value) for row in rows)
             justify: Literal['left', 'right'] = 'right' if right else 'left'
             table.add_column(Text(head), justify=justify, overflow='fold')
-        for row, shown in zip(cells, texts):
-            table.add_row(
-                *(Text(text, _STYLES.get(one.mark, '')) for one, text in zip(row, shown))
-            )
+        for row in rows:
+            table.add_row(*(Text(text, _STYLES.get(cell.mark, '')) for cell, text in row))
         yield table
         yield ''
 
@@ -156,9 +143,14 @@ class Table:
         """Return the columns' headers as Header objects, also of those given as plain strings."""
         return [Header(head) if isinstance(head, str) else head for head in self.headers]
 
-    def _cell_objects(self) -> list[list[Cell]]:
-        """Return the rows' cells as Cell objects, also of those given as plain values."""
-        return [[one if isinstance(one, Cell) else Cell(one) for one in row] for row in self.rows]
+    def _cells_with_texts(self) -> list[list[tuple[Cell, str]]]:
+        """Return each row's cells, also of those given as plain values, with their texts."""
+        heads = self._header_objects()
+        rows = [[one if isinstance(one, Cell) else Cell(one) for one in row] for row in self.rows]
+        return [
+            [(cell, _cell_text(cell.value, head)) for cell, head in zip(row, heads, strict=True)]
+            for row in rows
+        ]
 
 
 def _cell_text(value: Any, head: Header) -> str:

@@ -4,25 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from .elements import (
-    Cell,
-    figure_of_size,
-    Header,
-    heading,
-    html_page,
-    MEASURED_COLOR,
-    paragraph,
-    picture,
-    PREDICTED_COLOR,
-    Table,
-    to_json_types,
-    torque_figure,
-)
+from . import elements
+from .elements import Cell, Header, Table
 from .replay import undetermined_lines, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
 from ..identification.options import MAX_MASS_RATIO
@@ -43,7 +31,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
     """Return an identification as data for JSON: torque errors in `result.unit`, others in SI."""
     recordings, estimate = result.recordings, result.estimate
     heads = 'name', 'start', 'base', 'base_deviation', 'consistent'
-    data: dict[str, Any] = to_json_types(
+    data: dict[str, Any] = elements.to_json_types(
         {
             'arm': result.start.name,
             'starting_set': result.start.inertial_set,
@@ -155,29 +143,28 @@ def detail_sentences(result: Identification) -> list[str]:
     ]
 
 
-def _mass_doubts(result: Identification) -> list[str]:
-    """Return a sentence on links that are much heavier or lighter than in the starting set."""
+def _mass_doubts(result: Identification) -> Iterator[str]:
+    """Yield a sentence on links that are much heavier or lighter than in the starting set."""
     doubted = result.doubted_links
-    if not doubted or result.verdict.causes:
-        return []
-    ratios = ', '.join(f'{one:.2g}' for one in doubted.values())
-    return [
-        f'Are the masses of the starting set right? The fit makes link{"s" * (len(doubted) > 1)} '
-        f'{", ".join(map(str, doubted))} {ratios} times as heavy ({MAX_MASS_RATIO:g} times at '
-        'most). Correct them, or take another --set; or else plan a motion that shows them.'
-    ]
+    if doubted and not result.verdict.causes:
+        ratios = ', '.join(f'{one:.2g}' for one in doubted.values())
+        yield (
+            'Are the masses of the starting set right? The fit makes '
+            f'link{"s" * (len(doubted) > 1)} {", ".join(map(str, doubted))} {ratios} times as '
+            f'heavy ({MAX_MASS_RATIO:g} times at most). Correct them, or take another --set; or '
+            'else plan a motion that shows them.'
+        )
 
 
-def _hand_doubts(result: Identification) -> list[str]:
-    """Return a sentence if published sets with another hand predict the recordings better."""
-    if result.better_hand is None:
-        return []
-    best, own = result.better_hand
-    return [
-        f'Is another hand mounted? {best.name} predicts these recordings better '
-        f'(E = {best.test.E:.3f} {result.unit}) than every set with the hand '
-        f'{result.start.hand} ({own.test.E:.3f} {result.unit}). Name the mounted hand by --hand.'
-    ]
+def _hand_doubts(result: Identification) -> Iterator[str]:
+    """Yield a sentence if published sets with another hand predict the recordings better."""
+    if result.better_hand is not None:
+        best, own = result.better_hand
+        yield (
+            f'Is another hand mounted? {best.name} predicts these recordings better (E = '
+            f'{best.test.E:.3f} {result.unit}) than every set with the hand {result.start.hand} '
+            f'({own.test.E:.3f} {result.unit}). Name the mounted hand by --hand.'
+        )
 
 
 def _test_phrase(result: Identification) -> str:
@@ -188,18 +175,17 @@ def _test_phrase(result: Identification) -> str:
     return f'On {len(result.arm_score.folds)} parts, each predicted from the others,'
 
 
-def _poorly_known_links(result: Identification) -> list[str]:
-    """Return a sentence on the links whose parameters the motion leaves open, and why."""
+def _poorly_known_links(result: Identification) -> Iterator[str]:
+    """Yield a sentence on the links whose parameters the motion leaves open, and why."""
     opened = result.estimate.poorly_known
-    if not opened:
-        return []
     links = sorted({int(name.rpartition('_')[2]) for name in opened})
     why = [text for letters, text in _WHY_OPEN.items() if any(one[0] in letters for one in opened)]
-    return [
-        f'Link{"s" * (len(links) > 1)} {", ".join(map(str, links))} '
-        f'{"are" if len(links) > 1 else "is"} poorly known, because {" and ".join(why)}. '
-        '`identify plan --given` plans a motion that shows them.'
-    ]
+    if opened:
+        yield (
+            f'Link{"s" * (len(links) > 1)} {", ".join(map(str, links))} '
+            f'{"are" if len(links) > 1 else "is"} poorly known, because {" and ".join(why)}. '
+            '`identify plan --given` plans a motion that shows them.'
+        )
 
 
 def identification_tables(result: Identification) -> list[Table]:
@@ -266,26 +252,26 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
     """
     good = result.improvement.better and result.verdict.sound
     parts: list[str | Table] = [
-        paragraph(conclusion_sentence(result), 'good' if good else 'bad'),
-        paragraph(tracking_sentence(result)),
-        *(paragraph(line, 'warning') for line in detail_sentences(result)),
+        elements.paragraph(conclusion_sentence(result), 'good' if good else 'bad'),
+        elements.paragraph(tracking_sentence(result)),
+        *(elements.paragraph(line, 'warning') for line in detail_sentences(result)),
         *identification_tables(result),
-        heading('Torques and friction'),
+        elements.heading('Torques and friction'),
         *(
-            picture(draw(result, motion, name), f'{what} of {name}')
+            elements.picture(draw(result, motion, name), f'{what} of {name}')
             for name, motion in motions
             for what, draw in (
                 ('measured and predicted torques', recording_figure),
                 ('friction', friction_figure),
             )
         ),
-        heading('Base parameters'),
-        picture(parameter_figure(result), 'base parameters with two standard deviations'),
+        elements.heading('Base parameters'),
+        elements.picture(parameter_figure(result), 'base parameters with two standard deviations'),
         parameter_table(result),
-        heading('How'),
-        paragraph(_method_sentence(result)),
+        elements.heading('How'),
+        elements.paragraph(_method_sentence(result)),
     ]
-    return html_page(f'Identification of {result.start.name}', parts)
+    return elements.html_page(f'Identification of {result.start.name}', parts)
 
 
 def _method_sentence(result: Identification) -> str:
@@ -303,7 +289,7 @@ def _method_sentence(result: Identification) -> str:
 def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
     """Return a figure of measured torque, the identified arm's, and their difference."""
     predicted = result.estimate.model.torque(motion, result.estimate.theta)
-    return torque_figure(motion, predicted, 'identified', result.start.joint_names, name)
+    return elements.torque_figure(motion, predicted, 'identified', result.start.joint_names, name)
 
 
 def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
@@ -320,14 +306,23 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     speeds = np.linspace(-1.0, 1.0, 401)[:, None] * np.abs(motion.dq).max(axis=0)
     curve, spread = friction.torque(speeds), friction.torque_std(friction.terms(speeds))
     rows = -(-model.n // _COLUMN_COUNT)
-    figure = figure_of_size((12.0, 2.4 * rows + 0.6))
+    figure = elements.figure_of_size((12.0, 2.4 * rows + 0.6))
     axes = [*figure.subplots(rows, _COLUMN_COUNT, squeeze=False).flat]
     for i, (axis, joint) in enumerate(zip(axes, result.start.joint_names)):
-        axis.plot(motion.dq[:, i], rest[:, i], '.', color=MEASURED_COLOR, ms=2, label='measured')
-        axis.plot(speeds[:, i], curve[:, i], color=PREDICTED_COLOR, label='identified, sliding')
+        axis.plot(
+            motion.dq[:, i], rest[:, i], '.', color=elements.MEASURED_COLOR, ms=2, label='measured'
+        )
+        axis.plot(
+            speeds[:, i], curve[:, i], color=elements.PREDICTED_COLOR, label='identified, sliding'
+        )
         low, high = ((curve + sign * 2.0 * spread)[:, i] for sign in (-1.0, 1.0))
         axis.fill_between(
-            speeds[:, i], low, high, color=PREDICTED_COLOR, alpha=0.3, label='two deviations'
+            speeds[:, i],
+            low,
+            high,
+            color=elements.PREDICTED_COLOR,
+            alpha=0.3,
+            label='two deviations',
         )
         axis.set_title(joint, fontsize=9)
         axis.tick_params(labelsize=8)
@@ -347,7 +342,7 @@ def parameter_figure(result: Identification) -> Any:
     count = len(model.base)
     start, names = model.base.values(result.start), np.array(model.names[:count])
     first_moments = np.char.startswith(names, 'm')
-    figure = figure_of_size((12.0, 6.0))
+    figure = elements.figure_of_size((12.0, 6.0))
     panels = (('first moments [kg m]', first_moments), ('inertias [kg m²]', ~first_moments))
     for axis, (what, which) in zip(figure.subplots(2), panels):
         change, places = estimate.unconstrained_theta[:count] - start, np.arange(which.sum())
@@ -356,12 +351,14 @@ def parameter_figure(result: Identification) -> Any:
             change[which],
             2.0 * estimate.std[:count][which],
             fmt='o',
-            color=PREDICTED_COLOR,
+            color=elements.PREDICTED_COLOR,
             capsize=3,
             label='by the recordings, with two standard deviations',
         )
         consistent = (estimate.theta[:count] - start)[which]
-        axis.plot(places, consistent, 'x', color=MEASURED_COLOR, label='of the identified arm')
+        axis.plot(
+            places, consistent, 'x', color=elements.MEASURED_COLOR, label='of the identified arm'
+        )
         axis.axhline(0.0, color='#aaaaaa', lw=0.6)
         axis.set_xticks(places, names[which], rotation=90, fontsize=8)
         axis.set_ylabel(what)

@@ -4,21 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .elements import (
-    Cell,
-    figure_of_size,
-    Header,
-    save_figure,
-    Table,
-    to_json_types,
-    torque_figure,
-)
+from . import elements
+from .elements import Cell, Header, Table
 from ..dynamics.external_torque import estimate_wrenches, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..files import atomic_write
@@ -65,18 +58,18 @@ def verdict_lines(
             'at these joints in the plots: sign, unit, gear, zero, order of the columns.'
         )
     lines += [_diagnosis_sentence(one, joint_names, effort_scale) for one in found.questions]
-    return lines + _scale_question(found)
+    return [*lines, *_scale_question(found)]
 
 
-def _scale_question(verdict: RecordingVerdict) -> list[str]:
-    """Return a sentence that asks about the effort scale or load, or [] without doubt."""
+def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
+    """Yield a sentence that asks about the effort scale or load, if they are doubted."""
     found = verdict.mass_ambiguity
     if found is None:
-        return []
+        return
     (low, high), (least, most), (scale, mass) = found.scale, found.load, found.together
-    factor, where, lines = f'{low:.2f} to {high:.2f} times the torques', found.where, []
+    factor, where = f'{low:.2f} to {high:.2f} times the torques', found.where
     if found.is_undetermined:
-        lines.append(
+        yield (
             f'These torques and the masses of {where} hardly tell the size of the efforts: '
             f'they could be {factor}. Do not trust the identified masses before a known mass on '
             'the flange was found.'
@@ -87,31 +80,29 @@ def _scale_question(verdict: RecordingVerdict) -> list[str]:
             load = f'a hand or load was declared that is {-most:.2f} to {-least:.2f} kg too heavy'
         likely = 0.5 < scale < 2.0 and 0.0 < mass < 2.0 * most
         both = f', or both: likeliest {scale:.2f} times and {mass:.2f} kg' if likely else ''
-        lines.append(
+        yield (
             'Are efforts scaled, or does the flange carry something else than declared? If the '
             f'masses of {where} are about right, all efforts are {factor}, or {load}{both}. '
             'Correct the unit with --effort-scale (of currents in A: --torque-constant), name the '
             'load with --hand or --payload.'
         )
-    return lines
 
 
-def undetermined_lines(verdict: RecordingVerdict, names: Sequence[str]) -> list[str]:
-    """Return sentences on what joint torques cannot determine, and what this motion does not."""
+def undetermined_lines(verdict: RecordingVerdict, names: Sequence[str]) -> Iterator[str]:
+    """Yield sentences on what joint torques cannot determine, and what this motion does not."""
     found = verdict.mass_ambiguity
     if found is None:
-        return []
+        return
     (low, high), (least, most) = found.scale, found.load
-    lines = [
+    yield (
         f'Not known from torques alone: a factor of all efforts ({low:.2f} to {high:.2f} by the '
         f'masses of {found.where}), to which all masses are in proportion; a load on the flange '
         f'({max(least, 0.0):.2f} to {max(most, 0.0):.2f} kg); a turn of the base about gravity. '
         '`identify payload --known-mass` tells the factor.'
-    ]
+    )
     hidden = [_range_text(kind, names[joint], *span) for kind, joint, *span in found.hidden]
     if hidden:
-        lines.append(f'By this motion, {", ".join(hidden)}. `identify plan` plans one for more.')
-    return lines
+        yield f'By this motion, {", ".join(hidden)}. `identify plan` plans one for more.'
 
 
 def _range_text(kind: str, name: str, least: float, most: float) -> str:
@@ -151,7 +142,7 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
         'samples': len(motion),
         'metric': {
             'name': 'E = sqrt(mean |tau_measured - tau_model|^2)',
-            **to_json_types(motion.options),
+            **elements.to_json_types(motion.options),
         },
         'arm': fits[0].arm.name,
         'arm_file': fits[0].arm.file,
@@ -273,14 +264,14 @@ def plot_torques(
     """
     best = fits[0]
     friction = '' if best.arm.friction is None else ", with the arm file's friction"
-    figure = torque_figure(
+    figure = elements.torque_figure(
         motion,
         best.predicted_torque,
         f'predicted, {best.name}{friction}',
         joint_names,
         f'{title}: E = {best.error.E:.3f} {best.unit.name} at {motion.options.cutoff:g} Hz',
     )
-    save_figure(figure, path)
+    elements.save_figure(figure, path)
 
 
 def tracking_table(prediction: TrackingPrediction) -> Table:
@@ -299,7 +290,7 @@ def tracking_table(prediction: TrackingPrediction) -> Table:
 
 def plot_tracking(prediction: TrackingPrediction, title: str, path: str | Path) -> None:
     """Plot the tracking errors by joint to a file, whose suffix selects the format."""
-    figure = figure_of_size((10.0, 4.5))
+    figure = elements.figure_of_size((10.0, 4.5))
     axis, count, rows = figure.subplots(), len(prediction.joint_names), prediction.rows
     width = 0.85 / len(rows)
     for k, (name, errors) in enumerate(zip(rows, prediction.errors)):
@@ -312,7 +303,7 @@ def plot_tracking(prediction: TrackingPrediction, title: str, path: str | Path) 
     axis.grid(axis='y', alpha=0.25)
     figure.legend(loc='outside lower center', ncols=3, fontsize=8)
     axis.set_title(title, fontsize=11)
-    save_figure(figure, path)
+    elements.save_figure(figure, path)
 
 
 def _number_texts(count: int) -> list[str]:

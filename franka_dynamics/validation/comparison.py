@@ -17,14 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .torque_effect import (
-    ArmInSpace,
-    axes_agree,
-    common_motion,
-    ParameterDifference,
-    TorqueEffect,
-    TorqueProbe,
-)
+from .torque_effect import ArmInSpace, ParameterDifference, TorqueEffect, TorqueProbe
 from ..arm import ArmDescription, JointLimits, LinkInertia
 from ..arm.inertia import elements_from_tensor, TENSOR_ORDER
 from ..arrays import Array, ArrayLike
@@ -158,8 +151,8 @@ class _Differences:
             kinds = [_ValuePair('kind', '', joint.kind.value, its.kind.value)]
             self._add('geometry', name, kinds, here.with_joint(i, there, 'twists'))
         else:
-            motion = common_motion(here, there, i, self._tolerance, flange=self._has_flange)
-            if not axes_agree(here, there, i, self._tolerance) or self._moves_link(motion, i):
+            motion = here.motion_to(there, i, self._tolerance, flange=self._has_flange)
+            if not here.axes_agree(there, i, self._tolerance) or self._moves_link(motion, i):
                 self._add_axis(motion, i, name)
             here = self.first_space
             against = bool(here.axis(i)[0] @ there.axis(i)[0] < 0.0)

@@ -68,49 +68,47 @@ class ArmInSpace(BodyTree):
             tool=motion @ self.tool,
         )
 
+    def axes_agree(self, other: ArmInSpace, i: int, tolerance: float) -> bool:
+        """Return whether another arm has the same axis of a joint, of whichever direction."""
+        (d, p), (e, q) = self.axis(i), other.axis(i)
+        apart = np.cross(d, q - p) if self.twists[i, 3:].any() else np.zeros(3)
+        return bool(max(np.abs(np.cross(d, e)).max(), np.abs(apart).max()) <= tolerance)
 
-def axes_agree(one: ArmInSpace, other: ArmInSpace, i: int, tolerance: float) -> bool:
-    """Return whether two arms have the same axis of a joint, of whichever direction."""
-    (d, p), (e, q) = one.axis(i), other.axis(i)
-    apart = np.cross(d, q - p) if one.twists[i, 3:].any() else np.zeros(3)
-    return bool(max(np.abs(np.cross(d, e)).max(), np.abs(apart).max()) <= tolerance)
+    def motion_to(
+        self, other: ArmInSpace, first: int, tolerance: float, *, flange: bool
+    ) -> Array | None:
+        """
+        Return the motion (4, 4) that brings the joints from `first` on to those of another arm.
 
-
-def common_motion(
-    one: ArmInSpace, other: ArmInSpace, first: int, tolerance: float, *, flange: bool
-) -> Array | None:
-    """
-    Return the rigid motion (4, 4) that brings the joints from `first` on to those of another arm.
-
-    With `flange` the flange is among what is moved. Of several motions the smallest is returned,
-    and None if there is no such motion.
-    """
-    joints = range(first, one.n)
-    pairs = [(one.axis(i), other.axis(i)) for i in joints]
-    signs = [np.copysign(1.0, d @ e) for (d, _), (e, _) in pairs]
-    directions = [(d, sign * e) for ((d, _), (e, _)), sign in zip(pairs, signs)]
-    if flange:
-        directions += zip(one.tool[:3, :3].T, other.tool[:3, :3].T)
-    # Kabsch's rotation of the directions.
-    correlation = sum(np.outer(e, d) for d, e in directions)
-    u, _, vt = np.linalg.svd(correlation + _MIN_TURN_RAD * np.eye(3))
-    motion = np.eye(4)
-    motion[:3, :3] = turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
-    center = pairs[0][0][1]
-    across, offsets = [np.zeros((3, 3))], [np.zeros(3)]
-    turning = [pair for i, pair in zip(joints, pairs) if one.twists[i, 3:].any()]
-    points = [(np.eye(3) - np.outer(e, e), p, q) for (_, p), (e, q) in turning]
-    if flange:
-        points.append((np.eye(3), one.tool[:3, 3], other.tool[:3, 3]))
-    for project, p, q in points:
-        across.append(project)
-        offsets.append(project @ (q - center - turn @ (p - center)))
-    shift = np.linalg.lstsq(np.vstack(across), np.concatenate(offsets), rcond=1e-9)[0]
-    motion[:3, 3] = center + shift - turn @ center
-    brought = one.with_moved_joints(motion, first)
-    fits = all(axes_agree(brought, other, i, tolerance) for i in joints)
-    apart = np.abs(brought.tool - other.tool).max() if flange else 0.0
-    return motion if fits and apart <= tolerance else None
+        With `flange` the flange is among what is moved. Of several motions the smallest is
+        returned, and None if there is no such motion.
+        """
+        joints = range(first, self.n)
+        pairs = [(self.axis(i), other.axis(i)) for i in joints]
+        signs = [np.copysign(1.0, d @ e) for (d, _), (e, _) in pairs]
+        directions = [(d, sign * e) for ((d, _), (e, _)), sign in zip(pairs, signs)]
+        if flange:
+            directions += zip(self.tool[:3, :3].T, other.tool[:3, :3].T)
+        # Kabsch's rotation of the directions.
+        correlation = sum(np.outer(e, d) for d, e in directions)
+        u, _, vt = np.linalg.svd(correlation + _MIN_TURN_RAD * np.eye(3))
+        motion = np.eye(4)
+        motion[:3, :3] = turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
+        center = pairs[0][0][1]
+        across, offsets = [np.zeros((3, 3))], [np.zeros(3)]
+        turning = [pair for i, pair in zip(joints, pairs) if self.twists[i, 3:].any()]
+        points = [(np.eye(3) - np.outer(e, e), p, q) for (_, p), (e, q) in turning]
+        if flange:
+            points.append((np.eye(3), self.tool[:3, 3], other.tool[:3, 3]))
+        for project, p, q in points:
+            across.append(project)
+            offsets.append(project @ (q - center - turn @ (p - center)))
+        shift = np.linalg.lstsq(np.vstack(across), np.concatenate(offsets), rcond=1e-9)[0]
+        motion[:3, 3] = center + shift - turn @ center
+        brought = self.with_moved_joints(motion, first)
+        fits = all(brought.axes_agree(other, i, tolerance) for i in joints)
+        apart = np.abs(brought.tool - other.tool).max() if flange else 0.0
+        return motion if fits and apart <= tolerance else None
 
 
 @dataclass(frozen=True)

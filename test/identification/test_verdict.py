@@ -11,8 +11,13 @@ from franka_dynamics.arm import available_sets, load, ViscousCoulombFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification import verdict
 from franka_dynamics.identification.cross_validation import CrossValidation
-from franka_dynamics.identification.faults import Diagnosis, Gain, Gravity
-from franka_dynamics.identification.faults.torques import gravity_angle, lacks_gravity
+from franka_dynamics.identification.faults import Diagnosis
+from franka_dynamics.identification.faults.torques import (
+    Gain,
+    Gravity,
+    gravity_angle,
+    lacks_gravity,
+)
 from franka_dynamics.identification.least_squares import GramSums
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior

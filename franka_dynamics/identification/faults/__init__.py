@@ -10,44 +10,23 @@ fits, `published_masses` has ranges of gain and load, `verdict` treats gravity, 
 offset, and `summary` looks for contacts.
 """
 
-from .checks import Contact, DrivingFriction, EffortsNotMeasured, MassesAtBound, UnexplainedEfforts
+from . import checks, states, torques
 from .fault import Diagnosis as Diagnosis
 from .fault import Fault as Fault
 from .fault import MIN_HARMFUL_ERROR_RATIO as MIN_HARMFUL_ERROR_RATIO
-from .states import (
-    EffortDelay,
-    EncoderZero,
-    ExchangedColumns,
-    QuarterTurn,
-    ReversedAxis,
-    StateFault,
-    TimeScale,
-    VelocityLag,
-)
-from .torques import (
-    ExchangedEfforts,
-    Force,
-    ForceChange,
-    Gain,
-    GainDrift,
-    Gravity,
-    Load,
-    LoadChange,
-    MissingRotors,
-    Offset,
-    OffsetDrift,
-    OneWayGain,
-    Saturation,
-)
 
-_FAULT_CLASS_LIST: tuple[type[Fault], ...] = (
-    *(Gain, GainDrift, OneWayGain, Saturation, Offset, OffsetDrift, ExchangedEfforts),
-    *(EncoderZero, ReversedAxis, ExchangedColumns, QuarterTurn),
-    *(EffortDelay, VelocityLag, TimeScale),
-    *(Gravity, Load, LoadChange, Force, ForceChange, MissingRotors),
-    *(Contact, DrivingFriction, MassesAtBound, EffortsNotMeasured, UnexplainedEfforts),
-)
-FAULT_CLASSES: dict[str, type[Fault]] = {one.kind: one for one in _FAULT_CLASS_LIST}
+FAULT_CLASSES: dict[str, type[Fault]] = {
+    one.kind: one
+    for one in (
+        *(torques.Gain, torques.GainDrift, torques.OneWayGain, torques.Saturation),
+        *(torques.Offset, torques.OffsetDrift, torques.ExchangedEfforts),
+        *(states.EncoderZero, states.ReversedAxis, states.ExchangedColumns, states.QuarterTurn),
+        *(states.EffortDelay, states.VelocityLag, states.TimeScale),
+        *(torques.Gravity, torques.Load, torques.LoadChange, torques.Force, torques.ForceChange),
+        *(torques.MissingRotors, checks.Contact, checks.DrivingFriction, checks.MassesAtBound),
+        *(checks.EffortsNotMeasured, checks.UnexplainedEfforts),
+    )
+}
 
 
 def faults_of(n: int) -> list[Fault]:
@@ -55,6 +34,6 @@ def faults_of(n: int) -> list[Fault]:
     return [fault for kind in FAULT_CLASSES.values() for fault in kind.for_joint_count(n)]
 
 
-def state_faults_of(n: int) -> list[StateFault]:
+def state_faults_of(n: int) -> list[states.StateFault]:
     """Return every `StateFault` that recordings of an arm of n joints may have."""
-    return [fault for fault in faults_of(n) if isinstance(fault, StateFault)]
+    return [fault for fault in faults_of(n) if isinstance(fault, states.StateFault)]

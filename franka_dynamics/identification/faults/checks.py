@@ -97,11 +97,8 @@ def touched_seconds(
     # The residual of a joint at rest does not count, whose static friction is unknown.
     moving = np.abs(motion.dq) > _MIN_MOVING_SPEED
     off = np.mean(np.where(moving, residual / np.maximum(usual, least), 0.0) ** 2, axis=1)
-    _, first, second = np.unique(
-        np.floor(motion.time - motion.time[0]) + 1e6 * motion.piece,
-        return_index=True,
-        return_inverse=True,
-    )
+    second = motion.second_numbers()
+    first = np.unique(second, return_index=True)[1]
     rms = np.sqrt(np.bincount(second, off) / np.bincount(second))
     usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_TOUCHED_SHARE))
     bound = max(_MIN_TOUCHED_RATIO * usual_rms, many)
