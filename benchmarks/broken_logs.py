@@ -291,7 +291,7 @@ def outcome(
     _, kind, joints, change, gravity = case
     model = replace(options, gravity=gravity).torque_model(arm)
     broken = change(motion)
-    found = judge_motion(broken, model, arm, sets, 'log')
+    found = judge_motion(broken, model, sets, 'log')
     before = {(one.kind, one.joints): one.values[0] for one in usual}
     asked = [one for one in found.questions if (one.kind, one.joints) not in before]
     # An offset that is put in changes the number of a question that the sound log has, too.
@@ -319,8 +319,8 @@ def outcome(
         return 'accepted', figures
     if asked or changed or (ranges is not None and ranges.has_questions):
         return 'asked', figures
-    theta = identified(model, arm, GramSums.from_motion(model, arm, broken))
-    error = error_of(GramSums.from_motion(model, arm, motion), theta)
+    theta = identified(model, arm, GramSums.from_motion(model, broken))
+    error = error_of(GramSums.from_motion(model, motion), theta)
     figures = f'E on the sound log {error:.3f}, of the published set {limit:.3f} {figures}'
     if error < limit:
         return 'accepted', figures
@@ -358,7 +358,7 @@ def published(
     model: TorqueModel, arm: ArmDescription, motion: Motion, sets: Sequence[ArmDescription]
 ) -> float:
     """Return E of the best published set on left-out folds of the sound log."""
-    sums, errors = GramSums.from_motion(model, arm, motion), []
+    sums, errors = GramSums.from_motion(model, motion), []
     for one in sets:
         prior = Prior.centered_at(one, model, sums.max_torque)
         squares = sum(
@@ -395,7 +395,7 @@ def main() -> None:
         recording = read_recording(bag, arm.joint_names)
         motion = prepare(recording)
         limit, counts = published(model, arm, motion, sets), Counter[str]()
-        usual = judge_motion(motion, model, arm, sets, 'log').questions
+        usual = judge_motion(motion, model, sets, 'log').questions
         for case in cases(arm, down):
             if arguments.only in case[0]:
                 said, figures = outcome(case, motion, arm, sets, limit, options, usual)

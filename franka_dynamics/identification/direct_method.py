@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 import math
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +39,7 @@ from .base_parameters import (
 )
 from ..arm import ArmDescription, Convention, JointKind, LinkInertia
 from ..arm.frames import to_modified_convention
-from ..arm_io import as_description
+from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
 from ..dynamics.body_tree import as_body_tree
 from ..dynamics.model import broadcast_states, GRAVITY
@@ -146,10 +145,7 @@ class RegroupableCombinations(NamedTuple):
 
 
 def direct_base_parameters(
-    arm: ArmDescription | str | Path,
-    gravity: ArrayLike = GRAVITY,
-    *,
-    rotor_inertia: bool | None = None,
+    arm: ArmLike, gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool | None = None
 ) -> BaseParameters:
     """
     Return the base parameters of an arm by the direct method.
@@ -310,10 +306,7 @@ def _row_at_q(row: ModifiedDH, q: float, revolute: bool) -> ModifiedDH:
 
 
 def energy_regressors(
-    description: ArmDescription | str | Path,
-    q: ArrayLike,
-    dq: ArrayLike,
-    gravity: ArrayLike = GRAVITY,
+    description: ArmLike, q: ArrayLike, dq: ArrayLike, gravity: ArrayLike = GRAVITY
 ) -> tuple[Array, Array]:
     """
     Return the regressors DE and DU of kinetic and potential energy, (..., 10 n) each.

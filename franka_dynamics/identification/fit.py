@@ -222,9 +222,8 @@ def _physical_constraints(links: PhysicalConstraints, count: int, log_det: int) 
 
 @dataclass(frozen=True, eq=False)
 class FitSetup:
-    """The setup of an identification: starting set, published sets to compare with, options."""
+    """The setup of an identification: published sets to compare with, options, torque model."""
 
-    start: ArmDescription
     published: tuple[ArmDescription, ...]
     options: IdentificationOptions
     model: TorqueModel
@@ -232,7 +231,7 @@ class FitSetup:
 
     def priors(self, sums: GramSums) -> list[Prior]:
         """Return the priors about the starting set and about the sets to compare with."""
-        sets = (self.start, *self.published)
+        sets = (self.model.arm, *self.published)
         return [Prior.centered_at(one, self.model, sums.max_torque) for one in sets]
 
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,7 +34,7 @@ from .results import Identification, Improvement, mass_ratios, RecordingsSummary
 from .summary import as_sources, labels_of, RecordingLike, Source, Summary
 from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
 from ..arm import ArmDescription
-from ..arm_io import as_description
+from ..arm_io import ArmLike, as_description
 from ..errors import ClusterError, IdentificationError, RecordingError
 from ..recordings.replay import TorqueErrorUnit
 
@@ -49,8 +48,8 @@ _MAX_JOINT_FIT_RATIO = 1.5
 
 def identify(
     recordings: Sequence[RecordingLike] | RecordingLike,
-    start: ArmDescription | str | Path,
-    published: Sequence[ArmDescription | str | Path] = (),
+    start: ArmLike,
+    published: Sequence[ArmLike] = (),
     options: IdentificationOptions | None = None,
     *,
     tests: Sequence[RecordingLike] | RecordingLike = (),
@@ -110,32 +109,32 @@ def identify(
     setup = _identification_setup(fitted, start, published, options)
     map_all: Callable[..., Iterable[Any]] = map if executor is None else executor.map
     sources = [*fitted, *tested]
-    reading = partial(summary.summarise, setup.model, setup.start, setup.options)
+    reading = partial(summary.summarise, setup.model, setup.options)
     read = _with_progress(map_all(reading, sources, labels_of(sources)), len(sources), progress)
     used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
     parts = fit.DataSplit.from_sums([one.sums for one in used if one.sums is not None], unseen)
     asked = [*parts.fitted, parts.total]
     prior, *sets = priors = setup.priors(parts.total)
-    links = fit.PhysicalConstraints.from_prior(prior, setup.start)
+    links = fit.PhysicalConstraints.from_prior(prior, start)
     fitting = map_all(partial(fit.fit_all_sets, setup, priors, links), asked)
     *fits, whole = _with_progress(fitting, len(asked), progress)
     errors = fit.all_torque_errors(setup, parts, whole, fits)
     estimated = fit.final_estimate(setup, prior, parts.total, whole)
-    arm = fit.arm_from_fit(setup.start, prior, whole.consistent, estimated.covariance)
+    arm = fit.arm_from_fit(start, prior, whole.consistent, estimated.covariance)
 
     def verdict_under(gravity: Sequence[float]) -> RecordingVerdict:
         """Return the verdict on the recordings under another gravity [m/s^2]."""
-        model = setup.model.with_gravity(gravity, setup.start)
-        again = partial(summary.summarise, model, setup.start, setup.options)
+        model = setup.model.with_gravity(gravity)
+        again = partial(summary.summarise, model, setup.options)
         each = [one for one in map_all(again, sources, labels_of(sources)) if one.sums is not None]
         sums = fit.DataSplit.from_sums([one.sums for one in each], 0).total
-        centered = Prior.centered_at(setup.start, model, sums.max_torque)
+        centered = Prior.centered_at(start, model, sums.max_torque)
         return judge_recordings(sums, centered, (), each)
 
-    ratios, theta = mass_ratios(arm, setup.start), estimated.theta
+    ratios, theta = mass_ratios(arm, start), estimated.theta
     verdict = judge_recordings(parts.total, prior, sets if published else (), used, ratios)
     return Identification(
-        start=setup.start,
+        start=start,
         options=setup.options,
         arm=arm,
         estimate=estimated,
@@ -157,7 +156,7 @@ def identify(
 def _identification_setup(
     recordings: Sequence[Source],
     arm: ArmDescription,
-    published: Sequence[ArmDescription | str | Path],
+    published: Sequence[ArmLike],
     options: IdentificationOptions | None,
 ) -> fit.FitSetup:
     """Return the setup of an identification; raise errors in it before any recording is read."""
@@ -166,7 +165,7 @@ def _identification_setup(
         raise IdentificationError('There is no recording to identify from.')
     asked.effort_scales(arm.n)
     sets = tuple(as_description(one) for one in published) or (arm,)
-    return fit.FitSetup(arm, sets, asked, asked.torque_model(arm), TorqueErrorUnit.for_arm(arm))
+    return fit.FitSetup(sets, asked, asked.torque_model(arm), TorqueErrorUnit.for_arm(arm))
 
 
 def _with_progress(items: Iterable[T], n: int, progress: ProgressCallback | None) -> Iterator[T]:

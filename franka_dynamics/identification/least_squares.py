@@ -27,7 +27,6 @@ from .faults import faults_of
 from .faults.fault import TorqueSamples
 from .prior import Prior, starting_set_precision, StartingSetPrecision
 from .torque_model import TorqueModel
-from ..arm import ArmDescription
 from ..arrays import Array, NDArray
 from ..errors import require_extra
 from ..recordings.preprocessing import is_moving, Motion
@@ -101,7 +100,6 @@ class GramSums:
     def from_motion(
         cls,
         model: TorqueModel,
-        arm: ArmDescription,
         motion: Motion,
         *,
         period: float | None = None,
@@ -110,11 +108,11 @@ class GramSums:
         """
         Return the sums of a recording, on request without the columns of faults.
 
-        `arm` is the starting set. Without a `period` the motion itself is searched for one.
+        Without a `period` the motion itself is searched for one.
         """
         part = fold_numbers(motion, repetition_period(motion) if period is None else period)
         friction = model.friction_columns(motion)
-        samples = TorqueSamples.from_motion(model, arm, motion, friction)
+        samples = TorqueSamples.from_motion(model, motion, friction)
         faults = faults_of(model.n) if with_faults else []
         blocks, columns = [], dict[str, Array]()
         for first in range(0, len(motion), _BLOCK_SAMPLE_COUNT):

@@ -26,7 +26,7 @@ import numpy as np
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription, available_arms, load, SigmoidFriction
 from ..arm.friction import friction_along
-from ..arm_io import as_description
+from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
 from ..control.settings import values_per_joint
 from ..control.terms import FrictionFeedforward
@@ -162,7 +162,7 @@ class TrackingPrediction:
 
 def predict_tracking(
     recording: Recording | str | Path,
-    arm: ArmDescription | str | Path,
+    arm: ArmLike,
     kp: ArrayLike | str,
     kd: ArrayLike | None = None,
     *,

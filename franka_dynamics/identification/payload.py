@@ -12,16 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from .prior import Prior, with_minimum_gyration
 from .summary import as_sources, motion_of, RecordingLike
 from .torque_model import PRESLIDING_DISTANCES_RAD, TorqueModel
-from ..arm import ArmDescription, LinkInertia
+from ..arm import LinkInertia
 from ..arm.payload import payload_array
-from ..arm_io import as_description
+from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike, NDArray
 from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import N_LINK_PARAMETERS
@@ -95,7 +94,7 @@ def _about_center(vector: Array) -> Array:
 def identify_payload(
     without: Sequence[RecordingLike] | RecordingLike,
     loaded: Sequence[RecordingLike] | RecordingLike,
-    arm: ArmDescription | str | Path,
+    arm: ArmLike,
     *,
     gravity: ArrayLike = GRAVITY,
 ) -> PayloadEstimate:

@@ -171,17 +171,14 @@ class Summary:
 
 
 def summarise(
-    model: TorqueModel,
-    arm: ArmDescription,
-    options: IdentificationOptions,
-    source: Source,
-    name: str,
+    model: TorqueModel, options: IdentificationOptions, source: Source, name: str
 ) -> Summary:
     """
     Return the summary of a source called `name`, which holds the error of an unusable bag.
 
-    `arm` is the starting set; by its limits and gravity torques a faulty recording is recognised.
+    By the starting set's limits and gravity torques a faulty recording is recognised.
     """
+    arm = model.arm
     try:
         recording = read_source(source, name, arm).with_scaled_effort(options.effort_scales(arm.n))
         if isinstance(source, Motion):
@@ -201,7 +198,7 @@ def summarise(
             warnings=_warnings(recording, motion, name, arm, options)[:_MAX_WARNING_COUNT],
             digest=sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
         )
-        return summarise_motion(motion, model, arm, note)
+        return summarise_motion(motion, model, note)
     except FrankaDynamicsError as error:
         if not isinstance(source, Bag):
             raise
@@ -237,24 +234,22 @@ def _warnings(
     return (*wrong, *minor_faults(measured, arm))
 
 
-def summarise_motion(
-    motion: Motion, model: TorqueModel, arm: ArmDescription, note: SourceNote
-) -> Summary:
+def summarise_motion(motion: Motion, model: TorqueModel, note: SourceNote) -> Summary:
     """Return a prepared motion reduced to sums, without samples at which every joint rests."""
     moving = preprocessing.without_rest(motion)
-    sums = GramSums.from_motion(model, arm, moving, period=repetition_period(motion))
-    prior = Prior.centered_at(arm, model, sums.max_torque)
+    sums = GramSums.from_motion(model, moving, period=repetition_period(motion))
+    prior = Prior.centered_at(model.arm, model, sums.max_torque)
     theta = fit_theta(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
-    per_joint = np.array(TorqueErrorUnit.for_arm(arm).per_joint)
+    per_joint = np.array(TorqueErrorUnit.for_arm(model.arm).per_joint)
     corrected = corrected_state_sums(model, moving, joint_noise(sums, theta), per_joint)
-    contact = _harmful_contact(moving, arm, prior, sums, theta)
+    contact = _harmful_contact(moving, prior, sums, theta)
     touched = None if contact is None else replace(contact, where=note.name)
     moves = note.duration - preprocessing.seconds_at_rest(motion)
     return Summary(note, motion.options, sums, corrected, touched, moves)
 
 
 def _harmful_contact(
-    motion: Motion, arm: ArmDescription, prior: Prior, sums: GramSums, whole: Array
+    motion: Motion, prior: Prior, sums: GramSums, whole: Array
 ) -> Diagnosis | None:
     """
     Return a contact that would make the identified arm wrong, or None.
@@ -267,11 +262,9 @@ def _harmful_contact(
         out, worst = touched_seconds(motion, residual, min_noise(sums))
         if not out.any():
             return None
-        rest = GramSums.from_motion(
-            model, arm, motion.part(~out), period=np.inf, with_faults=False
-        )
+        rest = GramSums.from_motion(model, motion.part(~out), period=np.inf, with_faults=False)
         theta = fit_theta(rest, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
-    unit = TorqueErrorUnit.for_arm(arm)
+    unit = TorqueErrorUnit.for_arm(model.arm)
     before, after = (rest.torque_errors(one, unit).E for one in (whole, theta))
     found = Diagnosis(Contact.kind, (), (worst,), before, after)
     return found if before > MIN_HARMFUL_ERROR_RATIO * after else None

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 import re
 
 import numpy as np
@@ -25,8 +24,7 @@ from numpy.typing import ArrayLike
 
 from . import direct_method
 from .direct_method import ModifiedDH
-from ..arm import ArmDescription
-from ..arm_io import as_description
+from ..arm_io import ArmLike, as_description
 from ..dynamics.model import GRAVITY
 from ..errors import require_extra
 
@@ -92,10 +90,7 @@ class SymbolicBaseParameters:
 
 
 def symbolic_base_parameters(
-    arm: ArmDescription | str | Path,
-    gravity: ArrayLike = GRAVITY,
-    *,
-    rotor_inertia: bool | None = None,
+    arm: ArmLike, gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool | None = None
 ) -> SymbolicBaseParameters:
     """
     Return the base parameters of an arm as symbolic relations.

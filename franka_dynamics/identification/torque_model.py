@@ -167,10 +167,16 @@ class TorqueModel:
             FrictionTerms(arm.n, reaches=reaches),
         )
 
-    def with_gravity(self, gravity: ArrayLike, arm: ArmDescription) -> TorqueModel:
+    def with_gravity(self, gravity: ArrayLike) -> TorqueModel:
         """Return the model of the same arm under another gravity (3,) [m/s^2]."""
-        base = base_parameters(arm, gravity, rotor_inertia=self.base.rotor_inertia)
+        base = base_parameters(self.arm, gravity, rotor_inertia=self.base.rotor_inertia)
         return replace(self, base=base)
+
+    @property
+    def arm(self) -> ArmDescription:
+        """The arm with the starting set of inertias."""
+        assert isinstance(self.base.description, ArmDescription)
+        return self.base.description
 
     @property
     def n(self) -> int:
@@ -203,8 +209,7 @@ class TorqueModel:
     @cached_property
     def load_matrix(self) -> Array:
         """The matrix from a flange load's ten parameters to base parameters, (b, 10)."""
-        assert isinstance(self.base.description, ArmDescription)
-        flange = self.base.description.flange_transform()
+        flange = self.arm.flange_transform()
         bodies = [LinkInertia.from_parameters(unit) for unit in np.eye(N_LINK_PARAMETERS)]
         columns = [body.expressed_in(flange).parameters() for body in bodies]
         last = slice(N_LINK_PARAMETERS * (self.n - 1), N_LINK_PARAMETERS * self.n)

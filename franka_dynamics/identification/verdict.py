@@ -167,27 +167,21 @@ def _fault_verdict(
 
 
 def judge_motion(
-    motion: Motion,
-    model: TorqueModel,
-    start: ArmDescription,
-    published: Sequence[ArmDescription],
-    name: str,
+    motion: Motion, model: TorqueModel, published: Sequence[ArmDescription], name: str
 ) -> RecordingVerdict:
     """Return the verdict on one prepared motion, called `name`."""
 
     def verdict_by(own: TorqueModel) -> RecordingVerdict:
         """Return the verdict by a torque model."""
-        one = summarise_motion(motion, own, start, SourceNote(name))
+        one = summarise_motion(motion, own, SourceNote(name))
         assert one.sums is not None
         most = one.sums.max_torque
-        prior, *others = (Prior.centered_at(each, own, most) for each in (start, *published))
+        prior, *others = (Prior.centered_at(each, own, most) for each in (own.arm, *published))
         return judge_recordings(one.sums, prior, others, [one])
 
-    def verdict_under(gravity: Sequence[float]) -> RecordingVerdict:
-        """Return the verdict under another gravity [m/s^2]."""
-        return verdict_by(model.with_gravity(gravity, start))
-
-    return with_gravity_refitted(verdict_by(model), verdict_under)
+    return with_gravity_refitted(
+        verdict_by(model), lambda gravity: verdict_by(model.with_gravity(gravity))
+    )
 
 
 def with_gravity_refitted(
@@ -314,13 +308,13 @@ def evaluate_replay(
     """
     recording = recording.with_scaled_effort(options.effort_scale)
     require_units(recording, arms[0])
-    model = options.torque_model(arms[0])
     motion = prepare(recording, signal)
     fits = replay_fits(arms, motion, gravity=options.gravity)
     verdict = None
     if recording.duration - seconds_at_rest(motion) >= MIN_MOTION_S:
         # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
         alike = [one for one in arms if one.hand == fits[0].arm.hand]
-        verdict = judge_motion(motion, model, alike[0], alike, Path(recording.source).name)
+        model, name = options.torque_model(alike[0]), Path(recording.source).name
+        verdict = judge_motion(motion, model, alike, name)
     others, doubts = equally_good_fits(fits, motion), plausibility_warnings(recording, arms[0])
     return ReplayEvaluation(recording, motion, fits, others, verdict, doubts)

@@ -16,7 +16,7 @@ import numpy as np
 from . import rosbag
 from .options import HEADER_STAMP, RECEIVE_STAMP, STAMP_KINDS
 from ..arm import ArmDescription
-from ..arm_io import as_description
+from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike, as_array, NDArray
 from ..errors import RecordingError, require_extra
 from ..files import name_file_in_errors
@@ -110,7 +110,7 @@ def effort_scales(given: ArrayLike, n: int) -> Array:
 
 def read_recording(
     path: str | Path,
-    joints: ArmDescription | str | Path | Sequence[str],
+    joints: ArmLike | Sequence[str],
     *,
     topic: str | None = None,
     stamps: str = HEADER_STAMP,

@@ -84,7 +84,7 @@ def test_a_replay_and_an_identification_give_one_verdict(simulate):
     recording = simulate(drawn_around(arm, 0, size=0.2), friction=rough, noise=0.1)
     motion = prepare(recording)
     result = fd.identify([motion], arm, [arm], SIMPLE)
-    replayed = judge_motion(motion, result.estimate.model, arm, [arm], 'log')
+    replayed = judge_motion(motion, result.estimate.model, [arm], 'log')
     scale = result.verdict.mass_ambiguity.scale
     assert replayed.mass_ambiguity.scale == pytest.approx(scale, rel=1e-9)
     assert replayed.sound == result.verdict.sound
@@ -105,7 +105,7 @@ def test_efforts_of_the_other_sign_are_a_fault_and_no_question(prepared):
     # Of this recording only the published masses tell the sign.
     motion = prepared['slow']
     other = replace(motion, effort=-motion.effort)
-    found = judge_motion(other, SLIP.torque_model(FER), FER, [FER], 'log')
+    found = judge_motion(other, SLIP.torque_model(FER), [FER], 'log')
     (cause,) = found.causes
     assert (cause.kind, cause.joints) == ('gain', ()) and not found.sound
     assert cause.values[0] == pytest.approx(-1.0, abs=0.1)
@@ -268,7 +268,7 @@ def test_links_of_a_real_arm_stay_where_and_what_they_are(identified):
 def test_an_unsound_recording_gives_no_file_unless_accepted(identified, prepared, tmp_path):
     motion = prepared['fast']
     broken = replace(motion, effort=motion.effort * np.where(np.arange(7) == 3, 1.3, 1.0))
-    found = judge_motion(broken, SLIP.torque_model(FER), FER, [FER], 'log')
+    found = judge_motion(broken, SLIP.torque_model(FER), [FER], 'log')
     (cause,) = found.causes
     result = replace(identified, verdict=found)
     assert (cause.kind, cause.joints) == ('gain', (3,)) and not result.accepted

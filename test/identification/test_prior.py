@@ -93,7 +93,7 @@ def test_a_link_without_mass_has_no_minimum_gyration():
 @pytest.fixture(scope='module')
 def samples(simulate):
     """Return the sums of a slow minute, their torques to be replaced, and roots of the sums."""
-    sums = GramSums.from_motion(MODEL, FER, prepare(simulate(FER, duration=60.0)))
+    sums = GramSums.from_motion(MODEL, prepare(simulate(FER, duration=60.0)))
     values, axes = np.linalg.eigh(sums.products[..., : B + 21, : B + 21])
     return sums, axes * np.sqrt(np.maximum(values, 0.0))[..., None, :]
 
@@ -176,7 +176,7 @@ def motion(simulate):
 
 @pytest.fixture(scope='module')
 def sums(motion):
-    return GramSums.from_motion(SLIPPING, FER, motion, period=np.inf)
+    return GramSums.from_motion(SLIPPING, motion, period=np.inf)
 
 
 def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
@@ -214,7 +214,7 @@ def test_friction_alone_brakes_and_leaves_the_inertias(sums):
 def test_sums_of_two_recordings_add_up(motion, sums):
     middle = len(motion) // 2
     pieces = [
-        GramSums.from_motion(SLIPPING, FER, motion.part(chosen), period=np.inf)
+        GramSums.from_motion(SLIPPING, motion.part(chosen), period=np.inf)
         for chosen in (slice(middle), slice(middle, None))
     ]
     together = pieces[0] + pieces[1]
@@ -256,7 +256,7 @@ def equations_of(simulate, model, arm, friction=JOINT_FRICTION, noise=0.01, **kw
     theta = np.concatenate([model.base.values(arm), rubbing.ravel()])
     torque = model.torque(motion, theta)
     exact = replace(motion, effort=torque, effort_unfiltered=torque)
-    sums = GramSums.from_motion(model, FER, exact)
+    sums = GramSums.from_motion(model, exact)
     prior = Prior.centered_at(FER, model, np.ones(7))
     deviations = np.full(7, noise / np.sqrt(SAMPLES_PER_INDEPENDENT_SAMPLE))
     return fit_equations(sums, prior, deviations), theta

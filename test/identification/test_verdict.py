@@ -55,7 +55,7 @@ def usual(simulate):
 
 def judged(motion, gravity=tuple(DOWN)):
     model = replace(OPTIONS, gravity=gravity).torque_model(FER)
-    return judge_motion(motion, model, FER, [FER], 'log')
+    return judge_motion(motion, model, [FER], 'log')
 
 
 def scaled(motion, joint, gain):
@@ -177,7 +177,7 @@ def test_a_fault_is_named_with_its_joint_and_size(sound, change, kind, joints, v
 
 def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, monkeypatch):
     model = OPTIONS.torque_model(FER)
-    sums = GramSums.from_motion(model, FER, scaled(sound, 1, 1.3))
+    sums = GramSums.from_motion(model, scaled(sound, 1, 1.3))
     fits = CrossValidation(sums, Prior.centered_at(FER, model, sums.max_torque))
     monkeypatch.setattr(verdict, 'faults_of', lambda n: [Gain((1,))])
     found, _ = verdict.diagnose(fits, [])
@@ -214,7 +214,7 @@ def test_short_recordings_of_arms_unlike_the_published_set_are_sound(simulate, j
         friction = ViscousCoulombFriction(0.005 * most, 0.005 * most, offset)
         truth = drawn_around(arm, seed, size=(0.1, 0.15, 0.2)[seed % 3])
         motion = prepare(simulate(truth, friction=friction, noise=0.2, seed=seed))
-        found = judge_motion(motion, OPTIONS.torque_model(arm), arm, [arm], 'log')
+        found = judge_motion(motion, OPTIONS.torque_model(arm), [arm], 'log')
         assert found.sound, (seed, found)
 
 
@@ -265,7 +265,7 @@ def test_a_log_read_at_half_its_rate_is_a_fault_of_time(hanging, fer_1khz_record
     log = fer_1khz_recording
     slow = replace(log, stamp_ns=2 * log.stamp_ns, dq=0.5 * log.dq)
     model = IdentificationOptions().torque_model(FER)
-    on_table = judge_motion(prepare(slow), model, FER, [FER], 'log')
+    on_table = judge_motion(prepare(slow), model, [FER], 'log')
     for found in (on_table, judged(stretched(hanging, 2.0), tuple(-DOWN))):
         (cause,) = found.causes
         assert cause.kind == 'time' and cause.values[0] == pytest.approx(2.0, abs=0.1)
@@ -314,7 +314,7 @@ def test_efforts_that_are_a_little_late_are_asked_about(usual):
 def test_what_makes_a_real_arm_half_as_good_is_refused(fer_recording, change, joint):
     # Its identified arm has 1.5 to 9 times E of the one by the log as it is.
     model = IdentificationOptions().torque_model(FER)
-    found = judge_motion(change(loose(fer_recording)), model, FER, [FER], 'log')
+    found = judge_motion(change(loose(fer_recording)), model, [FER], 'log')
     named = {*found.suspected, *(one for cause in found.causes for one in cause.joints)}
     assert not found.sound and named <= {joint}
 
@@ -322,9 +322,9 @@ def test_what_makes_a_real_arm_half_as_good_is_refused(fer_recording, change, jo
 def test_efforts_held_at_30_hz_are_sound_and_those_that_are_late_are_not(fer_1khz_recording):
     log, model = fer_1khz_recording, IdentificationOptions().torque_model(FER)
     held = replace(log, effort=log.effort[np.arange(len(log)) // 33 * 33])
-    found = judge_motion(prepare(held), model, FER, [FER], 'log')
+    found = judge_motion(prepare(held), model, [FER], 'log')
     assert found.sound and not found.questions
-    (cause,) = judge_motion(late(prepare(log), 0.02), model, FER, [FER], 'log').causes
+    (cause,) = judge_motion(late(prepare(log), 0.02), model, [FER], 'log').causes
     assert cause.kind == 'delay' and cause.values[0] == pytest.approx(0.02, abs=0.002)
 
 
@@ -479,7 +479,7 @@ def of_a_drawn_arm(name, seed, size, change, *, widest=0.4, noise=0.3):
         rng=np.random.default_rng(70 + seed),
     )
     model = IdentificationOptions().torque_model(arm)
-    return judge_motion(change(prepare(log)), model, arm, sets, 'log')
+    return judge_motion(change(prepare(log)), model, sets, 'log')
 
 
 def test_two_gains_of_drawn_arms_are_not_taken_for_a_third_joints():
@@ -510,7 +510,7 @@ def test_masses_unlike_published_ones_are_no_zero(simulate):
     truth = drawn_around(arm, 935, size=0.2)
     log = simulate(truth, friction=friction, noise=0.2, seed=35, duration=30.0)
     model = IdentificationOptions().torque_model(arm)
-    assert judge_motion(prepare(log), model, arm, [arm], 'log').sound
+    assert judge_motion(prepare(log), model, [arm], 'log').sound
 
 
 def test_weak_gravity_that_is_turned_is_not_gravity_left_out():

@@ -13,7 +13,6 @@ from typing import ClassVar
 import numpy as np
 
 from ..torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
-from ...arm import ArmDescription
 from ...arrays import Array, NDArray
 from ...dynamics.newton_euler import NewtonEulerModel
 from ...recordings.preprocessing import Motion
@@ -57,7 +56,6 @@ class TorqueSamples:
     """
 
     model: TorqueModel
-    arm: ArmDescription
     dynamics: NewtonEulerModel
     motion: Motion
     rigid_torque: Array
@@ -68,15 +66,13 @@ class TorqueSamples:
     load: Array
 
     @classmethod
-    def from_motion(
-        cls, model: TorqueModel, arm: ArmDescription, motion: Motion, friction: Array
-    ) -> TorqueSamples:
+    def from_motion(cls, model: TorqueModel, motion: Motion, friction: Array) -> TorqueSamples:
         """
-        Return the samples of a motion, computed with the starting set `arm`.
+        Return the samples of a motion, computed with the starting set.
 
-        `friction` (N, n, terms) are the friction columns, fitted to what `arm` leaves.
+        `friction` (N, n, terms) are the friction columns, fitted to what the set leaves.
         """
-        dynamics = NewtonEulerModel(arm, model.gravity)
+        dynamics = NewtonEulerModel(model.arm, model.gravity)
         rigid = dynamics.inverse_dynamics(motion.q, motion.dq, motion.ddq)
         total = rigid + _fitted_friction(motion.effort, rigid, friction, model)
         rate, jerk = np.zeros_like(rigid), np.zeros_like(rigid)
@@ -88,7 +84,7 @@ class TorqueSamples:
                     change[piece] = np.gradient(signal[piece], step, axis=0)
         elapsed = np.linspace(0.0, 1.0, len(motion), endpoint=False)
         load = model.load_matrix[:, MASS_AND_FIRST_MOMENT]
-        return cls(model, arm, dynamics, motion, rigid, total, rate, jerk, elapsed, load)
+        return cls(model, dynamics, motion, rigid, total, rate, jerk, elapsed, load)
 
     def part(self, chosen: slice | NDArray[np.bool_]) -> TorqueSamples:
         """Return only the chosen samples, as a slice or mask selects them."""

@@ -214,7 +214,7 @@ class Gravity(Fault):
     def columns(self, at: TorqueSamples) -> list[Array]:
         """Return the gravity torques of the three vectors of `gravity_axes` as columns."""
         axes = gravity_axes(at.model.gravity)
-        return [NewtonEulerModel(at.arm, one).gravity(at.motion.q) for one in axes]
+        return [NewtonEulerModel(at.model.arm, one).gravity(at.motion.q) for one in axes]
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """
