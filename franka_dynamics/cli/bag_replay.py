@@ -12,7 +12,6 @@ from ..identification.other_controllers import predict_tracking, TrackingPredict
 from ..identification.verdict import evaluate_replay, ReplayEvaluation
 from ..recordings.options import SignalOptions
 from ..report import replay as report
-from ..report.replay import undetermined_lines, verdict_headline, verdict_lines
 
 _MAX_SHOWN_FITS = 3
 
@@ -58,10 +57,9 @@ def _save_plots(
     folder: Path, result: ReplayEvaluation, tracking: TrackingPrediction | None
 ) -> None:
     """Write torques.png, and tracking.png if it was predicted, to a folder; print their names."""
-    best, recording = result.fits[0], result.recording
     path = folder / 'torques.png'
-    title = f'{Path(recording.source).name} on {best.arm.name}'
-    report.plot_torques(result.motion, result.fits, recording.joint_names, title, path)
+    title = f'{Path(result.recording.source).name} on {result.fits[0].arm.name}'
+    report.plot_torques(result, title, path)
     say(f'plot: {path}')
     if tracking is not None:
         path = folder / 'tracking.png'
@@ -72,12 +70,14 @@ def _save_plots(
 def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, all_fits: bool) -> None:
     """Print the verdict and the torque errors of the best models, or of all if `all_fits`."""
     fits, recording, verdict = result.fits, result.recording, result.verdict
-    judgement = 'Too little motion to be judged.' if verdict is None else verdict_headline(verdict)
+    judgement = 'Too little motion to be judged.'
+    if verdict is not None:
+        judgement = report.verdict_headline(verdict)
     say(f'{judgement} {report.best_sentence(fits[0], result.equally_good)}'.strip(), style='bold')
     if verdict is not None:
         names = fits[0].arm.joint_names
-        say_each(verdict_lines(verdict, names, fit.effort_scales(len(names))))
-        say_each(undetermined_lines(verdict, names))
+        say_each(report.verdict_lines(verdict, names, fit.effort_scales(len(names))))
+        say_each(report.undetermined_lines(verdict, names))
     named = (fits[0], *result.equally_good)
     ordered = (*named, *(one for one in fits if one not in named))
     shown = fits if all_fits else ordered[:_MAX_SHOWN_FITS]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .elements import Cell, Header, Table, to_json_types
+from .elements import Cell, Header, headers, Table, to_json_types
 from ..arm import ArmDescription
 from ..arm.inertia import elements_from_tensor, TENSOR_ORDER
 from ..dynamics.newton_euler import NewtonEulerModel
@@ -96,44 +96,27 @@ def arm_tables(
     place = "in the links' own frames" if q is None else 'in {S}'
     hayati = any(row['beta'] for row in dh_rows(description))  # between nearly parallel axes
     angles = ('alpha', 'theta', 'beta')[: 3 if hayati else 2]
-    tables = [
-        Table(
-            f'{description.convention.value} Denavit-Hartenberg rows',
-            ['frame', 'joint', 'kind', 'a [m]', 'd [m]', *(f'{one} [rad]' for one in angles)],
-            [_dh_cells(row, angles) for row in dh_rows(description)],
-        )
-    ]
+    heads: tuple[Header | str, ...] = 'frame', 'joint', 'kind', 'a [m]', 'd [m]'
+    heads += tuple(f'{one} [rad]' for one in angles)
+    cells: list[list[Any]] = [_dh_cells(row, angles) for row in dh_rows(description)]
+    tables = [Table(f'{description.convention.value} Denavit-Hartenberg rows', heads, cells)]
     if q is not None:
         names = [*(str(i + 1) for i in range(description.n)), 'flange']
-        tables.append(
-            Table(
-                f'origins in {{S}} at q = ({", ".join(f"{value:.6g}" for value in q)})',
-                ['frame', *(Header(axis, 'm', '.6f') for axis in 'xyz')],
-                [
-                    [name, *_round_values(place)]
-                    for name, place in zip(names, frame_origins(description, q))
-                ],
-            )
-        )
-    return [
-        *tables,
-        Table(
-            f'mass and centre of mass {place}',
-            ['link', Header('m', 'kg', '.6g'), *(Header(f'c {a}', 'm', '.6g') for a in 'xyz')],
-            [[row.link, row.mass, *_round_values(row.center_of_mass)] for row in rows],
-        ),
-        *(
-            Table(
-                f'inertia [kg m^2] {place}, {about}',
-                ['link', *(Header(f'I {name}', format='.6g') for name in TENSOR_ORDER)],
-                [[row.link, *_round_values(tensor)] for row, tensor in zip(rows, tensors)],
-            )
-            for about, tensors in (
-                ("about the frame's origin", [row.inertia for row in rows]),
-                ('about the centre of mass', [row.inertia_at_center_of_mass for row in rows]),
-            )
-        ),
-    ]
+        title = f'origins in {{S}} at q = ({", ".join(f"{value:.6g}" for value in q)})'
+        origins = zip(names, frame_origins(description, q))
+        cells = [[name, *_round_values(origin)] for name, origin in origins]
+        tables.append(Table(title, ['frame', *headers('xyz', '.6f', 'm')], cells))
+    heads = 'link', Header('m', 'kg', '.6g'), *headers((f'c {a}' for a in 'xyz'), '.6g', 'm')
+    cells = [[row.link, row.mass, *_round_values(row.center_of_mass)] for row in rows]
+    tables.append(Table(f'mass and centre of mass {place}', heads, cells))
+    for about, tensors in (
+        ("about the frame's origin", [row.inertia for row in rows]),
+        ('about the centre of mass', [row.inertia_at_center_of_mass for row in rows]),
+    ):
+        heads = 'link', *headers((f'I {name}' for name in TENSOR_ORDER), '.6g')
+        cells = [[row.link, *_round_values(tensor)] for row, tensor in zip(rows, tensors)]
+        tables.append(Table(f'inertia [kg m^2] {place}, {about}', heads, cells))
+    return tables
 
 
 def _round_values(values: NDArray[np.float64]) -> list[float]:
@@ -253,17 +236,12 @@ def implausible_value_tables(doubts: Sequence[ImplausibleValue], source: str) ->
 def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, ...]:
     """Return a table of differences by quantity, and one of links' physical consistency."""
     units = {quantity.name: quantity.unit for quantity in COMPARED_QUANTITIES}
-    quantities = Table(
-        f'largest difference from {result.reference}, relative to the largest value',
-        ['quantity', *(Header(name, format='.1e') for name in result.formulations)],
-        [
-            [
-                f'{quantity} [{units[quantity]}]',
-                *(Cell(one, '' if one <= result.tolerance else 'bad') for one in row.values()),
-            ]
-            for quantity, row in result.differences.items()
-        ],
-    )
+    title = f'largest difference from {result.reference}, relative to the largest value'
+    rows = []
+    for quantity, row in result.differences.items():
+        cells = (Cell(one, '' if one <= result.tolerance else 'bad') for one in row.values())
+        rows.append([f'{quantity} [{units[quantity]}]', *cells])
+    quantities = Table(title, ['quantity', *headers(result.formulations, '.1e')], rows)
     return quantities, consistency_table(result.description)
 
 
@@ -274,16 +252,11 @@ def consistency_table(arm: ArmDescription) -> Table:
     The margins are the smallest eigenvalue of the pseudo-inertia and A + B - C of the principal
     moments at the centre of mass, C the largest.
     """
-    return Table(
-        'physical consistency (negative: no such body exists)',
-        [
-            'link behind',
-            Header('mass', 'kg', '.4f'),
-            Header('eigenvalue of the pseudo-inertia', format='.3g'),
-            Header('A + B - C', 'kg m^2', '.3g'),
-        ],
-        [
-            [joint, mass, *(Cell(value, '' if physical else 'bad') for value in margins)]
-            for joint, mass, *margins, physical in link_consistency(arm)
-        ],
-    )
+    eigenvalue = Header('eigenvalue of the pseudo-inertia', format='.3g')
+    margin = Header('A + B - C', 'kg m^2', '.3g')
+    rows = [
+        [joint, mass, *(Cell(value, '' if physical else 'bad') for value in margins)]
+        for joint, mass, *margins, physical in link_consistency(arm)
+    ]
+    heads = 'link behind', Header('mass', 'kg', '.4f'), eigenvalue, margin
+    return Table('physical consistency (negative: no such body exists)', heads, rows)

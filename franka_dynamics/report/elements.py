@@ -73,6 +73,11 @@ class Header(NamedTuple):
         return f'{self.name} [{self.unit}]' if self.unit else self.name
 
 
+def headers(names: Iterable[str], number_format: str, unit: str = '') -> list[Header]:
+    """Return the headers of columns whose numbers have one unit and one format."""
+    return [Header(name, unit, number_format) for name in names]
+
+
 class Cell(NamedTuple):
     """A value of a table with a mark: good, bad, warning, strong (the main number) or faint."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import elements
-from .elements import Cell, Header, Table
+from .elements import Cell, headers, Table
 from .replay import undetermined_lines, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
 from ..identification.options import MAX_MASS_RATIO
@@ -192,21 +192,17 @@ def identification_tables(result: Identification) -> list[Table]:
     """Return tables of torque errors by set, joint, left-out part and recording, and of links."""
     sets, unit, names = result.scores, result.unit, result.start.joint_names
     best, own, efforts = result.best_published, result.arm_score.test, result.recordings.effort_rms
-
-    def heads(*columns: str, form: str = '.3f') -> list[Header]:
-        """Return headers of columns of numbers of one format."""
-        return [Header(column, format=form) for column in columns]
-
+    joints, links = map(str, range(1, len(names) + 1)), zip(result.start.links, result.arm.links)
     found = [
         Table(
             f'E over all joints [{unit}], friction of published sets fitted to the same data; '
             'rigid alone: without friction and offset',
-            ['parameters', *heads('all data', 'unseen', 'rigid alone')],
+            ['parameters', *headers(('all data', 'unseen', 'rigid alone'), '.3f')],
             [(one.name, one.train.E, Cell(one.test.E, 'strong'), one.rigid.E) for one in sets],
         ),
         Table(
             f'root mean square per joint on unseen data [N m], {names[0]} to {names[-1]}',
-            ['parameters', *heads(*map(str, range(1, len(names) + 1)), form='.2f')],
+            ['parameters', *headers(joints, '.2f')],
             [
                 *((one.name, *one.test.joints) for one in sets),
                 ('identified, part of the effort', *own.joints / efforts.joints),
@@ -214,24 +210,24 @@ def identification_tables(result: Identification) -> list[Table]:
         ),
         Table(
             f'E on each left-out part [{unit}]',
-            ['left out', *heads('identified', best.name)],
+            ['left out', *headers(('identified', best.name), '.3f')],
             [(f'{k}', *each) for k, each in enumerate(zip(sets[1].folds, best.folds), 1)],
         ),
         Table(
             f'E of the identified arm on each recording [{unit}]',
-            ['recording', *heads('E')],
+            ['recording', *headers(['E'], '.3f')],
             list(zip(result.recordings.names, result.recordings.errors)),
         ),
         Table(
             'links',
             [
                 'link',
-                *(Header(name, 'kg', '.3f') for name in ('mass at the start', 'identified')),
-                *(Header(f'centre moved in {axis}', 'm', '.3f') for axis in 'xyz'),
+                *headers(('mass at the start', 'identified'), '.3f', 'kg'),
+                *headers((f'centre moved in {axis}' for axis in 'xyz'), '.3f', 'm'),
             ],
             [
                 (f'{k}', start.mass, own.mass, *(own.center_of_mass - start.center_of_mass))
-                for k, (start, own) in enumerate(zip(result.start.links, result.arm.links), 1)
+                for k, (start, own) in enumerate(links, 1)
             ],
         ),
     ]
@@ -240,8 +236,9 @@ def identification_tables(result: Identification) -> list[Table]:
 
 def parameter_table(result: Identification) -> Table:
     """Return the table of parameters: start, estimate, std. deviation, consistent estimate."""
-    heads = [Header(name, format='.4g') for name in ('start', 'base', 'deviation', 'consistent')]
-    return Table('base parameters and friction', ['parameter', *heads], _parameter_rows(result))
+    numbers = headers(('start', 'base', 'deviation', 'consistent'), '.4g')
+    title, rows = 'base parameters and friction', _parameter_rows(result)
+    return Table(title, ['parameter', *numbers], rows)
 
 
 def identification_page(result: Identification, motions: Iterable[tuple[str, Motion]] = ()) -> str:

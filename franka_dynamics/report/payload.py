@@ -26,19 +26,12 @@ _MAX_DRAWN_FACES = 20000
 def payload_table(estimate: PayloadEstimate) -> Table:
     """Return a table of a payload estimate, standard deviations and the physical payload."""
     numbers = zip(PAYLOAD_ORDER, estimate.values, estimate.std, estimate.payload, _VALUE_UNITS)
-    return Table(
-        'payload in the flange frame, inertia about its centre of mass',
-        ('', 'estimate', 'standard deviation', 'payload', ''),
-        [
-            (
-                name,
-                *rounded_to_deviation(value, spread),
-                rounded_to_deviation(used, spread)[0],
-                unit,
-            )
-            for name, value, spread, used, unit in numbers
-        ],
-    )
+    rows = []
+    for name, value, spread, used, unit in numbers:
+        payload, _ = rounded_to_deviation(used, spread)
+        rows.append((name, *rounded_to_deviation(value, spread), payload, unit))
+    title = 'payload in the flange frame, inertia about its centre of mass'
+    return Table(title, ('', 'estimate', 'standard deviation', 'payload', ''), rows)
 
 
 def inertia_sentence(estimate: PayloadEstimate) -> list[str]:

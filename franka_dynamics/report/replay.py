@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import elements
-from .elements import Cell, Header, Table
+from .elements import Cell, headers, Table
 from ..dynamics.external_torque import estimate_wrenches, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..files import atomic_write
@@ -215,77 +215,50 @@ def fit_quality_sentence(best: ReplayFit) -> str:
 def replay_table(fits: Sequence[ReplayFit]) -> Table:
     """Return a table of the torque error E of every inertial set and hand, in given order."""
     friction = any(one.arm.friction is not None for one in fits)
-    heads = ['E', 'unfiltered', *(['no friction'] if friction else [])]
-    return Table(
-        f'E over all joints [{fits[0].unit.name}]'
-        + (", the arm file's friction included" if friction else ''),
-        ['inertial set', 'hand', *(Header(name, format='.3f') for name in heads)],
-        [
-            [
-                one.arm.inertial_set,
-                hand_name(one.arm.hand),
-                Cell(one.error.E, 'strong'),
-                one.unfiltered_error.E,
-                *([one.frictionless_error.E] if friction else []),
-            ]
-            for one in fits
-        ],
-    )
+    end = None if friction else -1  # of the columns, the last of which is without friction
+    title = f'E over all joints [{fits[0].unit.name}]'
+    title += ", the arm file's friction included" if friction else ''
+    numbers = headers(('E', 'unfiltered', 'no friction'), '.3f')[:end]
+    rows = []
+    for one in fits:
+        errors = Cell(one.error.E, 'strong'), one.unfiltered_error.E, one.frictionless_error.E
+        rows.append((one.arm.inertial_set, hand_name(one.arm.hand), *errors[:end]))
+    return Table(title, ['inertial set', 'hand', *numbers], rows)
 
 
 def joint_table(fits: Sequence[ReplayFit], joint_names: Sequence[str]) -> Table:
     """Return a table of each set's rms torque error per joint, filtered and unfiltered."""
-    return Table(
-        f'root mean square per joint [N m], {joint_names[0]} to {joint_names[-1]}: filtered, '
-        'below it unfiltered effort',
-        ['set, hand', *(Header(str(i), format='.2f') for i in range(1, len(joint_names) + 1))],
-        [
-            row
-            for one in fits
-            for row in (
-                [one.name, *one.error.joints],
-                ['', *(Cell(value, 'faint') for value in one.unfiltered_error.joints)],
-            )
-        ],
-    )
+    joints = f'{joint_names[0]} to {joint_names[-1]}'
+    title = f'root mean square per joint [N m], {joints}: filtered, below it unfiltered effort'
+    rows: list[tuple[Any, ...]] = []
+    for one in fits:
+        rows.append((one.name, *one.error.joints))
+        rows.append(('', *(Cell(value, 'faint') for value in one.unfiltered_error.joints)))
+    return Table(title, ['set, hand', *headers(_number_texts(len(joint_names)), '.2f')], rows)
 
 
-def plot_torques(
-    motion: Motion,
-    fits: Sequence[ReplayFit],
-    joint_names: Sequence[str],
-    title: str,
-    path: str | Path,
-) -> None:
+def plot_torques(result: ReplayEvaluation, title: str, path: Path) -> None:
     """
     Plot each joint's measured torque, the first fit's torque and their difference to a file.
 
     The suffix of `path` selects the picture's format. If drawing fails, no file is written.
     """
-    best = fits[0]
+    best, motion, names = result.fits[0], result.motion, result.recording.joint_names
     friction = '' if best.arm.friction is None else ", with the arm file's friction"
-    figure = elements.torque_figure(
-        motion,
-        best.predicted_torque,
-        f'predicted, {best.name}{friction}',
-        joint_names,
-        f'{title}: E = {best.error.E:.3f} {best.unit.name} at {motion.options.cutoff:g} Hz',
-    )
+    label = f'predicted, {best.name}{friction}'
+    title += f': E = {best.error.E:.3f} {best.unit.name} at {motion.options.cutoff:g} Hz'
+    figure = elements.torque_figure(motion, best.predicted_torque, label, names, title)
     elements.save_figure(figure, path)
 
 
 def tracking_table(prediction: TrackingPrediction) -> Table:
     """Return a table of the tracking errors by what is fed forward, by joint."""
     kp = ', '.join(f'{one:g}' for one in prediction.kp)
-    count = len(prediction.joint_names)
-    return Table(
-        f'predicted rms tracking error [mrad] of a PD with kp {kp}',
-        ['fed forward', *(Header(name, format='.2f') for name in ('all', *_number_texts(count)))],
-        [
-            [name, Cell(1e3 * total, 'strong'), *(1e3 * errors).tolist()]
-            for name, total, errors in zip(prediction.rows, prediction.total, prediction.errors)
-        ],
-    )
+    title = f'predicted rms tracking error [mrad] of a PD with kp {kp}'
+    numbers = headers(('all', *_number_texts(len(prediction.joint_names))), '.2f')
+    found = zip(prediction.rows, prediction.total, prediction.errors)
+    rows = [(name, Cell(1e3 * total, 'strong'), *(1e3 * joints)) for name, total, joints in found]
+    return Table(title, ['fed forward', *numbers], rows)
 
 
 def plot_tracking(prediction: TrackingPrediction, title: str, path: str | Path) -> None:
