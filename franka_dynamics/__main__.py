@@ -9,7 +9,7 @@ import threading
 
 def reraise_interrupt(unraisable: 'sys.UnraisableHookArgs') -> None:
     """
-    Interrupt again if Ctrl-C came where Python only reports an exception, else report it.
+    Interrupt the main thread if Python could not raise a KeyboardInterrupt; print other errors.
 
     Such places are destructors and callbacks of the garbage collector, of which JAX has one.
     """

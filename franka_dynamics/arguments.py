@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks arguments of the functions that `franka_dynamics` exports, by their annotations."""
+"""Checks the arguments of functions that `franka_dynamics` exports against their annotations."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
@@ -33,7 +33,7 @@ _NON_LIST_TYPES = (str, bytes, set, frozenset, Mapping)
 
 def with_argument_checks(function: _FunctionType) -> _FunctionType:
     """
-    Return a function or class that raises ArgumentError for an argument of no declared type.
+    Return a function or class that raises ArgumentError for arguments of types not annotated.
 
     What arrays, enumerations and objects that may be named must be, the function itself says.
     """
@@ -120,5 +120,5 @@ def _type_text(hint: Any) -> str:
 
 
 def _is_not_none(hint: Any) -> bool:
-    """Return whether an annotation is not None, to sort None first."""
+    """Return whether an annotation is not NoneType, a sort key that puts None first."""
     return hint is not NoneType

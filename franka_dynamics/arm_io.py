@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Loads an arm by its shipped name or from a file of any format, and writes such files."""
+"""Loads an arm by its shipped name or from a file, and writes arm files, URDFs and MJCFs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Types of arrays and their checks: fields of frozen dataclasses, joint vectors, states."""
+"""Array types, conversions and shape checks, and equality of dataclasses that hold arrays."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -31,7 +31,7 @@ ArrayShape = tuple[int | EllipsisType | None, ...]
 
 class ValueEquality:
     """
-    Base class of frozen dataclasses that hold arrays: equal if all their fields are.
+    Base class of frozen dataclasses with arrays, which are equal if all their fields are equal.
 
     A dataclass compares arrays by `==`, which gives no truth value; so declare it with eq=False.
     """
@@ -46,7 +46,7 @@ class ValueEquality:
 
 
 def _field_values(owner: Any) -> tuple[Any, ...]:
-    """Return a dataclass's fields, arrays as their shapes and numbers (-0.0 equals 0.0)."""
+    """Return a dataclass's field values, each array as a tuple of its shape and its numbers."""
     return tuple(
         (value.shape, *value.ravel().tolist()) if isinstance(value, np.ndarray) else value
         for value in (getattr(owner, field.name) for field in fields(owner))
@@ -108,7 +108,7 @@ def as_array(
     """
 
     def array_error(found: str) -> Exception:
-        """Return the error to raise, with what was found."""
+        """Return the error on the array; `found` is added to the end of its message."""
         expected = f'{shape}'.replace('None', 'k').replace('Ellipsis', '...')
         text = f'{words} must be finite numbers of shape {expected}; got {array_text(given)}'
         return error(f'{text}{found}.')
@@ -137,7 +137,7 @@ def as_array(
 
 
 def _real_array(given: object) -> np.ndarray:
-    """Return values as an array; TypeError that says what they are if they are no real numbers."""
+    """Return values as an array of real numbers; raise TypeError with what they are otherwise."""
     values = np.asarray(given)
     if isinstance(given, np.ma.MaskedArray):
         raise TypeError('masked; give .filled(nan)')

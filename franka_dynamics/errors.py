@@ -19,7 +19,7 @@ def short_text(text: str, max_length: int = _MAX_SHOWN_CHARACTERS) -> str:
 
 
 def short_repr(value: object) -> str:
-    """Return a value as Python writes it, in one line of at most 60 characters and its length."""
+    """Return a value's repr in one line; of more than 60 characters only the start and length."""
     return short_text(' '.join(repr(value).split()))
 
 
@@ -43,7 +43,7 @@ def name_list(names: Sequence[object]) -> str:
 
 
 def distinct_texts(value: float | str, bound: float | str, digits: int = 3) -> tuple[str, ...]:
-    """Return two values as text; numbers with as many digits as tell them apart."""
+    """Return two values as texts, numbers with as many digits as needed for different texts."""
     for count in range(digits, 18):
         texts = tuple(
             one if isinstance(one, str) else f'{one:.{count}g}' for one in (value, bound)
@@ -233,7 +233,7 @@ class JointsRefusedError(ReferenceRefusedError):
 
 
 class StartTooFarError(ReferenceRefusedError):
-    """A reference starts too far from where the arm is or is desired."""
+    """A reference starts too far from the arm's measured or desired joint positions."""
 
 
 class LateReferenceError(ReferenceRefusedError):
@@ -243,7 +243,7 @@ class LateReferenceError(ReferenceRefusedError):
 
 
 class LimitExceededError(ReferenceRefusedError):
-    """A reference trajectory exceeds a limit of the arm: `what`, `time` [s] after its start."""
+    """A reference trajectory exceeds the limit `what` of the arm at `time` [s] after its start."""
 
     def __init__(self, what: str, time: float) -> None:
         """Make the error of a joint that exceeds a limit `what` at a time [s] after the start."""

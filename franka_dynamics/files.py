@@ -28,7 +28,7 @@ def read_text(path: Path, errors: str = 'strict') -> str:
 
 
 def encoding_advice(path: Path) -> str:
-    """Return advice on converting a file that is UTF-16 for readers of UTF-8; '' for another."""
+    """Return advice on converting a UTF-16 file to UTF-8; '' for a file in any other encoding."""
     if not path.read_bytes().startswith(_UTF16_MARKS):
         return ''
     return f'it is UTF-16; write it as UTF-8, as by "iconv -f UTF-16 -t UTF-8 {path}"'
@@ -36,7 +36,7 @@ def encoding_advice(path: Path) -> str:
 
 @contextmanager
 def name_file_in_errors(target: Path, *numbers: int) -> Iterator[None]:
-    """Turn an OSError with one of the errno `numbers` into an OutputError naming `target`."""
+    """Turn OSErrors with one of the errno `numbers` into OutputErrors that name `target`."""
     try:
         yield
     except OSError as error:

@@ -17,7 +17,7 @@ REALTIME_PRIORITY = 50
 
 
 class Convention(str, Enum):
-    """Convention of the rows of a DH table: modified (Craig) or standard."""
+    """The convention of a DH table's rows, modified (Craig) or standard."""
 
     MODIFIED = 'modified'  # Rx(alpha) Tx(a) Rz(theta) Tz(d); the axis of joint i is z of frame i
     STANDARD = 'standard'  # Rz(theta) Tz(d) Tx(a) Rx(alpha); the axis of joint i is z of frame i-1

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Node parameters as config/parameters declares them: type, default, range, when they may change.
+Reads types, defaults, ranges and change rules of node parameters from config/parameters.
 
 The files in config/parameters follow the schema of generate_parameter_library, which cannot
 express that a node reads a parameter at activation only; this package's validation
@@ -26,11 +26,11 @@ _WHILE_INACTIVE_VALIDATION = 'franka_dynamics::while_inactive<>'
 @dataclass(frozen=True)
 class ParameterSpec:
     """
-    A ROS parameter of a node: type, default, range or choices, and when it may change.
+    A ROS parameter of a node, with its type, default, range or choices, and when it may change.
 
     `kind` is bool, double, string, double_array or string_array. `require_allowed_value` enforces
-    `choices`, `bounds` if given. `while_inactive` allows changes only while the
-    node is not active.
+    `choices`, `bounds` if given. `while_inactive` allows changes only while the node is not
+    active.
     """
 
     name: str

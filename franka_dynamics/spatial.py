@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Rigid motions: hat matrices, exponentials, adjoints, joint twists, poses as 4 x 4 matrices.
+Functions for rotations, poses, twists and wrenches, as arrays with any leading axes.
 
 Twists are (v, omega), as in Pinocchio; the Panda notebook has (omega, v). For this notebook and
 Kwon see docs/theory/references.md. Functions with `...` in shapes take stacks and keep their
@@ -28,19 +28,19 @@ _RIGID_TOLERANCE = 1e-9
 
 
 class JointKind(str, Enum):
-    """How a joint moves: its position is an angle (revolute) or a length (prismatic)."""
+    """The kind of a joint, whose position is an angle (revolute) or a length (prismatic)."""
 
     REVOLUTE = 'revolute'
     PRISMATIC = 'prismatic'
 
     @property
     def position_unit(self) -> str:
-        """Unit of the joint's position: rad or m."""
+        """Unit of the joint's position, 'rad' if revolute, 'm' if prismatic."""
         return 'rad' if self is JointKind.REVOLUTE else 'm'
 
     @property
     def effort_unit(self) -> str:
-        """Unit of the joint's effort: N m or N."""
+        """Unit of the joint's effort, 'N m' if revolute, 'N' if prismatic."""
         return 'N m' if self is JointKind.REVOLUTE else 'N'
 
 
@@ -198,7 +198,7 @@ def ad(twist: Array) -> Array:
 
 
 def ad_dual(wrench: Array) -> Array:
-    """Return ad*(F), (..., 6, 6), of a wrench F, with ad(A)^T F = ad*(F) A (Kwon, eq. 10)."""
+    """Return ad*(F), (..., 6, 6), of a wrench F, with ad(A)^T F = ad*(F) A (Kwon, (10))."""
     out = np.zeros((*wrench.shape, 6))
     force = hat(wrench[..., :3])
     out[..., :3, 3:] = out[..., 3:, :3] = force
@@ -323,7 +323,7 @@ def quarter_turns(angle: float) -> int | None:
 
 
 def cos_sin(angle: float) -> tuple[float, float]:
-    """Return cosine and sine of an angle [rad], exact at quarter turns: zeros stay zeros."""
+    """Return cosine and sine of an angle [rad], exactly 0, 1 or -1 at multiples of pi/2."""
     quarters = quarter_turns(angle)
     if quarters is None:
         return float(np.cos(angle)), float(np.sin(angle))

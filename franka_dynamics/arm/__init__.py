@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Descriptions of arms: kinematics, inertias, limits and friction, without ROS or Pinocchio."""
+"""Arm descriptions with kinematics, inertias, limits and friction, without ROS or Pinocchio."""
 
 from .arm_file import available_arms as available_arms
 from .arm_file import available_sets as available_sets

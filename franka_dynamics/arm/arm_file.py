@@ -80,7 +80,7 @@ class InertialSet:
 
 
 class ArmFamily(str, Enum):
-    """Maker of an arm: Franka, with link shapes and hands in this package, or another."""
+    """The maker of an arm, Franka (whose link shapes and hands this package has) or another."""
 
     FRANKA = 'franka'
     OTHER = 'other'
@@ -88,7 +88,7 @@ class ArmFamily(str, Enum):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ArmFile(ArmFields):
-    """The content of an arm file: an arm with one or more inertial sets."""
+    """The content of an arm file, which is an arm with one or more inertial sets."""
 
     title: str = ''
     family: ArmFamily = ArmFamily.OTHER
@@ -112,13 +112,13 @@ def available_arms() -> tuple[str, ...]:
 
 
 def is_franka_arm(arm: str) -> bool:
-    """Return whether `arm` names a shipped arm of Franka (`family: franka` in its file)."""
+    """Return whether `arm` names a shipped arm whose file says that Franka makes it."""
     return arm in available_arms() and read_arm_file(arm).family is ArmFamily.FRANKA
 
 
 def available_sets(arm: str | Path) -> tuple[str, ...]:
     """
-    Return the names of an arm's inertial sets: the default first, the others sorted.
+    Return the names of an arm's inertial sets, the default first and then the others, sorted.
 
     `arm` is a shipped arm's name or alias, or the path of an arm file.
 
@@ -150,7 +150,7 @@ def load(
     prefix: str = '',
     repair: str | None = None,
 ) -> ArmDescription:
-    """Return a shipped arm, or the arm of an arm file, as `franka_dynamics.load` describes."""
+    """Return a shipped arm, or the arm of an arm file, with an inertial set and a hand."""
     path, file = _arm_path(arm), read_arm_file(arm)
     if repair not in (None, *REPAIR_METHODS):
         raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIR_METHODS)}.')
@@ -232,7 +232,7 @@ def _with_hand_frames(description: ArmDescription) -> ArmDescription:
 
 
 def is_robot_source(arm: object) -> bool:
-    """Return whether `arm` is URDF or MJCF text, or a path ending as those files or xacro do."""
+    """Return whether `arm` is URDF or MJCF text, or a path of a URDF, MJCF or xacro file."""
     return isinstance(arm, (str, Path)) and (is_xml_text(arm) or str(arm).endswith(_MODEL_ENDINGS))
 
 
@@ -242,7 +242,7 @@ def is_xml_text(arm: object) -> bool:
 
 
 def canonical_arm_name(arm: str | Path) -> str:
-    """Return an arm's name in lower case, dots and hyphens as underscores: fr3v2_1."""
+    """Return an arm's name in lower case with _ for dots and hyphens, such as fr3v2_1."""
     return str(arm).lower().replace('.', '_').replace('-', '_')
 
 
@@ -285,7 +285,7 @@ def arm_file_text(
     friction_source: str = '',
 ) -> str:
     """
-    Return the YAML text of an arm file with the description and its one inertial set.
+    Return the YAML text of an arm file with a description and, as its only set, its inertias.
 
     `load` reads the same numbers from the text, because inertias are written about the frame
     origins, with all digits. Only a rotated base, written as roll, pitch and yaw, changes by
@@ -357,7 +357,7 @@ def _arm_file_content(
 
 def repaired_arm(description: ArmDescription) -> ArmDescription:
     """
-    Return the arm with inconsistent links replaced by the nearest physical ones within rounding.
+    Return the arm with unphysical links replaced by the nearest physical ones within rounding.
 
     The returned arm's `repairs` has one sentence for each changed link, with its largest change.
 

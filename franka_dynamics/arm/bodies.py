@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Hands and other bodies in files: inertial parameters, or a solid of homogeneous density."""
+"""Bodies, hands and fixed frames as arm files and hand files state them."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Box(HomogeneousSolid):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Body:
     """
-    A body's entry in an arm or hand file: inertial parameters, or a homogeneous solid.
+    A body's entry in an arm or hand file, its inertial parameters or a homogeneous solid.
 
     It has either a `primitive`, or `mass` [kg], one of `center_of_mass` [m] and `first_moment`
     [kg m], and `inertia` [kg m^2] in the order xx, xy, xz, yy, yz, zz.
@@ -168,7 +168,7 @@ class Pose:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FixedFrame(Pose, ValueEquality):
     """
-    A named frame that is fixed to the arm: a tool centre, a camera, a link of a URDF.
+    A named frame that is fixed to the arm, such as a tool centre, a camera or a link of a URDF.
 
     Its pose is in the DH frame of joint `joint`, counted from 1, in the space frame if that is 0
     (the base carries it), or in the flange frame if it is None.

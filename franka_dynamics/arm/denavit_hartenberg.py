@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Denavit-Hartenberg rows, modified (Craig) and standard: transforms, and one as the other.
+Rows of modified (Craig) and standard Denavit-Hartenberg tables, and conversions between them.
 
 Standard and modified rows describe the same sequence of screw motions along z and x but divide it
 differently: a and alpha of a standard row belong to the next modified row.
@@ -26,13 +26,12 @@ from ..spatial import cos_sin
 @dataclass(frozen=True)
 class DHRow:
     """
-    One row of a DH table at joint position zero: a and d [m], alpha, theta and beta [rad].
+    A row a [m], alpha [rad], d [m], theta and beta [rad] of a DH table at joint position zero.
 
-    Lengths in metres, angles in radians. In the modified convention `a` and `alpha` are Craig's
-    a_{i-1} and alpha_{i-1}, as Franka's own table has them. `beta` is a turn about y after that
-    about x, zero unless two axes are nearly parallel: their common normal may be kilometres away,
-    so that they get Hayati's parameters instead (Hayati and Mirmirani 1985). NaN or an infinite
-    value raises a DescriptionError.
+    In the modified convention `a` and `alpha` are Craig's a_{i-1} and alpha_{i-1}, as Franka's own
+    table has them. `beta` is a turn about y after that about x, zero unless two axes are nearly
+    parallel: their common normal may be kilometres away, so that they get Hayati's parameters
+    instead (Hayati and Mirmirani 1985). NaN or an infinite value raises a DescriptionError.
     """
 
     a: float = 0.0
@@ -89,10 +88,10 @@ class DHRow:
 
 def to_modified_rows(rows: Sequence[DHRow]) -> tuple[list[DHRow], list[DHRow]]:
     """
-    Return the modified rows of standard ones, and rows that lead from their frames to these.
+    Return modified rows for standard rows, and each standard frame's row in the modified frame.
 
-    Such a remainder has a, alpha and beta only. It leads from the modified frame {i}, which joint
-    i moves, to the standard frame {i}.
+    The rows of the standard frames have a, alpha and beta only. Each leads from the modified frame
+    {i}, which joint i moves, to the standard frame {i}.
     """
     remainders = [replace(row, d=0.0, theta=0.0) for row in rows]
     before = [DHRow(), *remainders]
@@ -100,6 +99,6 @@ def to_modified_rows(rows: Sequence[DHRow]) -> tuple[list[DHRow], list[DHRow]]:
 
 
 def to_standard_rows(rows: Sequence[DHRow]) -> list[DHRow]:
-    """Return the standard rows of modified ones; a, alpha and beta of the first are left out."""
+    """Return standard rows for modified rows, without the first one's a, alpha and beta."""
     pairs = pairwise([*rows, DHRow()])
     return [replace(row, a=other.a, alpha=other.alpha, beta=other.beta) for row, other in pairs]

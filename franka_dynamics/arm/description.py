@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The description of an arm: joints, links, limits, friction, and the source of its inertias."""
+"""The description of an arm by its joints, links, limits, friction and source of inertias."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..spatial import as_rigid_transform, JointKind
 @dataclass(frozen=True, eq=False, repr=False)
 class ArmDescription(ArmFields):
     """
-    A serial arm: DH rows, inertias and limits, in the order from base to tip.
+    A serial arm's DH rows, link inertias, joint limits, friction and frames, from base to tip.
 
     Gravity is an argument of the models, not a property of the arm. Descriptions are equal if all
     their fields are, number by number.
@@ -175,13 +175,13 @@ class ArmDescription(ArmFields):
 
     @property
     def link_names(self) -> tuple[str, ...]:
-        """Names of the moving links, from base to tip: those of the joints, or by `link_names`."""
+        """Names of the moving links from base to tip, stated or made from joint names."""
         own = zip(self.joints, link_names(self.joint_names).moving)
         return tuple(joint.link or name for joint, name in own)
 
     @property
     def contents(self) -> str:
-        """What the links contain, in words: inertial set, hand and payload."""
+        """Inertial set and hand that the links contain, and payload, as text."""
         load = f'payload {self.payload.mass:g} kg' if self.payload.mass else 'no payload'
         return f'inertial set {self.inertial_set}, hand {self.hand}, {load}'
 
@@ -227,7 +227,7 @@ class ArmDescription(ArmFields):
         return joint_values(values, name, self.joint_names, self.name, stack=False)
 
     def _checked_positions(self, q: ArrayLike) -> Array:
-        """Return positions (..., n), also ones that are not finite, or raise JointVectorError."""
+        """Return positions, also NaN or inf, as floats (..., n); check their number of joints."""
         return joint_values(q, 'q', self.joint_names, self.name, finite=False)
 
     def joint_transforms(self, q: ArrayLike) -> list[Array]:
@@ -241,7 +241,7 @@ class ArmDescription(ArmFields):
 
     def joint_placements(self) -> list[tuple[Array, Array]]:
         """
-        Return constant poses A, B of each joint i: T_i(q) = A exp(joint motion) B, each (4, 4).
+        Return constant poses A, B (4, 4) of each joint i: its pose is A exp(joint motion) B.
 
         A is the pose, in frame {i-1}, of a frame whose z is the axis of joint i. The joint moves
         this frame, and B is the pose of frame {i} in the moved frame. The identity is B for

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Fields that arm files and descriptions share: joints with limits, links, the source URDF."""
+"""Joints, limits and other fields that both arm files and arm descriptions have."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class JointLimits:
 @dataclass(frozen=True)
 class Joint:
     """
-    A revolute or prismatic joint: name, DH row, limits, rotor inertia and name of its link.
+    A revolute or prismatic joint with its name, DH row, limits, rotor inertia and link name.
 
     The position of a revolute joint is added to theta of its DH `row`, that of a prismatic joint
     to d. `rotor_inertia` is the motor's inertia reflected to the joint [kg m^2; kg for a prismatic
@@ -149,7 +149,7 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class ArmFields(ValueEquality):
-    """Fields that arm files and descriptions share; `ArmDescription` documents them."""
+    """Base class of ArmFile and ArmDescription with the fields that both of them have."""
 
     name: str
     convention: Convention
@@ -172,7 +172,7 @@ _NUMBERED_JOINT_NAME_PATTERN = re.compile(r'^(.*)joint(\d+)$')
 
 
 class LinkNames(NamedTuple):
-    """Names of the links: the base's, one per joint, and the flange's."""
+    """Names of the base, of each joint's moving link, and of the flange."""
 
     base: str
     moving: tuple[str, ...]

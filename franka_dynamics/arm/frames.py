@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-An arm's frames, by number and name; how it is mounted; the arm in modified DH frames.
+Places of an arm's frames by number and name, the arm's mount, and modified DH frames.
 
 Numbers are those of the DH frames, 1..n, and n + 1 is the flange. Names are those of joints, links
 and of frames that are fixed to the arm. A joint's name, also that of a held or fixed joint of a
@@ -33,7 +33,7 @@ MIN_ROTATION_RAD = 1e-6  # a base or a mount that is turned less is level
 
 class FramePlacement(NamedTuple):
     """
-    Place of a frame: the joint whose link carries it, and its constant pose in that link.
+    The joint whose link carries a frame, and the frame's constant pose in that link.
 
     `joint` is 1..n, and `pose`, shape (4, 4), in the joint's DH frame; a frame of the base has the
     joint 0, and its pose is in the space frame.
@@ -125,7 +125,7 @@ def unknown_frame_error(frame: object, arm: ArmDescription) -> FrameError:
 
 
 def mount_rotation(arm: ArmDescription) -> Array:
-    """Return the rotation of the base, in which gravity_vector is given, in {S}, (3, 3)."""
+    """Return the rotation (3, 3) of the base, in whose axes gravity_vector is given, in {S}."""
     # Frame {0} of a URDF is a choice of the import.
     pose = arm.mount if arm.urdf else arm.base
     return np.asarray(pose[:3, :3])

@@ -21,7 +21,7 @@ from ..errors import FrictionError
 
 
 class FrictionModel(Protocol):
-    """Protocol of joint friction models: the friction torque as a function of joint velocity."""
+    """Protocol of joint friction models, which return friction torques for joint velocities."""
 
     def torque(self, dq: ArrayLike) -> Array:
         """Return the friction torque (..., n) [N m] at dq [rad/s], part of the joint torque."""
@@ -30,7 +30,7 @@ class FrictionModel(Protocol):
 @dataclass(frozen=True, eq=False)
 class SigmoidFriction(ValueEquality):
     """
-    Sigmoid friction of Gaz et al.: tau_f = A / (1 + exp(-s (dq + d))) - A / (1 + exp(-s d)).
+    Sigmoid friction A / (1 + exp(-s (dq + d))) - A / (1 + exp(-s d)) of Gaz 2019.
 
     Gaz's friction is smooth, and zero at rest. Arrays of shape (n,): amplitude A [N m], slope s
     [s/rad], offset d [rad/s]; `logistic_at_rest` is 1 / (1 + exp(-s d)). Source: Gaz et al. 2019,
@@ -105,7 +105,7 @@ class LinearFriction(ValueEquality):
 
     def torque_std(self, terms: Array) -> Array | float:
         """
-        Return the standard deviation (..., n) [N m] of the torque of terms, (..., 3 + k, n).
+        Return the standard deviation (..., n) [N m] of the friction torque at given terms.
 
         It is that of the sum: errors of the coefficients partly cancel. 0 if it is not known.
         """
@@ -145,7 +145,7 @@ class LinearFriction(ValueEquality):
 @dataclass(frozen=True, eq=False)
 class ViscousCoulombFriction(LinearFriction):
     """
-    Viscous, Coulomb and offset friction: tau_f = f_v dq + f_c sign(dq) + f_o.
+    Viscous, Coulomb and offset friction f_v dq + f_c sign(dq) + f_o of each joint.
 
     Arrays of shape (n,): `viscous` f_v [N m s/rad], `coulomb` f_c and `offset` f_o [N m]. tanh(dq
     / width) with `width` [rad/s] takes the place of sign(dq), because a torque that jumps at zero

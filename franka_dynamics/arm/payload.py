@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes payloads: as numbers, a ROS parameter file, or the file of Franka's Desk."""
+"""Reads and writes payloads as numbers, as ROS parameter files and as files of Franka's Desk."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ParameterSections = dict[str, dict[str, dict[str, Any]]]
 
 @dataclass(frozen=True, eq=False)
 class _DeskFile:
-    """The used fields of Desk's end-effector file; `inertia` is a tensor by columns, (9,)."""
+    """Mass, centre of mass and tensor (9,), by columns, in the end-effector file of Desk."""
 
     mass: float
     center: Vector3 = field(metadata={'key': 'centerOfMass'})
@@ -129,7 +129,7 @@ def require_plausible_payload(mass: float, center: Array, inertia: Array) -> Non
 
 def read_payload(given: str) -> LinkInertia:
     """
-    Return the payload that a text gives: 4 or 10 comma-separated numbers, or a file's path.
+    Return the payload given as 4 or 10 comma-separated numbers, or as the path of a file.
 
     Parameters
     ----------

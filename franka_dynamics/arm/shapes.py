@@ -58,7 +58,7 @@ class Shape:
         return replace(self, pose=transform @ self.pose)
 
     def urdf_primitives(self) -> tuple[Shape, ...]:
-        """Return the shape as URDF has it: a capsule as cylinder and spheres, others unchanged."""
+        """Return the shape as shapes that URDF has, a capsule as a cylinder and two spheres."""
         if self.kind is not ShapeKind.CAPSULE:
             return (self,)
         radius, length = self.size
@@ -88,7 +88,7 @@ class Capsule:
 
 @dataclass(frozen=True, eq=False)
 class ShapeFile:
-    """Content of a shape file: capsules of links in DH frames, of a hand in its own frame."""
+    """Content of a shape file, capsules of links in DH frames and of a hand in its own frame."""
 
     name: str
     source: str

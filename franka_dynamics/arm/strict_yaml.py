@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads and writes strict YAML: no repeated keys, keys are strings, numbers are decimal.
+Reads and writes YAML in which keys are unique strings and numbers are decimal.
 
 PyYAML reads YAML 1.1, in which 1e-5 is a string, 010 is eight and 1:30 is ninety, and of two equal
 keys it keeps the last: in an arm's parameters, errors that nobody notices.
@@ -25,7 +25,7 @@ _FLOAT_PATTERN = re.compile(
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """PyYAML's safe loader, but keys are unique strings, and numbers decimal: 010 is ten."""
+    """PyYAML's safe loader, limited to unique string keys and decimal numbers (010 is ten)."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         """Return a mapping; raise DescriptionError for repeated or non-string keys."""
@@ -110,7 +110,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
 
 
 def line_number_of(path: Path, keys: Sequence[str | int]) -> int:
-    """Return the line number of the entry under nested `keys` in a YAML file, or its parent's."""
+    """Return the line number of a YAML file's entry under nested `keys`, else of its parent."""
     node: Any = yaml.compose(read_text(path), _StrictLoader)
     for key in keys:
         if isinstance(node, yaml.MappingNode):

@@ -111,7 +111,7 @@ Angles3 = Annotated[Array, length_rule(3), _within_a_turn_rule]
 
 def read_typed_file(path: Path, kind: type[_FileType], expected: str) -> _FileType:
     """
-    Return a YAML file's content as type `kind`: a dataclass, or a dict of dataclasses.
+    Return a YAML file's content as the dataclass, or dict of dataclasses, `kind`.
 
     A cache keeps the contents of the last 32 files; a file with a new modification time is read
     again. `expected` says in error messages how the file should begin.
@@ -290,14 +290,14 @@ def _is_default(part: Field[Any], value: Any) -> bool:
 
 
 def _choice(value: str, choices: Iterable[str]) -> str:
-    """Return a word; raise FieldError unless it is one of the choices."""
+    """Return a value that is one of the choices; raise FieldError for any other value."""
     if value not in choices:
         raise FieldError(f'is {short_text(value)!r}; it must be {" or ".join(choices)}')
     return value
 
 
 def _as_mapping(value: Any) -> dict[str, Any]:
-    """Return a mapping; raise FieldError for anything else."""
+    """Return a value that is a mapping; raise FieldError for any other value."""
     if not isinstance(value, dict):
         raise FieldError(f'must be a mapping, not {short_repr(value)}')
     return value

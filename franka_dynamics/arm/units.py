@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Asks whether numbers of an arm are in another unit: N mm, degrees, millimetres or grams."""
+"""Finds limits, lengths and masses of an arm that seem to be in N mm, degrees, mm or grams."""
 
 from collections.abc import Iterator, Mapping
 import math
@@ -38,7 +38,7 @@ _MAX_THICKNESS_RATIO, _MAX_COMPACT_JOINT_COUNT = 0.5, 3
 
 class UnitQuestion(NamedTuple):
     """
-    A question whether numbers are in another unit.
+    A question whether implausible values of an arm are in another unit.
 
     `limit_fields` are the fields of JointLimits that it is about, by the joints' names; a question
     without any is about lengths or masses, on which torques depend.
@@ -49,14 +49,14 @@ class UnitQuestion(NamedTuple):
 
 
 def doubted_units(description: ArmDescription) -> list[UnitQuestion]:
-    """Return a question for limits, lengths and masses that are implausibly large."""
+    """Return a question for each group of limits, lengths or masses that is implausibly large."""
     sentences = _length_and_mass_doubts(description)
     questions = [UnitQuestion(sentence, {}) for sentence in sentences]
     return [*questions, *_effort_unit_doubts(description), *_motion_unit_doubts(description)]
 
 
 def require_si_units(description: ArmDescription, place: str) -> None:
-    """Raise DescriptionError, which begins with `place`, if there is a question of units."""
+    """Raise DescriptionError, beginning with `place`, if values seem to be in another unit."""
     for question in doubted_units(description):
         fix = 'Arm files have m, kg.'
         if question.limit_fields:
@@ -65,7 +65,7 @@ def require_si_units(description: ArmDescription, place: str) -> None:
 
 
 def _length_and_mass_doubts(arm: ArmDescription) -> Iterator[str]:
-    """Yield questions about lengths and masses that are implausibly large."""
+    """Yield a sentence if the arm is implausibly long, and one if it is implausibly heavy."""
     # DH frames of nearly parallel axes may lie far from the arm, centres of mass do not.
     *frames, flange = arm.frames(np.zeros(arm.n))
     massive = [(frame, link) for frame, link in zip(frames, arm.links) if link.mass > 0.0]
@@ -87,7 +87,7 @@ def _length_and_mass_doubts(arm: ArmDescription) -> Iterator[str]:
 
 
 def _motion_unit_doubts(arm: ArmDescription) -> Iterator[UnitQuestion]:
-    """Yield questions about limits of positions and velocities."""
+    """Yield a question about position and velocity limits that are implausibly large."""
     for kind, (most, fastest, units, others) in _MAX_MOTION_BY_KIND.items():
         limits = {one.name: one.limits for one in arm.joints if one.kind is kind}
         doubted = _limit_fields_beyond(limits, most, fastest)
@@ -108,7 +108,7 @@ def _motion_unit_doubts(arm: ArmDescription) -> Iterator[UnitQuestion]:
 def _limit_fields_beyond(
     limits: Mapping[str, JointLimits], most: float, fastest: float
 ) -> dict[str, tuple[str, ...]]:
-    """Return, by joint name, the fields of JointLimits with values beyond bounds."""
+    """Return, by joint name, the limits on positions above `most` or on speeds above `fastest`."""
     found = dict[str, tuple[str, ...]]()
     for name, one in limits.items():
         fields = tuple[str, ...]()
@@ -123,7 +123,11 @@ def _limit_fields_beyond(
 
 
 def _effort_unit_doubts(arm: ArmDescription) -> Iterator[UnitQuestion]:
-    """Yield questions about effort limits; with an unknown weight only the largest are doubted."""
+    """
+    Yield a question about effort limits that are implausibly large.
+
+    Bounds are multiples of the arm's weight torque; without it, MAX_EFFORT_NM.
+    """
     weight = _weight_torque(arm)
     for kind in JointKind:
         most, why = MAX_EFFORT_NM, f'no joint of an arm has more than {MAX_EFFORT_NM:g}'
