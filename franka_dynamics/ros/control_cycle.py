@@ -25,14 +25,14 @@ SILENCE_CHECK_PERIOD_S = 5e-3  # between two checks whether joint states have ce
 
 class ControlCycle:
     """
-    The work of a feedforward node's control thread: the torque that answers each joint state.
+    The control cycle of a feedforward node, which answers each joint state with a torque.
 
-    This thread never logs, because a terminal that does not read its output would stop it. Torques
-    go to one publisher, model terms to `TermPublishers`. `controller` is there from configure to
-    cleanup. `active` says whether joint states are answered, `is_ending` whether a transition
-    brakes the arm, `has_receiver` whether there is a receiver, without which no torque is
-    published, and `uses_simulated_time` whether rclpy's clock is simulated. Whoever holds `lock`
-    may change `active`.
+    The control thread never logs, because a terminal that does not read its output would stop it.
+    Torques go to one publisher, model terms to `TermPublishers`. `controller` is there from
+    configure to cleanup. `active` says whether joint states are answered, `is_ending` whether a
+    transition brakes the arm, `has_receiver` whether there is a receiver, without which no torque
+    is published, and `uses_simulated_time` whether rclpy's clock is simulated. Whoever holds
+    `lock` may change `active`.
     """
 
     controller: Feedforward | None = None
@@ -126,7 +126,7 @@ class ControlCycle:
 
     @property
     def clock_rate_hz(self) -> float:
-        """Rate at which the node's clock advances [Hz], as far as joint states show it."""
+        """Rate at which the node's clock advances [Hz], estimated from the latest joint states."""
         stands_still = time.monotonic() - self._clock_stepped
         return 1.0 / max(median(self._clock_steps), stands_still) if self._clock_steps else np.inf
 

@@ -90,12 +90,12 @@ def make_controller(
     node: Any, parameters: dict[str, Any], arm: ArmDescription, send: Callable[[Array], object]
 ) -> tuple[Feedforward, float]:
     """
-    Return a controller for an arm, and the largest difference of its two models.
+    Return a controller for an arm, and the largest relative difference of its cross-check.
 
-    The controller calls `send` with each torque, (n,) [N m].
-    Default gains (kp -1.0) are set in the node's parameters kp and kd, and in `parameters`. Raises
-    InertiaError if the arm's inertias are physically impossible, SettingsError if the parameters
-    cannot be used on this arm, CrosscheckError if the two models disagree.
+    The controller calls `send` with each torque, (n,) [N m]. Default gains (kp -1.0) are set in
+    the node's parameters kp and kd, and in `parameters`. Raises InertiaError if the arm's inertias
+    are physically impossible, SettingsError if the parameters cannot be used on this arm,
+    CrosscheckError if the two models disagree.
     """
     arm.require_physical('commanding torques')
     for sentence in (*arm.repairs, *arm.torque_notes):
@@ -141,7 +141,7 @@ def _mount_compensation_sentence(controller: Feedforward) -> str:
 
 def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> float | None:
     """
-    Apply changed node parameters to a controller; return the difference of its two models.
+    Apply changed node parameters to a controller; return its cross-check's largest difference.
 
     The difference is None unless the payload or gravity changes. If the models disagree, the
     controller is stopped for good.

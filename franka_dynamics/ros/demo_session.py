@@ -59,7 +59,7 @@ OnProgress = Callable[[str, float], None]
 
 
 class TooBusyError(FrankaDynamicsError):
-    """The machine is too busy or slow for figures that show the quality of the torques."""
+    """The machine is too busy or too slow for the demonstration."""
 
     status = 3
 
@@ -168,7 +168,7 @@ class _DemoRun:
         return DemoResult(steps, hold, motions, rates, difference, (*errors, *disorder), failed)
 
     def _is_arm_held(self) -> bool:
-        """Return whether torques hold the simulated arm and its time is known."""
+        """Return whether torques hold the simulated arm and the simulated time is known."""
         status = self._client.latest_status(f'/{_SIMULATOR_NODE}')
         return status is not None and status.is_arm_held and self._simulated_time >= 0.0
 

@@ -50,7 +50,7 @@ _RATE_ADVICE = (
 
 class StatusLog:
     """
-    The status of a node, in the words of its user, and the log of its changes.
+    A log of changes of a feedforward node's status, which it words for the node's user.
 
     The log says why torques end, wait or are not received. `controller` is set when the node is
     configured. `arrived_at` is when the latest joint state came [s], `is_final` says that the node
@@ -79,11 +79,11 @@ class StatusLog:
         return status._replace(remedy=words, why=why)
 
     def reason_text(self, why: object) -> str:
-        """Return a reason as text, with advice for the user of a node."""
+        """Return the reason for a missing or ended torque as text, with advice for the user."""
         return why.text(self._advice_on) if isinstance(why, (Reason, Ending)) else str(why or '')
 
     def _advice_on(self, code: ReasonCode) -> str | None:
-        """Return advice for the user of a node about the reason with a code, or None."""
+        """Return advice on a reason for missing torques, given as its code; None without any."""
         if code is ReasonCode.TOO_RARE:
             return _RATE_ADVICE
         old = code in (ReasonCode.TOO_OLD, ReasonCode.TOO_NEW, ReasonCode.OLD_AT_START)
@@ -128,14 +128,14 @@ class StatusLog:
         )
 
     def begin_activation(self) -> None:
-        """Begin an activation: forget what was logged, and when the latest joint state came."""
+        """Reset the log for a new activation, as if nothing had been logged before."""
         self.arrived_at = time.monotonic()
         self._logged: dict[str, float] = {}  # when what was logged [s]
         self._seen: tuple[State, bool, bool] | None = None
         self._last_reason, self._has_run, self._changed_at = '', False, time.monotonic()
 
     def log_changes(self, status: Status, *, waits: bool) -> None:
-        """Log what has changed in a status; `waits`: whether torques begin without a command."""
+        """Log changes of a status; while the node `waits` to begin, repeat why it does not."""
         controller, now = self.controller, time.monotonic()
         while controller.unreported_endings:
             ending = controller.unreported_endings.popleft()
@@ -172,7 +172,7 @@ class StatusLog:
     def log_if_due(
         self, text: str, period: float = _MIN_LOG_PERIOD_S, *, bad: bool = True
     ) -> None:
-        """Log a text, a warning if `bad`, unless it was, numbers apart, in `period` [s]."""
+        """Log a text unless it was logged, but for its numbers, in the last `period` [s]."""
         what, now = re.sub(r'[\d.]+', '', text), time.monotonic()
         if now < self._logged.get(what, -math.inf) + period:
             return
@@ -185,7 +185,7 @@ class StatusLog:
 
 class FeedforwardDiagnostics(StatusPublisher):
     """
-    The publisher and log of what a feedforward node and its controller do.
+    The publisher and log of the diagnostics of a feedforward node and its controller.
 
     The service thread publishes diagnostics and reads the controller without the lock: slightly
     old values do no harm, and the control cycle must not wait. `status_log` has the status in
@@ -213,7 +213,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         return self.status_log.controller
 
     def set_controller(self, controller: Feedforward, model_difference: float) -> None:
-        """Set the controller to report on, and the largest difference of its two models."""
+        """Set the controller to report on, and the largest difference of its cross-check."""
         self.status_log.controller, self._arm = controller, controller.description.name
         self.model_difference, self.refusal_text = model_difference, ''
         self._published_state, self._published_at = (None, ''), -math.inf
@@ -352,7 +352,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         }
 
     def _values_by_joint(self, key: str, numbers: Any) -> dict[str, float]:
-        """Return numbers, one per joint, by `key` with the joint's name in place of {}."""
+        """Return each joint's number under `key` with the joint's name in place of {}."""
         return {key.format(name): float(one) for name, one in zip(self.controller.names, numbers)}
 
     def _wrench_row(self) -> StatusRow:

@@ -53,11 +53,12 @@ _TORQUE_DELIVERY_TIMEOUT = Duration(seconds=0.5)
 
 class FeedforwardNode(CheckedParameters, LifecycleNode):
     """
-    Lifecycle node around a `Feedforward` controller; docs/reference has topics and parameters.
+    A lifecycle node that answers each joint state with the torque of a `Feedforward` controller.
 
     The control thread serves `control_entities`, the subscription to joint states, and calls
     `cycle.run_timed_tasks`. The service thread serves `service_entities`, all other callbacks, and
-    calls `run_background_tasks`. An inactive node drops joint states.
+    calls `run_background_tasks`. An inactive node drops joint states. docs/reference has the
+    node's topics and parameters.
     """
 
     # Defaults for rclpy's __init__, which already reads `executor` and `active`.
@@ -128,13 +129,13 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     @executor.setter
     def executor(self, executor: Any) -> None:
-        """Store the executor that the node is added to; make timers in place of threads."""
+        """Store the executor that serves the node; make timers that replace the node's threads."""
         if executor is not None and not self._is_component:
             self._start_component_timers()
         self._whole_executor = executor
 
     def _start_component_timers(self) -> None:
-        """Make timers for what threads do if the node has a process of its own."""
+        """Start the timers that replace the node's threads when another executor serves it."""
         self._is_component = True
         if get_current_signal_handlers_options() != SignalHandlerOptions.NO:
             self.get_logger().warning(f'Ctrl-C would shut ROS down first: {_SHUTDOWN_ADVICE}')
@@ -143,7 +144,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.create_timer(_BACKGROUND_TASK_PERIOD_S, self._run_component_tasks)
 
     def _run_component_tasks(self) -> None:
-        """Run the node's background tasks; if `autostart`, configure and activate it before."""
+        """Configure and activate the node once if `autostart`; then run its background tasks."""
         with self._background_lock:
             if self._finalized:
                 return
@@ -184,9 +185,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
-        Begin to answer joint states; configure anew if parameters changed that are not live.
+        Begin to answer joint states; configure anew if parameters changed that require it.
 
-        The first torque waits until the receivers are found to be the target's.
+        The first torque waits until its receivers are found to be of the kind for `target`.
         """
         # The controller is None after an earlier activation failed to reconfigure the node.
         configuration = present_values(self, specs_in_file(NODE_NAME))
@@ -214,7 +215,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return result
 
     def _start_torques(self, controller: Feedforward, *, is_receiver_known: bool) -> None:
-        """Let torques begin again; first look up which nodes receive them, unless known."""
+        """Start the controller; if not known, first begin to check which nodes receive torques."""
         if not is_receiver_known:
             settings, names = controller.settings, controller.names
             self.receivers.begin_activation(settings.target, self._topic, names)
@@ -223,7 +224,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
-        Brake the arm to rest, then publish the last torques of the activation.
+        Brake the arm to rest, end the torques, and make the node inactive.
 
         This takes as long as the arm needs to come to rest, at most _MAX_BRAKING_WAIT_S, then some
         tenths of a second until the last torque has arrived.
@@ -313,7 +314,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return _BACKGROUND_TASK_PERIOD_S if self.active else INACTIVE_POLL_PERIOD_S
 
     def _check_receivers(self, controller: Feedforward) -> None:
-        """Allow torques, or stop the controller if a receiver of them is not the target's."""
+        """Allow torques, or stop the controller if a node that `target` excludes receives them."""
         cycle, receivers = self.cycle, self.receivers
         receivers.update_permission()
         controller.blocked = receivers.reason
@@ -331,7 +332,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         cycle.has_receiver = receivers.is_open
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        """Serve ~/clear_fault: clear a latched fault; answer whether none remains, and why."""
+        """Clear a latched fault; answer whether none remains, and why, on ~/clear_fault."""
         controller = self.controller
         if controller is None:
             answer.message = 'the node is not configured'
@@ -368,7 +369,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return SetParametersResult(successful=True)
 
     def _apply_live_parameters(self, changes: Sequence[Parameter]) -> None:
-        """Apply changed live parameters to the controller, and log them."""
+        """Apply changed parameters that need no new configuration to the controller; log them."""
         live = present_values(self, tables.live_parameter_specs())
         changed = {one.name: one.value for one in changes if one.name in live}
         if not changed or self.controller is None:

@@ -62,7 +62,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         )
 
     def _on_joint_state(self, data: bytes) -> None:
-        """Publish Gazebo's joint state plus the start pose; without a sender, hold the arm."""
+        """Publish Gazebo's joint state plus the start pose; hold the arm until torques come."""
         try:
             reading = self._reader.read(data)
         except JointStateError as error:
@@ -87,7 +87,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         self._commands.publish_status_if_due()
 
     def _count_holding_steps(self) -> None:
-        """Count steps with listeners on all force topics; publish when the arm counts as held."""
+        """Count steps in which Gazebo receives all joint forces; then report the arm as held."""
         if all(publisher.get_subscription_count() > 0 for publisher in self._forces):
             self._holding_step_count += 1
             if self._holding_step_count == _MIN_HOLDING_STEP_COUNT:

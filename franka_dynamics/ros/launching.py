@@ -54,13 +54,14 @@ def launch_description(
     function: Callable[[SimpleNamespace], Sequence[Any]],
 ) -> LaunchDescription:
     """
-    Return a launch description that declares arguments and starts the actions of `function`.
+    Return a launch description that declares arguments and starts what `function` returns.
 
     `function` receives the arguments' values, all strings, as attributes of one object. Unlike
     launch's substitutions, it can omit a parameter whose argument has no value.
     """
 
     def start(context: Any) -> Sequence[Any]:
+        """Return the launch actions for the values of the arguments in a launch context."""
         values = {name: LaunchConfiguration(name).perform(context) for name in declarations}
         return function(SimpleNamespace(**values))
 
@@ -80,7 +81,7 @@ def namespace_argument(nodes: str) -> LaunchArgument:
 
 
 def params_file_argument(target: str) -> LaunchArgument:
-    """Return the launch argument `params_file`, a file that overrides the target's parameters."""
+    """Return the launch argument `params_file`, a file that overrides a target's parameters."""
     return (
         '',
         'A file with parameters of the feedforward node, which override those of '
@@ -114,7 +115,7 @@ def argument_file_list(argument: str, path: str) -> list[str]:
 
 
 def string_parameter(value: Any) -> Any:
-    """Return a value as launch_ros's string parameter, which it would else read as YAML."""
+    """Return a value as a ROS parameter of type string, also if it looks like a number or list."""
     return ParameterValue(value, value_type=str)
 
 
@@ -126,6 +127,7 @@ def exit_callback(name: str, next_actions: Sequence[Any] | None = None) -> Any:
     """
 
     def end(event: Any, context: Any) -> list[Any]:
+        """Return the actions after the process's end; raise RuntimeError if it failed."""
         if event.returncode and not context.is_shutdown:
             raise RuntimeError(f'{name} ended with exit status {event.returncode}')
         return [Shutdown(reason=f'{name} has ended')] if next_actions is None else [*next_actions]

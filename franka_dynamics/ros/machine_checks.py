@@ -34,6 +34,7 @@ def _realtime_refusal() -> str:
     refused = []
 
     def request() -> None:
+        """Request SCHED_FIFO for this thread; add the error to `refused` if that fails."""
         try:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
         except OSError as error:
@@ -47,7 +48,7 @@ def _realtime_refusal() -> str:
 
 
 def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
-    """Yield the results of all checks of this machine; a simulated arm needs no real time."""
+    """Yield the results of all checks of this machine, milder ones if the arm is simulated."""
     refused, release = _realtime_refusal(), platform.release()
     realtime = Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version()
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
@@ -79,7 +80,7 @@ def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
 
 
 def check_result(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> CheckResult:
-    """Return the result of a check: GOOD, or else `level` with the fix in its sentence."""
+    """Return a check's result, which is GOOD or else has `level` and the fix in its sentence."""
     level, text = (GOOD, text) if good else (level, f'{text}: {fix}')
     return CheckResult(subject, level, text)
 

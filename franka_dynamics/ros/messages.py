@@ -93,7 +93,7 @@ class MessageTemplate:
 
     @classmethod
     def placeholder_row(cls, count: int) -> list[float]:
-        """Return a row of `count` numbers that the template finds in its message."""
+        """Return a row of `count` numbers whose bytes mark its place in a serialized message."""
         return [cls.PLACEHOLDER, *[0.0] * (count - 1)]
 
     def serialize(self, stamp: Time, *rows: Array) -> bytes:
@@ -126,7 +126,7 @@ class NoArmJointsError(JointStateError):
 
 class _MessageLayout:
     """
-    The byte positions of stamp and values in serialized joint states that are like a given one.
+    The byte positions of stamp and values in serialized joint states with a given one's names.
 
     In OMG's XCDR, version 1, a number stands at a multiple of its size after the encapsulation
     header of four bytes.
@@ -165,7 +165,7 @@ class _MessageLayout:
         return np.frombuffer(data, dtype=np.uint8)[self._constant_places].tobytes()
 
     def matches(self, data: bytes) -> bool:
-        """Return whether a serialized message has the same names and counts at the same places."""
+        """Return whether a serialized message has the names, counts and size of the given one."""
         return len(data) == self._size and self._constant_bytes(data) == self._constant_data
 
     def values_in(self, data: bytes) -> list[Array]:
@@ -258,7 +258,7 @@ class JointStateReader:
         return velocity
 
     def _joint_order(self, given: Sequence[str]) -> list[int]:
-        """Return the places of the arm's joints in `given`; JointStateError if one is missing."""
+        """Return the arm's joints' indices in `given` names; JointStateError if one is missing."""
         missing = [name for name in self._joint_names if name not in given]
         if missing:
             kind = NoArmJointsError if len(missing) == len(self._joint_names) else JointStateError

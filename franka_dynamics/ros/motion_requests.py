@@ -50,7 +50,7 @@ _FEEDBACK_PERIOD_S = 0.05  # by the stamps of joint states, as of joint_trajecto
 
 @dataclass
 class _Goal:
-    """A goal that is being followed: its handle, motion and tolerances, on the way and after."""
+    """An action goal whose motion the arm follows, with the motion and its tolerances."""
 
     handle: Any
     motion: Trajectory
@@ -63,7 +63,7 @@ class _Goal:
 
 class MotionRequests:
     """
-    The motions requested of a node's controller: checked, followed and reported.
+    Checks, starts and reports the motions that are requested of a feedforward node.
 
     They come on the topic ~/reference, or as goals of the action FollowJointTrajectory. Any motion
     takes the place of the one before, whose goal then ends. All methods run on the node's service
@@ -112,10 +112,10 @@ class MotionRequests:
         self, parse: Callable[[], TrajectoryRequest], goal_id: str, *, allow_setpoint: bool = True
     ) -> Trajectory:
         """
-        Follow the motion that `parse` returns, publish it with torques, and return it as planned.
+        Make the arm follow the motion that `parse` returns; return the motion as planned.
 
-        It is published if anybody subscribes. Reports repeat `goal_id`. A refused motion is
-        reported, too, and its ReferenceRefusedError raised.
+        That one is published, with torques, if anybody subscribes. Reports repeat `goal_id`. A
+        refused motion is reported, too, and its ReferenceRefusedError raised.
         """
         controller, self._diagnostics.refusal_text = self._node.controller, ''
         try:
@@ -302,6 +302,7 @@ class MotionRequests:
         ends = {_SUCCEEDED: handle.succeed, _CANCELED: handle.canceled, _ABORTED: handle.abort}
 
         def finish(_: Any) -> Any:
+            """Set the goal's final status, and return its result."""
             ends[status]()
             self._unsent_goal_ids.discard(goal_id)
             return self._type.Result(error_code=code, error_string=why)
@@ -312,7 +313,7 @@ class MotionRequests:
             self._server.notify_execute(handle, finish)
 
     def deliver_results(self) -> None:
-        """Send results that clients have not got yet, of goals that ended with the node."""
+        """Send clients the missing results of goals that ended because the node was stopped."""
         executor = self._node.service_entities.executor  # None if another one serves the node
         timeout = _DELIVERY_TIMEOUT_S if self._unsent_goal_ids and executor else 0.0
         until = time.monotonic() + timeout
@@ -327,7 +328,7 @@ class MotionRequests:
 
 
 def _follow_or_plan(controller: Feedforward, motion: dict[str, Any], goal_id: str) -> Trajectory:
-    """Return the planned motion and follow it, unless joint states come too rarely for torques."""
+    """Plan a motion, follow it unless joint states come too rarely for torques, and return it."""
     latest, reference = controller.latest, controller.reference
     problem = controller.states.problem
     codes = ReasonCode.TOO_RARE, ReasonCode.COARSE_STAMPS

@@ -146,7 +146,7 @@ class StopRequest:
 
     def ignore_signals(self) -> None:
         """
-        Ignore all further signals of these kinds while the process shuts down.
+        Ignore further SIGINT, SIGTERM, SIGHUP and SIGQUIT while the process shuts down.
 
         Ctrl-C in a terminal reaches every process, and launch sends its own SIGINT to each:
         without SIG_IGN a second SIGINT would kill a process whose Python has removed its handlers.
@@ -313,6 +313,7 @@ def run_lifecycle_node(node: Any, stop: StopRequest) -> int:
     served = Future[None]()
 
     def serve() -> None:
+        """Run the service thread; store its result or exception in `served`."""
         try:
             _run_service_thread(node, stop)
             served.set_result(None)

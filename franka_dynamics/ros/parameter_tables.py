@@ -52,7 +52,7 @@ def parameter_specs(node: str) -> tuple[ParameterSpec, ...]:
 
 
 def no_such_parameter_sentence(names: Iterable[str], known: Iterable[str] = ()) -> str:
-    """Return an error sentence about names of no parameter, with the nearest known names."""
+    """Return a sentence that no parameters of these names exist, with the nearest known names."""
     near = {name: nearest_name(name, known) for name in names}
     sentences = (
         f'{short_text(name, 80)}: no such parameter'

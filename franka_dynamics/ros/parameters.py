@@ -33,7 +33,7 @@ _ROS_PARAMETER_PREFIXES = ('use_sim_time', 'start_type_description_service', 'qo
 
 
 class CheckedParameters:
-    """A base class of nodes that refuse a wrong parameter with its value and what is allowed."""
+    """A base class of nodes that refuse a wrong parameter and say what values are allowed."""
 
     active = False  # while it is, parameters of some kind are fixed
 

@@ -47,6 +47,7 @@ def with_sequence_number(callback: Callable[[Any, int | None], None]) -> Callabl
     """
 
     def on_message(*arguments: Any) -> None:
+        """Call `callback` with the message and its sequence number, None if it has none."""
         message, info = arguments[0] if len(arguments) == 1 else arguments
         number = info['publication_sequence_number']
         callback(message, None if number == _NO_SEQUENCE_NUMBER else number)
@@ -91,7 +92,7 @@ def mark_goal_executing(goal: Any) -> None:
 
 def destroy_state_machine(node: Any) -> None:
     """
-    Destroy a lifecycle node's state machine, after the node.
+    Destroy the state machine of a lifecycle node that has been destroyed before.
 
     rclpy leaves it, and with it the middleware's node and threads until the process ends: then
     unloading the libraries was seen to crash.

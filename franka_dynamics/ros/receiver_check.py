@@ -93,7 +93,7 @@ class ReceiverCheck:
         self.delivery_problem, self.is_open = '', False
 
     def begin_activation(self, target: str, state_topic: str, joints: Sequence[str]) -> None:
-        """Begin to check for a new activation with this target, state topic and joints."""
+        """Begin to check who sends and receives torques for a target, a state topic and joints."""
         self.close()
         self._target, self._state_topic = target, state_topic
         self._finder.target, self._finder.joints = target, joints
@@ -172,14 +172,14 @@ class ReceiverCheck:
         self.is_open = bool(found)
 
     def _refusal_delay_s(self) -> float:
-        """Return how long [s] receivers must be wrong until torques are refused."""
+        """Return how long [s] wrong receivers must be present before torques are refused."""
         if self.permission is not TorquePermission.GRANTED or not self.is_open:
             return _FIRST_REFUSAL_DELAY_S
         certain = any(one.kind in _CERTAIN_KINDS for one in self.receivers.values())
         return _CERTAIN_REFUSAL_DELAY_S if certain else _REFUSAL_DELAY_S
 
     def _must_keep_listening(self, now: float) -> bool:
-        """Return whether listening for other senders goes on; refuse torques if one is heard."""
+        """Return whether to listen on for other senders of torques; refuse torques after one."""
         if self._subscription is None:
             return False
         if not self._heard_at:
@@ -200,7 +200,7 @@ class ReceiverCheck:
         return ', '.join(f'{name} ({one})' for name, one in self.receivers.items()) or 'none'
 
     def _find_delivery_problem(self, found: Mapping[str, Receiver]) -> str:
-        """Return a sentence if another node sends torques, or one applies none; else ''."""
+        """Return why torques are not received or applied, or who else sends them; else ''."""
         rivals = publisher_names(self._node, self.topic)
         if rivals:
             return (

@@ -1,10 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Finds the nodes that receive torques, and asks them and controller managers what they are.
+Finds the nodes that receive torques, and classifies them by services that they offer.
 
 Receivers declare themselves as simulated arms, or the controller managers in their namespaces list
-them as controllers. Who is neither is unknown.
+them as controllers. The kind of any other node is unknown.
 """
 
 from collections import Counter
@@ -98,7 +98,7 @@ class ControllerManagerClient:
 
 class ReceiverFinder:
     """
-    Finds the nodes that receive torques on a topic, and what they are.
+    Finds the nodes that receive torques on a topic, and what kind of receiver each is.
 
     `target` and `joints` are those of the torques. There is a client of each controller manager in
     the namespaces of these nodes.
@@ -115,7 +115,7 @@ class ReceiverFinder:
 
     def find_receivers(self, *, quick: bool = True) -> tuple[dict[str, Receiver], str]:
         """
-        Return all receivers by their nodes' full names, and why one is not known yet, or ''.
+        Return all receivers by node name, and why the kind of one is not known yet, or ''.
 
         Managers are asked more often if `quick`, and if the nodes are not those found before.
         """
@@ -156,7 +156,7 @@ class ReceiverFinder:
     def _classify_receiver(
         self, name: str, services: ServiceTypes, simulated: set[str], nodes: Mapping[str, int]
     ) -> tuple[Receiver, str]:
-        """Return what a node is as a receiver, and why that is not known yet, or ''."""
+        """Return the kind of receiver that a node is, and why that is not known yet, or ''."""
         declared = declared_kind(name, services)
         receiver, sources = Receiver(declared), [name]
         if declared is ReceiverKind.UNRECOGNISED:
@@ -180,9 +180,10 @@ class ReceiverFinder:
         self, name: str, services: ServiceTypes, simulated: set[str]
     ) -> tuple[Receiver, list[str]]:
         """
-        Return what a node is by the controller managers in its namespace, and who said so.
+        Return the kind of a receiver in the lists of controller managers, and its and their names.
 
-        Nobody has if no manager there has a controller of that name.
+        Receivers are looked up by controller managers in their own namespace. There is no name if
+        none of these has a controller of the receiver's name.
         """
         unknown = Receiver(ReceiverKind.UNRECOGNISED)
         space, _, own_name = name.rpartition('/')

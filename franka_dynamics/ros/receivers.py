@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Classifies the nodes that receive torques, and says whether they may get a target's.
+Classifies the nodes that receive torques, and says which torques each kind may receive.
 
 A torque for a simulation contains gravity. A real arm, which compensates its gravity itself, would
 rise with it.
@@ -34,7 +34,7 @@ class ReceiverKind(Enum):
 
 class Receiver(NamedTuple):
     """
-    What is known of a node that receives the torques.
+    The kind of a node that receives torques, its description, and why it applies none.
 
     `description` says more than its kind, if more is known. `idle_reason` says why it applies no
     torque now, '' if it does.
@@ -67,7 +67,7 @@ EXPECTED_RECEIVERS = {
 
 
 def declared_kind(name: str, services: ServiceTypes) -> ReceiverKind:
-    """Return the kind that a node declares by its services, given with their types by name."""
+    """Return the kind of receiver that a node declares by offering a service of that kind."""
     for kind, service in DECLARATION_SERVICES.items():
         if TRIGGER_TYPE in services.get(service.replace('~', name), ()):
             return kind

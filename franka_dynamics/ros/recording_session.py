@@ -82,6 +82,7 @@ class _Recorder(TopicListener):
         connection = self._writer.add_connection(topic, name, typestore=self._types)
 
         def store_message(data: bytes) -> None:
+            """Store a serialized message with its topic and arrival time until it is written."""
             self._received.append((self.arrival_ns, connection, data))
 
         self.node.create_subscription(kind, topic, store_message, _RECORDER_QOS, raw=True)
@@ -152,8 +153,7 @@ def record_bag(
 
     The folder `bag` must not exist. `topic` (joint states), `command` and `node` may be named
     without their namespace. `keep_running` is called with the progress at least ten times a
-    second. While
-    the disk has room for the bag's index, a full disk ends the recording. Raises
+    second. While the disk has room for the bag's index, a full disk ends the recording. Raises
     MissingDependencyError if rosbags is not installed, OutputError if the bag cannot be written.
     """
     with require_extra('Recording needs rosbags', 'replay'):
@@ -181,6 +181,7 @@ def record_bag(
             own.add_topic(name, kind)
 
         def record() -> None:
+            """Write the messages that have come; raise KeyboardInterrupt to end the recording."""
             progress.seconds = time.monotonic() - began
             own.write_messages(progress)
             progress.disk_is_full = shutil.disk_usage(bag).free < _MIN_FREE_DISK_BYTES

@@ -154,6 +154,7 @@ class SimulatorNode(CheckedParameters, Node):
         """Serve the node's callbacks until the next step is due; return its deadline [s]."""
 
         def spin(end: float, *, until_fresh: bool) -> None:
+            """Serve callbacks until the time `end` [s], a signal or, on request, a new torque."""
             while (left := end - time.perf_counter()) > 0.0 and not stop.is_requested:
                 if until_fresh and self._has_new_torque:
                     break

@@ -122,7 +122,7 @@ class DurationWindow(deque[float]):
         super().__init__(maxlen=4096)
 
     def percentiles_us(self, key: str) -> dict[str, float]:
-        """Return percentiles of the durations [us] by `key.format(name)`; NaN without any."""
+        """Return percentiles of the durations [us] by keys made from `key`; NaN if empty."""
         found = 1e6 * np.percentile(list(self) or [np.nan], [*TIME_PERCENTILES.values()])
         return dict(zip(map(key.format, TIME_PERCENTILES), found.tolist()))
 

@@ -86,12 +86,14 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
             listen_s = max(0.0, began + listen_s - time.monotonic())
 
         def record_state(message: JointState) -> None:
+            """Store the times of a joint state that has arrived."""
             states.add_state(message, 1e-9 * listener.arrival_ns)
 
         node.create_subscription(JointState, topic, record_state, _COUNTING_QOS)
         listener.poll_for(listen_s)
 
         def simulators() -> list[str]:
+            """Return the names of the simulated arms that were heard, sorted."""
             return sorted(one.name for one in listener.heard_nodes().values() if one.is_simulator)
 
         def settled() -> bool:
@@ -204,7 +206,7 @@ def _command_checks(node: Any, command: str) -> Iterator[CheckResult]:
 
 
 def _disturbance_checks(node: NodeSnapshot) -> Iterator[CheckResult]:
-    """Yield a note if a node's unexplained force is large, with the mass of that weight."""
+    """Yield a note if a node estimates a large external force, with the mass of that weight."""
     keys = (f'f{axis} [N]' for axis in 'xyz')
     force = math.hypot(*(node.value_of(DiagnosticSubject.EXTERNAL_WRENCH, key) for key in keys))
     if force > _MIN_UNEXPLAINED_FORCE_N:  # false for NaN
@@ -214,7 +216,7 @@ def _disturbance_checks(node: NodeSnapshot) -> Iterator[CheckResult]:
 
 
 def _node_checks(seen: Sequence[NodeSnapshot], names: Sequence[str] = ()) -> Iterator[CheckResult]:
-    """Yield the results of checks of the feedforward nodes, with or without diagnostics."""
+    """Yield results of checks of the feedforward nodes, also of those without diagnostics."""
     levels = {'OK': GOOD, 'WARN': NOTE}
     commanding = [one for one in seen if one.is_feedforward_node]
     silent = sorted({name.strip('/') for name in names} - {one.name for one in commanding})

@@ -149,7 +149,7 @@ class TermPublishers:
         return torques.external_torque if known else None
 
     def external_wrench(self, q: Array) -> ExternalWrench | None:
-        """Return the external wrench at positions q, shape (n,) [rad]; None while unknown."""
+        """Return the external wrench on the frame at positions q, (n,); None while unknown."""
         if self._estimator.model is not self.model:  # a payload was put on
             self._estimator = WrenchEstimator(self.model, self.frame)
         torque = self.external_torque()
@@ -157,12 +157,12 @@ class TermPublishers:
         return None if torque is None else self._estimator.estimate(q, torque)
 
     def wrench_field(self, field: str, q: Array) -> Array | None:
-        """Return the external wrench or its covariance, by `field`, at positions q, or None."""
+        """Return an attribute of the external wrench at positions q; None while unknown."""
         estimate = self.external_wrench(q)
         return None if estimate is None else getattr(estimate, field)
 
 
 def base_frame_id(first_joint: str) -> str:
-    """Return the base link's name from joint 1's: x_joint1 -> x_link0, other names -> base."""
+    """Return the base link's name for joint 1's name: x_link0 for x_joint1, base for others."""
     stem, found, _ = first_joint.rpartition('joint')
     return f'{stem}link0' if found else 'base'

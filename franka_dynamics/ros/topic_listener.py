@@ -169,12 +169,14 @@ class TopicListener:
         wanted = [(node, 'node'), *((topic, 'topic') for topic in topics)]
 
         def candidates(kind: str) -> list[str]:
+            """Return the names of all discovered nodes, or of all discovered published topics."""
             if kind == 'node':
                 return self.node.get_fully_qualified_node_names()
             known = self.node.get_topic_names_and_types()
             return [name for name, _ in known if self.node.count_publishers(name)]
 
         def is_discovered(name: str, kind: str) -> bool:
+            """Return whether a name is full already or ends a discovered name."""
             ends = (one.endswith(f'/{name}') for one in candidates(kind))
             return name[:1] in ('', '/') or any(ends)
 

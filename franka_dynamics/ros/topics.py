@@ -36,7 +36,7 @@ UNKNOWN_NODE_NAME = '_NODE_NAME_UNKNOWN_'
 def subscribe_numbered(
     node: Any, kind: type, topic: str, callback: Callable[[bytes, int | None], None], **more: Any
 ) -> Any:
-    """Subscribe to a topic's serialized messages with their numbers; QoS may be overridden."""
+    """Subscribe to serialized messages with their sequence numbers; users may override QoS."""
     more |= {'raw': True, 'qos_overriding_options': QOS_OVERRIDES}
     return node.create_subscription(kind, topic, with_sequence_number(callback), **more)
 

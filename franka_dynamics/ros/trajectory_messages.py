@@ -142,9 +142,8 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
     Return a trajectory message from a file of `identify plan`.
 
     If `path` is the name of a Franka arm and no such file exists, the excitation shipped for that
-    arm is read.
-    `lead_in` [s] is added to all times, as time to move to the first point. Raises SettingsError
-    if the file cannot be read or is no trajectory.
+    arm is read. `lead_in` [s] is added to all times, as time to move to the first point. Raises
+    SettingsError if the file cannot be read or is no trajectory.
     """
     shipped = shipped_excitation_path(str(path))
     if shipped is not None and not path.exists():

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m franka_dynamics.ros.wait_until_held NODE`: wait until torques hold NODE's arm."""
+"""`python -m franka_dynamics.ros.wait_until_held NODE` waits until torques hold NODE's arm."""
 
 import math
 import signal
