@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The arm and the bag that options choose, and how they are read."""
+"""The classes that load the arm and read the bags that command-line options select."""
 
 from __future__ import annotations
 

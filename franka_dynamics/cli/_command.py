@@ -55,7 +55,7 @@ class Command(click.Command):
         return rest
 
     def import_work(self, path: str) -> Any:
-        """Import and return the function that does the work of the command at a path of words."""
+        """Import and return the function that does the work of the command `path`, its words."""
         words = '_'.join(path.split()[1:]).replace('-', '_')
         module, _, function = (self.work or f'{words}.run').partition('.')
         return getattr(import_module(f'.{module}', __package__), function)
@@ -102,7 +102,7 @@ class Number(click.FloatRange):
     name = 'number'
 
     def _describe_range(self) -> str:
-        """Return the range for the help; click writes x<=None where there is no bound."""
+        """Return the range as text for the help, '' for none, where click writes x<=None."""
         return '' if self.min is self.max is None else super()._describe_range()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -158,7 +158,7 @@ class ShippedOrPath(click.Path):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return files, which the shell finds, and shipped names beginning with the typed text."""
+        """Return shell completions of the typed text: files, and names of shipped files."""
         shipped = (share_directory() / 'config' / self.folder).glob(f'{incomplete}*.yaml')
         names = [CompletionItem(path.stem) for path in sorted(shipped)]
         return super().shell_complete(ctx, param, incomplete) + names
@@ -186,6 +186,7 @@ def option(flags: str, help: str, kind: Any = None, dest: str = '', **more: Any)
     """
 
     def joined(_context: Any, _parameter: Any, given: tuple[tuple[Any, ...], ...]) -> Any:
+        """Return the values of a repeated option's lists as one tuple."""
         return tuple(one for each in given for one in each)
 
     if isinstance(kind, (tuple, list)):
@@ -216,7 +217,7 @@ def was_typed(name: str) -> bool:
 
 
 def require_installed(use: str, extra: str, *modules: str) -> None:
-    """Raise MissingDependencyError if one of some modules that are needed later is missing."""
+    """Raise MissingDependencyError if one of the modules needed for a `use` is not installed."""
     with require_extra(use, extra):
         for name in modules:
             import_module(name)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The terminal of all commands: sentences, tables, progress bars, JSON, text, and Ctrl-C."""
+"""Output of all commands (sentences, tables, progress, JSON), and the signals that end them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -116,6 +116,7 @@ class ProgressBar(Progress):
         task_id = self.add_task(description, total=total)
 
         def set_progress(done: float, total: float | None = total, **changes: Any) -> None:
+            """Set how much of the task is done; without a terminal print a line, not too often."""
             self.update(task_id, completed=done, total=total, **changes)
             if self.disable and time.monotonic() - self._last_line_s > _PROGRESS_LINE_PERIOD_S:
                 self._last_line_s = time.monotonic()

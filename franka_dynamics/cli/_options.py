@@ -49,6 +49,7 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a decorator that adds several options to a command."""
 
     def decorate(command: Any) -> Any:
+        """Add the options to a command, and return it."""
         for add in reversed(options):
             command = add(command)
         return command
@@ -65,6 +66,7 @@ def options_as(name: str, cls: type, *options: Callable[[Any], Any]) -> Callable
     """
 
     def decorate(command: Any) -> Any:
+        """Add the options and the dataclass of their values to a command, and return it."""
         command.dataclasses = {name: cls, **getattr(command, 'dataclasses', {})}
         return with_options(*options)(command)
 

@@ -156,10 +156,11 @@ def _check_arm(arm: ArmChoice, options: Options) -> ArmCheckResult:
 
 def _add_doubts(result: ArmCheckResult, document: UrdfDocument, source: str) -> set[str]:
     """
-    Add implausible masses, tensors and limits of a file, also by its meshes, to a check's result.
+    Add to an arm check's result the implausible masses, inertia tensors and limits of a file.
 
-    Those that no body can have are the result's, the others are a table. Returns the sentences of
-    doubts that need no mesh, which notes have, too.
+    Meshes, where they are found, count as well. Values that no body can have are added as
+    impossible links, the others as a table. Returns the sentences on values found without meshes,
+    which the arm's notes repeat.
     """
     doubts, unread = find_implausible_values(document, Path(source))
     result.data['doubts'] = [*doubts]
@@ -236,7 +237,7 @@ def _print_differences(
 def _difference_lines(
     shown: Sequence[ParameterDifference], joints: Sequence[str]
 ) -> Iterator[tuple[str, bool]]:
-    """Yield a line on each place's largest difference, and whether it has an effect on torque."""
+    """Yield a line for each joint and other part of two arms with its largest difference."""
     for place in ('base', *joints, 'flange', 'arm'):
         here = [diff for diff in shown if diff.place == place]
         if here:

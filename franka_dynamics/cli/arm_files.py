@@ -59,7 +59,7 @@ def import_arm(options: Options) -> int:
 
 
 def _reloaded_arm(content: str, arm: ArmDescription) -> ArmDescription:
-    """Return the arm that users will load from the arm file's text, to be compared."""
+    """Return an arm as it is loaded again from its arm file's text, for a comparison."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / 'arm.yaml'
         file.write_text(content, encoding='utf-8')

@@ -42,6 +42,7 @@ def record_and_check(
     with catch_end_signals() as keep_running, status as status_line:
 
         def record_more(progress: RecordingProgress) -> bool:
+            """Show the progress; return whether to go on recording."""
             status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
             if not progress.has_arm_state and progress.since_first_state > _OTHER_ARM_TIMEOUT_S:
                 # No motion is sent, and _check_recording names the joints of both arms.
@@ -78,7 +79,7 @@ def _is_recording_over(duration: float | None, progress: RecordingProgress) -> b
 
 
 def arm_of_node(client: NodeClient) -> ArmChoice:
-    """Return the choice of arm that equals the parameters of a running node."""
+    """Return options that select the arm of a running node, from the node's parameters."""
     keys = ('robot_type', 'hand', 'inertial_set', 'arm_prefix', 'payload')
     arm, hand, inertial_set, prefix, carried = client.parameter_values(keys)
     payload = ','.join(f'{one:.12g}' for one in carried) if any(carried) else None
@@ -86,7 +87,7 @@ def arm_of_node(client: NodeClient) -> ArmChoice:
 
 
 def _arm_choice_with_node_values(arm: ArmChoice, node: str) -> ArmChoice:
-    """Return the arm as a running node has it, unless an option says otherwise."""
+    """Return a running node's arm, changed by what options on the command line say of it."""
     try:
         with NodeClient(node) as client:
             node_arm = arm_of_node(client)
@@ -104,7 +105,7 @@ def _arm_choice_with_node_values(arm: ArmChoice, node: str) -> ArmChoice:
 def _check_recording(
     choice: ArmChoice, bag: Path, progress: RecordingProgress, motion: str | None
 ) -> bool:
-    """Read the bag and say whether replay and identify could use it; return that."""
+    """Read a recorded bag; print and return whether replay and identify can use it."""
     arm = choice.load()
     if progress.disk_is_full:
         say(f'the disk of {bag} is full, so that the recording ends there', 'warning')

@@ -56,7 +56,7 @@ def run(
 def _save_plots(
     folder: Path, result: ReplayEvaluation, tracking: TrackingPrediction | None
 ) -> None:
-    """Write torques.png, and tracking.png if it was predicted, to a folder; print their names."""
+    """Save a plot of torques and, if `tracking` is given, of tracking errors; print the paths."""
     path = folder / 'torques.png'
     title = f'{Path(result.recording.source).name} on {result.fits[0].arm.name}'
     report.plot_torques(result, title, path)

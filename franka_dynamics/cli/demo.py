@@ -44,6 +44,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         follow = bar.new_task('starting', 100.0)
 
         def progress(text: str, share: float) -> None:
+            """Show a step and the share done; raise KeyboardInterrupt after a signal to end."""
             follow(100.0 * share, description=text)
             if not keep_running():
                 say(f'logs: {folder}')
@@ -74,7 +75,7 @@ def run(arm: ArmChoice, options: Options) -> int:
 def _simulate_inexact_model(
     plan: DemoPlan, folder: Path, progress: Callable[[str, float], None]
 ) -> reports.DemoReport:
-    """Write bag and picture of an arm unlike its model; without room about home return no rows."""
+    """Simulate an arm unlike its model; write bag and plot; return the report, perhaps empty."""
     motion = plan.motion, plan.amplitude
     try:
         recording, errors = compare_controllers(plan.arm, *motion, progress=progress)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics doctor`: check a machine, a robot's model and the node_results nodes."""
+"""`franka-dynamics doctor`: check a machine, a robot's model and the running nodes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -40,7 +40,7 @@ def run(arm: ArmChoice, options: Options) -> int:
 
 
 def _robot_checks(choice: ArmChoice, address: str) -> Iterator[CheckResult]:
-    """Yield a check for each quantity in which the robot at an address is compared with an arm."""
+    """Yield the results of comparing the robot at an address with an arm, one per quantity."""
     arm = choice.load()
     # What a URDF holds cannot be taken off.
     hand = AS_LISTED if is_robot_source(choice.arm) else NO_HAND

@@ -63,14 +63,14 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
 
 
 def _published_arms(arm: ArmChoice, start: ArmDescription) -> list[ArmDescription]:
-    """Return the published sets to compare with: with the arm's hand, then with others."""
+    """Return the published sets to compare with, those with the arm's own hand first."""
     hand = start.hand if arm.hand == AS_LISTED else arm.hand
     own = arm.load_all(available_sets(arm.arm), (hand,))
     return [*own, *(one for one in load_sets_and_hands(arm) if one.hand != start.hand)]
 
 
 def _used_motions(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[str, Motion]]:
-    """Yield name and motion of the bags that were used."""
+    """Yield name and motion of each bag that the identification used."""
     scale = result.options.effort_scales(result.estimate.model.n)
     for name, one in zip(labels_of(bags), bags, strict=True):
         if name in result.recordings.names:
@@ -78,7 +78,7 @@ def _used_motions(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple
 
 
 def _arm_file_sentence(output: Path | None, count: int) -> str:
-    """Return a sentence that says where the arm file is, which `count` bags determined."""
+    """Return a sentence on where the arm file is, and how many bags it was fitted to."""
     if output is None:
         return 'no arm file was written: name one with --output'
     what = f'all {count} bags' if count > 1 else 'all of the bag'

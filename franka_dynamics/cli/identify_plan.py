@@ -20,7 +20,7 @@ from ..report import excitation as report
 
 
 def run(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Options) -> int:
-    """Write an excitation trajectory; return 1 if parameters that matter stay unidentifiable."""
+    """Write an excitation trajectory; return 1 if it leaves essential parameters unidentified."""
     description = arm.load()
     first, times = options.start or description.home, options.repetitions or MIN_REPETITIONS
     if first is None:
@@ -51,7 +51,7 @@ def run(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Op
 
 
 def _print_unidentified(problem: ExcitationProblem, excitation: Excitation) -> int:
-    """Print what the motion leaves unknown; return the number of parameters that matter."""
+    """Print the parameters left unidentified; return how many of them matter for torques."""
     missing = problem.unidentified_essential(excitation.std)
     print_rich(*report.unidentified_parameters(problem, excitation, missing))
     if count := np.count_nonzero(missing):

@@ -226,13 +226,13 @@ def _run_command(words: list[str]) -> int:
 def _show_warning(
     message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
 ) -> None:
-    """Print what a URDF changes in torques as one sentence, other warnings as Python does."""
+    """Print a warning about a URDF as one sentence, any other warning as Python does."""
     text = warnings.formatwarning(message, category, filename, lineno)
     print(f'warning: {message}' if issubclass(category, UrdfWarning) else text, file=sys.stderr)
 
 
 def _print_error(sentence: str, status: int) -> int:
-    """Print a sentence to standard error; return the status."""
+    """Print an error sentence to standard error; return the given exit status."""
     print(f'{PROGRAM_NAME}: {sentence}', file=sys.stderr)
     return status
 

@@ -29,9 +29,10 @@ _SETTLING_TIME_S = 0.3
 
 
 def _call_node(options: Options, request: Callable[[NodeClient], Any]) -> Any:
-    """Return a node's answer; raise NodeClientError if the node does not answer or fails."""
+    """Return the result of a request to a node; raise NodeClientError if the node fails."""
 
     def check_interrupt() -> None:
+        """Raise KeyboardInterrupt after a signal that asks the command to end."""
         if not keep_running():
             raise KeyboardInterrupt
 
@@ -43,7 +44,7 @@ def _call_node(options: Options, request: Callable[[NodeClient], Any]) -> Any:
 
 
 def print_or_change_state(options: Options) -> int:
-    """Change a node's lifecycle state, or print it with status, rates and torques; 1: a fault."""
+    """Change a node's lifecycle state, or print it with torques; return 1 if there is a fault."""
     if options.transition is not None:
         forbid_with('a TRANSITION', 'json')
         print(_call_node(options, lambda client: client.trigger_transition(options.transition)))
@@ -52,7 +53,7 @@ def print_or_change_state(options: Options) -> int:
     namespaces = [node.strip('/').rpartition('/')[0]] if '/' in node else []
 
     def read_state(client: NodeClient) -> tuple[str, str, list[NodeSnapshot], float]:
-        """Return state and report of the node, what is heard in its namespace, and the time."""
+        """Return a node's state and status, its namespace's nodes as heard, and the time [s]."""
         state = client.lifecycle_state()
         report = client.status_sentence() if state in ('active', 'inactive') else ''
         wait = _TORQUE_TIMEOUT_S if state == 'active' else 0.0
@@ -74,15 +75,17 @@ def _wait_for_nodes(
     feed: TopicListener, namespaces: list[str], timeout: float, wait: float
 ) -> list[NodeSnapshot]:
     """
-    Return the nodes heard in namespaces, or in any, with the torques that come within `wait` [s].
+    Return the nodes heard in some or all namespaces, and torques that come within `wait` [s].
 
     A node that falls silent meanwhile, as on a busy machine, has its time-out to be heard again.
     """
 
     def arms() -> list[NodeSnapshot]:
+        """Return the feedforward nodes heard so far."""
         return [one for one in feed.package_nodes(namespaces) if one.is_feedforward_node]
 
     def all_heard() -> bool:
+        """Return whether none of the nodes is silent."""
         now = time.monotonic()
         return not any(one.is_silent(now) for one in feed.package_nodes(namespaces))
 
@@ -126,6 +129,7 @@ def play_motion(options: Options) -> int:
         given = {'node': client.name, 'topic': topic, 'command': command, 'output': options.record}
 
         def play(meanwhile: Callable[[], None]) -> str:
+            """Send the motion, calling `meanwhile` until it ends; return the node's answer."""
             client.while_waiting = meanwhile
             return send_motion(file, lead, client)
 

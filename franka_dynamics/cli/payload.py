@@ -83,10 +83,11 @@ def _write_payload(
 
 
 def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Options) -> int:
-    """Identify the payload of the first bag's arm; print and write it with its deviations."""
+    """Identify a payload from bags; print and write it with its standard deviations."""
     description = reader.arm_in_bag(options.loaded[0], arm).load()
 
     def motions(bags: Sequence[str]) -> list[Motion]:
+        """Return the prepared motions of bags; print their warnings and remarks."""
         recordings = [reader.read_recording(bag, description, bar) for bag in bags]
         for one in recordings:
             warnings = plausibility_warnings(one, description)

@@ -89,6 +89,7 @@ def _require_no_simulated_arm() -> None:
     with TopicListener('sim') as listener:
 
         def others() -> bool:
+            """Return whether a node is discovered in the namespace of simulated arms."""
             nodes = listener.node.get_node_names_and_namespaces()
             return any(space == f'/{SIMULATION_NAMESPACE}' for _, space in nodes)
 
@@ -115,6 +116,7 @@ def _hold_until_end(
     with TopicListener('sim') as feed:
 
         def keep_waiting(wait: float = 0.0) -> bool:
+            """Receive messages for `wait` [s], print new faults; return whether to wait on."""
             nonlocal fault
             feed.poll_for(wait)
             latest, before = feed.latest_status(node), fault
@@ -148,7 +150,7 @@ def _hold_until_end(
 
 
 def _write_drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
-    """Write the file of an arm unlike the model; return the simulator's parameters for it."""
+    """Write the file of an arm drawn near its model; return the simulator's parameters for it."""
     plant = random_plant(arm)
     own, file = plant.settings, folder / 'plant.yaml'
     save(plant.arm, file, source='drawn about its model')

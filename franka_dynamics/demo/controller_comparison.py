@@ -112,7 +112,7 @@ def random_plant(
 
 
 def _random_link(link: LinkInertia, rng: np.random.Generator, deviation: float) -> LinkInertia:
-    """Return the inertia of a link drawn at random near a given one, as `random_plant` says."""
+    """Return a physically consistent link inertia drawn at random near a given one."""
     raw = rng.normal(0.0, deviation, (4, 4))
     # Off the diagonal `change` is the mean of two independent values, with standard deviation
     # `deviation` / sqrt(2); on the diagonal `change` is one value, with the whole `deviation`.
@@ -175,7 +175,7 @@ def record_plant(published: ArmDescription, progress: OnProgress = lambda *_: No
 
 
 def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
-    """Return the most informative for identification of several random periodic motions."""
+    """Return the one of several random periodic motions that identification learns most from."""
     # A margin to the limits, as a weak PD with a wrong gravity torque errs by tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
     rng = np.random.default_rng(0)

@@ -75,7 +75,7 @@ def demo_metrics(
 
 
 def _interval_mask(time: Array, begin: float, end: float) -> NDArray[np.bool_]:
-    """Return the mask of the times between two times [s]; raise RecordingError if none is."""
+    """Return the mask of the steps between two times [s]; raise RecordingError without a step."""
     during = (time >= begin) & (time <= end)
     if not during.any():
         raise RecordingError(f'No step of the arm is from {begin:.3f} to {end:.3f} s.')
@@ -261,7 +261,7 @@ def _bounded_row(name: str, value: float, bound: float, unit: str) -> ReportRow:
 def _tracking_rows(
     errors: Mapping[str, TrackingError], ratio: float, compared: int = 0
 ) -> tuple[ReportRow, ...]:
-    """Return the rows of tracking errors; the last one's bound is `ratio` times row `compared`."""
+    """Return rows of tracking errors; the last error's bound is `ratio` times error `compared`."""
     rms = {name: _rms_error(error) for name, (_, error) in errors.items()}
     rows = [
         ReportRow(f'tracking error, {name}', value, f'{1e3 * value:.2f} mrad rms')

@@ -149,7 +149,7 @@ class TermPublishers:
         return torques.external_torque if known else None
 
     def external_wrench(self, q: Array) -> ExternalWrench | None:
-        """Return the external wrench on the frame at positions q, (n,); None while unknown."""
+        """Return the external wrench at the frame for positions q, (n,); None while unknown."""
         if self._estimator.model is not self.model:  # a payload was put on
             self._estimator = WrenchEstimator(self.model, self.frame)
         torque = self.external_torque()

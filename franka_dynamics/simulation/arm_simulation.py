@@ -294,7 +294,7 @@ class ArmSimulation:
             self.is_braked = False
 
     def _close_brakes_for_good(self, position: Array, speed: Array) -> None:
-        """Close the brakes for good at `position`; `speed` says which joint ran away."""
+        """Close the brakes for good at `position`; name the joint whose `speed` diverged."""
         # MuJoCo has reset the diverged arm to zero.
         self.data.qpos[:], self.data.qvel[:] = position, 0.0
         self._mujoco.mj_forward(self.model, self.data)
@@ -317,7 +317,7 @@ class ArmSimulation:
 
     def _apply_friction(self) -> Array | float:
         """
-        Set MuJoCo's joint damping; return friction minus the damping's share, (n,) [N m].
+        Set MuJoCo's joint damping; return the friction torque beyond that damping, (n,) [N m].
 
         MuJoCo integrates damping implicitly, so that steep Coulomb friction brakes a light joint
         without reversing it within a step. The damping is the slope, if positive, of the chord of

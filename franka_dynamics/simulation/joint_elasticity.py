@@ -99,7 +99,7 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
 
 
 class ElasticDrive:
-    """The motors of elastic joints in a simulation, at first at rest at link positions q [rad]."""
+    """The motors of an arm's elastic joints in a simulation, with their gears' torques."""
 
     def __init__(self, elasticity: JointElasticity, q: ArrayLike) -> None:
         """Put the motors at rest at the link positions q [rad], without torque."""
@@ -109,7 +109,7 @@ class ElasticDrive:
         self.put_at_rest(np.asarray(q, dtype=float), np.zeros(len(elasticity.stiffness)))
 
     def put_at_rest(self, q: Array, torque: Array) -> None:
-        """Put the motors at rest where gears carry `torque` [N m] to links at q [rad]."""
+        """Put the motors at rest where the gears exert `torque` [N m] on links at q [rad]."""
         self.position = q + torque / self._joints.stiffness
         self.velocity = np.zeros_like(q)
 

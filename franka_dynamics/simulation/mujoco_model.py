@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The MuJoCo model of an arm description; MuJoCo computes its dynamics itself."""
+"""The MuJoCo model of an arm, by which MuJoCo computes the arm's dynamics independently."""
 
 from __future__ import annotations
 

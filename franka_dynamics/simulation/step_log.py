@@ -1,9 +1,10 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The step log: a file with every step of a simulated arm, written by its own process.
+Writing and reading of the step log, a file of every step of a simulated arm.
 
-Recording the steps over DDS would take as much processor time as the simulation.
+The arm's own process writes it: recording the steps over DDS would take as much processor time as
+the simulation.
 """
 
 from pathlib import Path
