@@ -71,7 +71,7 @@ _REAL_NUMBER_PATTERN = re.compile(r'(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\
 
 def convert_precision(functions: str, precision: str) -> str:
     """
-    Return C functions in double or float precision: arguments, constants, sines and cosines.
+    Return C functions with arguments, constants and functions of double or float precision.
 
     Raises
     ------
@@ -117,12 +117,12 @@ def c_header(
 
 
 def comment_block(lines: Sequence[str]) -> str:
-    """Return lines as a comment of C, which a name that contains */ does not end."""
+    """Return lines as a block comment of C, in which any */ is broken up."""
     return '\n'.join(['/*', *(f' * {one}'.rstrip().replace('*/', '* /') for one in lines), ' */'])
 
 
 def guarded_header(head: Sequence[str], name: str, lines: Sequence[str]) -> str:
-    """Return the text of a C header: a comment, then the lines within an include guard."""
+    """Return the text of a C header with a comment and an include guard around `lines`."""
     guard = name.upper()
     opening = [comment_block(head), f'#ifndef {guard}', f'#define {guard}', '']
     return '\n'.join([*opening, *lines, '#endif', ''])
@@ -145,7 +145,7 @@ def cuda_source(
     listed: Sequence[Equations], *, precision: str = 'double', name: str | None = None
 ) -> str:
     """
-    Return CUDA C++ of one arm's equations: a device function and a kernel for each quantity.
+    Return CUDA C++ with a device function and a kernel for each quantity of one arm's equations.
 
     The text includes nothing, so that NVRTC compiles it as well as nvcc. The arguments of a kernel
     are the number of states, address and step of each input, and the address of the output, whose
@@ -239,7 +239,7 @@ def _kernel_text(equations: Equations, prefix: str) -> str:
 
 
 def _input_lines(equations: Equations) -> list[str]:
-    """Return lines that read a state's inputs; `unknown` is NaN if one is not finite, else 0."""
+    """Return CUDA lines that read a state's inputs, with `unknown` NaN if any is not finite."""
     lines = ['  double unknown = 0.0;']
     for one in equations.arrays:
         size = TWIST_SIZE if one == 'wrench' else equations.n

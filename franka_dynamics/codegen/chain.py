@@ -45,11 +45,12 @@ _MAX_ROUNDOFF = 1e-14
 @dataclass(frozen=True, eq=False)
 class GeneratorJoint:
     """
-    A joint of a chain with its link: kind, placement, pseudo-inertia and rotor inertia.
+    A joint of a chain with kind, placement, its link's pseudo-inertia, and rotor inertia.
 
     Relative to its antecedent's frame the link's frame has the rotation E Rz(theta + q), with q
     only for a revolute joint, and E = `axes`, shape (3, 3). `origin`, shape (3,), is the origin of
-    the link's frame [m] (for a prismatic joint, at q = 0). `body` is the link's pseudo-inertia.
+    the link's frame [m] (for a prismatic joint, at q = 0). `body_inertia` is the link's
+    pseudo-inertia.
     """
 
     revolute: bool
@@ -361,7 +362,7 @@ def with_origins_nearest_parent(chain: GeneratorChain) -> GeneratorChain:
 
 
 def regroup_parameters(chain: GeneratorChain) -> GeneratorChain:
-    """Return the chain with inertial parameters regrouped towards the base; those moved are 0."""
+    """Return the chain with inertial parameters moved towards the base as base parameters."""
     joints = list(chain.joints)
     for j in reversed(range(chain.n)):
         joint, parent = joints[j], chain.parents[j]

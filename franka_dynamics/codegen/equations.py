@@ -192,6 +192,6 @@ def _require_supported_options(quantity: Quantity, at_run_time: bool, wrench: bo
 
 
 def run_time_parameter_names(n: int) -> tuple[str, ...]:
-    """Return names of run-time parameters: each link's ten and its rotor inertia, then gravity."""
+    """Return the names of all links' inertial parameters and rotor inertias, and of gravity."""
     links = [(*link_parameter_names(link), f'X{link}_rotor') for link in range(1, n + 1)]
     return (*chain.from_iterable(links), 'gx', 'gy', 'gz')

@@ -20,7 +20,7 @@ Number = Union['Expression', float, int]
 
 
 class NodeKind:
-    """Kinds of nodes: constants, inputs, and operations by their operator or function."""
+    """Names of the kinds of nodes, which are constants, inputs and operations."""
 
     CONSTANT, PARAMETER, VARIABLE = 'constant', 'parameter', 'variable'
     ADD, SUBTRACT, MULTIPLY = '+', '-', '*'
@@ -30,7 +30,7 @@ class NodeKind:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
-    """A node of a Graph: a constant, an input, or an operation on nodes made before it."""
+    """A node of a Graph, which is a constant, an input, or an operation on earlier nodes."""
 
     index: int
     kind: str
@@ -128,7 +128,7 @@ class Graph:
             self._taken.add(name)
 
     def name_vector(self, name: str, vector: Iterable[Number]) -> None:
-        """Name the components of a vector: `name` followed by x, y or z."""
+        """Name the components of a vector `name` followed by x, y or z in generated code."""
         for component, axis in zip(vector, 'xyz'):
             self.name_value(name + axis, component)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The comments of generated files: arm, parameters, meaning of names, numbers of operations."""
+"""Returns the comments of generated files on arm, parameters, names and numbers of operations."""
 
 from collections.abc import Sequence
 import re
@@ -45,7 +45,7 @@ last link, before its joint turns). m_x holds -x."""
 
 def file_heading(listed: Sequence[Equations]) -> list[str]:
     """
-    Return the comment at the top of a generated file: arm, parameters, meaning of the names.
+    Return the comment lines on arm, parameters and names at the top of a generated file.
 
     Raises
     ------

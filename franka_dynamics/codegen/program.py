@@ -132,7 +132,7 @@ class _StatementWriter:
         return f'{target} = {text}'
 
     def _variable_name(self, node: Node) -> str:
-        """Return the name of a node's variable: prepared value, textbook name or a number."""
+        """Return a node's variable name, such as p_3 if prepared, a textbook name, or t12."""
         if node.is_const and node.index in self.prepared_numbers:
             return f'p_{self.prepared_numbers.index(node.index)}'
         return self.graph.name_of(node) or f't{node.index}'
@@ -183,6 +183,6 @@ class _StatementWriter:
 
 
 def _angle_name(text: str) -> str:
-    """Return the name after s_ or c_: q2, q2_q3, q7_offset for angle q2, q2 + q3, q7 + 0.36."""
+    """Return an angle as part of a name, q2_q3 for q2 + q3 and q7_offset for q7 + 0.36."""
     parts = [part if part[0].isalpha() else 'offset' for part in re.split(r' [+-] ', text)]
     return '_'.join(parts)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Generated equations as Python functions: source text, a module, or a callable."""
+"""Generated equations as Python source, as a Python module and as a callable function."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from .file_text import file_heading, quantity_summary
 
 def python_function(equations: Equations, docstring: str = '') -> str:
     """
-    Return equations as Python source, and that of a function that precomputes parameter terms.
+    Return the Python source of a function of equations, and of one that prepares parameters.
 
     The function takes the input arrays, then (for parameters at run time) the prepared array `p`,
     then the output array, which it fills. If there are parameters, the second function, `prepare_`

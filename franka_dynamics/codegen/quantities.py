@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The quantities of a chain: their arrays, and their elements as expressions."""
+"""Writes torques, mass matrix and other quantities of a chain as expressions of its inputs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,12 +40,12 @@ TWIST_SIZE = 6  # numbers of a twist or a wrench
 @dataclass(frozen=True)
 class ChainWriter:
     """
-    Writes expressions of a chain's inputs, torques and mass matrix into a graph, by options.
+    A writer of inputs, torques and mass matrix of a chain as expressions of a graph.
 
-    `chains` differ in their tips, of which only FRAMES has several. `classical` keeps the
-    parameters of the description, which are else regrouped to base parameters. With `wrench` the
-    surroundings exert a wrench on the tip. `columns` are those of a regressor, and
-    `reference_frame` is a Jacobian's.
+    `chains` differ in their tips, of which only FRAMES has several. `classical_acceleration` keeps
+    the parameters of the description, which are else regrouped to base parameters. With
+    `with_wrench` the surroundings exert a wrench on the tip. `columns` are those of a regressor,
+    and `reference_frame` is a Jacobian's.
     """
 
     graph: Graph
@@ -57,12 +57,12 @@ class ChainWriter:
 
     @property
     def chain(self) -> GeneratorChain:
-        """The chain with the parameters of the description."""
+        """The first of the chains, with all inertial parameters as described."""
         return self.chains[0]
 
     @functools.cached_property
     def _regrouped_chain(self) -> GeneratorChain:
-        """The chain with base parameters, unless `classical` keeps those of the description."""
+        """The chain with base parameters; unchanged if `classical_acceleration` is set."""
         if self.classical_acceleration:
             return self.chain
         return regroup_parameters(with_origins_nearest_parent(self.chain))
@@ -77,7 +77,7 @@ class ChainWriter:
         return tuple(self.graph.variable(f'{array}{i + 1}') for i in range(size or self.chain.n))
 
     def torques(self, *moving: str, weightless: bool = False) -> list[Expression]:
-        """Return each joint's torque; of dq and ddq those not named in `moving` are zero."""
+        """Return each joint's torque, with dq and ddq zero unless named in `moving`."""
         chain, none = self._regrouped_chain, (self.graph.zero,) * self.chain.n
         dq, ddq = (self.input_elements(one) if one in moving else none for one in ('dq', 'ddq'))
         inputs = JointInputs(self.q, dq, ddq, weightless=weightless)
@@ -101,7 +101,7 @@ _OutputFunction = Callable[[ChainWriter], list[Output]]
 
 
 def _torque_outputs(*moving: str, weightless: bool = False) -> _OutputFunction:
-    """Return a function that writes torques as outputs; of dq, ddq those not in `moving` are 0."""
+    """Return a function that outputs torques, with dq or ddq zero unless named in `moving`."""
     return lambda writer: writer.outputs(writer.torques(*moving, weightless=weightless))
 
 
@@ -178,14 +178,14 @@ def _operational_space_inertia(writer: ChainWriter) -> list[Output]:
 
 
 def _frames(writer: ChainWriter) -> list[Output]:
-    """Return the poses of the tips of all chains."""
+    """Return the poses of all frames, each of which is the tip of one of the writer's chains."""
     poses = [tip_pose(writer.graph, chain, writer.q) for chain in writer.chains]
     return writer.outputs(np.array(poses))
 
 
 def _tip_outputs(write: Callable[..., NumberArray], *arrays: str) -> _OutputFunction:
     """
-    Return a function that writes the elements of `write` at the tip as outputs.
+    Return a function that outputs the array `write(graph, chain, *arrays)` at the chain's tip.
 
     `write` is a function of graph, chain and the input `arrays`.
     """
@@ -201,7 +201,8 @@ class _Definition(NamedTuple):
     """
     A quantity's input arrays, output array, its shape, and the function that writes it.
 
-    In the shape n is the number of joints. `dependencies`: whether on masses, and on gravity.
+    In the shape n is the number of joints. `parameter_kinds` are the parameters that it depends
+    on, masses and gravity.
     """
 
     array_names: str

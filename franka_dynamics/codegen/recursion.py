@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The customised recursions: torques by Newton-Euler, mass matrix, kinematics of a chain's tip.
+Recursions for torques, mass matrix, and pose, Jacobian and acceleration of a chain's tip.
 
 With the matrix U = [domega] + [omega][omega], the point r of a link has the acceleration a + U r,
 where a is the acceleration of the origin of the link's frame (Khalil & Kleinfinger 1987). Behind a
@@ -97,7 +97,7 @@ def _link_motion(
     """Return a link's motion from its antecedent's and from the motion of the joint between."""
 
     def into(values: NumberArray) -> NumberArray:
-        """Return vectors of the antecedent's axes in those of the link."""
+        """Return vectors given in the antecedent's axes, rotated into the link's axes."""
         return turn.T @ (joint.axes.T @ values)
 
     omega, domega = into(last.omega), into(last.domega)
@@ -276,7 +276,7 @@ def jacobian(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression], reference_frame: str
 ) -> NumberArray:
     """
-    Return the Jacobian (6, n) of the chain's tip: rows v, then omega.
+    Return the Jacobian (6, n), rows v and omega, of the chain's tip.
 
     `reference_frame` has the meanings of `Model.jacobian`: LOCAL has the axes of the tip, WORLD
     the velocity of the body's point at the origin of the space frame.
@@ -300,7 +300,7 @@ def jacobian(
 def bias_acceleration(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression], dq: Sequence[Expression]
 ) -> NumberArray:
-    """Return dJ/dt dq (6,) of the tip: accelerations of its origin and axes at ddq = 0."""
+    """Return dJ/dt dq (6,), the acceleration of the tip at ddq = 0 in space axes."""
     still = np.array([graph.zero] * 3)
     if chain.tip_body == BASE_BODY:
         return np.array([*still, *still])

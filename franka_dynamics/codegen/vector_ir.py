@@ -22,7 +22,7 @@ _INSTRUCTIONS = {NodeKind.ADD: 'fadd', NodeKind.SUBTRACT: 'fsub', NodeKind.MULTI
 
 
 class _SineConstants(NamedTuple):
-    """Constants of sine and cosine in one precision, in the order of the comment below."""
+    """Constants of the approximation of sine and cosine in one floating-point precision."""
 
     half_pi: tuple[float, ...]
     rounding_constant: float

@@ -136,7 +136,7 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
     found: set[str] = set()
 
     def is_gripper(name: str) -> bool:
-        """Return whether a joint is part of a gripper, given those `found` so far."""
+        """Return whether a joint is a gripper's, by the URDF and the joints already in `found`."""
         joint, behind = moving[name], carried.get(name, ())
         if any(name in loop for loop in document.loops) or _has_gripper_name(joint, bool(behind)):
             return True
@@ -161,7 +161,7 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
 
 
 def _has_gripper_name(joint: UrdfJoint, carries_joints: bool) -> bool:
-    """Return whether a joint or, where that tells, its link is named after a gripper's part."""
+    """Return whether a joint's name, or a last or sliding joint's link, names a gripper's part."""
     words = _words_of_name(joint.name)
     if joint.kind == 'prismatic' or not carries_joints:
         link = _words_of_name(joint.child)
@@ -177,7 +177,7 @@ def _words_of_name(name: str) -> set[str]:
 
 
 class Flange(NamedTuple):
-    """The link chosen as flange, doubts about it, and whether it is a guess."""
+    """The link chosen as flange, notes on it, and whether it is only the last moving link."""
 
     name: str
     notes: tuple[str, ...] = ()
@@ -186,7 +186,7 @@ class Flange(NamedTuple):
 
 def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
     """
-    Return the link that is the flange: `tip`, one with a flange's name, or the last moving link.
+    Return the flange, which is `tip`, a link with a flange's name, or the last moving link.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
 
 
 def _name_ends_with(name: str, ending: str) -> bool:
-    """Return whether the last words of a name are those of an ending, in any spelling of them."""
+    """Return whether a name, also in camel or kebab case, ends with the words of `ending`."""
     words = re.sub(r'(?<=[a-z])(?=[A-Z])|[^A-Za-z0-9]+', '_', name).lower()
     return re.search(rf'(^|_){ending}$', words) is not None
 

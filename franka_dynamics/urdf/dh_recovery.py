@@ -43,7 +43,7 @@ _MIN_PARALLEL_COSINE = 1.0 - 5e-9
 
 
 class JointAxis(NamedTuple):
-    """A joint axis at position zero: its unit direction and a point on it [m]."""
+    """A joint axis at position zero, given by its unit direction and a point on it [m]."""
 
     direction: Array
     point: Array
@@ -78,7 +78,7 @@ def dh_rows_from_axes(
 
 def _common_normal(frame: Array, line: JointAxis) -> tuple[Array, Array, float, float, float]:
     """
-    Return the common normal from z of a frame to a line: direction, foot on z, a, alpha and beta.
+    Return the common normal of a frame's z and a line, as direction, foot on z, a, alpha, beta.
 
     For nearly parallel axes the normal leads instead from the origin of the frame, at right angles
     to its z, to the line, and beta is the line's tilt about y (Hayati's parameters).
@@ -144,7 +144,7 @@ def description_from_chain(
 def _arm_in_link_frames(
     chain: SerialChain, convention: Convention, tip: str | None
 ) -> ArmDescription:
-    """Return the arm of a chain, but its links' inertias in the frames of the URDF's links."""
+    """Return a chain's arm with DH rows, but with link inertias in the URDF's link frames."""
     document, links = chain.document, [joint.child for joint in chain.joints]
     tool = find_flange(chain, tip)
     placed = zip(chain.joints, (chain.poses[link] for link in links))

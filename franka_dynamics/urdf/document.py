@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The links and joints of a URDF or MJCF, as its reader returns them."""
+"""The tree of links and joints of a URDF or MJCF, with limits, masses and notes on the file."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ TENSOR_FROM_GEOMS = 'geoms'
 
 
 class Notes(NamedTuple):
-    """Notes on a file: those on what changes rigid-body torques, and all others."""
+    """Notes on a file, in one list those on changed rigid-body torques, in another the rest."""
 
     torque_notes: list[str]
     other_notes: list[str]
 
 
 class UniqueNames:
-    """Makes names unique by underscores behind those in use, which at first are `taken`."""
+    """A callable that makes names unique by appending underscores to names already in use."""
 
     def __init__(self, *taken: str) -> None:
         """Take the names that are in use."""
@@ -49,7 +49,7 @@ class UniqueNames:
 @dataclass(frozen=True, eq=False)
 class UrdfJoint:
     """
-    A <joint> of a URDF: its type, links, origin, axis, limits and <mimic>.
+    A <joint> of a URDF with its type, links, origin, axis, limits and <mimic>.
 
     `origin`, shape (4, 4), is the pose of the child link in the parent link at position zero,
     `axis` a unit vector in the child link's frame and `point` a point of the axis there, in a URDF
@@ -78,7 +78,7 @@ class UrdfJoint:
 
     @property
     def joint_kind(self) -> JointKind:
-        """Kind of a joint that moves: revolute (also if continuous) or prismatic."""
+        """Kind of a moving joint, revolute (also if it is continuous) or prismatic."""
         return JointKind.PRISMATIC if self.kind == 'prismatic' else JointKind.REVOLUTE
 
     def pose(self, position: float) -> Array:
@@ -145,7 +145,7 @@ class UrdfDocument:
         return MJCF_TERMS if self.mjcf else URDF_TERMS
 
     def inertial_terms(self, link: str) -> FormatTerms:
-        """Return the format's terms, with the entries of a link's mass and inertia."""
+        """Return the format's terms, with mass and tensor named by the link's entries."""
         if (stated := self.tensor_sources.get(link)) == TENSOR_FROM_GEOMS:
             mass, center, tensor = (f'{one} of its geoms' for one in ('mass', 'centre', 'inertia'))
             return replace(self.terms, mass=mass, center=center, tensor=tensor)
@@ -156,7 +156,7 @@ class UrdfDocument:
         return self.terms.floating_joints if joint.kind == 'floating' else joint.kind
 
     def is_link_of_file(self, link: str) -> bool:
-        """Return whether a link is one of the file, and not between two joints of an MJCF."""
+        """Return whether a link is in the file; False if added between joints of an MJCF body."""
         return not (self.mjcf and VIRTUAL_LINK_MARK in link)
 
     @property

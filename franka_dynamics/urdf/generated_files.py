@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Returns the URDF, MJCF and xacro files of arms that `arm export` writes and `urdf/` has."""
+"""Generates the URDF, MJCF and xacro files that `arm export` writes and that `urdf/` contains."""
 
 from collections.abc import Sequence
 import xml.etree.ElementTree as ElementTree
@@ -107,7 +107,7 @@ def _new_macro(name: str, parameters: str) -> Element:
 
 
 def _add_property(parent: Element, name: str, value: str) -> None:
-    """Add an xacro property, which is evaluated where it stands."""
+    """Add an xacro property, which xacro evaluates even if nothing uses it."""
     # xacro evaluates an unused property, such as `refusal`, only with lazy_eval='false'.
     add_tag(parent, f'{{{_NAMESPACE}}}property', name=name, value=value, lazy_eval='false')
 
@@ -155,7 +155,7 @@ def robot_file_text(
 
 def exported_arms() -> tuple[str, ...]:
     """
-    Return the names of the shipped arms with files in `urdf/`: those with a home pose.
+    Return the names of the shipped arms with a home pose, of which `urdf/` contains files.
 
     An arm file without one describes a textbook's arm, for formulas alone.
     """

@@ -106,7 +106,7 @@ def import_urdf(
 
 
 def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
-    """Return an arm with notes on doubtful numbers, and without limits that are doubted."""
+    """Return an arm with notes on implausible numbers and without implausible joint limits."""
     questions = doubted_units(arm)
     bodies = {joint.name for joint in chain.joints}
     bodies.update(*(chain.links_with_mass[joint.child] for joint in chain.joints))
@@ -139,7 +139,7 @@ def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmD
     stated = document.simulation_values
 
     def values_of_joints(key: str) -> Array:
-        """Return a value of every joint that the document states for simulations, else 0, (n,)."""
+        """Return each joint's value of a key in the document's simulation values, or 0, (n,)."""
         return np.array([stated.get(one, {}).get(key, 0.0) for one in arm.joint_names])
 
     has_home, notes = any('home' in one for one in stated.values()), arm.notes
@@ -165,7 +165,7 @@ def joint_names_of_arm(
     document: UrdfDocument, arm: ArmDescription, prefix: str | None = None
 ) -> tuple[str, ...]:
     """
-    Return the names that an arm's joints have in a URDF, behind any prefix or the given one.
+    Return the names of an arm's joints in a URDF, with the given prefix or the only one found.
 
     If a URDF lacks the joint names of an arm with n joints, and no prefix is given, the names are
     those of the first n joints of its only chain. Names with a given prefix are returned even if

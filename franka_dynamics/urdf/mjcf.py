@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads an MJCF as MuJoCo compiles it: its links, joints and inertias are those of the model.
+Reads links, joints and inertias of an MJCF from the model that MuJoCo compiles.
 
 A link is a body, a site (without mass), or what stands between two joints of one body.
 """
@@ -61,7 +61,7 @@ def read_mjcf(text: str, source: str, path: Path | None = None) -> UrdfDocument:
 
 
 def compile_mjcf(text: str, source: str, path: Path | None) -> tuple[Any, Any, Any]:
-    """Return MuJoCo, its description of an MJCF, and the compiled model; raise as `read_mjcf`."""
+    """Return the module mujoco, MuJoCo's MjSpec of an MJCF, and the MjModel compiled from it."""
     with require_extra(f'{source} is an MJCF, which MuJoCo reads', 'sim'):
         import mujoco
     try:
@@ -105,7 +105,7 @@ def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> t
 
 
 def _replace_missing_files(mujoco: Any, spec: Any, path: Path | None, size: float) -> list[str]:
-    """Replace meshes whose files are missing by cubes, and delete pictures; return their files."""
+    """Replace missing meshes by cubes, delete all pictures, and return the missing mesh files."""
     missing = []
     for mesh in spec.meshes:
         folder = (path or Path()).parent / spec.compiler.meshdir
@@ -123,7 +123,7 @@ def _replace_missing_files(mujoco: Any, spec: Any, path: Path | None, size: floa
 
 
 def _tensor_sources(spec: Any, names: Sequence[str], inertia_from_geom: Any) -> dict[str, str]:
-    """Return, by body, which attribute of <inertial> states its tensor, or that its geoms do."""
+    """Return, by body, the <inertial> attribute that states its tensor, or TENSOR_FROM_GEOMS."""
     stated = {}
     for body in spec.bodies:
         full = 'diaginertia' if np.isnan(body.fullinertia[0]) else 'fullinertia'
@@ -177,7 +177,7 @@ class _TreeBuilder:
         )
 
     def _add_body(self, body: int) -> None:
-        """Add a body, moved by its joints one after another, each about an axis fixed to it."""
+        """Add a body and its joints, with a massless link between each two successive joints."""
         model, name = self._model, self.bodies[body]
         parent = self.bodies[int(model.body_parentid[body])]
         pose = _pose(model.body_pos[body], model.body_quat[body])

@@ -46,7 +46,7 @@ def pinocchio_model_of_urdf(text: str, source: str, *, mimic: bool = False) -> p
 
 def urdf_for_pinocchio(text: str) -> ElementTree.Element:
     """
-    Return a URDF that Pinocchio reads: without <material>, <dynamics> and blanks, with limits.
+    Return a URDF changed so that Pinocchio reads it, without entries that it may refuse.
 
     No term here depends on them; Pinocchio refuses two materials of one name, negative friction,
     a blank after a number, and a joint without limits, which gets some.

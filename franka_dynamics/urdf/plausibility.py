@@ -47,7 +47,7 @@ _MIN_SPREAD_RATIO = 0.1  # of a corrected tensor, relative to the largest spread
 
 class ImplausibleValue(NamedTuple):
     """
-    An implausible number in a URDF or MJCF: its link or joint, its entry, and the reason.
+    An implausible number in a URDF or MJCF, with its link or joint, its entry and the reason.
 
     `kind` is 'joint', or what the file calls a link, and `entry` what it calls the number; of two
     links, `kind` is the plural. `impossible` says that no real body has the number, not only that
@@ -75,14 +75,14 @@ class _Link(NamedTuple):
     """
     A link with mass, the number of the joint that moves it, and points that enclose it.
 
-    `tensor`, shape (3, 3), and `points`, shape (K, 3), are in the frame of the <inertial>, whose
-    origin is the centre of mass. The points are those of all shapes and joints of links fixed to
-    each other or, without a shape, the corners of a cube as large as the arm is from two joints
-    before the link to two behind it (`bound_text` says which). `distance` [m] is that of the
-    centre of mass from the joint. `reach` [m] is the largest distance of the joint from this, from
-    the joints behind it and from the one before it, if there is no shape: a body whose mass
-    spreads (standard deviation) by more is at least twice as long. `terms` names the link's
-    numbers.
+    `tensor`, shape (3, 3), and `shape_points`, shape (K, 3), are in the frame of the <inertial>,
+    whose origin is the centre of mass. The points are those of all shapes and joints of links
+    fixed to each other or, without a shape, the corners of a cube as large as the arm is from two
+    joints before the link to two behind it (`bound_text` says which). `center_distance` [m] is
+    that of the centre of mass from the joint. `reach` [m] is the largest distance of the joint
+    from this, from the joints behind it and from the one before it, if there is no shape: a body
+    whose mass spreads (standard deviation) by more is at least twice as long. `terms` names the
+    link's numbers.
     """
 
     name: str
@@ -96,7 +96,7 @@ class _Link(NamedTuple):
     reach: float
 
     def doubt(self, entry: str, reason: str, *, impossible: bool = False) -> ImplausibleValue:
-        """Return a doubt about a number of this link."""
+        """Return an ImplausibleValue for an entry of this link."""
         return ImplausibleValue(self.terms.link, (self.name,), entry, reason, impossible)
 
 
@@ -148,7 +148,7 @@ def _links_with_mass(
     shapes: Mapping[str, Sequence[Array]],
     unread: Collection[str],
 ) -> list[_Link]:
-    """Return the links with mass that joint k moves; `frames` are those of all links it moves."""
+    """Return the links with mass among links with the given `frames`, all moved by joint k."""
     lengths = [float(np.linalg.norm(one.translation)) for one in model.jointPlacements]
     solids = [points for one in frames for points in shapes.get(one.name, ())]
     places = [one.placement.translation for one in frames]
@@ -178,7 +178,7 @@ def _links_with_mass(
 
 
 def _heavy_link_doubts(bodies: Sequence[_Link]) -> Iterator[ImplausibleValue]:
-    """Yield doubts about links that are far heavier than all others together."""
+    """Yield an ImplausibleValue for a link far heavier than all other moving links together."""
     total = sum(body.mass for body in bodies)
     for body in bodies if len(bodies) > 1 else ():
         if body.mass > _MAX_MASS_RATIO * (total - body.mass):
@@ -189,11 +189,11 @@ def _heavy_link_doubts(bodies: Sequence[_Link]) -> Iterator[ImplausibleValue]:
 def _placeholder_doubts(
     document: UrdfDocument, model: pin.Model, bodies: Sequence[_Link]
 ) -> Iterator[ImplausibleValue]:
-    """Yield doubts about identity tensors, and about one tensor for links of unlike masses."""
+    """Yield an ImplausibleValue for identity tensors, and for equal tensors of unlike links."""
     alike = dict[bytes, list[_Link]]()
 
     def named_magnitudes(body: _Link) -> list[tuple[str, float]]:
-        """Return the distance of a link's centre of mass, and lengths to the joints behind."""
+        """Return the distances of a link's centre of mass and next joints from its own joint."""
         joints = (model.jointPlacements[k].translation for k in model.children[body.joint])
         lengths = [('length', round(float(np.linalg.norm(one)), 6)) for one in joints]
         return [('distance', round(body.center_distance, 6)), *lengths]
@@ -223,7 +223,7 @@ def _placeholder_doubts(
 
 
 def _density_doubts(body: _Link, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
-    """Yield a doubt about the density of `body` and links fixed to it, by their meshes."""
+    """Yield an ImplausibleValue if the density of links fixed together is no material's."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -240,7 +240,7 @@ def _density_doubts(body: _Link, mass: float, points: list[Array]) -> Iterator[I
 def _compactness_doubts(
     heaviest: _Link, inertia: pin.Inertia, impossible: bool
 ) -> Iterator[ImplausibleValue]:
-    """Yield a doubt about links fixed to each other whose mass is denser than a ball of lead."""
+    """Yield an ImplausibleValue if links fixed together are more compact than a ball of lead."""
     radius = (inertia.mass / (4.0 / 3.0 * np.pi * _MAX_DENSITY_KG_M3)) ** (1.0 / 3.0)
     variance, least = 0.5 * np.trace(inertia.inertia) / inertia.mass, 0.6 * radius**2
     if 0.0 <= variance < least and not impossible:
@@ -252,7 +252,7 @@ def _compactness_doubts(
 
 
 def _link_doubts(body: _Link) -> Iterator[ImplausibleValue]:
-    """Yield a doubt about a link's tensor or centre of mass."""
+    """Yield an ImplausibleValue for a link's tensor or for its centre of mass."""
     outside, spread, most, axis = _mass_extent(body, body.tensor)
     if impossible := _tensor_problem(body):
         reason = impossible + _power_of_ten_hint(body)
@@ -333,7 +333,7 @@ def _power_of_ten_hint(body: _Link) -> str:
 
 
 def _effort_doubts(document: UrdfDocument, model: pin.Model) -> Iterator[ImplausibleValue]:
-    """Yield a doubt about each effort limit below the weight that its joint carries at zero."""
+    """Yield an ImplausibleValue for each effort limit below the weight torque at position zero."""
     q = pin.neutral(model)
     single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
     q[single] = np.clip(0.0, model.lowerPositionLimit, model.upperPositionLimit)[single]

@@ -165,7 +165,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
 
 @contextmanager
 def _xacro_package_search(file: Path) -> Iterator[None]:
-    """Make xacro search the folders near a file for packages of $(find ...), then ask ROS."""
+    """Make xacro look for the package of $(find ...) in folders near a file before it asks ROS."""
     from xacro import substitution_args
 
     in_ros = substitution_args._eval_find

@@ -29,16 +29,16 @@ _MAX_LEVEL_TILT_RAD = 1e-6  # [rad]; a link less tilted than this is level
 @dataclass(frozen=True, eq=False)
 class SerialChain:
     """
-    A serial arm in a URDF: its joints, and poses and inertias of the links that they move.
+    A serial arm in a URDF with its joints, and poses and inertias of the links that they move.
 
     `joints` are the arm's, from base to tip. `poses` are those of all links in the root link, with
     the arm's joints at zero, shape (4, 4). `fixed_links` lists, under the name of a link that a
     joint of the arm moves, this link and those fixed to it; under the name of the root link, the
-    links that do not move. `links_with_mass` are those of them with mass or inertia.
-    `tool_links` are the last joint's link and links fixed to it. `held` are the positions [rad or
-    m] of other moving joints that the arm carries (a finger) or stands on (a lift). `notes` are
-    sentences about tolerated deviations from the format, doubtful limits and joints that are left
-    out, `torque_notes` about what changes torques: a tilted mount, held joints and missing masses.
+    links that do not move. `links_with_mass` are those of them with mass or inertia. `tool_links`
+    are the last joint's link and links fixed to it. `held_positions` are those [rad or m] of other
+    moving joints that the arm carries (a finger) or stands on (a lift). `notes` are sentences
+    about tolerated deviations from the format, doubtful limits and joints that are left out,
+    `torque_notes` about what changes torques: a tilted mount, held joints and missing masses.
     """
 
     document: UrdfDocument
@@ -52,7 +52,7 @@ class SerialChain:
 
     @property
     def links_with_mass(self) -> dict[str, tuple[str, ...]]:
-        """Names of the links in `fixed_links` that have mass or inertia, under the same keys."""
+        """Names of the links with mass or inertia among the `fixed_links` of each link."""
         links = self.document.links
         return {
             name: tuple(one for one in with_it if links[one].has_inertia)
@@ -251,7 +251,7 @@ def require_moving_joints(document: UrdfDocument, held: Collection[str]) -> None
 def _held_positions(
     document: UrdfDocument, arm: Sequence[str], held: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return positions of the joints that the arm stands on or carries; raise if impossible."""
+    """Return fixed positions of moving joints below and beyond the arm; UrdfError if invalid."""
     for name, given in held.items():
         position = float(as_array(given, (), f'{document.source}: held {name!r}', UrdfError))
         joint = document.joints[name]
@@ -269,7 +269,7 @@ def _held_positions(
             )
 
     def position_of(name: str, followers: tuple[str, ...] = ()) -> float:
-        """Return the position at which a joint is held, that of a mimic joint by its driver."""
+        """Return a held joint's position, which for a mimic joint follows from its leader's."""
         joint = document.joints[name]
         if name in held:
             return float(held[name])

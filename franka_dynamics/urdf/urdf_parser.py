@@ -91,7 +91,7 @@ def _rotor_notes(robot: ElementTree.Element) -> Iterator[str]:
 
 
 def _gravity_notes(robot: ElementTree.Element) -> Iterator[str]:
-    """Yield a note on links that Gazebo is told to have without weight."""
+    """Yield a note on the links on which <gazebo> elements switch gravity off."""
     off = [
         one.get('reference')
         for one in robot.iter('gazebo')
@@ -115,7 +115,7 @@ class _Element:
         return UrdfError(f'{self.location}{problem}')
 
     def children(self, *tags: str) -> dict[str, _Element]:
-        """Return the children of given tags; raise UrdfError for a second one or capitals."""
+        """Return the children with given tags; UrdfError for a tag repeated or in capitals."""
         found: dict[str, _Element] = {}
         for child in self.element:
             tag = child.tag.lower()
@@ -137,7 +137,7 @@ class _Element:
         return pose_from_xyz_rpy(self.vector('xyz', '0 0 0'), angles)
 
     def vector(self, key: str, absent: str | None = None, count: int = 3) -> Array:
-        """Return an attribute's `count` finite numbers; `absent` is the text if it is missing."""
+        """Return an attribute's `count` finite numbers, those in `absent` if it is missing."""
         text = self.element.get(key, absent)
         if text is None:
             raise self.error(f' has no attribute {key!r}.')
@@ -154,7 +154,7 @@ class _Element:
         return values
 
     def number(self, key: str, absent: str | None = None) -> float:
-        """Return an attribute's finite number; `absent` is the text if it is missing."""
+        """Return an attribute's finite number, the one in `absent` if it is missing."""
         return float(self.vector(key, absent, count=1)[0])
 
 
@@ -180,7 +180,7 @@ def _normalize_text(text: str) -> tuple[str, list[str]]:
 
 
 def _robot_element(text: str, source: str, notes: Notes) -> _Element:
-    """Return the <robot> of a text; raise UrdfError for what is no expanded URDF."""
+    """Return the <robot> of a text; raise UrdfError if the text is no URDF or unexpanded xacro."""
     problem = ''
     try:
         # For a str ElementTree ignores the declared encoding, which was that of the file.
@@ -224,7 +224,7 @@ def _named_elements(robot: _Element, tag: str) -> dict[str, _Element]:
 def _links_from_root(
     robot: _Element, links: Iterable[str], joints: Iterable[UrdfJoint]
 ) -> tuple[str, ...]:
-    """Return the links, each behind its parent; raise UrdfError for what is no tree."""
+    """Return the links, each after its parent; raise UrdfError unless they form one tree."""
     carriers: dict[str, UrdfJoint] = {}
     for joint in joints:
         for link in (joint.parent, joint.child):
@@ -303,7 +303,7 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
 
 
 def _parse_limits(limit: _Element | None, kind: str) -> tuple[JointLimits | None, list[str]]:
-    """Return a joint's limits, None if it has none, and doubts about them."""
+    """Return a joint's limits, or None without any, and notes on odd or missing limits."""
     if kind not in MOVING_JOINT_TYPES or limit is None:
         return None, []
     ends = limit.element.attrib.keys() & {'lower', 'upper'}

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Writes an arm description as a URDF; chooses the links to write, for an MJCF too.
+Writes an arm description as a URDF, and chooses the links of a URDF or an MJCF.
 
 The frames of links are those of `arm.frames`; one that does not lie on its joint's axis, as URDF
 wants it, is a link fixed to the moving one. A link that the file needs besides gets a name that no
@@ -183,7 +183,7 @@ def add_shapes(link: Element, shapes: Sequence[Shape]) -> None:
 
 
 def add_inertial(link: Element, inertia: LinkInertia) -> None:
-    """Add an <inertial> to a <link>: centre of mass, mass and tensor about the centre of mass."""
+    """Add an <inertial> with mass, centre of mass and tensor about the latter to a <link>."""
     inertial, center = add_tag(link, 'inertial'), np.eye(4)
     center[:3, 3] = inertia.center_of_mass
     _add_origin(inertial, center)
@@ -260,7 +260,7 @@ def _add_origin(element: Element, pose: Array) -> None:
 
 
 class LinkToWrite(NamedTuple):
-    """A link to write: its name, the joint that carries its frame, and the frame's pose there."""
+    """A link to write, the joint that carries it, and its frame's pose in that joint's frame."""
 
     name: str
     joint: int
@@ -270,7 +270,7 @@ class LinkToWrite(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class LinksToWrite:
     """
-    The links to write to a file: base, moving links, flange, and links for further `frames`.
+    The base, moving links, flange and links for further frames that a file of an arm will have.
 
     `root` is the name of the link in the space frame.
     """
@@ -301,7 +301,7 @@ def links_to_write(
         unique_name(name)
 
     def link(wanted: str, place: FramePlacement) -> LinkToWrite:
-        """Return a link at a place, which is the frame of that name if it is there."""
+        """Return a link for a place, renamed unless the arm's frame `wanted` is that place."""
         own = frames.get(wanted)
         if own and own.joint == place.joint and np.array_equal(own.pose, place.pose):
             del frames[wanted]
