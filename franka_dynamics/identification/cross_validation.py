@@ -155,10 +155,9 @@ class FoldFits:
     """
     Fits of a recording with the columns of one more fault, or of none, and their predictions.
 
-    The coefficients of all columns are `folds` (folds, c)
-    without each fold, `theta_of_all` (c,) of all, and `arm_theta` (c,) of all with the arm's
-    weights. `squared_residuals` (folds, n) are the mean squared residuals on left-out folds [N^2
-    m^2].
+    The coefficients of all columns are `folds` (folds, c) without each fold, `theta_of_all` (c,)
+    of all, and `arm_theta` (c,) of all with the arm's weights. `squared_residuals` (folds, n) are
+    the mean squared residuals on left-out folds [N^2 m^2].
     """
 
     def __init__(self, system: CrossValidation, fault: Fault | None = None) -> None:
@@ -256,11 +255,11 @@ class FoldFits:
         E of the arm identified without the fault's columns, divided by E of that with them.
 
         Both are on the recordings with the fault undone. With `left` E of the fit with the fault,
-        and `taken` the rms of the torques by which the other arm differs, it is
-        sqrt(1 + (taken / left)^2). An arm differs by what it takes from wrong efforts, harmless
-        faults' columns included; of a fault in the states, by what it would need at the right
-        ones, which is the fault's columns. Of a fault in a part of the recording `left` is E on
-        the best left-out fold, as it may begin elsewhere than in the middle, where the columns do.
+        and `taken` the rms of the torques by which the other arm differs, it is sqrt(1 + (taken /
+        left)^2). An arm differs by what it takes from wrong efforts, harmless faults' columns
+        included; of a fault in the states, by what it would need at the right ones, which is the
+        fault's columns. Of a fault in a part of the recording `left` is E on the best left-out
+        fold, as it may begin elsewhere than in the middle, where the columns do.
         """
         system, change = self.system, np.zeros_like(self.arm_theta)
         if self.fault.is_in_states:

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What an identified arm gives to other controllers: a PD's tracking error, and friction.
+Predicts a PD's tracking error with an identified arm, and writes friction for controllers.
 
 The tracking error that a PD keeps along a recorded motion is predicted by what is fed forward
 beside it. Where a stiff inner loop makes the measured torque tau_J the commanded one, a controller
@@ -75,14 +75,17 @@ def crisp_text(arm: ArmDescription) -> str:
     from scipy.optimize import least_squares
 
     def sigmoid(x: Array) -> SigmoidFriction:
+        """Return the sigmoid friction of parameters (3 n,), scaled for the fit."""
         amplitude, slope, share = x.reshape(3, -1)
         return SigmoidFriction(amplitude, slope, np.log(share / (1.0 - share)) / slope)
 
     def fit(one: Array) -> Any:
+        """Return the parameters (3,) of the sigmoid that fits one joint's friction torque best."""
         start = [2.0 * np.abs(one).mean() + 1e-6, 10.0, 0.5]
         bounds = ([0.0, 1.0, 0.01], [np.inf, _MAX_SIGMOID_SLOPE_S_RAD, 0.99])
 
         def residual(x: Array) -> Array:
+            """Return the sigmoid's torque minus the joint's friction torque, (N,) [N m]."""
             return sigmoid(x).torque(dq[:, None])[:, 0] - one
 
         return least_squares(residual, start, bounds=bounds).x
@@ -123,7 +126,7 @@ def _test_friction(arm: ArmDescription) -> tuple[Array, Array]:
 
 
 def _fit_comment(arm: ArmDescription, name: str, error: Array, torque: Array) -> str:
-    """Return a comment that says whose friction it is, and how well the form fits."""
+    """Return a comment for a parameter file: the arm, and the fit's rms errors by joint."""
     errors, sizes = (np.sqrt(np.mean(one**2, axis=0)) for one in (error, torque))
     return (
         f'# Friction of {arm.name} ({arm.inertial_set}) for {name}, less two standard deviations\n'
@@ -141,7 +144,7 @@ def _as_text(values: Array) -> str:
 @dataclass(frozen=True, eq=False)
 class TrackingPrediction:
     """
-    Tracking errors that a PD with gains kp and kd would keep along a recorded motion.
+    Predicted tracking errors of a PD with gains kp and kd along a recorded motion.
 
     It is a prediction: the measured motion is the reference, torques are made without error or
     delay, and no arm was moved. `errors` (k, n) [rad] are root mean squares by joint, one row for
@@ -169,7 +172,7 @@ def predict_tracking(
     gravity: ArrayLike = GRAVITY,
 ) -> TrackingPrediction:
     """
-    Predict the tracking error that a PD keeps along a recorded motion, by what is fed forward.
+    Predict a PD's tracking error along a recorded motion for several feedforward torques.
 
     The terms are those of `arm` and, if it is not the published set of its name, of that as well.
     Friction is commanded with its margin (`FrictionFeedforward`), and without it where the arm
@@ -230,7 +233,7 @@ def _pd_gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array
 def _torques_left_to_gains(
     motion: Motion, arm: ArmDescription, kd: Array, gravity: ArrayLike
 ) -> Iterator[tuple[str, Array]]:
-    """Yield what is fed forward, in words, and the torque left to the gains, (N, n) [N m]."""
+    """Yield names of feedforward torques, and what each leaves to the PD's gains, (N, n) [N m]."""
     q, dq, ddq, effort = motion.q, motion.dq, motion.ddq, motion.effort
     gravity_left = effort - PinocchioModel(arm, gravity).gravity(q)
     yield 'PD that damps to rest', gravity_left + kd * dq

@@ -216,7 +216,7 @@ class Prior:
 
 class StartingSetPrecision(NamedTuple):
     """
-    Precision of a starting set, estimated from measured torques.
+    Precisions of a starting set's masses and inertias, estimated from measured torques.
 
     The precisions are the smallest that agree with the torques. Errors of the starting set have
     the prior's standard deviations at precision one, times 1 / sqrt(`masses`) for masses and
@@ -236,7 +236,7 @@ def starting_set_precision(
     equations: tuple[Array, Array], prior: Prior, free_columns: Array | None = None
 ) -> StartingSetPrecision:
     """
-    Estimate how precise a starting set is: the smallest precisions consistent with the samples.
+    Return the smallest precisions of a starting set that are consistent with measured torques.
 
     `equations` are those of `least_squares.fit_equations`, weighted so that residuals have unit
     variance. `free_columns` (rows of the equations, k) are columns of unknowns beside the set's
@@ -259,10 +259,11 @@ def log_evidence(
     min_mass_precision: float = 0.0,
 ) -> Array:
     """
-    Return the log evidence of measured torques: rows by precision of masses, columns of inertias.
+    Return a table of the log evidence of measured torques by precisions of masses and inertias.
 
-    Arguments are as for `starting_set_precision`. There is a column for each of `precisions`, and
-    a row for those from `min_mass_precision` on. A constant of the equations is left out.
+    Arguments are as for `starting_set_precision`. There is a column for each of `precisions` of
+    inertias, and a row for each of masses from `min_mass_precision` on. A constant of the
+    equations is left out.
     """
     triangle, effort = equations
     b = len(prior.model.base)
@@ -284,7 +285,7 @@ def log_evidence(
 
 
 def _likely_precision(profile: Array) -> float:
-    """Return the likeliest precision if below 1, else the smallest likely one from 1 on."""
+    """Return the likeliest precision if it is below 1, else the smallest likely one from 1 on."""
     likely = np.flatnonzero(profile >= profile.max() - _ONE_STD_LOG_FALL)
     best = _FINE_PRECISIONS[int(np.argmax(profile))]
     return float(max(_FINE_PRECISIONS[likely[0]], min(1.0, best)))
@@ -294,11 +295,11 @@ def _log_likelihood_table(
     off: Array, masses: Array, inertias: Array, precisions: tuple[Array, Array]
 ) -> Array:
     """
-    Return a table of log-likelihoods of `off`: rows by precision of masses, columns of inertias.
+    Return a table of log-likelihoods of torque errors by precisions of masses and inertias.
 
-    `off` (b,) are measured torques minus torques of the starting set, whitened and projected on
-    the base parameters' columns; `masses` and `inertias` (b, k) are the prior's
-    `covariance_factors`, mapped to torques.
+    Rows are for masses, columns for inertias. `off` (b,) are measured torques minus torques of the
+    starting set, whitened and projected on the base parameters' columns; `masses` and `inertias`
+    (b, k) are the prior's `covariance_factors`, mapped to torques.
     """
     of_masses, of_inertias = precisions
     table, of_set = np.empty((len(of_masses), len(of_inertias))), masses @ masses.T

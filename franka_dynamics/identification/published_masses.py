@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What published masses tell of recordings: faults of their states, and what torques leave open.
+Distinguishes faults of recordings from errors of an arm's masses, by published masses.
 
 The columns of a common factor of all efforts, and of a load, are sums of base parameters' columns
 in any recording; those of a single joint's gain or zero nearly are in some motions. Published
@@ -75,7 +75,7 @@ class MassAmbiguity:
 
     @property
     def is_undetermined(self) -> bool:
-        """Whether the range of the effort scale includes 0 and 1, so that it says nothing."""
+        """Whether the effort scale may be 0 as well as 1, so that its range determines nothing."""
         return self.scale[0] <= 0.0 and self.scale[1] >= 1.0
 
     @property
@@ -152,7 +152,7 @@ class _FitsNearPublishedMasses:
         return values[self.p :], covariance[self.p :, self.p :]
 
     def joint_fault_ranges(self) -> Iterator[JointFaultRange]:
-        """Yield the wide ranges of single joints' gains and encoder offsets."""
+        """Yield each wide range of values that one joint's gain or encoder offset may have."""
         for fault in (*Gain.for_joint_count(self.n), *EncoderZero.for_joint_count(self.n)):
             if not fault.joints:
                 continue
@@ -192,7 +192,7 @@ def corrected_state_sums(
 
 class StateFaultFit(NamedTuple):
     """
-    A fit at states corrected for a fault, with the fault's effect, log evidence and errors E.
+    A fit at states corrected for a fault, with the fault's effect, log evidence and torque errors.
 
     `log_bayes_factor` is the log evidence with the fault corrected less that at the recorded
     states.
@@ -205,7 +205,7 @@ class StateFaultFit(NamedTuple):
     after: float
 
     def diagnosis(self, other: StateFaultFit | None = None) -> Diagnosis:
-        """Return the fault with E of the fits without it, with it, and with the next best one."""
+        """Return the fault as a diagnosis, with E of fits without it, with it and with another."""
         second = other.after if other else self.before
         fault = self.fault
         return Diagnosis(
@@ -215,16 +215,17 @@ class StateFaultFit(NamedTuple):
 
 def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFit]:
     """
-    Return the fits that matter, the largest evidence first; if one is likely, harmless ones, too.
+    Return the fits at states corrected for each harmful state fault, the likeliest first.
 
-    `sums` are those of `corrected_state_sums`, of `count` samples.
+    If one is likelier than the recorded states, fits for harmless faults are returned, too. `sums`
+    are those of `corrected_state_sums`, of `count` samples.
     """
     (own, *others), (plain, *rest) = sums
     theta = fit_gram(own, prior, DEFAULT_PRIOR_PRECISION)
     before, known = _torque_error(plain, theta, count), _log_evidence_of(own, prior)
 
     def fits(matter: bool) -> Iterator[StateFaultFit]:
-        """Yield the fits with a clear effect if `matter`, else the others."""
+        """Yield the fits for faults with a large effect if `matter`, else those for the others."""
         for fault, weighted, common in zip(state_faults_of(prior.model.n), others, rest):
             corrected = fit_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
             after = _torque_error(common, corrected, count)

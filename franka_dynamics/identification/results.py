@@ -85,7 +85,7 @@ class Improvement:
 
     @property
     def better(self) -> bool:
-        """Whether E falls by more than its spread over parts and more than the smallest gain."""
+        """Whether the gain exceeds its spread over unseen parts and the smallest useful gain."""
         return self.gain > max(self.spread if np.isfinite(self.spread) else 0.0, self.min_gain)
 
 
@@ -192,7 +192,7 @@ class Identification:
 
     @property
     def doubted_links(self) -> dict[int, float]:
-        """Ratios of fitted to starting mass, by link number from 1, of links that change much."""
+        """Ratios of fitted to starting mass that are far from 1, by link number from 1."""
         ratios = mass_ratios(self.arm, self.start).tolist()
         return {k: one for k, one in enumerate(ratios, 1) if max(one, 1.0 / one) > _DOUBT_RATIO}
 

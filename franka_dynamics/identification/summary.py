@@ -67,7 +67,7 @@ RecordingLike = Source | str | Path  # as users give one
 def as_sources(
     given: Sequence[RecordingLike] | RecordingLike, arm: ArmDescription
 ) -> list[Source]:
-    """Return sources; paths become bags of the arm's joints. IdentificationError for others."""
+    """Return recordings in a list, with paths as Bags; IdentificationError for another type."""
     if isinstance(given, (str, Path, Bag, Recording, Motion)):
         given = [given]
     sources: list[Source] = []
@@ -84,7 +84,7 @@ def as_sources(
 
 
 def motion_of(source: Source) -> Motion:
-    """Return a source's prepared motion."""
+    """Return a bag, recording or motion as a prepared motion."""
     if isinstance(source, Motion):
         return source
     return source.motion() if isinstance(source, Bag) else prepare(source)
@@ -92,7 +92,7 @@ def motion_of(source: Source) -> Motion:
 
 def labels_of(sources: Sequence[Source]) -> list[str]:
     """
-    Return the sources' names for tables and messages.
+    Return the names of bags, recordings and motions for tables and messages.
 
     A bag's name is its path from the last folder that holds all bags. If source number k, counted
     from 1, is a recording or motion in memory, its name is 'recording k'.
@@ -106,7 +106,7 @@ def labels_of(sources: Sequence[Source]) -> list[str]:
 
 
 def read_source(source: Source, name: str, arm: ArmDescription) -> Recording:
-    """Return a source called `name` as a recording; raise RecordingError if it holds NaN."""
+    """Return a bag, recording or motion as a recording; raise RecordingError if it holds NaN."""
     if isinstance(source, Bag):
         return source.recording()
     recording = source
@@ -120,7 +120,7 @@ def read_source(source: Source, name: str, arm: ArmDescription) -> Recording:
 
 
 def require_motion(moving: float) -> None:
-    """Raise RecordingError if all recordings together have too little motion, `moving` [s]."""
+    """Raise RecordingError if the time for which an arm moved, `moving` [s], is too short."""
     if moving < MIN_MOTION_S:
         raise RecordingError(
             # Rounded down, or 9.996 s would read as 10.00 s.
@@ -174,9 +174,9 @@ def summarise(
     model: TorqueModel, options: IdentificationOptions, source: Source, name: str
 ) -> Summary:
     """
-    Return the summary of a source called `name`, which holds the error of an unusable bag.
+    Return the summary of a recording called `name`, which holds the error if a bag is unusable.
 
-    By the starting set's limits and gravity torques a faulty recording is recognised.
+    Signs of a faulty recording are found by the starting set's limits and gravity torques.
     """
     arm = model.arm
     try:

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The verdict on recordings: whether they are sound, what is wrong, and what they cannot tell.
+The verdict on recordings: whether they are sound, which fault they have, what stays unknown.
 
 The recordings judge themselves. Each of the folds (`least_squares`) is predicted by a fit without
 it, with the columns of one fault and without (`cross_validation`). One measure decides for every
@@ -76,7 +76,7 @@ class RecordingVerdict:
 
     @property
     def has_questions(self) -> bool:
-        """Whether the user must be asked about an offset, the effort scale or a load."""
+        """Whether the user must be asked about a fault, an offset, the effort scale or a load."""
         ambiguity = self.mass_ambiguity
         return bool(self.questions) or (ambiguity is not None and ambiguity.has_questions)
 
@@ -85,10 +85,11 @@ def _with_harmless_faults(
     fits: CrossValidation,
 ) -> tuple[CrossValidation, list[FoldFits], list[FoldFits], FoldFits | None]:
     """
-    Return the fits once no harmless fault explains more than a harmful one, and what remains.
+    Include harmless faults in all fits until a harmful fault explains most; return the fits.
 
-    A harmless fault that explains more is given to all fits, and the others are tried again. What
-    remains: the fits with each other fault, the harmful ones, and the best harmless one or None.
+    While a harmless fault explains more than the harmful ones, its columns are added to all fits,
+    and the other faults are tried again. Also returned are the fits with each of these, the
+    harmful ones, and the best harmless one or None.
     """
     every = faults_of(fits.prior.model.n)
     while True:
@@ -106,8 +107,8 @@ def diagnose(
     """
     Return a verdict that names the one fault that explains residuals, or else suspected joints.
 
-    The second value are the fits with harmless faults given. `corrected` are fits at corrected
-    states, the largest evidence first.
+    Also returned are the fits, with harmless faults' columns in all of them. `corrected` are fits
+    at corrected states, the likeliest first.
     """
     fits, tried, doubtful, harmless = _with_harmless_faults(fits)
     first = corrected[0] if corrected else None
@@ -134,9 +135,10 @@ def _state_fault_verdict(
     fits: Sequence[StateFaultFit], evidence: float, ambiguous: bool
 ) -> RecordingVerdict:
     """
-    Return a verdict on state faults: the first if it is clear, or else the first two's joints.
+    Return a verdict that names the likeliest state fault or, if unclear, suspects its joints.
 
-    `evidence` is that of faults with columns; an `ambiguous` fault is not clear, whatever it is.
+    The joints of the second likeliest are suspected as well. `evidence` is that of faults with
+    columns; an `ambiguous` fault is not clear, whatever it is.
     """
     best, second = fits[0], fits[1] if len(fits) > 1 else None
     rival = max(evidence, second.log_bayes_factor if second else -np.inf)
@@ -149,7 +151,7 @@ def _state_fault_verdict(
 def _fault_verdict(
     fits: CrossValidation, tried: Sequence[FoldFits], doubtful: Sequence[FoldFits]
 ) -> RecordingVerdict:
-    """Return a verdict on faults with columns: the likeliest if it is clear, or else joints."""
+    """Return a verdict that names the likeliest fault or, if unclear, suspects some joints."""
     best, kind = doubtful[0], doubtful[0].fault.simpler_fault
     rivals = (fit for fit in tried if fit.fault.simpler_fault != kind and fit.is_possible())
     second = next(rivals, None)
@@ -234,7 +236,7 @@ def judge_recordings(
     narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
 
     def checks() -> Iterator[Sequence[Diagnosis]]:
-        """Yield each check's diagnoses, those first that would cause later ones."""
+        """Yield the diagnoses of each check, in the order in which one fault can cause another."""
         # No cause is one that leaves much; what gravity leaves is judged where it points.
         if named and all(one.kind != Gravity.kind for one in named):
             yield fault_checks.unexplained_efforts(fits.share_of_efforts(named[0].after))
@@ -261,7 +263,7 @@ def judge_recordings(
 
 
 def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
-    """Yield questions: about harmless faults of all joints, and about large offsets."""
+    """Yield questions to the user about harmless faults of all joints and about large offsets."""
     yield from (one for one in fits.questions if not one.joints)
     baseline, every = fits.baseline, faults_of(fits.prior.model.n)
     of_all = fits.fits_with_each([one for one in every if one.is_question and not one.joints])

@@ -4,10 +4,10 @@
 The faults that a recording may have, by what is wrong.
 
 A kind is a subclass of `Fault`: its columns by name, its value in the user's terms, when it is
-possible, and its sentence. A new kind is listed below. Elsewhere kinds are named
-only where they are treated apart: `cross_validation` gives gain, load and offsets to all
-fits, `published_masses` has ranges of gain and load, `verdict` treats gravity, force, gain and
-offset, and `summary` looks for contacts.
+possible, and its sentence. A new kind is listed below. Elsewhere kinds are named only where they
+are treated apart: `cross_validation` gives gain, load and offsets to all fits, `published_masses`
+has ranges of gain and load, `verdict` treats gravity, force, gain and offset, and `summary` looks
+for contacts.
 """
 
 from . import checks, states, torques
