@@ -82,7 +82,7 @@ _SPAN_TOLERANCE = 1e-9
 @dataclass(frozen=True)
 class RankGap:
     """
-    The smallest kept and the largest removed column norm in a rank decision, relative.
+    The smallest column norm kept and the largest removed when independent columns were chosen.
 
     A regressor column is kept if its component orthogonal to the earlier columns is significant.
     `smallest_kept` is the smallest orthogonal component of a kept column, relative to the longest
@@ -142,23 +142,31 @@ class BaseParameters:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of base parameters (Gautier and Khalil): XXR_2 is regrouped, XY_2 stands alone."""
+        """Names of base parameters by Gautier and Khalil, such as XXR_2 (a sum) or XY_2."""
         return tuple(relation.name for relation in self.relations)
 
     @cached_property
     def unidentifiable_indices(self) -> tuple[int, ...]:
-        """Indices of standard parameters without effect on torques (Gautier, Khalil, eq. 13)."""
+        """
+        Indices of the standard parameters that have no effect on joint torques.
+
+        See Gautier and Khalil 1990, equation 13.
+        """
         return tuple(int(k) for k in np.flatnonzero(~self.matrix.any(axis=0)))
 
     @cached_property
     def eliminated_indices(self) -> tuple[int, ...]:
-        """Indices of eliminated parameters, added to others (Gautier, Khalil, eq. 14 and 15)."""
+        """
+        Indices of the standard parameters that are added to others to form base parameters.
+
+        See Gautier and Khalil 1990, equations 14 and 15.
+        """
         others = {*self.columns, *self.unidentifiable_indices}
         return tuple(k for k in range(self.matrix.shape[1]) if k not in others)
 
     def checked_gravity(self, gravity: ArrayLike | None) -> Array:
         """
-        Return the gravity vector to use: `gravity`, or for None the only valid vector.
+        Return `gravity` as a vector, or for None the only vector for which the parameters hold.
 
         Raises BaseParameterError if `gravity` is None and the parameters hold for several vectors,
         or if `gravity` is outside the span of the vectors for which the parameters hold;
@@ -245,7 +253,7 @@ class BaseParameters:
 
     def check_at_random_states(self) -> tuple[int, float]:
         """
-        Check the base parameters at new random states: return the rank and the regrouping error.
+        Return the regressor's rank and the regrouping error at new random states, for a check.
 
         The rank is the number of significant singular values of the regressor H, and should be the
         number of base parameters. The error is the largest absolute entry of H - H[:, columns] @

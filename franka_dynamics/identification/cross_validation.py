@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Fits with the columns of a fault and without, by which left-out folds are predicted.
+Fits of recordings without one fold each, with and without a fault's regressor columns.
 
 Cross-validation (Stone 1974, "Cross-validatory choice and assessment of statistical predictions",
 J. R. Stat. Soc. B 36(2)): every fold is predicted by a fit to the others. Two fits are compared by
@@ -44,7 +44,7 @@ _FAULT_PRECISION = 1e-9  # of a prior about zero on a fault's columns
 
 class CrossValidation:
     """
-    A cross-validation: normal equations of one fit without each fold, and of two of all folds.
+    The equations of fits that predict each left-out fold, and of two fits to all folds.
 
     The arm's weights are those with which it is identified: one noise level for all joints. All
     fits have the columns of `given_faults`, which do no harm: those like masses, offsets,
@@ -113,7 +113,7 @@ class CrossValidation:
 
     def log_bayes_factor(self, fault: Fault, min_precision: float = 0.0) -> float:
         """
-        Return the log evidence (`prior.log_evidence`) with a fault less that without it.
+        Return the log evidence (`prior.log_evidence`) with a fault minus that without it.
 
         The precision of the starting set is in each case the likeliest one, of masses from
         `min_precision` on: a fault counts that makes the recordings agree with published masses.
@@ -131,7 +131,7 @@ class CrossValidation:
         return float(more - less)
 
     def free_columns(self, fault: Fault | None = None) -> list[int]:
-        """Return the indices of the given faults' and of one more fault's columns."""
+        """Return the indices of the columns of `given_faults` and of one more fault, if given."""
         names = [name for one in self.given_faults for name in one.column_names]
         names += fault.column_names if fault else ()
         return self.sums.column_indices([*dict.fromkeys(names)])  # gain and drift share one
@@ -145,7 +145,7 @@ class CrossValidation:
         return extended
 
     def fits_with_each(self, faults: list[Fault]) -> list[FoldFits]:
-        """Return a fit for each fault with columns that is not given, the likeliest first."""
+        """Return fits with each fault that has columns and is not given, the likeliest first."""
         others = [one for one in faults if one.column_names and one not in self.given_faults]
         each = [FoldFits(self, one) for one in others]
         return sorted(each, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))
@@ -153,7 +153,7 @@ class CrossValidation:
 
 class FoldFits:
     """
-    Fits of a recording with the columns of one more fault, or of none, and their predictions.
+    Fits of a recording's folds with one more fault's columns or none, and their residuals.
 
     The coefficients of all columns are `folds` (folds, c) without each fold, `theta_of_all` (c,)
     of all, and `arm_theta` (c,) of all with the arm's weights. `squared_residuals` (folds, n) are
@@ -184,7 +184,7 @@ class FoldFits:
 
     @property
     def fault(self) -> Fault:
-        """The fault whose columns are added to these fits."""
+        """The fault whose columns these fits have beside the given faults' columns."""
         assert self._fault is not None
         return self._fault
 
@@ -219,7 +219,7 @@ class FoldFits:
         return Diagnosis(self.fault.kind, self.fault.joints, self.values)
 
     def diagnosis(self, other: FoldFits | None = None) -> Diagnosis:
-        """Return the fault with E of the fits without it, with it, and with the next best one."""
+        """Return the fault as a diagnosis, with E of fits without it, with it and with another."""
         before = self.system.baseline.error()
         second = before if other is None else other.error()
         return replace(self.question(), before=before, after=self.error(), second=second)
@@ -230,7 +230,7 @@ class FoldFits:
 
     def log_likelihood_ratios(self, than: FoldFits | None = None) -> Array:
         """
-        Return the log-likelihood ratio per sample to another fit on each left-out fold, (folds,).
+        Return each left-out fold's log-likelihood per sample minus that of another fit, (folds,).
 
         With Gaussian residuals of each fit's own variance it is the sum over joints of
         ln(rms residual of `than`, or of the baseline / rms residual).
@@ -239,20 +239,20 @@ class FoldFits:
         return np.asarray(0.5 * np.log(before / self.squared_residuals).sum(axis=1))
 
     def is_better(self, than: FoldFits | None = None) -> bool:
-        """Return whether the mean log-likelihood ratio is significantly above zero."""
+        """Return whether the mean log-likelihood ratio to another fit is significantly above 0."""
         ratios = self.log_likelihood_ratios(than)
         spread = float(ratios.std(ddof=1)) if len(ratios) > 1 else np.inf
         return float(ratios.mean()) > CRITICAL_T * spread / np.sqrt(len(ratios))
 
     @cached_property
     def log_bayes_factor(self) -> float:
-        """The log evidence (`prior.log_evidence`) with the fault less that without it."""
+        """The log evidence (`prior.log_evidence`) with the fault minus that without it."""
         return self.system.log_bayes_factor(self.fault)
 
     @cached_property
     def effect(self) -> float:
         """
-        E of the arm identified without the fault's columns, divided by E of that with them.
+        Torque error E of the arm identified without the fault's columns, divided by E with them.
 
         Both are on the recordings with the fault undone. With `left` E of the fit with the fault,
         and `taken` the rms of the torques by which the other arm differs, it is sqrt(1 + (taken /
@@ -281,10 +281,10 @@ class FoldFits:
 
     def _arm_without_fault(self) -> Array:
         """
-        Return the coefficients `arm_theta` with friction parameters corrected for the fault, (c,).
+        Return `arm_theta` with the fault's effect on friction parameters removed, (c,).
 
-        A fault's columns have no friction, of which the fault would change parameters: such a fit
-        has the friction that is recorded, not the real one.
+        A fault's columns contain no friction, so that a fit with them has the friction that is
+        recorded, not the real one.
         """
         theta, model = self.arm_theta.copy(), self.system.prior.model
         fitted = theta[model.friction_slice].reshape(model.n, -1)
@@ -294,7 +294,7 @@ class FoldFits:
 
     def is_significant(self) -> bool:
         """
-        Return whether the fault is possible and predicts left-out folds and masses better.
+        Return whether the fault is possible and improves predictions of folds and masses.
 
         A fault in a part that begins elsewhere than in the middle fits one fold badly, by which
         its mean is not significant; the median over folds decides as well.

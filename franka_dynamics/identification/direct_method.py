@@ -105,11 +105,11 @@ def energy_increment(
     row: ModifiedDH, omega: Array, velocity: Array, dq: float, is_revolute: bool
 ) -> Array:
     """
-    Return the part of DE^j that the velocity of joint j adds, shape (10,).
+    Return how the velocity of joint j changes link j's kinetic energy regressor, shape (10,).
 
-    It is f^j of the paper's appendix. `row` is row j at the joint's position, `dq` the joint's
-    velocity. `omega` and `velocity` (3,) are the angular and linear velocity of frame j - 1 in its
-    own axes.
+    It is f^j of the paper's appendix, a part of DE^j. `row` is row j at the joint's position, `dq`
+    the joint's velocity. `omega` and `velocity` (3,) are the angular and linear velocity of frame
+    j - 1 in its own axes.
     """
     C, S, d, c, s, r = row
     out = np.zeros(10)
@@ -173,7 +173,7 @@ def regrouping_map(
     arm: ArmDescription, rows: Sequence[ModifiedDH], steps: Sequence[RegroupableCombinations]
 ) -> tuple[tuple[int, ...], Array]:
     """
-    Regroup parameters from tip to base: return kept parameters, and the map to base parameters.
+    Regroup parameters from tip to base; return the kept ones and the map to base parameters.
 
     Step b of Gautier and Khalil: from the last link to the first, each combination in `steps[j]`,
     times its eliminated parameter, is subtracted from link j's parameters and, multiplied by the
@@ -259,11 +259,12 @@ def regroupable_combinations(
 
 def _energy_diffs(arm: ArmDescription, rows: Sequence[ModifiedDH], gravity: Array) -> list[Array]:
     """
-    Return by joint the changes of DE^j, DU^j and the rotor's energy due to q_j and dq_j.
+    Return by joint how its position and velocity change the energy regressors of its link.
 
-    Each array has shape (rows, 11): for each random state of the arm and each random motion of
-    joint j one row of DE^j, and one row of DU^j for each gravity vector other than zero. The rows
-    are differences from q_j = dq_j = 0; the last column is for the rotor inertia.
+    DE^j and DU^j are the regressors of link j's kinetic and potential energy. Each array has shape
+    (rows, 11): for each random state of the arm and each random motion of joint j one row of DE^j,
+    and one row of DU^j for each gravity vector other than zero. The rows are differences from q_j
+    = dq_j = 0; the last column is for the rotor inertia.
     """
     sizes = np.linalg.norm(gravity, axis=1)
     base: Array = np.zeros((int(np.sum(sizes > 0.0)), 10))

@@ -102,7 +102,7 @@ def fourier_basis(period: float, time: Array) -> tuple[Array, Array, Array]:
 @dataclass(frozen=True, eq=False)
 class Excitation:
     """
-    An optimised excitation trajectory, with the deviations that it leaves to parameters.
+    An excitation trajectory with the standard deviations that parameters have after it.
 
     `std` (p,) are the predicted standard deviations of all parameters, `std_to_prior_ratios` (b,)
     the remaining fractions of the prior standard deviations of the base parameters.
@@ -231,7 +231,7 @@ def choose_repetitions(
     problem: ExcitationProblem, excitation: Excitation, min_count: int, max_count: int
 ) -> tuple[Excitation, int]:
     """
-    Choose the number of repetitions; return the motion's predictions for it, and the number.
+    Return the motion with predictions for the number of repetitions chosen, and that number.
 
     The number of repetitions is the smallest, from `min_count` to `max_count`, after which
     `unidentified_essential` holds for no base parameter, or else `max_count`. `problem.duration`
@@ -258,7 +258,7 @@ def _locally_optimal(
     iterations: int,
     report: Callable[[int], None],
 ) -> FourierTrajectory:
-    """Return a trajectory after optimisation by SLSQP; `report` gets each iteration's number."""
+    """Return a trajectory optimised by SLSQP; `report` is called with each iteration's number."""
     from scipy.optimize import minimize
 
     shapes = np.array(fourier_basis(start.period, _sample_times(_SAMPLE_COUNT, start.period)))

@@ -134,7 +134,7 @@ class ExcitationProblem:
 
     def torque_to_noise_ratio(self, std: Array) -> Array:
         """
-        Return the torque that an error of one standard deviation causes, divided by noise, (b,).
+        Return the torque by one standard deviation of each base parameter, divided by noise, (b,).
 
         For each base parameter the ratio is the largest over joints and over random states within
         the arm's limits, because a parameter that the motion does not determine causes little
@@ -203,7 +203,7 @@ def information_matrix(problem: ExcitationProblem, motion: Motion) -> Array:
 
 def soft_min(values: Array) -> Array:
     """
-    Return a smooth lower bound of the minimum over samples of values (..., samples, m), (..., m).
+    Return a smooth lower bound of the minimum of values (..., samples, m) over samples, (..., m).
 
     For values g the bound is -log(sum exp(-r g)) / r (Kreisselmeier and Steinhauser 1979,
     "Systematic control design by optimizing a vector performance index"). The plain minimum has
@@ -219,9 +219,8 @@ def skeleton_points(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Arr
     """
     Return the points of an arm's stick figure in the space frame, (..., n + 3, 3) [m].
 
-    The points are the base, the frames' origins, the flange and the tool's tip.
-
-    The tool's length [m] is along the flange's z; positions q have shape (..., n).
+    The points are the base, the frames' origins, the flange and the tool's tip. The tool's length
+    [m] is along the flange's z; positions q have shape (..., n).
     """
     frames = NewtonEulerModel(arm).frames(q)
     base = np.broadcast_to(np.asarray(arm.base)[:3, 3], (*frames.shape[:-3], 1, 3))

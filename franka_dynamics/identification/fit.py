@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Fits of all parameter sets to recordings, among them physically consistent parameters.
+Fits of base parameters and of physically consistent parameters to recordings.
 
 These are fitted by semidefinite programming. Every link's pseudo-inertia must be positive definite
 (Wensing, Kim and Slotine 2018, IEEE RA-L 3(1)), and friction must brake. The prior about the
@@ -52,7 +52,7 @@ _MIN_RECORDINGS_AS_FOLDS = 4
 @dataclass(frozen=True, eq=False)
 class PhysicalConstraints:
     """
-    The matrices of the constraints that keep the links of fits about a starting set physical.
+    The matrices of the constraints that keep all links of a fitted arm physical.
 
     The unknowns x (p,) are differences of the standard parameters from their prior mean `center`
     in units of its standard deviations: the parameters are `center` + `root` x. The pseudo-inertia
@@ -69,7 +69,7 @@ class PhysicalConstraints:
 
     @classmethod
     def from_prior(cls, prior: Prior, start: ArmDescription) -> PhysicalConstraints:
-        """Return the constraints' matrices for a prior about a starting set with its hand."""
+        """Return the matrices for fits under a prior, about a starting set with its hand."""
         center = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
         root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
         basis, relative = pseudo_inertia_basis(), []
@@ -230,7 +230,7 @@ class FitSetup:
     unit: TorqueErrorUnit
 
     def priors(self, sums: GramSums) -> list[Prior]:
-        """Return the priors about the starting set and about the sets to compare with."""
+        """Return the priors about the starting set and, after it, about the published sets."""
         sets = (self.model.arm, *self.published)
         return [Prior.centered_at(one, self.model, sums.max_torque) for one in sets]
 
@@ -238,7 +238,7 @@ class FitSetup:
 @dataclass(frozen=True, eq=False)
 class DataSplit:
     """
-    Gram sums of recordings: of each, of all, those to fit, and those left out of these fits.
+    Gram sums of recordings, and the split of their folds or recordings into fitted and left-out.
 
     `per_recording` are the recordings' own, `total` is their sum. Of `fitted` there is one for
     each that is left out, or a single one for all test recordings.
@@ -251,7 +251,7 @@ class DataSplit:
 
     @classmethod
     def from_sums(cls, each: Sequence[GramSums], unseen: int) -> DataSplit:
-        """Return the parts for recordings of which the last `unseen` are left out as tests."""
+        """Return the split of recordings, of which the last `unseen` are for tests alone."""
         fitted, tested = each[: len(each) - unseen], each[len(each) - unseen :]
         if len(fitted) >= _MIN_RECORDINGS_AS_FOLDS:
             fitted = [one.as_fold(k % FOLD_COUNT) for k, one in enumerate(fitted)]
@@ -300,7 +300,7 @@ def all_torque_errors(
     setup: FitSetup, parts: DataSplit, whole: FittedSets, each: Sequence[FittedSets]
 ) -> tuple[TorqueErrors, ...]:
     """
-    Return the errors of all sets of parameters on all data, and on parts left out of `each`.
+    Return the torque errors of all parameter sets, on all data and on left-out parts.
 
     `whole` are fitted to all data, `each` to `parts.fitted`.
     """
@@ -310,7 +310,7 @@ def all_torque_errors(
     def errors(
         k: int, tested: list[tuple[GramSums, FittedSets]], last: int | None = None
     ) -> ResidualRms:
-        """Return the errors of the k-th parameter set, or of its first `last` parameters."""
+        """Return the torque errors of parameter set k, or of its first `last` parameters."""
         squares = [sums.squared_residuals(own.thetas[k][:last]) for sums, own in tested]
         count = sum(sums.sample_count for sums, _ in tested)
         return ResidualRms.from_squares(np.sum(squares, axis=0), count, setup.unit)

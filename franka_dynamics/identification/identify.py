@@ -180,7 +180,7 @@ def _usable_summaries(
     results: Iterator[Summary], fitted: int, skip_failures: bool
 ) -> tuple[list[Summary], int, list[str]]:
     """
-    Return usable summaries, the number of tests among them, and unusable bags' errors.
+    Return usable summaries, how many of them are of test recordings, and unusable bags' errors.
 
     The first `fitted` are not tests. Raises the error of the first unusable bag unless
     `skip_failures`; RecordingError if no bag to fit, or no test bag, can be used;

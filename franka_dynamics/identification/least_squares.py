@@ -106,7 +106,7 @@ class GramSums:
         with_faults: bool = True,
     ) -> GramSums:
         """
-        Return the sums of a recording, on request without the columns of faults.
+        Return the sums of a motion, with the columns of all faults if `with_faults`.
 
         Without a `period` the motion itself is searched for one.
         """
@@ -216,7 +216,7 @@ def fit_gram(gram: Array, prior: Prior, precision: float) -> Array:
 
 def fit_friction(sums: GramSums, prior: Prior, noise: Array) -> Array:
     """
-    Fit only friction: return the prior's base parameters and the fitted friction, (p,).
+    Return the prior's base parameters with friction parameters fitted beside them, (p,).
 
     Friction dissipates, as in the consistent fit. Raises MissingDependencyError if scipy is not
     installed.
@@ -242,7 +242,7 @@ def rms_residuals(sums: GramSums, theta: Array) -> Array:
 
 
 def joint_noise(sums: GramSums, theta: Array) -> Array:
-    """Return each joint's noise, its rms residual or a part of its largest effort, (n,) [N m]."""
+    """Return each joint's noise: its rms residual, at least `min_noise`, (n,) [N m]."""
     return np.maximum(rms_residuals(sums, theta), min_noise(sums))
 
 
@@ -274,7 +274,7 @@ def fit_equations(sums: GramSums, prior: Prior, noise: Array) -> tuple[Array, Ar
 
 def sqrt_equations(products: Array, columns: list[int], units: Array) -> tuple[Array, Array]:
     """
-    Return R (k, k) and z (k,): R^T R and R^T z are those of products (c, c), whose last is torque.
+    Return R (k, k), z (k,) whose R^T R and R^T z are parts of a Gram matrix (c, c), torque last.
 
     Only the chosen k columns count; `units` (k,) are sizes of their coefficients.
     """

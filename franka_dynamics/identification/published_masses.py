@@ -75,7 +75,7 @@ class MassAmbiguity:
 
     @property
     def is_undetermined(self) -> bool:
-        """Whether the effort scale may be 0 as well as 1, so that its range determines nothing."""
+        """Whether the effort scale may be 0 as well as 1, so that its value is unknown."""
         return self.scale[0] <= 0.0 and self.scale[1] >= 1.0
 
     @property

@@ -172,7 +172,7 @@ class Identification:
 
     @property
     def accepted(self) -> bool:
-        """Whether the arm is better than published sets, with sound recordings, or `anyway`."""
+        """Whether the arm is better than published sets and recordings are sound, or `anyway`."""
         return self.options.anyway or (self.improvement.better and self.verdict.sound)
 
     @property
@@ -198,7 +198,7 @@ class Identification:
 
     @property
     def better_hand(self) -> tuple[TorqueErrors, TorqueErrors] | None:
-        """Errors of the best set with another hand and with the own one, if the own are worse."""
+        """Errors of the best set with another hand and with the own, or None if not better."""
         own = [one for one in self.published if one.name.endswith(f', {self.start.hand}')]
         best = self.best_published
         if not own or best in own or not Improvement.from_errors(best, own).better:

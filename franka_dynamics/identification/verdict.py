@@ -190,7 +190,7 @@ def with_gravity_refitted(
     found: RecordingVerdict, verdict_under: Callable[[Sequence[float]], RecordingVerdict]
 ) -> RecordingVerdict:
     """
-    Return the verdict, with the direction refitted if its only cause is a turned gravity.
+    Return the verdict; if a turned gravity is its only cause, gravity's direction is fitted again.
 
     `verdict_under` returns the verdict on the same recordings under a gravity [m/s^2]. Where that
     explains too little, its verdict is returned.

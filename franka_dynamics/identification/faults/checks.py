@@ -132,7 +132,7 @@ def masses_at_bound(ratios: Array | None) -> Sequence[Diagnosis]:
 def _diagnosis_of_joints(
     kind: type[Fault], joints: NDArray[np.intp], values: Array
 ) -> Sequence[Diagnosis]:
-    """Return one diagnosis of `kind` with the chosen joints' values, none without a joint."""
+    """Return one diagnosis of `kind` for the joints with their values; empty without joints."""
     if not len(joints):
         return ()
     return [Diagnosis(kind.kind, tuple(joints.tolist()), tuple(values[joints].tolist()))]

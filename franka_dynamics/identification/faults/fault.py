@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Base class of faults in recordings, and the torques of which their columns are made."""
+"""The base class of faults in recordings, and the torques that form their regressor columns."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class TorqueSamples:
 
 
 def _fitted_friction(effort: Array, rigid: Array, columns: Array, model: TorqueModel) -> Array:
-    """Return the friction torque, without an offset, beside a multiple of `rigid`, (N, n)."""
+    """Return the friction in `effort`, less offsets, fitted beside a gain of `rigid`, (N, n)."""
     sliding = [not symbol.startswith(OFFSET_SYMBOL) for symbol in model.friction.symbols]
     found = np.zeros_like(effort)
     for joint, own in enumerate(np.moveaxis(columns, 1, 0)):
@@ -149,7 +149,7 @@ class Fault:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Names of the regressor columns; one that the torque model has is its column."""
+        """Names of the fault's regressor columns, which may be columns of the torque model."""
         own = '_'.join([self.kind, *(f'{joint + 1}' for joint in self.joints)])
         return tuple(f'{own}_{part}' for part in self.column_suffixes) or (own,)
 

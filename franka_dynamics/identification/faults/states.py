@@ -23,8 +23,8 @@ class EncoderZero(Fault):
     """
     A wrong zero of a joint's encoder; its value is the error of the position [rad].
 
-    That of the first joint is a turn of the base, which gravity names, that of the last joint a
-    turn of the last link.
+    A wrong zero of the first joint is a turn of the base, which the fault Gravity describes, one
+    of the last joint a turn of the last link.
     """
 
     kind, is_in_states = 'zero', True
@@ -48,7 +48,7 @@ class EncoderZero(Fault):
 
 class StateFault(Fault, ABC):
     """
-    A fault of positions and velocities that is present in full or absent, without columns.
+    A fault of recorded positions and velocities that has no size to fit and no columns.
 
     It is found by fits to the model at the corrected states.
     """
@@ -74,7 +74,7 @@ class StateFault(Fault, ABC):
 
 @dataclass(frozen=True)
 class ReversedAxis(StateFault):
-    """A joint recorded with reversed sign: states, and the effort as well if `effort`."""
+    """A joint whose states and, if `effort` is true, effort are recorded with reversed sign."""
 
     effort: bool = True
     kind = 'axis'
@@ -98,7 +98,7 @@ class ReversedAxis(StateFault):
         return sign * q, sign * dq, sign * ddq
 
     def as_recorded(self, torques: Array) -> Array:
-        """Return torques (N, n, ...) as the recording has them."""
+        """Return torques (N, n, ...) with the joint's sign reversed if its effort is."""
         sign = self._axis_signs(torques.shape[1])
         return np.swapaxes(np.swapaxes(torques, 1, -1) * sign, 1, -1) if self.effort else torques
 
@@ -114,7 +114,7 @@ class ExchangedColumns(StateFault):
         return self.as_recorded(q), self.as_recorded(dq), self.as_recorded(ddq)
 
     def as_recorded(self, torques: Array) -> Array:
-        """Return torques (N, n, ...) as the recording has them."""
+        """Return torques (N, n, ...) with the two joints' columns exchanged."""
         order = np.arange(torques.shape[1])
         order[[*self.joints]] = self.joints[::-1]
         return torques[:, order]
@@ -188,7 +188,7 @@ class TimeScale(Fault):
     )
 
     def columns(self, at: TorqueSamples) -> list[Array]:
-        """Return the torques without those of gravity as a column."""
+        """Return the rigid-body torques without gravity torques as a column."""
         return [at.rigid_torque - at.dynamics.gravity(at.motion.q)]
 
     def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
@@ -197,5 +197,5 @@ class TimeScale(Fault):
         return [float(np.sqrt(max(1.0 + found[self.kind] / weight, 0.0)))]
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether the ratio of times is near enough to 1 to be one of time stamps."""
+        """Return whether the ratio of times is near enough to 1 to come from wrong stamps."""
         return 1.0 / _MAX_TIME_RATIO < values[0] < _MAX_TIME_RATIO

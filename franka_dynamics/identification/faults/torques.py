@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of the measured efforts, and of the torques that loads, forces and gravity ask for."""
+"""Faults of measured efforts, undeclared loads and forces, and a wrong direction of gravity."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ class Gain(Fault):
 
 
 class VaryingGain(Fault, ABC):
-    """A gain that changes with `gain_variable`; values: recorded / real effort there."""
+    """A gain that depends on `gain_variable`; values: recorded / real effort at its two ends."""
 
     of_all, of_each_joint = False, True
     variable_range: ClassVar[tuple[float, float]]
@@ -140,11 +140,11 @@ class Saturation(Fault):
     )
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether the gain falls with torque; friction may raise it (0.07 of UR10es)."""
+        """Return whether the gain falls with torque, because friction may make it seem to rise."""
         return values[0] < 0.0
 
     def columns(self, at: TorqueSamples) -> list[Array]:
-        """Return the torque times its square relative to the largest."""
+        """Return the torque times the square of its ratio to the largest torque as a column."""
         torque, most = at.total_torque, np.abs(at.total_torque).max(axis=0)
         return [at.only_joints(torque * (torque / np.maximum(most, 1e-9)) ** 2, self.joints)]
 
@@ -159,11 +159,11 @@ class Offset(Fault):
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Name of the torque model's offset column, which such a fit frees from its prior."""
+        """Name of the torque model's offset column, on which a fit then puts no prior."""
         return (f'{OFFSET_SYMBOL}_{self.joints[0] + 1}',)
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return False, as an offset is in all fits and is only asked about."""
+        """Return False, because an offset is part of all fits and is only put as a question."""
         return False
 
 
@@ -174,13 +174,13 @@ class OffsetDrift(Fault):
     text = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'
 
     def columns(self, at: TorqueSamples) -> list[Array]:
-        """Return the time as a fraction of the recording, -0.5 to 0.5."""
+        """Return the time as a column, as a fraction of the recording from -0.5 to 0.5."""
         time = np.broadcast_to(at.time_fraction[:, None] - 0.5, at.rigid_torque.shape)
         return [at.only_joints(time, self.joints)]
 
 
 class ExchangedEfforts(Fault):
-    """Exchanged efforts of two joints; its value is the share that is exchanged (1: all)."""
+    """Exchanged efforts of two joints; its value is the share that is exchanged, 1 for all."""
 
     kind, of_all, of_joint_pairs = 'exchanged', False, True
     text = 'The efforts of {joints} are exchanged. Exchange their columns.'
