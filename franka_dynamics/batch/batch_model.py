@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Dynamics of many states at once: arrays of shape (..., n) in, arrays of the same library out.
+Dynamics at many states at once, for arrays (..., n) of NumPy, PyTorch, JAX or CuPy.
 
     >>> import numpy as np
     >>> import franka_dynamics as fd
@@ -31,7 +31,7 @@ from ..names import Quantity
 
 class BatchModel(GeneratedModel):
     """
-    An arm's dynamics at many states at once: the methods of `fd.Model` for arrays (..., n).
+    An arm's dynamics at many states at once, with the methods of `fd.Model` for arrays (..., n).
 
     Arguments are arrays of NumPy (or what it reads as arrays), PyTorch, JAX or CuPy; results are
     new arrays of the same library on the same device. Arrays of other libraries on an NVIDIA GPU
@@ -96,7 +96,7 @@ class BatchModel(GeneratedModel):
         return library_of(given)
 
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
-        """Return a quantity at states (..., n); `options` as in `GeneratedModel.evaluate`."""
+        """Return a quantity at states (..., n); `options` are those of `customised_equations`."""
         key, n = self._key_of(quantity, len(given), options), self.description.n
         if are_kernel_inputs(given, n, numpy_arrays.KERNEL_TYPES):
             return self.kernel(key, given[0].dtype)(given, self.threads)

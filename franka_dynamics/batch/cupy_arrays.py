@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Batches of CuPy's arrays, and of all that share a GPU's memory.
+Converts and evaluates batches of CuPy arrays, and of others in the memory of an NVIDIA GPU.
 
 Arrays of other libraries are read through `__cuda_array_interface__` or DLPack, without a copy;
 results are CuPy's.

@@ -68,7 +68,7 @@ class GeneratedModel(ABC):
 
     @abstractmethod
     def library(self, *given: Any) -> Any:
-        """Return an object with `xp` and `as_array` of an `ArrayLibrary`, for some arguments."""
+        """Return the object, with `xp` and `as_array`, for the array library of the arguments."""
 
     @abstractmethod
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
@@ -90,7 +90,7 @@ class GeneratedModel(ABC):
 
     def _key_of(self, quantity: Quantity, count: int, options: dict[str, Any]) -> EquationsKey:
         """
-        Return the key of a quantity with its options, to which `count` arrays were passed.
+        Return a quantity with its options as a key; check that it takes `count` arrays.
 
         Raises SettingsError if there is no such quantity, and JointVectorError for another number
         of arrays than it takes.
@@ -198,7 +198,7 @@ class GeneratedModel(ABC):
 
     def inverse_dynamics_derivatives(self, q: Any, dq: Any, ddq: Any) -> TorqueDerivatives:
         """
-        Return the derivatives of `inverse_dynamics` by q, dq and ddq (by ddq: M), (..., n, n).
+        Return the derivatives of `inverse_dynamics` by q, dq and ddq (the last is M), (..., n, n).
 
         The derivatives by position [N m/rad], velocity [N m s/rad] and acceleration [kg m^2] are
         views of one array of shape (..., 3, n, n). Row i of each matrix belongs to torque i.
@@ -208,7 +208,7 @@ class GeneratedModel(ABC):
 
     def forward_dynamics_derivatives(self, q: Any, dq: Any, tau: Any) -> AccelerationDerivatives:
         """
-        Return the derivatives of `forward_dynamics` by q, dq and tau (by tau: M^-1), (..., n, n).
+        Return the derivatives of `forward_dynamics` by q, dq, tau (the last is M^-1), (..., n, n).
 
         Units are 1/s^2, 1/s and 1/(kg m^2); row i belongs to acceleration i.
         """

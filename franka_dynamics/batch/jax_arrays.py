@@ -70,7 +70,7 @@ def _compute_quantity(model: Any, key: Any, arrays: Sequence[Any]) -> Any:
         kernel_of(0)  # compiled now, because XLA may be recording a graph when it calls back
 
     def call(context: Any, out: Any, *buffers: Any) -> None:
-        """Compute the quantity where XLA calls back, in memory of the CPU or of a GPU."""
+        """Compute the quantity in XLA's callback, from buffers on the CPU or a GPU into `out`."""
         kind, device = out.__dlpack_device__()
         states = math.prod(out.shape[: len(out.shape) - len(shape)])
         if kind == _DLPACK_CPU_DEVICE_TYPE:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates one quantity at many states: on a CPU by LLVM or NumPy, on an NVIDIA GPU by CUDA."""
+"""Evaluates a quantity at many states by LLVM or NumPy on CPUs, and by CUDA on NVIDIA GPUs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -76,6 +76,7 @@ class Kernel:
         size = -(-states // pieces)
 
         def fill_block(start: int) -> None:
+            """Compute the results of up to `size` states from number `start` on."""
             part = slice(start, start + size)
             self._states_function([array[part] for array in arrays], out[part])
 
@@ -108,6 +109,7 @@ def _numpy_evaluator(equations: Equations) -> _Evaluator:
     function, shape = python_callable(equations, np), equations.shape
 
     def fill(arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
+        """Compute the results of all states into `out`, block by block."""
         with np.errstate(all='ignore'):
             for start in range(0, len(out), _NUMPY_BLOCK_STATES):
                 part = slice(start, start + _NUMPY_BLOCK_STATES)
@@ -147,7 +149,7 @@ class _MachineCode:
 
 
 def _vector_register_bits() -> int:
-    """Return the width of this processor's vector registers [bit]: 512, 256 or 128."""
+    """Return the width of this processor's vector registers, 512, 256 or 128 [bit]."""
     features = llvm.get_host_cpu_features()
     if features.get('avx512vl'):
         return 512

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which array library the arguments of a batch belong to."""
+"""Finds the array library that the arguments of a batch belong to."""
 
 from collections.abc import Container, Sequence
 from importlib import import_module
@@ -17,7 +17,7 @@ KernelTypes = tuple[Any, Container[Any]] | None
 
 class ArrayLibrary(Protocol):
     """
-    What the modules numpy_arrays, torch_arrays, jax_arrays and cupy_arrays of this package define.
+    Protocol of the modules of this package for arrays of NumPy, PyTorch, JAX and CuPy.
 
     `xp` is the array library's own module, KERNEL_TYPES the type and the precisions of arrays that
     kernels read as they are, or None if all have to be converted by `as_array`.
@@ -27,7 +27,7 @@ class ArrayLibrary(Protocol):
     KERNEL_TYPES: KernelTypes
 
     def as_array(self, values: Any) -> Any:
-        """Return an argument as an array; TypeError or ValueError if it is none."""
+        """Return an argument as the library's array; raise TypeError or ValueError otherwise."""
 
     def evaluate(self, model: Any, key: Any, arrays: Sequence[Any], lead: tuple[int, ...]) -> Any:
         """Return a quantity of a `BatchModel` at arrays with leading axes `lead`."""
@@ -43,7 +43,7 @@ def library_of(given: Sequence[Any]) -> ArrayLibrary:
 
 
 def _library_module(name: str) -> Any:
-    """Import and return the module of this package for an array library: torch, jax or cupy."""
+    """Import and return this package's module for the array library torch, jax or cupy."""
     return import_module(f'.{name}_arrays', __package__)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Batches of NumPy arrays, and of what NumPy reads as an array."""
+"""Converts and evaluates batches of NumPy arrays, and of anything that NumPy reads as arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KERNEL_TYPES: tuple[Any, Container[Any]] | None = np.ndarray, (_FLOAT64, _FLOAT3
 
 
 def as_array(values: Any) -> np.ndarray:
-    """Return an argument as an array, also by DLPack alone."""
+    """Return an argument as a NumPy array, read by DLPack if it has no __array__."""
     if hasattr(values, '__dlpack__') and not hasattr(values, '__array__'):
         return np.from_dlpack(values)
     return np.asarray(values)

@@ -106,7 +106,7 @@ def _compute_rows(model: Any, key: Any, rows: Sequence[Any]) -> Any:
 
 
 class _QuantityFunction(torch.autograd.Function):
-    """A node of PyTorch's autograd graph: a quantity, or its first derivatives."""
+    """A PyTorch autograd function that computes a quantity or its first derivatives."""
 
     @staticmethod
     def forward(model: Any, key: Any, *tensors: Any) -> Any:

@@ -19,7 +19,7 @@ from ..names import Quantity
 
 class TracedModel(GeneratedModel):
     """
-    An arm's dynamics in an array library's own operations: the methods of `fd.Model` for stacks.
+    An arm's dynamics in an array library's own operations, with the methods of `fd.Model`.
 
     The generated equations are run on one array per joint and input: sines, cosines, products,
     sums and (in forward dynamics) reciprocals that the library can trace, compile and
@@ -62,7 +62,7 @@ class TracedModel(GeneratedModel):
         return self
 
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
-        """Return a quantity at states (..., n); `options` as in `GeneratedModel.evaluate`."""
+        """Return a quantity at states (..., n); `options` are those of `customised_equations`."""
         key = self._key_of(quantity, len(given), options)
         if key not in self._functions:
             equations = key.equations(self.description, self._gravity)
@@ -81,7 +81,7 @@ class TracedModel(GeneratedModel):
             elements = dict(zip(elements, values))
 
         def stacked_output(place: tuple[int, ...]) -> Any:
-            """Return the part of the result whose first indices are given, as an array."""
+            """Return the subarray of the result at the first indices `place`."""
             axes = len(shape) - len(place)
             if not axes:
                 return zero + elements.get(place if len(place) > 1 else place[0], 0.0)

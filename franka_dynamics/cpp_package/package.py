@@ -123,7 +123,7 @@ def _require_controllable(arm: ArmDescription) -> None:
 
 
 def _joint_rows(arm: ArmDescription) -> Iterable[list[float]]:
-    """Yield a row for each joint: kind, placement, its link's inertia, rotor inertia."""
+    """Yield each joint's kind, placement, link inertia and rotor inertia as one row."""
     before = arm.base
     for joint, link, (axis, after) in zip(arm.joints, arm.links, arm.joint_placements()):
         pose, body = _pose_numbers(before @ axis), _body_parameters(link.expressed_in(after))
@@ -132,7 +132,7 @@ def _joint_rows(arm: ArmDescription) -> Iterable[list[float]]:
 
 
 def _friction_yaml_lines(arm: ArmDescription) -> list[str]:
-    """Return the lines on friction; raise FrictionError for a model of another package."""
+    """Return an arm's friction as YAML lines; FrictionError for a type the controller lacks."""
     model, n = arm.friction, arm.n
     if model is None:
         return ['friction: none']

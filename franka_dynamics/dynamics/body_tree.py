@@ -162,7 +162,7 @@ class BodyTree(ValueEquality):
         return replace(self, twists=twists, tool=motions[-1] @ self.tool)
 
     def supports(self) -> NDArray[np.bool_]:
-        """Return booleans of shape (n, n): entry [b, j] is whether joint j moves body b."""
+        """Return booleans of shape (n, n), whose entry [b, j] is whether joint j moves body b."""
         supports = np.eye(self.n, dtype=bool)
         for body, parent in enumerate(self.parents):
             if parent != BASE_BODY:

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Mechanisms with loops: a tree, the loops that close it, and the joints with motors.
+Mechanisms with loops as trees of bodies with loop constraints and joints with motors.
 
 The equations are those of Kwon, section 3, extended to any mechanism. Every loop is cut at one
 joint, which leaves a tree. A `Loop` names two bodies and the directions in which the loop prevents
@@ -50,7 +50,7 @@ _MAX_CONDITION_NUMBER = 1e8
 @dataclass(frozen=True, eq=False)
 class Loop:
     """
-    A loop constraint: frames on two bodies of a tree coincide where the loop was cut.
+    A loop constraint that keeps frames on two bodies of a tree together where a loop was cut.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Loop:
 
 class ClosedChain:
     """
-    A mechanism with closed loops: a tree, its loop constraints, and motors at some joints.
+    A mechanism with closed loops as a tree with loop constraints, and motors at some joints.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class ClosedChain:
         return np.concatenate(errors, axis=-1)
 
     def loop_jacobian(self, q: ArrayLike) -> Array:
-        """Return the loop Jacobian g (..., k, n): g dq = 0 if velocities dq keep loops closed."""
+        """Return the loop Jacobian g (..., k, n), with g dq = 0 while the loops stay closed."""
         columns = (adjoint(self.tree.poses(q)) @ self.tree.twists[:, :, None])[..., 0]
         twists = np.swapaxes(columns, -1, -2)
         signed = zip(self.loops, (signs * twists for signs in self.signs))

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Derivatives of a closed chain's motor torques: Kwon, (14), corrected and extended."""
+"""Derivatives of a closed chain's motor torques (Kwon, (14), corrected and extended)."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class StateDerivative:
 
     @property
     def by_eta(self) -> Array:
-        """Derivative by eta, (..., n + 1, 6): the n joint twists' corrections, then the tool's."""
+        """Derivative by eta, the corrections of n joint twists and the tool, (..., n + 1, 6)."""
         columns = 6 * (self.n + 1)
         return self.full[..., :columns].reshape(*self.full.shape[:-1], self.n + 1, 6)
 

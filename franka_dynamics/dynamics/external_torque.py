@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Estimates external joint torques by a momentum observer, the load and the wrench behind them.
+Estimates external joint torques, and from these the undeclared load and external wrench.
 
 The torque of a body at the last link is linear in its mass and first moment (Atkeson, An,
 Hollerbach 1986, "Estimation of Inertial Parameters of Manipulator Loads and Links", IJRR 5(3)).
@@ -80,7 +80,7 @@ class MomentumObserver:
         self._external, self._slope = external, 0.0 * external
 
     def change_model(self, model: PinocchioModel, torque_change: Array) -> None:
-        """Use another model from now on; add a change to the estimate, in its shape [N m]."""
+        """Replace the model, and add a change [N m] to the estimate of external torque."""
         self._model, self._external = model, self._external + torque_change
         self._last = self._last[0], None
 
@@ -139,7 +139,7 @@ class LoadEstimator:
         self.reset()
 
     def reset(self) -> None:
-        """Reset to no known load, as when another one is declared."""
+        """Reset the estimate to no undeclared load, for instance when a load is declared."""
         # Information matrix and vector of mass [kg], first moment [kg m] and friction [N m].
         self._information, self._vector = self._prior.copy(), np.zeros(len(self._prior))
         self._regressor = self._prior[: len(self._weight)]  # of the latest motion
@@ -147,7 +147,7 @@ class LoadEstimator:
         self._discard_averages()
 
     def _discard_averages(self) -> None:
-        """Discard the average of torques that is being taken, and the states of the last ones."""
+        """Discard the running average of external torque and the ends of previous averages."""
         self._ends: list[tuple[float, Array, Array]] = []
         self._sum, self._count = np.zeros_like(self._weight), 0
 
@@ -179,7 +179,7 @@ class LoadEstimator:
             self.reset()
 
     def _fit_load(self, mean: Array, arm: PinocchioModel) -> None:
-        """Update the load by a mean external torque, (n,) [N m], at the state where it began."""
+        """Update the load estimate by an external torque, (n,) [N m], averaged over a time."""
         (before, _, slow), (begin, q, dq), (end, _, fast) = self._ends
         model, data, last = arm.model, arm.data, arm.model.njoints - 1
         pin.rnea(model, data, q, dq, (fast - slow) / (end - before))
@@ -200,7 +200,7 @@ class LoadEstimator:
         )
 
     def load_text(self) -> str:
-        """Return the load's mass in words; '' before enough motion or if it is next to none."""
+        """Return the undeclared load's mass as text; '' if not significant or hardly moved yet."""
         if self._moved_s < MIN_LOAD_FIT_TIME_S:
             return ''
         covariance = np.linalg.inv(self._information)

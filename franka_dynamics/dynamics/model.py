@@ -37,7 +37,7 @@ REFERENCE_FRAMES = ('LOCAL', 'WORLD', ALIGNED_FRAME)
 
 
 class HasJoints(Protocol):
-    """Protocol of objects with named joints: arm descriptions and trees of bodies."""
+    """Protocol of objects with named joints, such as arm descriptions and trees of bodies."""
 
     @property
     def n(self) -> int:
@@ -66,7 +66,7 @@ class AccelerationDerivatives(NamedTuple):
 
 class DynamicsFormulation(ABC):
     """
-    Base class of dynamics models: derives accelerations and energies from frames and torques.
+    Base class of dynamics models, with methods that use subclasses' frames, M and torques.
 
     Parameters
     ----------

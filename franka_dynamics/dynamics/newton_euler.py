@@ -159,12 +159,12 @@ def _inertial_wrench(link: LinkInertia, motion: LinkMotion) -> tuple[Array, Arra
 
 
 def in_child_axes(rotation: Array, vector: Array) -> Array:
-    """Return R^T v: vectors (..., 3) turned into the axes of the child frame."""
+    """Return R^T v, vectors (..., 3) rotated into the axes of the child frame."""
     return np.einsum('...ji,...j->...i', rotation, vector)
 
 
 def in_parent_axes(rotation: Array, vector: Array) -> Array:
-    """Return R v: vectors (..., 3) turned into the axes of the parent frame."""
+    """Return R v, vectors (..., 3) rotated into the axes of the parent frame."""
     return np.einsum('...ij,...j->...i', rotation, vector)
 
 
@@ -228,7 +228,7 @@ class NewtonEulerModel(DynamicsFormulation):
         return jacobian
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q), (..., n, n): column j is the torque for ddq = e_j, dq = 0, no gravity."""
+        """Return M(q), (..., n, n), from torques at unit accelerations without gravity."""
         position = as_joint_stack(self.description, q, 'q')[..., None, :]
         units = np.eye(self.description.n)
         return symmetrize(self._torques(position, np.zeros_like(position), units, gravity=False))
@@ -249,7 +249,7 @@ class NewtonEulerModel(DynamicsFormulation):
         return np.swapaxes(rows, -1, -2)
 
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return C(q, dq) dq, shape (..., n) [N m]: the recursion without gravity."""
+        """Return C(q, dq) dq, shape (..., n) [N m], by the recursion without gravity."""
         position, velocity = broadcast_states(self.description, q=q, dq=dq)
         return self._torques(position, velocity, np.zeros_like(velocity), gravity=False)
 

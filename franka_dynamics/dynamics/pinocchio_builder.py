@@ -23,7 +23,7 @@ def pinocchio_inertia(inertia: LinkInertia) -> pin.Inertia:
 
 def build_pinocchio_model(description: ArmDescription) -> pin.Model:
     """
-    Return a Pinocchio model with the frames of `frame_table`, which have their names or numbers.
+    Return the Pinocchio model of an arm, with each frame of the arm under its name or number.
 
     Raises
     ------

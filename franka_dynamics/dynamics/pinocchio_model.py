@@ -180,7 +180,7 @@ class PinocchioModel:
         self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
     ) -> Array:
         """
-        Return the (6, n) Jacobian of a frame's twist: v [m/rad; 1 if prismatic], omega [1].
+        Return a frame's Jacobian (6, n), rows v [m/rad; 1 if prismatic] and omega [1].
 
         `frame` is a number or name of the table in `arm.frames`, such as 'fr3_link8'.
         """
@@ -265,7 +265,7 @@ class PinocchioModel:
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike
     ) -> model.TorqueDerivatives:
         """
-        Return the derivatives of `inverse_dynamics` by q, dq and ddq (by ddq: M), each (n, n).
+        Return the derivatives of `inverse_dynamics` by q, dq and ddq (the last is M), each (n, n).
 
         Units are N m/rad, N m s/rad and kg m^2; row i belongs to torque i.
         """
@@ -283,7 +283,7 @@ class PinocchioModel:
         self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike
     ) -> model.AccelerationDerivatives:
         """
-        Return the derivatives of `forward_dynamics` by q, dq and tau (by tau: M^-1), (n, n) each.
+        Return the derivatives of `forward_dynamics` by q, dq, tau (the last is M^-1), (n, n) each.
 
         Units are 1/s^2, 1/s and 1/(kg m^2); row i belongs to acceleration i. Raises InertiaError
         if the mass matrix is singular.

@@ -77,7 +77,7 @@ class ExponentialsModel(DynamicsFormulation):
 
     def space_jacobian(self, q: ArrayLike) -> Array:
         """
-        Return the space (WORLD) Jacobian: the joints' twists (v, omega) at q in {S}, (..., 6, n).
+        Return the space (WORLD) Jacobian, joint twists (v, omega) at q in {S}, (..., 6, n).
 
         Column j of this space Jacobian is Ad(exp([xi_1] q_1) ... exp([xi_j-1] q_j-1)) xi_j (Panda
         notebook, cell 16). A motion along xi_j does not change xi_j, so Ad of the product of

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The torque regressor H: joint torques are linear in the inertial parameters, tau = H(q, dq, ddq) X.
+The regressor H of joint torques tau = H(q, dq, ddq) X linear in inertial parameters X.
 
 A recursion computes Gautier and Khalil 1990, eq. 12: each body's wrench is linear in the body's
 ten parameters; this wrench times a joint's unit twist, both in the body's frame, is the body's
@@ -55,7 +55,7 @@ def parameter_names(robot: RobotLike | int, *, rotor_inertia: bool = False) -> t
 
 def parameter_vector(robot: RobotLike, *, rotor_inertia: bool = False) -> Array:
     """
-    Return the vector X of the standard inertial parameters (Gautier and Khalil 1990, eq. 4).
+    Return the vector X of the standard inertial parameters (Gautier and Khalil 1990, (4)).
 
     X has shape (10 n,), or (11 n,) with the rotor inertias, in the order of `parameter_names`.
 
@@ -115,7 +115,7 @@ def torque_regressor(
     columns: Sequence[int] | None = None,
 ) -> Array:
     """
-    Return the regressor H, tau = H X for standard parameters X (Gautier, Khalil 1990, eq. 12).
+    Return the regressor H, tau = H X for standard parameters X (Gautier, Khalil 1990, (12)).
 
     Parameters
     ----------

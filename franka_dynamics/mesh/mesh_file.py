@@ -66,7 +66,7 @@ def load_mesh(path: str | Path, *, unit: str | None = None) -> MeshFile:
 
 
 def _require_solid(raw: Any, path: str | Path) -> list[str]:
-    """Return a note on several parts; raise MeshError for a mesh that bounds no solid."""
+    """Raise MeshError if a mesh bounds no solid; else return a note if it has several parts."""
     parts, problem = list(raw.split(only_watertight=False, repair=False)), ''
     with np.errstate(divide='ignore', invalid='ignore'):  # of a sheet without volume
         volumes = [part.volume for part in parts]

@@ -1,3 +1,3 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded joint states: read from bags and logs without ROS, filtered, compared with models."""
+"""Reads, filters and checks recorded joint states, and compares them with models, without ROS."""

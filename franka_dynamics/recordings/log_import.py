@@ -189,7 +189,7 @@ def import_log(
 
 
 def _column_doubts(log: LogTable, named: Mapping[str, str], n: int) -> Iterator[str]:
-    """Yield a sentence for each doubt that the named columns hold what they are read as."""
+    """Yield a sentence for each sign in column names that a column holds other values."""
     parts = re.split('[^a-z]+', named['effort'].lower())
     for word in sorted(_NOT_MEASURED_WORDS.intersection(parts)):
         yield (

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Named arrays of a log file: the columns that text selects, and its episodes."""
+"""Selects columns and episodes from the named arrays of a log file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EPISODE_COLUMNS = ('episode_index', 'episode_id', 'episode')
 @dataclass(frozen=True, eq=False)
 class LogTable:
     """
-    The content of a log file: arrays of shape (rows,) or (rows, columns), by name.
+    The content of a log file as arrays of shape (rows,) or (rows, columns) by their names.
 
     A file without column names, such as a bare matrix, is one array with the name ''; its columns
     are chosen by number, counted from 1. `source` is the file's path; `remarks` has a sentence if
@@ -134,7 +134,7 @@ class LogTable:
         return whole[:, int(part[2]) - 1 : int(part[3] or part[2])]
 
     def names_text(self) -> str:
-        """Return the log's columns as text: up to 24 names, with the shapes of matrices."""
+        """Return the first 24 column names of the log, and shapes of matrices, as text."""
         if list(self.columns) == ['']:
             return (
                 f'{self.columns[""].shape[1]} columns without names: give their numbers, such as '

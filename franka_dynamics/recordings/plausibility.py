@@ -161,7 +161,7 @@ def require_units(recording: Recording, arm: ArmDescription) -> None:
 
 
 def _far_positions(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if positions are far beyond the limits: degrees, or another zero."""
+    """Yield a sentence if positions are far beyond limits, as in degrees or with another zero."""
     reach = np.abs(recording.q).max(axis=0)
     bound = _MAX_LIMIT_RATIO * np.maximum(np.abs(arm.limit('lower')), np.abs(arm.limit('upper')))
     beyond = np.flatnonzero((reach > bound) & (bound > 0.0))  # some files have 0 for no limits

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Prepares a recording: even sampling, low-pass filter, accelerations.
+Resamples and low-pass filters a recording, and differentiates its velocity.
 
 Signals are resampled by time stamp, and position, velocity and effort are filtered with the same
 zero-phase second-order Butterworth low-pass. Accelerations are central differences of the filtered
@@ -48,7 +48,7 @@ _MAX_STEP_PERIODS = 2.5
 @dataclass(frozen=True, eq=False)
 class Motion:
     """
-    A recorded motion prepared for comparison: evenly sampled, filtered, with accelerations.
+    A recorded motion, evenly sampled and low-pass filtered, with accelerations.
 
     Arrays have one row per sample and one column per joint, from base to tip.
 

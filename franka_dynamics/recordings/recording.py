@@ -319,7 +319,7 @@ def _row_text(names: Sequence[str], rows: NDArray[np.intp] | Sequence[int]) -> s
 
 
 def require_effort(recording: Recording) -> None:
-    """Raise RecordingError if the effort is zero in every message: nothing was measured."""
+    """Raise RecordingError if the effort is zero in every message, as if it were not measured."""
     if not recording.effort.any():
         raise RecordingError(
             f'{recording.source}, {recording.topic}: effort is zero in every message, as many '

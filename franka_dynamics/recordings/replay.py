@@ -71,12 +71,12 @@ class ResidualRms:
 
     @classmethod
     def from_residuals(cls, residual: Array, unit: TorqueErrorUnit) -> ResidualRms:
-        """Return the torque errors of `residual`: measured minus predicted torques, (N, n)."""
+        """Return the rms errors of residuals, measured minus predicted torques (N, n)."""
         return cls.from_squares(np.sum(residual * residual, axis=0), len(residual), unit)
 
     @classmethod
     def from_squares(cls, squares: Array, samples: int, unit: TorqueErrorUnit) -> ResidualRms:
-        """Return the torque errors from each joint's sum of squared differences, shape (n,)."""
+        """Return the rms errors from each joint's sum of squared residuals, (n,), of N samples."""
         mean = squares / samples
         return cls(float(np.sqrt(mean @ np.square(unit.per_joint))), np.sqrt(mean))
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""An arm as tables: frames, inertias, physical consistency, base parameters; its cross-check."""
+"""Tables and sentences on an arm's frames, inertias, base parameters and cross-check."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MAX_CONDITION_NUMBER = 5000.0
 @dataclass(frozen=True)
 class InertiaRow:
     """
-    One link: mass [kg], centre of mass [m], inertias about origin and centre of mass [kg m^2].
+    A link's mass [kg], centre of mass [m] and inertias about origin and centre of mass [kg m^2].
 
     Inertias are xx, xy, xz, yy, yz, zz: `inertia` is about the origin of the link's frame,
     `inertia_at_center_of_mass` about the centre of mass. Centre of mass and inertias are expressed
@@ -46,7 +46,7 @@ class InertiaRow:
 
 
 def dh_rows(description: ArmDescription) -> list[dict[str, Any]]:
-    """Return the DH table, a dict per joint and one for the flange: a, alpha, d, theta, beta."""
+    """Return the DH table as dicts with a, alpha, d, theta, beta of the joints and the flange."""
     named = [
         (str(i), one.name, one.kind.value, one.row) for i, one in enumerate(description.joints, 1)
     ]
@@ -136,7 +136,7 @@ def _dh_cells(row: dict[str, Any], angles: Sequence[str]) -> list[str]:
 
 
 def _angle_text(value: float) -> str:
-    """Return an angle [rad] as text: a multiple of pi/4 such as '-pi/2', or else a number."""
+    """Return an angle [rad] as text, such as '-pi/2' for a multiple of pi/4, else as a number."""
     part = Fraction(value / np.pi).limit_denominator(4)
     if not part or float(part) * np.pi != value or part.denominator == 3:
         return f'{value:g}'

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The elements of reports: tables for terminal and HTML, JSON, pieces of pages, figures."""
+"""Tables for terminal and HTML, parts of HTML pages, JSON text and figures of reports."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ RESIDUAL_COLOR = '#d55e00'
 
 class Header(NamedTuple):
     """
-    Header of a table's column: its name, and the unit and number format of its values.
+    Header of a table's column with its name, and the unit and number format of its values.
 
     `format` is a format specification such as '.3f'; if it is empty, numbers are shown as
     str() writes them.
@@ -79,7 +79,7 @@ def headers(names: Iterable[str], number_format: str, unit: str = '') -> list[He
 
 
 class Cell(NamedTuple):
-    """A value of a table with a mark: good, bad, warning, strong (the main number) or faint."""
+    """A value of a table marked as good, bad, warning, strong (the main number) or faint."""
 
     value: Any
     mark: Mark = ''

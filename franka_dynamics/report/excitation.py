@@ -32,7 +32,7 @@ def identifiable_sentence(excitation: Excitation, times: int, period: float, bag
 def unidentified_parameters(
     problem: ExcitationProblem, excitation: Excitation, missing: NDArray[np.bool_]
 ) -> list[Table]:
-    """Return a table of base parameters not identified, marking those that matter; [] without."""
+    """Return a table of base parameters that a motion leaves unknown, in a list, else []."""
     base, values = problem.model.base, problem.model.base.values(problem.arm)
     torques = problem.torque_to_noise_ratio(excitation.std)
     rows = [

@@ -28,7 +28,7 @@ _COLUMN_COUNT = 4  # of joints in the figure of friction
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
-    """Return an identification as data for JSON: torque errors in `result.unit`, others in SI."""
+    """Return an identification as data for JSON, torque errors in `result.unit`, others in SI."""
     recordings, estimate = result.recordings, result.estimate
     heads = 'name', 'start', 'base', 'base_deviation', 'consistent'
     data: dict[str, Any] = elements.to_json_types(
@@ -65,7 +65,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
 
 
 def _parameter_rows(result: Identification) -> list[tuple[Any, ...]]:
-    """Return one row a parameter: name, start (None of friction), estimate, deviation, arm."""
+    """Return each parameter's name, start, estimate, deviation and consistent value as a row."""
     names, start = result.estimate.model.names, result.estimate.model.base.values(result.start)
     starts = [*start, *[None] * (len(names) - len(start))]
     found = result.estimate
@@ -79,7 +79,7 @@ def _verdict_sentences(result: Identification) -> list[str]:
 
 
 def conclusion_sentence(result: Identification) -> str:
-    """Return whether recordings are sound and the identified arm predicts better, with its E."""
+    """Return sentences on faults of recordings, and whether the identified arm predicts better."""
     unit, own, gained = result.unit, result.arm_score.test, result.improvement
     worst = int(np.argmax(own.joints))
     best = result.best_published
@@ -97,7 +97,7 @@ def conclusion_sentence(result: Identification) -> str:
 
 
 def _missed_bound(result: Identification) -> str:
-    """Return the condition that an arm not called better missed, as the end of a sentence."""
+    """Return which improvement an arm was not found to have, as the end of a sentence."""
     gained, why = result.improvement, f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
     if gained.gain > gained.min_gain:
         why = f'by more than the spread between parts, {gained.spread:.3f} {result.unit}'
@@ -107,7 +107,7 @@ def _missed_bound(result: Identification) -> str:
 
 
 def tracking_sentence(result: Identification) -> str:
-    """Return the tracking error that a Franka arm's PD would keep on left-out motion, or ''."""
+    """Return a sentence on the tracking error predicted with the identified torques, or ''."""
     kp, _ = FRANKA_ROS2_GAINS
     if not is_franka_arm(result.start.name) or result.start.n != len(kp):
         return ''
@@ -125,7 +125,7 @@ def tracking_sentence(result: Identification) -> str:
 
 
 def detail_sentences(result: Identification) -> list[str]:
-    """Return sentences on faults and doubts of the recordings, and on undetermined parameters."""
+    """Return sentences on faults of recordings and on parameters that remain undetermined."""
     names = result.start.joint_names
     return [
         *_verdict_sentences(result),
@@ -168,7 +168,7 @@ def _hand_doubts(result: Identification) -> Iterator[str]:
 
 
 def _test_phrase(result: Identification) -> str:
-    """Return the beginning of a sentence on E, which says on what unseen data it is."""
+    """Return the beginning of a sentence on E, such as 'On 2 unseen bags, learnt from 5,'."""
     unseen, count = result.recordings.test_count, len(result.recordings.names)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {count - unseen},'
@@ -235,7 +235,7 @@ def identification_tables(result: Identification) -> list[Table]:
 
 
 def parameter_table(result: Identification) -> Table:
-    """Return the table of parameters: start, estimate, std. deviation, consistent estimate."""
+    """Return a table of parameters by start, estimate, deviation and consistent value."""
     numbers = headers(('start', 'base', 'deviation', 'consistent'), '.4g')
     title, rows = 'base parameters and friction', _parameter_rows(result)
     return Table(title, ['parameter', *numbers], rows)

@@ -35,7 +35,7 @@ def payload_table(estimate: PayloadEstimate) -> Table:
 
 
 def inertia_sentence(estimate: PayloadEstimate) -> list[str]:
-    """Return a sentence on why a payload's inertia is not its estimate, or [] if it is."""
+    """Return a sentence, in a list, on why a payload's inertia is not as estimated, else []."""
     if not estimate.inertia_shown:
         return [
             'The inertia cannot be identified from this motion, so the payload is a point mass. '

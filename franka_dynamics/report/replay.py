@@ -62,7 +62,7 @@ def verdict_lines(
 
 
 def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
-    """Yield a sentence that asks about the effort scale or load, if they are doubted."""
+    """Yield a sentence asking about effort scale or load if efforts do not match the masses."""
     found = verdict.mass_ambiguity
     if found is None:
         return
@@ -89,7 +89,7 @@ def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
 
 
 def undetermined_lines(verdict: RecordingVerdict, names: Sequence[str]) -> Iterator[str]:
-    """Yield sentences on what joint torques cannot determine, and what this motion does not."""
+    """Yield sentences on what joint torques leave open, in any motion and in this motion."""
     found = verdict.mass_ambiguity
     if found is None:
         return
@@ -117,7 +117,7 @@ def _range_text(kind: str, name: str, least: float, most: float) -> str:
 
 
 def verdict_headline(found: RecordingVerdict) -> str:
-    """Return a sentence on whether the recordings are sound; '' if nothing is doubted."""
+    """Return a sentence on whether the recordings are sound; '' without fault or question."""
     if found.causes:
         return 'The recordings are NOT sound.'
     if not found.sound:

@@ -152,7 +152,7 @@ def _collect_by_mass(value: sp.Expr) -> sp.Expr:
 
 
 class ReportSection(NamedTuple):
-    """A section of the report: its title, an explanation, and values by their names."""
+    """A section of the report with its title, an explanation and named formulas."""
 
     title: str
     sentence: str

@@ -1,3 +1,3 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of descriptions, URDFs and torques: cross-check, comparison, fault search."""
+"""Checks arm descriptions, URDFs and torques by comparing independent models and sources."""

@@ -216,7 +216,7 @@ def read_pair(
         )
 
     def loaded(one: ArmLike) -> ArmDescription:
-        """Return an arm that is no URDF, or a URDF as loaded by its own names."""
+        """Return a loaded arm; set and hand are as given only if it is no URDF or MJCF."""
         if is_robot_source(one):
             return load_arm(f'{one}', xacro=xacro if _is_xacro(one) else None)
         if isinstance(one, (str, Path)):

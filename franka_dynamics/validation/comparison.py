@@ -97,7 +97,7 @@ def compare_descriptions(
 
 
 class _Differences:
-    """Collects the differences of two arms, joint after joint, in `found`."""
+    """A collector of the differences of two arms, joint after joint, in `found`."""
 
     def __init__(self, first: ArmDescription, second: ArmDescription, gravity: ArrayLike) -> None:
         """Place both arms in {S}, and compute the effect of all differences at once."""
@@ -179,7 +179,7 @@ class _Differences:
         return brought and not here
 
     def _add_axis(self, motion: Array | None, i: int, name: str) -> None:
-        """Add the displacement of an axis, and of what is behind it if `motion` moves that."""
+        """Add the displacement of joint axis i, alone or with all behind it (by `motion`)."""
         (d, p), (e, q) = self.first_space.axis(i), self.second_space.axis(i)
         if motion is None:
             changed = self.first_space.with_joint(i, self.second_space, 'twists')
@@ -194,7 +194,7 @@ class _Differences:
         self.first_space = changed
 
     def add_flange(self) -> None:
-        """Add the differences of the flange, on which no torque depends: a load is in a link."""
+        """Add the difference of the flange's pose, which has no effect on torques."""
         if self._has_flange:
             one, other = self.first_space.tool, self.second_space.tool
             turn = log3(other[:3, :3] @ one[:3, :3].T)
@@ -203,7 +203,7 @@ class _Differences:
             self._add('geometry', 'flange', pairs)
 
     def add_friction(self) -> None:
-        """Add the differences of friction, of models of one kind for each joint and element."""
+        """Add the differences of friction coefficients by joint, or of the types of models."""
         frictions, names = (self.first.friction, self.second.friction), self.first.joint_names
         one, other = map(_friction_model_name, frictions)
         kinds = [_ValuePair('friction model', '', one, other)]

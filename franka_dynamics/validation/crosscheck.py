@@ -43,7 +43,7 @@ MAX_RELATIVE_DIFFERENCE = 1e-12
 
 class ComparedQuantity(NamedTuple):
     """
-    A method that models are compared by: name, how many of (q, dq, ddq) it takes, and unit.
+    A quantity that models are compared by, with its number of inputs (q, dq, ddq) and unit.
 
     For forward_dynamics a torque takes the place of ddq.
     """

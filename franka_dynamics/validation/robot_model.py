@@ -115,7 +115,7 @@ def compare_with_robot(
     states: int = STATE_COUNT,
 ) -> list[RobotDifference]:
     """
-    Return the differences of an arm's model from a robot's: M, C dq, g, Jacobian, load and tool.
+    Return the differences of M, C dq, g, Jacobian, load and tool of an arm's model and a robot's.
 
     The load that is set on the robot is compared by its gravity torques: g of `bare_arm` with this
     load, and g of `arm`.
@@ -192,7 +192,7 @@ def _jacobian_of_tool(model: PinocchioModel, q: Array, tool: Array) -> Array:
 def _largest_difference(
     arm: ArmDescription, subject: str, unit: str, most: Any, theirs: Array, own: Array
 ) -> RobotDifference:
-    """Return the largest difference of a term; `most` None: MAX_ROBOT_MODEL_DIFFERENCE_RATIO."""
+    """Return a term's largest difference, and whether it is within `most` or a default."""
     if most is None:
         most = MAX_ROBOT_MODEL_DIFFERENCE_RATIO * np.abs(theirs).max()
     # If M or C dq is zero at all states, only rounding errors are allowed.

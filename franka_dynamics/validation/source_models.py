@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Dynamics of an imported arm by the file's own library: Pinocchio of a URDF, MuJoCo of an MJCF.
+Dynamics of an imported arm by Pinocchio from its URDF or by MuJoCo from its MJCF.
 
 Shared with the import are the names of the arm's joints and flange, the positions of held joints,
 and that MuJoCo compiles an MJCF with cubes in place of missing meshes; neither the parser nor DH
@@ -203,7 +203,7 @@ def mujoco_terms(
 
 
 def _flange_object(model: Any, data: Any, name: str) -> Any:
-    """Return MuJoCo's body or site of a name; of the two, a body, behind which others may be."""
+    """Return MuJoCo's data of the body, or otherwise of the site, with the flange's name."""
     bodies = [model.body(k).name or f'unnamed_body{k}' for k in range(model.nbody)]
     if name in bodies:
         return data.body(bodies.index(name))

@@ -47,7 +47,7 @@ class ArmInSpace(BodyTree):
         )
 
     def axis(self, i: int) -> tuple[Array, Array]:
-        """Return a joint axis: direction, and point nearest to {S}'s origin, zero if prismatic."""
+        """Return a joint axis as direction and point nearest to {S}'s origin (0 if prismatic)."""
         v, omega = self.twists[i, :3], self.twists[i, 3:]
         return (omega, np.cross(omega, v) + 0.0) if omega.any() else (v, np.zeros(3))
 

@@ -69,7 +69,7 @@ class UrdfVerdict:
         return self.nearest.published_arm.hand if self.nearest and self.same else UNKNOWN_NAME
 
     def summary(self) -> str:
-        """Return one sentence on an accepted URDF: what it agrees with, and how closely."""
+        """Return a sentence on the arm and inertial set that an accepted URDF agrees with."""
         assert self.nearest is not None
         inertials = f'the inertials of {self.nearest}, within rounding'
         if not self.same:
@@ -266,7 +266,7 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
 def _tighter_limits(
     arm: ArmDescription, known: ArmDescription
 ) -> tuple[tuple[Joint, ...], list[str]]:
-    """Return joints with the tighter of two arms' limits, and a note on those of the first."""
+    """Return joints with the tighter limits of two arms, and a note on limits that are `arm`'s."""
     joints, changes = [], []
     for joint, limits in zip(arm.joints, (one.limits for one in known.joints)):
         pairs = {key: (getattr(joint.limits, key), getattr(limits, key)) for key in URDF_LIMITS}
