@@ -24,7 +24,7 @@ _FRANKA_HAND = 'franka_hand'
 
 @dataclass(frozen=True)
 class ArmChoice:
-    """Values of the options that select an arm: --arm, --set, --hand, --payload and others."""
+    """Values of --arm, --set, --hand, --payload and other options that select an arm."""
 
     arm: str = 'fr3'
     hand: str = AS_LISTED
@@ -135,7 +135,7 @@ class BagReader:
         return replace(arm, arm=first.name, prefix=prefix)
 
     def joint_names_in_bag(self, arm: ArmDescription) -> tuple[str, ...]:
-        """Return the names of the arm's joints in the bag: --joint-names, or else the arm's."""
+        """Return the arm's joints' names in the bag, by --joint-names or else as in the arm."""
         names = self.joint_names or arm.joint_names
         if len(names) != arm.n:
             raise RecordingError(

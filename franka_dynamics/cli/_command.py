@@ -158,7 +158,7 @@ class ShippedOrPath(click.Path):
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Return shell completions of the typed text: files, and names of shipped files."""
+        """Return files and names of shipped files as shell completions of the typed text."""
         shipped = (share_directory() / 'config' / self.folder).glob(f'{incomplete}*.yaml')
         names = [CompletionItem(path.stem) for path in sorted(shipped)]
         return super().shell_complete(ctx, param, incomplete) + names

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The commands `franka-dynamics arm ...`: their options; modules beside this one do the work."""
+"""Declarations of the commands `franka-dynamics arm ...`; modules beside this do their work."""
 
 import click
 

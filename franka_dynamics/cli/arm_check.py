@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`franka-dynamics arm check` and `arm compare`: comparisons of an arm's model.
+The work of `franka-dynamics arm check` and `arm compare`, which compare models of arms.
 
 `arm check` compares an arm's formulations with each other and with its file, `arm compare` two
 arms by axis, inertia and limits of each joint.
@@ -42,7 +42,7 @@ PASS, MISMATCH, NOT_PHYSICAL, NOT_READ = 'pass', 'MISMATCH', 'not physical', 'er
 @dataclass
 class ArmCheckResult:
     """
-    Result of a check: its sentence, whether formulations differ, and data for JSON.
+    A check's sentence, whether formulations of the dynamics differ, and its data for JSON.
 
     `difference_sentences` are on differences, `impossible_links` on links that no real body can
     be; `details`, not printed where several files are checked, are tables and labels with

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`franka-dynamics arm import` and `arm export`: arm files from URDFs, and other files from arms.
+The work of `arm import` and `arm export`, which write arm files from URDFs and files from arms.
 
 An imported arm file is checked against Pinocchio.
 """

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics arm show`: an arm's tables of geometry and inertia, or base parameters."""
+"""The work of `franka-dynamics arm show`, which prints tables of an arm or its base parameters."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -67,7 +67,7 @@ def run(arm: ArmChoice, options: Options) -> int:
 
 
 def _pose_from_words(arm: ArmDescription, words: Sequence[str]) -> Array:
-    """Return the joint positions (n,) [rad, m] given by --q: zero, home or numbers."""
+    """Return joint positions (n,) [rad, m] from the words of --q, as zero, home or numbers."""
     if words == ('zero',):
         return np.zeros(arm.n)
     if words == ('home',) and arm.home is not None:

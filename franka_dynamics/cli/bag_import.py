@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics bag import`: converts a log to a rosbag2."""
+"""The work of `franka-dynamics bag import`, which converts a log to a rosbag2."""
 
 from dataclasses import fields, replace
 from pathlib import Path

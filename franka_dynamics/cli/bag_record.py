@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics bag record`: record a running system to a bag and check it."""
+"""The work of `franka-dynamics bag record`, which records a running system and checks the bag."""
 
 from dataclasses import fields, replace
 from datetime import datetime

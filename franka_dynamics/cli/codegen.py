@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics codegen`: an arm's equations of motion as C, CUDA or Python code."""
+"""The work of `franka-dynamics codegen`, which writes equations of motion as C, CUDA or Python."""
 
 from collections.abc import Callable
 from functools import partial

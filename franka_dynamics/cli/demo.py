@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics demo`: measure torque feedforward on two simulated arms; needs no display."""
+"""The work of `franka-dynamics demo`, which measures feedforward on two simulated arms."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics doctor`: check a machine, a robot's model and the running nodes."""
+"""The work of `franka-dynamics doctor`, which checks machine, robot model and running nodes."""
 
 from collections.abc import Iterator
 from dataclasses import replace

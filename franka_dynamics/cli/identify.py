@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The commands `franka-dynamics identify ...`: their options; other modules do the work."""
+"""Declarations of the commands `franka-dynamics identify ...`; other modules do their work."""
 
 import re
 from typing import Any

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics identify arm`: identifies an arm from recordings, and writes its arm file."""
+"""The work of `franka-dynamics identify arm`, which writes an arm file from recordings."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor

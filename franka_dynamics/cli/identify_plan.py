@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics identify plan`: plan an identification motion."""
+"""The work of `franka-dynamics identify plan`, which computes a motion for identification."""
 
 from dataclasses import replace
 import shlex

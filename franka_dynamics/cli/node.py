@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The commands `franka-dynamics node ...`: their options; other modules do the work."""
+"""Declarations of the commands `franka-dynamics node ...`; other modules do their work."""
 
 import click
 

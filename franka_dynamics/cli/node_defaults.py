@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics node defaults`: a node's default parameters as a file; needs no ROS 2."""
+"""The work of `franka-dynamics node defaults`, which prints default parameters without ROS 2."""
 
 from ._command import Options
 from ._console import print_or_write

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics node state, set, play, clear`: requests to a node, without `ros2`."""
+"""The work of `node state`, `set`, `play` and `clear`, which send requests to a node."""
 
 from collections.abc import Callable
 from pathlib import Path

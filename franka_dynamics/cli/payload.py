@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-`franka-dynamics payload-from-mesh` and `identify payload`: a load as the node's `payload` array.
+The work of `payload-from-mesh` and `identify payload`, which compute a load's parameters.
 
 The load is that of a CAD mesh, or is found from recordings with and without it.
 """

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics sim`: a simulated arm, the node that holds it, and a view in the browser."""
+"""The work of `franka-dynamics sim`, which runs a simulated arm, its node and a view of it."""
 
 from collections.abc import Callable
 from importlib.util import find_spec

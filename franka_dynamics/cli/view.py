@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""`franka-dynamics view`: an arm with its torques in the browser, live or from a bag."""
+"""The work of `franka-dynamics view`, which shows an arm and its torques in the browser."""
 
 from pathlib import Path
 

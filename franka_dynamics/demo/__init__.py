@@ -1,3 +1,3 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The demonstration without ROS: controllers on a simulated arm, metrics and the report."""
+"""The parts of the demonstration that need no ROS, such as controllers, metrics and the report."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The results and the report of `franka-dynamics demo`: metrics, tables, JSON and plots."""
+"""Metrics, tables, plots and JSON that `franka-dynamics demo` reports."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TrackingError = tuple[Array, Array]
 @dataclass(frozen=True, eq=False)
 class DemoMetrics:
     """
-    Metrics of a demonstration: drift and tracking errors [rad].
+    Drift and tracking errors [rad] that were measured in a demonstration.
 
     `hold_duration` is how long the arm was held, `holding_drift` the largest deviation of any
     joint from its position at the start of that. `errors` has the tracking errors of each run by
@@ -130,7 +130,7 @@ class DemoResult:
 
 @dataclass(frozen=True)
 class ReportRow:
-    """A row of the report: a value, its bound and, unless there is none, whether it is kept."""
+    """A row of the report, with a value and, if there is one, its bound and whether it is kept."""
 
     name: str
     value: float

@@ -102,7 +102,7 @@ class RankGap:
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
     """
-    The base parameters of an arm or tree: their regressor columns and map from standard ones.
+    The base parameters of an arm or tree, with their regressor columns and map from standard ones.
 
     With H = torque_regressor(...) and X = parameter_vector(...), H X = H[..., columns] @ (matrix @
     X) for every state: the regressor's columns stay, the parameters are regrouped. Columns and map
@@ -232,7 +232,7 @@ class BaseParameters:
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: ArrayLike | None = None
     ) -> Array:
         """
-        Return the torque regressor's columns of the base parameters: Y, with tau = Y @ values.
+        Return the regressor Y of torques in the base parameters, with tau = Y @ values.
 
         Y has shape (..., n, b) for states q, dq, ddq (..., n) in joint order. `gravity` (3,) is in
         the space frame [m/s^2], and required if the parameters hold for several vectors.

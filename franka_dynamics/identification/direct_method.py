@@ -60,7 +60,7 @@ _ROUNDING_RATIO = 1e-14
 
 
 class ModifiedDH(NamedTuple):
-    """A modified DH row (Gautier and Khalil): cos, sin of alpha; d; cos, sin of theta; r."""
+    """A modified DH row by Gautier and Khalil, with cos, sin of alpha; d; cos, sin of theta; r."""
 
     ca: Any
     sa: Any

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Optimal excitation: a motion within an arm's limits that determines its parameters well.
+Optimisation of a motion within an arm's limits that determines the arm's parameters well.
 
 The motion is a Fourier series (Swevers et al. 1997, "Optimal robot excitation and identification",
 IEEE T-RA 13(5)):

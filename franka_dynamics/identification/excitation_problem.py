@@ -87,14 +87,14 @@ class ExcitationProblem:
 
     @cached_property
     def prior(self) -> Prior:
-        """The prior of precision one: each mass has a relative standard deviation of 100 %."""
+        """The prior of precision one, by which a mass has a standard deviation of 100 %."""
         q = sample_states(self.arm, _STATE_COUNT).q
         static = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
         return Prior.centered_at(self.arm, self.model, np.maximum(static, _MIN_STATIC_TORQUE_NM))
 
     @cached_property
     def noise(self) -> Array:
-        """Each joint's assumed noise: the rms residual to expect of a good fit, (n,) [N m]."""
+        """Each joint's assumed noise, the rms residual to expect of a good fit, (n,) [N m]."""
         return self.prior.expected_residual
 
     @cached_property
@@ -149,7 +149,7 @@ class ExcitationProblem:
         return np.asarray((left > MAX_IDENTIFIABLE_RATIO) & essential, dtype=bool)
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Return the cost of a motion: log of the power mean of `std_to_prior_ratios`, (...)."""
+        """Return a motion's cost, the log of the power mean of `std_to_prior_ratios`, (...)."""
         powers = self.std_to_prior_ratios(q, dq, ddq) ** _POWER_MEAN_EXPONENT
         return np.asarray(np.log(np.mean(powers, axis=-1)) / _POWER_MEAN_EXPONENT)
 

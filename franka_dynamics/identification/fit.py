@@ -222,7 +222,7 @@ def _physical_constraints(links: PhysicalConstraints, count: int, log_det: int) 
 
 @dataclass(frozen=True, eq=False)
 class FitSetup:
-    """The setup of an identification: published sets to compare with, options, torque model."""
+    """The published sets to compare with, options and torque model of an identification."""
 
     published: tuple[ArmDescription, ...]
     options: IdentificationOptions

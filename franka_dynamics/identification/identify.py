@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The whole identification: from recorded motions to an arm with identified inertias and friction.
+Identification of an arm's inertias and friction from recorded motions, in all its steps.
 
 It has six stages; each takes what the one before returns:
 

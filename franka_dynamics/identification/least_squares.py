@@ -72,7 +72,7 @@ def repetition_period(motion: Motion) -> float:
 
 
 def fold_numbers(motion: Motion, period: float) -> NDArray[np.intp]:
-    """Return each sample's fold number, (N,): by phase where the motion repeats, else by time."""
+    """Return each sample's fold number, (N,), by phase where the motion repeats, else by time."""
     if np.isfinite(period):
         part = motion.time % period / period
     else:
@@ -242,7 +242,7 @@ def rms_residuals(sums: GramSums, theta: Array) -> Array:
 
 
 def joint_noise(sums: GramSums, theta: Array) -> Array:
-    """Return each joint's noise: its rms residual, at least `min_noise`, (n,) [N m]."""
+    """Return each joint's noise, which is its rms residual, at least `min_noise`, (n,) [N m]."""
     return np.maximum(rms_residuals(sums, theta), min_noise(sums))
 
 
@@ -264,7 +264,7 @@ def common_noise(sums: GramSums, prior: Prior, precision: float, per_joint: Arra
 
 def fit_equations(sums: GramSums, prior: Prior, noise: Array) -> tuple[Array, Array]:
     """
-    Return R (p, p) and z (p,): |R theta - z|^2 is the weighted sum of squared residuals.
+    Return R (p, p) and z (p,) such that |R theta - z|^2 is the weighted sum of squared residuals.
 
     A constant is left out. `noise` is as for `fit_theta`.
     """

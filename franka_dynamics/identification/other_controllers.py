@@ -126,7 +126,7 @@ def _test_friction(arm: ArmDescription) -> tuple[Array, Array]:
 
 
 def _fit_comment(arm: ArmDescription, name: str, error: Array, torque: Array) -> str:
-    """Return a comment for a parameter file: the arm, and the fit's rms errors by joint."""
+    """Return a comment for a parameter file on the arm and the fit's rms errors by joint."""
     errors, sizes = (np.sqrt(np.mean(one**2, axis=0)) for one in (error, torque))
     return (
         f'# Friction of {arm.name} ({arm.inertial_set}) for {name}, less two standard deviations\n'

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The prior: inertias near a starting set, and friction coefficients near zero.
+The prior of inertias near a starting set's and of friction coefficients near zero.
 
 The distance of a link's pseudo-inertia Q from the starting set's, Q0, is the log-determinant
 divergence tr(Q Q0^-1) - logdet(Q Q0^-1) - 4 (Lee, Wensing and Park 2020, "Geometric robot dynamic
@@ -101,7 +101,7 @@ def with_minimum_gyration(link: LinkInertia, minimum: float = MIN_GYRATION_M) ->
 @dataclass(frozen=True, eq=False)
 class Prior:
     """
-    The prior of a model's parameters: inertias towards a reference arm, friction towards zero.
+    The prior of a model's parameters, inertias near a reference arm's and friction near zero.
 
     `reference` is the starting set after `with_minimum_gyration`. The joints' torque limits
     `effort_limit` (n,) [N m] (if unknown, multiples of the largest torques) and velocity limits
@@ -156,7 +156,7 @@ class Prior:
 
     @cached_property
     def center(self) -> Array:
-        """Mean of the prior: the reference's base parameters, zeros for friction, shape (p,)."""
+        """Mean of the prior, which is the reference's base parameters and no friction, (p,)."""
         values = self.model.base.values(self.reference)
         return np.concatenate([values, np.zeros(len(self.model.friction.names))])
 
@@ -174,7 +174,7 @@ class Prior:
 
     @cached_property
     def sqrt_precision(self) -> Array:
-        """Square root S of the inertias' prior precision, (b, b): the cost is |S (x - x0)|^2."""
+        """Square root S of the inertias' prior precision, (b, b), for the cost |S (x - x0)|^2."""
         matrix = self.model.base.matrix
         scale = self.std[: len(matrix)]
         spread = (matrix @ self.covariance @ matrix.T) / np.outer(scale, scale)

@@ -148,7 +148,7 @@ class RecordingsSummary:
 @dataclass(frozen=True, eq=False)
 class Identification:
     """
-    All results of an identification: the fit to all recordings, and errors on unseen parts.
+    All results of an identification, with the fit to all recordings and errors on unseen parts.
 
     `arm` is the identified arm, physically consistent, with friction; `start` is the starting set.
     `scores` are the torque errors of base parameters, of the identified arm, and of the published

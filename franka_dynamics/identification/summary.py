@@ -133,7 +133,7 @@ def require_motion(moving: float) -> None:
 @dataclass(frozen=True)
 class SourceNote:
     """
-    A report's entry about one recording: its name, topic, size, remarks and warnings.
+    A report's entry about one recording, with name, topic, size, remarks and warnings.
 
     `messages` is the number of joint states read, `duration` the time between the first and the
     last [s], and `samples` the number of samples after resampling and trimming, without those at

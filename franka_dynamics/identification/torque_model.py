@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The model to identify: joint torque, linear in base parameters and friction."""
+"""The model to identify, joint torques that are linear in base parameters and friction."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The verdict on recordings: whether they are sound, which fault they have, what stays unknown.
+The verdict on whether recordings are sound, which fault they have, and what stays unknown.
 
 The recordings judge themselves. Each of the folds (`least_squares`) is predicted by a fit without
 it, with the columns of one fault and without (`cross_validation`). One measure decides for every
@@ -58,7 +58,7 @@ _MAX_GRAVITY_REFITS = 3  # each at the direction that the last one found
 @dataclass(frozen=True, eq=False)
 class RecordingVerdict:
     """
-    The judgement of recordings: a diagnosed fault, questions to the user, and mass ambiguities.
+    The judgement of recordings, with diagnosed faults, questions to the user and mass ambiguities.
 
     `suspected` are the joints (indices from 0) whose residuals some fault explains much better,
     though it is not clear which. `mass_ambiguity` is None without a published set.
@@ -219,7 +219,7 @@ def judge_recordings(
     masses: Array | None = None,
 ) -> RecordingVerdict:
     """
-    Return the verdict on recordings: sound, a named fault, suspected joints, or questions.
+    Return the verdict on recordings, with a named fault, suspected joints or questions, if any.
 
     `prior` is about the starting set, `published` are about published sets, of which those with
     its hand count: a set with a hand hides a load of its mass. Of several the one with the

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The run of `franka-dynamics demo`: a simulated arm and the feedforward node as two processes.
+The run of `franka-dynamics demo`, with the simulated arm and the feedforward node as processes.
 
 First the feedforward torques hold the arm with no feedback at all. Then the arm follows a motion
 of two sines per joint twice under the same weak PD: with gravity, Coriolis and inertia torques,
@@ -67,7 +67,7 @@ class TooBusyError(FrankaDynamicsError):
 @dataclass(frozen=True)
 class DemoPlan:
     """
-    What the demonstration runs: the arm, parameters of its nodes, durations and the motion.
+    The arm, node parameters, durations and motion of a run of the demonstration.
 
     `hold` and `motion` are durations [s], `amplitude` is that of the motion [rad]. With `lockstep`
     simulated time waits for each torque from the beginning.
@@ -239,7 +239,7 @@ class _DemoRun:
         return self._client.heard_nodes()[_SIMULATOR_NODE].updated_at, self._simulated_time
 
     def _step_counts(self) -> tuple[int, int]:
-        """Return numbers of steps since the first torque: those without a new torque, and all."""
+        """Return the numbers of steps without a new torque and of all, since the first torque."""
         keys = StatusKey.MISSED, StatusKey.COMMANDED
         missed, commanded = (int(self._simulated_arm_value(key)) for key in keys)
         return missed, commanded

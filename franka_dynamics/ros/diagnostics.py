@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The status of a feedforward node: its diagnostics, ~/status, and the log of changes."""
+"""Diagnostics, ~/status and the log of status changes of a feedforward node."""
 
 from collections.abc import Callable
 import math
@@ -288,7 +288,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         self.status_log.log_if_due(text, bad=bad)
 
     def _joint_state_row(self) -> StatusRow:
-        """Return the diagnostic row of joint states: their rate, their age and what is wrong."""
+        """Return the diagnostic row with rate, age and problem, if any, of joint states."""
         controller = self.controller
         level, message = 'OK', 'states are complete, fresh and fast'
         if not self._node.active:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that launch files share: for arguments, nodes, controllers and parameter files."""
+"""Functions of launch files for arguments, nodes, ros2_control controllers and parameter files."""
 
 import atexit
 from collections.abc import Callable, Mapping, Sequence
@@ -238,7 +238,7 @@ def controller_spawner(namespace: str, *words: str, file: str, **node_options: A
 
 
 class TorqueController(NamedTuple):
-    """A ros2_control controller that receives torques: its name, topic, parameters and log."""
+    """Name, topic, parameters and log text of a ros2_control controller that receives torques."""
 
     name: str  # in the controller manager
     command_topic: str

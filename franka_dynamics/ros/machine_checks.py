@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of this machine, without ROS: real-time permission, kernel, processor, DDS settings."""
+"""Checks of this machine's real-time permission, kernel, processor and DDS, without ROS."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -22,7 +22,7 @@ _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
 
 
 class CheckResult(NamedTuple):
-    """The result of a check: its subject, its level (GOOD, NOTE or TO_DO) and a sentence."""
+    """A check's subject, its level (GOOD, NOTE or TO_DO), and a sentence on what was found."""
 
     subject: str
     level: str

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Motions requested of a feedforward node: on ~/reference, or by the action FollowJointTrajectory.
+Motions that a feedforward node gets on ~/reference or by the action FollowJointTrajectory.
 
 Goals of the action, which MoveIt uses, end as those of joint_trajectory_controller do: after an
 abort or a cancel the arm is held where it is measured, and without goal_time_tolerance the arm may

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A client of a running node: its parameters, lifecycle, faults and reference trajectories."""
+"""A client of a running node's parameters, lifecycle, faults and reference trajectories."""
 
 from collections.abc import Callable, Mapping, Sequence
 import math

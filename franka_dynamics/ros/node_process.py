@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A node as a process: its start, threads, real-time scheduling, signals, log and exit code."""
+"""The process of a node, with its start, threads, real-time scheduling, signals and exit code."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future

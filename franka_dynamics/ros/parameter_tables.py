@@ -74,7 +74,7 @@ def generated_parameter_files() -> dict[str, str]:
 
 
 def parameter_file_text(node: str) -> str:
-    """Return the text of a node's parameter file: all parameters with defaults and comments."""
+    """Return a node's parameter file as text, with all parameters' defaults and comments."""
     lines: list[str] = []
     groups: list[str] = []
     for spec in parameter_specs(node):

@@ -64,7 +64,7 @@ class SecondPublisherDetector:
 
 
 class TorquePermission(Enum):
-    """Whether the node may send torques: not known yet, granted or refused."""
+    """Whether the node may send torques, which is unknown at first, then granted or refused."""
 
     CHECKING = 'checking'  # before the first torque
     GRANTED = 'granted'

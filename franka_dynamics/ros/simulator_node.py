@@ -43,7 +43,7 @@ _MAX_UNANSWERED_STEPS = 10
 
 class SimulatorNode(CheckedParameters, Node):
     """
-    The node of a simulated arm: joint states at 1 kHz, and torques taken from one sender.
+    A node that simulates an arm, publishes joint states at 1 kHz and takes one sender's torques.
 
     When torques cease, the node stops the arm by torques of its own model. Then it holds the arm
     or, if the arm compensates gravity itself, applies zero torque.

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Diagnostic statuses of nodes as data: their subjects, keys and conversion to messages."""
+"""Diagnostic statuses of nodes as data, with their subjects, keys and conversion to messages."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -80,12 +80,12 @@ class NodeStatus(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name of this status in a diagnostic message: node and subject."""
+        """Name of this status in a diagnostic message, which has the node and the subject."""
         return f'{self.node}: {self.subject}' if self.node else self.subject
 
     @property
     def sentence(self) -> str:
-        """The status as a sentence: state, reason and what makes the node command again."""
+        """The status as a sentence with state, reason and what makes the node command again."""
         remedy = self.values.get(StatusKey.REMEDY)
         way = f'; {StatusKey.REMEDY}: {remedy}' if remedy else ''
         return f'{self.values.get("state", self.level)}: {self.message}{way}'
@@ -196,7 +196,7 @@ class NodeSnapshot:
         return float('nan') if status is None else float(status.values.get(key, 'nan'))
 
     def as_dict(self, now: float) -> dict[str, Any]:
-        """Return the node's data for JSON: numbers as numbers, where NaN becomes null."""
+        """Return the node's data for JSON, in which numbers are numbers, and NaN null."""
         return {
             'node': self.name,
             'silent': self.is_silent(now),

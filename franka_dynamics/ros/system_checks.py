@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of the running system: joint states, clock, commands and nodes' diagnostics."""
+"""Checks of the running system's joint states, clock, commands and nodes' diagnostics."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -124,7 +124,7 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
 def _joint_state_checks(
     node: Any, topic: str, states: _StateTimes, simulator: list[str], clock: Sequence[str] = ()
 ) -> Iterator[CheckResult]:
-    """Yield the results of checks of joint states: publishers, rate and measured effort."""
+    """Yield the results of checks of joint states' publishers, rate and measured efforts."""
     subject, publishers = 'joint states', publisher_names(node, topic)
     if not states.stamps:
         others = _other_state_topics(node, topic)

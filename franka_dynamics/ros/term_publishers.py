@@ -163,6 +163,6 @@ class TermPublishers:
 
 
 def base_frame_id(first_joint: str) -> str:
-    """Return the base link's name for joint 1's name: x_link0 for x_joint1, base for others."""
+    """Return the base link's name, x_link0 if joint 1 is called x_joint1, or else base."""
     stem, found, _ = first_joint.rpartition('joint')
     return f'{stem}link0' if found else 'base'

@@ -48,7 +48,7 @@ class Push:
 @dataclass(frozen=True, eq=False)
 class SimulationSettings:
     """
-    Properties of the simulated arm: friction, gears, sensors, load, surroundings.
+    Settings of a simulated arm's friction, gears, sensors, load and surroundings.
 
     `friction` switches on the arm file's `friction`, or without one its `simulated_friction`;
     `armature` its `simulated_armature`, which the effort sensors, behind the drives, do not feel.
@@ -250,7 +250,7 @@ class ArmSimulation:
         self._mujoco.mj_setConst(self.model, self._mujoco.MjData(self.model))
 
     def read(self) -> SensorReading:
-        """Return what the sensors measure: time, positions, velocities and efforts, with noise."""
+        """Return time, positions, velocities and efforts as sensors measure them, with noise."""
         settings, n = self.settings, self.description.n
         deviations = settings.position_noise, settings.velocity_noise, settings.effort_noise
         # Without noise no number is drawn, so that the others stay as they are.

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A model of elastic joints: motor and link, connected by an elastic gear with torque ripple.
+A model of joints whose motor drives the link by an elastic gear with torque ripple.
 
 A rigid simulator lacks what real torque sensors measure: ripple of the gear's wave generator, at
 frequencies proportional to the joint's speed, amplified near the resonance of motor and link.
@@ -33,7 +33,7 @@ TORQUE_RIPPLE_AMPLITUDES_NM = np.array(
 @dataclass(frozen=True, eq=False)
 class JointElasticity:
     """
-    Parameters of an arm's elastic joints: stiffness, damping, motor inertia, ripple and noise.
+    Stiffness, damping, motor inertia, ripple and noise of an arm's elastic joints.
 
     B th'' = tau_m + ripple(th) - tau_J, tau_J = K (th - q) + D (th' - q').
 

@@ -19,7 +19,7 @@ from ..recordings.recording import Recording
 
 def write_step(file: BinaryIO, stamp: float, reading: SensorReading) -> None:
     """
-    Write a simulation step to a binary file: its stamp [s] and the sensor reading before it.
+    Write a step's stamp [s] and the sensor reading before the step to a binary file.
 
     A step is a row of 8-byte floats: stamp, positions, velocities, efforts.
     """

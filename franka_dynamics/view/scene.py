@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-A drawing of an arm in three dimensions: links, frames, centres of mass, external torques.
+A three-dimensional drawing of an arm's links, frames, centres of mass and external torques.
 
 Links are drawn by Pinocchio's ViserVisualizer. It has no colour that changes, no DH frames in the
 standard convention, and neither centres of mass nor arrows of torques: these are drawn here.
@@ -62,7 +62,7 @@ class TorqueColumn(StrEnum):
 @dataclass(frozen=True, eq=False)
 class ViewState:
     """
-    An arm's state to show: `time` [s], positions `q` (n,), and torques (n,) [N m] by column.
+    The time [s], positions `q` (n,) and torques (n,) [N m] of an arm to show.
 
     External torque is measured minus modelled torque, as in Franka's interface.
     """
@@ -83,7 +83,7 @@ def torque_limit_shares(state: ViewState, arm: ArmDescription) -> Array | None:
 
 
 def _limit_share_mark(share: float) -> Mark:
-    """Return the mark of a torque that is this share of its limit: good, warning or bad."""
+    """Return the mark good, warning or bad for a torque that is this share of its limit."""
     return 'bad' if share >= AT_LIMIT_RATIO else 'warning' if share >= NEAR_LIMIT_RATIO else 'good'
 
 

@@ -92,7 +92,7 @@ class Window:
 
 class Playback:
     """
-    A filtered recording prepared to be shown: positions, measured and modelled torques.
+    Positions and measured and modelled torques of a filtered recording, prepared to be shown.
 
     The column ext. is the measured torque minus that of the arm's rigid-body model: friction,
     contact and model error. `gravity` is in the space frame [m/s^2].

@@ -42,7 +42,7 @@ class Contact(Fault):
 
 
 class DrivingFriction(Fault):
-    """Joints whose fitted friction has the wrong sign; values: friction torques [N m]."""
+    """Fitted friction of the wrong sign in some joints, with friction torques [N m] as values."""
 
     kind, of_all = 'driven', False
     text = (
@@ -52,7 +52,7 @@ class DrivingFriction(Fault):
 
 
 class MassesAtBound(Fault):
-    """Links whose fitted masses are at a bound; values: ratios to the starting set's masses."""
+    """Fitted masses at a bound in some links, with ratios to the starting masses as values."""
 
     kind, of_all = 'heavy', False
     text = (
@@ -63,7 +63,7 @@ class MassesAtBound(Fault):
 
 
 class EffortsNotMeasured(Fault):
-    """Efforts that may lack the torques of the published masses; values: range of their factor."""
+    """Efforts that may lack the torques of published masses, with the range of their factor."""
 
     kind, of_all = 'not_measured', False
     text = (
@@ -74,7 +74,7 @@ class EffortsNotMeasured(Fault):
 
 
 class UnexplainedEfforts(Fault):
-    """Efforts that the model does not explain; value: E on left-out parts / rms effort."""
+    """Efforts that the model does not explain, with E on left-out parts / rms effort as value."""
 
     kind, of_all = 'unexplained', False
     text = (

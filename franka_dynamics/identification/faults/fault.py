@@ -117,7 +117,7 @@ def _fitted_friction(effort: Array, rigid: Array, columns: Array, model: TorqueM
 @dataclass(frozen=True)
 class Fault:
     """
-    A fault of a recording: the torques that it adds to the measured ones, and its sentence.
+    A fault of a recording, with the torques that it adds to measured ones, and a sentence on it.
 
     `joints` (indices from 0) are those at fault, none if the fault is of all. A kind has a name
     `kind`; whether each joint may have the fault, all together, or two; whether its value is read
@@ -160,7 +160,7 @@ class Fault:
 
     def columns(self, at: TorqueSamples) -> list[Array]:
         """
-        Return the regressor columns: torques (N, n) that one unit of each name adds to the effort.
+        Return the regressor columns, torques (N, n) that one unit of each name adds to the effort.
 
         A kind without columns of its own is found otherwise, or has columns of the torque model.
         """

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of recorded states and times: zeros, axes, exchanged columns, lags, stretched stamps."""
+"""Faults of recorded states and times, such as zeros, axes, exchanged columns, lags and stamps."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Gain(Fault):
 
 
 class VaryingGain(Fault, ABC):
-    """A gain that depends on `gain_variable`; values: recorded / real effort at its two ends."""
+    """A gain that depends on `gain_variable`, with recorded / real effort at both ends."""
 
     of_all, of_each_joint = False, True
     variable_range: ClassVar[tuple[float, float]]
@@ -117,7 +117,7 @@ class GainDrift(VaryingGain):
 
 
 class OneWayGain(VaryingGain):
-    """A gain that depends on direction; values: recorded / real effort if dq > 0 and if dq < 0."""
+    """A gain that depends on direction, with recorded / real effort for dq > 0 and for dq < 0."""
 
     kind, variable_range = 'one_way', (1.0, -1.0)
     text = (
@@ -131,7 +131,7 @@ class OneWayGain(VaryingGain):
 
 
 class Saturation(Fault):
-    """A gain that changes with the torque; value: the gain's change at the largest torque."""
+    """A gain that falls with the torque, with its change at the largest torque as value."""
 
     kind, of_all, of_each_joint = 'saturation', False, True
     text = (
@@ -202,7 +202,7 @@ class ExchangedEfforts(Fault):
 
 
 class Gravity(Fault):
-    """A gravity unlike the declared one; values: its vector in the space frame [m/s^2]."""
+    """A gravity unlike the declared one, with its vector in the space frame [m/s^2] as values."""
 
     kind, value_is_from_torques, is_question = 'gravity', True, True
     column_suffixes = ('level_1', 'level_2', 'size')  # two turn gravity, one changes its size
@@ -264,7 +264,7 @@ def gravity_angle(values: Sequence[float], gravity: Array) -> float:
 
 
 class Load(Fault):
-    """An undeclared load; values: mass [kg], first moment in the flange frame [kg m]."""
+    """An undeclared load, with mass [kg] and first moment in the flange frame [kg m] as values."""
 
     kind = 'load'
     column_suffixes = ('m', 'x', 'y', 'z')
@@ -290,7 +290,7 @@ class Force(Fault):
         return float(np.linalg.norm(values)) > _MIN_FORCE_N
 
     def columns(self, at: TorqueSamples) -> list[Array]:
-        """Return minus the Jacobian's rows: the efforts that hold against a unit force."""
+        """Return the efforts that balance a unit force, which are minus the Jacobian's rows."""
         return [*-at.dynamics.jacobian(at.motion.q)[:, :3].swapaxes(0, 1)]
 
 
@@ -305,7 +305,7 @@ class SecondHalfFault(Fault):
 
 
 class LoadChange(SecondHalfFault, Load):
-    """An undeclared load in the second half only; values: mass [kg], first moment [kg m]."""
+    """An undeclared load in the second half only, with mass [kg], moment [kg m] as values."""
 
     kind = 'load_change'
     text = (
@@ -326,7 +326,7 @@ class ForceChange(SecondHalfFault, Force):
 
 @dataclass(frozen=True)
 class MissingRotors(Fault):
-    """Rotor inertias that the model lacks; values: those of `count` joints [kg m^2]."""
+    """Rotor inertias that the model lacks, with those of `count` joints [kg m^2] as values."""
 
     count: int = 0
     kind = 'rotors'
