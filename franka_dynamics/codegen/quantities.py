@@ -42,7 +42,7 @@ class ChainWriter:
     """
     A writer of inputs, torques and mass matrix of a chain as expressions of a graph.
 
-    `chains` differ in their tips, of which only FRAMES has several. `classical_acceleration` keeps
+    `chains` differ in their tips, of which only FRAMES has several. `keeps_own_parameters` keeps
     the parameters of the description, which are else regrouped to base parameters. With
     `with_wrench` the surroundings exert a wrench on the tip. `columns` are those of a regressor,
     and `reference_frame` is a Jacobian's.
@@ -51,7 +51,7 @@ class ChainWriter:
     graph: Graph
     chains: Sequence[GeneratorChain]
     with_wrench: bool = False
-    classical_acceleration: bool = False
+    keeps_own_parameters: bool = False
     columns: Sequence[int] | None = None
     reference_frame: str = ALIGNED_FRAME
 
@@ -62,8 +62,8 @@ class ChainWriter:
 
     @functools.cached_property
     def _regrouped_chain(self) -> GeneratorChain:
-        """The chain with base parameters; unchanged if `classical_acceleration` is set."""
-        if self.classical_acceleration:
+        """The chain with base parameters; unchanged if `keeps_own_parameters` is set."""
+        if self.keeps_own_parameters:
             return self.chain
         return regroup_parameters(with_origins_nearest_parent(self.chain))
 
