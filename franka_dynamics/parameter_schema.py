@@ -44,7 +44,7 @@ class ParameterSpec:
 
     @property
     def unit(self) -> str:
-        """Unit of a number, from [...] in its description; '' without one and for other types."""
+        """Unit of a double parameter, which [...] in its description states, or ''."""
         found = _UNIT_PATTERN.search(self.description) if self.kind == 'double' else None
         return found[1] if found else ''
 
@@ -57,7 +57,7 @@ def specs_in_file(name: str) -> tuple[ParameterSpec, ...]:
 
 
 def _specs_of_group(group: Mapping[str, Any], prefix: str = '') -> Iterator[ParameterSpec]:
-    """Yield the parameters of a mapping, with those of its groups behind a prefix."""
+    """Yield the parameters of a YAML mapping, those of nested groups under prefixed names."""
     for name, entry in group.items():
         if not isinstance(entry.get('type'), str):
             yield from _specs_of_group(entry, f'{prefix}{name}.')

@@ -183,7 +183,7 @@ def load(
 
 
 def _description_with_set(file: ArmFile, inertial_set: str, path: str) -> ArmDescription:
-    """Return the arm of a file with one of its inertial sets, and the hand in that."""
+    """Return the arm of a file with one of its inertial sets, and with the hand in this set."""
     inertial = file.inertial_sets[inertial_set]
     payload = inertial.inertia_of(inertial.payload) or LinkInertia.zero()
     hand = 0.0 if inertial.hand == NO_HAND else load_hand(inertial.hand).mass

@@ -129,7 +129,7 @@ class Body:
             raise FieldError('is not zero although the mass is', 'first_moment')
 
     def link_inertia(self, about: InertiaReferencePoint | None) -> LinkInertia:
-        """Return the LinkInertia at the frame's origin, from a tensor about the point `about`."""
+        """Return the body's LinkInertia; its tensor in the file is about the point `about`."""
         if self.primitive is not None:
             return self.primitive.link_inertia()
         assert self.mass is not None and self.inertia is not None

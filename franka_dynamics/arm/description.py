@@ -231,7 +231,7 @@ class ArmDescription(ArmFields):
         return joint_values(q, 'q', self.joint_names, self.name, finite=False)
 
     def joint_transforms(self, q: ArrayLike) -> list[Array]:
-        """Return for q of shape (..., n) the pose of frame {i} in {i-1}, each (..., 4, 4)."""
+        """Return each DH frame's pose in the previous frame, (..., 4, 4), at q (..., n)."""
         positions = self._checked_positions(q)
         transforms = []
         for joint, position in zip(self.joints, np.moveaxis(positions, -1, 0)):

@@ -93,7 +93,7 @@ def _within_a_turn_rule(value: float | Array) -> str:
 
 
 def _any_number_rule(_: float) -> str:
-    """Accept any number; a type with this rule also takes infinity."""
+    """Return '' for any number; types with this rule take infinity, too."""
     return ''
 
 

@@ -73,7 +73,7 @@ class GeneratedModel(ABC):
     @abstractmethod
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
         """
-        Return a quantity at states (..., n), as an array of the same library.
+        Return a quantity at states (..., n), as an array of the arguments' array library.
 
         `options` are those of `customised_equations` that a quantity has: classical, columns,
         derivatives, frame and reference_frame. With derivatives=True return the first derivatives
@@ -295,7 +295,7 @@ class GeneratedModel(ABC):
 
 def _to_common_dtype(xp: Any, q: Any, others: Any) -> tuple[Any, Any]:
     """
-    Return positions in the type that they have with another array, and that array.
+    Return positions and another array, both converted to their common number type.
 
     Where a value of the other array is not finite, both are NaN.
     """

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Batches of JAX's arrays, also under jit, vmap and grad, on CPUs and NVIDIA GPUs."""
+"""Converts and evaluates batches of JAX arrays, also under jit, vmap and grad."""
 
 from collections.abc import Sequence
 import functools

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Batches of PyTorch's tensors, with gradients from the generated derivatives."""
+"""Converts and evaluates batches of PyTorch tensors, with analytic gradients."""
 
 from collections.abc import Sequence
 import functools
@@ -64,7 +64,7 @@ def _has_tangent(tensor: Any) -> bool:
 
 
 def _gpu_index(device: Any) -> int | None:
-    """Return the number of a tensor's GPU, None for the CPU; JointVectorError for others."""
+    """Return a tensor's GPU number, or None on a CPU; raise JointVectorError on other devices."""
     if device.type == 'cpu':
         return None
     if device.type != 'cuda' or torch.version.hip:

@@ -286,7 +286,7 @@ class _AssemblyWriter:
         return self._emit(f'getelementptr {self.number}, ptr {row}, i64 {column}')
 
     def _emit_shuffle(self, a: str, b: str, places: Sequence[int], size: int = 0) -> str:
-        """Append a choice of elements `places` of vectors a, then b, and return its name."""
+        """Append a vector of the elements at `places` of a, then b, and return its name."""
         held = f'<{size or self.lanes} x {self.number}>'
         mask = ', '.join(f'i32 {place}' for place in places)
         return self._emit(f'shufflevector {held} {a}, {held} {b}, <{len(places)} x i32> <{mask}>')

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The file of an arm that the C++ controller reads, and the copy of the controller's package."""
+"""Writes the file of an arm for the C++ controller, and copies the controller's package."""
 
 from collections.abc import Iterable
 import math
@@ -104,7 +104,7 @@ def controller_arm_text(arm: ArmDescription) -> str:
 
 
 def _require_controllable(arm: ArmDescription) -> None:
-    """Raise DescriptionError for an arm that the controller cannot take."""
+    """Raise DescriptionError for too many joints, an unusable joint name or no torque limit."""
     if arm.n > MAX_JOINT_COUNT:
         raise DescriptionError(
             f'{arm.name} has {arm.n} joints; the controller takes {MAX_JOINT_COUNT}.'

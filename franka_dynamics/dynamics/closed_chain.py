@@ -315,7 +315,7 @@ class ClosedChain:
 
     def loop_differences(self, spatial: Array) -> Array:
         """
-        Return the k constrained components of twists between each loop's two bodies, (..., k, K).
+        Return K twist differences of the loops' bodies in k constrained directions, (..., k, K).
 
         `spatial`, shape (..., n, 6, K), holds K six-vectors (twists or their derivatives) of each
         body in the space frame. The differences, first body of a loop minus second body, are

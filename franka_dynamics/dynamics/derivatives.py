@@ -201,7 +201,7 @@ class TreeKinematics:
 
 
 class _TreeRecursion(TreeKinematics):
-    """The outward and the inward recursion over a tree, at a stack of states."""
+    """The outward and inward Newton-Euler recursions over a body tree, at a stack of states."""
 
     def __init__(
         self,
@@ -240,7 +240,7 @@ class _TreeRecursion(TreeKinematics):
         return TreeMotion(self.transforms, self.V, self.dV, self.F, tau)
 
     def derivatives(self) -> DynamicsDerivatives:
-        """Return the derivatives, by Kwon's Algorithm 1."""
+        """Return the motion and its derivatives by [eta, q, dq, ddq] (Kwon's Algorithm 1)."""
         D, P, Q = self._outward_derivatives()
         R = self._wrench_derivatives(P, Q)
         n = self.n

@@ -299,7 +299,7 @@ class WrenchEstimator:
         self._scale = np.array([1.0] * 3 + [1.0 / CHARACTERISTIC_LENGTH_M] * 3)
 
     def jacobian(self, q: Array) -> Array:
-        """Return the (6, n) Jacobian of the point where the wrench acts, axes of the base."""
+        """Return the Jacobian (6, n), in the base's axes, of the point where the wrench acts."""
         jacobian = self.model.jacobian(q, self._frame)
         lever = self.model.frame_pose(q, self._frame)[:3, :3] @ self._offset
         return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, lever).T, jacobian[3:]])

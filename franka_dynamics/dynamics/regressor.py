@@ -175,7 +175,7 @@ def torque_regressor(
 
 def checked_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...] | None:
     """
-    Return indices of regressor columns, checked, as a tuple; None stays None (all columns).
+    Return regressor column indices as a checked tuple, or None, which stands for all columns.
 
     Raises
     ------

@@ -239,7 +239,7 @@ def without_idle_effort(recording: Recording) -> Recording:
 
 def with_interpolated_effort(recording: Recording) -> Recording:
     """
-    Return a recording with efforts that were held at a lower rate interpolated in between.
+    Return a recording with efforts interpolated between updates slower than the messages.
 
     A driver that reads efforts at a lower rate repeats them in between, on average half a period
     late. Rounded efforts, or those of an arm at rest, repeat at no steady rate. A remark says so.

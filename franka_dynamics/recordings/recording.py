@@ -313,7 +313,7 @@ def require_valid_rows(recording: Recording, where: str, rows: Sequence[str], ad
 
 
 def _row_text(names: Sequence[str], rows: NDArray[np.intp] | Sequence[int]) -> str:
-    """Return text that names the first of some rows, and the last and number of several."""
+    """Return text that names one row, or the first and last of several rows and their number."""
     first, last = (names[row] if names else f'row {row + 1}' for row in (rows[0], rows[-1]))
     return first if len(rows) == 1 else f'{first} (of {len(rows)} such, the last is {last})'
 

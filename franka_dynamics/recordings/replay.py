@@ -141,7 +141,7 @@ def replay_fits(
 
 def equally_good_fits(fits: Sequence[ReplayFit], motion: Motion) -> list[ReplayFit]:
     """
-    Return the fits that are as good as the first, best fit, without the best fit.
+    Return the fits, after the first and best one, that predict almost as well as the best.
 
     A fit is as good as the best fit if its E is less than 1 % above, or if the difference of the
     mean squared errors is below two standard errors of this difference, with stretches of one

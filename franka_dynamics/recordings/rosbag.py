@@ -96,7 +96,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
 
 
 def _joint_states(reader: Any, types: Any, bag: Path) -> Callable[[bytes, str], Any]:
-    """Return a function that deserializes a message of either type to a JointState."""
+    """Return a function that reads a JointState from its message or from a FrankaRobotState."""
     from rosbags.typesys import get_types_from_msg
 
     definition = {one.msgtype: one.msgdef.data for one in reader.connections}.get(ROBOT_STATE_TYPE)

@@ -126,7 +126,7 @@ def verdict_headline(found: RecordingVerdict) -> str:
 
 
 def _diagnosis_sentence(one: Diagnosis, names: Sequence[str], effort_scale: Any) -> str:
-    """Return the sentence on one diagnosed cause or question."""
+    """Return a sentence on one diagnosed fault of recordings or question to the user."""
     return FAULT_CLASSES[one.kind].sentence(one, names, np.asarray(effort_scale, dtype=float))
 
 
@@ -198,7 +198,7 @@ def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
 
 
 def fit_quality_sentence(best: ReplayFit) -> str:
-    """Return how large E of a fitting inertial set would be, and what to do if none fits."""
+    """Return a sentence on the E that a correct inertial set has, and advice if none has it."""
     limit, unit = best.arm.limit('effort'), best.unit
     if not (np.isfinite(limit) & (limit > 0.0)).all():
         return 'The arm has no effort limits, by which E of a set that fits is estimated.'

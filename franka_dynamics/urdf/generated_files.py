@@ -128,7 +128,7 @@ def robot_file_text(
     arm: ArmDescription, kind: str, *, source: str = '', prefix: str = '', ideal: bool = False
 ) -> str:
     """
-    Return the text of an arm's `kind` of file, 'urdf' or 'mjcf', with a comment on top.
+    Return the text of an arm's URDF or MJCF, as `kind` says, with a comment on top.
 
     In URDF the hand is a link of its own; a payload is part of the last link. `source` is the
     file that the arm was loaded from, if it is the user's; the comment names it and the repaired

@@ -274,7 +274,7 @@ def _link_doubts(body: _Link) -> Iterator[ImplausibleValue]:
 
 def _mass_extent(body: _Link, tensor: Array) -> tuple[float, float, float, Array]:
     """
-    Return how far a link's centre of mass is outside its points, and how far its mass spreads.
+    Return how far a link's centre of mass is outside its shape, and how far its mass spreads.
 
     Returned are how far the centre of mass lies outside [m], the standard deviation of the mass
     along an axis [m], the largest one that points and reach allow, and the axis, along which the

@@ -174,7 +174,7 @@ def _massless_link_notes(chain: SerialChain) -> list[str]:
 
 
 def _tilted_mount_note(document: UrdfDocument, base: str, poses: Mapping[str, Array]) -> list[str]:
-    """Return a note with gravity in the frame of the link `base` if the mount tilts it."""
+    """Return a note, if the mount tilts the arm, on how gravity points in the base's frame."""
     up = poses[base][2, :3]
     if np.linalg.norm(up[:2]) <= _MAX_LEVEL_TILT_RAD and up[2] > 0.0:
         return []

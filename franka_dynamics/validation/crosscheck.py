@@ -129,7 +129,7 @@ class CrosscheckResult:
     @property
     def tolerance(self) -> float:
         """
-        Largest allowed relative difference between formulations, scaled as in `differences`.
+        Largest relative difference between formulations that counts as agreement.
 
         It is MAX_RELATIVE_DIFFERENCE, times (l / r)^2 if the longest a or d of a DH row, l, is
         longer than the largest distance r of the flange at home from a link's centre of mass (at
@@ -248,7 +248,7 @@ def _compare_models(
     sizes = {'N m': torque, 'N m s': torque / fastest}
 
     def values_of(model: DynamicsModel, quantity: ComparedQuantity) -> Array:
-        """Return a quantity by a model, one row per state; accelerations ddq as M ddq."""
+        """Return a model's values of a quantity, one row per state, with ddq multiplied by M."""
         forward = quantity.name == 'forward_dynamics'
         method = getattr(model, quantity.name)
         inputs = (states.q, states.dq, torques if forward else states.ddq)

@@ -83,7 +83,7 @@ def pinocchio_terms(
 
 class UrdfDifference(NamedTuple):
     """
-    Largest difference of a quantity of an arm from Pinocchio's or MuJoCo's of its file.
+    Largest difference of an arm's quantity from Pinocchio's or MuJoCo's value for its file.
 
     `difference` is relative to `size`, the largest of the quantity's entries at any state and of
     what follows from the arm's mass m, its reach r and its fastest joint: m r^2 for M, m r^2 dq^2

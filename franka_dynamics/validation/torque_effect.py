@@ -69,7 +69,7 @@ class ArmInSpace(BodyTree):
         )
 
     def axes_agree(self, other: ArmInSpace, i: int, tolerance: float) -> bool:
-        """Return whether another arm has the same axis of a joint, of whichever direction."""
+        """Return whether another arm has the same axis of joint i, in either direction."""
         (d, p), (e, q) = self.axis(i), other.axis(i)
         apart = np.cross(d, q - p) if self.twists[i, 3:].any() else np.zeros(3)
         return bool(max(np.abs(np.cross(d, e)).max(), np.abs(apart).max()) <= tolerance)
@@ -114,7 +114,7 @@ class ArmInSpace(BodyTree):
 @dataclass(frozen=True)
 class TorqueEffect:
     """
-    Largest and rms difference of two arms' joint torques at the states of `TorqueProbe`.
+    Largest and rms difference of two arms' joint torques at random states within the limits.
 
     `largest` is the largest difference [N m or N] and `joint` its joint; `rms` is the root mean
     square, over the random states, of the norm of the torque difference.
@@ -195,7 +195,7 @@ class TorqueProbe:
     def effect(
         self, changed: ArmInSpace, arm: ArmInSpace, *, other: ArmDescription | None = None
     ) -> TorqueEffect:
-        """Return the change of torques from `arm` to `changed`, and to the friction of `other`."""
+        """Return the change of torques from `arm` to `changed` with the friction of `other`."""
         rigid = self._rigid_body_torque(changed) - self._rigid_body_torque(arm)
         change = np.vstack([rigid, np.zeros((_PATH_SAMPLE_COUNT, self._first.n))])
         if other is not None:

@@ -193,7 +193,7 @@ def _inertial_findings(
     nearest: NearestSet, found: Comparison, accept_unknown: bool
 ) -> tuple[bool, tuple[ParameterDifference, ...], tuple[str, ...]]:
     """
-    Return a UrdfVerdict's `same` and `findings`, and its notes on the inertials.
+    Return whether inertials are published ones, differences that refuse the URDF, and notes.
 
     A link that is not within rounding of the published one is a finding if its difference changes
     a torque in some mounting of the arm, or if no real body has its parameters.
