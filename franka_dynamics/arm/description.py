@@ -241,7 +241,7 @@ class ArmDescription(ArmFields):
 
     def joint_placements(self) -> list[tuple[Array, Array]]:
         """
-        Return constant poses A, B (4, 4) of each joint i: its pose is A exp(joint motion) B.
+        Return the constant poses A, B (4, 4) of each joint, whose pose is A exp(joint motion) B.
 
         A is the pose, in frame {i-1}, of a frame whose z is the axis of joint i. The joint moves
         this frame, and B is the pose of frame {i} in the moved frame. The identity is B for

@@ -264,8 +264,8 @@ def desk_json(payload: Array, name: str) -> str:
 
     The fields are those of "End effector commissioning" in Franka's RIDE CLI documentation 1.1.1;
     matrices are written by columns, and the end effector's frame is the flange frame. `payload` is
-    an array as `payload_array` returns. Desk shows `name`; the runs of ASCII letters and
-    digits in `name`, joined by hyphens, without a leading 'ee-', become the `id`.
+    an array as `payload_array` returns. Desk shows `name`; the runs of ASCII letters and digits in
+    `name`, joined by hyphens, without a leading 'ee-', become the `id`.
 
     Raises
     ------

@@ -109,13 +109,13 @@ def customised_equations(
         input array `wrench` (6,): force, then moment about the flange's origin, in the axes of the
         space frame [N, N m], as `Model` takes it. Only for INVERSE_DYNAMICS.
     classical : bool
-        Whether the ten parameters of each link are used as they are, instead of base
-        parameters. This takes more operations and is meant for comparisons.
+        Whether the ten parameters of each link are used as they are, instead of base parameters.
+        This takes more operations and is meant for comparisons.
     columns : sequence of int, optional
         Which of the 10 n columns a regressor has, in this order; all if not given.
     derivatives : bool
-        Whether to return the derivatives of the quantity by all inputs (but the wrench) instead
-        of the quantity. The output then has one more axis, with the derivatives by q first.
+        Whether to return the derivatives of the quantity by all inputs (but the wrench) instead of
+        the quantity. The output then has one more axis, with the derivatives by q first.
     frame : int or str
         Frame to which pose, Jacobian, bias acceleration, operational-space inertia and wrench
         belong, as `Model.jacobian` takes it; 'flange' is a tree's tool.
@@ -137,8 +137,8 @@ def customised_equations(
     BaseParameterError
         If a column of a regressor does not exist or is named twice.
     InertiaError
-        If forward dynamics are asked for and the mass matrix is singular at every position, or
-        the inertia at a frame that fewer than six joints move.
+        If forward dynamics are asked for and the mass matrix is singular at every position, or the
+        inertia at a frame that fewer than six joints move.
 
     """
     if not isinstance(description, BodyTree):

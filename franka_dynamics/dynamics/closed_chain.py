@@ -58,10 +58,10 @@ class Loop:
         Numbers of the two bodies. `first_frame`, a pose in the first body, and `second_frame`, a
         pose in the second, must coincide (both the identity if not given).
     directions : str or array_like, shape (k, 6)
-        'spherical', 'planar_xy', 'spatial' or rows. The loop makes the product of each row and
-        the bodies' relative twist (v, omega) in the space frame zero. In the remaining
-        directions the bodies must coincide by the mechanism's geometry. In a spherical
-        mechanism, for example, all axes pass through one point, and positions agree by themselves.
+        'spherical', 'planar_xy', 'spatial' or rows. The loop makes the product of each row and the
+        bodies' relative twist (v, omega) in the space frame zero. In the remaining directions the
+        bodies must coincide by the mechanism's geometry. In a spherical mechanism, for example,
+        all axes pass through one point, and positions agree by themselves.
 
     Raises
     ------

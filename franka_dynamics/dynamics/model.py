@@ -5,17 +5,16 @@ Conventions, argument checks and the base class of the models of a serial arm's 
 
 The rigid-body dynamics are tau = M(q) ddq + C(q, dq) dq + g(q) - J(q)^T w. All quantities are in
 SI units and joint order; for a prismatic joint read N for N m and m for rad. Frames are those of
-`arm.frames`; poses are in the space frame {S}. Twists are
-(v, omega), wrenches (force, moment). `wrench` w is the force and moment that the surroundings
-exert on the flange, about the flange's origin, in the axes of {S}. Busellato 2023, section 3, has
-h_e = -w, the wrench that the arm exerts on its surroundings. Energies and the centre of mass leave
-out the fixed base.
+`arm.frames`; poses are in the space frame {S}. Twists are (v, omega), wrenches (force, moment).
+`wrench` w is the force and moment that the surroundings exert on the flange, about the flange's
+origin, in the axes of {S}. Busellato 2023, section 3, has h_e = -w, the wrench that the arm exerts
+on its surroundings. Energies and the centre of mass leave out the fixed base.
 
 Every method takes vectors of shape (n,) or stacks of shape (..., n), whose leading axes broadcast,
 returns a new array with these leading axes, which the caller owns, and raises JointVectorError if
 a vector has another shape. Where a value is not finite `PinocchioModel` gives NaN in that state's
-result alone, as batches do; `NewtonEulerModel` and `ExponentialsModel`, with which it is
-compared, raise JointVectorError.
+result alone, as batches do; `NewtonEulerModel` and `ExponentialsModel`, with which it is compared,
+raise JointVectorError.
 """
 
 from __future__ import annotations

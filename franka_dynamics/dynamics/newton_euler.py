@@ -5,9 +5,8 @@ Recursive Newton-Euler dynamics, computed from Denavit-Hartenberg rows.
 
 `PinocchioModel` is cross-checked against `NewtonEulerModel`. They share only the arm description
 and checks of arguments: this module uses no Pinocchio, no spatial algebra and no inertias about
-centres of mass. It computes frames and joint axes from the rows' numbers
-itself, so that the cross-check shows an error in `DHRow.transform` or `joint_placements`, which
-`PinocchioModel` uses.
+centres of mass. It computes frames and joint axes from the rows' numbers itself, so that the
+cross-check shows an error in `DHRow.transform` or `joint_placements`, which `PinocchioModel` uses.
 All methods also take a stack of states: arrays of shape (..., n).
 """
 

@@ -52,10 +52,9 @@ class ColumnMap:
 
     Columns are named as `LogTable.select` expects. `velocity` may also be 'derived': central
     differences of position. Exactly one of `stamp` (a column) and `rate` [Hz] must be given.
-    `stamp` may be two columns, seconds and nanoseconds.
-    `effort_scale` is the torque of one unit of effort [N m], one number or one per joint.
-    `episode` is the number of the episode to read, where the log has several; `skip_incomplete`
-    leaves out rows in which a value is missing.
+    `stamp` may be two columns, seconds and nanoseconds. `effort_scale` is the torque of one unit
+    of effort [N m], one number or one per joint. `episode` is the number of the episode to read,
+    where the log has several; `skip_incomplete` leaves out rows in which a value is missing.
     """
 
     position: str = ''

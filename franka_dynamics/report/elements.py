@@ -59,8 +59,8 @@ class Header(NamedTuple):
     """
     Header of a table's column with its name, and the unit and number format of its values.
 
-    `format` is a format specification such as '.3f'; if it is empty, numbers are shown as
-    str() writes them.
+    `format` is a format specification such as '.3f'; if it is empty, numbers are shown as str()
+    writes them.
     """
 
     name: str

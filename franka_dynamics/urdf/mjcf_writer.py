@@ -57,8 +57,8 @@ def mjcf_text(
     ideal : bool
         Whether the joints have neither friction nor armature, so that M, C and g of MuJoCo are
         those of the models. Otherwise they have the arm's `simulated_armature`, and the viscous
-        and Coulomb part of its `friction`, else of its `simulated_friction`. A comment
-        says what is left out of friction.
+        and Coulomb part of its `friction`, else of its `simulated_friction`. A comment says what
+        is left out of friction.
 
     Returns
     -------

@@ -139,14 +139,14 @@ class ParameterDifference:
     """
     One parameter in which two arm descriptions differ, with its effect on joint torques.
 
-    `kind` is geometry, link (an inertial parameter), limits, friction or inertial set.
-    `place` is the name of a joint (for the joint or its link), 'base', 'flange', 'arm' (friction)
-    or 'the arm' (a URDF's arm as a whole); `first` and `second` are the two arms' values of
-    `parameter`, in `unit`. `torque_effect` is the largest change of a joint torque [N m or N] in
-    the motions of `TorqueProbe` if what differs at this place (the base, a joint's axis with what
-    is moved with it, its kind, direction or rotor, a link, the friction) is taken from the second
-    arm; 0.0 if no torque changes by more than rounding. `remark` says more of the difference, if
-    there is more to say.
+    `kind` is geometry, link (an inertial parameter), limits, friction or inertial set. `place` is
+    the name of a joint (for the joint or its link), 'base', 'flange', 'arm' (friction) or 'the
+    arm' (a URDF's arm as a whole); `first` and `second` are the two arms' values of `parameter`,
+    in `unit`. `torque_effect` is the largest change of a joint torque [N m or N] in the motions of
+    `TorqueProbe` if what differs at this place (the base, a joint's axis with what is moved with
+    it, its kind, direction or rotor, a link, the friction) is taken from the second arm; 0.0 if no
+    torque changes by more than rounding. `remark` says more of the difference, if there is more to
+    say.
     """
 
     kind: str

@@ -3,9 +3,9 @@
 """
 Reads an arm from a URDF, and refuses the URDF unless its arm is the described arm.
 
-The URDF's axes must be those of the described arm. The inertias are compared link by
-link, in DH frames, with the published sets (`published_sets`); differences are reported by number
-and with their effect on torque.
+The URDF's axes must be those of the described arm. The inertias are compared link by link, in DH
+frames, with the published sets (`published_sets`); differences are reported by number and with
+their effect on torque.
 """
 
 from __future__ import annotations
