@@ -43,28 +43,41 @@ def load_arm(
     """
     Load a shipped arm by name, or an arm from an arm file, a URDF, an MJCF or a xacro file.
 
-        Parameters ---------- arm : str or Path 'fer', 'fr3', 'FR3v2.1', ...; 'panda' is the fer
-        with its joints named panda_joint1 to panda_joint7; or the path of an arm file (.yaml), a
-        URDF (.urdf, .xml), an MJCF (.xml) or a xacro file (.xacro); or the text of a URDF or MJCF,
-        which begins with <. If a URDF has more than one chain of moving joints, `prefix`, `joints`
-        or `held` choose. inertial_set : str, optional Which of the file's inertial sets to use;
-        its `default_set` if not given. Not allowed for a URDF, which has one set. hand : str
+    Parameters
+    ----------
+    arm : str or Path
+        'fer', 'fr3', 'FR3v2.1', ...; 'panda' is the fer with its joints named panda_joint1 to
+        panda_joint7; or the path of an arm file (.yaml), a URDF (.urdf, .xml), an MJCF (.xml) or a
+        xacro file (.xacro); or the text of a URDF or MJCF, which begins with <. If a URDF has more
+        than one chain of moving joints, `prefix`, `joints` or `held` choose.
+    inertial_set : str, optional
+        Which of the file's inertial sets to use; its `default_set` if not given. Not allowed for a
+        URDF, which has one set.
+    hand : str
         'as_listed' keeps the hand that the set was published with (if any), 'none' takes it off,
         and a hand's name, or the path of a hand file, puts that hand on in its place. Bodies that
-        a URDF has after its last joint stay. prefix : str Prefix of every joint name, verbatim. It
-        is added to the names of a shipped arm or an arm file; the joints of a URDF must already
-        have it. repair : str, optional 'nearest_within_rounding' replaces physically impossible
-        links by the nearest physical ones within the rounding that the set states. Not allowed for
-        a URDF, which states none. payload : LinkInertia or array_like, optional A body on the
-        flange, in the flange frame: its inertia about the flange's origin; or mass, centre of mass
-        (3) and, if it is no point, inertia about the centre of mass (xx, xy, xz, yy, yz, zz) [kg,
-        m, kg m^2]. joints : sequence of str, optional The arm's joints in a URDF, from base to
-        tip. held : mapping of str to float, optional Positions [rad or m] of other joints in a
-        URDF: of those on which the arm stands (a lift), and of those that it carries (a gripper's
-        opening), by default zero or the limit nearest to it. tip : str, optional The link of a
-        URDF that is the flange, on which hand and payload are. Default: a link with one of the
-        names in use, or else the last one that moves; `notes` say so. xacro : mapping of str to
-        object, optional Arguments of a xacro file, which has its own defaults.
+        a URDF has after its last joint stay.
+    prefix : str
+        Prefix of every joint name, verbatim. It is added to the names of a shipped arm or an arm
+        file; the joints of a URDF must already have it.
+    repair : str, optional
+        'nearest_within_rounding' replaces physically impossible links by the nearest physical ones
+        within the rounding that the set states. Not allowed for a URDF, which states none.
+    payload : LinkInertia or array_like, optional
+        A body on the flange, in the flange frame: its inertia about the flange's origin; or mass,
+        centre of mass (3) and, if it is no point, inertia about the centre of mass (xx, xy, xz,
+        yy, yz, zz) [kg, m, kg m^2].
+    joints : sequence of str, optional
+        The arm's joints in a URDF, from base to tip.
+    held : mapping of str to float, optional
+        Positions [rad or m] of other joints in a URDF: of those on which the arm stands (a lift),
+        and of those that it carries (a gripper's opening), by default zero or the limit nearest
+        to it.
+    tip : str, optional
+        The link of a URDF that is the flange, on which hand and payload are. Default: a link with
+        one of the names in use, or else the last one that moves; `notes` say so.
+    xacro : mapping of str to object, optional
+        Arguments of a xacro file, which has its own defaults.
 
     Returns
     -------
