@@ -55,7 +55,7 @@ class Command(click.Command):
         return rest
 
     def import_work(self, path: str) -> Any:
-        """Import and return the function that does the work of the command `path`, its words."""
+        """Import and return the function that does the work of a command, given its words."""
         words = '_'.join(path.split()[1:]).replace('-', '_')
         module, _, function = (self.work or f'{words}.run').partition('.')
         return getattr(import_module(f'.{module}', __package__), function)

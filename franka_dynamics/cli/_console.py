@@ -116,7 +116,7 @@ class ProgressBar(Progress):
         task_id = self.add_task(description, total=total)
 
         def set_progress(done: float, total: float | None = total, **changes: Any) -> None:
-            """Set how much of the task is done; without a terminal print a line, not too often."""
+            """Set how much of the task is done; without a terminal print that every 10 s."""
             self.update(task_id, completed=done, total=total, **changes)
             if self.disable and time.monotonic() - self._last_line_s > _PROGRESS_LINE_PERIOD_S:
                 self._last_line_s = time.monotonic()

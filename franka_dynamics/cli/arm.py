@@ -62,7 +62,7 @@ def check() -> None:
 @shared.json_option
 def compare() -> None:
     """
-    Compare two arms: shipped arms, arm files, URDFs, MJCFs or xacro files.
+    Compare two arms, each a shipped arm, arm file, URDF, MJCF or xacro file.
 
     A line for each joint and its link has the largest difference and its effect on torques. Exit
     status: 0 if no torque differs, 1 if one does, 2 a file that cannot be read.

@@ -67,7 +67,7 @@ def run(arm: ArmChoice, options: Options) -> int:
 
 
 def _pose_from_words(arm: ArmDescription, words: Sequence[str]) -> Array:
-    """Return joint positions (n,) [rad, m] from the words of --q, as zero, home or numbers."""
+    """Return joint positions (n,) [rad, m] from the words of --q (zero, home or numbers)."""
     if words == ('zero',):
         return np.zeros(arm.n)
     if words == ('home',) and arm.home is not None:

@@ -85,7 +85,7 @@ def _interval_mask(time: Array, begin: float, end: float) -> NDArray[np.bool_]:
 @dataclass(frozen=True)
 class DemoTiming:
     """
-    Rates and delays of a demonstration on this machine.
+    Rates and delays of the simulated arm's steps and torques in a demonstration.
 
     `rate` is the number of the arm's steps per second of real time, `steps` the number of steps
     after the first torque, `missed` the number of these steps without a new torque. `stops` counts

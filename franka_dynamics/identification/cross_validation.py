@@ -90,7 +90,7 @@ class CrossValidation:
 
     @cached_property
     def baseline(self) -> FoldFits:
-        """The fits without a further fault."""
+        """The fits with the columns of `given_faults` and of no other fault."""
         return FoldFits(self)
 
     @cached_property
@@ -145,7 +145,7 @@ class CrossValidation:
         return extended
 
     def fits_with_each(self, faults: list[Fault]) -> list[FoldFits]:
-        """Return fits with each fault that has columns and is not given, the likeliest first."""
+        """Return the fits with each further fault that has columns, the likeliest first."""
         others = [one for one in faults if one.column_names and one not in self.given_faults]
         each = [FoldFits(self, one) for one in others]
         return sorted(each, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))
@@ -317,7 +317,7 @@ class FoldFits:
         return self.agrees_with_start() or self.log_bayes_factor > 2.0 * MIN_LOG_EVIDENCE
 
     def is_harmless(self) -> bool:
-        """Return whether the fault changes the identified arm's error E by less than a half."""
+        """Return whether the fault raises the identified arm's error E by less than 50 %."""
         return self.effect < MIN_HARMFUL_ERROR_RATIO
 
     def agrees_with_start(self) -> bool:

@@ -102,9 +102,9 @@ def fourier_basis(period: float, time: Array) -> tuple[Array, Array, Array]:
 @dataclass(frozen=True, eq=False)
 class Excitation:
     """
-    An excitation trajectory with the standard deviations that parameters have after it.
+    An optimised excitation trajectory, with predicted standard deviations of parameters.
 
-    `std` (p,) are the predicted standard deviations of all parameters, `std_to_prior_ratios` (b,)
+    `std` (p,) are the standard deviations of all parameters, `std_to_prior_ratios` (b,)
     the remaining fractions of the prior standard deviations of the base parameters.
     """
 

@@ -87,7 +87,7 @@ class ExcitationProblem:
 
     @cached_property
     def prior(self) -> Prior:
-        """The prior of precision one, by which a mass has a standard deviation of 100 %."""
+        """The prior of precision one, with a standard deviation of 100 % of each mass."""
         q = sample_states(self.arm, _STATE_COUNT).q
         static = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
         return Prior.centered_at(self.arm, self.model, np.maximum(static, _MIN_STATIC_TORQUE_NM))

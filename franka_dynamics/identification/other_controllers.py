@@ -75,7 +75,7 @@ def crisp_text(arm: ArmDescription) -> str:
     from scipy.optimize import least_squares
 
     def sigmoid(x: Array) -> SigmoidFriction:
-        """Return the sigmoid friction of parameters (3 n,), scaled for the fit."""
+        """Return the sigmoid friction with amplitudes, slopes and offset shares x, (3 n,)."""
         amplitude, slope, share = x.reshape(3, -1)
         return SigmoidFriction(amplitude, slope, np.log(share / (1.0 - share)) / slope)
 

@@ -183,7 +183,7 @@ class Prior:
     @cached_property
     def covariance_factors(self) -> tuple[Array, Array]:
         """
-        A factor F, (b, k), of each of the base parameters' covariances C_m and C_I (F F^T).
+        Factors F (b, k) of the base parameters' covariances F F^T, C_m by masses, C_I by inertias.
 
         The module's docstring defines both covariances. C_I is the covariance of inertias for
         given masses and first moments.

@@ -124,7 +124,7 @@ class Estimate:
 @dataclass(frozen=True)
 class RecordingsSummary:
     """
-    What is known about the recordings used; the last `test_count` are test recordings.
+    Notes and errors E on the recordings used, of which the last `test_count` are for tests.
 
     `errors` are E of the identified arm on each, `effort_rms` root mean squares of all. All were
     prepared with the options `signal`. `failures` has a sentence for each unusable bag, `remarks`
@@ -172,7 +172,7 @@ class Identification:
 
     @property
     def accepted(self) -> bool:
-        """Whether the arm is better than published sets and recordings are sound, or `anyway`."""
+        """Whether the arm is improved and recordings are sound, or the option `anyway` is set."""
         return self.options.anyway or (self.improvement.better and self.verdict.sound)
 
     @property
@@ -198,7 +198,7 @@ class Identification:
 
     @property
     def better_hand(self) -> tuple[TorqueErrors, TorqueErrors] | None:
-        """Errors of the best set with another hand and with the own, or None if not better."""
+        """Errors of the best set with another hand and with the own; None if the own is best."""
         own = [one for one in self.published if one.name.endswith(f', {self.start.hand}')]
         best = self.best_published
         if not own or best in own or not Improvement.from_errors(best, own).better:

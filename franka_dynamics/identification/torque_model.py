@@ -83,7 +83,7 @@ class FrictionTerms:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names fv_1, fc_1, fo_1, ... of all friction parameters, joint by joint."""
+        """Names of all friction parameters joint by joint, such as fv_1, fc_1 and fo_1."""
         return tuple(
             f'{symbol}_{joint}' for joint in range(1, self.n + 1) for symbol in self.symbols
         )

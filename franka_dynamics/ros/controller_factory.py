@@ -90,7 +90,7 @@ def make_controller(
     node: Any, parameters: dict[str, Any], arm: ArmDescription, send: Callable[[Array], object]
 ) -> tuple[Feedforward, float]:
     """
-    Return a controller for an arm, and the largest relative difference of its cross-check.
+    Return a controller for an arm, and the largest difference between its two dynamics models.
 
     The controller calls `send` with each torque, (n,) [N m]. Default gains (kp -1.0) are set in
     the node's parameters kp and kd, and in `parameters`. Raises InertiaError if the arm's inertias
@@ -141,7 +141,7 @@ def _mount_compensation_sentence(controller: Feedforward) -> str:
 
 def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> float | None:
     """
-    Apply changed node parameters to a controller; return its cross-check's largest difference.
+    Apply changed node parameters to a controller; return its two dynamics models' difference.
 
     The difference is None unless the payload or gravity changes. If the models disagree, the
     controller is stopped for good.

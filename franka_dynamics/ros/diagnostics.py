@@ -66,7 +66,7 @@ class StatusLog:
         self.begin_activation()
 
     def status(self) -> Status:
-        """Return the controller's status with the node's own reason for silence and remedy."""
+        """Return the controller's status with the node's remedy and reason for no torque."""
         controller = self.controller
         status = controller.status
         remedy = Remedy(status.remedy)
@@ -172,7 +172,7 @@ class StatusLog:
     def log_if_due(
         self, text: str, period: float = _MIN_LOG_PERIOD_S, *, bad: bool = True
     ) -> None:
-        """Log a text unless it was logged, but for its numbers, in the last `period` [s]."""
+        """Log a text unless the same text, numbers apart, was logged within `period` [s]."""
         what, now = re.sub(r'[\d.]+', '', text), time.monotonic()
         if now < self._logged.get(what, -math.inf) + period:
             return
@@ -213,7 +213,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         return self.status_log.controller
 
     def set_controller(self, controller: Feedforward, model_difference: float) -> None:
-        """Set the controller to report on, and the largest difference of its cross-check."""
+        """Set the controller to report on, and its two dynamics models' largest difference."""
         self.status_log.controller, self._arm = controller, controller.description.name
         self.model_difference, self.refusal_text = model_difference, ''
         self._published_state, self._published_at = (None, ''), -math.inf

@@ -126,7 +126,7 @@ class NoArmJointsError(JointStateError):
 
 class _MessageLayout:
     """
-    The byte positions of stamp and values in serialized joint states with a given one's names.
+    The byte positions of stamp and values in serialized joint states with certain joint names.
 
     In OMG's XCDR, version 1, a number stands at a multiple of its size after the encapsulation
     header of four bytes.
@@ -278,7 +278,7 @@ class JointStateReader:
 
 def is_effort_measured(effort: Sequence[float]) -> bool:
     """
-    Return whether a joint state's efforts are measured, so neither missing nor all zero or NaN.
+    Return whether a joint state's efforts are measured, neither missing nor all zero or NaN.
 
     Drivers without torque sensors, Gazebo's among them, fill the effort field with zeros, and
     joint_state_broadcaster with NaN where the hardware has no effort interface. A real arm never

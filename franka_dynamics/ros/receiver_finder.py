@@ -180,7 +180,7 @@ class ReceiverFinder:
         self, name: str, services: ServiceTypes, simulated: set[str]
     ) -> tuple[Receiver, list[str]]:
         """
-        Return the kind of a receiver in the lists of controller managers, and its and their names.
+        Return a receiver's kind as a controller manager lists it, and the names of both nodes.
 
         Receivers are looked up by controller managers in their own namespace. There is no name if
         none of these has a controller of the receiver's name.

@@ -80,7 +80,7 @@ class NodeStatus(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name of this status in a diagnostic message, which has the node and the subject."""
+        """Name of this status in a diagnostic message, composed of node and subject."""
         return f'{self.node}: {self.subject}' if self.node else self.subject
 
     @property

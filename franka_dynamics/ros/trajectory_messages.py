@@ -72,7 +72,7 @@ def trajectory_point(time: float, *row: Array | None) -> JointTrajectoryPoint:
 
 
 def motion_message(names: Sequence[str], motion: Trajectory, effort: Array) -> JointTrajectory:
-    """Return a motion with torques `effort` (k, n) [N m] as a message stamped with its begin."""
+    """Return a motion with torques `effort` (k, n) [N m] as a message stamped with its start."""
     rows = motion.positions, motion.velocities, motion.accelerations, effort
     return trajectory_message(names, motion.times - motion.times[0], *rows, start=motion.begin)
 

@@ -294,7 +294,7 @@ class ArmSimulation:
             self.is_braked = False
 
     def _close_brakes_for_good(self, position: Array, speed: Array) -> None:
-        """Close the brakes for good at `position`; name the joint whose `speed` diverged."""
+        """Close the brakes for good at `position` after a joint's `speed` has diverged."""
         # MuJoCo has reset the diverged arm to zero.
         self.data.qpos[:], self.data.qvel[:] = position, 0.0
         self._mujoco.mj_forward(self.model, self.data)

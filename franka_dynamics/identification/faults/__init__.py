@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The faults that a recording may have, by what is wrong.
+All kinds of faults that a recording may have, each with its regressor columns and sentence.
 
 A kind is a subclass of `Fault`: its columns by name, its value in the user's terms, when it is
 possible, and its sentence. A new kind is listed below. Elsewhere kinds are named only where they

@@ -68,9 +68,9 @@ class TorqueSamples:
     @classmethod
     def from_motion(cls, model: TorqueModel, motion: Motion, friction: Array) -> TorqueSamples:
         """
-        Return the samples of a motion, computed with the starting set.
+        Return the torques of the starting set along a motion, friction included.
 
-        `friction` (N, n, terms) are the friction columns, fitted to what the set leaves.
+        `friction` (N, n, terms) are the friction columns, which are fitted to the efforts.
         """
         dynamics = NewtonEulerModel(model.arm, model.gravity)
         rigid = dynamics.inverse_dynamics(motion.q, motion.dq, motion.ddq)

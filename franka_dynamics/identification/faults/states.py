@@ -130,7 +130,7 @@ class QuarterTurn(StateFault):
 
     @classmethod
     def for_joint_count(cls, n: int) -> list[Fault]:
-        """Return the faults of each joint but the first and the last (see `EncoderZero`)."""
+        """Return the faults of -1, 1 and 2 turns of each joint but the first and the last."""
         return [cls((joint,), turns) for joint in range(1, n - 1) for turns in (-1, 1, 2)]
 
     @property

@@ -305,7 +305,7 @@ class SecondHalfFault(Fault):
 
 
 class LoadChange(SecondHalfFault, Load):
-    """An undeclared load in the second half only, with mass [kg], moment [kg m] as values."""
+    """An undeclared load in the second half, with mass [kg] and first moment [kg m] as values."""
 
     kind = 'load_change'
     text = (
