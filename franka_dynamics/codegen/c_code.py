@@ -178,7 +178,7 @@ def kernel_name(equations: Equations, prefix: str = '') -> str:
 
 def blocks_per_group(equations: Equations) -> int:
     """
-    Return how many blocks share the work of BLOCK_SIZE states.
+    Return how many CUDA blocks share the computation for BLOCK_SIZE states.
 
     A row of gradients is a reverse sweep of its own, and all together need more registers than a
     thread has: each row has a block.
@@ -199,7 +199,7 @@ def _block_outputs(equations: Equations) -> list[list[tuple[int, ...]]]:
 
 
 def _kernel_text(equations: Equations, prefix: str) -> str:
-    """Return the text of the kernel of a quantity, one state in each thread."""
+    """Return the text of a quantity's CUDA kernel, which computes one state in each thread."""
     arrays, parts, output = equations.arrays, _block_outputs(equations), equations.output
     rows = [f'const double *__restrict__ {one}_rows, const long long {one}_step' for one in arrays]
     arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']
@@ -257,7 +257,7 @@ def _output_lines(
     output: str, places: Sequence[tuple[int, ...]], stride: int, shape: tuple[int, ...]
 ) -> list[str]:
     """
-    Return lines that write some elements of each state's output, by way of shared memory.
+    Return CUDA lines that write given elements of each state's output through shared memory.
 
     So threads that follow each other write to addresses that follow each other.
     """

@@ -309,7 +309,7 @@ def frames_along_z(tree: BodyTree) -> Array:
 
 
 def _unit_twist_along_z(twist: Array) -> Array:
-    """Return the unit twist of a joint about z, or along z if `twist` is a prismatic joint's."""
+    """Return the unit twist about z, or along z if `twist` is that of a prismatic joint."""
     return np.eye(6)[5 if twist[3:].any() else 2]
 
 

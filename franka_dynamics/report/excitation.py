@@ -18,7 +18,7 @@ _POINT_RATE_HZ = 25.0
 
 
 def identifiable_sentence(excitation: Excitation, times: int, period: float, bags: int) -> str:
-    """Return how many base parameters `times` repetitions of the trajectory identify."""
+    """Return a sentence on how many base parameters repetitions of a trajectory identify."""
     given = f', and the {bags} given bags' if bags else ''
     left = excitation.std_to_prior_ratios
     return (

@@ -68,7 +68,7 @@ def scale_sentence(
 
 def ellipsoid_axes(inertia: LinkInertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """
-    Return half axes (3,) [m] and directions (3, 3), in columns, of the equivalent ellipsoid.
+    Return half axes (3,) [m] and directions (3, 3), in columns, of a body's inertia ellipsoid.
 
     The inertia ellipsoid is homogeneous and has the body's mass m and inertia: with half axes a,
     b, c the principal moments are m (b^2 + c^2) / 5, ... The columns of the directions are

@@ -169,7 +169,7 @@ def _fit_as_data(one: ReplayFit) -> dict[str, Any]:
 
 
 def samples_sentence(recording: Recording, motion: Motion) -> str:
-    """Return how many messages a recording has, and how many samples of it are compared."""
+    """Return a sentence on how many messages a recording has and how many samples are used."""
     options = motion.options
     return (
         f'{recording.source}, {recording.topic}: {len(recording)} messages in '
@@ -179,7 +179,7 @@ def samples_sentence(recording: Recording, motion: Motion) -> str:
 
 
 def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
-    """Return which inertial set fits best with which torque error E, and which fit as well."""
+    """Return a sentence on the inertial set with the least error E, and sets that fit as well."""
     friction = "with the arm file's friction"
     if best.arm.friction is None:
         friction = 'without friction, because the arm file has none'
@@ -252,7 +252,7 @@ def plot_torques(result: ReplayEvaluation, title: str, path: Path) -> None:
 
 
 def tracking_table(prediction: TrackingPrediction) -> Table:
-    """Return a table of the tracking errors by what is fed forward, by joint."""
+    """Return a table of each joint's tracking error, one row for each fed-forward torque."""
     kp = ', '.join(f'{one:g}' for one in prediction.kp)
     title = f'predicted rms tracking error [mrad] of a PD with kp {kp}'
     numbers = headers(('all', *_number_texts(len(prediction.joint_names))), '.2f')
@@ -286,13 +286,13 @@ def _number_texts(count: int) -> list[str]:
 
 def save_external_torque(output: Path, result: ReplayEvaluation, gravity: list[float]) -> str:
     """
-    Write external torques and wrenches of a recording to a CSV file; return a sentence.
+    Write external torques and wrenches to a CSV file, and return a sentence on the torques' rms.
 
     The columns are those of `time` [s], `q`, `dq`, `external_torque` [N m] by joint, of
     `external_wrench` (force [N] and moment [N m] of the arm on its surroundings, at the flange,
     axes of the base), and the standard deviations of both. The torque is measured minus model
     torque, less the friction of the arm file. Lines that begin with # say what was compared. The
-    sentence says the root mean square of the external torque.
+    returned sentence states the root mean square of the external torque.
     """
     recording, motion, best = result.recording, result.motion, result.fits[0]
     arm, torque, options = best.arm, motion.effort - best.predicted_torque, motion.options

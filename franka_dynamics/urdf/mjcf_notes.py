@@ -54,7 +54,7 @@ def _gravity_notes(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[s
 
 
 def _compiler_notes(spec: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
-    """Yield notes on masses and tensors that are not those that <inertial> states."""
+    """Yield notes on masses and tensors that the compiler changed from those of <inertial>."""
     masses, tensors = list[str](), list[str]()
     by_geoms = int(spec.compiler.inertiafromgeom) == 1  # then <inertial> counts for nothing
     for body in () if by_geoms else spec.bodies:

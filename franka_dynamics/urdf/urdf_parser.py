@@ -160,7 +160,7 @@ class _Element:
 
 def _normalize_text(text: str) -> tuple[str, list[str]]:
     """
-    Return a text that Python's parser reads as Pinocchio and ROS do, and notes on changes.
+    Return a URDF's text, changed so that Python's XML parser reads it as ROS does, and notes.
 
     They allow blanks and comments before the XML declaration, ignore a default namespace, and
     allow prefixes of namespaces that are not declared.

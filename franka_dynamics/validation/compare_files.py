@@ -241,7 +241,7 @@ def read_pair(
 
 def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
     """
-    Return a URDF's serial arm with DH rows.
+    Return a URDF's serial arm with DH rows, completed by rotors and friction of `like`.
 
     What a URDF lacks, such as rotors, friction and acceleration limits, comes from the arm `like`.
     """
@@ -278,7 +278,7 @@ def reference_on_mount_of(reference: ArmDescription, arm: ArmDescription) -> Arm
     there = ArmInSpace.at_zero(arm).twists
 
     def distance(one: ArmDescription) -> float:
-        """Return how far an arm's joint axes are from the other arm's, summed over joints."""
+        """Return the distance of an arm's joint axes from those of `arm`, summed over joints."""
         here = ArmInSpace.at_zero(one).twists
         each = [np.abs(here + sign * there).sum(axis=1) for sign in (-1.0, 1.0)]
         return float(np.minimum(*each).sum())  # a line has two directions

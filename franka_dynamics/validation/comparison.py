@@ -143,7 +143,7 @@ class _Differences:
         return a == b or (math.isnan(a) and math.isnan(b)) or abs(a - b) <= room
 
     def add_joint(self, i: int) -> None:
-        """Add the differences of a joint and its link."""
+        """Add the differences of joint i and its link between the two arms."""
         name, joint, its = self.first.joint_names[i], self.first.joints[i], self.second.joints[i]
         here, there = self.first_space, self.second_space
         against = False

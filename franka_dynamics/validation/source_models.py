@@ -112,7 +112,7 @@ def compare_with_urdf(
     description: ArmDescription, gravity: ArrayLike = GRAVITY, states: JointStates | None = None
 ) -> tuple[UrdfDifference, ...]:
     """
-    Compare an arm's pose and torque terms with Pinocchio's of its URDF or MuJoCo's of its MJCF.
+    Compare an arm's flange pose, M, C dq and g with those of its file by Pinocchio or MuJoCo.
 
     Compared are the flange's pose, M, C dq and g, at `states` or at STATE_COUNT random states
     within the limits. The arm's are computed by the Newton-Euler recursion in DH frames. The
