@@ -43,7 +43,7 @@ _QUANTITIES, _MODES = ([one.value for one in kind] for kind in (Quantity, Parame
 @click.version_option(__version__, message='%(prog)s %(version)s')
 def root_command() -> None:
     """
-    Dynamics of Franka arms: check, compare, identify, generate.
+    Check, compare and identify the dynamics of Franka arms, and generate code for them.
 
     COMMAND --help lists the options of a command or the commands of a group.
     """
@@ -212,7 +212,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_command(words: list[str]) -> int:
-    """Run the command that the words name; return its exit status."""
+    """Run the command that command-line words select; return its exit status."""
     try:
         with root_command.make_context(PROGRAM_NAME, words) as context, warnings.catch_warnings():
             warnings.simplefilter('once', UrdfWarning)  # some commands load an arm twice

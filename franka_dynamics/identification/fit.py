@@ -238,7 +238,7 @@ class FitSetup:
 @dataclass(frozen=True, eq=False)
 class DataSplit:
     """
-    Gram sums of recordings, split by folds or by recordings into fitted and left-out parts.
+    Gram matrices of recordings, split by folds or recordings into fitted and left-out parts.
 
     `per_recording` are the recordings' own, `total` is their sum. Of `fitted` there is one for
     each that is left out, or a single one for all test recordings.

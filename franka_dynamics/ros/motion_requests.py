@@ -168,7 +168,7 @@ class MotionRequests:
 
     def _on_goal(self, handle: Any) -> None:
         """
-        Follow an accepted goal; abort a refused one with its code and sentence.
+        Follow the motion of a new goal; abort a refused goal with its error code and sentence.
 
         Every goal is accepted first, because a rejection cannot say why.
         """
