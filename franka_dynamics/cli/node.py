@@ -18,7 +18,7 @@ _node_options = shared.with_options(
 @click.group(cls=Group)
 def node() -> None:
     """
-    Print or change a node's state or parameters, send it a motion, or clear its fault.
+    Show or change a node, send it motions, clear its fault.
 
     A command exits with 1 if the node fails or is silent, with 2 if it refuses a value.
     """
