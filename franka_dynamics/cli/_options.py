@@ -110,20 +110,21 @@ def picture_path(text: str) -> Path:
     return path
 
 
+def _new_path(path: Path, fix: str) -> Path:
+    """Return a path; raise OutputError, with the fix in its sentence, if it exists."""
+    if path.exists():
+        raise OutputError(f'{path} exists already; {fix}')
+    return path
+
+
 def new_bag_path(text: str) -> Path:
     """Return a path for a new bag; raise OutputError if it exists or cannot be written."""
-    path = writable_folder(text)
-    if path.exists():
-        raise OutputError(f'{path} exists already; a bag is never overwritten: choose another.')
-    return path
+    return _new_path(writable_folder(text), 'a bag is never overwritten: choose another.')
 
 
 def new_file_path(text: str) -> Path:
     """Return a path for a new file; raise OutputError if it exists or cannot be written."""
-    path = writable_file(text)
-    if path.exists():
-        raise OutputError(f'{path} exists already; remove it, or choose another name.')
-    return path
+    return _new_path(writable_file(text), 'remove it, or choose another name.')
 
 
 def _json_path(text: str) -> Path:

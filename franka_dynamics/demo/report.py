@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-import math
 from pathlib import Path
 from typing import Any
 
@@ -254,8 +253,8 @@ def plot_exact_model_run(metrics: DemoMetrics, steps: Recording, path: Path) -> 
 
 def _bounded_row(name: str, value: float, bound: float, unit: str) -> ReportRow:
     """Return the report row of a value that has an upper bound, in `unit`."""
-    good = _is_at_most(value, bound)
-    return ReportRow(name, value, f'{value:.1e} {unit}', f'{bound:.0e} {unit}', good)
+    text, good = f'{value:.1e} {unit}', value <= bound  # False for NaN
+    return ReportRow(name, value, text, f'{bound:.0e} {unit}', good)
 
 
 def _tracking_rows(
@@ -269,15 +268,10 @@ def _tracking_rows(
     ]
     values = [*rms.values()]
     last, bound = values[-1], ratio * values[compared]
-    rows[-1] = replace(rows[-1], bound=f'{1e3 * bound:.2f} mrad', good=_is_at_most(last, bound))
+    rows[-1] = replace(rows[-1], bound=f'{1e3 * bound:.2f} mrad', good=last <= bound)
     return tuple(rows)
 
 
 def _rms_error(error: Array) -> float:
     """Return the root mean square of an error over time and joints."""
     return float(np.sqrt(np.mean(error**2)))
-
-
-def _is_at_most(value: float, bound: float) -> bool:
-    """Return whether a value is finite and not above its bound."""
-    return math.isfinite(value) and value <= bound

@@ -67,11 +67,9 @@ class SimulatorNode(CheckedParameters, Node):
         self._commands = CommandReceiver(self, arm, settings, self._on_torque_taken)
         self._receiver = self._commands.receiver
         # After the receiver, which names a gravity_vector at fault.
-        gravity = settings.gravity_in_space(arm)
-        simulated = _simulation_settings(parameters, arm, gravity)
+        simulated = _simulation_settings(parameters, arm, settings.gravity_in_space(arm))
         self._simulation = ArmSimulation(arm, simulated)
-        self._names = list(arm.joint_names)
-        self._writer = joint_state_template(self._names)
+        self._writer = joint_state_template(arm.joint_names)
         rate, self._lockstep_timeout = parameters['lockstep_rate'], parameters['lockstep_timeout']
         self._lockstep = rate > 0.0
         self._shortest_step_s = 1.0 / rate if rate else 0.0  # [s] of real time
