@@ -38,7 +38,7 @@ from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.kernel import available_thread_count
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.dynamics.sampling import JointStates, sample_states
-from franka_dynamics.simulation.mujoco_model import build_mujoco
+from franka_dynamics.simulation.mujoco_model import build_mujoco_model
 from franka_dynamics.urdf.writer import urdf_text
 
 LOOPED = 10_000  # states in a Python loop; its cost per state does not depend on their number
@@ -80,7 +80,7 @@ def candidates(states: JointStates, threads: int) -> dict[str, Candidate]:
     columns = [array.T for array in states]  # (n, N) in Fortran order: the same memory
     rows = [array[:LOOPED] for array in states]
     generated = BatchModel(description, threads=threads)
-    simulated = build_mujoco(description)
+    simulated = build_mujoco_model(description)
     simulation = mujoco.MjData(simulated)
     rollout = Rollout(nthread=threads)
     initial = np.zeros(

@@ -23,7 +23,7 @@ import pinocchio as pin
 from timing import machine, new_parser
 
 import franka_dynamics as fd
-from franka_dynamics.simulation.mujoco_model import build_mujoco
+from franka_dynamics.simulation.mujoco_model import build_mujoco_model
 
 STATES, ROUNDS = 32, 10  # in a block
 # How many of q, dq and ddq a quantity takes, if not all.
@@ -59,7 +59,7 @@ def binding(model: fd.Model) -> dict[str, Callable[..., object]]:
 
 def in_mujoco(arm: fd.ArmDescription) -> dict[str, Callable[..., object]]:
     """Return MuJoCo's functions, those that it has, by the names of the models' methods."""
-    model = build_mujoco(arm)
+    model = build_mujoco_model(arm)
     data, out = mujoco.MjData(model), np.zeros(model.nv)
 
     def mass_matrix(q: np.ndarray) -> None:

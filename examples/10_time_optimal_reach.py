@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sparse
 
 import franka_dynamics as fd
-from franka_dynamics.simulation.mujoco_model import build_mujoco
+from franka_dynamics.simulation.mujoco_model import build_mujoco_model
 
 START = np.array([-0.9, 0.3, -0.3, -1.6, -0.4, 1.9, 0.2])  # rad
 GOAL = np.array([0.9, -0.4, 0.5, -2.2, 0.6, 2.6, 1.2])
@@ -118,7 +118,7 @@ def at(states, T, times):
 
 def play(arm, torques, T):
     """Send torques, (N, n) at equal steps, to an arm in MuJoCo; return its last position."""
-    model = build_mujoco(arm, timestep=T / len(torques))
+    model = build_mujoco_model(arm, timestep=T / len(torques))
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
     data = mujoco.MjData(model)
     data.qpos[:] = START

@@ -22,7 +22,7 @@ from franka_dynamics.arm import load
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.control.limits import TorqueLimiter
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
-from franka_dynamics.simulation.mujoco_model import build_mujoco, import_mujoco
+from franka_dynamics.simulation.mujoco_model import build_mujoco_model, import_mujoco
 
 ARM = load('fer')
 # Number of torque sequences; steps in a sequence; duration of a step [s].
@@ -100,7 +100,7 @@ class Planner:
 def run(duration: float = 3.0, seed: int = 0) -> Run:
     """Let the arm reach for the goal in MuJoCo."""
     mujoco = import_mujoco()
-    model = build_mujoco(ARM)
+    model = build_mujoco_model(ARM)
     model.opt.timestep = PHYSICS
     data = mujoco.MjData(model)
     data.qpos[:] = ARM.home

@@ -81,7 +81,7 @@ def launch_actions(arguments):
         chosen = TorqueController(
             f'{prefix}{TRAJECTORY}', f'{prefix}{EFFORT_CONTROLLER_NAME}/commands', forward, []
         )
-    folder = write_temporary_files({'controllers.yaml': chosen.parameters})
+    folder = write_temporary_files({'controllers.yaml': chosen.parameters_text})
     # It waits until launch ends, and then deactivates and unloads the controller.
     active = controller_spawner(
         arguments.namespace,
@@ -106,7 +106,7 @@ def launch_actions(arguments):
         },
         name=f'{prefix}feedforward',
     )
-    return [*chosen.log, active, feedforward]
+    return [*chosen.log_actions, active, feedforward]
 
 
 def require_fr3(robot_type, joint):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
-from ._command import was_typed
+from ._command import was_option_given
 from ..errors import RecordingError
 from ..names import AS_LISTED, NO_HAND
 from ..recordings.options import HEADER_STAMP
@@ -122,10 +122,10 @@ class BagReader:
             raise RecordingError(f'{bag} is an arm, not a bag; write --arm {bag}.')
         present = joint_names_in_bag(Path(bag), self.topic)
         found = arms_with_joints(present, prefix=arm.prefix or None)
-        if not found or (was_typed('arm') and arms_with_joints(present, arm.load(), '')):
+        if not found or (was_option_given('arm') and arms_with_joints(present, arm.load(), '')):
             return arm
         names, first = ' and '.join(one.joints[0] for one in found), found[0]
-        if was_typed('arm'):
+        if was_option_given('arm'):
             fix = f'not of {arm.arm}; give --arm {first.name}, or leave --arm out'
             raise RecordingError(f'{bag} has the joints of {first.name} ({names}, ...), {fix}.')
         if len(found) > 1:

@@ -33,7 +33,7 @@ class Command(click.Command):
     and help alone. The other function gets the values of the options that `options_as` has added
     as dataclasses, and those of all others as one argument `options`.
 
-    Of a command that `takes_xacro_arguments` has marked, words NAME:=VALUE anywhere are arguments
+    Of a command that `with_xacro_arguments` has marked, words NAME:=VALUE anywhere are arguments
     of a xacro file, as xacro itself takes them.
     """
 
@@ -54,7 +54,7 @@ class Command(click.Command):
             ctx.set_parameter_source('xacro', ParameterSource.COMMANDLINE)
         return rest
 
-    def import_work(self, path: str) -> Any:
+    def import_function(self, path: str) -> Any:
         """Import and return the function that does the work of a command, given its words."""
         words = '_'.join(path.split()[1:]).replace('-', '_')
         module, _, function = (self.work or f'{words}.run').partition('.')
@@ -67,7 +67,7 @@ class Command(click.Command):
             own = [one.name for one in fields(kind) if one.name in values]
             grouped[name] = kind(**{one: values.pop(one) for one in own})
         try:
-            work = self.import_work(ctx.command_path)
+            work = self.import_function(ctx.command_path)
             return ctx.invoke(work, options=Options(**values), **grouped)
         except ImportError as error:
             missing = (error.name or '').partition('.')[0]
@@ -90,7 +90,7 @@ class Group(click.Group):
         return super().parse_args(ctx, args or ['--help'])
 
 
-def takes_xacro_arguments(command: Any) -> Any:
+def with_xacro_arguments(command: Any) -> Any:
     """Mark the function of a command that gets the words NAME:=VALUE as `xacro`, a dict."""
     command.takes_xacro_arguments = True
     return command
@@ -113,7 +113,7 @@ class Number(click.FloatRange):
         return number
 
 
-class JointPosition(click.ParamType):
+class JointPositionType(click.ParamType):
     """Option type of a pair of a joint's name and its position, written JOINT=POSITION."""
 
     name = 'assignment'
@@ -147,7 +147,7 @@ class CommaList(click.ParamType):
         return tuple(parts)
 
 
-class ShippedOrPath(click.Path):
+class ShippedNameOrPath(click.Path):
     """Option type of a path or the name of a file shipped in a `folder` of config/."""
 
     def __init__(self, folder: str) -> None:
@@ -185,7 +185,7 @@ def option(flags: str, help: str, kind: Any = None, dest: str = '', **more: Any)
     option with a list of any length are joined.
     """
 
-    def joined(_context: Any, _parameter: Any, given: tuple[tuple[Any, ...], ...]) -> Any:
+    def join_values(_context: Any, _parameter: Any, given: tuple[tuple[Any, ...], ...]) -> Any:
         """Return the values of a repeated option's lists as one tuple."""
         return tuple(one for each in given for one in each)
 
@@ -193,7 +193,7 @@ def option(flags: str, help: str, kind: Any = None, dest: str = '', **more: Any)
         kind = click.Choice(kind)
     if isinstance(kind, CommaList):
         more['metavar'] = kind.metavar
-        more |= {'multiple': True, 'callback': joined} if kind.count is None else {}
+        more |= {'multiple': True, 'callback': join_values} if kind.count is None else {}
     return click.option(*flags.split(), *dest.split(), type=kind, help=help, **more)
 
 
@@ -209,7 +209,7 @@ def choice_or_flag(name: str, help: str, choices: tuple[str, ...]) -> Any:
     )
 
 
-def was_typed(name: str) -> bool:
+def was_option_given(name: str) -> bool:
     """Return whether a parameter was given on the command line of the running command."""
     context = click.get_current_context(silent=True)
     source = context and context.get_parameter_source(name)
@@ -223,20 +223,20 @@ def require_installed(use: str, extra: str, *modules: str) -> None:
             import_module(name)
 
 
-def forbid_with(use: str, *names: str) -> None:
+def forbid_options(use: str, *names: str) -> None:
     """
     Raise click.UsageError if one of the named parameters was given on the command line.
 
     `use` is the option or input with which they have no effect, and the reason.
     """
-    for name in filter(was_typed, names):
+    for name in filter(was_option_given, names):
         typed = _option_name(name)
         raise click.UsageError(f'{typed} has no meaning with {use}. Leave one of them out.')
 
 
-def require_with(needed: str, *names: str) -> None:
+def require_option(needed: str, *names: str) -> None:
     """Raise click.UsageError, asking for `needed`, if one of the named options was given."""
-    for name in filter(was_typed, names):
+    for name in filter(was_option_given, names):
         typed = _option_name(name)
         raise click.UsageError(f'{typed} needs {needed}; add it, or leave {typed} out.')
 

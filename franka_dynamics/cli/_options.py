@@ -15,13 +15,13 @@ from ._choices import ArmChoice, BagReader
 from ._command import (
     CommaList,
     flag,
-    JointPosition,
+    JointPositionType,
     Number,
     option,
     OutputPath,
-    ShippedOrPath,
+    ShippedNameOrPath,
     STDOUT_PATH,
-    takes_xacro_arguments,
+    with_xacro_arguments,
 )
 from ..errors import OutputError
 from ..files import writable_file, writable_folder
@@ -33,7 +33,7 @@ _EARTH_GRAVITY_RANGE = 9.75, 9.85  # [m/s^2], rounded outwards
 _PICTURE_SUFFIXES = ('.png', '.svg', '.pdf')
 VECTOR_TYPE = CommaList('X,Y,Z', Number(), 3)
 # Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
-MASS_OPTIONS = ('hand', 'inertial_set', 'payload')
+MASS_OPTION_NAMES = ('hand', 'inertial_set', 'payload')
 # Frames of --mount in the flange frame: offset along z [m] and rotation about z [rad].
 # The Franka hand is mounted at -45 degrees, and its tool centre point lies 103.4 mm in front of
 # the flange (franka_description).
@@ -73,7 +73,7 @@ def options_as(name: str, cls: type, *options: Callable[[Any], Any]) -> Callable
     return decorate
 
 
-def _note_gravity(_context: Any, _parameter: Any, gravity: tuple[float, ...]) -> tuple[float, ...]:
+def _check_gravity(_context: Any, _option: Any, gravity: tuple[float, ...]) -> tuple[float, ...]:
     """Return gravity; print a note if it points up or differs in strength from the Earth's."""
     note, strength = '', math.hypot(*gravity)
     if gravity[2] > 0.0:
@@ -91,7 +91,7 @@ gravity_option = option(
     'in the space frame [m/s^2]',
     VECTOR_TYPE,
     default=_EARTH_GRAVITY_TEXT,
-    callback=_note_gravity,
+    callback=_check_gravity,
 )
 effort_scale_option = option(
     '--effort-scale --torque-constant',
@@ -133,11 +133,11 @@ def _json_path(text: str) -> Path:
 
 
 # Types of options for outputs.
-OUTPUT_FILE = OutputPath(writable_file)
-OUTPUT_FOLDER = OutputPath(writable_folder)
-OUTPUT_PICTURE = OutputPath(picture_path)
-NEW_BAG = OutputPath(new_bag_path)
-NEW_FILE = OutputPath(new_file_path)
+FILE_TYPE = OutputPath(writable_file)
+FOLDER_TYPE = OutputPath(writable_folder)
+PICTURE_TYPE = OutputPath(picture_path)
+NEW_BAG_TYPE = OutputPath(new_bag_path)
+NEW_FILE_TYPE = OutputPath(new_file_path)
 # Without a path the command prints JSON instead of text; see `_console.make_console`.
 json_option = option(
     '--json',
@@ -191,12 +191,12 @@ def arm_prefix_option(**more: Any) -> Any:
 
 
 payload_file_options = with_options(
-    option('--output', 'write a ROS parameter file for the feedforward node', OUTPUT_FILE),
-    option('--desk', "write an endeffector-config.json for Desk's settings", OUTPUT_FILE),
+    option('--output', 'write a ROS parameter file for the feedforward node', FILE_TYPE),
+    option('--desk', "write an endeffector-config.json for Desk's settings", FILE_TYPE),
 )
 
 
-ARM_TYPE = ShippedOrPath('arms')
+ARM_TYPE = ShippedNameOrPath('arms')
 _arm_option = option(
     '--arm', 'shipped, an arm file, a URDF, a xacro with NAME:=VALUE', ARM_TYPE, default='fr3'
 )
@@ -208,25 +208,25 @@ _payload_option = option(
 joints_option = option(
     '--joints', "a URDF's joints, base to tip (default: the only chain)", CommaList('JOINT,...')
 )
-_HELD_POSITIONS_TYPE = CommaList('JOINT=POSITION,...', JointPosition())
+_HELD_POSITIONS_TYPE = CommaList('JOINT=POSITION,...', JointPositionType())
 hold_option = option(
     '--hold', 'where other joints of a URDF stand [rad or m]: a lift', _HELD_POSITIONS_TYPE, 'held'
 )
-_chain_options = with_options(_arm_option, joints_option, hold_option, takes_xacro_arguments)
-named_arm_options = options_as('arm', ArmChoice, _chain_options, _payload_option)
+_chain_options = with_options(_arm_option, joints_option, hold_option, with_xacro_arguments)
+arm_payload_options = options_as('arm', ArmChoice, _chain_options, _payload_option)
 _mass_options = with_options(
     option(
         '--hand',
         "shipped, a file, Desk's .json, none",
-        ShippedOrPath('hands'),
+        ShippedNameOrPath('hands'),
         default=AS_LISTED,
         show_default="the arm's own; of sim and demo franka_hand",
     ),
     option('--set', "one of the arm's inertial sets (default: its own)", dest='inertial_set'),
     _payload_option,
 )
-_arm_with_sets_option = option('--arm', 'shipped, or an arm file', ARM_TYPE, default='fr3')
-arm_set_options = options_as('arm', ArmChoice, _arm_with_sets_option, _mass_options)
+_arm_file_option = option('--arm', 'shipped, or an arm file', ARM_TYPE, default='fr3')
+arm_file_options = options_as('arm', ArmChoice, _arm_file_option, _mass_options)
 arm_options = options_as('arm', ArmChoice, _chain_options, _mass_options)
 joint_names_option = option(
     '--joint-names', "the joints' names in the bag, base to tip", CommaList('NAME,...')

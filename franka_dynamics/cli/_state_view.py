@@ -55,9 +55,9 @@ def _node_panel(node: NodeSnapshot, now: float) -> Panel:
         p50, p99 = (
             node.value_of(command, StatusKey.LATENCY.format(name)) for name in TIME_PERCENTILES
         )
-        commands = _decimal(node.value_of(command, StatusKey.RATE))
-        line = f'states {_decimal(rate)} Hz, {_age_text(age)}   commands {commands} Hz   latency '
-        line += f'p50 {_decimal(p50)} us, p99 {_decimal(p99)} us'
+        commands = _decimal_text(node.value_of(command, StatusKey.RATE))
+        line = f'states {_decimal_text(rate)} Hz, {_age_text(age)}   commands {commands} Hz   '
+        line += f'latency p50 {_decimal_text(p50)} us, p99 {_decimal_text(p99)} us'
         parts += [Text(line, style='bold'), _torque_table(node)]
     silent = f' (silent for {now - node.updated_at:.0f} s)' if node.is_silent(now) else ''
     dim, red = ('dim', 'red') if silent else ('', '')
@@ -72,11 +72,11 @@ def _age_text(age: float) -> str:
     return (
         f'stamps {1e-3 * age:.1f} s late'
         if age > _MAX_STAMP_AGE_MS
-        else f'{_decimal(age, 1)} ms old'
+        else f'{_decimal_text(age, 1)} ms old'
     )
 
 
-def _decimal(value: float, digits: int = 0) -> str:
+def _decimal_text(value: float, digits: int = 0) -> str:
     """Return a number as text with `digits` decimals, or - if it is not finite."""
     return f'{value:.{digits}f}' if math.isfinite(value) else '-'
 
@@ -103,4 +103,4 @@ def _torque_text(torque: float, limit: float) -> Text:
     """Return a torque [N m], yellow from 80 % of its limit, red from the limit on."""
     load = abs(torque) / limit if limit > 0.0 else 0.0
     style = 'red' if load >= _MAX_TORQUE_RATIO else 'yellow' if load >= _HIGH_TORQUE_RATIO else ''
-    return Text(_decimal(torque, 2), style=style)
+    return Text(_decimal_text(torque, 2), style=style)

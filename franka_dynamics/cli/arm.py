@@ -5,7 +5,7 @@
 import click
 
 from . import _options as shared
-from ._command import choice_or_flag, CommaList, flag, Group, option, takes_xacro_arguments
+from ._command import choice_or_flag, CommaList, flag, Group, option, with_xacro_arguments
 from ..names import AS_LISTED, Convention, EXPORT_FORMATS, GRAVITY_DIRECTIONS
 
 _CONVENTIONS = [one.value for one in Convention]
@@ -58,7 +58,7 @@ def check() -> None:
     '--hand', 'hand of an arm that is no URDF', click.Path(), default=AS_LISTED, show_default=False
 )
 @option('--arm-prefix', 'prefix of joint names in a URDF (default: found)', dest='prefix')
-@takes_xacro_arguments
+@with_xacro_arguments
 @shared.json_option
 def compare() -> None:
     """
@@ -71,13 +71,13 @@ def compare() -> None:
 
 @arm.command('import', work='arm_files.import_arm')
 @click.argument('urdf', type=click.Path())
-@option('--output', 'the arm file to write (.yaml)', shared.OUTPUT_FILE, required=True)
+@option('--output', 'the arm file to write (.yaml)', shared.FILE_TYPE, required=True)
 @shared.force_option
 @flag('--anyway', 'write an arm file that differs from the URDF, too')
 @option('--name', "name of the arm (default: the URDF's robot name)")
 @shared.joints_option
 @shared.hold_option
-@takes_xacro_arguments
+@with_xacro_arguments
 @option('--tip', 'link of the flange (default: tool0 or another usual name, or the last)')
 @shared.arm_prefix_option()
 @option('--convention', 'convention of the DH rows', _CONVENTIONS, default='modified')
@@ -90,7 +90,7 @@ def import_() -> None:
 
 
 @arm.command(work='arm_files.export_arm')
-@option('--output', 'file to write (default: print)', shared.OUTPUT_FILE)
+@option('--output', 'file to write (default: print)', shared.FILE_TYPE)
 @shared.force_option
 @option('--format', 'format of the output', EXPORT_FORMATS, 'form', default=EXPORT_FORMATS[0])
 @flag('--ideal', "leave the joints' armature and friction out of an MJCF")

@@ -15,7 +15,7 @@ from typing import Any
 import warnings
 
 from ._choices import ArmChoice
-from ._command import forbid_with, Options
+from ._command import forbid_options, Options
 from ._console import make_console, print_rich, say, say_each, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_robot_source
@@ -49,9 +49,9 @@ class ArmCheckResult:
     sentences.
     """
 
-    sentence: str
+    summary: str
     formulations_differ: bool
-    data: dict[str, Any]
+    json_data: dict[str, Any]
     difference_sentences: list[str] = field(default_factory=list)
     impossible_links: list[str] = field(default_factory=list)
     details: list[Any] = field(default_factory=list)
@@ -69,9 +69,9 @@ class ArmCheckResult:
 
     def print_result(self, in_detail: bool) -> None:
         """Print the result, with all details if `in_detail`, else with doubtful values alone."""
-        say(self.sentence, self.verdict)
+        say(self.summary, self.verdict)
         say_each([*self.difference_sentences, *self.impossible_links], style='red')
-        doubts = [one for one in self.data.get('doubts', ()) if not one.impossible]
+        doubts = [one for one in self.json_data.get('doubts', ()) if not one.impossible]
         for one in self.details if in_detail else [('note', doubt) for doubt in doubts]:
             if isinstance(one, tuple):
                 say(one[1], one[0], '' if one[0] else 'dim')
@@ -86,7 +86,7 @@ def check_arms(arm: ArmChoice, options: Options) -> int:
     Several files are checked one after another; exit 2 if one of them cannot be read.
     """
     if options.arms:
-        forbid_with(f'{options.arms[0]}, which is checked', 'arm')
+        forbid_options(f'{options.arms[0]}, which is checked', 'arm')
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
     files = [file for one in options.arms for file in _model_files_in(one)]
     alone = not options.arms or files == [options.arms[0]]
@@ -102,7 +102,7 @@ def check_arms(arm: ArmChoice, options: Options) -> int:
                 found[file] = {'verdict': NOT_READ, 'error': f'{error}'}
             continue
         result.print_result(in_detail=alone)
-        found[file] = {'verdict': result.verdict, **result.data}
+        found[file] = {'verdict': result.verdict, **result.json_data}
     if not found:
         raise DescriptionError(
             f'{options.arms[0]} has no .urdf or .urdf.xacro and no MJCF below it; name the files.'
@@ -143,10 +143,10 @@ def _check_arm(arm: ArmChoice, options: Options) -> ArmCheckResult:
             f"{description.urdf.terms.reader}'s own reading of the file; largest differences from "
             f'that: {found}.'
         )
-        shown = _add_doubts(result, read_document(arm.arm, xacro=arm.xacro), arm.arm)
+        shown = _add_implausible(result, read_document(arm.arm, xacro=arm.xacro), arm.arm)
     elif is_file_name(arm.arm) and not description.inconsistencies():
         source = f'{arm.arm} as arm export writes it'
-        _add_doubts(result, parse_robot(urdf_text(description), source), source)
+        _add_implausible(result, parse_robot(urdf_text(description), source), source)
     result.add_notes(*(one for one in description.notes if one not in shown), *description.repairs)
     result.impossible_links = result.impossible_links or [*description.inconsistencies()]
     result.add_notes(*report.condition_notes(description))
@@ -154,7 +154,7 @@ def _check_arm(arm: ArmChoice, options: Options) -> ArmCheckResult:
     return result
 
 
-def _add_doubts(result: ArmCheckResult, document: UrdfDocument, source: str) -> set[str]:
+def _add_implausible(result: ArmCheckResult, document: UrdfDocument, source: str) -> set[str]:
     """
     Add to an arm check's result the implausible masses, inertia tensors and limits of a file.
 
@@ -163,7 +163,7 @@ def _add_doubts(result: ArmCheckResult, document: UrdfDocument, source: str) -> 
     which the arm's notes repeat.
     """
     doubts, unread = find_implausible_values(document, Path(source))
-    result.data['doubts'] = [*doubts]
+    result.json_data['doubts'] = [*doubts]
     result.impossible_links += [f'{one}' for one in doubts if one.impossible]
     if unread:
         result.add_notes(
@@ -183,10 +183,10 @@ def compare_arms(options: Options) -> int:
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
     first, second = map(str, with_urdf_second(options.first, options.second))
     if not is_robot_source(second):
-        forbid_with('an arm that is no URDF or MJCF', 'prefix', 'xacro')
+        forbid_options('an arm that is no URDF or MJCF', 'prefix', 'xacro')
     elif is_robot_source(first):
         two = 'two URDFs or MJCFs, which are compared as they are written'
-        forbid_with(two, 'inertial_set', 'hand')
+        forbid_options(two, 'inertial_set', 'hand')
     how = {name: getattr(options, name) for name in ('inertial_set', 'hand', 'prefix', 'xacro')}
     one, other = read_pair(first, second, nearest=True, **how)
     found = compare_descriptions(one, other)

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ._choices import ArmChoice
-from ._command import forbid_with, Options, require_with
+from ._command import forbid_options, Options, require_option
 from ._console import print_or_write, say, say_each
 from ._options import require_not_existing
 from ..arm import ArmDescription, load
@@ -71,10 +71,10 @@ def export_arm(arm: ArmChoice, options: Options) -> int:
     require_not_existing(options.output, options.force)
     output, form = options.output, options.form
     if output is not None and output.suffix == '.mjcf' and form != 'mjcf':
-        forbid_with(f'{output}, whose ending says MJCF', 'form')
+        forbid_options(f'{output}, whose ending says MJCF', 'form')
         form = 'mjcf'
     if form != 'mjcf':
-        require_with('--format mjcf', 'ideal')
+        require_option('--format mjcf', 'ideal')
     texts = {**FRICTION_TEXTS, 'controller': controller_arm_text}
     if form in texts:
         print_or_write(texts[form](arm.load()), output)

@@ -10,9 +10,9 @@ import sys
 import numpy as np
 
 from ._choices import ArmChoice
-from ._command import forbid_with, Options
+from ._command import forbid_options, Options
 from ._console import print_rich, say, say_each, write_json
-from ._options import MASS_OPTIONS
+from ._options import MASS_OPTION_NAMES
 from ..arm import ArmDescription
 from ..arm.frames import to_modified_convention
 from ..arm.inertia import TENSOR_ORDER
@@ -33,13 +33,13 @@ _GRAVITY_VECTORS = dict(zip(GRAVITY_DIRECTIONS, ([GRAVITY], GRAVITY_BASIS_M_S2, 
 def run(arm: ArmChoice, options: Options) -> int:
     """Print the arm's tables, or JSON in their place; write the JSON file."""
     if options.positional is not None:
-        forbid_with(f'{options.positional}, the same as --arm {options.positional}', 'arm')
+        forbid_options(f'{options.positional}, the same as --arm {options.positional}', 'arm')
         arm = replace(arm, arm=options.positional)
     if options.symbolic or options.base_parameters:
-        forbid_with('base parameters, which hold at every pose', 'q')
+        forbid_options('base parameters, which hold at every pose', 'q')
         direction = options.base_parameters or 'vertical'
         if options.symbolic:
-            return _print_symbolic(arm, direction, options.symbolic)
+            return _print_expressions(arm, direction, options.symbolic)
         return _print_base_parameters(arm, direction, options.json)
     description = arm.load()
     pose = _pose_from_words(description, options.q) if options.q else None
@@ -91,10 +91,10 @@ def _pose_from_words(arm: ArmDescription, words: Sequence[str]) -> Array:
     return q
 
 
-def _print_symbolic(choice: ArmChoice, gravity: str, form: str) -> int:
+def _print_expressions(choice: ArmChoice, gravity: str, form: str) -> int:
     """Print each base parameter as an expression, as text or LaTeX (`form`); return 0."""
-    forbid_with('--symbolic: the relations hold for any masses', *MASS_OPTIONS)
-    forbid_with('--symbolic, which writes the relations alone', 'json')
+    forbid_options('--symbolic: the relations hold for any masses', *MASS_OPTION_NAMES)
+    forbid_options('--symbolic, which writes the relations alone', 'json')
     from ..identification.symbolic_parameters import symbolic_base_parameters  # needs sympy
 
     arm = choice.load()

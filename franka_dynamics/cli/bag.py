@@ -20,7 +20,7 @@ def bag() -> None:
 
 
 @bag.command(work='bag_record.record_and_check')
-@option('--output', 'the new bag (default: recording-DATE-TIME)', shared.NEW_BAG)
+@option('--output', 'the new bag (default: recording-DATE-TIME)', shared.NEW_BAG_TYPE)
 @option('--duration', 'end after this time [s] (default: at Ctrl-C)', Number(1e-3, 86400.0))
 @shared.node_option
 @shared.topic_options
@@ -32,7 +32,7 @@ def record() -> None:
 
 @bag.command('import')
 @click.argument('log', type=click.Path(), metavar='FILE...', nargs=-1, required=True)
-@option('--output', 'the new bag (default: the name of the first FILE)', shared.NEW_BAG)
+@option('--output', 'the new bag (default: the name of the first FILE)', shared.NEW_BAG_TYPE)
 @flag(
     '--list',
     'print columns with first, last, least and largest values; write nothing',
@@ -55,7 +55,7 @@ def record() -> None:
 @flag('--skip-incomplete', 'leave out rows without all values, as of merged topics')
 @shared.effort_scale_option
 @shared.bag_options
-@shared.named_arm_options
+@shared.arm_payload_options
 def import_() -> None:
     """
     Convert a log to a rosbag2 of joint states.
@@ -81,7 +81,7 @@ def _csv_path(text: str) -> Path:
 @option('--hand', 'hands to try, as for the arm (default: all)', CommaList('HAND,...'), 'hands')
 @shared.options_as('fit', IdentificationOptions, shared.gravity_option, shared.effort_scale_option)
 @flag('--all', 'print everything: all sets and hands', 'everything')
-@option('--output', 'folder for plots', shared.OUTPUT_FOLDER, default='replay_output')
+@option('--output', 'folder for plots', shared.FOLDER_TYPE, default='replay_output')
 @flag('--no-plots', 'draw no plots')
 @shared.json_option
 @option('--external', 'write external torque and flange wrench (.csv)', OutputPath(_csv_path))
@@ -89,7 +89,7 @@ def _csv_path(text: str) -> Path:
 @option('--gains', "predict a PD's tracking error: kp as KP,..., or franka_ros2")
 @shared.stamped_bag_options
 @shared.signal_options
-@shared.named_arm_options
+@shared.arm_payload_options
 def replay() -> None:
     """
     Compare a recording's measured torques with the model's, for each inertial set and hand.

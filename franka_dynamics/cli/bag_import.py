@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ._choices import ArmChoice, BagReader
-from ._command import forbid_with, Options
+from ._command import forbid_options, Options
 from ._console import print_rich, ProgressBar, say, say_each
 from ._options import new_bag_path
 from ..recordings.log_file import read_log
@@ -34,7 +34,7 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     columns = {name: value for name, value in vars(options).items() if name in known}
     if layout is not None:
         others = [name for name in columns if name not in _READING_OPTIONS]
-        forbid_with('--layout, which says it', *others)
+        forbid_options('--layout, which says it', *others)
     elif not (columns['position'] and columns['velocity'] and columns['effort']):
         require_columns(read_log(*options.log), columns)
     reading = {name: columns[name] for name in _READING_OPTIONS}

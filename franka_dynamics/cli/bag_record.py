@@ -10,7 +10,7 @@ import numpy as np
 from rich.text import Text
 
 from ._choices import ArmChoice
-from ._command import Options, was_typed
+from ._command import Options, was_option_given
 from ._console import catch_end_signals, make_console, say, say_each
 from ..errors import FrankaDynamicsError
 from ..names import AS_LISTED
@@ -20,7 +20,7 @@ from ..recordings.recording import read_recording
 from ..ros.node_client import NodeClient
 from ..ros.recording_session import PlayMotion, record_bag, RecordingProgress
 
-_MAX_SLOWDOWN = 20.0  # simulated time may be slower than the clock by this factor
+_MAX_SLOWDOWN_RATIO = 20.0  # simulated time may be slower than the clock by this factor
 _MAX_REST_MOTION_RAD = 0.02  # more than noise and drift of a held arm's positions [rad]
 _DISCOVERY_TIMEOUT_S = 5.0  # discovery of publishers may take this long on a busy machine
 _FIRST_STATE_TIMEOUT_S = 20.0  # a recording with a motion ends without a joint state
@@ -41,19 +41,19 @@ def record_and_check(
     status = make_console().status('')
     with catch_end_signals() as keep_running, status as status_line:
 
-        def record_more(progress: RecordingProgress) -> bool:
+        def should_continue(progress: RecordingProgress) -> bool:
             """Show the progress; return whether to go on recording."""
             status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
-            if not progress.has_arm_state and progress.since_first_state > _OTHER_ARM_TIMEOUT_S:
+            if not progress.has_arm_state and progress.first_state_age > _OTHER_ARM_TIMEOUT_S:
                 # No motion is sent, and _check_recording names the joints of both arms.
                 return False
-            silent = not progress.states and progress.seconds > _FIRST_STATE_TIMEOUT_S
+            silent = not progress.state_count and progress.elapsed > _FIRST_STATE_TIMEOUT_S
             if play is not None and silent:
                 return False
             return keep_running() and not _is_recording_over(options.duration, progress)
 
         topics = options.topic, options.command, options.node
-        progress = record_bag(bag, description.joint_names, *topics, record_more, play)
+        progress = record_bag(bag, description.joint_names, *topics, should_continue, play)
     if progress.motion_end:
         say(f'{motion}: {progress.motion_end}')
     if play is None and progress.node:
@@ -69,13 +69,14 @@ def _is_recording_over(duration: float | None, progress: RecordingProgress) -> b
     """
     Return whether the recorded stamps span --duration, or the time-out has passed.
 
-    The wait is _MAX_SLOWDOWN times --duration by the clock; without any states it is --duration,
-    but at least _DISCOVERY_TIMEOUT_S.
+    The wait is _MAX_SLOWDOWN_RATIO times --duration by the clock; without any states it is
+    --duration, but at least _DISCOVERY_TIMEOUT_S.
     """
     if duration is None:
         return False
-    timeout = _MAX_SLOWDOWN * duration if progress.states else max(_DISCOVERY_TIMEOUT_S, duration)
-    return progress.span >= duration or progress.seconds > timeout
+    is_heard = progress.state_count > 0
+    timeout = _MAX_SLOWDOWN_RATIO * duration if is_heard else max(_DISCOVERY_TIMEOUT_S, duration)
+    return progress.stamp_span >= duration or progress.elapsed > timeout
 
 
 def arm_of_node(client: NodeClient) -> ArmChoice:
@@ -95,7 +96,7 @@ def _arm_choice_with_node_values(arm: ArmChoice, node: str) -> ArmChoice:
             return arm
     except FrankaDynamicsError:  # it has gone, or its file is on another machine
         return arm
-    defaulted = [one.name for one in fields(arm) if not was_typed(one.name)]
+    defaulted = [one.name for one in fields(arm) if not was_option_given(one.name)]
     merged = replace(arm, **{name: getattr(node_arm, name) for name in defaulted})
     if merged != arm:
         say(f'{node} has {merged.title(merged.load())}', 'note')
@@ -109,14 +110,14 @@ def _check_recording(
     arm = choice.load()
     if progress.disk_is_full:
         say(f'the disk of {bag} is full, so that the recording ends there', 'warning')
-    if progress.states == 0:
+    if progress.state_count == 0:
         say(
-            f'not usable: nothing was heard on {progress.topic} in {progress.seconds:.1f} s; is a '
+            f'not usable: nothing was heard on {progress.topic} in {progress.elapsed:.1f} s; is a '
             'driver running, in this ROS_DOMAIN_ID? `franka-dynamics doctor` says who publishes.'
         )
         return False
-    count = f'{bag}: {progress.states} joint states, {progress.rate:.0f} Hz'
-    say(f'{count}, {progress.seconds:.1f} s by the clock, {progress.span:.1f} s of stamps')
+    count = f'{bag}: {progress.state_count} joint states, {progress.state_rate:.0f} Hz'
+    say(f'{count}, {progress.elapsed:.1f} s by the clock, {progress.stamp_span:.1f} s of stamps')
     try:
         recording = read_recording(bag, arm.joint_names, topic=progress.topic)
         warnings = plausibility_warnings(recording, arm)

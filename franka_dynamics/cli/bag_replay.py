@@ -5,7 +5,7 @@
 from pathlib import Path
 
 from ._choices import ArmChoice, BagReader, load_sets_and_hands
-from ._command import forbid_with, Options, require_installed
+from ._command import forbid_options, Options, require_installed
 from ._console import print_rich, ProgressBar, say, say_each, write_json
 from ..identification.options import IdentificationOptions
 from ..identification.other_controllers import predict_tracking, TrackingPrediction
@@ -25,7 +25,7 @@ def run(
 ) -> int:
     """Print tables and verdict; return 1 if the best model's torque error E exceeds --require."""
     if options.no_plots:
-        forbid_with('--no-plots: the folder holds plots alone', 'output')
+        forbid_options('--no-plots: the folder holds plots alone', 'output')
     else:
         require_installed('Plots need matplotlib', 'replay', 'matplotlib')
     arm = reader.arm_in_bag(options.bag, arm)

@@ -10,7 +10,7 @@ import click
 from rich.progress import track
 
 from ._choices import ArmChoice
-from ._command import forbid_with, Options
+from ._command import forbid_options, Options
 from ._console import make_console, print_or_write, print_rich, say, say_each
 from ..codegen.c_code import c_header, cuda_source
 from ..codegen.equations import customised_equations
@@ -34,9 +34,9 @@ def run(arm: ArmChoice, options: Options) -> int:
     if options.package:
         return _write_package(options.output)
     if options.language == 'python':
-        forbid_with('--language python, whose numbers are double', 'precision')
+        forbid_options('--language python, whose numbers are double', 'precision')
     if options.parameters == 'run_time':
-        forbid_with('--parameters run_time: gravity is set then', 'gravity')
+        forbid_options('--parameters run_time: gravity is set then', 'gravity')
     description = arm.load()
     if not description.urdf:  # loading a URDF has warned of them
         say_each(description.inconsistencies(), 'warning')
@@ -63,7 +63,7 @@ def run(arm: ArmChoice, options: Options) -> int:
 def _write_package(output: Path | None) -> int:
     """Copy the C++ package to a folder; return exit status 0."""
     why = '--package, which copies C++ that reads any arm (arm export --format controller)'
-    forbid_with(why, *sorted(set(click.get_current_context().params) - {'package', 'output'}))
+    forbid_options(why, *sorted(set(click.get_current_context().params) - {'package', 'output'}))
     if output is None:
         raise SettingsError('--package needs a folder: add --output FOLDER.')
     say(f'wrote {copy_package(output)}; put it into the src of a colcon workspace')

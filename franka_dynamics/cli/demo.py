@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ._choices import ArmChoice
-from ._command import Options, require_installed, was_typed
+from ._command import Options, require_installed, was_option_given
 from ._console import catch_end_signals, print_rich, ProgressBar, say, say_each
 from ..arm.arm_file import is_franka_arm
 from ..demo import report as reports
@@ -33,7 +33,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     """
     needed = 'mujoco', 'rosbags', 'scipy', 'matplotlib', 'clarabel'
     require_installed(f'The demonstration needs {name_list(needed)}', 'sim,identify', *needed)
-    if not was_typed('hand') and is_franka_arm(arm.load().name):
+    if not was_option_given('hand') and is_franka_arm(arm.load().name):
         arm = replace(arm, hand='franka_hand')
     description = arm.load()
     folder = options.output / datetime.now().strftime('%Y%m%d-%H%M%S')
@@ -43,23 +43,23 @@ def run(arm: ArmChoice, options: Options) -> int:
     with catch_end_signals() as keep_running, ProgressBar() as bar:
         follow = bar.new_task('starting', 100.0)
 
-        def progress(text: str, share: float) -> None:
+        def show_progress(text: str, share: float) -> None:
             """Show a step and the share done; raise KeyboardInterrupt after a signal to end."""
             follow(100.0 * share, description=text)
             if not keep_running():
                 say(f'logs: {folder}')
                 raise KeyboardInterrupt
 
-        session = run_demo(plan, folder, progress, lambda note: say(note, 'note'))
-        progress('writing the recording', 0.0)
-        write_recording(session.steps, exact_bag)
+        session = run_demo(plan, folder, show_progress, lambda note: say(note, 'note'))
+        show_progress('writing the recording', 0.0)
+        write_recording(session.recording, exact_bag)
         (folder / 'steps').unlink()
-        metrics = reports.demo_metrics(session.steps, session.hold, session.motions)
+        metrics = reports.demo_metrics(session.recording, session.hold_interval, session.motions)
         report = reports.demo_report(metrics, session)
-        progress('drawing', 0.8)
-        reports.plot_exact_model_run(metrics, session.steps, folder / 'demo.png')
-        second = _simulate_inexact_model(plan, folder, progress)
-        reports.write_json(report, session.rates, second, folder / 'demo.json')
+        show_progress('drawing', 0.8)
+        reports.plot_exact_model_run(metrics, session.recording, folder / 'demo.png')
+        second = _simulate_inexact_model(plan, folder, show_progress)
+        reports.write_json(report, session.timing, second, folder / 'demo.json')
     exact = f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'
     print_rich(report.table(exact))
     say(report.caption)
@@ -76,7 +76,7 @@ def _simulate_inexact_model(
     plan: DemoPlan, folder: Path, progress: Callable[[str, float], None]
 ) -> reports.DemoReport:
     """Simulate an arm unlike its model; write bag and plot; return the report, perhaps empty."""
-    motion = plan.motion, plan.amplitude
+    motion = plan.motion_time, plan.amplitude
     try:
         recording, errors = compare_controllers(plan.arm, *motion, progress=progress)
     except IdentificationError:

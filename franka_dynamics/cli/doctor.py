@@ -8,9 +8,9 @@ from itertools import chain
 import sys
 
 from ._choices import ArmChoice
-from ._command import Options, require_with
+from ._command import Options, require_option
 from ._console import make_console, say, write_json
-from ._options import MASS_OPTIONS
+from ._options import MASS_OPTION_NAMES
 from ..arm.arm_file import is_robot_source
 from ..errors import FrankaDynamicsError
 from ..names import AS_LISTED, NO_HAND
@@ -25,7 +25,7 @@ _LISTENING_TIME_S = 2.0  # time to listen to the node_results system
 def run(arm: ArmChoice, options: Options) -> int:
     """Print one line per check of machine, nodes or robot; return 1 if one is "to do"."""
     if options.robot is None:
-        require_with('--robot', 'arm', *MASS_OPTIONS)
+        require_option('--robot', 'arm', *MASS_OPTION_NAMES)
     node_results = [] if options.machine else _running_node_checks(options.topic, options.command)
     simulated = any(one.subject == SIMULATION_SUBJECT for one in node_results)
     machine_results = machine_checks(simulated=simulated)

@@ -14,7 +14,7 @@ from ..identification.options import ExcitationLimits, FRICTION_MODELS, Identifi
 
 _BAGS_TYPE = CommaList('BAG,...', click.Path())
 _DEFAULT_LIMITS = ExcitationLimits()
-_REPETITIONS_RANGE = f'{of.MIN_REPETITIONS} to {of.MAX_REPETITIONS}'
+_REPETITIONS_RANGE_TEXT = f'{of.MIN_REPETITIONS} to {of.MAX_REPETITIONS}'
 
 
 def _validate_workers(_context: Any, _parameter: Any, text: str) -> str:
@@ -36,8 +36,8 @@ def identify() -> None:
 @option(
     '--test', 'bags that decide, not fitted (default: parts of BAGs in turn)', _BAGS_TYPE, 'tests'
 )
-@option('--output', 'new file for the identified arm', shared.NEW_FILE)
-@option('--report', 'write an HTML page with plots', shared.OUTPUT_FILE)
+@option('--output', 'new file for the identified arm', shared.NEW_FILE_TYPE)
+@option('--report', 'write an HTML page with plots', shared.FILE_TYPE)
 @shared.json_option
 @shared.options_as(
     'fit',
@@ -58,7 +58,7 @@ def identify() -> None:
     callback=_validate_workers,
 )
 @shared.stamped_bag_options
-@shared.arm_set_options
+@shared.arm_file_options
 def arm() -> None:
     """
     Identify an arm's inertias and friction from recordings of it.
@@ -86,11 +86,11 @@ def payload() -> None:
 
 @identify.command()
 @shared.gravity_option
-@option('--output', 'a JointTrajectory as YAML', shared.OUTPUT_FILE, default='excitation.yaml')
+@option('--output', 'a JointTrajectory as YAML', shared.FILE_TYPE, default='excitation.yaml')
 @option('--period', 'duration of the motion [s]', Number(), default=10.0)
 @option(
     '--repetitions',
-    f'how often it is recorded (default: as needed, {_REPETITIONS_RANGE})',
+    f'how often it is recorded (default: as needed, {_REPETITIONS_RANGE_TEXT})',
     click.IntRange(1),
 )
 @option('--given', 'bags that were recorded before', _BAGS_TYPE)

@@ -40,7 +40,7 @@ def run(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Op
         bounds = MIN_REPETITIONS, MAX_REPETITIONS
         excitation, times = choose_repetitions(planned, excitation, *bounds)
     say(report.identifiable_sentence(excitation, times, period, len(options.given)))
-    missing = _print_unidentified(problem, excitation)
+    missing = _print_unidentified_parameters(problem, excitation)
     write_text(output, report.trajectory_yaml(description.joint_names, excitation, period))
     say(
         f'trajectory: {output}; play it with `franka-dynamics node play`, or with\n'
@@ -50,7 +50,7 @@ def run(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Op
     return 1 if missing else 0
 
 
-def _print_unidentified(problem: ExcitationProblem, excitation: Excitation) -> int:
+def _print_unidentified_parameters(problem: ExcitationProblem, excitation: Excitation) -> int:
     """Print the parameters left unidentified; return how many of them matter for torques."""
     missing = problem.unidentified_essential(excitation.std)
     print_rich(*report.unidentified_parameters(problem, excitation, missing))

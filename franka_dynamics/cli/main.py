@@ -54,7 +54,7 @@ for group in (arm, bag, identify, node):
 
 
 @root_command.command(short_help='Run a simulated arm with its node, and measure both.')
-@option('--output', 'where to make a new folder', shared.OUTPUT_FOLDER, default='demo_output')
+@option('--output', 'where to make a new folder', shared.FOLDER_TYPE, default='demo_output')
 @flag('--lockstep', 'let simulated time wait for each torque, as on a busy machine')
 @shared.arm_options
 def demo() -> None:
@@ -72,7 +72,7 @@ def demo() -> None:
 @option('--real-time-factor', 'most simulated per real time', Number(0.05, 100.0), default=1.0)
 @flag('--no-gains', 'hold by feedforward alone, without a weak joint PD')
 @flag('--no-view', 'do not serve the page for a browser')
-@option('--output', "keep the nodes' logs here (default: they are deleted)", shared.OUTPUT_FOLDER)
+@option('--output', "keep the nodes' logs here (default: they are deleted)", shared.FOLDER_TYPE)
 @option('--duration', 'end after this time [s] (default: at Ctrl-C)', Number(1e-3))
 @shared.arm_options
 def sim() -> None:
@@ -131,7 +131,7 @@ def view() -> None:
 @option('--xyz', "the mesh's origin in --mount [m]", shared.VECTOR_TYPE, default='0,0,0')
 @option('--rpy', 'its roll, pitch, yaw [rad], as in URDF', shared.VECTOR_TYPE, default='0,0,0')
 @option('--arm', 'arm whose rated load the mass is compared with', default='fr3')
-@option('--plot', 'draw mesh and inertia ellipsoid (.png, .svg, .pdf)', shared.OUTPUT_PICTURE)
+@option('--plot', 'draw mesh and inertia ellipsoid (.png, .svg, .pdf)', shared.PICTURE_TYPE)
 @shared.payload_file_options
 def payload_from_mesh() -> None:
     """
@@ -143,7 +143,7 @@ def payload_from_mesh() -> None:
 
 @root_command.command(short_help="An arm's equations as C, CUDA or Python; operations counted.")
 @option('--language', 'of the code', ('c', 'cuda', 'python'), default='c')
-@option('--output', 'folder of the file; without it operations are counted', shared.OUTPUT_FOLDER)
+@option('--output', 'folder of the file; without it operations are counted', shared.FOLDER_TYPE)
 @option('--parameters', 'inertias and gravity as numbers, or set later', _MODES, default='baked')
 @shared.gravity_option
 @flag('--package', 'copy the C++ package of the ros2_control controller to --output instead')

@@ -50,7 +50,7 @@ def set_() -> None:
 @node.command(work='node_requests.play_motion')
 @click.argument('file', type=click.Path())
 @option('--lead', "time to the motion's beginning [s]", Number(0.0, 60.0), default=0.0)
-@option('--record', 'record all topics in this new bag', shared.NEW_BAG)
+@option('--record', 'record all topics in this new bag', shared.NEW_BAG_TYPE)
 @shared.topic_options
 @_node_options
 def play() -> None:
@@ -69,6 +69,6 @@ def clear() -> None:
 
 @node.command()
 @click.argument('node', type=click.Choice(_NODE_NAMES), default='feedforward')
-@option('--output', 'file to write (default: print)', shared.OUTPUT_FILE)
+@option('--output', 'file to write (default: print)', shared.FILE_TYPE)
 def defaults() -> None:
     """Print a node's default parameters as a commented YAML file."""

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from ._command import forbid_with, Options, require_with
+from ._command import forbid_options, Options, require_option
 from ._console import catch_end_signals, print_rich, say_each, write_json
 from ._state_view import state_view
 from .bag_record import arm_of_node, record_and_check
@@ -46,7 +46,7 @@ def _call_node(options: Options, request: Callable[[NodeClient], Any]) -> Any:
 def print_or_change_state(options: Options) -> int:
     """Change a node's lifecycle state, or print it with torques; return 1 if there is a fault."""
     if options.transition is not None:
-        forbid_with('a TRANSITION', 'json')
+        forbid_options('a TRANSITION', 'json')
         print(_call_node(options, lambda client: client.trigger_transition(options.transition)))
         return 0
     node = options.node
@@ -80,7 +80,7 @@ def _wait_for_nodes(
     A node that falls silent meanwhile, as on a busy machine, has its time-out to be heard again.
     """
 
-    def arms() -> list[NodeSnapshot]:
+    def arm_snapshots() -> list[NodeSnapshot]:
         """Return the feedforward nodes heard so far."""
         return [one for one in feed.package_nodes(namespaces) if one.is_feedforward_node]
 
@@ -89,9 +89,9 @@ def _wait_for_nodes(
         now = time.monotonic()
         return not any(one.is_silent(now) for one in feed.package_nodes(namespaces))
 
-    if feed.wait_until(lambda: bool(arms()), timeout):
+    if feed.wait_until(lambda: bool(arm_snapshots()), timeout):
         terms = len(TERM_HEADINGS)
-        feed.wait_until(lambda: all(len(one.torques) == terms for one in arms()), wait)
+        feed.wait_until(lambda: all(len(one.torques) == terms for one in arm_snapshots()), wait)
         feed.poll_for(_SETTLING_TIME_S)
     feed.wait_until(all_heard, timeout)
     return feed.package_nodes(namespaces)
@@ -118,7 +118,7 @@ def play_motion(options: Options) -> int:
     file, lead = options.file, options.lead
     read_trajectory_file(Path(file))  # refuses a wrong file before anything starts
     if options.record is None:
-        require_with('--record BAG', 'topic', 'command')
+        require_option('--record BAG', 'topic', 'command')
         print(_call_node(options, lambda client: send_motion(file, lead, client)))
         return 0
     with NodeClient(options.node, options.timeout) as client:

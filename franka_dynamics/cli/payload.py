@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ._choices import ArmChoice, BagReader
-from ._command import forbid_with, Options, require_installed
+from ._command import forbid_options, Options, require_installed
 from ._console import make_console, print_or_write, ProgressBar, say, say_each, write_json
 from ._options import MOUNT_OFFSETS
 from ..arm import ArmDescription, load
@@ -35,7 +35,7 @@ def payload_from_mesh(options: Options) -> int:
     if options.density is None and options.mass is None:
         raise SettingsError('How heavy is it? Add --density KG_PER_M3 or --mass KG.')
     if options.mass is not None:
-        forbid_with('--mass, from which it follows', 'density')
+        forbid_options('--mass, from which it follows', 'density')
     if options.plot:
         require_installed('Plots need matplotlib', 'mesh', 'matplotlib')
     description = load(options.arm)

@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from ._choices import ArmChoice
-from ._command import forbid_with, Options
+from ._command import forbid_options, Options
 from ._console import catch_end_signals, say
 from ..arm import ArmDescription
 from ..arm.payload import payload_array
@@ -45,7 +45,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     a fault at the end.
     """
     if options.realistic:
-        forbid_with('--realistic', 'ideal')
+        forbid_options('--realistic', 'ideal')
     if not options.no_view and find_spec('viser') is None:
         options.no_view = True
         say("no view in a browser: viser is not installed (pip install '.[view]')", 'note')
@@ -64,7 +64,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         folder = Path(scratch) if options.output is None else options.output
         folder.mkdir(parents=True, exist_ok=True)
         model = arm.node_parameters(folder)
-        plant = _write_drawn_plant(description, folder) if options.realistic else model
+        plant = _write_random_plant(description, folder) if options.realistic else model
         # The nodes end with this command, so that none goes on commanding a torque.
         with catch_end_signals() as keep_running, NodeGroup(folder) as nodes:
             try:
@@ -76,7 +76,7 @@ def run(arm: ArmChoice, options: Options) -> int:
                 )
                 where = f'{_DISCOVERY_RANGE_VARIABLE}={os.environ[_DISCOVERY_RANGE_VARIABLE]}'
                 say(f'{arm.arm}, target {target}, {where}; Ctrl-C ends it.')
-                return _hold_until_end(description, nodes, keep_running, options)
+                return _run_until_end(description, nodes, keep_running, options)
             except NodeEndedError:
                 # After Ctrl-C a node that has ended is no error.
                 if keep_running():
@@ -88,12 +88,12 @@ def _require_no_simulated_arm() -> None:
     """Raise SimError if a simulated arm of this command is discovered."""
     with TopicListener('sim') as listener:
 
-        def others() -> bool:
+        def others_exist() -> bool:
             """Return whether a node is discovered in the namespace of simulated arms."""
             nodes = listener.node.get_node_names_and_namespaces()
             return any(space == f'/{SIMULATION_NAMESPACE}' for _, space in nodes)
 
-        if listener.wait_until(others, _DISCOVERY_TIMEOUT_S):
+        if listener.wait_until(others_exist, _DISCOVERY_TIMEOUT_S):
             domain = os.environ.get('ROS_DOMAIN_ID', '0')
             raise SimError(
                 f'A simulated arm runs already in ROS_DOMAIN_ID {domain}, and would take the '
@@ -101,7 +101,7 @@ def _require_no_simulated_arm() -> None:
             )
 
 
-def _hold_until_end(
+def _run_until_end(
     arm: ArmDescription, nodes: NodeGroup, keep_running: Callable[[], bool], options: Options
 ) -> int:
     """
@@ -149,7 +149,7 @@ def _hold_until_end(
     return int(fault)
 
 
-def _write_drawn_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
+def _write_random_plant(arm: ArmDescription, folder: Path) -> dict[str, Any]:
     """Write the file of an arm drawn near its model; return the simulator's parameters for it."""
     plant = random_plant(arm)
     own, file = plant.settings, folder / 'plant.yaml'

@@ -5,7 +5,7 @@
 from pathlib import Path
 
 from ._choices import ArmChoice, BagReader
-from ._command import forbid_with, Options, require_with
+from ._command import forbid_options, Options, require_option
 from ._console import catch_end_signals, ProgressBar, say
 from ..arm.arm_file import is_robot_source
 from ..recordings.preprocessing import prepare
@@ -17,10 +17,10 @@ from ..view.window import Playback, show_playback, Window
 def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
     """Serve the page with the arm, live or from a bag, until Ctrl-C."""
     if options.bag:
-        forbid_with('a bag: no node runs', 'node')
+        forbid_options('a bag: no node runs', 'node')
         arm = reader.arm_in_bag(options.bag, arm)
     else:
-        require_with('a BAG', 'joint_names', 'stamps', 'gravity')
+        require_option('a BAG', 'joint_names', 'stamps', 'gravity')
         # Without ROS this fails before anything starts.
         from ..ros.live_view import show_running_arm
     description = arm.load()

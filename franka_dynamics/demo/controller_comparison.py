@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .multisine import multisine
-from .report import TrackingError
+from .report import TrackingErrorSeries
 from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
 from ..arrays import Array
 from ..control.default_gains import low_gains
@@ -99,7 +99,7 @@ def random_plant(
     settings = SimulationSettings(
         payload=_UNDECLARED_LOAD,
         friction=True,
-        vibration=_VIBRATION_RMS_NM,
+        vibration_rms=_VIBRATION_RMS_NM,
         elasticity=franka_elasticity(published) if n == _FRANKA_JOINT_COUNT else None,
         position_noise=_POSITION_NOISE_STD,
         velocity_noise=_VELOCITY_NOISE_STD,
@@ -131,7 +131,7 @@ def compare_controllers(
     motion: float = 10.0,
     amplitude: float = 0.5,
     progress: OnProgress = lambda *_: None,
-) -> tuple[Recording, dict[str, TrackingError]]:
+) -> tuple[Recording, dict[str, TrackingErrorSeries]]:
     """
     Return the recording of a random plant, and tracking errors of four controllers on it.
 
@@ -197,7 +197,7 @@ def _follow_motion(
     gains: tuple[Array, Array],
     request: TrajectoryRequest,
     terms: Terms,
-) -> tuple[Recording, TrackingError]:
+) -> tuple[Recording, TrackingErrorSeries]:
     """Return the recording and tracking error of a motion that one controller follows."""
     simulation = ArmSimulation(plant.arm, plant.settings)
     kp, kd = (tuple(gain) for gain in gains)

@@ -30,7 +30,7 @@ MAX_TRACKING_ERROR_RATIO = 1.0 / 3.0
 # model. For nine random arms the relative error was 9 to 55 %.
 MAX_IDENTIFIED_ERROR_RATIO = 2.0 / 3.0
 # Times since a motion's start (k,) [s], and desired minus measured positions (k, n) [rad].
-TrackingError = tuple[Array, Array]
+TrackingErrorSeries = tuple[Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +39,14 @@ class DemoMetrics:
     Drift and tracking errors [rad] that were measured in a demonstration.
 
     `hold_duration` is how long the arm was held, `holding_drift` the largest deviation of any
-    joint from its position at the start of that. `errors` has the tracking errors of each run by
+    joint from its position at the start of that. `tracking_errors` has those of each run by
     the name of its commanded terms; the run with feedforward is the last. `desired_q`, (k, n), are
     the desired positions of the run with feedforward.
     """
 
     hold_duration: float
     holding_drift: float
-    errors: dict[str, TrackingError]
+    tracking_errors: dict[str, TrackingErrorSeries]
     desired_q: Array
 
 
@@ -109,7 +109,7 @@ class DemoResult:
     """
     The results of one run of the demonstration.
 
-    `steps` are the recorded steps of the simulated arm. `hold` is the interval in which
+    `recording` has the steps of the simulated arm. `hold_interval` is the interval in which
     feedforward alone held the arm [s of simulated time]. `motions` are the desired motions, first
     with all torque terms, then with gravity torque alone. `model_difference` is the largest
     difference that the node's cross-checks found: absolute between values below 1, relative above.
@@ -118,10 +118,10 @@ class DemoResult:
     published an error or a node's exit status was not 0.
     """
 
-    steps: Recording
-    hold: tuple[float, float]
+    recording: Recording
+    hold_interval: tuple[float, float]
     motions: tuple[Trajectory, Trajectory]
-    rates: DemoTiming
+    timing: DemoTiming
     model_difference: float
     errors: tuple[str, ...]
     failed: bool
@@ -166,13 +166,13 @@ class DemoReport:
 
 def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
     """Return the report of the first part of the demonstration, with an exact model."""
-    rates = run.rates
+    rates = run.timing
     new = rates.rate * (1.0 - rates.missed / rates.steps)
     missed, drift = f'{rates.missed} of {rates.steps}', metrics.holding_drift
     rows = (
         _bounded_row('cross-check residual', run.model_difference, MAX_RELATIVE_DIFFERENCE, 'N m'),
         _bounded_row('drift while holding without feedback', drift, MAX_HOLDING_DRIFT_RAD, 'rad'),
-        *_tracking_rows(metrics.errors, MAX_TRACKING_ERROR_RATIO),
+        *_tracking_rows(metrics.tracking_errors, MAX_TRACKING_ERROR_RATIO),
         ReportRow('update rate', new, f'{new:.0f} Hz'),
         ReportRow('cycles without a new command', rates.missed, missed),
         ReportRow('stop sequences before the end', rates.stops, f'{rates.stops}'),
@@ -197,7 +197,7 @@ def write_json(report: DemoReport, rates: DemoTiming, second: DemoReport, path: 
     write_text(path, json_text(content))
 
 
-def inexact_model_report(errors: Mapping[str, TrackingError]) -> DemoReport:
+def inexact_model_report(errors: Mapping[str, TrackingErrorSeries]) -> DemoReport:
     """
     Return the report of tracking errors with an inexact model.
 
@@ -208,7 +208,7 @@ def inexact_model_report(errors: Mapping[str, TrackingError]) -> DemoReport:
 
 
 def _plot_errors(
-    axes: Any, errors: Mapping[str, TrackingError], title: str, colours: Sequence[str]
+    axes: Any, errors: Mapping[str, TrackingErrorSeries], title: str, colours: Sequence[str]
 ) -> None:
     """Plot tracking errors, as rms over the joints, against time on `axes`."""
     for (name, (time, error)), colour in zip(errors.items(), colours):
@@ -219,7 +219,7 @@ def _plot_errors(
     axes.grid(alpha=0.3)
 
 
-def plot_inexact_model_errors(errors: Mapping[str, TrackingError], path: Path) -> None:
+def plot_inexact_model_errors(errors: Mapping[str, TrackingErrorSeries], path: Path) -> None:
     """Save a plot of each controller's tracking error over time, with an inexact model."""
     figure = elements.figure_of_size((9.0, 4.5))
     title = 'An arm that differs from the model: the same weak PD'
@@ -236,9 +236,9 @@ def plot_exact_model_run(metrics: DemoMetrics, steps: Recording, path: Path) -> 
     held, drift = f'Held without feedback for {metrics.hold_duration:.0f} s', metrics.holding_drift
     title = f'{held}: drift {drift:.0e} rad. Then one motion under one weak PD:'
     colours = elements.MEASURED_COLOR, elements.PREDICTED_COLOR
-    _plot_errors(error, metrics.errors, title, colours)
+    _plot_errors(error, metrics.tracking_errors, title, colours)
     error.set(ylim=(1e-3, None))
-    *_, (time, _) = metrics.errors.values()
+    *_, (time, _) = metrics.tracking_errors.values()
     lines = motion.plot(time, metrics.desired_q, linewidth=0.8)
     every = slice(None, None, _STEPS_PER_PLOT_POINT)
     torque.plot(steps.time[every], steps.effort[every], linewidth=0.8)
@@ -258,7 +258,7 @@ def _bounded_row(name: str, value: float, bound: float, unit: str) -> ReportRow:
 
 
 def _tracking_rows(
-    errors: Mapping[str, TrackingError], ratio: float, compared: int = 0
+    errors: Mapping[str, TrackingErrorSeries], ratio: float, compared: int = 0
 ) -> tuple[ReportRow, ...]:
     """Return rows of tracking errors; the last error's bound is `ratio` times error `compared`."""
     rms = {name: _rms_error(error) for name, (_, error) in errors.items()}

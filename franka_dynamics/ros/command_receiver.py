@@ -14,7 +14,7 @@ from . import COMMAND_TOPIC
 from .messages import float64_message_prefix, read_float64_message
 from .receivers import DECLARATION_SERVICES, ReceiverKind
 from .status import NodeStatus, StatusKey
-from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, subscribe_numbered
+from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, subscribe_with_number
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver, TorqueRefusal
@@ -55,15 +55,15 @@ class CommandReceiver:
         self._published_state: tuple[ReceiverState, bool] | None = None
         self._publish_at = 0.0
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
-        self._subscription = subscribe_numbered(
+        self._subscription = subscribe_with_number(
             node, Float64MultiArray, COMMAND_TOPIC, self._on_torque, qos_profile=PUBLISHER_QOS
         )
         adds_gravity = settings.profile.receiver_adds_gravity
         kind = ReceiverKind.COMPENSATED_ARM if adds_gravity else ReceiverKind.SIMULATED_ARM
-        node.create_service(Trigger, DECLARATION_SERVICES[kind], self._on_declaration)
+        node.create_service(Trigger, DECLARATION_SERVICES[kind], self._on_kind_request)
         self.publish_status_if_due()
 
-    def _on_declaration(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
+    def _on_kind_request(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Answer a request of the declaration service with the receiver's state as a sentence."""
         answer.success = self.receiver.state is not ReceiverState.FAULT
         answer.message = self.receiver.state_text
@@ -84,7 +84,7 @@ class CommandReceiver:
         # The C++ controller publishes values of the same keys on its ~/status.
         values = {
             'state': receiver.state.status_word,
-            StatusKey.HELD: self.is_held,
+            StatusKey.ARM_HELD: self.is_held,
             'time-outs': receiver.timeout_count,
             **{f'refused: {why.value}': n for why, n in receiver.refusal_counts.items()},
         }

@@ -69,14 +69,14 @@ class DemoPlan:
     """
     The arm, node parameters, durations and motion of a run of the demonstration.
 
-    `hold` and `motion` are durations [s], `amplitude` is that of the motion [rad]. With `lockstep`
-    simulated time waits for each torque from the beginning.
+    `hold_time` and `motion_time` are durations [s], `amplitude` is that of the motion [rad]. With
+    `lockstep` simulated time waits for each torque from the beginning.
     """
 
     arm: ArmDescription
     arm_parameters: Mapping[str, Any]
-    hold: float = 5.0
-    motion: float = 8.0
+    hold_time: float = 5.0
+    motion_time: float = 8.0
     amplitude: float = 0.35
     lockstep: bool = False
 
@@ -109,7 +109,7 @@ def run_demo(
             'with simulated time waiting for each torque'
         )
         run = _DemoRun(replace(plan, lockstep=True), folder, progress, load).run()
-        return replace(run, rates=replace(run.rates, too_busy=str(error)))
+        return replace(run, timing=replace(run.timing, too_busy=str(error)))
 
 
 class _DemoRun:
@@ -142,7 +142,7 @@ class _DemoRun:
         client.node.create_subscription(JointTrajectory, topic, self._planned_motions.append, 10)
         self._wait_until('waiting until the node holds the arm', self._is_arm_held)
         real_start, simulated_start = self._diagnostics_times()
-        hold = self._wait_simulated_time('holding by feedforward alone', plan.hold)
+        hold = self._wait_simulated_time('holding by feedforward alone', plan.hold_time)
         self._require_new_torques()
         client.set_parameters({'kp': kp.tolist(), 'kd': kd.tolist()})
         self._follow_motion('following with M ddq + C dq + g and PD')
@@ -153,7 +153,7 @@ class _DemoRun:
         p50, p99 = (1e-6 * self._simulated_arm_value(key) for key in keys)
         real, simulated = self._diagnostics_times()
         rate = (simulated - simulated_start) / (real - real_start) / TIMESTEP_S
-        stops = int(statuses[DiagnosticSubject.COMMAND].values[StatusKey.STOPS])
+        stops = int(statuses[DiagnosticSubject.COMMAND].values[StatusKey.STOP_COUNT])
         machine = f'{os.cpu_count()} threads, load {self._cpu_load:.1f} before'
         counts = self._step_counts()
         rates = DemoTiming(rate, *counts, stops, (p50, p99), machine, plan.lockstep)
@@ -185,8 +185,8 @@ class _DemoRun:
         plan, before = self._plan, len(self._planned_motions)
         self._wait_simulated_time('settling', _SETTLING_TIME_S)
         self._task_text = text
-        self._task_span = self._simulated_time, _LEAD_IN_TIME_S + plan.motion
-        request = multisine(plan.arm, plan.motion, plan.amplitude)
+        self._task_span = self._simulated_time, _LEAD_IN_TIME_S + plan.motion_time
+        request = multisine(plan.arm, plan.motion_time, plan.amplitude)
         try:
             self._client.follow_trajectory(reference_message(request, _LEAD_IN_TIME_S))
         except NodeClientError as error:
@@ -240,6 +240,6 @@ class _DemoRun:
 
     def _step_counts(self) -> tuple[int, int]:
         """Return the numbers of steps without a new torque and of all, since the first torque."""
-        keys = StatusKey.MISSED, StatusKey.COMMANDED
+        keys = StatusKey.MISSED_STEPS, StatusKey.COMMANDED_STEPS
         missed, commanded = (int(self._simulated_arm_value(key)) for key in keys)
         return missed, commanded

@@ -63,7 +63,7 @@ class StatusLog:
         """Store the node, its topic of joint states and its receivers; nothing is logged yet."""
         self._node, self._state_topic, self._receivers = node, state_topic, receivers
         self.is_final = False
-        self.begin_activation()
+        self.on_activation()
 
     def status(self) -> Status:
         """Return the controller's status with the node's remedy and reason for no torque."""
@@ -127,14 +127,14 @@ class StatusLog:
             'paused simulation go on, or remap joint_states to its topic'
         )
 
-    def begin_activation(self) -> None:
+    def on_activation(self) -> None:
         """Reset the log for a new activation, as if nothing had been logged before."""
         self.arrived_at = time.monotonic()
         self._logged: dict[str, float] = {}  # when what was logged [s]
         self._seen: tuple[State, bool, bool] | None = None
         self._last_reason, self._has_run, self._changed_at = '', False, time.monotonic()
 
-    def log_changes(self, status: Status, *, waits: bool) -> None:
+    def log_status_changes(self, status: Status, *, waits: bool) -> None:
         """Log changes of a status; while the node `waits` to begin, repeat why it does not."""
         controller, now = self.controller, time.monotonic()
         while controller.unreported_endings:
@@ -218,9 +218,9 @@ class FeedforwardDiagnostics(StatusPublisher):
         self.model_difference, self.refusal_text = model_difference, ''
         self._published_state, self._published_at = (None, ''), -math.inf
         self._last_count = time.monotonic(), self.published_count
-        self.status_log.begin_activation()
+        self.status_log.on_activation()
 
-    def report_changes(self) -> None:
+    def report_status_changes(self) -> None:
         """
         Log and publish changes of the controller's status and events of reference motions.
 
@@ -236,7 +236,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             self.on_reference_event(event)
         status = self.status_log.status()
         waits = status.state is State.SILENT and controller.enabled
-        self.status_log.log_changes(status, waits=waits)
+        self.status_log.log_status_changes(status, waits=waits)
         state = (status.state, status.faulty, waits), status.why
         if state[0] != self._published_state[0]:
             self._published_at = -math.inf
@@ -341,10 +341,10 @@ class FeedforwardDiagnostics(StatusPublisher):
             'published': published,
             StatusKey.RATE: max(0, published - before) / (now - since),
             'cut by torque or rate limit': controller.counts['limited'],
-            StatusKey.STOPS: controller.counts['stops'],
+            StatusKey.STOP_COUNT: controller.counts['stops'],
             'faults latched': controller.counts['faults'],
             **{f'references {state.value}': count for state, count in references},
-            'receivers': receivers.listed_receivers,
+            'receivers': receivers.receivers_text,
             'other publishers of commands': others,
             **self.latencies.percentiles_us(StatusKey.LATENCY),
             **self._values_by_joint('largest share of limit, {} [%]', 100.0 * largest),

@@ -29,11 +29,11 @@ from .controller_factory import arm_and_urdf_from_parameters, change_settings, m
 from .diagnostics import FeedforwardDiagnostics
 from .motion_requests import MotionRequests
 from .node_process import NodeEntities, run_lifecycle_node, run_node
-from .parameters import CheckedParameters, declare_parameters, present_values
+from .parameters import CheckedParameters, declare_parameters, parameter_values
 from .rclpy_private import destroy_state_machine
 from .receiver_check import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
-from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS, subscribe_numbered
+from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS, subscribe_with_number
 from ..control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
 from ..control.stopping import MAX_BRAKING_TIME_S
 from ..errors import FrankaDynamicsError, short_text, StartRefusedError
@@ -64,7 +64,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     # Defaults for rclpy's __init__, which already reads `executor` and `active`.
     cycle: ControlCycle = None  # type: ignore[assignment]
     service_entities: NodeEntities | None = None
-    _whole_executor: Any = None  # the executor, not of this package, that serves both parts
+    _main_executor: Any = None  # the executor, not of this package, that serves both parts
     _is_component = False
 
     def __init__(self, **node_options: Any) -> None:
@@ -99,7 +99,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._motions = MotionRequests(self, self._diagnostics)
         options = {'qos_profile': STATE_QOS, 'callback_group': states}
         on_state = self.cycle.on_joint_state
-        subscribe_numbered(self, JointState, 'joint_states', on_state, **options)
+        subscribe_with_number(self, JointState, 'joint_states', on_state, **options)
         if self.get_parameter('model_source').value == tables.ROBOT_DESCRIPTION:
             self.create_subscription(
                 String, tables.ROBOT_DESCRIPTION, self._on_robot_description, DESCRIPTION_QOS
@@ -125,14 +125,14 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         composition, serves both parts, and timers call what the threads call: torques then wait
         for all its callbacks.
         """
-        return self._whole_executor or (self.service_entities and self.service_entities.executor)
+        return self._main_executor or (self.service_entities and self.service_entities.executor)
 
     @executor.setter
     def executor(self, executor: Any) -> None:
         """Store the executor that serves the node; make timers that replace the node's threads."""
         if executor is not None and not self._is_component:
             self._start_component_timers()
-        self._whole_executor = executor
+        self._main_executor = executor
 
     def _start_component_timers(self) -> None:
         """Start the timers that replace the node's threads when another executor serves it."""
@@ -171,7 +171,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def _configure(self) -> None:
         """Make the controller from the parameters; raise FrankaDynamicsError if they are wrong."""
-        parameters = present_values(self, tables.parameter_specs(NODE_NAME))
+        parameters = parameter_values(self, tables.parameter_specs(NODE_NAME))
         arm, self._urdf = arm_and_urdf_from_parameters(self, parameters, self.should_stop)
         controller, residual = make_controller(self, parameters, arm, self.cycle.publish_torque)
         frame = parameters['frame']
@@ -179,7 +179,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._diagnostics.set_controller(controller, residual)
         # A real arm measures its velocities; some simulators publish none.
         self.cycle.set_joints(controller.names, measures_velocity=parameters['target'] == 'fci')
-        self._configured_with = present_values(self, specs_in_file(NODE_NAME))
+        self._configured_with = parameter_values(self, specs_in_file(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
         self.cycle.controller = controller
 
@@ -190,7 +190,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         The first torque waits until its receivers are found to be of the kind for `target`.
         """
         # The controller is None after an earlier activation failed to reconfigure the node.
-        configuration = present_values(self, specs_in_file(NODE_NAME))
+        configuration = parameter_values(self, specs_in_file(NODE_NAME))
         if self.controller is None or self._configured_with != configuration:
             self.cycle.controller = None
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
@@ -202,7 +202,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         result = super().on_activate(state)
         self.cycle.uses_simulated_time = self.get_parameter('use_sim_time').value
         self.cycle.is_ending = False
-        self._diagnostics.status_log.begin_activation()
+        self._diagnostics.status_log.on_activation()
         # Activation clears a fault; torques begin once nothing speaks against a first torque.
         assert self.controller is not None  # as it is configured
         with suppress(StartRefusedError):  # a final fault stays
@@ -218,7 +218,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """Start the controller; if not known, first begin to check which nodes receive torques."""
         if not is_receiver_known:
             settings, names = controller.settings, controller.names
-            self.receivers.begin_activation(settings.target, self._topic, names)
+            self.receivers.on_activation(settings.target, self._topic, names)
             controller.blocked = self.receivers.reason
         controller.start()
 
@@ -284,7 +284,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         end = time.monotonic() + _MAX_BRAKING_WAIT_S
         while self.runs_cycles and controller.state is State.BRAKING and time.monotonic() < end:
             time.sleep(_BACKGROUND_TASK_PERIOD_S)
-            self._diagnostics.report_changes()
+            self._diagnostics.report_status_changes()
         with self.cycle.lock:
             self.cycle.active = False
         if controller.state is not State.SILENT:  # the stop sequence, a torque per ms
@@ -294,7 +294,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             controller.tick(time.monotonic())
         self.commands.wait_for_all_acked(_TORQUE_DELIVERY_TIMEOUT)
         self.receivers.close()
-        self._diagnostics.report_changes()
+        self._diagnostics.report_status_changes()
         self._motions.update_goals()
 
     # The service thread ------------------------------------------------------------------------
@@ -309,7 +309,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             self._next_receiver_check = time.monotonic() + _BACKGROUND_TASK_PERIOD_S
             self._term_publishers.update_subscribed_terms()
             self._check_receivers(controller)
-        self._diagnostics.report_changes()
+        self._diagnostics.report_status_changes()
         self._motions.update_goals()
         return _BACKGROUND_TASK_PERIOD_S if self.active else INACTIVE_POLL_PERIOD_S
 
@@ -360,7 +360,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
         """Return whether the controller can use changed parameters, and why not."""
         given = {change.name: change.value for change in changes}
-        merged = present_values(self, tables.live_parameter_specs()) | given
+        merged = parameter_values(self, tables.live_parameter_specs()) | given
         try:
             if self.controller is not None:
                 self.controller.changed_law(**vars(tables.settings_from_parameters(merged)))
@@ -370,7 +370,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def _apply_live_parameters(self, changes: Sequence[Parameter]) -> None:
         """Apply changed parameters that need no new configuration to the controller; log them."""
-        live = present_values(self, tables.live_parameter_specs())
+        live = parameter_values(self, tables.live_parameter_specs())
         changed = {one.name: one.value for one in changes if one.name in live}
         if not changed or self.controller is None:
             return

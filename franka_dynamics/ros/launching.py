@@ -60,7 +60,7 @@ def launch_description(
     launch's substitutions, it can omit a parameter whose argument has no value.
     """
 
-    def start(context: Any) -> Sequence[Any]:
+    def make_actions(context: Any) -> Sequence[Any]:
         """Return the launch actions for the values of the arguments in a launch context."""
         values = {name: LaunchConfiguration(name).perform(context) for name in declarations}
         return function(SimpleNamespace(**values))
@@ -68,7 +68,7 @@ def launch_description(
     keywords = 'default_value', 'description', 'choices'
     options = {name: dict(zip(keywords, given)) for name, given in declarations.items()}
     declared = [DeclareLaunchArgument(name, **given) for name, given in options.items()]
-    return LaunchDescription([*declared, OpaqueFunction(function=start)])
+    return LaunchDescription([*declared, OpaqueFunction(function=make_actions)])
 
 
 def namespace_argument(nodes: str) -> LaunchArgument:
@@ -126,13 +126,13 @@ def exit_callback(name: str, next_actions: Sequence[Any] | None = None) -> Any:
     After a failure the callback raises, because only then `ros2 launch` exits with 1.
     """
 
-    def end(event: Any, context: Any) -> list[Any]:
+    def on_exit(event: Any, context: Any) -> list[Any]:
         """Return the actions after the process's end; raise RuntimeError if it failed."""
         if event.returncode and not context.is_shutdown:
             raise RuntimeError(f'{name} ended with exit status {event.returncode}')
         return [Shutdown(reason=f'{name} has ended')] if next_actions is None else [*next_actions]
 
-    return end
+    return on_exit
 
 
 def start_after_success(process: Any, name: str, *actions: Any) -> Any:
@@ -242,8 +242,8 @@ class TorqueController(NamedTuple):
 
     name: str  # in the controller manager
     command_topic: str
-    parameters: str  # the text of its parameter file
-    log: list[Any]  # launch's log message about it, if any
+    parameters_text: str  # the text of its parameter file
+    log_actions: list[Any]  # launch's log message about it, if any
 
 
 def controller_parameters_text(name: str, joint_names: Sequence[str], prefix: str = '') -> str:
@@ -315,7 +315,7 @@ def ros2_control_actions(
     controllers = controller_parameters_text('gazebo_controllers.yaml', arm.joint_names)
     chosen = torque_controller(arm, arguments, target, controllers)
     (folder / 'controllers.yaml').write_text(controllers, encoding='utf-8')
-    (folder / 'receiver.yaml').write_text(chosen.parameters, encoding='utf-8')
+    (folder / 'receiver.yaml').write_text(chosen.parameters_text, encoding='utf-8')
     # The initial efforts must hold the arm, because the physics runs before any controller.
     positions, efforts = xacro_numbers(arm.home_position), xacro_numbers(holding_torque(arm))
     initial = {'initial_positions': positions, 'initial_efforts': efforts}
@@ -327,4 +327,4 @@ def ros2_control_actions(
     urdf = xacro_command(arguments, {**hardware, **initial})
     publisher = robot_state_publisher(arguments.namespace, urdf)
     node = feedforward_node_for_simulator(arguments, target, chosen.command_topic)
-    return active, [*chosen.log, publisher, node]
+    return active, [*chosen.log_actions, publisher, node]

@@ -21,7 +21,7 @@ from ..view.meshes import MeshesError, urdf_meshes
 from ..view.scene import TorqueColumn, ViewState
 from ..view.window import UPDATE_PERIOD_S, Window
 
-_FIND_TIMEOUT_S = 1.0  # wait for a topic and a node named without their namespace [s]
+_NAME_TIMEOUT_S = 1.0  # wait for a topic and a node named without their namespace [s]
 _MAX_STAMP_DIFFERENCE_S = 0.5  # between a joint state and a term that is shown with it
 
 
@@ -43,7 +43,7 @@ class LiveView(TopicListener):
         self._model = PinocchioModel(arm)
         self._began: float | None = None
         try:
-            self._node, (self._topic,) = self.find_full_names(_FIND_TIMEOUT_S, node, [state_topic])
+            self._node, (self._topic,) = self.find_full_names(_NAME_TIMEOUT_S, node, [state_topic])
         except SettingsError:
             self.__exit__()
             raise

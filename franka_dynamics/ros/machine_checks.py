@@ -33,7 +33,7 @@ def _realtime_refusal() -> str:
     """Return why a process of this user may not run under SCHED_FIFO; '' if it may."""
     refused = []
 
-    def request() -> None:
+    def try_realtime() -> None:
         """Request SCHED_FIFO for this thread; add the error to `refused` if that fails."""
         try:
             os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
@@ -41,7 +41,7 @@ def _realtime_refusal() -> str:
             refused.append(str(error))
 
     # Scheduling is a thread's own: `doctor` itself never runs under SCHED_FIFO.
-    asks = threading.Thread(target=request)
+    asks = threading.Thread(target=try_realtime)
     asks.start()
     asks.join()
     return ''.join(refused)
@@ -58,7 +58,7 @@ def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
         with suppress(OSError):  # of a processor that is offline
             names.add(path.read_text().strip())
     governors = ', '.join(sorted(names))
-    yield check_result(
+    yield make_result(
         'real-time permission',
         not refused,
         f'SCHED_FIFO {REALTIME_PRIORITY} '
@@ -69,17 +69,17 @@ def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
         NOTE if simulated else TO_DO,
     )
     text = f'{release} is {"" if realtime else "not "}PREEMPT_RT'
-    yield check_result('kernel', realtime, text, 'enough for simulation, not for FCI')
+    yield make_result('kernel', realtime, text, 'enough for simulation, not for FCI')
     text = f'{cores} cores, load {load:.1f}'
-    yield check_result('processor', load <= 0.75 * cores, text, 'other work may delay cycles')
+    yield make_result('processor', load <= 0.75 * cores, text, 'other work may delay cycles')
     if governors:
         fix = 'set performance (cpupower frequency-set -g performance) for even cycles'
         text = f'the governor is {governors}'
-        yield check_result('frequency', governors == 'performance', text, fix)
+        yield make_result('frequency', governors == 'performance', text, fix)
     yield from dds_checks(os.environ)
 
 
-def check_result(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> CheckResult:
+def make_result(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> CheckResult:
     """Return a check's result, which is GOOD or else has `level` and the fix in its sentence."""
     level, text = (GOOD, text) if good else (level, f'{text}: {fix}')
     return CheckResult(subject, level, text)
@@ -95,7 +95,7 @@ def dds_checks(environment: Mapping[str, str]) -> Iterator[CheckResult]:
     good = domain.isdigit() and int(domain) <= 101
     fix = 'for ROS_DOMAIN_ID choose one from 0 to 101'
     text = f'domain {domain[:20]}, discovery {reach}, {named}'
-    yield check_result('network', good, text, fix, TO_DO)
+    yield make_result('network', good, text, fix, TO_DO)
     if middleware in (None, _DEFAULT_MIDDLEWARE):
         yield CheckResult(
             'middleware',

@@ -157,7 +157,7 @@ class _MessageLayout:
         self._constant_places, self._constant_data = np.array(same), b''
         # Of bytes in another form nothing is known.
         plain = data.startswith(_LITTLE_ENDIAN_HEADER) and at <= len(data)
-        if plain and all(a.tobytes() == b.tobytes() for a, b in zip(self.values_in(data), fields)):
+        if plain and all(a.tobytes() == b.tobytes() for a, b in zip(self.arrays_in(data), fields)):
             self._constant_data = self._constant_bytes(data)
 
     def _constant_bytes(self, data: bytes) -> bytes:
@@ -168,7 +168,7 @@ class _MessageLayout:
         """Return whether a serialized message has the names, counts and size of the given one."""
         return len(data) == self._size and self._constant_bytes(data) == self._constant_data
 
-    def values_in(self, data: bytes) -> list[Array]:
+    def arrays_in(self, data: bytes) -> list[Array]:
         """Return positions, velocities and efforts in a matching message; each may be empty."""
         return [np.frombuffer(data, '<f8', count, at) for count, at in self._rows]
 
@@ -206,7 +206,7 @@ class JointStateReader:
         """
         if self._layout is not None and self._layout.matches(data):
             sec, nanosec = STAMP_STRUCT.unpack_from(data, STAMP_OFFSET)
-            rows = self._layout.values_in(data)
+            rows = self._layout.arrays_in(data)
         else:
             message = self._parse_message(data)
             sec, nanosec = message.header.stamp.sec, message.header.stamp.nanosec

@@ -41,9 +41,7 @@ from ..motion.trajectory import ReferencePoint, Trajectory
 
 ACTION_NAME = '~/follow_joint_trajectory'
 _MAX_GOAL_ID_LENGTH = 64  # largest number of characters of a reference's frame id in reports
-# How a goal ends.
-_SUCCEEDED, _CANCELED = GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED
-_ABORTED = GoalStatus.STATUS_ABORTED
+_SUCCEED, _CANCEL, _ABORT = 'succeed', 'canceled', 'abort'  # methods of a handle that end its goal
 _DELIVERY_TIMEOUT_S = 0.3  # to send results before the node ends [s]
 _FEEDBACK_PERIOD_S = 0.05  # by the stamps of joint states, as of joint_trajectory_controller
 
@@ -58,7 +56,7 @@ class _Goal:
     end_tolerances: MotionTolerances
     time_tolerance: float  # that the arm may take after its end [s]; any if not positive
     is_motion_over: bool = False
-    next_feedback: float = -np.inf  # stamp [s]
+    next_feedback_time: float = -np.inf  # stamp [s]
 
 
 class MotionRequests:
@@ -182,7 +180,7 @@ class MotionRequests:
                 lambda: self._request_from_goal(goal), goal_id, allow_setpoint=False
             )
         except ReferenceRefusedError as error:
-            self._end_goal(handle, _ABORTED, error.code, str(error))
+            self._end_goal(handle, _ABORT, error.code, str(error))
             return
         path, at_end = self._goal_tolerances(goal)
         time_tolerance = stamp_to_seconds(goal.goal_time_tolerance)
@@ -231,7 +229,7 @@ class MotionRequests:
             ended = [goal_id for goal_id, goal in self._goals.items() if goal.is_motion_over]
             for goal_id in {*ended} - {event.goal_id}:
                 why = 'Not reached when another reference took its place.'
-                self._end_goal(self._goals.pop(goal_id).handle, _ABORTED, invalid, why)
+                self._end_goal(self._goals.pop(goal_id).handle, _ABORT, invalid, why)
         goal = self._goals.get(event.goal_id)
         if goal is None:
             return
@@ -239,7 +237,7 @@ class MotionRequests:
         if event.state is ReferenceState.INTERRUPTED:
             del self._goals[event.goal_id]
             why = f'The motion was interrupted: {event.reason}.'
-            self._end_goal(goal.handle, _ABORTED, invalid, why)
+            self._end_goal(goal.handle, _ABORT, invalid, why)
 
     def update_goals(self) -> None:
         """Publish feedback of all goals; end a goal that is reached, violated or cancelled."""
@@ -248,8 +246,8 @@ class MotionRequests:
             if end is None:
                 continue
             del self._goals[goal_id]
-            status, _, why = end
-            if status != _SUCCEEDED:
+            ending, _, why = end
+            if ending != _SUCCEED:
                 # A motion that is not over yet is reported as interrupted.
                 if goal.is_motion_over:
                     self._node.get_logger().warning(f'a goal was aborted: {why}')
@@ -257,15 +255,15 @@ class MotionRequests:
                 self._node.controller.settle(reason)
             self._end_goal(goal.handle, *end)
 
-    def _goal_outcome(self, goal: _Goal) -> tuple[int, int, str] | None:
-        """Return the status, error code and sentence with which a goal ends now, or None."""
+    def _goal_outcome(self, goal: _Goal) -> tuple[str, int, str] | None:
+        """Return the ending, error code and sentence with which a goal ends now, or None."""
         controller, result = self._node.controller, self._type.Result
         state, motion = controller.latest, goal.motion
         if goal.handle.is_cancel_requested:
-            return _CANCELED, result.SUCCESSFUL, 'Cancelled.'
+            return _CANCEL, result.SUCCESSFUL, 'Cancelled.'
         if goal.is_motion_over and controller.state is not State.RUNNING:
             why = f'The arm had not reached its goal: {self._diagnostics.status_log.status()}.'
-            return _ABORTED, result.GOAL_TOLERANCE_VIOLATED, why
+            return _ABORT, result.GOAL_TOLERANCE_VIOLATED, why
         if state is None or state.stamp < motion.begin:
             return None
         desired = motion.at(state.stamp)
@@ -273,20 +271,20 @@ class MotionRequests:
         wrong = tolerances.violation(state.q, state.dq, desired, controller.description)
         if not goal.is_motion_over:
             if wrong:
-                return _ABORTED, result.PATH_TOLERANCE_VIOLATED, f'{wrong}.'
+                return _ABORT, result.PATH_TOLERANCE_VIOLATED, f'{wrong}.'
             self._publish_feedback(goal, state, desired)
         elif not wrong:
-            return _SUCCEEDED, result.SUCCESSFUL, ''
+            return _SUCCEED, result.SUCCESSFUL, ''
         elif goal.time_tolerance > 0.0 and state.stamp >= motion.end + goal.time_tolerance:
             late = f'{wrong} {goal.time_tolerance:g} s after its end.'
-            return _ABORTED, result.GOAL_TOLERANCE_VIOLATED, late
+            return _ABORT, result.GOAL_TOLERANCE_VIOLATED, late
         return None
 
     def _publish_feedback(self, goal: _Goal, state: StateTerms, desired: ReferencePoint) -> None:
         """Publish a goal's desired and actual state as feedback, at most every 50 ms."""
-        if state.stamp < goal.next_feedback:
+        if state.stamp < goal.next_feedback_time:
             return
-        goal.next_feedback = state.stamp + _FEEDBACK_PERIOD_S
+        goal.next_feedback_time = state.stamp + _FEEDBACK_PERIOD_S
         feedback = self._type.Feedback(joint_names=self._node.controller.names)
         feedback.header.stamp = seconds_to_stamp(state.stamp)
         since = max(0.0, state.stamp - goal.motion.begin)
@@ -295,15 +293,14 @@ class MotionRequests:
         feedback.error = trajectory_point(since, desired.q - state.q, desired.dq - state.dq)
         goal.handle.publish_feedback(feedback)
 
-    def _end_goal(self, handle: Any, status: int, code: int, why: str) -> None:
-        """End a goal with a status of action_msgs/GoalStatus, an error code and a sentence."""
+    def _end_goal(self, handle: Any, ending: str, code: int, why: str) -> None:
+        """End a goal by a method of its handle, with an error code and a sentence."""
         goal_id = bytes(handle.goal_id.uuid)
         self._unsent_goal_ids.add(goal_id)
-        ends = {_SUCCEEDED: handle.succeed, _CANCELED: handle.canceled, _ABORTED: handle.abort}
 
         def finish(_: Any) -> Any:
             """Set the goal's final status, and return its result."""
-            ends[status]()
+            getattr(handle, ending)()
             self._unsent_goal_ids.discard(goal_id)
             return self._type.Result(error_code=code, error_string=why)
 

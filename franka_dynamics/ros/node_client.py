@@ -206,7 +206,7 @@ class NodeClient(TopicListener):
             self._wait_until_node_free(publisher, reports)
             try:
                 publisher.publish(message)  # once: a second copy would interrupt the first
-                self._wait_until_ended(reports)
+                self._wait_until_motion_end(reports)
             except BaseException:
                 if reports.state not in _FINAL_STATES:
                     publisher.publish(JointTrajectory())
@@ -237,7 +237,7 @@ class NodeClient(TopicListener):
                 '`node play` that sent it, before this one; nothing was sent.'
             )
 
-    def _wait_until_ended(self, reports: _MotionReports) -> None:
+    def _wait_until_motion_end(self, reports: _MotionReports) -> None:
         """Wait until the node reports the motion's end; raise NodeClientError if it is gone."""
         self.wait_until(lambda: bool(reports.state) or self._is_node_gone(), self._answer_timeout)
         self.wait_until(

@@ -105,7 +105,7 @@ def declare_parameters(node: Any, table: Sequence[ParameterSpec]) -> dict[str, A
         # The descriptor is set last, so that `require_allowed_value` is the first to refuse one
         # out of range: its message is clearer than rclpy's.
         node.set_descriptor(spec.name, _parameter_descriptor(spec, kind))
-    return present_values(node, table)
+    return parameter_values(node, table)
 
 
 def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str]) -> None:
@@ -166,7 +166,7 @@ def _parameter_descriptor(spec: ParameterSpec, kind: Parameter.Type) -> Paramete
     return descriptor
 
 
-def present_values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
+def parameter_values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
     """Return the present values of a table's parameters by name."""
     return {spec.name: node.get_parameter(spec.name).value for spec in table}
 

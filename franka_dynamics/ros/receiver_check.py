@@ -28,7 +28,7 @@ _REFUSAL_DELAY_S = 2.0
 _FIRST_REFUSAL_DELAY_S = 10.0
 _CERTAIN_REFUSAL_DELAY_S = 0.2
 # Kinds of receivers that are certainly wrong if the target expects another.
-_CERTAIN_KINDS = (
+_DEFINITE_KINDS = (
     ReceiverKind.REAL_CONTROLLER,
     ReceiverKind.OTHER_CONTROLLER,
     ReceiverKind.OTHER_TARGET,
@@ -53,7 +53,7 @@ class SecondPublisherDetector:
         self._last, self._since_drop = 0, _MAX_MESSAGES_BETWEEN_DROPS
         self.has_dropped = False
 
-    def add_number(self, number: int) -> bool:
+    def add_sequence_number(self, number: int) -> bool:
         """Add a message's sequence number; return whether two publishers send the messages."""
         self.has_dropped, self._last = number <= self._last, number
         self._since_drop += 1
@@ -83,7 +83,7 @@ class ReceiverCheck:
     """
 
     def __init__(self, node: Any, publisher: Any) -> None:
-        """Store the node and its publisher of torques; `begin_activation` begins the check."""
+        """Store the node and its publisher of torques; `on_activation` begins the check."""
         self._node, self._publisher = node, publisher
         self.topic: str = publisher.topic_name
         self._finder = ReceiverFinder(node, self.topic)
@@ -92,7 +92,7 @@ class ReceiverCheck:
         self.receivers: dict[str, Receiver] = {}
         self.delivery_problem, self.is_open = '', False
 
-    def begin_activation(self, target: str, state_topic: str, joints: Sequence[str]) -> None:
+    def on_activation(self, target: str, state_topic: str, joints: Sequence[str]) -> None:
         """Begin to check who sends and receives torques for a target, a state topic and joints."""
         self.close()
         self._target, self._state_topic = target, state_topic
@@ -127,7 +127,7 @@ class ReceiverCheck:
         """
         self._state_count += 1
         self._listen_until = self._listen_until or time.monotonic() + _MIN_LISTENING_TIME_S
-        if number is None or not self._detector.add_number(number):
+        if number is None or not self._detector.add_sequence_number(number):
             return ''
         names = ', '.join(publisher_names(self._node, self._state_topic))
         return (
@@ -136,7 +136,7 @@ class ReceiverCheck:
         )
 
     @property
-    def is_first_of_other_publisher(self) -> bool:
+    def is_new_other_publisher(self) -> bool:
         """Whether the latest joint state is the first of another, or restarted, publisher."""
         return self._detector.has_dropped
 
@@ -175,7 +175,7 @@ class ReceiverCheck:
         """Return how long [s] wrong receivers must be present before torques are refused."""
         if self.permission is not TorquePermission.GRANTED or not self.is_open:
             return _FIRST_REFUSAL_DELAY_S
-        certain = any(one.kind in _CERTAIN_KINDS for one in self.receivers.values())
+        certain = any(one.kind in _DEFINITE_KINDS for one in self.receivers.values())
         return _CERTAIN_REFUSAL_DELAY_S if certain else _REFUSAL_DELAY_S
 
     def _must_keep_listening(self, now: float) -> bool:
@@ -195,7 +195,7 @@ class ReceiverCheck:
         return True
 
     @property
-    def listed_receivers(self) -> str:
+    def receivers_text(self) -> str:
         """The names of the nodes that receive torques, with their kinds, as one text."""
         return ', '.join(f'{name} ({one})' for name, one in self.receivers.items()) or 'none'
 

@@ -40,7 +40,7 @@ _QUICK_REQUEST_PERIOD_S = 0.2  # while torques wait for an answer, or for a cont
 # A manager answers late while it loads a controller, or not at all if it has not discovered the
 # node that asks.
 _ANSWER_TIMEOUT_S = 1.0
-_NO_MESSAGES_INSTALLED = (
+_NOT_INSTALLED_TEXT = (
     'cannot be asked for its controllers, because controller_manager_msgs is not installed here '
     '(apt install ros-$ROS_DISTRO-controller-manager-msgs)'
 )
@@ -64,7 +64,7 @@ class ControllerManagerClient:
     def __init__(self, node: Any, name: str) -> None:
         """Make the client of the manager with a full name; it asks nothing yet."""
         self.name, self.client = name, None
-        self.problem = f'{name} {_NO_MESSAGES_INSTALLED}'
+        self.problem = f'{name} {_NOT_INSTALLED_TEXT}'
         if ListControllers is not None:
             self.problem = f'{name}/{_LIST_CONTROLLERS} has not answered yet'
             self.client = node.create_client(ListControllers, f'{name}/{_LIST_CONTROLLERS}')

@@ -44,14 +44,14 @@ PlayMotion = Callable[[Callable[[], None]], str]
 class RecordingProgress:
     """The progress of a recording, and the problems that make it unusable."""
 
-    seconds: float = 0.0
-    span: float = 0.0  # between the first and the newest stamp [s]
-    states: int = 0
-    since_first_state: float = 0.0  # time since the first joint state, of any arm [s]
+    elapsed: float = 0.0  # time since the beginning [s]
+    stamp_span: float = 0.0  # between the first and the newest stamp [s]
+    state_count: int = 0
+    first_state_age: float = 0.0  # time since the first joint state, of any arm [s]
     topic: str = ''  # of the joint states, with its namespace
     node: str = ''  # the feedforward node's full name, if one runs
     has_arm_state: bool = False  # whether a message with the arm's joints came
-    rate: float = 0.0
+    state_rate: float = 0.0  # [Hz]
     problems: list[str] = field(default_factory=list)
     disk_is_full: bool = False  # which ends the recording
     motion_end: str = ''  # what the node answered when the motion had ended
@@ -59,8 +59,8 @@ class RecordingProgress:
 
     def __str__(self) -> str:
         """Return one line about the recording's progress and problems."""
-        state = '; '.join(self.problems) if self.problems else 'usable so far'
-        return f'{self.seconds:.0f} s, {self.states} states at {self.rate:.0f} Hz: {state}'
+        count = f'{self.state_count} states at {self.state_rate:.0f} Hz'
+        return f'{self.elapsed:.0f} s, {count}: {"; ".join(self.problems) or "usable so far"}'
 
 
 class _Recorder(TopicListener):
@@ -94,7 +94,7 @@ class _Recorder(TopicListener):
         for arrival, connection, data in sorted(self._received, key=itemgetter(0)):
             self._writer.write(connection, arrival, data)
             if connection.topic == progress.topic:
-                progress.states += 1
+                progress.state_count += 1
                 self._latest, state = 1e-9 * arrival, data
                 self._first = self._first or self._latest
         self._received.clear()
@@ -103,11 +103,11 @@ class _Recorder(TopicListener):
     def _find_problems(self, progress: RecordingProgress, state: bytes | None) -> Iterator[str]:
         """Yield sentences on what makes the recording unusable so far; update the progress."""
         topic = progress.topic
-        if not progress.states:
+        if not progress.state_count:
             yield f'no joint states on {topic} yet'
             return
-        progress.since_first_state = time.time() - self._first
-        progress.rate = (progress.states - 1) / max(1e-3, progress.since_first_state)
+        progress.first_state_age = time.time() - self._first
+        progress.state_rate = (progress.state_count - 1) / max(1e-3, progress.first_state_age)
         if state is not None:
             try:
                 reading = self._reader.read(state)
@@ -116,19 +116,19 @@ class _Recorder(TopicListener):
             else:
                 progress.has_arm_state = True
                 self._first_stamp = self._first_stamp or reading.stamp
-                progress.span = max(progress.span, reading.stamp - self._first_stamp)
+                progress.stamp_span = max(progress.stamp_span, reading.stamp - self._first_stamp)
                 if not np.isfinite([reading.position, reading.velocity]).all():
                     yield 'positions or velocities are not finite'
                 self._has_moved |= bool((np.abs(reading.velocity) > _MIN_SPEED_RAD_S).any())
                 self._has_effort |= reading.effort is not None
         if (silence := time.time() - self._latest) > _SILENCE_TIMEOUT_S:
             yield f'{topic} has been silent for {silence:.0f} s'
-        if progress.seconds > 1.0 and progress.rate < _MIN_STATE_RATE_HZ:
+        if progress.elapsed > 1.0 and progress.state_rate < _MIN_STATE_RATE_HZ:
             yield (
-                f'{progress.rate:.0f} Hz is slow; franka_ros2 has the full rate on '
+                f'{progress.state_rate:.0f} Hz is slow; franka_ros2 has the full rate on '
                 'franka/joint_states (--topic)'
             )
-        if progress.has_arm_state and progress.seconds > _SILENCE_TIMEOUT_S:
+        if progress.has_arm_state and progress.elapsed > _SILENCE_TIMEOUT_S:
             if not self._has_effort:
                 yield 'no measured torque: effort is missing or zero'
             if not self._has_moved:
@@ -182,7 +182,7 @@ def record_bag(
 
         def record() -> None:
             """Write the messages that have come; raise KeyboardInterrupt to end the recording."""
-            progress.seconds = time.monotonic() - began
+            progress.elapsed = time.monotonic() - began
             own.write_messages(progress)
             progress.disk_is_full = shutil.disk_usage(bag).free < _MIN_FREE_DISK_BYTES
             if progress.disk_is_full or not keep_running(progress):

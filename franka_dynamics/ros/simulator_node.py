@@ -195,8 +195,8 @@ class SimulatorNode(CheckedParameters, Node):
             'braked': braked,
             'joints at their stops': ', '.join(joints_at_stops) or 'none',
             StatusKey.SIMULATED_TIME: float(self._simulation.time),
-            StatusKey.COMMANDED: self._commanded_steps,
-            StatusKey.MISSED: self._missed_steps,
+            StatusKey.COMMANDED_STEPS: self._commanded_steps,
+            StatusKey.MISSED_STEPS: self._missed_steps,
             **self._round_trips.percentiles_us(StatusKey.ROUND_TRIP),
         }
         level = 'ERROR' if ran_away else 'WARN' if braked or joints_at_stops else 'OK'

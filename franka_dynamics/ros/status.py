@@ -49,17 +49,17 @@ class DiagnosticSubject(StrEnum):
 class StatusKey(StrEnum):
     """A key of a value in a diagnostic status that programs read."""
 
-    HELD = 'held'  # whether torques hold the receiver's arm against gravity
+    ARM_HELD = 'held'  # whether torques hold the receiver's arm against gravity
     REMEDY = 'to command again'
     REFUSED_BY = 'refused by'
     MODEL_DIFFERENCE = 'largest difference of the two models [N m, relative above 1 N m]'
     RATE = 'rate [Hz]'
     AGE = 'age [ms]'
-    STOPS = 'stops'
+    STOP_COUNT = 'stops'
     LATENCY = 'latency {}'  # of one of TIME_PERCENTILES
     SIMULATED_TIME = 'simulated time [s]'
-    COMMANDED = 'steps commanded'
-    MISSED = 'steps without a new command'
+    COMMANDED_STEPS = 'steps commanded'
+    MISSED_STEPS = 'steps without a new command'
     ROUND_TRIP = 'round trip {}'  # of one of TIME_PERCENTILES
 
 
@@ -93,7 +93,7 @@ class NodeStatus(NamedTuple):
     @property
     def is_arm_held(self) -> bool:
         """Whether this is a receiver's status and says that torques hold the arm."""
-        return self.values.get(StatusKey.HELD) == 'True'
+        return self.values.get(StatusKey.ARM_HELD) == 'True'
 
     @classmethod
     def from_message(cls, message: DiagnosticStatus) -> Self:

@@ -13,7 +13,7 @@ from typing import Any
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from .machine_checks import check_result, CheckResult, GOOD, NOTE, SIMULATION_SUBJECT, TO_DO
+from .machine_checks import CheckResult, GOOD, make_result, NOTE, SIMULATION_SUBJECT, TO_DO
 from .messages import is_effort_measured, stamp_to_seconds
 from .status import DiagnosticSubject, NodeSnapshot
 from .topic_listener import TopicListener
@@ -96,14 +96,14 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
             """Return the names of the simulated arms that were heard, sorted."""
             return sorted(one.name for one in listener.heard_nodes().values() if one.is_simulator)
 
-        def settled() -> bool:
+        def is_graph_settled() -> bool:
             """Return whether no joint state or simulated arm is still expected to be heard."""
             # Stamps off the clock may be those of a simulated arm, whose diagnostics are late on a
             # busy machine. The first joint state of a listed publisher may still come.
             comes = states.are_stamps_off_clock if states.stamps else node.count_publishers(topic)
             return bool(simulators()) or not comes
 
-        listener.wait_until(settled, _DISCOVERY_TIMEOUT_S)
+        listener.wait_until(is_graph_settled, _DISCOVERY_TIMEOUT_S)
         _, (command,) = listener.find_full_names(0.0, topics=(command_topic,))
         snapshots, simulator = list(listener.heard_nodes().values()), simulators()
         if simulator:
@@ -141,7 +141,7 @@ def _joint_state_checks(
         rate = _mean_rate_hz(states.stamps)
         text += f', {rate:.0f} Hz of simulated time'
     fix = f'a command needs {_MIN_STATE_RATE_HZ:g} Hz, with franka_ros2 take franka/joint_states'
-    yield check_result(subject, rate >= _MIN_STATE_RATE_HZ, text, fix, TO_DO)
+    yield make_result(subject, rate >= _MIN_STATE_RATE_HZ, text, fix, TO_DO)
     if len(publishers) > 1:
         way = 'stop all but the driver'
         if simulator:
@@ -149,7 +149,7 @@ def _joint_state_checks(
         yield CheckResult(subject, TO_DO, f'{len(publishers)} nodes publish on one topic; {way}')
     text = 'effort is there' if states.has_effort else 'effort is missing, zero or NaN'
     fix = 'nothing to replay or identify from, and a weaker check of torques'
-    yield check_result('measured torque', states.has_effort, text, fix)
+    yield make_result('measured torque', states.has_effort, text, fix)
 
 
 def _other_state_topics(node: Any, topic: str) -> list[str]:

@@ -22,7 +22,7 @@ from ..dynamics.external_torque import ExternalWrench, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import short_text
 
-_COMPONENTS_BY_AXIS = {
+_COMPONENT_NAMES = {
     'twist': ('vx', 'vy', 'vz', 'wx', 'wy', 'wz'),
     'wrench': ('fx', 'fy', 'fz', 'mx', 'my', 'mz'),
 }
@@ -82,7 +82,7 @@ class TermPublishers:
         self._controller, self.frame = controller, frame
         self._estimator = WrenchEstimator(self.model, frame)
         names = list(controller.description.joint_names)
-        rows = {'joint': names, **_COMPONENTS_BY_AXIS}
+        rows = {'joint': names, **_COMPONENT_NAMES}
         # RViz's Effort display ignores messages without a frame.
         header = Header(frame_id=base_frame_id(names[0]))
         # rclpy would take 10 to 20 us for a message.

@@ -33,7 +33,7 @@ QOS_OVERRIDES = QoSOverridingOptions.with_default_policies()
 UNKNOWN_NODE_NAME = '_NODE_NAME_UNKNOWN_'
 
 
-def subscribe_numbered(
+def subscribe_with_number(
     node: Any, kind: type, topic: str, callback: Callable[[bytes, int | None], None], **more: Any
 ) -> Any:
     """Subscribe to serialized messages with their sequence numbers; users may override QoS."""

@@ -30,7 +30,7 @@ from ..motion.request import require_point_count, TrajectoryRequest
 from ..motion.trajectory import ReferencePoint, Trajectory
 
 _POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'
-_EXPECTED_FORM = (
+_FORMAT_HINT = (
     'a trajectory needs joint_names and points, each with positions and time_from_start, as '
     '`franka-dynamics identify plan` writes them'
 )
@@ -155,7 +155,7 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
             f'motion: {", ".join(arms)}.'
         )
     try:
-        content = read_mapping(path, expected=_EXPECTED_FORM)
+        content = read_mapping(path, expected=_FORMAT_HINT)
         points = content['points']
         since = [point['time_from_start'] for point in points]
         times = [lead_in + one.get('sec', 0) + 1e-9 * one.get('nanosec', 0) for one in since]
@@ -168,7 +168,7 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
         raise SettingsError(f'{path}: {error}') from error
     except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
         why = ' '.join(repr(error).split())[:120]
-        raise SettingsError(f'{path}: {_EXPECTED_FORM} ({why}).') from error
+        raise SettingsError(f'{path}: {_FORMAT_HINT} ({why}).') from error
     return message
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .joint_elasticity import ElasticDrive, JointElasticity
-from .mujoco_model import build_mujoco, FLANGE_SITE, import_mujoco, TIMESTEP_S
+from .mujoco_model import build_mujoco_model, FLANGE_SITE, import_mujoco, TIMESTEP_S
 from ..arm import ArmDescription, LinkInertia
 from ..arm.friction import FrictionState
 from ..arrays import Array
@@ -17,7 +17,7 @@ from ..dynamics.model import GRAVITY
 from ..errors import SettingsError
 
 _ELASTIC_SUBSTEP_COUNT = 2  # substeps of a time step, for resonances of up to 200 Hz
-_MIN_CHORD_SPEED_RAD_S = 1e-6  # [rad/s] smallest speed for the slope of the friction chord
+_MIN_SECANT_SPEED_RAD_S = 1e-6  # [rad/s] smallest speed for the slope of the friction chord
 # Frequency bands in which recordings of a real FER show vibration [Hz].
 VIBRATION_BANDS_HZ = ((15.0, 20.0), (20.0, 25.0), (25.0, 30.0), (30.0, 35.0), (35.0, 40.0))
 # Largest gap between two commands of a stream that opens the brakes [s].
@@ -58,7 +58,7 @@ class SimulationSettings:
     FER. `start`, (n,), is the first position, by default the `home_position`; `gravity` is in the
     space frame [m/s^2]. `position_noise`, `velocity_noise` and `effort_noise` are standard
     deviations [rad, rad/s, N m] of noise drawn from `seed`. `push` is a wrench on the arm.
-    `vibration` [N m] is the rms, in every band of 5 Hz from 15 to 40 Hz, of a torque added to the
+    `vibration_rms` [N m] is that, in each band of 5 Hz from 15 to 40 Hz, of a torque added to the
     drive torque of the strongest joints, less on others in proportion to their torque limits; the
     effort sensors measure the vibration. With `gravity_compensation` the arm itself adds g(q), for
     an upright base without `payload`, as under FCI. The brakes open when commands have come
@@ -75,7 +75,7 @@ class SimulationSettings:
     position_noise: float = 0.0
     velocity_noise: float = 0.0
     effort_noise: float = 0.0
-    vibration: float = 0.0
+    vibration_rms: float = 0.0
     push: Push = field(default_factory=Push)
     brake_release_after: float = 0.5
     seed: int = 0
@@ -125,11 +125,11 @@ class ArmSimulation:
         if settings.armature and settings.elasticity is None:
             driven = arm.with_armature()
             self._armature = np.asarray(driven.simulated_armature)
-        loaded, step = driven.with_payload(settings.payload), TIMESTEP_S / self._substeps
-        self.model = build_mujoco(loaded, gravity=settings.gravity, timestep=step, stops=True)
+        plant, step = driven.with_payload(settings.payload), TIMESTEP_S / self._substeps
+        self.model = build_mujoco_model(plant, gravity=settings.gravity, timestep=step, stops=True)
         self.data = self._mujoco.MjData(self.model)
         upright = arm.mount[:3, :3] @ GRAVITY  # gravity that an upright arm has
-        self._upright_model = build_mujoco(arm, gravity=upright)
+        self._upright_model = build_mujoco_model(arm, gravity=upright)
         self._upright_data = self._mujoco.MjData(self._upright_model)
         friction = arm.friction or arm.simulated_friction
         if settings.friction and friction is None:
@@ -243,7 +243,7 @@ class ArmSimulation:
         Raises InertiaError if the last link is not physical with the payload.
         """
         loaded = self.description.with_payload(payload)
-        model = build_mujoco(loaded, gravity=self.settings.gravity, stops=True)
+        model = build_mujoco_model(loaded, gravity=self.settings.gravity, stops=True)
         for name in ('body_mass', 'body_ipos', 'body_inertia', 'body_iquat'):
             getattr(self.model, name)[:] = getattr(model, name)
         # mj_setConst updates what MuJoCo derives from masses, and resets the MjData that it gets.
@@ -272,12 +272,12 @@ class ArmSimulation:
         largest = max(limit[np.isfinite(limit)], default=1.0)
         share = np.where(np.isfinite(limit), limit / largest, 1.0)
         phase = rng.uniform(0.0, 2.0 * np.pi, frequency.shape)
-        amplitude = np.sqrt(2.0) * self.settings.vibration * share
+        amplitude = np.sqrt(2.0) * self.settings.vibration_rms * share
         return 2.0 * np.pi * frequency, phase, np.broadcast_to(amplitude, frequency.shape)
 
     def _vibration_torque(self) -> Array | float:
         """Return the vibration torque at the simulated time, (n,) [N m], or 0."""
-        if not self.settings.vibration:
+        if not self.settings.vibration_rms:
             return 0.0
         frequency, phase, amplitude = self._tones
         return np.asarray(np.add.reduce(amplitude * np.sin(frequency * self.time + phase)))
@@ -328,7 +328,7 @@ class ArmSimulation:
             self.model.dof_damping[:] = gear
             return 0.0
         speed = self.data.qvel
-        velocity = np.where(np.abs(speed) < _MIN_CHORD_SPEED_RAD_S, _MIN_CHORD_SPEED_RAD_S, speed)
+        velocity = np.where(abs(speed) < _MIN_SECANT_SPEED_RAD_S, _MIN_SECANT_SPEED_RAD_S, speed)
         self._friction_state.update(self.time, self.data.qpos.copy())
         # One friction call for rest and motion, because a second call costs more than a second
         # row.

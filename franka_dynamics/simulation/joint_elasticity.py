@@ -50,8 +50,8 @@ class JointElasticity:
     ripple_cycles_per_rad : ndarray, shape (n,)
         Periods of the wave generator's ripple per radian of the joint.
     ripple_amplitudes : ndarray, shape (h, n)
-        Amplitudes of the torque ripple at `harmonics` times `ripple_cycles_per_rad` [N m].
-    harmonics : ndarray, shape (h,)
+        Amplitudes of the torque ripple at `ripple_harmonics` times `ripple_cycles_per_rad` [N m].
+    ripple_harmonics : ndarray, shape (h,)
         Multiples of `ripple_cycles_per_rad`.
     torque_noise_std : ndarray, shape (n,)
         Standard deviation of the motor torque's noise, drawn anew every step [N m].
@@ -63,7 +63,7 @@ class JointElasticity:
     motor_inertia: Array
     ripple_cycles_per_rad: Array
     ripple_amplitudes: Array
-    harmonics: Array
+    ripple_harmonics: Array
     torque_noise_std: Array
 
 
@@ -93,7 +93,7 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
         motor_inertia=MOTOR_INERTIA_KG_M2 / (1.0 + TORQUE_FEEDBACK_GAIN),
         ripple_cycles_per_rad=np.array([38.4, 38.4, 38.4, 38.4, 25.6, 25.6, 25.6]),
         ripple_amplitudes=TORQUE_RIPPLE_AMPLITUDES_NM,
-        harmonics=np.array([0.5, 1.0, 2.0]),
+        ripple_harmonics=np.array([0.5, 1.0, 2.0]),
         torque_noise_std=np.array([0.52, 0.65, 0.48, 0.33, 0.12, 0.15, 0.02]),
     )
 
@@ -105,7 +105,7 @@ class ElasticDrive:
         """Put the motors at rest at the link positions q [rad], without torque."""
         self._joints = elasticity
         cycles = elasticity.ripple_cycles_per_rad
-        self._waves = 2.0 * np.pi * elasticity.harmonics[:, None] * cycles
+        self._waves = 2.0 * np.pi * elasticity.ripple_harmonics[:, None] * cycles
         self.put_at_rest(np.asarray(q, dtype=float), np.zeros(len(elasticity.stiffness)))
 
     def put_at_rest(self, q: Array, torque: Array) -> None:

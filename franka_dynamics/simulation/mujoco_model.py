@@ -32,7 +32,7 @@ def import_mujoco() -> Any:
     return mujoco
 
 
-def build_mujoco(
+def build_mujoco_model(
     arm: ArmDescription,
     *,
     gravity: ArrayLike = GRAVITY,

@@ -22,7 +22,7 @@ from ..errors import FrankaDynamicsError
 from ..urdf.writer import add_tag, urdf_text
 
 _MAX_MESSAGE_LENGTH = 300  # characters of a library's error message
-_PACKAGE_URL = re.compile(r'package://([^/"\']+)/')
+_PACKAGE_URL_PATTERN = re.compile(r'package://([^/"\']+)/')
 
 
 class MeshesError(FrankaDynamicsError):
@@ -34,14 +34,14 @@ class ArmMeshes:
     """
     The visual meshes of an arm, as Pinocchio's models of its joints and its geometry.
 
-    `model` is that of the joints, `visual` that of the geometry. `velocity_indices` are those of
-    the arm's joints in a velocity of `model`. `joint_numbers` has a number for each object of
-    `visual`: that of the arm's joint, from 1, whose torque colours the object, or 0 for an object
-    that keeps its colour, such as the base.
+    `model` is that of the joints, `visual_model` that of the geometry. `velocity_indices` are
+    those of the arm's joints in a velocity of `model`. `joint_numbers` has a number for each
+    object of `visual_model`: that of the arm's joint, from 1, whose torque colours the object, or
+    0 for an object that keeps its colour, such as the base.
     """
 
     model: Any
-    visual: Any
+    visual_model: Any
     velocity_indices: Sequence[int]
     joint_numbers: Sequence[int]
 
@@ -84,7 +84,7 @@ def urdf_meshes(
     or if a package is not installed.
     """
     places = ros_share_folders() if folders is None else folders
-    for name in sorted(set(_PACKAGE_URL.findall(text))):
+    for name in sorted(set(_PACKAGE_URL_PATTERN.findall(text))):
         if not any((folder / name).is_dir() for folder in places):
             raise MeshesError(
                 f'package {name[:_MAX_MESSAGE_LENGTH]}, which has the meshes, is not installed '

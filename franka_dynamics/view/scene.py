@@ -180,11 +180,11 @@ class ArmScene:
 
         self._server.scene.remove_by_name('/links')
         self._meshes = meshes
-        self._links = ViserVisualizer(meshes.model, GeometryModel(), meshes.visual)
+        self._links = ViserVisualizer(meshes.model, GeometryModel(), meshes.visual_model)
         self._links.initViewer(viewer=self._server)
         colour = [*(value / 255.0 for value in _BASE_COLOUR), _LINK_OPACITY]
         self._links.loadViewerModel('links', visual_color=colour)
-        names = [f'links/visual/{item.name}' for item in meshes.visual.geometryObjects]
+        names = [f'links/visual/{item.name}' for item in meshes.visual_model.geometryObjects]
         self.link_handles = [self._links.frames[name] for name in names]
         state = ViewState(0.0, np.zeros(self._arm.n))
         self._colour_links(state)

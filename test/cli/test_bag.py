@@ -72,25 +72,25 @@ def run(monkeypatch, tmp_path, answered, capsys):
 @pytest.mark.parametrize(
     ('progress', 'goes_on'),
     [
-        ({'seconds': 0.2}, True),  # no state yet
-        ({'seconds': 4.5}, True),  # publishers are found late
-        ({'seconds': 5.5}, False),  # nobody publishes
-        ({'seconds': 5.5, 'span': 1.0, 'states': 100}, True),  # a slow clock
-        ({'seconds': 4.1, 'span': 4.1, 'states': 4000}, False),  # enough
-        ({'seconds': 81.0, 'span': 1.0, 'states': 100}, False),  # too slow
+        ({'elapsed': 0.2}, True),  # no state yet
+        ({'elapsed': 4.5}, True),  # publishers are found late
+        ({'elapsed': 5.5}, False),  # nobody publishes
+        ({'elapsed': 5.5, 'stamp_span': 1.0, 'state_count': 100}, True),  # a slow clock
+        ({'elapsed': 4.1, 'stamp_span': 4.1, 'state_count': 4000}, False),  # enough
+        ({'elapsed': 81.0, 'stamp_span': 1.0, 'state_count': 100}, False),  # too slow
         (
-            {'seconds': 3.0, 'since_first_state': 1.5, 'states': 100},
+            {'elapsed': 3.0, 'first_state_age': 1.5, 'state_count': 100},
             True,
         ),  # perhaps of another arm
-        ({'seconds': 3.0, 'since_first_state': 2.5, 'states': 100}, False),  # of another arm
-        ({'seconds': 3.0, 'since_first_state': 2.5, 'states': 100, 'has_arm_state': True}, True),
+        ({'elapsed': 3.0, 'first_state_age': 2.5, 'state_count': 100}, False),  # of another arm
+        ({'elapsed': 3.0, 'first_state_age': 2.5, 'state_count': 9, 'has_arm_state': True}, True),
     ],
 )
 def test_the_time_that_starting_takes_does_not_count(progress, goes_on, run):
     heard = []
 
     def hear(present):
-        assert present.seconds < 100.0
+        assert present.elapsed < 100.0
         vars(present).update(progress)
         heard.append(present)
         if len(heard) > 1:
@@ -105,9 +105,9 @@ def test_nothing_moves_while_the_states_are_of_another_arm(heard, has_arm_state,
     times = []
 
     def hear(present):
-        present.since_first_state, present.states = heard, 2100
+        present.first_state_age, present.state_count = heard, 2100
         present.has_arm_state = has_arm_state
-        times.append(present.seconds)
+        times.append(present.elapsed)
         if len(times) > 2:
             raise KeyboardInterrupt
 
@@ -120,7 +120,7 @@ def test_nothing_moves_while_the_states_are_of_another_arm(heard, has_arm_state,
 
 def test_a_fault_of_the_program_in_the_player_is_no_failed_motion(run):
     def hear(present):
-        present.states, present.has_arm_state = 100, True
+        present.state_count, present.has_arm_state = 100, True
 
     with pytest.raises(ZeroDivisionError):
         run(hear, player=lambda _: 1 / 0, motion=True)

@@ -43,7 +43,7 @@ def test_help_and_completion_import_nothing_that_computes():
 @pytest.mark.parametrize(('words', 'command'), [*commands()])
 def test_every_command_has_a_function_that_does_its_work(words, command):
     pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-    assert callable(command.import_work(f'franka-dynamics {words}'))
+    assert callable(command.import_function(f'franka-dynamics {words}'))
 
 
 def test_commands_do_linear_algebra_on_one_thread(monkeypatch):

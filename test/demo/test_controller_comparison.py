@@ -37,7 +37,7 @@ def test_drawn_links_are_physical_and_off_by_the_deviation():
 
 def test_vibration_has_its_rms_in_every_band():
     arm = load('fer')
-    simulation = ArmSimulation(arm, SimulationSettings(vibration=0.5))
+    simulation = ArmSimulation(arm, SimulationSettings(vibration_rms=0.5))
     samples = []
     for _ in range(4000):  # behind closed brakes the sensors see the drives and the vibration
         simulation.step(np.zeros(7))
@@ -111,7 +111,7 @@ def test_planted_drift_and_error_are_found(error):
     motion = Trajectory(times, np.stack((positions, still + 0.1, still), axis=1))
     metrics = demo_metrics(planted_steps(error), (0.2, 0.9), (motion, motion))
     assert metrics.holding_drift == pytest.approx(0.7e-5, rel=1e-2)
-    for _, found in metrics.errors.values():
+    for _, found in metrics.tracking_errors.values():
         assert np.sqrt(np.mean(found**2)) == pytest.approx(error, rel=1e-3)
 
 

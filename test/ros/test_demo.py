@@ -58,7 +58,7 @@ def test_a_busy_machine_runs_lockstep_and_says_why(results, end, busy, why, monk
     if end is None:
         # It says so before the second run, whose progress begins at zero.
         note = lambda sentence: said.append((len(ran), sentence))  # noqa: E731
-        assert demo.run_demo(plan, tmp_path, Mock(), note).rates.too_busy == str(BUSY)
+        assert demo.run_demo(plan, tmp_path, Mock(), note).timing.too_busy == str(BUSY)
         ((runs, sentence),) = said
         assert runs == 1 and str(BUSY) in sentence and why in sentence
     else:

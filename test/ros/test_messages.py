@@ -349,7 +349,7 @@ class Publishers:
         self.node.get_publishers_info_by_topic.return_value = []
         self.controller, self.terms = controller, TermPublishers(self.node)
         self.terms.set_controller(controller)
-        receivers = {'listed_receivers': 'none', 'delivery_problem': '', 'topic': '/command'}
+        receivers = {'receivers_text': 'none', 'delivery_problem': '', 'topic': '/command'}
         self.node.receivers = Mock(**receivers)
         self.diagnostics = FeedforwardDiagnostics(self.node, '/states', self.terms)
         self.diagnostics.set_controller(controller, 0.0)

@@ -21,7 +21,7 @@ from franka_dynamics.files import share_directory
 from franka_dynamics.ros import parameter_tables
 from franka_dynamics.ros.parameter_tables import NODE_NAMES
 from franka_dynamics.ros.parameter_tables import NODE_NAMES as NAMES
-from franka_dynamics.ros.parameters import declare_parameters, present_values
+from franka_dynamics.ros.parameters import declare_parameters, parameter_values
 from franka_dynamics.ros.simulator_node import SimulatorNode
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
@@ -108,7 +108,7 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
             (ends,) = descriptor.floating_point_range
             assert (ends.from_value, ends.to_value) == spec.bounds
     specs = parameter_tables.parameter_specs(name)
-    assert present_values(node, specs).keys() == {spec.name for spec in specs}
+    assert parameter_values(node, specs).keys() == {spec.name for spec in specs}
 
 
 @pytest.mark.parametrize(

@@ -187,14 +187,14 @@ def test_a_later_sender_is_shown_a_later_source_of_states_stops(probe, arm, star
 )
 def test_two_publishers_are_told_from_one_that_was_restarted(numbers, found):
     counts = SecondPublisherDetector()
-    assert any(counts.add_number(number) for number in numbers) == found
+    assert any(counts.add_sequence_number(number) for number in numbers) == found
 
 
 def test_a_node_that_sees_few_states_listens_longer(probe, monkeypatch):
     monkeypatch.setattr(receiver_check, '_MIN_LISTENING_TIME_S', 0.0)
     publisher = probe.create_publisher(Float64MultiArray, COMMAND, 1)
     with closing(receiver_check.ReceiverCheck(probe, publisher)) as looking:
-        looking.begin_activation('fci', 'joint_states', FER.joint_names)
+        looking.on_activation('fci', 'joint_states', FER.joint_names)
         for number in range(49):
             assert not looking.check_sequence_number(number)
         looking.update_permission()
@@ -215,7 +215,7 @@ def test_a_node_that_the_graph_does_not_list_yet_looks_for_receivers(probe, monk
         monkeypatch.setattr(receiver_check, '_MIN_LISTENING_TIME_S', 0.0)
         monkeypatch.setattr(receiver_check, '_MIN_HEARD_STATE_COUNT', 0)
         with closing(looking):
-            looking.begin_activation('fci', 'joint_states', FER.joint_names)
+            looking.on_activation('fci', 'joint_states', FER.joint_names)
             looking.check_sequence_number(1)
             probe.until(
                 lambda: looking.update_permission() or looking.permission is GRANTED,
@@ -234,7 +234,7 @@ def judged(probe, name, target='mujoco'):
         for one in ('MIN_LISTENING_TIME_S', 'MIN_HEARD_STATE_COUNT', 'FIRST_REFUSAL_DELAY_S'):
             patch.setattr(receiver_check, f'_{one}', 0)
         patch.setattr(probe, 'get_subscriptions_info_by_topic', lambda _: there)
-        looking.begin_activation(target, 'joint_states', FER.joint_names)
+        looking.on_activation(target, 'joint_states', FER.joint_names)
         looking.check_sequence_number(1)
         looking.update_permission()
         assert looking.permission is CHECKING

@@ -22,7 +22,7 @@ from franka_dynamics.files import share_directory
 from franka_dynamics.simulation import gazebo
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity, JointElasticity
-from franka_dynamics.simulation.mujoco_model import build_mujoco, FLANGE_SITE
+from franka_dynamics.simulation.mujoco_model import build_mujoco_model, FLANGE_SITE
 
 from ..agreement import refuses
 from ..arms import random_arm
@@ -326,7 +326,7 @@ def oracle(model, q, dq):
 @pytest.mark.parametrize('name', ARMS)
 def test_bias_mass_matrix_and_pose_agree_with_mujocos(name):
     arm = ARMS[name]
-    written, model = fd.NewtonEulerModel(arm, GRAVITY), build_mujoco(arm, gravity=GRAVITY)
+    written, model = fd.NewtonEulerModel(arm, GRAVITY), build_mujoco_model(arm, gravity=GRAVITY)
     for q, dq, _ in zip(*fd.sample_states(arm, 20, seed=11)):
         bias, mass, pose = oracle(model, q, dq)
         scale = max(1.0, np.abs(bias).max())
@@ -339,7 +339,7 @@ def test_bias_mass_matrix_and_pose_agree_with_mujocos(name):
 
 def test_a_set_that_is_not_physical_is_refused_with_its_link():
     with refuses(InertiaError, 'ledezma2021', 'fer_joint2'):
-        build_mujoco(fd.load('fer', 'ledezma2021'))
+        build_mujoco_model(fd.load('fer', 'ledezma2021'))
 
 
 def test_a_joint_at_full_torque_is_held_at_its_stop():
@@ -347,7 +347,7 @@ def test_a_joint_at_full_torque_is_held_at_its_stop():
     most = arm.limit('effort')
     for joint in range(arm.n):
         for side, limit in ((1.0, 'upper'), (-1.0, 'lower')):
-            model = build_mujoco(arm, gravity=(0.0, 0.0, 0.0), stops=True)
+            model = build_mujoco_model(arm, gravity=(0.0, 0.0, 0.0), stops=True)
             data = mujoco.MjData(model)
             data.qpos[:] = arm.home
             data.qpos[joint] = arm.limit(limit)[joint] - 0.05 * side
@@ -364,7 +364,7 @@ def test_a_joint_at_full_torque_is_held_at_its_stop():
 def test_stops_change_nothing_for_an_arm_within_its_limits():
     arm, states = fd.load('fr3'), []
     for stops in (False, True):
-        model = build_mujoco(arm, stops=stops)
+        model = build_mujoco_model(arm, stops=stops)
         data = mujoco.MjData(model)
         data.qpos[:] = arm.home
         for _ in range(200):
