@@ -18,7 +18,7 @@ _node_options = shared.with_options(
 @click.group(cls=Group)
 def node() -> None:
     """
-    Show or change a node, send it motions, clear its fault.
+    Show or change a node, send motions, clear a fault.
 
     A command exits with 1 if the node fails or is silent, with 2 if it refuses a value.
     """
