@@ -27,11 +27,7 @@ def assert_close(actual, expected, tolerance=1e-12):
 
 
 def differences(function, size, step):
-    """
-    Return the derivative of a function of a vector at zero, last axis by the vector.
-
-    Central differences of fourth order.
-    """
+    """Return the derivative of a function at zero, last axis by its vector, by fourth order."""
     columns = []
     for unit in step * np.eye(size):
         values = [function(k * unit) for k in (-2, -1, 1, 2)]

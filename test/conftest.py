@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of all tests: an isolated ROS domain, real and simulated recordings."""
 
+import functools
 import gc
 from importlib.util import find_spec
 from itertools import chain, zip_longest
@@ -38,7 +39,7 @@ LONGEST = (
     'test_tutorial.py',
     'test_verdict.py',
     'test_examples.py',
-    'test_identify_arm.py',
+    'test_identify_verbs.py',
     'test_bag.py',
     'test_front_door.py',
     'test_stopping.py',
@@ -60,6 +61,7 @@ APART = {
 }
 
 
+@functools.cache
 def _apart(path):
     """Return the marks of a file or folder of tests by APART."""
     name = path.relative_to(Path(__file__).parent)

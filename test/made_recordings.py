@@ -16,11 +16,7 @@ _START_NS = 1_700_000_000_000_000_000
 
 
 def recorded(arm, time, q, dq, ddq, *, friction=None, noise=0.0, rng=None):
-    """
-    Return the recording of an arm along a motion, (N,) and (N, n) each.
-
-    Torques come from the Newton-Euler recursion in DH frames, with friction and white noise [N m].
-    """
+    """Return the recording of a motion (N, n): torques by Newton-Euler, friction, white noise."""
     effort = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq)
     if friction is not None:
         effort = effort + friction_along(friction, q, dq)
@@ -31,11 +27,7 @@ def recorded(arm, time, q, dq, ddq, *, friction=None, noise=0.0, rng=None):
 
 
 def simulate(arm, *, duration=12.0, rate=30.0, noise=0.0, friction=None, seed=0):
-    """
-    Return the recording of a seeded Fourier series within an arm's limits.
-
-    Velocities are its exact derivative.
-    """
+    """Return the recording of a seeded Fourier series within an arm's limits, with exact dq."""
     rng = np.random.default_rng(seed)
     time = np.arange(round(duration * rate) + 1) / rate
     harmonics = 2.0 * np.pi * np.array([0.1, 0.2, 0.3, 0.4, 0.5])
@@ -67,11 +59,7 @@ def smooth_motion(arm, seconds, rate, seed, widest=0.4):
 
 
 def least_jerk_work(rng, home, start, reach, rows, rate):
-    """
-    Return positions, velocities and accelerations (3, rows, n) from pose to pose, with pauses.
-
-    Between poses at most `reach` [rad] from home it moves in 1.5 to 4 s with least jerk.
-    """
+    """Return q, dq, ddq (3, rows, n) of least jerk from pose to pose near home, with pauses."""
     motion, pose, row = np.zeros((3, rows, len(home))), start, 0
     while row < rows:
         target, takes = home + reach * rng.uniform(-1.0, 1.0, len(home)), rng.uniform(1.5, 4.0)

@@ -62,11 +62,7 @@ def printed(*words, **given) -> str:
 
 
 def until(done, what, *, process=None, said=lambda: '', timeout=TIMEOUT_S):
-    """
-    Wait, without spinning, until `done` returns something true, and return that.
-
-    Fails with `what` and what `said` returns after a time-out, or when a process ends before.
-    """
+    """Wait until `done` returns something true, and return it; or fail with what is said."""
     give_up = time.monotonic() + timeout
     while not (result := done()):
         assert time.monotonic() < give_up, f'never happened: {what}; {said()}'

@@ -43,20 +43,14 @@ def franka_sim_python():
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests may run side by side
         if ready.exists() and ready.read_text() == required:
             return python
-        subprocess.run(
-            [sys.executable, '-m', 'venv', '--clear', '--without-pip', ENVIRONMENT],
-            check=True,
-            env=clean_environment(),
-        )
+        venv = [sys.executable, '-m', 'venv', '--clear', '--without-pip', ENVIRONMENT]
+        subprocess.run(venv, check=True, env=clean_environment())
         pip = [sys.executable, '-m', 'pip', '--python', python, 'install', *PIP_OPTIONS]
-        answer = subprocess.run(
-            [*pip, *PACKAGES], capture_output=True, text=True, env=clean_environment(), check=False
-        )
+        options = {'capture_output': True, 'text': True, 'env': clean_environment()}
+        answer = subprocess.run([*pip, *PACKAGES], check=False, **options)
         if answer.returncode != 0:
-            pytest.skip(
-                f'{", ".join(PACKAGES)} cannot be had from PyPI: '
-                f'{answer.stderr.strip().splitlines()[-1]}'
-            )
+            why = answer.stderr.strip().splitlines()[-1]
+            pytest.skip(f'{", ".join(PACKAGES)} cannot be had from PyPI: {why}')
         ready.write_text(required)
     return python
 
@@ -77,18 +71,11 @@ class FrankaSim:
         model = folder / 'fr3.xml'
         write_model(model)
         self._output = self._log.open('wb')
-        self.process = subprocess.Popen(
-            [
-                python,
-                Path(__file__).with_name('franka_sim_server.py'),
-                self.address,
-                self._record,
-                json.dumps(measured),
-            ],
-            stdout=self._output,
-            stderr=self._output,
-            env=clean_environment(FR3_MJCF=str(model)),
-        )
+        server = Path(__file__).with_name('franka_sim_server.py')
+        command = [python, server, self.address, self._record, json.dumps(measured)]
+        streams = {'stdout': self._output, 'stderr': self._output}
+        environment = clean_environment(FR3_MJCF=str(model))
+        self.process = subprocess.Popen(command, env=environment, **streams)
         try:
             until(
                 lambda: b'Server ready' in self._log.read_bytes(),

@@ -101,19 +101,15 @@ def test_the_sentence_names_argument_value_and_what_it_must_be(call, words):
 
 
 @pytest.mark.parametrize(
-    'wrong',
+    ('name', 'value'),
     [
-        {'min_input_rate': 0},
-        {'min_input_rate': -3},
-        {'state_timeout': np.nan},
-        {'max_state_age': -1},
-        {'effort_friction': 'none'},
+        *(('min_input_rate', rate) for rate in (0, -3)),
+        *[('state_timeout', np.nan), ('max_state_age', -1), ('effort_friction', 'none')],
     ],
 )
-def test_impossible_limits_of_states_are_refused_by_name(wrong):
-    ((name, value),) = wrong.items()
+def test_impossible_limits_of_states_are_refused_by_name(name, value):
     with refuses(SettingsError, name, value):
-        StateLimits(**wrong)
+        StateLimits(**{name: value})
 
 
 def test_a_call_with_missing_arguments_is_pythons_error_with_the_functions_name():

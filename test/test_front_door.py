@@ -86,16 +86,10 @@ def test_load_and_compare_take_names_files_and_the_text_of_a_urdf(files):
 
 
 PAYLOAD = (0.5, 0.0, 0.0, 0.1, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
+BODY = fd.LinkInertia.from_center_of_mass(0.5, PAYLOAD[1:4], PAYLOAD[4:])
 
 
-@pytest.mark.parametrize(
-    ('payload', 'count'),
-    [
-        (PAYLOAD, 10),
-        (PAYLOAD[:4], 4),
-        (fd.LinkInertia.from_center_of_mass(0.5, PAYLOAD[1:4], PAYLOAD[4:]), 10),
-    ],
-)
+@pytest.mark.parametrize(('payload', 'count'), [(PAYLOAD, 10), (PAYLOAD[:4], 4), (BODY, 10)])
 @pytest.mark.parametrize('name', ['fr3', 'arm.urdf'])
 def test_load_puts_a_payload_on_the_flange(payload, count, name, files):
     arm = name if name == 'fr3' else files / name
@@ -133,7 +127,7 @@ STATE = fd.load('fr3').home
         ('energy_regressors', (STATE, STATE)),
         *(
             (one, (STATE,) * 3)
-            for one in ('torque_regressor', 'dynamics_derivatives', 'linearize')
+            for one in 'torque_regressor dynamics_derivatives linearize'.split()
         ),
         *((name, ()) for name in ('Model', 'NewtonEulerModel', 'ExponentialsModel', 'BatchModel')),
         *((name, ()) for name in ('BodyTree.from_description', 'Feedforward')),

@@ -43,10 +43,8 @@ def arms():
 
 def standard_parameters(description, gravity):
     """Return the argument X of a generated `prepare` function."""
-    links = [
-        [*link.parameters(), joint.rotor_inertia]
-        for link, joint in zip(description.links, description.joints)
-    ]
+    pairs = zip(description.links, description.joints)
+    links = [[*link.parameters(), joint.rotor_inertia] for link, joint in pairs]
     return np.concatenate([*links, gravity])
 
 

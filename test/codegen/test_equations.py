@@ -103,9 +103,8 @@ def test_the_mass_matrices_of_the_shipped_arms_are_far_from_singular(name):
     arm = fd.load(name)
     arm = replace(arm, joints=tuple(replace(one, rotor_inertia=0.0) for one in arm.joints))
     mass = fd.Model(arm).mass_matrix(fd.sample_states(arm, 1000).q)
-    largest, reciprocal = (
-        np.einsum('...ii->...i', x).max(-1) for x in (mass, np.linalg.inv(mass))
-    )
+    both = mass, np.linalg.inv(mass)
+    largest, reciprocal = (np.einsum('...ii->...i', x).max(-1) for x in both)
     assert np.all(1.0 / reciprocal > 1e6 * MIN_INERTIA_RATIO * largest)
 
 
@@ -258,11 +257,9 @@ def test_the_fer_takes_as_many_operations_as_documented(parameters):
     kind = 'baked' if parameters is ParameterMode.BAKED else 'param'
     row = re.search(rf'^\| fer: {kind}.*', PAGE, re.M)
     documented = [(int(a), int(b)) for a, b in re.findall(r'(\d+)/(\d+)', row[0])]
-    programs = (
-        fd.customised_equations(fd.load('fer'), quantity, parameters=parameters).program
-        for quantity in COUNTED.split()
-    )
-    assert [*map(fd.operation_count, programs)] == documented
+    given = {'description': fd.load('fer'), 'parameters': parameters}
+    counted = (fd.customised_equations(quantity=one, **given) for one in COUNTED.split())
+    assert [fd.operation_count(one.program) for one in counted] == documented
 
 
 @pytest.mark.parametrize('quantity', Quantity)

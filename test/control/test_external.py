@@ -327,8 +327,7 @@ def test_a_load_is_seen_on_recordings_of_real_arms(kg, fer_recording, fer_1khz_r
         assert abs(masses[-1] - kg) < 3.0 * deviation < 0.3
 
 
-@pytest.mark.parametrize('target', ['fci', 'mujoco'])
-@pytest.mark.parametrize('measures', [True, False])
+@pytest.mark.parametrize(('target', 'measures'), [('fci', True), ('mujoco', False)])
 def test_a_load_is_named_while_the_arm_moves_and_changes_no_torque(target, measures):
     simulation = CARRIED if target == 'fci' else {'friction': True}
     loop = Loop(Settings(target=target, **FIRM), measures=measures, **simulation).run(0.3)

@@ -45,13 +45,13 @@ def applied_loop(settings, channel=None, **options):
 )
 def test_settings_changed_in_silence_do_not_drive_the_arm(changed, measures, starts):
     target, simulation, change = changed
-    loop = applied_loop(Settings(target=target, **HALF), measures=measures, **simulation).run(0.5)
+    loop = applied_loop(Settings(target=target, **HALF), measures=measures, **simulation).run(0.3)
     before = loop.command
     loop.controller.stop('a user')
     loop.run(0.2).controller.change(**change)
     if starts:
         loop.controller.start()
-    loop.run(1.0)
+    loop.run(0.8)
     if starts and not measures and change.get('payload') is None:
         assert loop.controller.state is State.SILENT  # the motion alone shows what is wrong
     assert loop.fastest < 0.1

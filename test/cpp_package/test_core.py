@@ -84,21 +84,18 @@ def endless(arm):
     return replace(arm, joints=(*joints, replace(last, limits=limits)))
 
 
+def drawn(seed, kinds):
+    return limited(fd.import_urdf(random_chain(np.random.default_rng(seed), kinds)), effort=300.0)
+
+
 UPRIGHT = "joint[@name='fr3_link0_joint']/origin"
 WALL = edited(urdf_text(fd.load('fr3')), UPRIGHT, rpy='1.5708 0.2 0.3')
 OTHERS = {
     'inclined': based((0.5, 0.0, 0.0)),
     'turned': endless(based((0.0, 0.0, 0.5))),
     'wall': fd.import_urdf(WALL),
-    'drawn': limited(
-        fd.import_urdf(
-            random_chain(np.random.default_rng(2), ['revolute'] * 3 + ['prismatic'] * 2)
-        ),
-        effort=300.0,
-    ),
-    'six': limited(
-        fd.import_urdf(random_chain(np.random.default_rng(3), ['revolute'] * 6)), effort=300.0
-    ),
+    'drawn': drawn(2, ['revolute'] * 3 + ['prismatic'] * 2),
+    'six': drawn(3, ['revolute'] * 6),
     'fr3v2_1': fd.load('fr3v2_1'),
     'hand': fd.load('fr3', hand='franka_hand'),
     **{

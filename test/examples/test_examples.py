@@ -82,10 +82,8 @@ def led(hand_guiding):
 
 
 def test_compensation_lowers_the_force(led):
-    payload, friction = (
-        np.sqrt((force[(time > 0.4) & (time <= 0.4 + 2.5)] ** 2).sum(axis=1).mean())
-        for time, force, _, _ in led
-    )
+    forces = (force[(time > 0.4) & (time <= 0.4 + 2.5)] for time, force, _, _ in led)
+    payload, friction = (np.sqrt((force**2).sum(axis=1).mean()) for force in forces)
     assert payload < 6.0  # 0.8 kg weigh 7.8 N
     # Some force is needed: friction is never compensated completely.
     assert 0.5 < friction < 0.9 * payload
@@ -230,9 +228,8 @@ def test_a_solved_reach_keeps_every_limit(time_optimal_reach, planned):
         rates = np.gradient(values, times, axis=0)[1:-1]
         np.testing.assert_allclose(rates, slopes[1:-1], rtol=0.0, atol=0.05)
     # Fast: one joint at the full speed allowed needs nearly as long.
-    alone = np.abs(time_optimal_reach.GOAL - time_optimal_reach.START) / (
-        time_optimal_reach.SHARE * arm.limit('velocity')
-    )
+    speed = time_optimal_reach.SHARE * arm.limit('velocity')
+    alone = np.abs(time_optimal_reach.GOAL - time_optimal_reach.START) / speed
     assert alone.max() < duration < 1.5 * alone.max()
 
 

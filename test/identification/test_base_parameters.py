@@ -14,12 +14,7 @@ from franka_dynamics.arm.frames import to_modified_convention
 from franka_dynamics.codegen.chain import with_axes_along_z
 from franka_dynamics.dynamics.body_tree import BASE_BODY
 from franka_dynamics.errors import BaseParameterError, JointVectorError
-from franka_dynamics.identification import direct_method
-from franka_dynamics.identification.base_parameters import (
-    GRAVITY_BASIS_M_S2,
-    max_base_parameter_count,
-    NO_GRAVITY,
-)
+from franka_dynamics.identification import base_parameters, direct_method
 from franka_dynamics.identification.symbolic_parameters import symbolic_base_parameters
 
 from ..agreement import assert_close, refuses
@@ -102,10 +97,12 @@ def test_base_parameters_of_a_random_arm_keep_its_torque(convention, seed):
     for gravity in GRAVITIES:
         found = fd.base_parameters(arm, gravity)
         # Parameters for any gravity need the vector; others have their own.
-        given, vector = ((TILTED,), TILTED) if gravity is GRAVITY_BASIS_M_S2 else ((), gravity)
+        given, vector = (
+            ((TILTED,), TILTED) if gravity is base_parameters.GRAVITY_BASIS_M_S2 else ((), gravity)
+        )
         rank, lost = found.check_at_random_states()
         assert rank == len(found) and lost < ATOL_COEFFICIENT
-        assert rotors or len(found) <= max_base_parameter_count(arm)
+        assert rotors or len(found) <= base_parameters.max_base_parameter_count(arm)
         expected = fd.NewtonEulerModel(arm, vector).inverse_dynamics(*states)
         assert_close(found.regressor(*states, *given) @ found.values(), expected)
         regrouped = fd.NewtonEulerModel(found.regrouped_arm(), vector)
@@ -166,7 +163,9 @@ def test_gravity_and_geometry_that_do_not_fit_are_refused(call, names):
 
 def test_parameters_for_vertical_gravity_hold_without_gravity():
     # Half the gravity vector, and none, lie in its span.
-    assert fd.base_parameters(FER, VERTICAL).regressor(*STATES, NO_GRAVITY).shape == (10, 7, 43)
+    assert fd.base_parameters(FER, VERTICAL).regressor(
+        *STATES, base_parameters.NO_GRAVITY
+    ).shape == (10, 7, 43)
 
 
 def test_values_with_a_payload_predict_the_loaded_arm():
@@ -211,12 +210,12 @@ def test_scemi_in_symbols_is_the_papers_section_9():
 KNOWN = [
     (fd.load(name), gravity, True)
     for name in ('fer', 'stanford', 'scemi')
-    for gravity in (VERTICAL, GRAVITY_BASIS_M_S2, NO_GRAVITY)
+    for gravity in (VERTICAL, base_parameters.GRAVITY_BASIS_M_S2, base_parameters.NO_GRAVITY)
 ]
 RANDOM = [
     (make_random_arm(seed, n=5, special=(0.0, 0.5, 0.9)[seed]), gravity, None)
     for seed in range(3)
-    for gravity in (TILTED, NO_GRAVITY)
+    for gravity in (TILTED, base_parameters.NO_GRAVITY)
 ]
 
 

@@ -12,20 +12,13 @@ import yaml
 import franka_dynamics as fd
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.files import share_directory
+from franka_dynamics.identification import excitation_problem
 from franka_dynamics.identification.excitation import (
     FourierTrajectory,
     optimise_excitation,
     random_trajectory,
 )
-from franka_dynamics.identification.excitation_problem import (
-    _segment_gap,
-    ExcitationLimits,
-    ExcitationProblem,
-    heights_above_table,
-    information_matrix,
-    link_clearances,
-    skeleton_points,
-)
+from franka_dynamics.identification.excitation_problem import ExcitationLimits, ExcitationProblem
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.recordings.preprocessing import Motion, SignalOptions
 
@@ -83,7 +76,9 @@ def test_bags_that_are_given_are_complemented():
     problem = ExcitationProblem(FER, LIMITS)
     first, second = (drawn_motion(problem, seed, 300) for seed in (3, 4))
     states = second.q, second.dq, second.ddq
-    given = replace(problem, known_information=information_matrix(problem, first))
+    given = replace(
+        problem, known_information=excitation_problem.information_matrix(problem, first)
+    )
     alone, together = (one.std_to_prior_ratios(*states) for one in (problem, given))
     assert (together <= alone + 1e-12).all()
     assert together.max() < alone.max() and together.mean() < 0.95 * alone.mean()
@@ -100,9 +95,9 @@ def test_the_optimised_trajectory_keeps_every_limit(excitation):
     assert (np.abs(ddq) < LIMITS.fraction * FR3.limit('acceleration') + slack).all()
     torque = fd.Model(FR3).inverse_dynamics(q, dq, ddq)
     assert (np.abs(torque) < LIMITS.fraction * FR3.limit('effort') + 0.1).all()
-    points = skeleton_points(FR3, q, LIMITS.tool)
-    assert heights_above_table(points).min() > LIMITS.table_margin - slack
-    assert link_clearances(points).min() > LIMITS.clearance - slack
+    points = excitation_problem.skeleton_points(FR3, q, LIMITS.tool)
+    assert excitation_problem.heights_above_table(points).min() > LIMITS.table_margin - slack
+    assert excitation_problem.link_clearances(points).min() > LIMITS.clearance - slack
 
 
 def test_a_parameter_too_small_to_matter_makes_no_torque():
@@ -193,25 +188,29 @@ def test_no_points_of_two_bars_are_nearer_than_their_distance():
     for a, b, c, d in ends:
         first, second = a + parts * (b - a), c + parts * (d - c)
         brute = np.linalg.norm(first[:, None] - second[None], axis=-1).min()
-        distance = _segment_gap(a, b, c, d)
+        distance = excitation_problem._segment_gap(a, b, c, d)
         assert distance <= brute + 1e-12
         # A grid of 300 steps on bars of some 3 m misses the nearest points by 5 mm at most.
         assert distance == pytest.approx(brute, abs=5e-3)
 
 
 def test_the_upright_arms_height_is_the_sum_of_its_rows():
-    points = skeleton_points(FER, np.zeros(7), tool=0.1)
+    points = excitation_problem.skeleton_points(FER, np.zeros(7), tool=0.1)
     # d1 + d3 + d5 to the wrist; the flange then points down by 0.107, the tool by 0.1 more.
     elbow, wrist = 0.333 + 0.316, 0.333 + 0.316 + 0.384
     expected = [[0.0, 0.0, wrist], [0.088, 0.0, wrist - 0.207]]
     np.testing.assert_allclose(points[[6, -1]], expected, rtol=0.0, atol=1e-12)
-    assert heights_above_table(points, table=0.2).min() == pytest.approx(elbow - 0.2, abs=1e-12)
+    assert excitation_problem.heights_above_table(points, table=0.2).min() == pytest.approx(
+        elbow - 0.2, abs=1e-12
+    )
 
 
 def test_bars_three_apart_are_kept_clear_and_neighbours_are_not():
     # Three sides of a square and most of the fourth; one point is too near to the last for a bar.
     corners = [[0, 0, 0], [1, 0, 0], [1, 0.02, 0], [1, 1, 0], [0, 1, 0], [0, 0.1, 0]]
-    np.testing.assert_allclose(link_clearances(np.array(corners)), [0.1], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        excitation_problem.link_clearances(np.array(corners)), [0.1], rtol=0.0, atol=1e-12
+    )
 
 
 EXCITATIONS = share_directory() / 'config' / 'excitations'

@@ -24,11 +24,7 @@ from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.recordings.replay import replay_fit
-from franka_dynamics.report.identification import (
-    conclusion_sentence,
-    detail_sentences,
-    tracking_sentence,
-)
+from franka_dynamics.report import identification
 
 from ..agreement import refuses
 from ..arms import drawn_around, first_joints
@@ -96,7 +92,7 @@ def test_a_start_with_a_wrong_link_is_doubted_and_not_the_log_or_the_hand(prepar
     links[4] = fd.LinkInertia.from_parameters(links[4].parameters() / 4.24)
     start = replace(FER, links=tuple(links))
     result = fd.identify([prepared[speed]], start, [start, fd.load('fer', hand='franka_hand')])
-    said = ' '.join(detail_sentences(result))
+    said = ' '.join(identification.detail_sentences(result))
     assert result.verdict.sound and 'masses of the starting set right' in said
     assert 'links 5' in said and 'another hand' not in said
 
@@ -150,7 +146,7 @@ def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own()
     assert result.arm.friction.viscous[4] < 0.3
     assert result.estimate.std[fv_5] > 0.5 * result.estimate.prior.std[fv_5]
     assert result.estimate.std_to_prior_ratios[fv_5] > 0.5
-    (line,) = (one for one in detail_sentences(result) if 'poorly known' in one)
+    (line,) = (one for one in identification.detail_sentences(result) if 'poorly known' in one)
     assert '5' in line.partition(' poorly')[0] and 'joints hardly move' in line
     # At 1 rad/s friction is a fraction of the torque limit; a former version found 12.5 N m s/rad.
     assert (result.arm.friction.viscous < 0.1 * FR3.limit('effort')).all()
@@ -243,7 +239,7 @@ def test_what_friction_is_worth_is_said(identified):
         for one in (identified.arm_score.rigid, identified.arm_score.test)
     ]
     rigid, whole = (f'{1e3 * np.sqrt(np.mean(one**2)):.2g} mrad' for one in errors)
-    sentence = tracking_sentence(identified)
+    sentence = identification.tracking_sentence(identified)
     assert f'keep {rigid}' in sentence and whole in sentence
 
 
@@ -282,8 +278,8 @@ def test_an_unsound_recording_gives_no_file_unless_accepted(identified, prepared
         assert asked_for.accepted
         asked_for.save(tmp_path / 'anyway.yaml')
     assert 'NOT sound' in ' '.join((tmp_path / 'arm.yaml').read_text().split())
-    assert 'fer_joint4' in ' '.join(detail_sentences(result))
-    assert 'NOT sound' in conclusion_sentence(result)
+    assert 'fer_joint4' in ' '.join(identification.detail_sentences(result))
+    assert 'NOT sound' in identification.conclusion_sentence(result)
 
 
 ONE_KG = LinkInertia.from_center_of_mass(1.0, [0.02, -0.03, 0.08], np.diag([3e-3, 4e-3, 2e-3]))

@@ -14,14 +14,6 @@ from franka_dynamics.demo.controller_comparison import random_plant
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import fit, least_squares
 from franka_dynamics.identification.fit import arm_from_fit, fit_consistent, PhysicalConstraints
-from franka_dynamics.identification.least_squares import (
-    fit_equations,
-    FOLD_COUNT,
-    fold_numbers,
-    GramSums,
-    repetition_period,
-    SAMPLES_PER_INDEPENDENT_SAMPLE,
-)
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import (
     Prior,
@@ -93,7 +85,7 @@ def test_a_link_without_mass_has_no_minimum_gyration():
 @pytest.fixture(scope='module')
 def samples(simulate):
     """Return the sums of a slow minute, their torques to be replaced, and roots of the sums."""
-    sums = GramSums.from_motion(MODEL, prepare(simulate(FER, duration=60.0)))
+    sums = least_squares.GramSums.from_motion(MODEL, prepare(simulate(FER, duration=60.0)))
     values, axes = np.linalg.eigh(sums.products[..., : B + 21, : B + 21])
     return sums, axes * np.sqrt(np.maximum(values, 0.0))[..., None, :]
 
@@ -176,7 +168,7 @@ def motion(simulate):
 
 @pytest.fixture(scope='module')
 def sums(motion):
-    return GramSums.from_motion(SLIPPING, motion, period=np.inf)
+    return least_squares.GramSums.from_motion(SLIPPING, motion, period=np.inf)
 
 
 def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
@@ -214,7 +206,7 @@ def test_friction_alone_brakes_and_leaves_the_inertias(sums):
 def test_sums_of_two_recordings_add_up(motion, sums):
     middle = len(motion) // 2
     pieces = [
-        GramSums.from_motion(SLIPPING, motion.part(chosen), period=np.inf)
+        least_squares.GramSums.from_motion(SLIPPING, motion.part(chosen), period=np.inf)
         for chosen in (slice(middle), slice(middle, None))
     ]
     together = pieces[0] + pieces[1]
@@ -230,20 +222,20 @@ def test_sums_of_two_recordings_add_up(motion, sums):
 def test_a_motion_that_repeats_is_left_out_with_all_its_repeats(simulate):
     once = simulate(FER, duration=10.0)  # its lowest harmonic has this period
     motion = prepare(simulate(FER, duration=24.0))
-    assert repetition_period(motion) == pytest.approx(once.duration, abs=0.05)
-    fold = fold_numbers(motion, 10.0)
-    assert set(fold) == set(range(FOLD_COUNT))
+    assert least_squares.repetition_period(motion) == pytest.approx(once.duration, abs=0.05)
+    fold = least_squares.fold_numbers(motion, 10.0)
+    assert set(fold) == set(range(least_squares.FOLD_COUNT))
     early, late = (np.flatnonzero(np.isclose(motion.time, t, atol=0.01))[0] for t in (3.0, 13.0))
     assert fold[early] == fold[late]
     # By time they are in different folds.
-    by_time = fold_numbers(motion, np.inf)
+    by_time = least_squares.fold_numbers(motion, np.inf)
     assert by_time[early] != by_time[late]
 
 
 def test_a_motion_that_does_not_repeat_has_no_period(motion):
     drifting = motion.q + 0.05 * motion.time[:, None] * np.std(motion.q, axis=0)
-    assert repetition_period(replace(motion, q=drifting)) == np.inf
-    assert repetition_period(motion.part(slice(0, 200))) == np.inf
+    assert least_squares.repetition_period(replace(motion, q=drifting)) == np.inf
+    assert least_squares.repetition_period(motion.part(slice(0, 200))) == np.inf
 
 
 JOINT_FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, -0.02))
@@ -256,10 +248,10 @@ def equations_of(simulate, model, arm, friction=JOINT_FRICTION, noise=0.01, **kw
     theta = np.concatenate([model.base.values(arm), rubbing.ravel()])
     torque = model.torque(motion, theta)
     exact = replace(motion, effort=torque, effort_unfiltered=torque)
-    sums = GramSums.from_motion(model, exact)
+    sums = least_squares.GramSums.from_motion(model, exact)
     prior = Prior.centered_at(FER, model, np.ones(7))
-    deviations = np.full(7, noise / np.sqrt(SAMPLES_PER_INDEPENDENT_SAMPLE))
-    return fit_equations(sums, prior, deviations), theta
+    deviations = np.full(7, noise / np.sqrt(least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE))
+    return least_squares.fit_equations(sums, prior, deviations), theta
 
 
 def fitted(simulate, arm, *, start=FER, **kwargs):

@@ -29,11 +29,7 @@ GZ_SIM = 'from launch import LaunchDescription as generate_launch_description\n'
 
 
 def ament_prefix(folder, packages=PACKAGES, texts=()):
-    """
-    Make a prefix where launch finds this package's files, and packages of others.
-
-    `texts` are executables' texts by name; the others do nothing.
-    """
+    """Make a prefix where launch finds our files and others' packages, with executables' texts."""
     index = folder / 'share/ament_index/resource_index/packages'
     index.mkdir(parents=True)
     for package, executables in packages.items():

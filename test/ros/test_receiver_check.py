@@ -34,13 +34,10 @@ from franka_dynamics.ros.topics import DESCRIPTION_QOS
 from .conftest import COMMAND, FER, FER_GRAVITY, INCLINED
 
 COMMANDS, TORQUES = 'feedforward: Command', '/effort_controller/commands'
-ARM, LIGHT_ARM, SIMULATED = (
-    ReceiverKind.SIMULATED_ARM,
-    ReceiverKind.COMPENSATED_ARM,
-    ReceiverKind.SIMULATED_CONTROLLER,
-)
-REAL, UNKNOWN = ReceiverKind.REAL_CONTROLLER, ReceiverKind.UNRECOGNISED
+ARM, LIGHT_ARM = ReceiverKind.SIMULATED_ARM, ReceiverKind.COMPENSATED_ARM
+SIMULATED, REAL = ReceiverKind.SIMULATED_CONTROLLER, ReceiverKind.REAL_CONTROLLER
 OTHER, UNSURE = ReceiverKind.OTHER_CONTROLLER, ReceiverKind.UNDETERMINED
+UNKNOWN = ReceiverKind.UNRECOGNISED
 CHECKING, GRANTED, REFUSED = TorquePermission
 TYPE = 'std_msgs/msg/Float64MultiArray'
 EVERY_S = 0.2  # a look by `judged` makes and destroys a publisher and a subscription

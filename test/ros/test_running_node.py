@@ -16,7 +16,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 import franka_dynamics as fd
-from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import DescriptionError, SettingsError
 from franka_dynamics.ros import controller_factory
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
@@ -32,7 +31,7 @@ NAMES = list(FER.joint_names)
 HOME = list(FER.home)
 NODE, STATES, COMMANDS = 'feedforward', 'feedforward: Joint states', 'feedforward: Command'
 LOAD = [3.0, 0.0, 0.0, 0.05, 3e-3, 0.0, 0.0, 3e-3, 0.0, 3e-3]
-LOADED = NewtonEulerModel(fd.load('fer', payload=LOAD)).gravity(FER.home)
+LOADED = fd.NewtonEulerModel(fd.load('fer', payload=LOAD)).gravity(FER.home)
 # After the end of the ramp only rounding remains.
 ATOL_NM = 1e-12
 
@@ -153,9 +152,8 @@ def test_a_description_that_is_published_volatile_is_named_by_one_subscription(p
         monkeypatch.setattr(controller_factory, 'ROBOT_DESCRIPTION_TIMEOUT_S', 2.0)
         probe.until(lambda: probe.count_publishers('robot_description'), 'the publisher')
         with refuses(DescriptionError, '/publisher', 'volatile'):
-            controller_factory.arm_and_urdf_from_parameters(
-                probe, values | {'model_source': 'robot_description'}, lambda: False
-            )
+            values['model_source'] = 'robot_description'
+            controller_factory.arm_and_urdf_from_parameters(probe, values, lambda: False)
         for _ in range(20):
             other.spin()
     assert not matched and incompatible and incompatible[-1] == 1

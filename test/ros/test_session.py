@@ -388,10 +388,9 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
     # Subscribed to before the terms: once these come, the node knows them all.
     topic = '/feedforward/feedforward_trajectory'
     filled = world.probe.collect(JointTrajectory, topic, reliable=True)
-    terms = {
-        name: world.probe.collect(JointState, f'/feedforward/{name}', reliable=name in torques)
-        for name in torques | matrices
-    }
+    collect = world.probe.collect
+    every = {name: f'/feedforward/{name}' for name in torques | matrices}
+    terms = {x: collect(JointState, topic, reliable=x in torques) for x, topic in every.items()}
     world.arm.until(lambda: len(world.commands) > 50, 'commands')
 
     def slow():

@@ -15,15 +15,7 @@ import pytest
 from franka_dynamics.cli.main import main, root_command
 from franka_dynamics.ros.topic_listener import TopicListener
 
-from ..processes import (
-    descendants,
-    failing_after,
-    kill_all,
-    ROOT,
-    start_python,
-    still_running,
-    TIMEOUT_S,
-)
+from .. import processes
 
 # Fewer iterations, to save time: this test is about the sequence of commands.
 SHORTER = {'identify plan': '--draws 4 --iterations 2 --period 14 --repetitions 400'.split()}
@@ -40,7 +32,9 @@ MAY_SAY_NO = {'doctor', 'arm compare'}
 
 def commands(page):
     """Return the lines of a page's shell blocks, split as a shell would, comments left out."""
-    blocks = re.findall(r'```sh\n(.*?)```', (ROOT / 'docs' / page).read_text('utf-8'), re.S)
+    blocks = re.findall(
+        r'```sh\n(.*?)```', (processes.ROOT / 'docs' / page).read_text('utf-8'), re.S
+    )
     lines = [line for block in blocks for line in block.splitlines() if line.strip()]
     assert all(line.startswith('franka-dynamics ') for line in lines), lines
     return [shlex.split(line.rstrip(' &'), comments=True)[1:] for line in lines]
@@ -60,12 +54,12 @@ class Shell:
     def start(self, words):
         with (self.folder / f'{len(self.behind)}-{words[0]}.log').open('wb') as output:
             streams = {'stdout': output, 'stderr': output, 'cwd': self.folder}
-            self.behind.append(start_python('-m', 'franka_dynamics', *words, **streams))
+            self.behind.append(processes.start_python('-m', 'franka_dynamics', *words, **streams))
         return self.behind[-1]
 
     def attempt(self, words):
         """Run a command in this process; return exit status and output."""
-        with failing_after(TIMEOUT_S):
+        with processes.failing_after(processes.TIMEOUT_S):
             status, said = main(list(words)), self._capfd.readouterr()
         return status, said.out + said.err
 
@@ -83,12 +77,14 @@ class Shell:
 def shell(tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv('COLUMNS', '200')
-    before, opened = set(descendants(os.getpid())), Shell(tmp_path, capfd)
+    before, opened = set(processes.descendants(os.getpid())), Shell(tmp_path, capfd)
     yield opened
     for process in opened.behind:
         process.kill()  # its nodes end with it
         process.wait()
-    kill_all(still_running(before))  # or they would command the next test's arm
+    processes.kill_all(
+        processes.still_running(before)
+    )  # or they would command the next test's arm
 
 
 def running(shell, words):
@@ -101,13 +97,13 @@ def running(shell, words):
         return status is not None and status.is_arm_held
 
     with TopicListener('test') as listener:
-        assert listener.wait_until(is_held, TIMEOUT_S), shell.logs()
+        assert listener.wait_until(is_held, processes.TIMEOUT_S), shell.logs()
     return process
 
 
 def recorded(shell, words):
     """Record, again if a busy machine left gaps or was not discovered, as the command says."""
-    give_up = time.monotonic() + TIMEOUT_S
+    give_up = time.monotonic() + processes.TIMEOUT_S
     bag = shell.folder / words[words.index(RECORDER[verb(words)]) + 1]
     while True:
         status, said = shell.attempt(words)
@@ -143,7 +139,7 @@ def through(shell, page, sim):
         if words not in alone:
             run(words)
     system.send_signal(signal.SIGINT)
-    assert system.wait(TIMEOUT_S) == 0, shell.logs()
+    assert system.wait(processes.TIMEOUT_S) == 0, shell.logs()
     for words in alone:
         run(words)
     return said

@@ -78,10 +78,8 @@ def test_effort_sensors_see_friction_as_the_real_arms_do():
     friction = FER.friction.torque(before.velocity)
     assert np.abs(friction).max() > 0.1
     # Friction is taken at the step's end, along its chord: light joints do not chatter then.
-    expected = (
-        MODEL.inverse_dynamics(before.position, before.velocity, acceleration)
-        + friction / before.velocity * after.velocity
-    )
+    expected = MODEL.inverse_dynamics(before.position, before.velocity, acceleration)
+    expected += friction / before.velocity * after.velocity
     # MuJoCo's step is the semi-implicit Euler step that is differenced here.
     np.testing.assert_allclose(after.effort, expected, rtol=0, atol=1e-9)
 

@@ -151,9 +151,7 @@ def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path):
 
 
 @pytest.mark.parametrize('kind', ['revolute', 'prismatic'])
-@pytest.mark.parametrize(
-    ('stated', 'expected'), [(None, (-math.inf, math.inf)), ('0.5', (0.5, 0.5))]
-)
+@pytest.mark.parametrize('stated, expected', [(None, (-math.inf, math.inf)), ('0.5', (0.5, 0.5))])
 def test_bounds_that_are_left_out_or_equal_are_noted(kind, stated, expected):
     text = edited(FER, f'{JOINT3}/limit', lower=stated, upper=stated)
     if kind == 'prismatic':

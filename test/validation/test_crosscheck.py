@@ -13,15 +13,10 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
+from franka_dynamics import errors
 from franka_dynamics.arm import Convention, DHRow, Joint, JointKind, load
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.model import FLANGE, GRAVITY, REFERENCE_FRAMES
-from franka_dynamics.errors import (
-    CrosscheckError,
-    InertiaError,
-    MissingDependencyError,
-    RobotInterfaceError,
-)
 from franka_dynamics.validation import robot_model
 from franka_dynamics.validation.crosscheck import FORMULATIONS, MAX_RELATIVE_DIFFERENCE
 from franka_dynamics.validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot
@@ -128,7 +123,7 @@ def test_a_wrong_dh_matrix_moves_pinocchio_alone(convention, monkeypatch):
     monkeypatch.setattr(DHRow, 'transform', wrong)
     moved = {model: np.abs(model(arm).frames(q) - frames).max() for model, frames in right.items()}
     assert {model for model in moved if moved[model] > 1e-3} == {fd.Model}
-    with pytest.raises(CrosscheckError):
+    with pytest.raises(errors.CrosscheckError):
         fd.crosscheck(arm, count=10).require()
 
 
@@ -156,7 +151,7 @@ def test_the_other_formulations_run_without_pinocchio():
 def test_a_link_without_mass_but_with_moments_is_refused(own):
     arm = fd.load('fer')
     massless = replace(arm.links[2], mass=0.0)
-    with refuses(InertiaError, 'fer_joint3', 'fer', 'mass'):
+    with refuses(errors.InertiaError, 'fer_joint3', 'fer', 'mass'):
         own(with_link(arm, 2, massless))
 
 
@@ -165,9 +160,9 @@ def test_an_arm_without_mass_has_no_center_of_mass_and_accelerates_nowhere(formu
     model = formulation(fd.load('fer').map_links(lambda link: fd.LinkInertia.zero()))
     zero = np.zeros(7)
     np.testing.assert_array_equal(model.gravity(zero), zero)
-    with refuses(InertiaError, 'centre of mass'):
+    with refuses(errors.InertiaError, 'centre of mass'):
         model.center_of_mass(zero)
-    with refuses(InertiaError, 'singular'):
+    with refuses(errors.InertiaError, 'singular'):
         model.forward_dynamics(zero, zero, zero)
 
 
@@ -216,7 +211,7 @@ def test_a_wrong_quantity_is_named_and_raises(quantity, error, mass, monkeypatch
     assert said.startswith('exponentials') and quantity in said
     # Others follow from frames and the mass matrix.
     assert quantity in ('frames', 'mass_matrix') or said.count('(') == 1
-    with refuses(CrosscheckError, 'fer', '1e-12', '20 states', said):
+    with refuses(errors.CrosscheckError, 'fer', '1e-12', '20 states', said):
         failed.require()
 
 
@@ -342,7 +337,7 @@ def test_a_term_that_is_zero_or_no_number_throughout_is_refused(value):
 
 
 def test_an_arm_of_other_joints_is_refused():
-    with refuses(RobotInterfaceError, '7 joints', 'rpr 3', '--arm'):
+    with refuses(errors.RobotInterfaceError, '7 joints', 'rpr 3', '--arm'):
         compare_with_robot(read_state(), ServedModel(), load('rpr'), FR3)
 
 
@@ -357,7 +352,7 @@ def test_the_robots_state_is_the_same_after_a_comparison_even_if_it_fails():
 
 def test_a_missing_pylibfranka_names_the_extra_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, 'pylibfranka', None)
-    with refuses(MissingDependencyError, '.[fci]'):
+    with refuses(errors.MissingDependencyError, '.[fci]'):
         read_robot('robot')
 
 
@@ -368,7 +363,7 @@ def test_no_answer_suspects_another_client(monkeypatch):
         raise subprocess.TimeoutExpired(command, timeout)
 
     monkeypatch.setattr(robot_model.subprocess, 'run', hang)
-    with refuses(RobotInterfaceError, 'robot', '3 s'):
+    with refuses(errors.RobotInterfaceError, 'robot', '3 s'):
         read_robot('robot', 3.0)
 
 
