@@ -51,12 +51,8 @@ def made(source, build, install, *more):
         ['cmake', '-S', source, '-B', build, f'-DCMAKE_INSTALL_PREFIX={install}', *more],
         ['cmake', '--build', build, '--target', 'install', '--parallel', '2'],
     ):
-        done = subprocess.run(
-            [str(word) for word in command],
-            env=environment(install),
-            capture_output=True,
-            text=True,
-        )
+        words, streams = [*map(str, command)], {'capture_output': True, 'text': True}
+        done = subprocess.run(words, env=environment(install), **streams)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
 
 

@@ -22,10 +22,8 @@ from ..codegen import cuda_on_cpu
 
 ATOL = 1e-10
 ARM = fd.load('fer')
-FAST, SLOW = (
-    ('inverse_dynamics', 'mass_matrix'),
-    ('nonlinear_effects', 'coriolis', 'gravity', 'forward_dynamics', 'flange_pose'),
-)
+FAST = 'inverse_dynamics', 'mass_matrix'
+SLOW = 'nonlinear_effects', 'coriolis', 'gravity', 'forward_dynamics', 'flange_pose'
 # Compiling the gradients of the others takes half a minute; PyTorch is gigabytes.
 every_method = pytest.mark.parametrize(
     'name', [*FAST, *(pytest.param(name, marks=pytest.mark.libraries) for name in SLOW)]

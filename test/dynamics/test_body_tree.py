@@ -156,10 +156,9 @@ def test_other_bodies_change_wrenches_and_torques_as_derived(parents):
     after = fd.tree_motion(replace(tree, inertias=others), q, dq, ddq)
     by = fd.differentiate_by_parameters(tree, q, dq, ddq)
     # Exact, because wrenches and torques are linear in the parameters: 2e-14 measured.
-    for name, part, whole in (
-        ('ijk,jk->i', by.tau, after.tau - before.tau),
-        ('iajk,jk->ia', by.wrench, after.wrenches - before.wrenches),
-    ):
+    torques = 'ijk,jk->i', by.tau, after.tau - before.tau
+    wrenches = 'iajk,jk->ia', by.wrench, after.wrenches - before.wrenches
+    for name, part, whole in (torques, wrenches):
         np.testing.assert_allclose(np.einsum(name, part, change), whole, rtol=0.0, atol=1e-12)
 
 

@@ -21,14 +21,8 @@ FIELDS = ('position', 'velocity', 'effort')
 GRIPPER = {'name': ['fer_finger_joint1'], **{field: [0.0] for field in FIELDS}}
 
 TYPES = get_typestore(Stores.ROS2_JAZZY)
-JOINT_STATE, HEADER_STAMP, TIME = (
-    TYPES.types[name]
-    for name in (
-        'sensor_msgs/msg/JointState',
-        'std_msgs/msg/Header',
-        'builtin_interfaces/msg/Time',
-    )
-)
+JOINT_STATE = TYPES.types['sensor_msgs/msg/JointState']
+HEADER_STAMP, TIME = TYPES.types['std_msgs/msg/Header'], TYPES.types['builtin_interfaces/msg/Time']
 
 
 @pytest.fixture

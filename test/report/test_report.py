@@ -17,13 +17,9 @@ from franka_dynamics.report.elements import Cell, Header, Table, to_json_types
 from franka_dynamics.report.payload import ellipsoid_axes
 
 # [m] Of frames 1 to 7 and the flange of a Franka arm at q = 0, as Franka and both notes give them.
-ORIGINS = np.transpose(
-    (
-        (0, 0, 0, 0.0825, 0, 0, 0.088, 0.088),
-        (0, 0, 0, 0, 0, 0, 0, 0),
-        (0.333, 0.333, 0.649, 0.649, 1.033, 1.033, 1.033, 0.926),
-    )
-)
+ORIGINS = np.zeros((8, 3))
+ORIGINS[:, 0] = 0, 0, 0, 0.0825, 0, 0, 0.088, 0.088
+ORIGINS[:, 2] = 0.333, 0.333, 0.649, 0.649, 1.033, 1.033, 1.033, 0.926
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
@@ -36,12 +32,10 @@ def test_steiner_relates_the_space_rows_two_reference_points():
     arm, q = load('fer'), np.random.default_rng(1).uniform(-1.0, 1.0, 7)
     for row, point in zip(inertia_rows(arm, q), frame_origins(arm, q)):
         lever = row.center_of_mass - point
-        expected = tensor_from_elements(row.inertia_at_center_of_mass) + row.mass * (
-            lever @ lever * np.eye(3) - np.outer(lever, lever)
-        )
-        np.testing.assert_allclose(
-            tensor_from_elements(row.inertia), expected, rtol=0.0, atol=1e-13
-        )
+        expected = tensor_from_elements(row.inertia_at_center_of_mass)
+        expected += row.mass * (lever @ lever * np.eye(3) - np.outer(lever, lever))
+        found = tensor_from_elements(row.inertia)
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-13)
 
 
 HOSTILE = '<script>alert("&")</script>'

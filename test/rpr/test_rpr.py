@@ -32,10 +32,8 @@ def reached(q):
     return fd.NewtonEulerModel(ARM).frames(q)[..., -1, :3, 3]
 
 
-EDGE = (
-    *((0.3, 0.1, np.pi / 2), (0.3, 0.1, -np.pi / 2), (1.0, -0.3, np.pi / 2)),
-    (2.0, -0.3 - 0.4 * np.cos(0.5), 0.5),
-)
+EDGE = [(0.3, 0.1, np.pi / 2), (0.3, 0.1, -np.pi / 2), (1.0, -0.3, np.pi / 2)]
+EDGE += [(2.0, -0.3 - 0.4 * np.cos(0.5), 0.5)]
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,7 @@ def massless(*links):
     return text
 
 
+ELEMENTS = 'ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'
 IMPOSSIBLE = edited(FER, f'{LINK3}/inertial/inertia', iyy='-0.5')
 
 
@@ -234,11 +235,7 @@ def test_an_mjcf_of_unknown_efforts_loads():
     'text',
     [
         massless('fer_link7'),
-        edited(
-            FER,
-            f'{LINK3}/inertial/inertia',
-            **dict.fromkeys(('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'), '0'),
-        ),
+        edited(FER, f'{LINK3}/inertial/inertia', **dict.fromkeys(ELEMENTS, '0')),
     ],
     ids=['no mass', 'a point mass'],
 )
@@ -402,10 +399,8 @@ def test_joints_may_have_the_names_of_links():
         for mimic in joint.findall('mimic'):
             mimic.set('joint', new[mimic.get('joint')])
     renamed = ElementTree.tostring(robot, encoding='unicode')
-    arm, known = (
-        fd.import_urdf(one, joint_names=names)
-        for one, names in ((renamed, [new[name] for name in NAMES]), (text, NAMES))
-    )
+    arm = fd.import_urdf(renamed, joint_names=[new[name] for name in NAMES])
+    known = fd.import_urdf(text, joint_names=NAMES)
     assert arm.links == known.links and arm.urdf.tip == known.urdf.tip
     fd.crosscheck(arm, count=5).require()
 

@@ -157,11 +157,7 @@ def test_notes_name_bodies_and_attributes_of_the_mjcf(old, new, said):
     ('text', 'options', 'said'),
     [
         (f'{FREE}{HINGE}</body></worldbody></mujoco>', {}, ('free or ball', 'base stands')),
-        (
-            f'{FREE}</body></worldbody></mujoco>',
-            {'joint_names': ['free']},
-            ('a hinge or a slide',),
-        ),
+        (f'{FREE}</body></worldbody></mujoco>', {'joint_names': ['free']}, ('hinge or a slide',)),
         (ARM.format(joints=PLAIN), {'tip': 'upper'}, ("the body 'upper' is not fixed to 'fore'",)),
     ],
 )

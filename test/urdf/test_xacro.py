@@ -140,11 +140,7 @@ def test_threads_may_load_xacro_files_at_once(write):
     [
         ('<xacro:arg name="mass" default="2"/>', {'mas': 3}, ('mas;', 'uses: mass')),
         ('', {}, ('argument mass', 'NAME:=VALUE')),
-        (
-            '<xacro:include filename="$(find far)/a.xacro"/>',
-            {'mass': 2},
-            ('far', 'beside', 'source ROS'),
-        ),
+        ('<xacro:include filename="$(find far)/a.xacro"/>', {'mass': 2}, ('far', 'beside', 'ROS')),
     ],
 )
 def test_wrong_arguments_and_missing_packages_are_named(write, argument, given, said):
