@@ -129,7 +129,9 @@ def run_without(name: str, job: Job) -> runs.Run:
 
     with ExitStack() as changed:
         if name == MIXED_UP:
-            changed.enter_context(mock.patch.object(disturbance, 'torques_mixed_up', nothing))
+            changed.enter_context(
+                mock.patch.object(disturbance, 'find_misdirected_joints', nothing)
+            )
         if name in CONSTANTS:
             changed.enter_context(mock.patch.object(stopping, *CONSTANTS[name]))
         return mistakes.run_of(job, Without)

@@ -53,7 +53,8 @@ States are missing or wrong
 - One impossible position or velocity ends torques at once: the other joints are slowed as seen,
   that one by its model. The fault is latched, before the first torque, too: the resting torque
   stays, and the law waits for `start`. A position that is not a number latches nothing: it counts
-  as lost states.
+  as lost states. A velocity beyond twice its limit that positions confirm is that of a joint which
+  torques drive, as reversed ones: nothing brakes the arm any more.
 - States 20 ms old give no first torque of the law (15 ms is the most); an arm that is to be braked
   is braked by them, too. Up to `max_state_age` a law that runs goes on, and is compared with the
   torque that acted then; the brake softens its gains (`stopping.py`). Older ones count as lost:
@@ -70,10 +71,9 @@ Torques are wrong
   at rest is not compared for 1 s after the law begins, unless it was held (`check_bounds`).
 - If such an excess is explained by torques sent to other joints, earlier or reversed (smaller
   exchanges are not noticed), the arm is let go without braking, after 6 states if reversed, else
-  after 10, and the resting torque follows (`wiring.py`). It drives an arm whose commanded torques
-  are exchanged, and carries one where only the measured ones are. Exchanged measured torques look
-  the same under a target that adds no gravity; under fci the gravity in them tells them apart, and
-  the arm is braked and held.
+  after 10, and the resting torque follows (`wiring.py`), zero where torques are exchanged or
+  reversed. Exchanged measured torques look the same under a target that adds no gravity; under
+  fci the gravity in them tells them apart, and the arm is braked and held.
 - A torque that is not finite is never sent: the resting torque follows, within the rate, and the
   fault is latched (`_torque_at_state`).
 - Where limits of torque or rate hold a brake's torque back, the pose to hold moves along with that
@@ -413,6 +413,8 @@ class CoreStep(StateMachine):
     def _resting_torque(self, now: float) -> Array:
         """Return the resting torque, (n,) [N m]; zero before the arm was compared with it."""
         torque = self.unseen.resting_torque(self.acting, now) + self._held_disturbance
+        if self.ending.reaction is Reaction.COAST:
+            torque = np.where(self.disturbances.misdirected_joints, 0.0, torque)
         acts = self.resting_torque_agrees and self.ending.reaction is not Reaction.ZERO
         return torque if acts and np.isfinite(torque).all() else np.zeros_like(torque)
 

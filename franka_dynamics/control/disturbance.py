@@ -31,7 +31,7 @@ from .terms import (
     StateTerms,
     TermModel,
 )
-from .wiring import KEPT_STATE_COUNT, torques_mixed_up
+from .wiring import find_misdirected_joints, KEPT_STATE_COUNT
 from ..arm import ArmDescription
 from ..arm.friction import FrictionState
 from ..arrays import Array
@@ -96,6 +96,8 @@ class DisturbanceMonitor:
         The last measured torque without the gravity torque that the target adds [N m].
     start_bound, running_bound : ndarray, shape (n,)
         Bounds before the first torque and afterwards, see `disturbance_bounds` [N m].
+    misdirected_joints : ndarray of bool, shape (n,)
+        Joints between which torques were found to be exchanged, or whose torque was reversed.
     largest_shares : ndarray, shape (n,)
         The largest share of a disturbance torque in `running_bound` that `check_bounds` has seen.
 
@@ -109,6 +111,7 @@ class DisturbanceMonitor:
         self.load = LoadEstimator(arm, MAX_REST_SPEED_RAD_S)
         # `_exceeded_s`: how long a disturbance torque has exceeded its bound [s].
         self.largest_shares, self._exceeded_s = self._zero.copy(), 0.0
+        self.misdirected_joints = np.zeros(arm.n, dtype=bool)
         # Sent and received torque and velocity of a state in each row; the last end at _row_end.
         self._torque_rows, self._row_end = np.zeros((2 * KEPT_STATE_COUNT, 3, arm.n)), 0
         self._since_fit_s = 0.0  # how long the rows were not looked at [s]
@@ -137,6 +140,7 @@ class DisturbanceMonitor:
         self.disturbance_torque = self.external_torque = self._zero
         self._row_end = 0
         self._exceeded_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
+        self.misdirected_joints = np.zeros(self._arm.n, dtype=bool)
 
     def change_terms(self, terms: TermModel, state: StateTerms | None, *, loaded: bool) -> Array:
         """
@@ -213,6 +217,8 @@ class DisturbanceMonitor:
                 self._friction.update(state.stamp, state.q)
                 torque = effort - self._friction.torque(state.dq)
             self.received_torque = effort - added
+            # No torque is sent there until `start`, which another cause must not refuse for ever.
+            believed = np.where(self.misdirected_joints, torque, believed)
         torques = np.array((believed, torque, self._zero))
         found = self._observer.update(state.stamp, state.q, state.dq, torques, state.gravity)
         self.disturbance_torque, self.external_torque, needed = ObservedTorques(*found)
@@ -268,7 +274,11 @@ class DisturbanceMonitor:
             rows = self._latest_rows
             bounds = self.running_bound, self.start_bound
             exceeds = self._row_end and (np.abs(rows[-1, 1] - rows[-1, 0]) > bounds[0]).any()
-            if exceeds and torques_mixed_up(rows, *bounds, elapsed, measured=self.has_effort):
+            found = None
+            if exceeds:
+                found = find_misdirected_joints(rows, *bounds, elapsed, measured=self.has_effort)
+            if found is not None:
+                self.misdirected_joints = found
                 return Cause.TORQUE_NOT_APPLIED.ending(ReasonCode.MIXED_UP())
         if not carries:
             return None

@@ -186,6 +186,8 @@ class Cause(Enum):
     DISTURBED = 'a lasting disturbance torque', Reaction.HOLD, Remedy.CLEAR
     TOO_FAST = 'a joint that is too fast', Reaction.HOLD, Remedy.CLEAR
     HOLD_REQUESTED = 'a stop that says so', Reaction.HOLD, Remedy.CLEAR
+    # Braking's torques would not arrive as sent either.
+    DRIVEN = 'a joint faster than twice its velocity limit', Reaction.COAST, Remedy.CLEAR
     BRAKING_FAILED = 'braking that makes the arm faster', Reaction.COAST, Remedy.CLEAR
     TORQUE_NOT_FINITE = 'a computed torque that is not finite', Reaction.COAST, Remedy.CLEAR
     TORQUE_NOT_APPLIED = 'torques that do not arrive as sent', Reaction.COAST, Remedy.CLEAR

@@ -295,12 +295,14 @@ class StateCheck:
         silence, self._given_stamp = stamp - self._given_stamp, stamp
         returns = self.silence_timeout() < silence < math.inf
         self._was_unseen |= returns
-        if not possible.all() and self._was_unseen and self.stamp is not None:
+        confirmed = possible[:0]
+        if not possible.all() and self.stamp is not None:
             way = MIN_CONFIRMED_SPEED_RATIO * (stamp - self.stamp) * np.abs(dq)
             moved = np.where(dq > 0.0, q - self.q, self.q - q)
             fast = returns | (moved >= way)  # a gap's first state is not used
             # One position a period cannot confirm more than a turn a period.
-            possible[n : 2 * n] |= (np.abs(dq) * self.period <= math.tau) & fast
+            confirmed = (np.abs(dq) * self.period <= math.tau) & fast
+            possible[n : 2 * n] |= confirmed & self._was_unseen
         if possible.all():
             return None
         self.possible_joints = possible[:n] & possible[n : 2 * n]
@@ -318,7 +320,8 @@ class StateCheck:
             )
         least, most = float(self._lowest[first]), float(self._highest[first])
         why = ReasonCode.IMPOSSIBLE(value=value, least=least, most=most, **names)
-        return Cause.STATE_IMPOSSIBLE.ending(why)
+        driven = kind == 1 and confirmed.any() and confirmed[joint]
+        return (Cause.DRIVEN if driven else Cause.STATE_IMPOSSIBLE).ending(why)
 
     def require_radians(self, q: Array) -> None:
         """Raise JointVectorError if positions q, (n,), are in degrees instead of radians."""

@@ -41,12 +41,13 @@ MIN_RECEIVED_TORQUE_RATIO = 0.6
 KEPT_STATE_COUNT = FITTED_STATE_COUNT + MAX_DELAY_COUNT
 
 
-def torques_mixed_up(
+def find_misdirected_joints(
     rows: Array, excess_bound: Array, noticeable_bound: Array, period: float, *, measured: bool
-) -> bool:
+) -> Array | None:
     """
-    Return whether delayed, exchanged or reversed sent torques explain every received excess.
+    Return which joints get others' or reversed torques, or send others theirs, (n,); else None.
 
+    None unless delayed, exchanged or reversed sent torques explain every received excess.
     `rows`, (N, 3, n), are sent and received torques [N m], without the gravity that the target
     adds, and velocities, at the last states. There must be an excess above `excess_bound`, (n,),
     and all above `noticeable_bound`, (n,), count. `period` is the time between two states [s];
@@ -55,29 +56,37 @@ def torques_mixed_up(
     sent, received, dq = rows.swapaxes(0, 1)
     excess = np.abs(received - sent)
     if (excess[-1] <= excess_bound).all():
-        return False
+        return None
     k = MAX_USUAL_DELAY_COUNT  # over which velocities are differentiated
     ddq = np.zeros_like(dq)
     ddq[k:] = (dq[k:] - dq[:-k]) / (k * period)
-    by_constants, by_sent, substantial = [], [], []  # of each joint with an excess
-    for i in np.flatnonzero(excess[-1] > noticeable_bound).tolist():
+    joints = np.flatnonzero(excess[-1] > noticeable_bound).tolist()
+    by_constants, by_sent, substantial = [], [], []  # of each of these
+    for i in joints:
         count = _state_count_since(excess[:, i] <= 0.5 * noticeable_bound[i])
         if count < MIN_FITTED_STATE_COUNT:
-            return False
+            return None
         torque, size = received[-count:, i], count * noticeable_bound[i] ** 2
         constant, residuals = _fit_residuals(sent, torque, ddq[-count:, i], i)
         by_constants.append(constant / size)
         by_sent.append(residuals / size)
         substantial.append(torque @ torque > MIN_RECEIVED_TORQUE_RATIO**2 * size)
     if not any(substantial):
-        return False
+        return None
     delays = min(map(len, by_sent))
-    at_delays = np.array([residuals[:delays] for residuals in by_sent])
-    at_best_delay = at_delays[:, at_delays.sum(axis=0).argmin()]
+    fits = np.array([residuals[:delays] for residuals in by_sent])
+    fits = fits[:, fits.min(axis=(2, 3)).sum(axis=0).argmin()]
+    at_best_delay = fits.min(axis=(1, 2))
     ratio = MAX_UNEXPLAINED_RATIO if measured else MAX_ESTIMATED_UNEXPLAINED_RATIO
     most = ratio**2 * np.array(by_constants)
     explains_all = at_best_delay.sum() < most.sum()
-    return bool(explains_all and at_best_delay[substantial].sum() < most[substantial].sum())
+    if not (explains_all and at_best_delay[substantial].sum() < most[substantial].sum()):
+        return None
+    misdirected = np.zeros(len(noticeable_bound), dtype=bool)
+    for i, fit, limit in zip(joints, fits, most, strict=True):
+        if fit[0, i] >= limit:  # its own torque does not explain it, late
+            misdirected[[i, fit.argmin() % len(misdirected)]] = True
+    return misdirected
 
 
 def _state_count_since(small: Array) -> int:
@@ -88,8 +97,9 @@ def _state_count_since(small: Array) -> int:
 
 def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[float, Array]:
     """
-    Return summed squared residuals of two fits: of a constant, and of each delay, (k,).
+    Return summed squared residuals of two fits: of a constant, and of sent torques, (k, 2, n).
 
+    The latter are those of each delay, of the torque of each joint and of that torque reversed.
     `sent` has shape (N, n), `received` and `ddq` are those of the joint in the last states.
     """
     count, r, a = len(received), received, ddq
@@ -103,9 +113,11 @@ def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tupl
     signs = np.array([1.0, -1.0])[:, None, None]
     delayed = _residual_sum(r @ r - 2.0 * signs * ru + uu, r @ a - signs * au, float(a @ a))
     delayed[0, :MIN_WRONG_DELAY_COUNT, joint] = np.inf  # in order
+    delayed = delayed.swapaxes(0, 1)
     if count < MIN_WRONG_DELAY_COUNT:  # few states are like those of one of many others by chance
-        return float(constant.min()), delayed[1, :MAX_USUAL_DELAY_COUNT, joint]
-    return float(constant.min()), delayed.min(axis=(0, 2))
+        delayed = delayed[:MAX_USUAL_DELAY_COUNT]
+        delayed[:, 0], delayed[:, 1, np.arange(delayed.shape[2]) != joint] = np.inf, np.inf
+    return float(constant.min()), delayed
 
 
 def _residual_sum(squared: Array, along: Array, ddq_squared: float) -> Array:

@@ -20,7 +20,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
 
-from .closed_loop import core, FER, GRAVITY, KD, KP, Loop, MUJOCO, payload, sent_at_rest
+from .closed_loop import core, FER, GRAVITY, KD, KP, Loop, MUJOCO, payload, Script, sent_at_rest
 
 FR3 = load('fr3', hand='franka_hand')
 CARRIED = {'gravity_compensation': True, 'friction': True}
@@ -386,6 +386,28 @@ def test_an_arm_is_let_go_where_torques_of_two_joints_are_wrong(elastic, arrivin
     loop.arm.step = lambda torque, is_new: step(arriving(torque), is_new=is_new)
     loop.run(1.0)
     assert loop.controller.state is ends and loop.fastest < fastest
+
+
+def test_an_arm_whose_torques_are_exchanged_gets_none_at_these_joints():
+    loop = Loop(replace(MUJOCO, **GENTLE), friction=True).run(0.5)
+    step = loop.arm.step
+    loop.arm.step = lambda torque, is_new: step(torque[[0, 3, 2, 1, 4, 5, 6]], is_new=is_new)
+    loop.run(0.1)
+    assert 'sent to others' in loop.controller.why
+    expected = NewtonEulerModel(FER).gravity(loop.arm.position)
+    assert abs(expected[3]) > 10.0
+    expected[[1, 3]] = 0.0
+    np.testing.assert_allclose(loop.command, expected, rtol=0, atol=1.0)
+
+
+# Where braking drives a joint, the stop by the model would, too.
+@pytest.mark.parametrize('moves', [True, False])
+def test_a_joint_that_gets_faster_than_possible_is_not_braked_any_more(moves):
+    script = Script(MUJOCO).braking(hold=True)
+    for _ in range(60):
+        script.leap(0.0 if moves else -6e-3 * np.eye(7)[6])  # else only its velocity is wrong
+        script.give(dq=6.0 * np.eye(7)[6] + np.eye(7)[0])
+    assert (abs(script.sent[-1][0]) < 1.0) == moves  # g(q) is 0 there
 
 
 def test_a_brake_takes_energy_from_the_first_cycle_on():

@@ -16,7 +16,7 @@ from franka_dynamics.control import advice
 from franka_dynamics.control.ending import Cause, Reaction, Remedy
 from franka_dynamics.control.feedforward import State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings
-from franka_dynamics.control.wiring import torques_mixed_up
+from franka_dynamics.control.wiring import find_misdirected_joints
 from franka_dynamics.errors import UrdfWarning
 from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -229,6 +229,7 @@ def test_a_push_of_some_states_is_not_taken_for_the_torque_of_another_joint():
     rows = np.zeros((60, 3, 7))
     rows[-6:, 1, 4] = -push
     rows[-9:-3, :2, 1] = push[:, None] - 0.3
-    assert not torques_mixed_up(rows, bound, 0.5 * bound, 1e-3, measured=True)
+    assert find_misdirected_joints(rows, bound, 0.5 * bound, 1e-3, measured=True) is None
     rows[-6:, 0, 4] = push  # its own
-    assert torques_mixed_up(rows, bound, 0.5 * bound, 1e-3, measured=True)
+    found = find_misdirected_joints(rows, bound, 0.5 * bound, 1e-3, measured=True)
+    assert found is not None and np.flatnonzero(found).tolist() == [4]
