@@ -278,7 +278,9 @@ class DisturbanceMonitor:
             if exceeds:
                 found = find_misdirected_joints(rows, *bounds, elapsed, measured=self.has_effort)
             if found is not None:
-                self.misdirected_joints = found
+                # Where the measured torque departs more from what the motion needs, it is wrong.
+                by_motion = np.abs(self.disturbance_torque) >= np.abs(self.external_torque)
+                self.misdirected_joints = found & by_motion
                 return Cause.TORQUE_NOT_APPLIED.ending(ReasonCode.MIXED_UP())
         if not carries:
             return None
