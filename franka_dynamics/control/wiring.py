@@ -84,7 +84,7 @@ def find_misdirected_joints(
         return None
     misdirected = np.zeros(len(noticeable_bound), dtype=bool)
     for i, fit, limit in zip(joints, fits, most, strict=True):
-        if fit[0, i] >= limit:  # its own torque does not explain it, late
+        if fit[0, i] > max(limit, fit.min()):  # its own torque, late, does not explain it
             misdirected[[i, fit.argmin() % len(misdirected)]] = True
     return misdirected
 
