@@ -453,6 +453,25 @@ def test_a_receiver_may_take_the_first_torque_late_while_brakes_hold_the_arm(tak
     assert (controller.state is state) or (falls and (state, True) in seen)
 
 
+@pytest.mark.parametrize(
+    ('plant', 'row', 'stops'),
+    [
+        ('own', 'mujoco, torques of joints 2 and 4 exchanged', True),
+        ('other', 'mujoco, torques of joints 2 and 4 exchanged', True),
+        ('other', 'mujoco, brake of joint 4 stays closed', False),
+        ('other', 'fci, somebody adds g(q)', True),
+    ],
+)
+def test_the_beginning_of_rows_of_the_guards_bench(plant, row, stops, monkeypatch):
+    monkeypatch.syspath_prepend(Path(franka_dynamics.__file__).parents[1] / 'benchmarks')
+    bench = importlib.import_module('guard_misconfiguration')
+    short = replace(bench.cases('fr3')[row], seconds=0.3)
+    monkeypatch.setattr(bench, 'cases', lambda family: {row: short})
+    _, guarded, free = bench.row((plant, 'fr3', row, True, 'gentle', 7, 1))
+    assert not free.stopped and free.torque > 0.0
+    assert (bool(guarded.stopped), guarded.peak < free.peak) == (stops, stops)
+
+
 @pytest.mark.parametrize('bench', ['guard_false_alarms', 'guard_ablation'])
 def test_benches_of_the_guard_know_its_parts(bench, monkeypatch):
     # Their run without the guard takes parts of it out by name, and asks for them.
