@@ -64,8 +64,8 @@ class Command(click.Command):
         """Run the command; raise MissingDependencyError if it needs ROS 2, which is missing."""
         values, grouped = dict(ctx.params), dict[str, Any]()
         for name, kind in getattr(self.callback, 'dataclasses', {}).items():
-            own = [one.name for one in fields(kind) if one.name in values]
-            grouped[name] = kind(**{one: values.pop(one) for one in own})
+            own = [field.name for field in fields(kind) if field.name in values]
+            grouped[name] = kind(**{field: values.pop(field) for field in own})
         try:
             work = self.import_function(ctx.command_path)
             return ctx.invoke(work, options=Options(**values), **grouped)
@@ -141,7 +141,7 @@ class CommaList(click.ParamType):
         """Return the tuple of values in a text, or `value` unchanged if it is no text."""
         if not isinstance(value, str):
             return value
-        parts = [self.item_type.convert(one.strip(), param, ctx) for one in value.split(',')]
+        parts = [self.item_type.convert(part.strip(), param, ctx) for part in value.split(',')]
         if self.count not in (None, len(parts)):
             self.fail(f'{value!r} has {len(parts)} of {self.count} values with commas', param, ctx)
         return tuple(parts)
@@ -187,7 +187,7 @@ def option(flags: str, help: str, kind: Any = None, dest: str = '', **more: Any)
 
     def join_values(_context: Any, _parameter: Any, given: tuple[tuple[Any, ...], ...]) -> Any:
         """Return the values of a repeated option's lists as one tuple."""
-        return tuple(one for each in given for one in each)
+        return tuple(value for each in given for value in each)
 
     if isinstance(kind, (tuple, list)):
         kind = click.Choice(kind)

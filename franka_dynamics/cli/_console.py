@@ -63,8 +63,8 @@ def make_console(*, stderr: bool = False) -> Console:
 
 def print_rich(*what: Any) -> None:
     """Print tables or other rich objects."""
-    for one in what:
-        make_console().print(one)
+    for item in what:
+        make_console().print(item)
 
 
 def say(text: object, label: str = '', style: str = '') -> None:

@@ -85,7 +85,7 @@ def _check_gravity(_context: Any, _option: Any, gravity: tuple[float, ...]) -> t
     return gravity
 
 
-_EARTH_GRAVITY_TEXT = ','.join(f'{one:g}' for one in GRAVITY)
+_EARTH_GRAVITY_TEXT = ','.join(f'{number:g}' for number in GRAVITY)
 gravity_option = option(
     '--gravity',
     'in the space frame [m/s^2]',

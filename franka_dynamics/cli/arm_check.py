@@ -65,18 +65,18 @@ class ArmCheckResult:
 
     def add_notes(self, *sentences: object, label: str = 'note') -> None:
         """Add sentences with a label to the details of the result."""
-        self.details += [(label, one) for one in sentences]
+        self.details += [(label, sentence) for sentence in sentences]
 
     def print_result(self, in_detail: bool) -> None:
         """Print the result, with all details if `in_detail`, else with doubtful values alone."""
         say(self.summary, self.verdict)
         say_each([*self.difference_sentences, *self.impossible_links], style='red')
-        doubts = [one for one in self.json_data.get('doubts', ()) if not one.impossible]
-        for one in self.details if in_detail else [('note', doubt) for doubt in doubts]:
-            if isinstance(one, tuple):
-                say(one[1], one[0], '' if one[0] else 'dim')
+        doubts = [doubt for doubt in self.json_data.get('doubts', ()) if not doubt.impossible]
+        for detail in self.details if in_detail else [('note', doubt) for doubt in doubts]:
+            if isinstance(detail, tuple):
+                say(detail[1], detail[0], '' if detail[0] else 'dim')
             else:
-                print_rich(one)
+                print_rich(detail)
 
 
 def check_arms(arm: ArmChoice, options: Options) -> int:
@@ -88,7 +88,7 @@ def check_arms(arm: ArmChoice, options: Options) -> int:
     if options.arms:
         forbid_options(f'{options.arms[0]}, which is checked', 'arm')
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
-    files = [file for one in options.arms for file in _model_files_in(one)]
+    files = [file for path in options.arms for file in _model_files_in(path)]
     alone = not options.arms or files == [options.arms[0]]
     found = dict[str, dict[str, Any]]()
     for file in [arm.arm] if not options.arms else files:
@@ -107,7 +107,7 @@ def check_arms(arm: ArmChoice, options: Options) -> int:
         raise DescriptionError(
             f'{options.arms[0]} has no .urdf or .urdf.xacro and no MJCF below it; name the files.'
         )
-    counts = Counter(one['verdict'] for one in found.values())
+    counts = Counter(result['verdict'] for result in found.values())
     if not alone:
         say(f'{len(found)} files: {", ".join(f"{n} {word}" for word, n in counts.items())}.')
     write_json(options.json, *found.values() if alone else [found])
@@ -120,9 +120,9 @@ def _model_files_in(path: str) -> list[str]:
         return [path]
     files = (one for form in ('*.urdf', '*.urdf.xacro', '*.xml') for one in Path(path).rglob(form))
     return [
-        f'{one}'
-        for one in sorted(files)
-        if one.suffix != '.xml' or is_mjcf_text(read_text(one, 'replace'))
+        f'{file}'
+        for file in sorted(files)
+        if file.suffix != '.xml' or is_mjcf_text(read_text(file, 'replace'))
     ]
 
 
@@ -137,7 +137,7 @@ def _check_arm(arm: ArmChoice, options: Options) -> ArmCheckResult:
     shown = set[str]()
     if is_robot_source(arm.arm):
         assert description.urdf is not None
-        found = ', '.join(f'{one}' for one in checked.urdf)
+        found = ', '.join(f'{difference}' for difference in checked.urdf)
         result.add_notes(
             "Compared were three formulations of the arm's dynamics and "
             f"{description.urdf.terms.reader}'s own reading of the file; largest differences from "
@@ -164,18 +164,18 @@ def _add_implausible(result: ArmCheckResult, document: UrdfDocument, source: str
     """
     doubts, unread = find_implausible_values(document, Path(source))
     result.json_data['doubts'] = [*doubts]
-    result.impossible_links += [f'{one}' for one in doubts if one.impossible]
+    result.impossible_links += [f'{doubt}' for doubt in doubts if doubt.impossible]
     if unread:
         result.add_notes(
             f'{len(unread)} of its meshes were not read, such as {unread[0]}. They are looked for '
             'beside the URDF (package://NAME/ in the folders above it), and read if scipy is '
             'installed.'
         )
-    possible = [one for one in doubts if not one.impossible]
+    possible = [doubt for doubt in doubts if not doubt.impossible]
     result.details += report.implausible_value_tables(possible, source)
     if not doubts:
         result.add_notes(f'masses, tensors and effort limits of {source} are plausible')
-    return {str(one) for one in find_implausible_values(document)[0]}
+    return {str(doubt) for doubt in find_implausible_values(document)[0]}
 
 
 def compare_arms(options: Options) -> int:

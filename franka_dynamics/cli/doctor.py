@@ -27,7 +27,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     if options.robot is None:
         require_option('--robot', 'arm', *MASS_OPTION_NAMES)
     node_results = [] if options.machine else _running_node_checks(options.topic, options.command)
-    simulated = any(one.subject == SIMULATION_SUBJECT for one in node_results)
+    simulated = any(check.subject == SIMULATION_SUBJECT for check in node_results)
     machine_results = machine_checks(simulated=simulated)
     robot_results = [] if options.robot is None else _robot_checks(arm, options.robot)
     checks = []
@@ -46,13 +46,13 @@ def _robot_checks(choice: ArmChoice, address: str) -> Iterator[CheckResult]:
     hand = AS_LISTED if is_robot_source(choice.arm) else NO_HAND
     bare = replace(choice, hand=hand, payload=None).load()
     try:
-        for one in compare_with_robot(*read_robot(address), arm, bare):
+        for result in compare_with_robot(*read_robot(address), arm, bare):
             # A wrong pose has the level NOTE, because the flange pose that franka-sim serves
             # is 0.1 m off although its Jacobians are correct.
-            wrong = NOTE if one.subject == POSE_SUBJECT else TO_DO
-            level = GOOD if one.is_allowed else wrong
-            hint = '' if one.is_allowed else '; check --arm, --set, --hand, --payload and Desk'
-            yield CheckResult(f'robot, {one.subject}', level, one.sentence + hint)
+            wrong = NOTE if result.subject == POSE_SUBJECT else TO_DO
+            level = GOOD if result.is_allowed else wrong
+            hint = '' if result.is_allowed else '; check --arm, --set, --hand, --payload and Desk'
+            yield CheckResult(f'robot, {result.subject}', level, result.sentence + hint)
     except FrankaDynamicsError as error:
         yield CheckResult('robot', TO_DO, str(error))
 

@@ -66,15 +66,15 @@ def _published_arms(arm: ArmChoice, start: ArmDescription) -> list[ArmDescriptio
     """Return the published sets to compare with, those with the arm's own hand first."""
     hand = start.hand if arm.hand == AS_LISTED else arm.hand
     own = arm.load_all(available_sets(arm.arm), (hand,))
-    return [*own, *(one for one in load_sets_and_hands(arm) if one.hand != start.hand)]
+    return [*own, *(other for other in load_sets_and_hands(arm) if other.hand != start.hand)]
 
 
 def _used_motions(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[str, Motion]]:
     """Yield name and motion of each bag that the identification used."""
     scale = result.options.effort_scales(result.estimate.model.n)
-    for name, one in zip(labels_of(bags), bags, strict=True):
+    for name, bag in zip(labels_of(bags), bags, strict=True):
         if name in result.recordings.names:
-            yield name, one.motion(scale)
+            yield name, bag.motion(scale)
 
 
 def _arm_file_sentence(output: Path | None, count: int) -> str:

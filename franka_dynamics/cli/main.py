@@ -34,7 +34,7 @@ EXIT_INVALID_INPUT = FrankaDynamicsError.status
 EXIT_INTERRUPTED = 130  # as shells report SIGINT
 EXIT_BROKEN_PIPE = 141  # as shells report SIGPIPE
 _MIN_MASS_OR_DENSITY = 1e-9  # smallest mass [kg] and density [kg/m^3]: both must be positive
-_QUANTITIES, _MODES = ([one.value for one in kind] for kind in (Quantity, ParameterMode))
+_QUANTITIES, _MODES = ([member.value for member in kind] for kind in (Quantity, ParameterMode))
 
 
 @click.group(

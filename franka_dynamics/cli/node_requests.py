@@ -61,7 +61,7 @@ def print_or_change_state(options: Options) -> int:
         return state, report, nodes, time.monotonic()
 
     named, report, nodes, now = _call_node(options, read_state)
-    write_json(options.json, {'state': named, 'nodes': [one.as_dict(now) for one in nodes]})
+    write_json(options.json, {'state': named, 'nodes': [node.as_dict(now) for node in nodes]})
     say_each(filter(None, (named, report)))
     if nodes:
         print_rich(state_view(nodes, now))
@@ -82,16 +82,16 @@ def _wait_for_nodes(
 
     def arm_snapshots() -> list[NodeSnapshot]:
         """Return the feedforward nodes heard so far."""
-        return [one for one in feed.package_nodes(namespaces) if one.is_feedforward_node]
+        return [node for node in feed.package_nodes(namespaces) if node.is_feedforward_node]
 
     def all_heard() -> bool:
         """Return whether none of the nodes is silent."""
         now = time.monotonic()
-        return not any(one.is_silent(now) for one in feed.package_nodes(namespaces))
+        return not any(node.is_silent(now) for node in feed.package_nodes(namespaces))
 
     if feed.wait_until(lambda: bool(arm_snapshots()), timeout):
         terms = len(TERM_HEADINGS)
-        feed.wait_until(lambda: all(len(one.torques) == terms for one in arm_snapshots()), wait)
+        feed.wait_until(lambda: all(len(arm.torques) == terms for arm in arm_snapshots()), wait)
         feed.poll_for(_SETTLING_TIME_S)
     feed.wait_until(all_heard, timeout)
     return feed.package_nodes(namespaces)
@@ -110,7 +110,7 @@ def parse_payload(text: str) -> list[float]:
     if text.lower() == 'none':
         return [0.0] * 10
     # Rounded, because reading and converting a payload turns 0.1 into 0.10000000000000002.
-    return [float(f'{one:.12g}') for one in payload_array(read_payload(text)).tolist()]
+    return [float(f'{number:.12g}') for number in payload_array(read_payload(text)).tolist()]
 
 
 def play_motion(options: Options) -> int:

@@ -89,11 +89,11 @@ def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Optio
     def motions(bags: Sequence[str]) -> list[Motion]:
         """Return the prepared motions of bags; print their warnings and remarks."""
         recordings = [reader.read_recording(bag, description, bar) for bag in bags]
-        for one in recordings:
-            warnings = plausibility_warnings(one, description)
-            say_each((f'{one.source}: {warning}' for warning in warnings), 'warning')
+        for recording in recordings:
+            warnings = plausibility_warnings(recording, description)
+            say_each((f'{recording.source}: {warning}' for warning in warnings), 'warning')
         scale = effort_scales(options.effort_scale, description.n)
-        prepared = [prepare(one.with_scaled_effort(scale)) for one in recordings]
+        prepared = [prepare(recording.with_scaled_effort(scale)) for recording in recordings]
         for motion in prepared:
             say_each(motion.remarks, 'note')
         return prepared

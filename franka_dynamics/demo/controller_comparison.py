@@ -94,7 +94,7 @@ def random_plant(
     links = tuple(_random_link(link, rng, deviation) for link in published.links)
     n = published.n
     values = _VISCOUS_FRICTION_NM_S_PER_RAD, _COULOMB_FRICTION_NM, _FRICTION_OFFSET_NM
-    viscous, coulomb, offset = (np.resize(one, n) for one in values)
+    viscous, coulomb, offset = (np.resize(row, n) for row in values)
     friction = ViscousCoulombFriction(viscous, coulomb, offset)
     settings = SimulationSettings(
         payload=_UNDECLARED_LOAD,
@@ -184,7 +184,7 @@ def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
         raise SettingsError(f'{arm.name} has no home pose to move about.')
     drawn = [random_trajectory(problem, home, period, rng) for _ in range(RANDOM_MOTION_COUNT)]
     time = np.arange(100) / 100 * period
-    best = min(drawn, key=lambda one: float(problem.criterion(*one.at(time))))
+    best = min(drawn, key=lambda motion: float(problem.criterion(*motion.at(time))))
     # At 50 points per second the quintics between points err far less than an encoder's noise.
     duration = MOTION_PERIOD_COUNT * period
     points = np.linspace(0.0, duration, round(duration * 50) + 1)

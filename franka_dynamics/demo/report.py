@@ -246,8 +246,8 @@ def plot_exact_model_run(metrics: DemoMetrics, steps: Recording, path: Path) -> 
     torque.set(title='torque over the whole run', xlabel='time [s]', ylabel='torque [N m]')
     short = [name.rpartition('_')[2] for name in steps.joint_names]
     figure.legend(lines, short, loc='outside lower center', ncols=len(short), fontsize='small')
-    for one in (motion, torque):
-        one.grid(alpha=0.3)
+    for axes in (motion, torque):
+        axes.grid(alpha=0.3)
     elements.save_figure(figure, path)
 
 

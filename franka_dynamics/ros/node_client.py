@@ -59,13 +59,13 @@ class _MotionReports:
     def store_message(self, message: DiagnosticArray) -> None:
         """Store the statuses in a diagnostic message that are about the node's motions."""
         statuses = map(NodeStatus.from_message, message.status)
-        for one in (one for one in statuses if one.node == self._name):
+        for status in (status for status in statuses if status.node == self._name):
             self.other_state = self.other_state or _FINISHED_STATE
-            if one.subject == DiagnosticSubject.REFERENCE:
-                if one.values.get('frame_id') == self._identifier:
-                    self.own_values, self.state = one.values, one.values.get('state', '')
+            if status.subject == DiagnosticSubject.REFERENCE:
+                if status.values.get('frame_id') == self._identifier:
+                    self.own_values, self.state = status.values, status.values.get('state', '')
                 else:
-                    self.other_state = one.values.get('state', '')
+                    self.other_state = status.values.get('state', '')
 
 
 class NodeClient(TopicListener):
@@ -158,8 +158,8 @@ class NodeClient(TopicListener):
     def status_sentence(self) -> str:
         """Return the node's latest ~/status as a sentence; '' if none comes within 2 s."""
         self.wait_until(lambda: self.latest_status(self.name) is not None, _STATUS_TIMEOUT_S)
-        one = self.latest_status(self.name)
-        return '' if one is None else one.sentence
+        status = self.latest_status(self.name)
+        return '' if status is None else status.sentence
 
     def trigger_transition(self, transition: str) -> str:
         """Trigger a lifecycle transition by its name; return the new state."""

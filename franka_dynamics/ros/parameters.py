@@ -50,7 +50,7 @@ class CheckedParameters:
         A value that a parameter has already is no change, also of one that is fixed: so a node
         takes what `ros2 param dump` has written.
         """
-        changes = [one for one in parameter_list if not _has_parameter_value(self, one)]
+        changes = [change for change in parameter_list if not _has_parameter_value(self, change)]
         try:
             _require_valid_changes(self, changes)
         except SettingsError as error:
@@ -174,7 +174,7 @@ def parameter_values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any
 def _require_valid_changes(node: Any, changes: Sequence[Parameter]) -> None:
     """Raise SettingsError if a requested change of a node's parameters is wrong."""
     specs = {spec.name: spec for spec in node.parameter_table}
-    if unknown := [one.name for one in changes if not node.has_parameter(one.name)]:
+    if unknown := [change.name for change in changes if not node.has_parameter(change.name)]:
         raise SettingsError(no_such_parameter_sentence(unknown, specs))
     for change in changes:
         if change.type_ is Parameter.Type.NOT_SET:

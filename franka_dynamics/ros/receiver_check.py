@@ -175,7 +175,7 @@ class ReceiverCheck:
         """Return how long [s] wrong receivers must be present before torques are refused."""
         if self.permission is not TorquePermission.GRANTED or not self.is_open:
             return _FIRST_REFUSAL_DELAY_S
-        certain = any(one.kind in _DEFINITE_KINDS for one in self.receivers.values())
+        certain = any(receiver.kind in _DEFINITE_KINDS for receiver in self.receivers.values())
         return _CERTAIN_REFUSAL_DELAY_S if certain else _REFUSAL_DELAY_S
 
     def _must_keep_listening(self, now: float) -> bool:
@@ -210,16 +210,16 @@ class ReceiverCheck:
         own = self._node.get_fully_qualified_name()
         listed = self._node.get_publishers_info_by_topic(self.topic)
         # As the middleware knows it, with its defaults.
-        publisher = next((one for one in listed if node_name_of(one) == own), None)
-        for one in self._node.get_subscriptions_info_by_topic(self.topic):
-            name, kind = node_name_of(one), one.topic_type
+        publisher = next((endpoint for endpoint in listed if node_name_of(endpoint) == own), None)
+        for endpoint in self._node.get_subscriptions_info_by_topic(self.topic):
+            name, kind = node_name_of(endpoint), endpoint.topic_type
             if name == own:
                 continue
             if kind != TORQUE_TYPE:
                 return f'{name} takes {kind} on {self.topic}, and torques are a {TORQUE_TYPE}'
             if publisher is None:  # the node is not listed yet, nor are its settings known
                 continue
-            _, why = qos_check_compatible(publisher.qos_profile, one.qos_profile)
+            _, why = qos_check_compatible(publisher.qos_profile, endpoint.qos_profile)
             if 'ERROR: ' in why:
                 why = why.replace('ERROR: ', '').rstrip(';')
                 return f'{name} gets no torque on {self.topic}: {why}'

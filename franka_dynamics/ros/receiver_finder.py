@@ -83,7 +83,7 @@ class ControllerManagerClient:
         now = time.monotonic()
         if self.has_new_answer:
             answer, self._request = self._request.result(), None
-            self.controllers = {one.name: one for one in answer.controller}
+            self.controllers = {found.name: found for found in answer.controller}
             self._waits_since, self.problem = now, ''
         if self.client is None:
             return
@@ -124,7 +124,7 @@ class ReceiverFinder:
         listed = {node_name_of(one): one for one in known if one.topic_type == TORQUE_TYPE}
         listed.pop(node.get_fully_qualified_name(), None)
         quick, self._listed = quick or listed.keys() != self._listed, listed.keys()
-        self._update_managers({one.node_namespace for one in listed.values()}, quick)
+        self._update_managers({endpoint.node_namespace for endpoint in listed.values()}, quick)
         simulated = self._nodes_in_simulated_time()
         nodes = Counter(node.get_fully_qualified_node_names())
         for name, endpoint in listed.items():
@@ -141,7 +141,7 @@ class ReceiverFinder:
         topics = self._node.get_topic_names_and_types()
         clocks = [topic for topic, kinds in topics if _CLOCK_TYPE in kinds]
         subscribers = map(self._node.get_subscriptions_info_by_topic, clocks)
-        return {node_name_of(one) for each in subscribers for one in each}
+        return {node_name_of(endpoint) for each in subscribers for endpoint in each}
 
     def _services_of(self, receiver: Any) -> ServiceTypes | None:
         """Return the types of a node's services by name; None while the node is not discovered."""
@@ -163,7 +163,7 @@ class ReceiverFinder:
             receiver, sources = self._classify_by_managers(name, services, simulated)
             if ReceiverKind.UNRECOGNISED not in EXPECTED_RECEIVERS[self.target]:
                 sources = sources or [name]  # the declaration may be the other one's
-        twice = next((one for one in sources if nodes[one] > 1), '')
+        twice = next((source for source in sources if nodes[source] > 1), '')
         why = twice and (
             f'two nodes called {twice} are there; end or rename one (a killed node stays '
             'listed for up to 20 s)'
@@ -213,7 +213,7 @@ class ReceiverFinder:
 
         A manager is known by the type of its service, whatever its name.
         """
-        spaces = {one.rstrip('/') for one in namespaces}
+        spaces = {space.rstrip('/') for space in namespaces}
         seen = {
             name
             for service, kinds in self._node.get_service_names_and_types()
@@ -230,12 +230,12 @@ class ReceiverFinder:
     @property
     def has_new_answer(self) -> bool:
         """Whether a manager's answer has come that `find_receivers` has not read yet."""
-        return any(one.has_new_answer for one in self._managers.values())
+        return any(client.has_new_answer for client in self._managers.values())
 
     @property
     def problem(self) -> str:
         """Why the first manager without a new answer does not answer; '' if all answer."""
-        return next((one.problem for one in self._managers.values() if one.problem), '')
+        return next((client.problem for client in self._managers.values() if client.problem), '')
 
     def close(self) -> None:
         """Destroy the clients of all managers, with their answers."""
@@ -266,7 +266,7 @@ def wrong_claim_text(controller: Any, joints: Sequence[str]) -> str:
     """
     claims = list(controller.required_command_interfaces or controller.claimed_interfaces)
     # One that commands another controller claims CONTROLLER/JOINT/effort.
-    taken = [one.split('/')[-2] for one in claims if one.endswith('/effort') and '/' in one]
+    taken = [name.split('/')[-2] for name in claims if name.endswith('/effort') and '/' in name]
     if controller.type in _FORWARDING_TYPES:
         right = len(taken) == len(claims) and taken == list(joints)
     else:  # it may command a gripper, too

@@ -88,13 +88,13 @@ def refusal_reason(target: str, topic: str, receivers: Mapping[str, Receiver]) -
     `ros2 topic echo`, are accepted beside an expected receiver.
     """
     expected = EXPECTED_RECEIVERS[target]
-    present = any(one.kind in expected for one in receivers.values())
+    present = any(receiver.kind in expected for receiver in receivers.values())
     ignored = ReceiverKind.UNRECOGNISED if present else None
     others = [(name, one) for name, one in sorted(receivers.items()) if one.kind not in expected]
-    wrong = {name: one for name, one in others if one.kind is not ignored}
+    wrong = {name: receiver for name, receiver in others if receiver.kind is not ignored}
     if not wrong:
         return ''
-    kinds = {one.kind for one in wrong.values()}
+    kinds = {receiver.kind for receiver in wrong.values()}
     declared = [DECLARATION_SERVICES[kind] for kind in expected if kind in DECLARATION_SERVICES]
     how = 'Set target to what receives them, or remap ~/command'
     if kinds == {ReceiverKind.OTHER_CONTROLLER}:

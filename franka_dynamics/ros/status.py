@@ -180,7 +180,7 @@ class NodeSnapshot:
     def torque_limits(self) -> dict[str, float]:
         """Torque limits by joint [N m]; empty until the node has published them."""
         status = self.statuses.get(DiagnosticSubject.TORQUE_LIMITS)
-        return {} if status is None else {one: float(x) for one, x in status.values.items()}
+        return {} if status is None else {joint: float(x) for joint, x in status.values.items()}
 
     def is_silent(self, now: float) -> bool:
         """Return whether the node's latest diagnostics are older than SILENCE_TIMEOUT_S."""

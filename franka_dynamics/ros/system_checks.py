@@ -218,18 +218,18 @@ def _disturbance_checks(node: NodeSnapshot) -> Iterator[CheckResult]:
 def _node_checks(seen: Sequence[NodeSnapshot], names: Sequence[str] = ()) -> Iterator[CheckResult]:
     """Yield results of checks of the feedforward nodes, also of those without diagnostics."""
     levels = {'OK': GOOD, 'WARN': NOTE}
-    commanding = [one for one in seen if one.is_feedforward_node]
-    silent = sorted({name.strip('/') for name in names} - {one.name for one in commanding})
+    commanding = [node for node in seen if node.is_feedforward_node]
+    silent = sorted({name.strip('/') for name in names} - {node.name for node in commanding})
     for name in silent:
         text = f'{name} runs, but publishes no diagnostics: it is not configured; its log says why'
         way = 'and `franka-dynamics node state configure` tries again'
         yield CheckResult('node', TO_DO, f'{text}, {way}')
     if not commanding and not silent:
         yield CheckResult('node', NOTE, 'no feedforward node is heard')
-    for one in (snapshot.statuses[DiagnosticSubject.COMMAND] for snapshot in commanding):
-        sends = one.values.get('state') == State.RUNNING.value
-        level = levels.get(one.level, TO_DO) if sends else TO_DO
-        yield CheckResult('node', level, f'{one.node}: {one.sentence}')
-    for one in (status for snapshot in seen for status in snapshot.statuses.values()):
-        if one.level not in levels and one.subject != DiagnosticSubject.COMMAND:
-            yield CheckResult('diagnostics', TO_DO, f'{one.name}: {one.message}')
+    for status in (snapshot.statuses[DiagnosticSubject.COMMAND] for snapshot in commanding):
+        sends = status.values.get('state') == State.RUNNING.value
+        level = levels.get(status.level, TO_DO) if sends else TO_DO
+        yield CheckResult('node', level, f'{status.node}: {status.sentence}')
+    for status in (status for snapshot in seen for status in snapshot.statuses.values()):
+        if status.level not in levels and status.subject != DiagnosticSubject.COMMAND:
+            yield CheckResult('diagnostics', TO_DO, f'{status.name}: {status.message}')

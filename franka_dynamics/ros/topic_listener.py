@@ -33,7 +33,7 @@ def full_name(name: str, candidates: Collection[str], kind: str) -> str:
     names: first in the root namespace, then in all others. If it is not there, the root namespace
     is assumed. Raises SettingsError, with `kind` in the sentence, if several namespaces have it.
     """
-    found = sorted(one for one in candidates if one.endswith(f'/{name}'))
+    found = sorted(candidate for candidate in candidates if candidate.endswith(f'/{name}'))
     if name.startswith('/') or not found or f'/{name}' in found:
         return f'/{name.removeprefix("/")}'
     if len(found) > 1:
@@ -119,13 +119,13 @@ class TopicListener:
         `namespaces`, without slashes at their ends, selects nodes; by default all are returned.
         """
         heard = self.heard_nodes().values()
-        own = [one for one in heard if one.is_feedforward_node or one.is_simulator]
+        own = [node for node in heard if node.is_feedforward_node or node.is_simulator]
         found = [one for one in own if not namespaces or one.name.rpartition('/')[0] in namespaces]
-        for one in found:
-            for term in TERM_HEADINGS if one.is_feedforward_node else ():
-                message = self.newest_message(JointState, f'/{one.name}/{term}')
+        for node in found:
+            for term in TERM_HEADINGS if node.is_feedforward_node else ():
+                message = self.newest_message(JointState, f'/{node.name}/{term}')
                 if message is not None:
-                    one.torques[term] = message
+                    node.torques[term] = message
         return found
 
     def poll(self) -> None:
@@ -177,9 +177,9 @@ class TopicListener:
 
         def is_discovered(name: str, kind: str) -> bool:
             """Return whether a name is full already or ends a discovered name."""
-            ends = (one.endswith(f'/{name}') for one in candidates(kind))
+            ends = (candidate.endswith(f'/{name}') for candidate in candidates(kind))
             return name[:1] in ('', '/') or any(ends)
 
-        self.wait_until(lambda: all(is_discovered(*one) for one in wanted), seconds)
+        self.wait_until(lambda: all(is_discovered(*pair) for pair in wanted), seconds)
         full, *others = (name and full_name(name, candidates(kind), kind) for name, kind in wanted)
         return full, others

@@ -149,7 +149,7 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
     if shipped is not None and not path.exists():
         path = shipped
     if not path.exists():
-        arms = sorted(one.stem for one in _EXCITATION_FOLDER.glob('*.yaml'))
+        arms = sorted(path.stem for path in _EXCITATION_FOLDER.glob('*.yaml'))
         raise SettingsError(
             f'There is no file {path}; give a file of `identify plan`, or an arm with a shipped '
             f'motion: {", ".join(arms)}.'
@@ -158,7 +158,7 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
         content = read_mapping(path, expected=_FORMAT_HINT)
         points = content['points']
         since = [point['time_from_start'] for point in points]
-        times = [lead_in + one.get('sec', 0) + 1e-9 * one.get('nanosec', 0) for one in since]
+        times = [lead_in + time.get('sec', 0) + 1e-9 * time.get('nanosec', 0) for time in since]
         rows = [[point.get(name, ()) for point in points] for name in _POINT_FIELDS]
         message = trajectory_message(content['joint_names'], times, *rows)
         parse_trajectory(message)
@@ -190,24 +190,24 @@ class MotionTolerances(NamedTuple):
         which nobody measures, and JointsRefusedError for that of a joint that is not the arm's.
         """
         found = cls(np.full(len(names), position), np.full(len(names), np.inf))
-        for one in messages:
-            if one.name not in names:
+        for message in messages:
+            if message.name not in names:
                 raise JointsRefusedError(
-                    f'A tolerance is for {short_text(one.name)!r}, which is no joint of this arm: '
-                    f'it has {name_list(names)}.'
+                    f'A tolerance is for {short_text(message.name)!r}, which is no joint of this '
+                    f'arm: it has {name_list(names)}.'
                 )
-            if math.isnan(one.position + one.velocity):
+            if math.isnan(message.position + message.velocity):
                 raise ReferenceRefusedError(
-                    f'The tolerance of {one.name} is NaN; give a number, or 0 for the default.'
+                    f'The tolerance of {message.name} is NaN; give a number, or 0 for the default.'
                 )
-            if one.acceleration > 0.0:
+            if message.acceleration > 0.0:
                 raise ReferenceRefusedError(
-                    f'The tolerance of {one.name} has an acceleration, which no joint state '
+                    f'The tolerance of {message.name} has an acceleration, which no joint state '
                     'measures; leave it 0.'
                 )
-            for bound, given in zip(found, (one.position, one.velocity)):
+            for bound, given in zip(found, (message.position, message.velocity)):
                 if given:
-                    bound[names.index(one.name)] = given if given > 0.0 else np.inf
+                    bound[names.index(message.name)] = given if given > 0.0 else np.inf
         return found
 
     def violation(self, q: Array, dq: Array, desired: ReferencePoint, arm: ArmDescription) -> str:

@@ -139,7 +139,7 @@ class ArmSimulation:
         self._tones = self._random_vibration()
         self.flange_site = self.model.site(FLANGE_SITE).id
         unstable = ('mjWARN_BADQPOS', 'mjWARN_BADQVEL', 'mjWARN_BADQACC')
-        self._instabilities = [int(getattr(self._mujoco.mjtWarning, one)) for one in unstable]
+        self._instabilities = [int(getattr(self._mujoco.mjtWarning, name)) for name in unstable]
         self.data.qpos[:] = self._start_position()
         self._mujoco.mj_forward(self.model, self.data)
         gears = settings.elasticity
@@ -183,7 +183,7 @@ class ArmSimulation:
     @property
     def joints_at_stops(self) -> tuple[str, ...]:
         """Names of the joints that press against a stop."""
-        low, high = (self.description.limit(one) for one in ('lower', 'upper'))
+        low, high = (self.description.limit(name) for name in ('lower', 'upper'))
         pressed = (self.data.qpos < low) | (self.data.qpos > high)
         return tuple(name for name, at in zip(self.description.joint_names, pressed) if at)
 
@@ -349,7 +349,7 @@ class ArmSimulation:
                 body = self.model.jnt_bodyid[push.link - 1]
                 turn = self.data.xmat[body].reshape(3, 3)
                 place = self.data.xpos[body] + turn @ np.array(push.point)
-            force, moment = (np.array(one, dtype=float) for one in (push.force, push.moment))
+            force, moment = (np.array(vector, dtype=float) for vector in (push.force, push.moment))
             self._mujoco.mj_applyFT(
                 self.model, self.data, force, moment, place, body, self.data.qfrc_applied
             )
