@@ -95,6 +95,7 @@ TRANSITIONS = {
     (State.HOLDING, CoreEvent.RELEASE): State.STOPPING,
     (State.HOLDING, CoreEvent.TORQUES_END): State.STOPPING,
     (State.STOPPING, CoreEvent.BEGIN): State.RUNNING,
+    (State.STOPPING, CoreEvent.RELEASE): State.BRAKING,
     (State.STOPPING, CoreEvent.HOLD): State.BRAKING,
     (State.STOPPING, CoreEvent.AT_RESTING_TORQUE): State.SILENT,
 }
@@ -217,7 +218,7 @@ class StateMachine:
     @property
     def _holds_again(self) -> bool:
         """Whether the arm is to be held once it is seen, and its positions are believed."""
-        believed = not (self.states.position_leapt or self.states.velocity_contradicted)
+        believed = not (self.states.leapt_joints.any() or self.states.velocity_contradicted)
         return self.ending.reaction is Reaction.HOLD and believed
 
     def _record_wait(self, why: Reason | str | None) -> None:

@@ -119,6 +119,9 @@ _LOG = logging.getLogger(__name__)
 # After so many silent states of an enabled or faulty core, the log says why: ten times as many as
 # a first torque needs.
 WAIT_WARNING_STATE_COUNT = 10 * MIN_GOOD_STATE_COUNT
+# After which an arm is not braked, and after which a moving one is held once it is seen.
+_NOT_BRAKED = Reaction.ZERO, Reaction.COAST
+_HELD_ONCE_SEEN = Reaction.UNSEEN, Reaction.RESTING_TORQUE
 
 
 class CoreStep(StateMachine):
@@ -210,7 +213,8 @@ class CoreStep(StateMachine):
         self.output.counts['unusable states'] += 1
         if self.state in ACTIVE_STATES:
             self.output.counts['stops'] += 1
-            if n := self.states.record_loss(now):
+            brakes_again = self.state is State.BRAKING and self.ending.reaction is Reaction.UNSEEN
+            if n := 0 if brakes_again else self.states.record_loss(now):
                 often = Cause.IMPOSSIBLE_OFTEN if problem.is_latched else Cause.STATES_LOST_OFTEN
                 problem = often.ending(ReasonCode.STOPPED_OFTEN(count=n, why=problem.last_reason))
             stuck, possible = self.repeated_positions.stuck_joints, self.states.possible_joints
@@ -264,20 +268,27 @@ class CoreStep(StateMachine):
         """Record what a state says about the arm: for a stop by its model, and its friction."""
         states, repeated, unseen = self.states, self.repeated_positions, self.unseen
         possible, stuck = states.possible_joints, repeated.stuck_joints
+        none = np.zeros_like(stuck)
         if self.latest is not None and problem is not None and self.state in ACTIVE_STATES:
             if stuck.any():
-                unseen.record_seen(*repeated.extrapolated_state(sample.q), now, possible)
-        if not states.position_leapt:
-            believed, seen = states.believed_velocity(sample.dq), possible & ~stuck
-            why = None if problem is None else problem.last_reason
-            if why is not None and why.code is ReasonCode.TOO_OLD and unseen.last_seen is not None:
-                believed = unseen.probable_state(now)[1]  # an old velocity would drive the arm
-            unseen.record_seen(sample.q, believed, now, seen)
+                unseen.record_seen(*repeated.extrapolated_state(sample.q), now, possible, none)
+        believed, why = states.believed_velocity(sample.dq), problem and problem.last_reason
+        seen = possible & ~stuck & ~states.leapt_joints
+        by_velocity = states.changed_velocities & (~stuck | repeated.outrun_joints) & ~seen
+        if why is not None and why.code is ReasonCode.TOO_OLD and unseen.last_seen is not None:
+            believed = unseen.probable_state(now)[1]  # an old velocity would drive the arm
+            by_velocity = none
+        unseen.record_seen(sample.q, believed, now, seen, by_velocity)
         if self.latest is not None and self.acting.friction.model is not None:
             self.acting.friction.update(sample.stamp, sample.q)
         if problem is None:
             states.accept_latest()
-            if not states.velocity_contradicted:  # else velocities cannot say that the arm rests
+            if not (states.velocity_contradicted or states.leapt_joints.any()):
+                if unseen.stops and np.abs(sample.dq).max() > MAX_STOPPED_SPEED_RAD_S:
+                    if self.faulty and self.ending.reaction in _HELD_ONCE_SEEN:
+                        self.ending = self.ending._replace(reaction=Reaction.HOLD)
+                    if self.ending.reaction not in _NOT_BRAKED:
+                        self._change_state(CoreEvent.RELEASE)
                 unseen.stops = False
 
     def _warn_while_waiting(self) -> None:
@@ -391,7 +402,7 @@ class CoreStep(StateMachine):
         show that the arm moves, or come unusable and it probably moves, as one that got fast.
         """
         arm, terms, output = self.unseen, self.acting, self.output
-        stops = arm.stops and self.ending.reaction not in (Reaction.ZERO, Reaction.COAST)
+        stops = arm.stops and self.ending.reaction not in _NOT_BRAKED
         stops = stops and not arm.has_stopped(terms, now)
         carried = self._held_disturbance
         goal = arm.stopping_torque(terms, now) + carried if stops else self._resting_torque(now)

@@ -95,6 +95,9 @@ class StateCheck:
     position_repeats, possible_joints : ndarray of bool, shape (n,)
         Which positions are bit for bit those of the state before; of which joints position and
         velocity are possible.
+    changed_velocities, outrun_joints : ndarray of bool, shape (n,)
+        Which velocities are possible and not bit for bit those of the state before; which
+        positions repeat though the velocity takes the joint elsewhere.
     elapsed, age : float
         Time between it and the one before, and its age [s].
     age_in_periods : int
@@ -107,10 +110,12 @@ class StateCheck:
         Number of usable joint states in a row.
     problem : Reason or None
         Why the latest state cannot be used.
-    position_leapt, velocity_contradicted : bool
-        Whether a joint has moved as it cannot, and has not come back at once, and whether
-        velocities contradict positions: the positions, or the velocities, are then not believed
-        until `start`.
+    leapt_joints : ndarray of bool, shape (n,)
+        Which joints moved as they cannot, and did not come back at once. Until `start` a stop by
+        the model, and the resting torque, follow such a joint by its velocity; the watchers and
+        the brake go by what is measured.
+    velocity_contradicted : bool
+        Whether velocities contradict positions: until `start` they are not believed.
 
     """
 
@@ -147,7 +152,8 @@ class StateCheck:
 
     def trust_states_again(self) -> None:
         """Trust positions and velocities again, and count losses of states from zero."""
-        self.position_leapt = self.velocity_contradicted = self._was_unseen = False
+        self.leapt_joints = ~self._all
+        self.velocity_contradicted = self._was_unseen = False
         # Stamp, position and velocity before a leap that may still be taken back.
         self._before_leap: tuple[float, Array, Array] | None = None
         self.reset_losses()
@@ -157,9 +163,11 @@ class StateCheck:
         self.stamp: float | None = None
         self.good_count = self.age_in_periods = 0
         self._drift, self._before_leap, self.dq_before = self._zero, None, self._zero
-        self.position_repeats, self.possible_joints = ~self._all, self._all
+        self.position_repeats = self.outrun_joints = self.changed_velocities = ~self._all
+        self.possible_joints = self._all
         self.elapsed = self.age = self.arrival = 0.0
-        self._given_stamp = -math.inf  # stamp of the latest state, possible or not [s]
+        # Stamp and velocity of the latest state, possible or not [s, rad/s].
+        self._given_stamp, self._given_dq = -math.inf, self.q * np.nan
         # When the latest state came, by the clock of stamps and by this computer's [s].
         self._arrival_times = 0.0, 0.0
         # How many stamps in a row were not new, and whether some were between the last new ones.
@@ -200,7 +208,8 @@ class StateCheck:
 
     def reject_latest(self, why: Reason) -> None:
         """Record why the latest state is unusable, and restart the count of usable states."""
-        self.good_count, self.problem, self._drift = 0, why, self._zero
+        self.good_count, self.problem = 0, why
+        self._drift = np.where(self.position_repeats, self._drift, 0.0)
 
     def accept_latest(self) -> None:
         """Count the latest state as one that can be used."""
@@ -292,6 +301,7 @@ class StateCheck:
         every = np.concatenate((q, dq, self._zero if effort is None else effort))
         possible = (every >= self._lowest) & (every <= self._highest)
         self.possible_joints, n = self._all, len(q)
+        self.changed_velocities, self._given_dq = dq != self._given_dq, dq
         silence, self._given_stamp = stamp - self._given_stamp, stamp
         returns = self.silence_timeout() < silence < math.inf
         self._was_unseen |= returns
@@ -305,6 +315,7 @@ class StateCheck:
             possible[n : 2 * n] |= confirmed & self._was_unseen
         if possible.all():
             return None
+        self.changed_velocities &= possible[n : 2 * n]
         self.possible_joints = possible[:n] & possible[n : 2 * n]
         unknown = ~np.isfinite(every)
         first = int((unknown if unknown.any() else ~possible).argmax())
@@ -340,10 +351,10 @@ class StateCheck:
         """Record a possible state that came at `now` [s]; return an ending if it is unusable."""
         stamp, q, dq, age = sample.stamp, sample.q, sample.dq, sample.age
         self.arrival, self._arrival_times = now, (stamp + (age or 0.0), monotonic())
+        self.position_repeats = (q == self.q) & (self._before_leap is None)
         why = self._check_timing(stamp, age)
         problem = Cause.STATES_LOST.ending(why) if why else self._check_motion(stamp, q, dq)
-        self.position_repeats, self.dq_before = q == self.q, self.dq
-        self.q, self.dq = q, dq
+        self.dq_before, self.q, self.dq = self.dq, q, dq
         self._track.append((stamp, q))
         return problem
 
@@ -392,16 +403,19 @@ class StateCheck:
         keep = max(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
         self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + before[2])
         most = MAX_POSITION_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
-        wrong = far | (np.abs(drift) > (most if dq.any() else MAX_STILL_POSITION_DRIFT_RAD))
+        wrong = np.abs(drift) > (most if dq.any() else MAX_STILL_POSITION_DRIFT_RAD)
+        still = self.position_repeats
+        self.outrun_joints, wrong = wrong & still, far | (wrong & ~still)
         if not wrong.any():
-            self.position_leapt &= leap is None
+            if leap is not None:
+                self.leapt_joints = ~self._all
             self._before_leap = None
             return None
         joint = int((far if far.any() else wrong).argmax())
         name, drifted = self._names[joint], float(drift[joint])
         if far[joint]:
-            self._before_leap = leap if self.position_leapt else before
-            self.position_leapt = True
+            self._before_leap = leap if self.leapt_joints.any() else before
+            self.leapt_joints = self.leapt_joints | far
             why = ReasonCode.POSITION_LEAP(joint=name, moved=float(moved[joint]), gap=gap)
             return Cause.STATE_IMPOSSIBLE.ending(why)
         self.velocity_contradicted = True

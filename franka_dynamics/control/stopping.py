@@ -39,7 +39,7 @@ from .terms import (
 from .watchers import MAX_SPEED_RATIO
 from ..arm import ArmDescription
 from ..arm.friction import MAX_STATE_GAP_S
-from ..arrays import Array
+from ..arrays import Array, NDArray
 from ..dynamics.external_torque import OBSERVER_SETTLING_TIME_S
 
 # Braking slows down less where states are old: its time constant is at least so many times the age
@@ -181,7 +181,7 @@ class BrakingController:
     def change_load(self, added_gravity: Array) -> None:
         """Keep a held arm's torque unchanged when g(q) grows by `added_gravity`, (n,) [N m]."""
         self.disturbance = self.disturbance - added_gravity
-        self._largest = self._largest - added_gravity
+        self._largest = self.disturbance
 
     def record_limited_torque(self, desired: Array, sent: Array) -> None:
         """Record a desired torque and what limits left of it, (n,) each [N m]."""
@@ -246,20 +246,30 @@ class UnseenArm:
     def reset(self) -> None:
         """Discard the last state."""
         self.last_seen: tuple[Array, Array, Array | float] | None = None
-        self.stops, self._begun = False, 0.0
+        self.stops, self._begun, self._by_velocity = False, 0.0, np.array(False)
 
-    def record_seen(self, q: Array, dq: Array, now: float, seen: Array) -> None:
+    def record_seen(
+        self,
+        q: Array,
+        dq: Array,
+        now: float,
+        seen: NDArray[np.bool_],
+        by_velocity: NDArray[np.bool_],
+    ) -> None:
         """
         Record the positions and velocities of the joints `seen`, (n,) each, at a time [s].
 
-        The others keep theirs; an arm that was never seen as a whole has none.
+        Those `by_velocity`, whose positions are not believed, go on from their last position. The
+        others keep theirs; an arm that was never seen as a whole has none.
         """
+        self._by_velocity = by_velocity
         if seen.all():
             self.last_seen = q, dq, now
         elif self.last_seen is not None:
             q_last, dq_last, when = self.last_seen
-            both = np.where(seen, q, q_last), np.where(seen, dq, dq_last)
-            self.last_seen = *both, np.where(seen, now, when)
+            moved, known = np.where(seen, q, self.probable_state(now)[0]), seen | by_velocity
+            both = np.where(known, moved, q_last), np.where(known, dq, dq_last)
+            self.last_seen = *both, np.where(known, now, when)
 
     def begin_stop(self, now: float, partly_seen: bool = False) -> None:
         """
@@ -303,7 +313,7 @@ class UnseenArm:
         seen = np.broadcast_to(now - since < MAX_STATE_GAP_S, dq.shape)
         if terms.adds_gravity and not seen.all():
             return True  # swapped joints would be driven for ever
-        falls = seen.any() and not seen.all()
+        falls = seen.any() and not (seen & ~self._by_velocity).all()
         return not (falls or (np.abs(dq) > MAX_REST_SPEED_RAD_S)[seen].any())
 
     def resting_torque(self, terms: TermModel, now: float) -> Array:

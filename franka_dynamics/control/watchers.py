@@ -27,7 +27,7 @@ from .limits import (
 from .state_check import StateCheck
 from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms
 from ..arm import ArmDescription
-from ..arrays import Array
+from ..arrays import Array, NDArray
 from ..errors import distinct_texts
 from ..motion.request import STREAM_TIMEOUT_S
 from ..motion.trajectory import ReferencePoint
@@ -124,8 +124,9 @@ class RepeatedPositionCheck:
         For how long the position of each joint repeats, while a torque acts [s].
     has_repeats : bool
         Whether a position repeats, or is stuck.
-    stuck_joints : ndarray of bool, shape (n,)
-        Whether the joint's position stood still though it must move, until it changes.
+    stuck_joints, outrun_joints : ndarray of bool, shape (n,)
+        Whether the joint's position stood still though it must move, and whether its velocity
+        says that it moves, until the position changes.
 
     """
 
@@ -140,7 +141,8 @@ class RepeatedPositionCheck:
         # Of each joint, while its position repeats: the velocity before, the torque sent then, and
         # whether it must have moved.
         self.still_s = self._dq = self._torque = self._zero
-        self.stuck_joints = self._must_move = np.zeros(len(self._zero), dtype=bool)
+        none = np.zeros(len(self._zero), dtype=bool)
+        self.stuck_joints = self.outrun_joints = self._must_move = none
 
     def check_positions(
         self, states: StateCheck, torque: Array | None, desired_dq: Array | None
@@ -158,17 +160,20 @@ class RepeatedPositionCheck:
             return None
         self.has_repeats = True
         self.stuck_joints = self.stuck_joints & same
+        self.outrun_joints = same & (self.outrun_joints | states.outrun_joints)
         if torque is None:
             self.still_s, self._must_move = self._zero, self._must_move & False
-            return None
-        begins = same & (self.still_s == 0.0)
-        self._torque = np.where(begins, torque, self._torque)
-        self._dq = np.where(begins, states.dq_before, self._dq)
-        self.still_s = np.where(same, self.still_s + states.elapsed, 0.0)
-        led = np.abs(torque - self._torque) > self._stiction
-        led &= False if desired_dq is None else np.abs(desired_dq) > MAX_REST_SPEED_RAD_S
-        self._must_move = same & (self._must_move | self._moved_before | led)
-        stuck = self._must_move & (self.still_s > states.silence_timeout())
+            stuck = self.outrun_joints
+        else:
+            begins = same & (self.still_s == 0.0)
+            self._torque = np.where(begins, torque, self._torque)
+            self._dq = np.where(begins, states.dq_before, self._dq)
+            self.still_s = np.where(same, self.still_s + states.elapsed, 0.0)
+            led = np.abs(torque - self._torque) > self._stiction
+            led &= False if desired_dq is None else np.abs(desired_dq) > MAX_REST_SPEED_RAD_S
+            moves = self._moved_before | self.outrun_joints | led
+            self._must_move = same & (self._must_move | moves)
+            stuck = self._must_move & (self.still_s > states.silence_timeout())
         if not stuck.any():
             return None
         joint, self.stuck_joints = int(stuck.argmax()), self.stuck_joints | stuck
@@ -177,7 +182,7 @@ class RepeatedPositionCheck:
         return Cause.POSITION_STANDS_STILL.ending(why)
 
     @property
-    def _moved_before(self) -> Array:
+    def _moved_before(self) -> NDArray[np.bool_]:
         """Which joints moved before their positions began to repeat, (n,)."""
         return np.asarray(np.abs(self._dq) > MIN_MOTION_SPEED_RAD_S)
 

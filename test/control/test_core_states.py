@@ -66,7 +66,8 @@ SCENES = {
     (State.HOLDING, CoreEvent.BEGIN): [lambda s: s.holding().start()],
     (State.HOLDING, CoreEvent.RELEASE): [lambda s: s.holding().stop()],
     (State.HOLDING, CoreEvent.TORQUES_END): [lambda s: s.holding().tick(100)],
-    (State.STOPPING, CoreEvent.BEGIN): [lambda s: s.stopping().give(NEEDED, MOVING)],
+    (State.STOPPING, CoreEvent.BEGIN): [lambda s: s.stopping().give(1100, MOVING)],
+    (State.STOPPING, CoreEvent.RELEASE): [lambda s: s.stopping().give(2, MOVING)],
     (State.STOPPING, CoreEvent.HOLD): [
         lambda s: s.stopping(True).give(NEEDED, MOVING),
         lambda s: fall(s.stopping()),
@@ -530,7 +531,7 @@ def test_after_a_reset_an_episode_is_bit_equal():
 @pytest.mark.parametrize('ends', ['at rest', 'lost', 'silence'])
 def test_a_stop_follows_a_moving_arm_until_it_rests_or_no_state_comes(ends):
     script = Script(MUJOCO, limits=StateLimits(max_state_age=0.0, state_timeout=1e3))
-    script.stopping().stop()  # or torques would begin again
+    script.braking(False).drive()  # braking is given up
     for _ in range(300):
         script.give(dq=MOVING).core.tick(script.time)  # ticks come between states
     assert script.core.state is State.STOPPING

@@ -238,6 +238,52 @@ def repeating(joints, since, velocity):
     return passed
 
 
+def shifted(kind):
+    """Return a function of a position, which changes what is read of joint 2, or freezes all."""
+    frozen = []
+
+    def read(q):
+        frozen.append(q)
+        if kind == 'frozen':
+            return frozen[0]
+        return np.where(np.arange(7) == 1, q + 0.6 if kind == 'leapt' else kind, q)
+
+    return read
+
+
+@pytest.mark.parametrize('kind', ['frozen', 'leapt', 9.0, np.nan])
+@pytest.mark.parametrize('target', ['fci', 'mujoco'])
+@pytest.mark.parametrize('speed', [0.0, 0.3, 0.6])
+def test_an_arm_is_braked_by_velocities_while_its_positions_are_wrong(kind, target, speed):
+    simulation = {'gravity_compensation': target == 'fci', 'armature': True}
+    loop = applied_loop(Settings(target=target, **HALF), **simulation).run(0.4)
+    if speed:
+        loop.swing(speed=speed)
+    elif kind == 'frozen':  # of an arm that is pushed later
+        loop.arm.push = Push((0.0, 0.0, -8.0), 0.4, 1.0)
+    read, positions, begun = loop.arm.read, shifted(kind), loop.fastest
+    loop.arm.read = lambda: replace(one := read(), position=positions(one.position))
+    loop.run(1.5)
+    assert loop.controller.state in (State.SILENT, State.STOPPING, State.HOLDING)
+    assert loop.fastest < begun + 0.8
+
+
+@pytest.mark.parametrize('bad', ['leapt', 9.0, np.nan])
+@pytest.mark.parametrize('target', ['fci', 'mujoco'])
+@pytest.mark.parametrize('kind', [Loop, applied_loop])
+def test_an_arm_is_braked_after_one_state_that_cannot_be_used(kind, target, bad):
+    simulation = {'gravity_compensation': target == 'fci', 'armature': True}
+    loop = kind(Settings(target=target, **HALF), **simulation).run(0.4).swing(speed=0.6)
+    read, begun = loop.arm.read, loop.arm.position
+    loop.arm.read = lambda: replace(one := read(), position=shifted(bad)(one.position))
+    loop.run(1e-3)
+    loop.arm.read = read
+    loop.run(0.5)
+    assert np.abs(loop.arm.position - begun).max() < 0.1 and loop.speed < 0.05
+    # What is latched keeps the arm held; what is not lets the law begin again.
+    assert loop.controller.state is (State.RUNNING if bad is np.nan else State.HOLDING)
+
+
 REST_S, MOTION_S = 0.45, 0.9
 
 
@@ -319,6 +365,22 @@ def test_braking_compensates_no_torque_that_has_grown_since_it_began():
         state = terms.at(0.4 + 1e-3 * k, HOME, STILL, None)
         faded = brake.torque(state, terms, 0.0 * begun, 1e-3) - state.gravity
     np.testing.assert_allclose(faded, 0.0, rtol=0.0, atol=1e-2)
+
+
+@pytest.mark.parametrize('push', [-30.0, 0.0, 30.0])
+def test_a_change_of_load_leaves_the_torque_of_a_held_arm_whatever_pushed_it_before(push):
+    terms, brake = core(MUJOCO).asked.terms, BrakingController(FER)
+    brake.begin(push * np.eye(7)[1])
+    state, added = terms.at(0.0, HOME, STILL, None), 20.0 * np.eye(7)[1]
+
+    def torque(disturbance):
+        for _ in range(400):
+            held = brake.torque(state, terms, disturbance, 1e-3)
+        return held
+
+    before = torque(STILL)
+    brake.change_load(added)
+    np.testing.assert_allclose(torque(-added), before - added, rtol=0.0, atol=0.1)
 
 
 def test_the_resting_torque_is_never_that_of_a_position_that_leapt():
