@@ -8,10 +8,12 @@ without a row changes nothing. `ending.py` has the causes that end torques. What
 
 - RUNNING: the control law's torque by the settings that are asked for; it ramps there for 0.2 s
   after a start or a change of settings.
-- BRAKING, HOLDING: the brake's torque, towards where braking began. Its terms are those of the
-  settings that are asked for, its kp and kd those when braking began. References have gone.
+- BRAKING, HOLDING: the brake's torque, towards where braking began. Its model is that of the
+  settings asked for (payload, gravity, target), with C(q, dq) dq and without friction whatever
+  `terms` say; its kp and kd are those when braking began. References have gone.
 - STOPPING: the torque goes, at its rate, to the resting torque. An arm that moved when it was seen
-  last is first brought to rest by its model, in 0.25 s, or longer while it is seen. Settings that
+  last is first brought to rest by its model, in 0.25 s, or longer while states that cannot be used
+  show that it moves; once one can be used, the brake takes over. Settings that
   change do not act before the arm agrees with them.
 - SILENT: a loop gets the resting torque, by settings as in STOPPING; a node sends nothing.
 
@@ -298,8 +300,8 @@ class StateMachine:
         lasts = self.faulty or self.state in (State.BRAKING, State.HOLDING)
         self.ending = self.ending.joined_with(later) if lasts else later
         if acts:
-            brakes = {Reaction.RELEASE: CoreEvent.RELEASE, Reaction.HOLD: CoreEvent.HOLD}
-            self._change_state(brakes.get(later.reaction, CoreEvent.TORQUES_END))
+            events = {Reaction.RELEASE: CoreEvent.RELEASE, Reaction.HOLD: CoreEvent.HOLD}
+            self._change_state(events.get(later.reaction, CoreEvent.TORQUES_END))
 
     def _change_state(self, event: CoreEvent) -> None:
         """Change the state as TRANSITIONS says, and log it."""

@@ -19,16 +19,18 @@ usable if part 1 finds nothing. Cases:
 
 Torques begin
 - A loop's first usable state gets the resting torque at once, whatever its size: zero if the
-  target adds gravity or a measured torque contradicts the settings, else g(q). Before it a loop
-  gets zero, and then comes to g(q) at the torque's rate. A node sends nothing.
+  target adds gravity or a measured torque contradicts the settings, else g(q). The next measured
+  torque is then that zero and contradicts nothing: the torque comes to g(q) at its rate, and the
+  law begins after 20 states. Before a usable state a loop gets zero, and then comes to g(q) at the
+  torque's rate. A node sends nothing.
 - After 20 usable states in a row, of a median age of at most 15 ms, the law begins, unless a
   measured torque contradicts the settings. A loop begins at the torque sent last; a node whose
   last torque acts no more as after none. From there the torque ramps to the law's in 0.2 s.
 - A measured torque contradicts the settings if it departs, by more than 10 % of a joint's torque
   limit, from what the motion needs, or from the sum of what was sent (before the first torque:
   nothing) and what the target adds. It refuses the first torque, as where nobody said that the
-  receiver adds g(q); a loop gets zero if its first usable state shows that, else the resting
-  torque. An arm that then moves by 3 mrad is braked and held (`check_fall`).
+  receiver adds g(q), and a loop gets the resting torque; zero at its first usable state. An arm
+  that then moves by 3 mrad is braked and held (`check_fall`).
 - Without a measured torque nothing is compared before the first torque. The law begins, and an arm
   that it drives is braked once it gets too fast or a disturbance torque exceeds its bound.
 - A torque after none begins at zero if the target adds gravity; else the law's at the measured
@@ -39,22 +41,32 @@ Torques begin
 States are missing or wrong
 - No new state for 20 ms (`state_timeout`; a stamp that is not new counts as none, and until then
   repeats the last torque): the motion ends. An arm that moved is brought to rest by its model in
-  0.25 s, or longer while states show that it moves (`_stopping_torque`); then it gets the resting
-  torque of where that ended. A node publishes both; the resting torque, its last one, then goes on
-  acting.
+  0.25 s, or longer while states that cannot be used show that it moves (`_stopping_torque`); then
+  it gets the resting torque of where that ended. A node publishes both; the resting torque, its
+  last one, then goes on acting. A loop that calls neither `step` nor `tick` applies its last
+  torque until the first state after the gap, which begins the stop.
 - The first state after a gap is not answered by the law. While a stop by the model lasts, an arm
-  that moves gets the torque that stops it from that position and velocity; after the next usable
-  state it gets the resting torque. After that stop, or of an arm that was at rest, the core is
-  SILENT: a loop gets the resting torque and a node sends nothing, even if the arm moves. After 20
-  usable states the law begins again, as above; an arm that was held is held again.
+  that moves gets the torque that stops it from that position and velocity. From the next usable
+  state on the brake brings it to rest; then it gets the resting torque or, after a fault, is held.
+  After a stop by the model, or of an arm that was at rest, the core is SILENT: a loop gets the
+  resting torque and a node sends nothing, even if the arm moves. After 20 usable states the law
+  begins again, as above; an arm that was held is held again.
 - States lost more than 5 times within a minute are a fault: the resting torque stays, and the law
   waits for `start`.
 - A clock of stamps that is set back (by more than 1 s, or for 20 states) counts as lost states.
-- One impossible position or velocity ends torques at once: the other joints are slowed as seen,
-  that one by its model. The fault is latched, before the first torque, too: the resting torque
-  stays, and the law waits for `start`. A position that is not a number latches nothing: it counts
-  as lost states. A velocity beyond twice its limit that positions confirm is that of a joint which
-  torques drive, as reversed ones: nothing brakes the arm any more.
+- One impossible position or velocity ends torques at once: the other joints are slowed as seen.
+  That one is slowed by its velocity or, where this is impossible too or repeats bit for bit, by
+  its model; under a target that adds no gravity this lasts until its position is possible. The
+  fault is latched, before the first torque, too: the resting torque stays, an arm that still moves
+  at the next usable state is braked and held, and the law waits for `start`. A position that is
+  not a number latches nothing: it counts as lost states. One that leaps is believed no more. A
+  velocity beyond twice its limit that positions confirm is that of a joint which torques drive, as
+  reversed ones: nothing brakes the arm any more.
+- Positions that contradict velocities: positions are believed, and the model stops the arm with
+  the velocities that they give. Positions that repeat bit for bit: of a joint that was faster than
+  0.1 rad/s the last torque is repeated for 20 ms (if all repeat), then the model stops the arm
+  from its last velocity. Velocities that change, and take a joint 0.02 rad from where its position
+  repeats, are believed instead, also of an arm that was at rest. All are latched.
 - States 20 ms old give no first torque of the law (15 ms is the most); an arm that is to be braked
   is braked by them, too. Up to `max_state_age` a law that runs goes on, and is compared with the
   torque that acted then; the brake softens its gains (`stopping.py`). Older ones count as lost:
@@ -67,13 +79,17 @@ States are missing or wrong
 Torques are wrong
 - A measured torque that departs from the one sent, or from what the motion needs, by more than
   20 % of a limit (31 % at limits below 20 N m), at one joint or several, makes the core brake and
-  hold the arm. The estimate lags by about 20 ms, and has to be beyond its bound for 20 ms; an arm
-  at rest is not compared for 1 s after the law begins, unless it was held (`check_bounds`).
-- If such an excess is explained by torques sent to other joints, earlier or reversed (smaller
-  exchanges are not noticed), the arm is let go without braking, after 6 states if reversed, else
-  after 10, and the resting torque follows (`wiring.py`), zero where torques are exchanged or
-  reversed. Exchanged measured torques look the same under a target that adds no gravity; under
-  fci the gravity in them tells them apart, and the arm is braked and held.
+  hold the arm. The estimate reaches 91 % of a step after 24 ms, and has to be beyond its bound for
+  20 ms; an arm at rest is not compared for 1 s after the law begins, unless it was held
+  (`check_bounds`).
+- If such an excess is explained by torques sent to other joints, earlier or reversed, the arm is
+  let go without braking, after 6 states if reversed, else after 10, and the resting torque follows
+  (`wiring.py`), zero where torques are exchanged or reversed. Exchanged measured torques look the
+  same under a target that adds no gravity; under fci the gravity in them tells them apart, and the
+  arm is braked and held.
+- A smaller exchange is not noticed at first: it makes feedback unstable, and the arm swings until
+  torques are so far apart (after 0.17 to 0.8 s, at 1.1 to 2.4 rad/s). Under a target that adds
+  gravity an arm at rest shows none, because nothing is sent.
 - A torque that is not finite is never sent: the resting torque follows, within the rate, and the
   fault is latched (`_torque_at_state`).
 - Where limits of torque or rate hold a brake's torque back, the pose to hold moves along with that
@@ -88,7 +104,8 @@ Stops and settings
   held that is still braked, or whose torque still goes to the resting torque after a stop without
   a fault. `stop` of a held arm lets go of it.
 - Stop.PAUSE and Stop.TO_ZERO give zero torque, at the rate; nothing brakes the arm, and one that
-  does not carry itself falls. After a pause the law begins by itself.
+  does not carry itself falls. After a pause the law begins by itself, unless torques had been
+  stopped before.
 - `start` of a held arm begins the law at the torque sent last, without a motion: kp pulls to where
   the arm is. It raises StartRefusedError if states are too old, or a torque departs by more than
   10 % of a limit (for 2 s after a change of payload: beyond any share of that load). While a stop
@@ -213,6 +230,7 @@ class CoreStep(StateMachine):
         self.output.counts['unusable states'] += 1
         if self.state in ACTIVE_STATES:
             self.output.counts['stops'] += 1
+            # The brake of an arm that is seen again for a moment ends by the same loss.
             brakes_again = self.state is State.BRAKING and self.ending.reaction is Reaction.UNSEEN
             if n := 0 if brakes_again else self.states.record_loss(now):
                 often = Cause.IMPOSSIBLE_OFTEN if problem.is_latched else Cause.STATES_LOST_OFTEN
@@ -399,7 +417,8 @@ class CoreStep(StateMachine):
 
         An arm that is not seen is first brought to rest by its model. If the target adds no
         gravity, a moving arm would fall under g(q) of an earlier q; so this lasts while states
-        show that the arm moves, or come unusable and it probably moves, as one that got fast.
+        show that the arm moves, or come unusable and it probably moves, as one that got fast; so
+        long after the last one, MAX_STATE_GAP_S is 0.05 s.
         """
         arm, terms, output = self.unseen, self.acting, self.output
         stops = arm.stops and self.ending.reaction not in _NOT_BRAKED

@@ -160,6 +160,7 @@ class Remedy(str, Enum):
     START = 'start()'
     # start() does not look whether the cause is gone, unless the arm is held.
     CLEAR = 'remove the cause, then clear the fault by start()'
+    # A new Feedforward; of a node, its transition `configure`.
     CONFIGURE = 'configure again'
 
 

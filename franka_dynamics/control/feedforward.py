@@ -93,7 +93,8 @@ class Feedforward(CoreStep):
         Clear a fault, and command torques from the next allowed state on; `status` says why not.
 
         While a stop that is no fault still brakes the arm, torques begin once it is at rest,
-        without the motion.
+        without the motion. After a stop by the model they begin after 20 usable states, even if
+        the arm moves.
 
         Raises StartRefusedError while the arm is still braked after a fault, while a held arm's
         states are too old or its torque is unexplained, and after a fault that only a new object

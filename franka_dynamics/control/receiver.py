@@ -126,8 +126,9 @@ class TorqueReceiver:
         if follows and sequence_number is not None and self._sequence_number is not None:
             ahead = sequence_number - self._sequence_number
         # Numbers of another sender are lower, or higher than after so many lost messages that even
-        # the fastest sender was silent for the time-out. Without this the rows relay and rival of
-        # benchmarks/receivers.py are bad; if only lower numbers are refused, rival is.
+        # the fastest sender was silent for the time-out. Without this one that repeats
+        # messages, or a second one, is followed (benchmarks/receivers.py); if only lower numbers
+        # are refused, a second one is.
         if not 0.0 < ahead * MIN_PERIOD_S <= self._timeout:
             return self._count_refusal(TorqueRefusal.OTHER_PUBLISHER)
         if given.shape != self._effort_limit.shape:

@@ -10,9 +10,10 @@ torque, which a wrong sensor cannot tell from a load. A push that ends while it 
 drives the arm back, until the torque has turned.
 
 Joint states that cease, that cannot be used, and positions that stand still are one case: the arm
-is brought to rest by its model, then gets the resting torque. The first state that can be used
-again ends that, even if the arm still moves; one whose velocities its positions contradict does
-not, nor the first after a gap: the model goes on from its position and velocity.
+is brought to rest by its model, then gets the resting torque. A joint whose position cannot be
+believed is followed by its velocity where that can. The first state that can be used again hands a
+moving arm to the brake; one whose velocities its positions contradict does not, nor the first
+after a gap: the model goes on from its position and velocity.
 """
 
 from __future__ import annotations
@@ -106,7 +107,8 @@ class BrakingController:
         self.at_rest = False
         self.driven: Reason | None = None
         self._held_back = np.zeros_like(disturbance)
-        self._turned_s: Array | None = None  # when each joint's torque has been turned [s]
+        # Since `begin`, when each joint's torque can have changed from before to braking [s].
+        self._torque_changed_s: Array | None = None
         self._stop_pose: Array | None = None
         self._time = self._faster_s = 0.0
         self._max_speed, self._rest_count = np.zeros_like(disturbance), 0
@@ -162,7 +164,7 @@ class BrakingController:
 
     def _compensated_disturbance(self, disturbance: Array, dq: Array, elapsed: float) -> Array:
         """Update `disturbance` by the present one; return its compensated part, (n,) [N m]."""
-        # At first the observer lags behind an arm that falls: an FR3 mounted upside down,
+        # At first (0.05 s) the observer lags behind an arm that falls: an FR3 mounted upside down,
         # undeclared, was not held without this.
         if self._time < OBSERVER_SETTLING_TIME_S:
             self._largest = np.where(
@@ -186,10 +188,10 @@ class BrakingController:
     def record_limited_torque(self, desired: Array, sent: Array) -> None:
         """Record a desired torque and what limits left of it, (n,) each [N m]."""
         self._held_back = desired - sent
-        if self._turned_s is None:
+        if self._torque_changed_s is None:
             # Before this the torque from before braking may still act.
             turning = np.abs(self._held_back) / MAX_TORQUE_RATE_NM_S
-            self._turned_s = np.maximum(MAX_DISTURBANCE_TIME_S, turning)
+            self._torque_changed_s = np.maximum(MAX_DISTURBANCE_TIME_S, turning)
 
     @property
     def is_still(self) -> bool:
@@ -203,7 +205,7 @@ class BrakingController:
         if self.is_still:
             self._min_time_constant = 0.0
         self.at_rest = self.at_rest or self.is_still or self._time > MAX_BRAKING_TIME_S
-        turning = True if self._turned_s is None else self._time < self._turned_s
+        turning = True if self._torque_changed_s is None else self._time < self._torque_changed_s
         self._max_speed = np.where(turning, np.maximum(self._max_speed, speed), self._max_speed)
         faster = speed - self._max_speed
         joint = int((faster - self._max_speed_gain).argmax())
