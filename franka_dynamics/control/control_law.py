@@ -73,9 +73,8 @@ class ControlLaw:
             remedy = f'a kd of at least {needed:.2g}'
             if needed * delay > self._inertia[joint]:  # it would swing by kd
                 remedy = f'a kp of at most {kp * self._max_kp_delay[joint] / delay:.2g}'
-            return ReasonCode.KP_TOO_LARGE(
-                joint=name, kp=kp, kd=kd, delay=1e3 * delay, remedy=remedy
-            )
+            late = 1e3 * delay
+            return ReasonCode.KP_TOO_LARGE(joint=name, kp=kp, kd=kd, delay=late, remedy=remedy)
         rate, share = 0.5 * np.pi / self._max_kd_delay, self._max_kd_delay / delay
         return ReasonCode.KD_TOO_LARGE(rate=rate, delay=1e3 * delay, share=share)
 

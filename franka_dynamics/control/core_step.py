@@ -464,9 +464,8 @@ class CoreStep(StateMachine):
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.
         falls = not active and self.enabled and state.is_moving
-        carries = self.state is State.RUNNING or (
-            not active and self._resting_torque_carries_arm(falls)
-        )
+        rests = not active and self._resting_torque_carries_arm(falls)
+        carries = self.state is State.RUNNING or rests
         found = [  # in the order of priority; all look
             self.motion_watcher.check_fall(state.q, refused if falls else None),
             self.disturbances.check_bounds(state, elapsed, active, carries),

@@ -271,16 +271,12 @@ class DisturbanceMonitor:
         self._since_fit_s += elapsed
         if active and self._since_fit_s >= RUNAWAY_DETECTION_TIME_S:
             self._since_fit_s = 0.0
-            rows = self._latest_rows
-            bounds = self.running_bound, self.start_bound
-            exceeds = self._row_end and (np.abs(rows[-1, 1] - rows[-1, 0]) > bounds[0]).any()
-            found = None
-            if exceeds:
-                found = find_misdirected_joints(rows, *bounds, elapsed, measured=self.has_effort)
+            rows, bounds = self._latest_rows, (self.running_bound, self.start_bound)
+            found = find_misdirected_joints(rows, *bounds, elapsed, measured=self.has_effort)
             if found is not None:
                 # Where the measured torque departs more from what the motion needs, it is wrong.
                 by_motion = np.abs(self.disturbance_torque) >= np.abs(self.external_torque)
-                self.misdirected_joints = found & by_motion
+                self.misdirected_joints = np.logical_and(found, by_motion)
                 return Cause.TORQUE_NOT_APPLIED.ending(ReasonCode.MIXED_UP())
         if not carries:
             return None
@@ -388,9 +384,8 @@ class DisturbanceMonitor:
 def disturbance_bounds(arm: ArmDescription) -> tuple[Array, Array]:
     """Return the bounds on disturbance torques before the first torque and later, (n,) [N m]."""
     effort = arm.limit('effort')
-    wide = np.where(
-        effort < MAX_WRIST_TORQUE_LIMIT_NM, MAX_WRIST_DISTURBANCE_RATIO, MAX_DISTURBANCE_RATIO
-    )
+    is_wrist = effort < MAX_WRIST_TORQUE_LIMIT_NM
+    wide = np.where(is_wrist, MAX_WRIST_DISTURBANCE_RATIO, MAX_DISTURBANCE_RATIO)
     return MAX_START_DISTURBANCE_RATIO * effort, wide * effort
 
 

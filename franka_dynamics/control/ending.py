@@ -243,9 +243,8 @@ class Ending(NamedTuple):
         one says; but an arm that is not seen for a while is held again, and one that was let go,
         or gets no torque, is not braked again.
         """
-        lasts = self.reaction is Reaction.ZERO or (
-            self.reaction is Reaction.COAST and later.reaction is not Reaction.ZERO
-        )
+        coasts = self.reaction is Reaction.COAST and later.reaction is not Reaction.ZERO
+        lasts = self.reaction is Reaction.ZERO or coasts
         then = self.reaction if lasts or later.reaction is Reaction.UNSEEN else later.reaction
         until = max(self.remedy, later.remedy, key=list(Remedy).index)
         return Ending(later.last_reason, then, until, self.first_reason)

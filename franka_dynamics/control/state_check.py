@@ -233,9 +233,8 @@ class StateCheck:
             return ReasonCode.FEW_STATES(good=self.good_count, needed=MIN_GOOD_STATE_COUNT)
         if self.median_age <= MAX_STATE_AGE_AT_START_S:
             return None
-        return ReasonCode.OLD_AT_START(
-            age=1e3 * self.median_age, most=1e3 * MAX_STATE_AGE_AT_START_S
-        )
+        age, most = 1e3 * self.median_age, 1e3 * MAX_STATE_AGE_AT_START_S
+        return ReasonCode.OLD_AT_START(age=age, most=most)
 
     def silence_timeout(self, *, from_stamps: bool = False) -> float:
         """
@@ -305,7 +304,7 @@ class StateCheck:
         silence, self._given_stamp = stamp - self._given_stamp, stamp
         returns = self.silence_timeout() < silence < math.inf
         self._was_unseen |= returns
-        confirmed = possible[:0]
+        confirmed = ~self._all
         if not possible.all() and self.stamp is not None:
             way = MIN_CONFIRMED_SPEED_RATIO * (stamp - self.stamp) * np.abs(dq)
             moved = np.where(dq > 0.0, q - self.q, self.q - q)
@@ -320,19 +319,18 @@ class StateCheck:
         unknown = ~np.isfinite(every)
         first = int((unknown if unknown.any() else ~possible).argmax())
         kind, joint = divmod(first, n)
-        names = {'what': ('position', 'velocity', 'effort')[kind], 'joint': self._names[joint]}
-        value = float(every[first])
+        what, cause = ('position', 'velocity', 'effort')[kind], Cause.STATE_IMPOSSIBLE
+        value = {'what': what, 'joint': self._names[joint], 'value': float(every[first])}
         if unknown.any():
-            return Cause.STATES_LOST.ending(ReasonCode.VALUE_NOT_FINITE(value=value, **names))
+            return Cause.STATES_LOST.ending(ReasonCode.VALUE_NOT_FINITE(**value))
         if kind == 2:
-            times = MAX_POSSIBLE_EFFORT_RATIO
-            return Cause.STATE_IMPOSSIBLE.ending(
-                ReasonCode.EFFORT_NOT_N_M(value=value, times=times, **names)
+            return cause.ending(
+                ReasonCode.EFFORT_NOT_N_M(times=MAX_POSSIBLE_EFFORT_RATIO, **value)
             )
+        if kind == 1 and confirmed[joint]:
+            cause = Cause.DRIVEN
         least, most = float(self._lowest[first]), float(self._highest[first])
-        why = ReasonCode.IMPOSSIBLE(value=value, least=least, most=most, **names)
-        driven = kind == 1 and confirmed.any() and confirmed[joint]
-        return (Cause.DRIVEN if driven else Cause.STATE_IMPOSSIBLE).ending(why)
+        return cause.ending(ReasonCode.IMPOSSIBLE(least=least, most=most, **value))
 
     def require_radians(self, q: Array) -> None:
         """Raise JointVectorError if positions q, (n,), are in degrees instead of radians."""

@@ -167,9 +167,8 @@ class BrakingController:
         # At first (0.05 s) the observer lags behind an arm that falls: an FR3 mounted upside down,
         # undeclared, was not held without this.
         if self._time < OBSERVER_SETTLING_TIME_S:
-            self._largest = np.where(
-                np.abs(disturbance) > np.abs(self._largest), disturbance, self._largest
-            )
+            grows = np.abs(disturbance) > np.abs(self._largest)
+            self._largest = np.where(grows, disturbance, self._largest)
         # States or torques may be late though no age says so: compensated at once, the torque
         # would drive a held arm with firm gains.
         filtered = min(1.0, elapsed / BRAKING_TIME_CONSTANT_S)

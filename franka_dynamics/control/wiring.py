@@ -55,7 +55,7 @@ def find_misdirected_joints(
     """
     sent, received, dq = rows.swapaxes(0, 1)
     excess = np.abs(received - sent)
-    if (excess[-1] <= excess_bound).all():
+    if (excess[-1:] <= excess_bound).all():
         return None
     k = MAX_USUAL_DELAY_COUNT  # over which velocities are differentiated
     ddq = np.zeros_like(dq)

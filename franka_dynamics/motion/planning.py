@@ -159,11 +159,9 @@ class MotionPlanner:
             near = np.array([np.interp(first, times, column) for column in points.positions.T])
             self._require_near(near, present.at_times(first)[0], self.measured_q)
         if points.velocities is None:
-            last = int((times <= begin).sum()) - 1 if streamed else 0  # of the past points
-            kept = slice(max(0, last), None)
-            return spline_through_points(
-                arm, present, begin, times[kept], points.positions[kept], streamed
-            )
+            last = max(0, int((times <= begin).sum()) - 1) if streamed else 0  # of the past points
+            times, q = times[last:], points.positions[last:]
+            return spline_through_points(arm, present, begin, times, q, streamed)
         motion = Trajectory(times, points.point_states(), present.time_zero)
         if streamed:
             # Unless it is replaced while the next one may still come, it is braked to rest; at
