@@ -86,15 +86,10 @@ def make_random_arm(seed, *, n=None, convention='modified', special=0.6, rotors=
         angles = [rng.choice(TWISTS) if rng.random() < special else angle for angle in angles]
         return DHRow(a, angles[0], d, angles[1])
 
-    return replace(
-        arm,
-        joints=tuple(
-            replace(joint, row=row(joint.row), rotor_inertia=joint.rotor_inertia * rotors)
-            for joint in arm.joints
-        ),
-        flange=row(arm.flange),
-        base=arm.base if base else np.eye(4),
-    )
+    joints = [replace(one, rotor_inertia=one.rotor_inertia * rotors) for one in arm.joints]
+    joints = tuple(replace(one, row=row(one.row)) for one in joints)
+    place = arm.base if base else np.eye(4)
+    return replace(arm, joints=joints, flange=row(arm.flange), base=place)
 
 
 def with_joint(arm, joint, **values):

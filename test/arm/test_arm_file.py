@@ -235,15 +235,11 @@ def random(seed, low, high, *shape):
     return np.random.default_rng(seed).uniform(low, high, shape)
 
 
+UNSURE = {'width': 0.0375, 'covariance': random_covariance(3, N, 3)}
 FRICTIONS_AND_LIMITS = [
     (None, JointLimits()),
     (SigmoidFriction(*random(1, 0.1, 9.0, 3, N)), JointLimits(lower=-1.25)),
-    (
-        ViscousCoulombFriction(
-            *random(2, -1.0, 1.0, 3, N), width=0.0375, covariance=random_covariance(3, N, 3)
-        ),
-        JointLimits(upper=0.1),
-    ),
+    (ViscousCoulombFriction(*random(2, -1.0, 1.0, 3, N), **UNSURE), JointLimits(upper=0.1)),
     (
         MaxwellSlipFriction(
             *random(4, -1.0, 1.0, 3, N),
@@ -316,10 +312,8 @@ WRONG_FIELDS = [
     ('joints.0.kind', REMOVED, 'joints[1] (shoulder).kind is missing'),
     ('inertial_sets.guess.inertia_about', REMOVED, 'say which with inertia_about'),
 ]
-TWO_NODES = ''.join(
-    f'{name}:\n  ros__parameters: {{payload: [{mass}, 0, 0, 0.1, 0, 0, 0, 0, 0, 0]}}\n'
-    for name, mass in (('a', 0.5), ('b', 0.7))
-)
+NODE = '{}:\n  ros__parameters: {{payload: [{}, 0, 0, 0.1, 0, 0, 0, 0, 0, 0]}}\n'
+TWO_NODES = NODE.format('a', 0.5) + NODE.format('b', 0.7)
 PAYLOAD_OF_3 = 'a:\n  ros__parameters: {payload: [0.5, 0, 0]}\n'
 # A reader, a text, and what is named beside the file.
 TEXTS = [

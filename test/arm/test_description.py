@@ -89,11 +89,8 @@ def test_rows_made_modified_keep_torques_and_flange(seed):
     other = to_modified_convention(arm)
     assert other.convention is Convention.MODIFIED
     states = fd.sample_states(arm, 10, seed)
-    assert_near(
-        fd.NewtonEulerModel(other).inverse_dynamics(*states),
-        fd.NewtonEulerModel(arm).inverse_dynamics(*states),
-        ATOL,
-    )
+    models = fd.NewtonEulerModel(other), fd.NewtonEulerModel(arm)
+    assert_near(*(model.inverse_dynamics(*states) for model in models), ATOL)
     poses, others = (fd.NewtonEulerModel(one).frames(states.q)[:, -1] for one in (arm, other))
     np.testing.assert_allclose(others, poses, rtol=0.0, atol=ATOL)
 
@@ -248,13 +245,8 @@ def test_sigmoid_friction_saturates_at_a_huge_velocity(sign):
 
 
 REACH = np.array([0.004, 0.3])
-MODEL = MaxwellSlipFriction(
-    viscous=[0.4, 0.1],
-    coulomb=[0.5, 0.2],
-    offset=[0.2, -0.1],
-    slip=[[0.3, 0.15], [0.2, 0.1]],
-    reach=REACH,
-)
+SLIP = {'slip': [[0.3, 0.15], [0.2, 0.1]], 'reach': REACH}
+MODEL = MaxwellSlipFriction(viscous=[0.4, 0.1], coulomb=[0.5, 0.2], offset=[0.2, -0.1], **SLIP)
 
 # Positions q = a sin(w t) + b sin(v t) of two joints that reverse at different times.
 A, W, B, V = np.array([[0.4, 0.002], [1.3, 9.0], [0.003, -0.1], [40.0, 0.7]])

@@ -154,10 +154,8 @@ def test_a_hand_is_the_arm_files_own_and_added_once(record, out, tmp_path, verb,
 def test_e_of_an_arm_with_a_prismatic_joint_is_in_percent(simulate, tmp_path, verb):
     limit = np.array([50.0, 50.0, 200.0, 10.0, 10.0, 10.0])  # N m, and N of the third joint
     stanford, arm, bag = fd.load('stanford'), tmp_path / 'arm.yaml', tmp_path / 'bag'
-    joints = (
-        replace(joint, limits=replace(joint.limits, effort=most))
-        for joint, most in zip(stanford.joints, limit.tolist())
-    )
+    limits = (replace(x.limits, effort=most) for x, most in zip(stanford.joints, limit.tolist()))
+    joints = (replace(joint, limits=one) for joint, one in zip(stanford.joints, limits))
     fd.save(replace(stanford, joints=tuple(joints)), arm)
     recording = simulate(stanford, duration=20.0)
     noise = np.random.default_rng(1).standard_normal(recording.effort.shape)
@@ -212,10 +210,8 @@ def test_a_urdfs_currents_give_a_better_model(simulate, tmp_path, monkeypatch, a
     np.testing.assert_allclose(rotors[:5] / ROTORS[:5], 1.0, atol=0.15)
     # On another motion only white noise sampled at 100 Hz should remain in a band of 3 Hz.
     noise_alone = AMPERES * np.linalg.norm(SCALE) * np.sqrt(3.0 / 50.0)
-    found, six = (
-        figures(f'bag replay unseen --arm {name}.yaml --no-plots --hand none', *scale)['fits'][0]
-        for name in ('found', 'six')
-    )
+    words = 'bag replay unseen --no-plots --hand none --arm'
+    found, six = (figures(f'{words} {x}.yaml', *scale)['fits'][0] for x in ('found', 'six'))
     assert found['filtered']['E'] < 1.5 * noise_alone
     assert six['filtered']['E'] > 20.0 * found['filtered']['E']
 

@@ -36,10 +36,8 @@ def bumpy_cuboid(seed, scale=0.1):
 def joined(*meshes, flip=()):
     """Return several meshes as one; those with a number in `flip` are wound inside out."""
     starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
-    faces = [
-        (mesh.faces[:, ::-1] if number in flip else mesh.faces) + start
-        for number, (mesh, start) in enumerate(zip(meshes, starts))
-    ]
+    faces = [mesh.faces[:, ::-1] if i in flip else mesh.faces for i, mesh in enumerate(meshes)]
+    faces = [one + start for one, start in zip(faces, starts)]
     return fd.TriangleMesh(np.vstack([mesh.vertices for mesh in meshes]), np.vstack(faces))
 
 

@@ -377,12 +377,9 @@ class Publishers:
 
     def command(self):
         """Return level, message and state that ~/status and the row Command have."""
-        disturbances = self.controller.disturbances
-        status, shares = (
-            self.diagnostics.status_log.status(),
-            disturbances.largest_shares.tolist(),
-        )
-        level, message, values = self.diagnostics._status_row(status, shares)
+        disturbances, diagnostics = self.controller.disturbances, self.diagnostics
+        status, shares = diagnostics.status_log.status(), disturbances.largest_shares.tolist()
+        level, message, values = diagnostics._status_row(status, shares)
         disturbances.reset_largest_shares()
         return level, message, values['state']
 

@@ -380,11 +380,8 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
     world.arm.q = recording.q[0].tolist()
     independent, q, dq = NewtonEulerModel(FER), recording.q, recording.dq
     torques = {'gravity': independent.gravity(q), 'coriolis': independent.coriolis(q, dq)}
-    matrices = {
-        'mass_matrix': independent.mass_matrix(q),
-        'coriolis_matrix': independent.coriolis_matrix(q, dq),
-        'jacobian': independent.jacobian(q),
-    }
+    matrices = {name: getattr(independent, name)(q) for name in ('mass_matrix', 'jacobian')}
+    matrices['coriolis_matrix'] = independent.coriolis_matrix(q, dq)
     # Subscribed to before the terms: once these come, the node knows them all.
     topic = '/feedforward/feedforward_trajectory'
     filled = world.probe.collect(JointTrajectory, topic, reliable=True)

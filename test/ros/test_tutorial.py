@@ -32,9 +32,8 @@ MAY_SAY_NO = {'doctor', 'arm compare'}
 
 def commands(page):
     """Return the lines of a page's shell blocks, split as a shell would, comments left out."""
-    blocks = re.findall(
-        r'```sh\n(.*?)```', (processes.ROOT / 'docs' / page).read_text('utf-8'), re.S
-    )
+    text = (processes.ROOT / 'docs' / page).read_text('utf-8')
+    blocks = re.findall(r'```sh\n(.*?)```', text, re.S)
     lines = [line for block in blocks for line in block.splitlines() if line.strip()]
     assert all(line.startswith('franka-dynamics ') for line in lines), lines
     return [shlex.split(line.rstrip(' &'), comments=True)[1:] for line in lines]

@@ -25,7 +25,7 @@ from franka_dynamics.simulation.joint_elasticity import franka_elasticity, Joint
 from franka_dynamics.simulation.mujoco_model import build_mujoco_model, FLANGE_SITE
 
 from ..agreement import refuses
-from ..arms import random_arm
+from ..arms import random_arm, with_link
 from ..control.closed_loop import core
 
 FER = load('fer')
@@ -297,10 +297,7 @@ ARMS = {
     'fer': fd.load('fer'),
     'fr3': fd.load('fr3'),
     'fer with hand': fd.load('fer', hand='franka_hand'),
-    'a link without mass': replace(
-        fd.load('fer'),
-        links=(*fd.load('fer').links[:3], fd.LinkInertia.zero(), *fd.load('fer').links[4:]),
-    ),
+    'a link without mass': with_link(FER, 3, fd.LinkInertia.zero()),
     'own frame': replace(fd.load('fer'), fixed_frames=(OWN,)),
     **{f'random {seed}': random_arm(np.random.default_rng(seed)) for seed in range(3)},
 }

@@ -310,14 +310,12 @@ FINGERS = """<body name="f1" pos="0.3 0 0"><joint name="f1"/>{ball}
   <body name="f2" pos="0 0 0.1"><joint name="f2"/>{ball}</body></body>
  <body name="f3" pos="0.4 0 0"><joint name="f3"/>{ball}
   <body name="f4" pos="0 0 0.1"><joint name="f4"/>{ball}</body></body>"""
+COUPLED = '<joint joint1="{}" joint2="{}" polycoef="0 -1 0 0 0"/>'
 LINKAGES = {
     'none': '',
     'connect': '<connect body1="f2" body2="f4" anchor="0 0 0"/>',
     'weld': '<weld body1="f2" body2="f4"/>',
-    'joints': ''.join(
-        f'<joint joint1="{one}" joint2="{two}" polycoef="0 -1 0 0 0"/>'
-        for one, two in (('f2', 'f3'), ('f4', 'f1'), ('f3', 'f1'))
-    ),
+    'joints': ''.join(map(COUPLED.format, ('f2', 'f4', 'f3'), ('f3', 'f1', 'f1'))),
     'to the world': '<weld body1="fore"/>',
 }
 
