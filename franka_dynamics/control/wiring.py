@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Array
+from ..arrays import Array, NDArray
 
 # Delays of torques, in states: what a receiver in order may have, from which on braking with its
 # time constant is given up, and the longest that is looked for.
@@ -43,7 +43,7 @@ KEPT_STATE_COUNT = FITTED_STATE_COUNT + MAX_DELAY_COUNT
 
 def find_misdirected_joints(
     rows: Array, excess_bound: Array, noticeable_bound: Array, period: float, *, measured: bool
-) -> Array | None:
+) -> NDArray[np.bool_] | None:
     """
     Return which joints get others' or reversed torques, or send others theirs, (n,); else None.
 
