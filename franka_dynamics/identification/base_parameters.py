@@ -32,15 +32,10 @@ from ..arm import ArmDescription, JointKind
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arm_io import as_description
 from ..arrays import Array, array_text, ArrayLike, as_array
+from ..dynamics import regressor
 from ..dynamics.body_tree import as_body_tree, BASE_BODY, BodyTree
 from ..dynamics.model import as_gravity_vector, GRAVITY
-from ..dynamics.regressor import (
-    N_LINK_PARAMETERS,
-    parameter_names,
-    parameter_vector,
-    torque_regressor,
-    with_parameter_vector,
-)
+from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import BaseParameterError
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
@@ -133,7 +128,7 @@ class BaseParameters:
     def standard_names(self) -> tuple[str, ...]:
         """Names of the standard parameters, in the order of the columns of `matrix`."""
         n = self.matrix.shape[1] // (N_LINK_PARAMETERS + int(self.rotor_inertia))
-        return parameter_names(n, rotor_inertia=self.rotor_inertia)
+        return regressor.parameter_names(n, rotor_inertia=self.rotor_inertia)
 
     @cached_property
     def relations(self) -> tuple[Relation, ...]:
@@ -207,7 +202,7 @@ class BaseParameters:
                 'base pose, a tree the same parents, placements and twists. Compute its own with '
                 'base_parameters().'
             )
-        return self.matrix @ parameter_vector(other, rotor_inertia=self.rotor_inertia)
+        return self.matrix @ regressor.parameter_vector(other, rotor_inertia=self.rotor_inertia)
 
     def regrouped_arm(self, values: ArrayLike | None = None) -> ArmDescription:
         """
@@ -226,7 +221,7 @@ class BaseParameters:
         )
         vector = np.zeros(self.matrix.shape[1])
         vector[list(self.columns)] = given
-        return with_parameter_vector(self.description, vector)
+        return regressor.with_parameter_vector(self.description, vector)
 
     def regressor(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, gravity: ArrayLike | None = None
@@ -241,14 +236,10 @@ class BaseParameters:
         vectors for which the parameters were computed, and JointVectorError if a state has the
         wrong shape or is not finite.
         """
-        return torque_regressor(
-            self.tree,
-            q,
-            dq,
-            ddq,
-            self.checked_gravity(gravity),
-            rotor_inertia=self.rotor_inertia,
-            columns=self.columns,
+        states, chosen = (q, dq, ddq), self.columns
+        vector, rotors = self.checked_gravity(gravity), self.rotor_inertia
+        return regressor.torque_regressor(
+            self.tree, *states, vector, rotor_inertia=rotors, columns=chosen
         )
 
     def check_at_random_states(self) -> tuple[int, float]:
@@ -378,13 +369,11 @@ def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed
     directions = gravity[magnitudes > 0.0] / magnitudes[magnitudes > 0.0, None]
     count = max(_MIN_STATE_COUNT, _STATES_PER_JOINT * tree.n)
     q, dq, ddq = np.random.default_rng(seed).uniform(-_MAX_RANDOM, _MAX_RANDOM, (3, count, tree.n))
-    rows = np.concatenate(
-        [
-            torque_regressor(scaled, q, dq, ddq, direction, rotor_inertia=rotor_inertia)
-            for direction in (directions if len(directions) else [np.zeros(3)])
-        ]
-    )
-    return rows.reshape(-1, rows.shape[-1])
+    rows = [
+        regressor.torque_regressor(scaled, q, dq, ddq, direction, rotor_inertia=rotor_inertia)
+        for direction in (directions if len(directions) else [np.zeros(3)])
+    ]
+    return np.concatenate(rows).reshape(-1, rows[0].shape[-1])
 
 
 def _parameter_scales(tree: BodyTree, *, rotor_inertia: bool) -> Array:

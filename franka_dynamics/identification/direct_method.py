@@ -30,13 +30,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from .base_parameters import (
-    BaseParameters,
-    column_order,
-    gravity_vectors,
-    independent_columns,
-    RankGap,
-)
+from . import base_parameters
+from .base_parameters import BaseParameters, RankGap
 from ..arm import ArmDescription, Convention, JointKind, LinkInertia
 from ..arm.frames import to_modified_convention
 from ..arm_io import ArmLike, as_description
@@ -165,7 +160,7 @@ def direct_base_parameters(
     matrix[np.abs(matrix) <= _ROUNDING_RATIO * np.abs(matrix).max(axis=1, keepdims=True)] = 0.0
     matrix.setflags(write=False)
     rotors = matrix.shape[1] > N_LINK_PARAMETERS * arm.n
-    vectors = gravity_vectors(gravity)
+    vectors = base_parameters.gravity_vectors(gravity)
     return BaseParameters(arm, as_body_tree(arm), vectors, rotors, columns, matrix, gap)
 
 
@@ -228,7 +223,7 @@ def regroupable_combinations(
     arm's largest length as unit of length. Gautier and Khalil check the conditions only near the
     base, because later joints have no relations but eq. (20) and (21).
     """
-    rows, vectors = modified_dh_rows(arm), gravity_vectors(gravity)
+    rows, vectors = modified_dh_rows(arm), base_parameters.gravity_vectors(gravity)
     if rotor_inertia is None:
         rotor_inertia = any(joint.rotor_inertia for joint in arm.joints)
     # The position of frame 1 relative to the base does not affect torques.
@@ -242,8 +237,8 @@ def regroupable_combinations(
         if rotor_inertia:
             indices.append(N_LINK_PARAMETERS * arm.n + j)
             units.append(unit**2 if revolute else 1.0)
-        order = column_order(arm.joints[j].kind, rotor_inertia=rotor_inertia)
-        kept, shares, gap = independent_columns(changes[:, : len(indices)], order)
+        order = base_parameters.column_order(arm.joints[j].kind, rotor_inertia=rotor_inertia)
+        kept, shares, gap = base_parameters.independent_columns(changes[:, : len(indices)], order)
         eliminated = [k for k in range(len(indices)) if k not in kept]
         combinations = np.zeros((len(indices), len(eliminated)))
         combinations[eliminated, range(len(eliminated))] = 1.0
@@ -277,14 +272,11 @@ def _energy_diffs(arm: ArmDescription, rows: Sequence[ModifiedDH], gravity: Arra
             revolute = joint.kind is JointKind.REVOLUTE
             motions = [(0.0, 0.0), *rng.uniform(-_STATE_RANGE, _STATE_RANGE, (_MOTION_COUNT, 2))]
             steps = [energy_transform(_row_at_q(row, q, revolute)) for q, _ in motions]
-            DEs = [
-                np.append(
-                    step @ DE
-                    + energy_increment(_row_at_q(row, q, revolute), omega, velocity, dq, revolute),
-                    0.5 * dq * dq,
-                )
-                for step, (q, dq) in zip(steps, motions)
-            ]
+            DEs = []
+            for step, (q, dq) in zip(steps, motions):
+                moved = _row_at_q(row, q, revolute)
+                added = energy_increment(moved, omega, velocity, dq, revolute)
+                DEs.append(np.append(step @ DE + added, 0.5 * dq * dq))
             DUs = [np.pad(DU @ step.T, ((0, 0), (0, 1))) for step in steps]
             found[j] += [each - DEs[0] for each in DEs[1:]]
             found[j] += [line for each in DUs[1:] for line in each - DUs[0]]

@@ -187,10 +187,8 @@ class ExcitationProblem:
         parts = [below - limits.position_margin, above - limits.position_margin]
         for share in (velocity, acceleration, torque):
             parts += [limits.fraction - share, limits.fraction + share]
-        parts += [
-            heights_above_table(points, limits.table) - limits.table_margin,
-            link_clearances(points) - limits.clearance,
-        ]
+        parts.append(heights_above_table(points, limits.table) - limits.table_margin)
+        parts.append(link_clearances(points) - limits.clearance)
         return np.concatenate(parts, axis=-1)
 
 

@@ -125,12 +125,9 @@ class GramSums:
             rows = np.concatenate([rows, more], axis=-1)
             split = (rows[part[chosen] == k].swapaxes(0, 1) for k in range(FOLD_COUNT))
             blocks.append(np.stack([one.swapaxes(1, 2) @ one for one in split]))
-        return cls(
-            reduce(add, blocks),
-            np.bincount(part, minlength=FOLD_COUNT),
-            np.abs(motion.effort).max(axis=0),
-            (*model.names, *columns, 'torque'),
-        )
+        counts = np.bincount(part, minlength=FOLD_COUNT)
+        max_torque = np.abs(motion.effort).max(axis=0)
+        return cls(reduce(add, blocks), counts, max_torque, (*model.names, *columns, 'torque'))
 
     def column_indices(self, names: Sequence[str]) -> list[int]:
         """Return the indices of the named columns among all columns."""
@@ -138,12 +135,9 @@ class GramSums:
 
     def __add__(self, other: GramSums) -> GramSums:
         """Return the sums of both sets of samples, fold by fold."""
-        return GramSums(
-            self.products + other.products,
-            self.sample_counts + other.sample_counts,
-            np.maximum(self.max_torque, other.max_torque),
-            self.names,
-        )
+        counts = self.sample_counts + other.sample_counts
+        max_torque = np.maximum(self.max_torque, other.max_torque)
+        return GramSums(self.products + other.products, counts, max_torque, self.names)
 
     def as_fold(self, number: int) -> GramSums:
         """Return the sums with all samples moved to fold `number`, the other folds empty."""
@@ -226,13 +220,10 @@ def fit_friction(sums: GramSums, prior: Prior, noise: Array) -> Array:
     b = len(prior.model.base)
     triangle, effort = fit_equations(sums, prior, noise)
     units = prior.friction_std
-    found = lsq_linear(
-        np.concatenate([triangle[:, b:] * units, np.eye(len(units))]),
-        np.concatenate([effort - triangle[:, :b] @ prior.center[:b], np.zeros(len(units))]),
-        (np.where(prior.model.friction.is_nonnegative, 0.0, -np.inf), np.inf),
-        method='bvls',
-        max_iter=1000,
-    )
+    rows = np.concatenate([triangle[:, b:] * units, np.eye(len(units))])
+    rest = np.concatenate([effort - triangle[:, :b] @ prior.center[:b], np.zeros(len(units))])
+    bounds = np.where(prior.model.friction.is_nonnegative, 0.0, -np.inf), np.inf
+    found = lsq_linear(rows, rest, bounds, method='bvls', max_iter=1000)
     return np.append(prior.center[:b], units * found.x)
 
 

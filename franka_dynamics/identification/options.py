@@ -74,12 +74,9 @@ class IdentificationOptions:
         """Return the torque model of an arm with these options' gravity, friction and rotors."""
         from .torque_model import PRESLIDING_DISTANCES_RAD, TorqueModel
 
-        return TorqueModel.for_arm(
-            start,
-            gravity=self.gravity,
-            rotor_inertia=self.rotor_inertia,
-            reaches=PRESLIDING_DISTANCES_RAD if self.friction == MAXWELL_SLIP else (),
-        )
+        reaches = PRESLIDING_DISTANCES_RAD if self.friction == MAXWELL_SLIP else ()
+        gravity, rotors = self.gravity, self.rotor_inertia
+        return TorqueModel.for_arm(start, gravity=gravity, rotor_inertia=rotors, reaches=reaches)
 
 
 @dataclass(frozen=True)

@@ -123,12 +123,8 @@ class Prior:
         """
         limit = arm.limit('effort')
         known = np.isfinite(limit) & (limit > 0.0)
-        return cls(
-            model,
-            arm.map_links(with_minimum_gyration),
-            np.where(known, limit, _LIMIT_PER_TORQUE * np.maximum(max_torque, 1e-6)),
-            arm.limit('velocity'),
-        )
+        limit = np.where(known, limit, _LIMIT_PER_TORQUE * np.maximum(max_torque, 1e-6))
+        return cls(model, arm.map_links(with_minimum_gyration), limit, arm.limit('velocity'))
 
     @cached_property
     def covariance(self) -> Array:

@@ -259,11 +259,13 @@ def _log_evidence_of(gram: Array, prior: Prior) -> float:
     b = len(prior.model.base)
     offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.names]
     free = np.column_stack([triangle[:, :b] @ prior.center[:b], triangle[:, offsets]])
+    unknowns, least = (
+        (free, np.column_stack([free, triangle[:, :b] @ load])),
+        DEFAULT_PRIOR_PRECISION,
+    )
     tables = (
-        log_evidence(
-            (triangle, effort), prior, unknown, min_mass_precision=DEFAULT_PRIOR_PRECISION
-        )
-        for unknown in (free, np.column_stack([free, triangle[:, :b] @ load]))
+        log_evidence((triangle, effort), prior, unknown, min_mass_precision=least)
+        for unknown in unknowns
     )
     rest = float(gram[-1, -1] - effort @ effort)
     return max(float(table.max()) for table in tables) - 0.5 * rest

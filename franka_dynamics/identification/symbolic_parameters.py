@@ -118,12 +118,8 @@ def symbolic_base_parameters(
             else:
                 groups.append((factor, [numbers.standard_names[k]]))
         relations[name] = tuple((factor, tuple(names)) for factor, names in groups)
-    used = {
-        symbol
-        for terms in relations.values()
-        for factor, _ in terms
-        for symbol in factor.free_symbols
-    }
+    factors = (factor for terms in relations.values() for factor, _ in terms)
+    used = set().union(*(factor.free_symbols for factor in factors))
     return SymbolicBaseParameters(relations, {x: v for x, v in values.items() if x in used})
 
 

@@ -33,15 +33,13 @@ def read_log(*paths: str | Path) -> LogTable:
     source = ', '.join(map(str, paths))
     if len(logs) < len(paths):
         raise RecordingError(f'{source}: name the files differently; their columns are named so.')
-    return LogTable(
-        source,
-        {
-            f'{stem}/{name}' if name else stem: array
-            for stem, log in logs.items()
-            for name, array in log.columns.items()
-        },
-        tuple(f'{stem}: {remark}' for stem, log in logs.items() for remark in log.remarks),
-    )
+    columns = {
+        f'{stem}/{name}' if name else stem: array
+        for stem, log in logs.items()
+        for name, array in log.columns.items()
+    }
+    remarks = (f'{stem}: {remark}' for stem, log in logs.items() for remark in log.remarks)
+    return LogTable(source, columns, tuple(remarks))
 
 
 def _read_file(path: str | Path) -> LogTable:

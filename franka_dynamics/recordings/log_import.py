@@ -72,13 +72,10 @@ def recording_from_arrays(
 
     """
     names = tuple(joint_names)
+    named = {'position': q, 'velocity': q if dq is None else dq, 'effort': effort}
     position, velocity, torque = (
         as_array(values, (...,), f'{source}: {what}', RecordingError, finite=False)
-        for values, what in (
-            (q, 'position'),
-            (q if dq is None else dq, 'velocity'),
-            (effort, 'effort'),
-        )
+        for what, values in named.items()
     )
     if position.shape != (*position.shape[:1], len(names)) or len(position) < 2:
         raise RecordingError(

@@ -181,18 +181,28 @@ def _filter_pieces(
     """
     Return the filter and the motion of each piece without gaps that is long enough, and remarks.
 
-    The remarks are on gaps and on pieces left out. Raises RecordingError if no piece is long
+    The remarks are on gaps and on pieces left out. Times [s] count from the first recorded
+    message; `begin` is that of the first message used. Raises RecordingError if no piece is long
     enough.
     """
-    motions, filters, short = [], [], []
-    pieces, remarks = _split_at_gaps(recording, begin, period, options)
-    shortest = 2.0 * options.trim + _MIN_PIECE_S
-    for number, (piece, start) in enumerate(pieces):
+    motions, filters, short, remarks = [], [], [], []
+    time, shortest = recording.time + begin, 2.0 * options.trim + _MIN_PIECE_S
+    gaps = np.flatnonzero(np.diff(time) > max(_MAX_STEP_PERIODS * period, 0.5 / options.cutoff))
+    if len(gaps):
+        widest = gaps[np.argmax(np.diff(time)[gaps])]
+        remarks.append(
+            f'{recording.source} has {len(gaps)} gap{"s" * (len(gaps) > 1)}, the longest of '
+            f'{time[widest + 1] - time[widest]:.2f} s at {time[widest]:.2f} s; its pieces are '
+            'filtered separately'
+        )
+    pieces = [*pairwise([0, *(gaps + 1), len(recording)])]
+    for number, (first, end) in enumerate(pieces):
+        piece = recording.part(slice(first, end))
         if piece.duration >= shortest:
             filters.append(PieceFilter(piece, period, options))
-            motions.append(filters[-1].filtered_motion(start, number))
+            motions.append(filters[-1].filtered_motion(float(time[first]), number))
         else:
-            short.append(f'{start:.2f}')
+            short.append(f'{time[first]:.2f}')
     if short:
         remarks.append(
             f'{len(short)} of its {len(pieces)} pieces, shorter than {shortest:.2g} s, are left '
@@ -282,29 +292,6 @@ def without_rest(motion: Motion) -> Motion:
     moving = is_moving(motion)
     begins = np.diff(motion.piece, prepend=motion.piece[:1]) != 0
     return replace(motion, piece=np.cumsum(begins | ~moving)).part(moving)
-
-
-def _split_at_gaps(
-    recording: Recording, begin: float, period: float, options: SignalOptions
-) -> tuple[list[tuple[Recording, float]], list[str]]:
-    """
-    Return the pieces between long gaps, each with its start time, and a remark if there are gaps.
-
-    Times [s] count from the first recorded message; `begin` is that of the first message used.
-    """
-    time, remarks = recording.time + begin, []
-    longest = max(_MAX_STEP_PERIODS * period, 0.5 / options.cutoff)
-    gaps = np.flatnonzero(np.diff(time) > longest)
-    if len(gaps):
-        widest = gaps[np.argmax(np.diff(time)[gaps])]
-        remarks.append(
-            f'{recording.source} has {len(gaps)} gap{"s" * (len(gaps) > 1)}, the longest of '
-            f'{time[widest + 1] - time[widest]:.2f} s at {time[widest]:.2f} s; its pieces are '
-            'filtered separately'
-        )
-    spans = pairwise([0, *(gaps + 1), len(recording)])
-    pieces = [(recording.part(slice(first, end)), float(time[first])) for first, end in spans]
-    return pieces, remarks
 
 
 @dataclass(frozen=True, eq=False)

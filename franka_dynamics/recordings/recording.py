@@ -79,13 +79,8 @@ class Recording:
 
     def part(self, chosen: slice | NDArray[np.bool_]) -> Recording:
         """Return the chosen messages as a recording of their own."""
-        return replace(
-            self,
-            stamp_ns=self.stamp_ns[chosen],
-            q=self.q[chosen],
-            dq=self.dq[chosen],
-            effort=self.effort[chosen],
-        )
+        names = 'stamp_ns', 'q', 'dq', 'effort'
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
     def with_scaled_effort(self, effort_scale: ArrayLike) -> Recording:
         """Return the recording with efforts times a scale, one number or one per joint."""

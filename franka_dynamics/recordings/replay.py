@@ -120,15 +120,10 @@ def replay_fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAV
         columns = motion.filtered(lambda q, dq: friction_along(friction, q, dq)[..., None])
         predicted = rigid + columns[..., 0]
     residual, unit = motion.effort - predicted, TorqueErrorUnit.for_arm(arm)
-    return ReplayFit(
-        arm,
-        predicted,
-        error=ResidualRms.from_residuals(residual, unit),
-        unfiltered_error=ResidualRms.from_residuals(motion.effort_unfiltered - predicted, unit),
-        frictionless_error=ResidualRms.from_residuals(motion.effort - rigid, unit),
-        squared_residuals=np.square(residual) @ np.square(unit.per_joint),
-        unit=unit,
-    )
+    residuals = residual, motion.effort_unfiltered - predicted, motion.effort - rigid
+    whole, unfiltered, bodies = (ResidualRms.from_residuals(one, unit) for one in residuals)
+    squares = np.square(residual) @ np.square(unit.per_joint)
+    return ReplayFit(arm, predicted, whole, unfiltered, bodies, squares, unit)
 
 
 def replay_fits(

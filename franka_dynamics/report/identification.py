@@ -313,14 +313,8 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
             speeds[:, i], curve[:, i], color=elements.PREDICTED_COLOR, label='identified, sliding'
         )
         low, high = ((curve + sign * 2.0 * spread)[:, i] for sign in (-1.0, 1.0))
-        axis.fill_between(
-            speeds[:, i],
-            low,
-            high,
-            color=elements.PREDICTED_COLOR,
-            alpha=0.3,
-            label='two deviations',
-        )
+        band = {'color': elements.PREDICTED_COLOR, 'alpha': 0.3, 'label': 'two deviations'}
+        axis.fill_between(speeds[:, i], low, high, **band)
         axis.set_title(joint, fontsize=9)
         axis.tick_params(labelsize=8)
         axis.grid(alpha=0.25)
@@ -343,15 +337,9 @@ def parameter_figure(result: Identification) -> Any:
     panels = (('first moments [kg m]', first_moments), ('inertias [kg m²]', ~first_moments))
     for axis, (what, which) in zip(figure.subplots(2), panels):
         change, places = estimate.unconstrained_theta[:count] - start, np.arange(which.sum())
-        axis.errorbar(
-            places,
-            change[which],
-            2.0 * estimate.std[:count][which],
-            fmt='o',
-            color=elements.PREDICTED_COLOR,
-            capsize=3,
-            label='by the recordings, with two standard deviations',
-        )
+        bars = {'fmt': 'o', 'color': elements.PREDICTED_COLOR, 'capsize': 3}
+        bars['label'] = 'by the recordings, with two standard deviations'
+        axis.errorbar(places, change[which], 2.0 * estimate.std[:count][which], **bars)
         consistent = (estimate.theta[:count] - start)[which]
         axis.plot(
             places, consistent, 'x', color=elements.MEASURED_COLOR, label='of the identified arm'

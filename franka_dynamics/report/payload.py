@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,26 +93,16 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
 
     axes = figure.add_subplot(projection='3d')
     shown = mesh.faces[:: max(1, len(mesh.faces) // _MAX_DRAWN_FACES)]
-    axes.add_collection3d(
-        Poly3DCollection(
-            mesh.vertices[shown] * 1e3,
-            facecolor=(0.6, 0.65, 0.7, 0.25),
-            edgecolor=(0.3, 0.3, 0.35, 0.25),
-            linewidth=0.3,
-        )
-    )
+    colours: Any = {'facecolor': (0.6, 0.65, 0.7, 0.25), 'edgecolor': (0.3, 0.3, 0.35, 0.25)}
+    axes.add_collection3d(Poly3DCollection(mesh.vertices[shown] * 1e3, **colours, linewidth=0.3))
     half_axes, directions = ellipsoid_axes(inertia)
     center = inertia.center_of_mass
     u, v = np.mgrid[0 : 2 * np.pi : 37j, 0 : np.pi : 19j]
     sphere = np.stack((np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v)))
     surface = np.einsum('ij,jkl->ikl', directions * half_axes, sphere) + center[:, None, None]
-    axes.plot_wireframe(
-        *(surface * 1e3),
-        color='tab:orange',
-        linewidth=0.6,
-        alpha=0.8,
-        label='inertia ellipsoid (same mass and inertia)',
-    )
+    style: Any = {'color': 'tab:orange', 'linewidth': 0.6, 'alpha': 0.8}
+    style['label'] = 'inertia ellipsoid (same mass and inertia)'
+    axes.plot_wireframe(*(surface * 1e3), **style)
     axes.scatter(*(center * 1e3), color='black', s=40, depthshade=False, label='centre of mass')
     corners = np.vstack((mesh.vertices, np.zeros(3), surface.reshape(3, -1).T)) * 1e3
     low, high = corners.min(axis=0), corners.max(axis=0)
@@ -120,14 +111,9 @@ def draw_payload(mesh: TriangleMesh, inertia: LinkInertia, path: str | Path, tit
     axes.set(**{f'{name}lim': ends[i] for i, name in enumerate('xyz')})
     axes.set_box_aspect((1.0, 1.0, 1.0))
     for axis, colour in enumerate(_AXIS_COLOURS):
-        tip = np.zeros(3)
-        tip[axis] = 0.25 * size
-        axes.plot(
-            *np.stack((np.zeros(3), tip)).T,
-            color=colour,
-            linewidth=2.5,
-            label=f'flange {"xyz"[axis]}',
-        )
+        arrow = np.zeros((3, 2))
+        arrow[axis, 1] = 0.25 * size
+        axes.plot(*arrow, color=colour, linewidth=2.5, label=f'flange {"xyz"[axis]}')
     axes.set(xlabel='x [mm]', ylabel='y [mm]', zlabel='z [mm]', title=title)
     axes.legend(loc='upper left', fontsize='small')
     save_figure(figure, path)

@@ -251,18 +251,11 @@ def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
         stated = {name: getattr(own.limits, name) for name in URDF_LIMITS}
         limits = replace(joint.limits, **stated)
         joints.append(replace(own, limits=limits, rotor_inertia=joint.rotor_inertia))
-    own_fields = {'joints': tuple(joints), 'flange': arm.flange, 'fixed_frames': arm.fixed_frames}
-    return replace(
-        arm,
-        **like.shared_fields() | own_fields,
-        hand=like.hand,
-        payload=like.payload,
-        carried=like.carried,
-        notes=chain.notes,
-        torque_notes=chain.torque_notes,
-        inertial_set='as written',
-        file=arm.source,
-    )
+    changed = like.shared_fields()
+    changed |= {name: getattr(like, name) for name in ('hand', 'payload', 'carried')}
+    changed |= {name: getattr(chain, name) for name in ('notes', 'torque_notes')}
+    changed |= {'joints': tuple(joints), 'flange': arm.flange, 'fixed_frames': arm.fixed_frames}
+    return replace(arm, **changed, inertial_set='as written', file=arm.source)
 
 
 def reference_on_mount_of(reference: ArmDescription, arm: ArmDescription) -> ArmDescription:

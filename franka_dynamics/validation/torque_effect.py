@@ -37,14 +37,10 @@ class ArmInSpace(BodyTree):
         """Return an arm's joint axes, inertias and flange in the space frame at q = 0."""
         tree = BodyTree.from_description(arm)
         poses = tree.poses(np.zeros(arm.n))
-        return cls(
-            tree.parents,
-            np.tile(np.eye(4), (arm.n, 1, 1)),
-            (adjoint(poses) @ tree.twists[..., None])[..., 0],
-            tuple(link.expressed_in(pose) for link, pose in zip(arm.links, poses)),
-            tree.rotor_inertias,
-            tool=poses[-1] @ tree.tool,
-        )
+        twists = (adjoint(poses) @ tree.twists[..., None])[..., 0]
+        links = tuple(link.expressed_in(pose) for link, pose in zip(arm.links, poses))
+        placements, tool = np.tile(np.eye(4), (arm.n, 1, 1)), poses[-1] @ tree.tool
+        return cls(tree.parents, placements, twists, links, tree.rotor_inertias, tool=tool)
 
     def axis(self, i: int) -> tuple[Array, Array]:
         """Return a joint axis as direction and point nearest to {S}'s origin (0 if prismatic)."""
@@ -60,13 +56,10 @@ class ArmInSpace(BodyTree):
 
     def with_moved_joints(self, motion: Array, first: int) -> ArmInSpace:
         """Return the arm with its joints from `first` on, and what they carry, moved in {S}."""
-        behind = tuple(link.expressed_in(motion) for link in self.inertias[first:])
-        return replace(
-            self,
-            twists=np.vstack((self.twists[:first], self.twists[first:] @ adjoint(motion).T)),
-            inertias=(*self.inertias[:first], *behind),
-            tool=motion @ self.tool,
-        )
+        behind = (link.expressed_in(motion) for link in self.inertias[first:])
+        inertias = (*self.inertias[:first], *behind)
+        twists = np.vstack((self.twists[:first], self.twists[first:] @ adjoint(motion).T))
+        return replace(self, twists=twists, inertias=inertias, tool=motion @ self.tool)
 
     def axes_agree(self, other: ArmInSpace, i: int, tolerance: float) -> bool:
         """Return whether another arm has the same axis of joint i, in either direction."""

@@ -14,15 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .compare_files import (
-    arm_of_chain,
-    links_in_frames_of,
-    nearest_set,
-    NearestSet,
-    published_sets,
-    reference_on_mount_of,
-    URDF_LIMITS,
-)
+from . import compare_files
+from .compare_files import NearestSet
 from .comparison import compare_descriptions, Comparison
 from .torque_effect import ParameterDifference, TorqueProbe
 from ..arm import ArmDescription, Joint
@@ -146,10 +139,12 @@ def checked_arm_from_urdf(
     document = read_document(xml, source) if isinstance(xml, Path) else parse_robot(xml, source)
     chain = read_chain(document, joint_names or reference.joint_names, held=held)
     _require_masses(chain)
-    arm = arm_of_chain(chain, reference)
-    reference = reference_on_mount_of(reference, arm)
-    links = links_in_frames_of(reference, arm)
-    nearest = nearest_set(links, published_sets(reference, expected_hand))
+    arm = compare_files.arm_of_chain(chain, reference)
+    reference = compare_files.reference_on_mount_of(reference, arm)
+    links = compare_files.links_in_frames_of(reference, arm)
+    nearest = compare_files.nearest_set(
+        links, compare_files.published_sets(reference, expected_hand)
+    )
     if expected_hand is None and nearest.published_arm.hand == NO_HAND:
         _require_mass_of_hand(chain)
     known = replace(reference, links=nearest.published_arm.links, hand=nearest.published_arm.hand)
@@ -269,7 +264,10 @@ def _tighter_limits(
     """Return joints with the tighter limits of two arms, and a note on limits that are `arm`'s."""
     joints, changes = [], []
     for joint, limits in zip(arm.joints, (one.limits for one in known.joints)):
-        pairs = {key: (getattr(joint.limits, key), getattr(limits, key)) for key in URDF_LIMITS}
+        pairs = {
+            key: (getattr(joint.limits, key), getattr(limits, key))
+            for key in compare_files.URDF_LIMITS
+        }
         taken = {
             key: pair
             for key, pair in pairs.items()
