@@ -316,16 +316,13 @@ def all_torque_errors(
         return ResidualRms.from_squares(np.sum(squares, axis=0), count, setup.unit)
 
     sets = [f'{one.inertial_set}, {one.hand}' for one in setup.published]
-    return tuple(
-        TorqueErrors(
-            name,
-            train=errors(k, [(parts.total, whole)]),
-            test=errors(k, unseen),
-            rigid=errors(k, unseen, len(setup.model.base)),
-            folds=tuple(errors(k, [part]).E for part in unseen),
-        )
-        for k, name in enumerate(['base parameters', 'consistent', *sets])
-    )
+    found = []
+    for k, name in enumerate(['base parameters', 'consistent', *sets]):
+        train, test = errors(k, [(parts.total, whole)]), errors(k, unseen)
+        rigid = errors(k, unseen, len(setup.model.base))
+        folds = tuple(errors(k, [part]).E for part in unseen)
+        found.append(TorqueErrors(name, train, test, rigid, folds))
+    return tuple(found)
 
 
 def final_estimate(setup: FitSetup, prior: Prior, sums: GramSums, whole: FittedSets) -> Estimate:

@@ -124,23 +124,18 @@ def tracking_sentence(result: Identification) -> str:
     )
 
 
-def detail_sentences(result: Identification) -> list[str]:
-    """Return sentences on faults of recordings and on parameters that remain undetermined."""
-    names = result.start.joint_names
-    return [
-        *_verdict_sentences(result),
-        *_mass_doubts(result),
-        *(f'left out: {failure}' for failure in result.recordings.failures),
-        *(
-            sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}'
-            for one in result.recordings.notes
-            for sentence in (*one.warnings, *one.remarks)
-        ),
-        *result.recordings.remarks,
-        *_hand_doubts(result),
-        *undetermined_lines(result.verdict, names),
-        *_poorly_known_links(result),
-    ]
+def detail_sentences(result: Identification) -> Iterator[str]:
+    """Yield sentences on faults of recordings and on parameters that remain undetermined."""
+    yield from _verdict_sentences(result)
+    yield from _mass_doubts(result)
+    yield from (f'left out: {failure}' for failure in result.recordings.failures)
+    for one in result.recordings.notes:
+        for sentence in (*one.warnings, *one.remarks):
+            yield sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}'
+    yield from result.recordings.remarks
+    yield from _hand_doubts(result)
+    yield from undetermined_lines(result.verdict, result.start.joint_names)
+    yield from _poorly_known_links(result)
 
 
 def _mass_doubts(result: Identification) -> Iterator[str]:
@@ -192,45 +187,31 @@ def identification_tables(result: Identification) -> list[Table]:
     """Return tables of torque errors by set, joint, left-out part and recording, and of links."""
     sets, unit, names = result.scores, result.unit, result.start.joint_names
     best, own, efforts = result.best_published, result.arm_score.test, result.recordings.effort_rms
-    joints, links = map(str, range(1, len(names) + 1)), zip(result.start.links, result.arm.links)
-    found = [
-        Table(
-            f'E over all joints [{unit}], friction of published sets fitted to the same data; '
-            'rigid alone: without friction and offset',
-            ['parameters', *headers(('all data', 'unseen', 'rigid alone'), '.3f')],
-            [(one.name, one.train.E, Cell(one.test.E, 'strong'), one.rigid.E) for one in sets],
-        ),
-        Table(
-            f'root mean square per joint on unseen data [N m], {names[0]} to {names[-1]}',
-            ['parameters', *headers(joints, '.2f')],
-            [
-                *((one.name, *one.test.joints) for one in sets),
-                ('identified, part of the effort', *own.joints / efforts.joints),
-            ],
-        ),
-        Table(
-            f'E on each left-out part [{unit}]',
-            ['left out', *headers(('identified', best.name), '.3f')],
-            [(f'{k}', *each) for k, each in enumerate(zip(sets[1].folds, best.folds), 1)],
-        ),
-        Table(
-            f'E of the identified arm on each recording [{unit}]',
-            ['recording', *headers(['E'], '.3f')],
-            list(zip(result.recordings.names, result.recordings.errors)),
-        ),
-        Table(
-            'links',
-            [
-                'link',
-                *headers(('mass at the start', 'identified'), '.3f', 'kg'),
-                *headers((f'centre moved in {axis}' for axis in 'xyz'), '.3f', 'm'),
-            ],
-            [
-                (f'{k}', start.mass, own.mass, *(own.center_of_mass - start.center_of_mass))
-                for k, (start, own) in enumerate(links, 1)
-            ],
-        ),
+    title = (
+        f'E over all joints [{unit}], friction of published sets fitted to the same data; rigid '
+        'alone: without friction and offset'
+    )
+    heads = headers(('all data', 'unseen', 'rigid alone'), '.3f')
+    errors = [(one.name, one.train.E, Cell(one.test.E, 'strong'), one.rigid.E) for one in sets]
+    found = [Table(title, ['parameters', *heads], errors)]
+    title = f'root mean square per joint on unseen data [N m], {names[0]} to {names[-1]}'
+    heads = headers(map(str, range(1, len(names) + 1)), '.2f')
+    joints = [(one.name, *one.test.joints) for one in sets]
+    joints.append(('identified, part of the effort', *own.joints / efforts.joints))
+    found.append(Table(title, ['parameters', *heads], joints))
+    parts = [(f'{k}', *each) for k, each in enumerate(zip(sets[1].folds, best.folds), 1)]
+    heads = headers(('identified', best.name), '.3f')
+    found.append(Table(f'E on each left-out part [{unit}]', ['left out', *heads], parts))
+    title = f'E of the identified arm on each recording [{unit}]'
+    recordings = [*zip(result.recordings.names, result.recordings.errors)]
+    found.append(Table(title, ['recording', *headers(['E'], '.3f')], recordings))
+    links = [
+        (f'{k}', start.mass, link.mass, *(link.center_of_mass - start.center_of_mass))
+        for k, (start, link) in enumerate(zip(result.start.links, result.arm.links), 1)
     ]
+    heads = headers(('mass at the start', 'identified'), '.3f', 'kg')
+    heads += headers((f'centre moved in {axis}' for axis in 'xyz'), '.3f', 'm')
+    found.append(Table('links', ['link', *heads], links))
     return [one for one in found if len(one.rows) > 1]
 
 

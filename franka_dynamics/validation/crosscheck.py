@@ -11,7 +11,7 @@ Pinocchio's own reading of that file (`source_models`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -213,7 +213,7 @@ def compare_formulations(
 
     """
     arm = as_description(description)
-    return _compare_models(arm, gravity, count, seed, tuple(FORMULATIONS), COMPARED_QUANTITIES)
+    return _compare_models(arm, gravity, count, seed)
 
 
 def crosscheck(
@@ -225,24 +225,18 @@ def crosscheck(
     Only the torque terms that `feedforward_node` commands are compared. The node calls this
     function whenever it is configured. Arguments, result and errors: see `compare_formulations`.
     """
-    names = ('Pinocchio', 'Newton-Euler')
-    quantities = [one for one in COMPARED_QUANTITIES if one.name in _QUANTITIES_OF_NODE]
-    return _compare_models(as_description(description), gravity, count, seed, names, quantities)
+    return _compare_models(as_description(description), gravity, count, seed, of_node=True)
 
 
 def _compare_models(
-    description: ArmDescription,
-    gravity: ArrayLike,
-    count: int,
-    seed: int,
-    names: Sequence[str],
-    quantities: Sequence[ComparedQuantity],
+    arm: ArmDescription, gravity: ArrayLike, count: int, seed: int, *, of_node: bool = False
 ) -> CrosscheckResult:
-    """Return differences of the named formulations from the first of them."""
+    """Return differences of all formulations, or of what a node uses, from the first of them."""
+    names = list(FORMULATIONS)[: 2 if of_node else None]
     if count < 1:
         raise SettingsError(f'count is {count}; a comparison needs at least one random state.')
-    states = sample_states(description, count, seed)
-    reference, *others = (FORMULATIONS[name](description, gravity) for name in names)
+    states = sample_states(arm, count, seed)
+    reference, *others = (FORMULATIONS[name](arm, gravity) for name in names)
     torques = reference.inverse_dynamics(*states)
     torque, fastest = (float(np.abs(values).max()) for values in (torques, states.dq))
     sizes = {'N m': torque, 'N m s': torque / fastest}
@@ -261,7 +255,9 @@ def _compare_models(
         return values.reshape(count, -1)
 
     differences = {}
-    for quantity in quantities:
+    for quantity in COMPARED_QUANTITIES:
+        if of_node and quantity.name not in _QUANTITIES_OF_NODE:
+            continue
         expected = values_of(reference, quantity)
         size = sizes.get(quantity.unit, float(np.abs(expected).max())) or 1.0
         differences[quantity.name] = {
@@ -269,5 +265,5 @@ def _compare_models(
             for name, model in zip(names[1:], others)
         }
     fall = tuple(float(value) for value in np.asarray(gravity))
-    urdf = compare_with_urdf(description, gravity, states)
-    return CrosscheckResult(description, fall, count, seed, names[0], differences, urdf)
+    urdf = compare_with_urdf(arm, gravity, states)
+    return CrosscheckResult(arm, fall, count, seed, names[0], differences, urdf)
