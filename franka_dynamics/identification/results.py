@@ -76,7 +76,7 @@ class Improvement:
         best = min(published, key=lambda one: one.test.E)
         gains = np.subtract(best.folds, arm.folds)
         spread = float(gains.std(ddof=1)) if len(gains) > 1 else np.nan
-        spread *= _SPREAD_STD_COUNT / float(np.sqrt(len(gains)))
+        spread = _SPREAD_STD_COUNT * spread / float(np.sqrt(len(gains)))
         min_gain = MIN_IMPROVEMENT_RATIO * float(np.mean(best.folds))
         return cls(best.name, float(gains.mean()), spread, min_gain)
 
