@@ -37,13 +37,13 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.identification.faults import Diagnosis
 from franka_dynamics.identification.faults.torques import gravity_axes
-from franka_dynamics.identification.fit import fit_consistent, PhysicalConstraints
+from franka_dynamics.identification.fit import fit_consistent_parameters, PhysicalConstraints
 from franka_dynamics.identification.least_squares import (
     common_noise,
-    fit_equations,
     fit_friction,
     FOLD_COUNT,
     GramSums,
+    weighted_equations,
 )
 from franka_dynamics.identification.options import (
     DEFAULT_PRIOR_PRECISION,
@@ -331,8 +331,11 @@ def identified(model: TorqueModel, arm: ArmDescription, sums: GramSums) -> Array
     """Return base and friction parameters of the physically consistent arm, (p,)."""
     prior = Prior.centered_at(arm, model, sums.max_torque)
     noise = common_noise(sums, prior, DEFAULT_PRIOR_PRECISION, np.ones(arm.n))
-    links, rows = PhysicalConstraints.from_prior(prior, arm), fit_equations(sums, prior, noise)
-    standard, friction = fit_consistent(rows, prior, links, DEFAULT_PRIOR_PRECISION)
+    links, rows = (
+        PhysicalConstraints.from_prior(prior, arm),
+        weighted_equations(sums, prior, noise),
+    )
+    standard, friction = fit_consistent_parameters(rows, prior, links, DEFAULT_PRIOR_PRECISION)
     return np.append(model.base.matrix @ standard, friction)
 
 

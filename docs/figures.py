@@ -67,9 +67,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     filters = SignalOptions()
     deviations = external_torque.external_torque_std(load('fr3'))[[0, -1]]
     noise = (
-        100.0 * torque_model._LARGE_LIMIT_RATIO,
+        100.0 * torque_model._LARGE_LIMIT_SHARE,
         torque_model._LARGE_LIMIT_NM,
-        100.0 * torque_model._SMALL_LIMIT_RATIO,
+        100.0 * torque_model._SMALL_LIMIT_SHARE,
     )
     return {
         'docs/howto/safety.md': [

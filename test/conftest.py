@@ -213,9 +213,9 @@ def simulate():
 @pytest.fixture(scope='session')
 def remembered_regressors():
     """Compute the regressor of the same states once: most motions differ by efforts alone."""
-    from franka_dynamics.dynamics import regressor as equations
+    from franka_dynamics.identification import base_parameters
 
-    compute, remembered = equations.torque_regressor, {}
+    compute, remembered = base_parameters.torque_regressor, {}
 
     def regressor(tree, *states, **options):
         arrays = tree.placements, tree.twists, *states
@@ -230,7 +230,7 @@ def remembered_regressors():
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(equations, 'torque_regressor', regressor)
+        patch.setattr(base_parameters, 'torque_regressor', regressor)
         yield
 
 

@@ -120,6 +120,6 @@ def _print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) -
     say_each(report.identifiability_sentences(parameters))
     agree = rank == len(parameters) and lost < _MAX_REGROUPING_ERROR
     say(report.rank_sentence(arm, parameters, rank, lost), '' if agree else 'MISMATCH')
-    say_each(report.close_rank_notes(parameters), 'note')
+    say_each(report.rank_gap_notes(parameters), 'note')
     write_json(json, {'rank': rank, 'values': parameters.values(), 'parameters': parameters})
     return 0 if agree else 1

@@ -73,12 +73,13 @@ def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, all_fits
     judgement = 'Too little motion to be judged.'
     if verdict is not None:
         judgement = report.verdict_headline(verdict)
-    say(f'{judgement} {report.best_sentence(fits[0], result.equally_good)}'.strip(), style='bold')
+    best = report.best_sentence(fits[0], result.equally_good_fits)
+    say(f'{judgement} {best}'.strip(), style='bold')
     if verdict is not None:
         names = fits[0].arm.joint_names
         say_each(report.verdict_lines(verdict, names, fit.effort_scales(len(names))))
-        say_each(report.undetermined_lines(verdict, names))
-    named = (fits[0], *result.equally_good)
+        say_each(report.ambiguity_sentences(verdict, names))
+    named = (fits[0], *result.equally_good_fits)
     ordered = (*named, *(one for one in fits if one not in named))
     shown = fits if all_fits else ordered[:_MAX_SHOWN_FITS]
     arms = [one.arm for one in shown]

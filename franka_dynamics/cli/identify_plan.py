@@ -52,8 +52,8 @@ def run(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Op
 
 def _print_unidentified_parameters(problem: ExcitationProblem, excitation: Excitation) -> int:
     """Print the parameters left unidentified; return how many of them matter for torques."""
-    missing = problem.unidentified_essential(excitation.std)
-    print_rich(*report.unidentified_parameters(problem, excitation, missing))
+    missing = problem.unidentified_mask(excitation.parameter_std)
+    print_rich(*report.unidentified_parameter_tables(problem, excitation, missing))
     if count := np.count_nonzero(missing):
         say(
             f'{count} that matter are NOT identifiable: move more (--fraction, --period), repeat '

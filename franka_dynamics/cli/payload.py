@@ -23,7 +23,7 @@ from ..mesh.mesh_file import load_mesh
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import Motion, prepare
 from ..recordings.recording import effort_scales
-from ..report.payload import draw_payload, inertia_sentence, payload_table, scale_sentence
+from ..report.payload import draw_payload, inertia_sentences, payload_table, scale_sentence
 from ..spatial import pose_from_xyz_rpy
 
 _MAX_DENSITY_KG_M3 = 22600.0  # of osmium
@@ -104,7 +104,7 @@ def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Optio
         )
     make_console().print(payload_table(estimate))
     scale = scale_sentence(estimate, options.known_mass, options.effort_scale)
-    say_each([*inertia_sentence(estimate), scale])
+    say_each([*inertia_sentences(estimate), scale])
     write_json(options.json, estimate)
     comment = f'Identified by franka-dynamics from {", ".join(options.loaded)}'
     _write_payload(description, estimate.payload, comment, 'identified', options)

@@ -35,7 +35,7 @@ from ..arrays import Array, array_text, ArrayLike, as_array
 from ..dynamics import regressor
 from ..dynamics.body_tree import as_body_tree, BASE_BODY, BodyTree
 from ..dynamics.model import as_gravity_vector, GRAVITY
-from ..dynamics.regressor import N_LINK_PARAMETERS
+from ..dynamics.regressor import N_LINK_PARAMETERS, torque_regressor
 from ..errors import BaseParameterError
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
@@ -57,7 +57,7 @@ _EXCHANGED_Y_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'm
 # [rad, or in units of the arm's largest length], velocities and accelerations.
 _STATES_PER_JOINT = 8
 _MIN_STATE_COUNT = 20
-_MAX_RANDOM = 2.0
+_MAX_STATE = 2.0
 # A column of unit length depends on earlier columns if its component orthogonal to them is below
 # _RANK_TOLERANCE. Independent columns have components down to 1e-5 in unusual geometries and 0.1
 # in real arms; rounding errors are 1e-15.
@@ -238,9 +238,7 @@ class BaseParameters:
         """
         states, chosen = (q, dq, ddq), self.columns
         vector, rotors = self.checked_gravity(gravity), self.rotor_inertia
-        return regressor.torque_regressor(
-            self.tree, *states, vector, rotor_inertia=rotors, columns=chosen
-        )
+        return torque_regressor(self.tree, *states, vector, rotor_inertia=rotors, columns=chosen)
 
     def check_at_random_states(self) -> tuple[int, float]:
         """
@@ -297,7 +295,7 @@ def base_parameters(
     """
     if not isinstance(description, BodyTree):
         description = as_description(description)
-    vectors = gravity_vectors(gravity)
+    vectors = as_gravity_vectors(gravity)
     vectors.setflags(write=False)
     tree = as_body_tree(description)
     with_rotors = bool(tree.rotor_inertias.any()) if rotor_inertia is None else rotor_inertia
@@ -368,9 +366,9 @@ def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed
     magnitudes = np.linalg.norm(gravity, axis=1)
     directions = gravity[magnitudes > 0.0] / magnitudes[magnitudes > 0.0, None]
     count = max(_MIN_STATE_COUNT, _STATES_PER_JOINT * tree.n)
-    q, dq, ddq = np.random.default_rng(seed).uniform(-_MAX_RANDOM, _MAX_RANDOM, (3, count, tree.n))
+    q, dq, ddq = np.random.default_rng(seed).uniform(-_MAX_STATE, _MAX_STATE, (3, count, tree.n))
     rows = [
-        regressor.torque_regressor(scaled, q, dq, ddq, direction, rotor_inertia=rotor_inertia)
+        torque_regressor(scaled, q, dq, ddq, direction, rotor_inertia=rotor_inertia)
         for direction in (directions if len(directions) else [np.zeros(3)])
     ]
     return np.concatenate(rows).reshape(-1, rows[0].shape[-1])
@@ -414,7 +412,7 @@ def column_order(kind: JointKind, *, rotor_inertia: bool, axis_along_y: bool = F
     return [PARAMETER_SYMBOLS.index(name) for name in named] + [N_LINK_PARAMETERS] * rotor_inertia
 
 
-def gravity_vectors(gravity: ArrayLike) -> Array:
+def as_gravity_vectors(gravity: ArrayLike) -> Array:
     """
     Return given gravity vectors as an array (k, 3); 'any' stands for three along the axes.
 

@@ -39,7 +39,7 @@ MIN_LOG_EVIDENCE = 20.0
 # size, or up to the inverse. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint 3, and a
 # gain of a Med7's joint 2 like one of joint 4, with ratios beyond these.
 _FIXED_INERTIAS_PRECISION, _MIN_AGREEMENT = 1e8, 0.7
-_FAULT_PRECISION = 1e-9  # of a prior about zero on a fault's columns
+_FAULT_PRIOR_PRECISION = 1e-9  # of a prior about zero on a fault's columns
 
 
 class CrossValidation:
@@ -82,7 +82,7 @@ class CrossValidation:
         without_fold = whole - np.einsum('j,kjab->kab', weights, self.products)
         arm = sums.gram_matrix(least_squares.residual_weights(common))
         own = slice(self.parameter_count)
-        of_prior = _FAULT_PRECISION * np.eye(len(whole))
+        of_prior = _FAULT_PRIOR_PRECISION * np.eye(len(whole))
         of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
         self.rows = of_prior + np.stack([*without_fold, whole, arm])
         offsets = Offset.for_joint_count(prior.model.n)
@@ -141,7 +141,7 @@ class CrossValidation:
         extended = copy(self)
         vars(extended).pop('baseline', None)
         extended.given_faults = (*self.given_faults, fit.fault)
-        extended.questions = (*self.questions, fit.question())
+        extended.questions = (*self.questions, fit.as_question())
         return extended
 
     def fits_with_each(self, faults: list[Fault]) -> list[FoldFits]:
@@ -168,7 +168,7 @@ class FoldFits:
         for k in system.free_columns(fault):
             # A column of the model, such as an offset's, loses its prior.
             if k < system.parameter_count:
-                rows[:, k, k] -= system.prior.std[k] ** -2.0 - _FAULT_PRECISION
+                rows[:, k, k] -= system.prior.std[k] ** -2.0 - _FAULT_PRIOR_PRECISION
             else:
                 own.append(k)
         theta = np.zeros(rows.shape[:2])
@@ -189,12 +189,12 @@ class FoldFits:
         return self._fault
 
     @cached_property
-    def values(self) -> tuple[float, ...]:
+    def fault_values(self) -> tuple[float, ...]:
         """The fault's values in the units that users see, by the fit to all folds."""
-        found = dict(zip(self.system.sums.names, self.theta_of_all.tolist()))
+        found = dict(zip(self.system.sums.column_names, self.theta_of_all.tolist()))
         if self.fault.value_is_from_torques:
             found |= self._rigid_torque_coefficients((Gain.kind, *self.fault.column_names))
-        return tuple(self.fault.values(found, self.system.prior.model.gravity))
+        return tuple(self.fault.fault_values(found, self.system.prior.model.gravity))
 
     def _rigid_torque_coefficients(self, names: tuple[str, ...]) -> dict[str, float]:
         """
@@ -212,19 +212,19 @@ class FoldFits:
 
     def is_possible(self) -> bool:
         """Return whether a fault of this kind can have the fitted values."""
-        return self.fault.is_possible(self.values, self.system.prior.model.gravity)
+        return self.fault.is_possible(self.fault_values, self.system.prior.model.gravity)
 
-    def question(self) -> Diagnosis:
+    def as_question(self) -> Diagnosis:
         """Return the fault as a question to the user, without errors E."""
-        return Diagnosis(self.fault.kind, self.fault.joints, self.values)
+        return Diagnosis(self.fault.kind, self.fault.joints, self.fault_values)
 
     def diagnosis(self, other: FoldFits | None = None) -> Diagnosis:
         """Return the fault as a diagnosis, with E of fits without it, with it and with another."""
-        before = self.system.baseline.error()
-        second = before if other is None else other.error()
-        return replace(self.question(), before=before, after=self.error(), second=second)
+        before = self.system.baseline.test_error()
+        second = before if other is None else other.test_error()
+        return replace(self.as_question(), before=before, after=self.test_error(), second=second)
 
-    def error(self) -> float:
+    def test_error(self) -> float:
         """Return the torque error E on left-out folds."""
         return float(np.sqrt(np.mean(self.squared_residuals, axis=0) @ self.system.per_joint**2))
 
@@ -250,7 +250,7 @@ class FoldFits:
         return self.system.log_bayes_factor(self.fault)
 
     @cached_property
-    def effect(self) -> float:
+    def error_ratio(self) -> float:
         """
         Torque error E of the arm identified without the fault's columns, divided by E with them.
 
@@ -267,7 +267,7 @@ class FoldFits:
             change[own] = self.arm_theta[own]
         else:
             moved = sorted({*range(system.parameter_count), *system.free_columns()})
-            change[moved] = system.baseline.arm_theta[moved] - self._arm_without_fault()[moved]
+            change[moved] = system.baseline.arm_theta[moved] - self._theta_without_fault()[moved]
         rest = self.arm_theta.copy()
         rest[TORQUE_COLUMN] = -1.0
         taken, left = (
@@ -279,7 +279,7 @@ class FoldFits:
         least = float(system.min_residual**2 @ system.per_joint**2)
         return float(np.sqrt(1.0 + taken / max(left, least)))
 
-    def _arm_without_fault(self) -> Array:
+    def _theta_without_fault(self) -> Array:
         """
         Return `arm_theta` with the fault's effect on friction parameters removed, (c,).
 
@@ -288,7 +288,7 @@ class FoldFits:
         """
         theta, model = self.arm_theta.copy(), self.system.prior.model
         fitted = theta[model.friction_slice].reshape(model.n, -1)
-        corrected = self.fault.corrected_friction(fitted, self.values)
+        corrected = self.fault.corrected_friction(fitted, self.fault_values)
         theta[model.friction_slice] = corrected.ravel()
         return theta
 
@@ -318,7 +318,7 @@ class FoldFits:
 
     def is_harmless(self) -> bool:
         """Return whether the fault raises the identified arm's error E by less than 50 %."""
-        return self.effect < MIN_HARMFUL_ERROR_RATIO
+        return self.error_ratio < MIN_HARMFUL_ERROR_RATIO
 
     def agrees_with_start(self) -> bool:
         """Return whether the fault's size stays similar with the starting set's inertias fixed."""

@@ -129,13 +129,13 @@ class RegroupableCombinations(NamedTuple):
     Combinations of a link's parameters that can be added to those of the previous link.
 
     Their energy does not depend on q_j and dq_j. `indices` are those of the link's parameters (and
-    of its joint's rotor inertia, if included) in the standard vector, `eliminated` those of the
-    eliminated parameters. Each column of `combinations`, shape (len(indices), len(eliminated)), is
-    one combination x, with coefficient 1 for the eliminated parameter.
+    of its joint's rotor inertia, if included) in the standard vector, `eliminated_indices` those
+    of the eliminated parameters. Each column of `combinations`, shape (len(indices),
+    len(eliminated)), is one combination x, with coefficient 1 for the eliminated parameter.
     """
 
     indices: list[int]
-    eliminated: list[int]
+    eliminated_indices: list[int]
     combinations: Array
 
 
@@ -160,7 +160,7 @@ def direct_base_parameters(
     matrix[np.abs(matrix) <= _ROUNDING_RATIO * np.abs(matrix).max(axis=1, keepdims=True)] = 0.0
     matrix.setflags(write=False)
     rotors = matrix.shape[1] > N_LINK_PARAMETERS * arm.n
-    vectors = base_parameters.gravity_vectors(gravity)
+    vectors = base_parameters.as_gravity_vectors(gravity)
     return BaseParameters(arm, as_body_tree(arm), vectors, rotors, columns, matrix, gap)
 
 
@@ -182,14 +182,14 @@ def regrouping_map(
     size = sum(len(step.indices) for step in steps)
     holds = np.eye(size, dtype=int).astype(object)  # row: regrouped, column: standard parameter
     for j in reversed(range(arm.n)):
-        eliminated = holds[steps[j].eliminated]
+        eliminated = holds[steps[j].eliminated_indices]
         holds[steps[j].indices] -= steps[j].combinations @ eliminated
         if j:
             revolute = arm.joints[j].kind is JointKind.REVOLUTE
             row = rows[j]._replace(ct=1, st=0) if revolute else rows[j]._replace(r=0)
             onto = energy_transform(row).T @ steps[j].combinations[:N_LINK_PARAMETERS]
             holds[N_LINK_PARAMETERS * (j - 1) : N_LINK_PARAMETERS * j] += onto @ eliminated
-    lost = {index for step in steps for index in step.eliminated}
+    lost = {index for step in steps for index in step.eliminated_indices}
     columns = tuple(index for index in range(size) if index not in lost)
     return columns, holds[list(columns)]
 
@@ -223,7 +223,7 @@ def regroupable_combinations(
     arm's largest length as unit of length. Gautier and Khalil check the conditions only near the
     base, because later joints have no relations but eq. (20) and (21).
     """
-    rows, vectors = modified_dh_rows(arm), base_parameters.gravity_vectors(gravity)
+    rows, vectors = modified_dh_rows(arm), base_parameters.as_gravity_vectors(gravity)
     if rotor_inertia is None:
         rotor_inertia = any(joint.rotor_inertia for joint in arm.joints)
     # The position of frame 1 relative to the base does not affect torques.

@@ -104,12 +104,12 @@ class Excitation:
     """
     An optimised excitation trajectory, with predicted standard deviations of parameters.
 
-    `std` (p,) are the standard deviations of all parameters, `std_to_prior_ratios` (b,)
+    `parameter_std` (p,) are the standard deviations of all parameters, `std_to_prior_ratios` (b,)
     the remaining fractions of the prior standard deviations of the base parameters.
     """
 
     trajectory: FourierTrajectory
-    std: Array
+    parameter_std: Array
     std_to_prior_ratios: Array
 
 
@@ -122,7 +122,7 @@ def random_trajectory(
     Raises IdentificationError if the start pose violates a limit, or as `scale_to_limits` does.
     """
     rest = np.zeros((2, problem.arm.n))
-    if problem.margins(np.array([start, start]), rest, rest).min() <= _MIN_LIMIT_MARGIN:
+    if problem.limit_margins(np.array([start, start]), rest, rest).min() <= _MIN_LIMIT_MARGIN:
         arm, margin = problem.arm, problem.limits.position_margin
         low, high = arm.limit('lower') + margin, arm.limit('upper') - margin
         for name, at, first, last in zip(arm.joint_names, start, low, high):
@@ -157,7 +157,8 @@ def scale_to_limits(
 
     def keeps_limits(amplitude: float) -> bool:
         """Return whether the scaled trajectory keeps all limits."""
-        return bool(problem.margins(*scaled(amplitude).states_over_period(samples)).min() >= 0.0)
+        states = scaled(amplitude).states_over_period(samples)
+        return bool(problem.limit_margins(*states).min() >= 0.0)
 
     if keeps_limits(1.0):
         return trajectory
@@ -214,7 +215,7 @@ def optimise_excitation(
         numbers.append(float(problem.criterion(*candidates[-1].states_over_period(_SAMPLE_COUNT))))
         report(k + 1)
     best = candidates[int(np.argmin(numbers))]
-    optimal = _locally_optimal(problem, best, iterations, lambda step: report(draws + step))
+    optimal = _optimise_locally(problem, best, iterations, lambda step: report(draws + step))
     improved = scale_to_limits(problem, optimal, _CHECK_SAMPLE_COUNT)
     if problem.criterion(*improved.states_over_period(_SAMPLE_COUNT)) > min(numbers):
         improved = scale_to_limits(problem, best, _CHECK_SAMPLE_COUNT)
@@ -224,7 +225,8 @@ def optimise_excitation(
 def _with_predicted_std(problem: ExcitationProblem, trajectory: FourierTrajectory) -> Excitation:
     """Return a trajectory as an Excitation, with predicted standard deviations of parameters."""
     states = trajectory.states_over_period(_SAMPLE_COUNT)
-    return Excitation(trajectory, problem.std(*states), problem.std_to_prior_ratios(*states))
+    std, ratios = problem.parameter_std(*states), problem.std_to_prior_ratios(*states)
+    return Excitation(trajectory, std, ratios)
 
 
 def choose_repetitions(
@@ -238,21 +240,21 @@ def choose_repetitions(
     is not used.
     """
 
-    def recorded(repetitions: int) -> Excitation:
+    def with_repetitions(repetitions: int) -> Excitation:
         """Return the trajectory and predictions for a number of repetitions."""
         lasting = replace(problem, duration=repetitions * excitation.trajectory.period)
         return _with_predicted_std(lasting, excitation.trajectory)
 
-    def enough(repetitions: int) -> bool:
+    def is_sufficient(repetitions: int) -> bool:
         """Return whether a number of repetitions identifies all essential base parameters."""
-        return not problem.unidentified_essential(recorded(repetitions).std).any()
+        return not problem.unidentified_mask(with_repetitions(repetitions).parameter_std).any()
 
     # More repetitions of the motion never increase a predicted standard deviation.
-    repetitions = min_count + bisect_left(range(min_count, max_count), True, key=enough)
-    return recorded(repetitions), repetitions
+    repetitions = min_count + bisect_left(range(min_count, max_count), True, key=is_sufficient)
+    return with_repetitions(repetitions), repetitions
 
 
-def _locally_optimal(
+def _optimise_locally(
     problem: ExcitationProblem,
     start: FourierTrajectory,
     iterations: int,
@@ -266,7 +268,7 @@ def _locally_optimal(
     unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)
     steps = _GRADIENT_STEP * np.eye(len(unit))
 
-    def values(x: Array) -> Array:
+    def cost_and_margins(x: Array) -> Array:
         """Return criterion and margins to m limits, (..., 1 + m), of scaled coefficients x."""
         coefficients = (unit * x).reshape(*x.shape[:-1], problem.arm.n, -1)
         states = [shape @ np.swapaxes(coefficients, -1, -2) for shape in shapes]
@@ -276,24 +278,25 @@ def _locally_optimal(
 
     # Caches, because SLSQP asks for a point's criterion and margins separately.
     @lru_cache(maxsize=1)
-    def values_at(x: bytes) -> Array:
+    def cached_values(x: bytes) -> Array:
         """Return criterion and margins at the scaled coefficients of which `x` are the bytes."""
-        return values(np.frombuffer(x))
+        return cost_and_margins(np.frombuffer(x))
 
     @lru_cache(maxsize=1)
-    def slopes_at(x: bytes) -> Array:
-        """Return the derivatives of `values_at` by forward differences, (1 + m, coefficients)."""
-        return np.asarray((values(np.frombuffer(x) + steps) - values_at(x)).T / _GRADIENT_STEP)
+    def cached_jacobian(x: bytes) -> Array:
+        """Return the derivatives of `cached_values`, (1 + m, coefficients)."""
+        moved = cost_and_margins(np.frombuffer(x) + steps)
+        return np.asarray((moved - cached_values(x)).T / _GRADIENT_STEP)
 
     iteration = count(1)
     found = minimize(
-        lambda x: values_at(x.tobytes())[0],
+        lambda x: cached_values(x.tobytes())[0],
         start.coefficients.ravel() / unit,
-        jac=lambda x: slopes_at(x.tobytes())[0].copy(),
+        jac=lambda x: cached_jacobian(x.tobytes())[0].copy(),
         constraints={
             'type': 'ineq',
-            'fun': lambda x: values_at(x.tobytes())[1:].copy(),
-            'jac': lambda x: slopes_at(x.tobytes())[1:].copy(),
+            'fun': lambda x: cached_values(x.tobytes())[1:].copy(),
+            'jac': lambda x: cached_jacobian(x.tobytes())[1:].copy(),
         },
         method='SLSQP',
         options={'maxiter': iterations, 'ftol': _CONVERGENCE_TOLERANCE},

@@ -32,15 +32,15 @@ from ..recordings.preprocessing import Motion
 # Assumed number of samples with independent noise per second of a recording. Filtered samples are
 # correlated, but the assumed noise is larger than measured: for recordings of two FERs the
 # predicted deviations are 1.5 and 1.0 times (median of the base parameters) those of `identify`.
-_INDEPENDENT_RATE_HZ = 30.0
+_INDEPENDENT_SAMPLE_HZ = 30.0
 _MIN_STATIC_TORQUE_NM = 1.0  # smallest static torque assumed for a joint without torque limit
-# A parameter is identifiable if the motion leaves at most MAX_IDENTIFIABLE_RATIO times its prior
+# A parameter is identifiable if the motion leaves at most MAX_STD_TO_PRIOR_RATIO times its prior
 # standard deviation.
-MAX_IDENTIFIABLE_RATIO = 0.5
+MAX_STD_TO_PRIOR_RATIO = 0.5
 # A parameter is essential if its remaining standard deviation causes, in one of _STATE_COUNT
-# random states, a torque above _MIN_ESSENTIAL_RATIO times a joint's noise (Pham and Gautier 1991,
-# "Essential parameters of robots", CDC).
-_MIN_ESSENTIAL_RATIO = 0.1
+# random states, a torque above _MIN_ESSENTIAL_TORQUE_RATIO times a joint's noise (Pham and Gautier
+# 1991, "Essential parameters of robots", CDC).
+_MIN_ESSENTIAL_TORQUE_RATIO = 0.1
 _STATE_COUNT = 500
 _POWER_MEAN_EXPONENT = 8  # exponent of the power mean that replaces the maximum over parameters
 # Exponent r of `soft_min`: the bound for 100 equal values is log(100) / 200 below them.
@@ -50,7 +50,8 @@ _MIN_SEGMENT_M = 0.03  # [m]; no segment joins frames that are nearer to each ot
 # A segment's distances from the next two segments are not checked: joint limits keep the segments
 # apart, and the first of the two may be an elbow's short offset.
 _FIRST_CHECKED_NEIGHBOUR = 3
-_FIRST_RAISED_POINT = 3  # index of the first point that must be above the table: frame 3's origin
+# Index of the first point that must be above the table: frame 3's origin.
+_FIRST_POINT_ABOVE_TABLE = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +94,7 @@ class ExcitationProblem:
         return Prior.centered_at(self.arm, self.model, np.maximum(static, _MIN_STATIC_TORQUE_NM))
 
     @cached_property
-    def noise(self) -> Array:
+    def torque_noise_std(self) -> Array:
         """Each joint's assumed noise, the rms residual to expect of a good fit, (n,) [N m]."""
         return self.prior.expected_residual
 
@@ -103,15 +104,15 @@ class ExcitationProblem:
         known = 0.0 if self.known_information is None else self.known_information
         return self.prior.information(1.0)[0] + known
 
-    def std(self, q: Array, dq: Array, ddq: Array) -> Array:
+    def parameter_std(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
         Return the predicted standard deviation of every parameter, shape (..., p).
 
         The motion's states (..., samples, n) [rad, rad/s, rad/s^2] are evenly spread in time.
         """
-        rows = self.regressor(q, dq, ddq) / self.noise[:, None]
+        rows = self.regressor(q, dq, ddq) / self.torque_noise_std[:, None]
         stacked = rows.reshape(*rows.shape[:-3], -1, rows.shape[-1])
-        samples_per_state = self.duration * _INDEPENDENT_RATE_HZ / rows.shape[-3]
+        samples_per_state = self.duration * _INDEPENDENT_SAMPLE_HZ / rows.shape[-3]
         information = (
             samples_per_state * np.swapaxes(stacked, -1, -2) @ stacked + self._prior_information
         )
@@ -123,13 +124,13 @@ class ExcitationProblem:
     def std_to_prior_ratios(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return predicted divided by prior standard deviations of base parameters, (..., b)."""
         b = len(self.model.base)
-        return np.asarray(self.std(q, dq, ddq)[..., :b] / self.prior.std[:b])
+        return np.asarray(self.parameter_std(q, dq, ddq)[..., :b] / self.prior.std[:b])
 
     @cached_property
     def _largest_torques(self) -> Array:
         """Largest torque, in units of noise, of one unit of each base parameter, (b,)."""
         states = sample_states(self.arm, _STATE_COUNT)
-        rows = np.abs(self.model.base.regressor(*states)) / self.noise[:, None]
+        rows = np.abs(self.model.base.regressor(*states)) / self.torque_noise_std[:, None]
         return np.asarray(rows.max(axis=(0, 1)))
 
     def torque_to_noise_ratio(self, std: Array) -> Array:
@@ -142,11 +143,11 @@ class ExcitationProblem:
         """
         return np.asarray(std[: len(self.model.base)] * self._largest_torques)
 
-    def unidentified_essential(self, std: Array) -> NDArray[np.bool_]:
+    def unidentified_mask(self, std: Array) -> NDArray[np.bool_]:
         """Return which base parameters matter for torques, but stay uncertain, (b,)."""
         left = std[: len(self.model.base)] / self.prior.std[: len(self.model.base)]
-        essential = self.torque_to_noise_ratio(std) > _MIN_ESSENTIAL_RATIO
-        return np.asarray((left > MAX_IDENTIFIABLE_RATIO) & essential, dtype=bool)
+        essential = self.torque_to_noise_ratio(std) > _MIN_ESSENTIAL_TORQUE_RATIO
+        return np.asarray((left > MAX_STD_TO_PRIOR_RATIO) & essential, dtype=bool)
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Return a motion's cost, the log of the power mean of `std_to_prior_ratios`, (...)."""
@@ -158,7 +159,7 @@ class ExcitationProblem:
         model = self.model
         return model.regressor(model.base.regressor(q, dq, ddq), model.friction.columns(q, dq))
 
-    def margins(self, q: Array, dq: Array, ddq: Array) -> Array:
+    def limit_margins(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
         Return each motion's smallest margin to each of m limits, negative if violated, (..., m).
 
@@ -195,7 +196,7 @@ class ExcitationProblem:
 def information_matrix(problem: ExcitationProblem, motion: Motion) -> Array:
     """Return the information matrix of a prepared recording of the same arm, shape (p, p)."""
     columns = motion.q, motion.dq, motion.ddq
-    rows = problem.regressor(*columns) / problem.noise[:, None]
+    rows = problem.regressor(*columns) / problem.torque_noise_std[:, None]
     return np.asarray(np.einsum('tja,tjb->ab', rows, rows))
 
 
@@ -228,7 +229,7 @@ def skeleton_points(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Arr
 
 def heights_above_table(points: Array, table: float = 0.0) -> Array:
     """Return heights above the table of `skeleton_points` from frame 3 on, (..., n) [m]."""
-    return np.asarray(points[..., _FIRST_RAISED_POINT:, 2] - table)
+    return np.asarray(points[..., _FIRST_POINT_ABOVE_TABLE:, 2] - table)
 
 
 def link_clearances(points: Array) -> Array:

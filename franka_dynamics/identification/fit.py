@@ -38,9 +38,9 @@ _MASS_INDEX = N_LINK_PARAMETERS - 1
 # Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
 # point, on the boundary of the cone of physical links.
 _MIN_REGULARIZATION = 1e-2
-# The pseudo-inertia of the last link without the hand must exceed _MIN_BARE_RATIO times
+# The pseudo-inertia of the last link without the hand must exceed _MIN_BARE_LINK_RATIO times
 # its value in the starting set (the difference must be positive semidefinite).
-_MIN_BARE_RATIO = 1e-3
+_MIN_BARE_LINK_RATIO = 1e-3
 # Friction parameters of magnitude below _MIN_FRICTION_RATIO times their prior standard deviation
 # are within the solver's accuracy and are set to zero.
 _MIN_FRICTION_RATIO = 1e-6
@@ -54,18 +54,19 @@ class PhysicalConstraints:
     """
     The matrices of the constraints that keep all links of a fitted arm physical.
 
-    The unknowns x (p,) are differences of the standard parameters from their prior mean `center`
-    in units of its standard deviations: the parameters are `center` + `root` x. The pseudo-inertia
-    of link i relative to the mean's is 1 + `relative[i]` x of the link, (n, 16, 10). `masses` (n,)
-    are those of the starting set [kg]. `without_hand` has the last link's pseudo-inertia
-    without the mounted hand, less its smallest value, at the mean (4, 4) and by x (16, 10).
+    The unknowns x (p,) are differences of the standard parameters from their prior mean
+    `prior_center` in units of its standard deviations: the parameters are `prior_center` +
+    `prior_sqrt` x. The pseudo-inertia of link i relative to the mean's is 1 + `relative_basis[i]`
+    x of the link, (n, 16, 10). `masses` (n,) are those of the starting set [kg]. `bare_link_terms`
+    has the last link's pseudo-inertia without the mounted hand, less its smallest value, at the
+    mean (4, 4) and by x (16, 10).
     """
 
-    center: Array
-    root: Array
-    relative: Array
+    prior_center: Array
+    prior_sqrt: Array
+    relative_basis: Array
     masses: Array
-    without_hand: tuple[Array, Array] | None
+    bare_link_terms: tuple[Array, Array] | None
 
     @classmethod
     def from_prior(cls, prior: Prior, start: ArmDescription) -> PhysicalConstraints:
@@ -83,7 +84,7 @@ class PhysicalConstraints:
         if start.hand != NO_HAND:
             hand = load_hand(start.hand).expressed_in(start.flange_transform())
             bare = with_minimum_gyration(start.links[-1] - hand)
-            least = _MIN_BARE_RATIO * bare.pseudo_inertia()
+            least = _MIN_BARE_LINK_RATIO * bare.pseudo_inertia()
             moved = np.einsum('ka,kij->ija', root[block, block], basis).reshape(16, -1)
             without_hand = inertias[-1] - hand.pseudo_inertia() - least, moved
         masses = np.array([link.mass for link in start.links])
@@ -95,23 +96,23 @@ def _link_slices(n: int) -> list[slice]:
     return [slice(N_LINK_PARAMETERS * i, N_LINK_PARAMETERS * (i + 1)) for i in range(n)]
 
 
-def fit_consistent(
+def fit_consistent_parameters(
     equations: tuple[Array, Array], prior: Prior, links: PhysicalConstraints, regularization: float
 ) -> tuple[Array, Array]:
     """
     Return the physically consistent parameters that fit the samples best under the prior.
 
     Returned are the standard parameters, (10 n,) or (11 n,), and friction parameters (f,).
-    `equations` (R, z) are from `least_squares.fit_equations`. The cost of the links' inertias is
-    the exact log-determinant divergence from the starting set, not its second-order approximation
-    in `Prior.information`.
+    `equations` (R, z) are from `least_squares.weighted_equations`. The cost of the links' inertias
+    is the exact log-determinant divergence from the starting set, not its second-order
+    approximation in `Prior.information`.
 
     Raises IdentificationError if the solver finds no optimum, MissingDependencyError if clarabel
     is not installed.
     """
     applied = max(regularization, _MIN_REGULARIZATION)
     triangle, effort = equations
-    b, f, m = len(prior.model.base), len(prior.friction_std), len(links.root)
+    b, f, m = len(prior.model.base), len(prior.friction_std), len(links.prior_sqrt)
     # The unknowns are changes and friction in units of their standard deviations, residuals, and
     # of each link 14 numbers of which its log-determinant is made.
     n, r = len(links.masses), len(effort)
@@ -120,27 +121,27 @@ def fit_consistent(
     count = int(places[-1])
     braking = np.flatnonzero(prior.model.friction.is_nonnegative)
     fitted = np.zeros((r, count))
-    fitted[:, change] = triangle[:, :b] @ prior.model.base.matrix @ links.root
+    fitted[:, change] = triangle[:, :b] @ prior.model.base.matrix @ links.prior_sqrt
     fitted[:, friction] = triangle[:, b:] * prior.friction_std
     fitted[:, residual] = -np.eye(r)
     quadratic, linear = np.zeros(count), np.zeros(count)
     quadratic[friction] = quadratic[residual] = 2.0
     quadratic[N_LINK_PARAMETERS * n : m] = 2.0 * applied  # rotors
     for block, by, own in zip(
-        _link_slices(n), links.relative, np.reshape(range(log_det.start, count), (n, -1))
+        _link_slices(n), links.relative_basis, np.reshape(range(log_det.start, count), (n, -1))
     ):
         linear[block] += 2.0 * applied * by.reshape(4, 4, -1).trace()
         linear[own[-4:]] = -2.0 * applied
     cones = [
         zero_cone(triangle[:, :b] @ prior.center[:b] - effort, fitted),
         nonnegative_cone(0.0, np.eye(count)[friction][braking]),
-        *_physical_constraints(links, count, log_det.start),
+        *_cone_constraints(links, count, log_det.start),
     ]
     # With many samples the squared residuals are so large that the divergence is below the
     # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|).
     unit = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort))))
     found = _minimum_cost_point(np.diag(quadratic), linear, cones, unit)
-    vector = links.center + links.root @ found[change]
+    vector = links.prior_center + links.prior_sqrt @ found[change]
     rotors = slice(N_LINK_PARAMETERS * n, None)
     vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
     friction_units = np.where(np.abs(found[friction]) > _MIN_FRICTION_RATIO, found[friction], 0.0)
@@ -152,7 +153,7 @@ def arm_from_fit(
     start: ArmDescription, prior: Prior, fitted: tuple[Array, Array], covariance: Array
 ) -> ArmDescription:
     """
-    Return the starting set with the parameters that `fit_consistent` found.
+    Return the starting set with the parameters that `fit_consistent_parameters` found.
 
     `covariance` (p, p) is that of base and friction parameters.
     """
@@ -180,7 +181,7 @@ def _minimum_cost_point(quadratic: Array, linear: Array, cones: list[Cone], unit
     )
 
 
-def _physical_constraints(links: PhysicalConstraints, count: int, log_det: int) -> Iterator[Cone]:
+def _cone_constraints(links: PhysicalConstraints, count: int, log_det: int) -> Iterator[Cone]:
     """
     Yield the constraints on links and rotor inertias, as cones of `count` unknowns.
 
@@ -192,7 +193,7 @@ def _physical_constraints(links: PhysicalConstraints, count: int, log_det: int) 
     """
     n = len(links.masses)
     corner = list(combinations_with_replacement(range(4), 2))
-    for k, (block, by) in enumerate(zip(_link_slices(n), links.relative)):
+    for k, (block, by) in enumerate(zip(_link_slices(n), links.relative_basis)):
         first = log_det + 14 * k
         slope, one = np.zeros((8, 8, count)), np.zeros((8, 8))
         one[:4, :4] = np.eye(4)
@@ -204,19 +205,19 @@ def _physical_constraints(links: PhysicalConstraints, count: int, log_det: int) 
                 yield exponential_cone(first + 10 + i, place, count)
         yield psd_cone(one, slope)
         mass = np.zeros((2, count))
-        mass[:, block] = np.outer([1.0, -1.0], links.root[block, block][_MASS_INDEX])
-        center, own = links.center[block][_MASS_INDEX], links.masses[k]
+        mass[:, block] = np.outer([1.0, -1.0], links.prior_sqrt[block, block][_MASS_INDEX])
+        center, own = links.prior_center[block][_MASS_INDEX], links.masses[k]
         yield nonnegative_cone(
             [center - own / MAX_MASS_RATIO, own * MAX_MASS_RATIO - center], mass
         )
-    if links.without_hand is not None:
-        before, by = links.without_hand
+    if links.bare_link_terms is not None:
+        before, by = links.bare_link_terms
         slope = np.zeros((4, 4, count))
         slope[:, :, _link_slices(n)[-1]] = by.reshape(4, 4, -1)
         yield psd_cone(before, slope)
-    rotors = slice(N_LINK_PARAMETERS * n, len(links.root))
+    rotors = slice(N_LINK_PARAMETERS * n, len(links.prior_sqrt))
     yield nonnegative_cone(
-        links.center[rotors] / np.diag(links.root)[rotors], np.eye(count)[rotors]
+        links.prior_center[rotors] / np.diag(links.prior_sqrt)[rotors], np.eye(count)[rotors]
     )
 
 
@@ -224,14 +225,14 @@ def _physical_constraints(links: PhysicalConstraints, count: int, log_det: int) 
 class FitSetup:
     """The published sets to compare with, options and torque model of an identification."""
 
-    published: tuple[ArmDescription, ...]
+    published_arms: tuple[ArmDescription, ...]
     options: IdentificationOptions
     model: TorqueModel
     unit: TorqueErrorUnit
 
     def priors(self, sums: GramSums) -> list[Prior]:
         """Return the priors about the starting set and, after it, about the published sets."""
-        sets = (self.model.arm, *self.published)
+        sets = (self.model.arm, *self.published_arms)
         return [Prior.centered_at(one, self.model, sums.max_torque) for one in sets]
 
 
@@ -240,14 +241,14 @@ class DataSplit:
     """
     Gram matrices of recordings, split by folds or recordings into fitted and left-out parts.
 
-    `per_recording` are the recordings' own, `total` is their sum. Of `fitted` there is one for
-    each that is left out, or a single one for all test recordings.
+    `per_recording` are the recordings' own, `total` is their sum. Of `fitted_sums` there is one
+    for each that is left out, or a single one for all test recordings.
     """
 
     per_recording: tuple[GramSums, ...]
     total: GramSums
-    fitted: tuple[GramSums, ...]
-    left_out: tuple[GramSums, ...]
+    fitted_sums: tuple[GramSums, ...]
+    left_out_sums: tuple[GramSums, ...]
 
     @classmethod
     def from_sums(cls, each: Sequence[GramSums], unseen: int) -> DataSplit:
@@ -266,56 +267,57 @@ class DataSplit:
 
 
 @dataclass(frozen=True, eq=False)
-class FittedSets:
+class FitResults:
     """
     All parameter sets fitted to the Gram sums of the same recordings.
 
     `thetas` (p,) are base parameters and friction without constraints, those of the physically
-    consistent arm, and of each set to compare with, whose friction alone is fitted. `consistent`
-    are standard and friction parameters of this arm. `noise` (n,) is that of the weights [N m].
+    consistent arm, and of each set to compare with, whose friction alone is fitted.
+    `consistent_fit` are standard and friction parameters of this arm. `torque_noise_std` (n,) is
+    that of the weights [N m].
     """
 
-    consistent: tuple[Array, Array]
-    noise: Array
+    consistent_fit: tuple[Array, Array]
+    torque_noise_std: Array
     thetas: tuple[Array, ...]
 
 
-def fit_all_sets(
+def fit_parameter_sets(
     setup: FitSetup, priors: Sequence[Prior], links: PhysicalConstraints, sums: GramSums
-) -> FittedSets:
+) -> FitResults:
     """Return every parameter set fitted to Gram sums; it can run in another process."""
     (prior, *others), precision = priors, setup.options.regularization
     noise = least_squares.common_noise(sums, prior, precision, np.array(setup.unit.per_joint))
     base = least_squares.fit_theta(sums, prior, precision, noise)
-    consistent = fit_consistent(
-        least_squares.fit_equations(sums, prior, noise), prior, links, precision
+    consistent = fit_consistent_parameters(
+        least_squares.weighted_equations(sums, prior, noise), prior, links, precision
     )
     standard, friction = consistent
     theta = np.concatenate([prior.model.base.matrix @ standard, friction])
     published_sets = [least_squares.fit_friction(sums, one, noise) for one in others]
-    return FittedSets(consistent, noise, (base, theta, *published_sets))
+    return FitResults(consistent, noise, (base, theta, *published_sets))
 
 
 def all_torque_errors(
-    setup: FitSetup, parts: DataSplit, whole: FittedSets, each: Sequence[FittedSets]
+    setup: FitSetup, parts: DataSplit, whole: FitResults, each: Sequence[FitResults]
 ) -> tuple[TorqueErrors, ...]:
     """
     Return the torque errors of all parameter sets, on all data and on left-out parts.
 
-    `whole` are fitted to all data, `each` to `parts.fitted`.
+    `whole` are fitted to all data, `each` to `parts.fitted_sums`.
     """
-    fits = each if len(each) > 1 else [*each] * len(parts.left_out)
-    unseen = list(zip(parts.left_out, fits))
+    fits = each if len(each) > 1 else [*each] * len(parts.left_out_sums)
+    unseen = list(zip(parts.left_out_sums, fits))
 
     def errors(
-        k: int, tested: list[tuple[GramSums, FittedSets]], last: int | None = None
+        k: int, tested: list[tuple[GramSums, FitResults]], last: int | None = None
     ) -> ResidualRms:
         """Return the torque errors of parameter set k, or of its first `last` parameters."""
         squares = [sums.squared_residuals(own.thetas[k][:last]) for sums, own in tested]
         count = sum(sums.sample_count for sums, _ in tested)
         return ResidualRms.from_squares(np.sum(squares, axis=0), count, setup.unit)
 
-    sets = [f'{one.inertial_set}, {one.hand}' for one in setup.published]
+    sets = [f'{one.inertial_set}, {one.hand}' for one in setup.published_arms]
     found = []
     for k, name in enumerate(['base parameters', 'consistent', *sets]):
         train, test = errors(k, [(parts.total, whole)]), errors(k, unseen)
@@ -325,11 +327,11 @@ def all_torque_errors(
     return tuple(found)
 
 
-def final_estimate(setup: FitSetup, prior: Prior, sums: GramSums, whole: FittedSets) -> Estimate:
+def final_estimate(setup: FitSetup, prior: Prior, sums: GramSums, whole: FitResults) -> Estimate:
     """Return the parameters fitted to all recordings, with their covariance."""
     base, theta, *_ = whole.thetas
     spread, precision = least_squares.posterior_covariance(
-        sums, prior, setup.options.regularization, whole.noise, base
+        sums, prior, setup.options.regularization, whole.torque_noise_std, base
     )
     ratios = least_squares.std_to_prior_ratios(
         sums, prior, least_squares.rms_residuals(sums, base)

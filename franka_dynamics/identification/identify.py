@@ -9,7 +9,7 @@ It has six stages; each takes what the one before returns:
 2. prepare: a recording -> a motion (`recordings.preprocessing.prepare`), with its checks;
 3. sum: a motion -> a summary, of a size that does not grow (`summary.summarise_motion`);
 4. fit: sums -> base parameters, a physically consistent arm, friction of published sets
-   (`fit.fit_all_sets`);
+   (`fit.fit_parameter_sets`);
 5. test: fits -> errors on the parts left out of them (`fit.all_torque_errors`): test recordings,
    or else five folds of the recordings, by phase where the motion repeats, by recording where
    there are four or more;
@@ -31,7 +31,7 @@ from .least_squares import fit_theta, GramSums, rms_residuals
 from .options import IdentificationOptions
 from .prior import Prior
 from .results import Identification, Improvement, mass_ratios, RecordingsSummary
-from .summary import as_sources, labels_of, RecordingLike, Source, Summary
+from .summary import as_sources, labels_of, RecordingLike, Source, SourceSummary
 from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
 from ..arm import ArmDescription
 from ..arm_io import ArmLike, as_description
@@ -109,23 +109,23 @@ def identify(
     setup = _identification_setup(fitted, start, published, options)
     map_all: Callable[..., Iterable[Any]] = map if executor is None else executor.map
     sources = [*fitted, *tested]
-    reading = partial(summary.summarise, setup.model, setup.options)
+    reading = partial(summary.summarise_source, setup.model, setup.options)
     read = _with_progress(map_all(reading, sources, labels_of(sources)), len(sources), progress)
     used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
     parts = fit.DataSplit.from_sums([one.sums for one in used if one.sums is not None], unseen)
-    asked = [*parts.fitted, parts.total]
+    asked = [*parts.fitted_sums, parts.total]
     prior, *sets = priors = setup.priors(parts.total)
     links = fit.PhysicalConstraints.from_prior(prior, start)
-    fitting = map_all(partial(fit.fit_all_sets, setup, priors, links), asked)
+    fitting = map_all(partial(fit.fit_parameter_sets, setup, priors, links), asked)
     *fits, whole = _with_progress(fitting, len(asked), progress)
     errors = fit.all_torque_errors(setup, parts, whole, fits)
     estimated = fit.final_estimate(setup, prior, parts.total, whole)
-    arm = fit.arm_from_fit(start, prior, whole.consistent, estimated.covariance)
+    arm = fit.arm_from_fit(start, prior, whole.consistent_fit, estimated.covariance)
 
     def verdict_under(gravity: Sequence[float]) -> RecordingVerdict:
         """Return the verdict on the recordings under another gravity [m/s^2]."""
         model = setup.model.with_gravity(gravity)
-        again = partial(summary.summarise, model, setup.options)
+        again = partial(summary.summarise_source, model, setup.options)
         each = [one for one in map_all(again, sources, labels_of(sources)) if one.sums is not None]
         sums = fit.DataSplit.from_sums([one.sums for one in each], 0).total
         centered = Prior.centered_at(start, model, sums.max_torque)
@@ -177,8 +177,8 @@ def _with_progress(items: Iterable[T], n: int, progress: ProgressCallback | None
 
 
 def _usable_summaries(
-    results: Iterator[Summary], fitted: int, skip_failures: bool
-) -> tuple[list[Summary], int, list[str]]:
+    results: Iterator[SourceSummary], fitted: int, skip_failures: bool
+) -> tuple[list[SourceSummary], int, list[str]]:
     """
     Return usable summaries, how many of them are of test recordings, and unusable bags' errors.
 
@@ -221,7 +221,7 @@ def _usable_summaries(
 
 
 def _contradiction_remarks(
-    used: Sequence[Summary], prior: Prior, options: IdentificationOptions, every: GramSums
+    used: Sequence[SourceSummary], prior: Prior, options: IdentificationOptions, every: GramSums
 ) -> Iterator[str]:
     """Yield a sentence for each recording that one fit to all recordings explains badly."""
     if len(used) < 2:

@@ -36,16 +36,16 @@ TORQUE_COLUMN = -1  # place of the measured torque among the columns
 FOLD_COUNT = 5  # number of parts of the recordings, each of which is left out of a fit in turn
 _BLOCK_SAMPLE_COUNT = 1024  # samples at once: some MB of columns for a seven-joint arm
 # A motion repeats if positions a period apart differ by less than _MAX_REPEAT_RATIO of the
-# positions' standard deviation, after they differed by more than _MIN_APART_RATIO of it at a
+# positions' standard deviation, after they differed by more than _MIN_DIFFERENCE_RATIO of it at a
 # shorter lag. The recording of a real FER that repeats after 13.3 s has 0.002 at this lag and up
 # to 1.7 at shorter ones.
 _MAX_REPEAT_RATIO = 0.1
-_MIN_APART_RATIO = 0.5
+_MIN_DIFFERENCE_RATIO = 0.5
 _MIN_PERIOD_S = 3.0
 # Filtered samples per independent sample. The filter alone makes it 5 at 30 Hz and 3 Hz; errors of
 # the model last longer.
 SAMPLES_PER_INDEPENDENT_SAMPLE = 6.0
-_MIN_EXPECTED_RATIO = 1e-9  # smallest noise, relative to expected residuals
+_MIN_RESIDUAL_RATIO = 1e-9  # smallest noise, relative to expected residuals
 _MIN_NOISE_RATIO = 1e-3  # smallest noise of a joint, relative to its largest effort: rounding
 
 
@@ -62,7 +62,7 @@ def repetition_period(motion: Motion) -> float:
     apart = energy[n] - energy[lags] + energy[n - lags] - 2.0 * products[lags]
     relative = np.sqrt(np.maximum(apart, 0.0) / (n - lags) / max(energy[n] / n, 1e-12))
     again = np.flatnonzero(
-        (relative < _MAX_REPEAT_RATIO) & (np.maximum.accumulate(relative) > _MIN_APART_RATIO)
+        (relative < _MAX_REPEAT_RATIO) & (np.maximum.accumulate(relative) > _MIN_DIFFERENCE_RATIO)
     )
     again = again[again >= _MIN_PERIOD_S * rate]
     if not len(again):
@@ -85,8 +85,8 @@ class GramSums:
     """
     Gram matrices of regressor columns and torque over samples, for each fold and joint.
 
-    `products` (folds, n, c, c) are of the c columns called `names`: base parameters, friction
-    parameters (all joints'), the columns of all faults, and last the filtered torque.
+    `products` (folds, n, c, c) are of the c columns called `column_names`: base parameters,
+    friction parameters (all joints'), the columns of all faults, and last the filtered torque.
     `sample_counts` (folds,) are the numbers of samples. `max_torque` (n,) is each joint's largest
     filtered torque [N m].
     """
@@ -94,7 +94,7 @@ class GramSums:
     products: Array
     sample_counts: NDArray[np.intp]
     max_torque: Array
-    names: tuple[str, ...]
+    column_names: tuple[str, ...]
 
     @classmethod
     def from_motion(
@@ -131,13 +131,13 @@ class GramSums:
 
     def column_indices(self, names: Sequence[str]) -> list[int]:
         """Return the indices of the named columns among all columns."""
-        return [self.names.index(name) for name in names]
+        return [self.column_names.index(name) for name in names]
 
     def __add__(self, other: GramSums) -> GramSums:
         """Return the sums of both sets of samples, fold by fold."""
         counts = self.sample_counts + other.sample_counts
         max_torque = np.maximum(self.max_torque, other.max_torque)
-        return GramSums(self.products + other.products, counts, max_torque, self.names)
+        return GramSums(self.products + other.products, counts, max_torque, self.column_names)
 
     def as_fold(self, number: int) -> GramSums:
         """Return the sums with all samples moved to fold `number`, the other folds empty."""
@@ -173,10 +173,10 @@ class GramSums:
 
     def sum_of_squares(self, coefficients: Array) -> Array:
         """Return the sum of squares (n,) of each joint's columns times `coefficients` (c,)."""
-        return np.maximum(self._products_of_all @ coefficients @ coefficients, 0.0)
+        return np.maximum(self._total_products @ coefficients @ coefficients, 0.0)
 
     @cached_property
-    def _products_of_all(self) -> Array:
+    def _total_products(self) -> Array:
         """The Gram matrices summed over folds, (n, c, c)."""
         return np.asarray(self.products.sum(axis=0))
 
@@ -198,10 +198,10 @@ def fit_theta(sums: GramSums, prior: Prior, precision: float, noise: Array) -> A
     it. `noise` (n,) is the standard deviation of each joint's residual that the weights assume
     [N m].
     """
-    return fit_gram(sums.gram_matrix(residual_weights(noise)), prior, precision)
+    return fit_theta_to_gram(sums.gram_matrix(residual_weights(noise)), prior, precision)
 
 
-def fit_gram(gram: Array, prior: Prior, precision: float) -> Array:
+def fit_theta_to_gram(gram: Array, prior: Prior, precision: float) -> Array:
     """Return the parameters (p,) that fit a Gram matrix (c, c), torque last, under the prior."""
     known, pull = prior.information(precision)
     p = len(pull)
@@ -218,7 +218,7 @@ def fit_friction(sums: GramSums, prior: Prior, noise: Array) -> Array:
     with require_extra('Fitting friction needs scipy', 'identify'):
         from scipy.optimize import lsq_linear
     b = len(prior.model.base)
-    triangle, effort = fit_equations(sums, prior, noise)
+    triangle, effort = weighted_equations(sums, prior, noise)
     units = prior.friction_std
     rows = np.concatenate([triangle[:, b:] * units, np.eye(len(units))])
     rest = np.concatenate([effort - triangle[:, :b] @ prior.center[:b], np.zeros(len(units))])
@@ -250,10 +250,10 @@ def common_noise(sums: GramSums, prior: Prior, precision: float, per_joint: Arra
     """
     first = rms_residuals(sums, fit_theta(sums, prior, precision, prior.expected_residual))
     size = np.sqrt(np.mean((first * per_joint) ** 2)) / per_joint
-    return np.asarray(np.maximum(size, _MIN_EXPECTED_RATIO * prior.expected_residual))
+    return np.asarray(np.maximum(size, _MIN_RESIDUAL_RATIO * prior.expected_residual))
 
 
-def fit_equations(sums: GramSums, prior: Prior, noise: Array) -> tuple[Array, Array]:
+def weighted_equations(sums: GramSums, prior: Prior, noise: Array) -> tuple[Array, Array]:
     """
     Return R (p, p) and z (p,) such that |R theta - z|^2 is the weighted sum of squared residuals.
 
@@ -288,8 +288,8 @@ def posterior_covariance(
     set as large as the samples show: the term s^2 P C P of the docstring of `prior`, where a
     precision above `precision` counts as that. `noise` is the one with which `theta` was fitted.
     """
-    own = np.maximum(rms_residuals(sums, theta), _MIN_EXPECTED_RATIO * prior.expected_residual)
-    supported = starting_set_precision(fit_equations(sums, prior, own), prior)
+    own = np.maximum(rms_residuals(sums, theta), _MIN_RESIDUAL_RATIO * prior.expected_residual)
+    supported = starting_set_precision(weighted_equations(sums, prior, own), prior)
     p, b = len(theta), len(prior.model.base)
     information, _ = prior.information(precision)
     weights = residual_weights(noise)

@@ -50,7 +50,7 @@ _MAX_SAMPLING_RATE_HZ, _CUTOFF_FREQUENCY_HZ = 200.0, 5.0
 
 def franky_text(arm: ArmDescription) -> str:
     """Return Python code that makes franky's FrictionCompensationParams of an arm's friction."""
-    dq, torque = _test_friction(arm)
+    dq, torque = _friction_samples(arm)
     from scipy.optimize import lsq_linear
 
     columns = np.stack([np.tanh(dq / _FRANKY_EPSILON_RAD_S), dq, np.ones_like(dq)], axis=-1)
@@ -71,7 +71,7 @@ def franky_text(arm: ArmDescription) -> str:
 
 def crisp_text(arm: ArmDescription) -> str:
     """Return a parameter file with an arm's friction as crisp_controllers' fp1, fp2 and fp3."""
-    dq, torque = _test_friction(arm)
+    dq, torque = _friction_samples(arm)
     from scipy.optimize import least_squares
 
     def sigmoid(x: Array) -> SigmoidFriction:
@@ -102,7 +102,7 @@ def crisp_text(arm: ArmDescription) -> str:
 FRICTION_TEXTS = {'franky': franky_text, 'crisp': crisp_text}
 
 
-def _test_friction(arm: ArmDescription) -> tuple[Array, Array]:
+def _friction_samples(arm: ArmDescription) -> tuple[Array, Array]:
     """
     Return velocities of a test motion, (N,), and the friction torque along it, (N, n).
 

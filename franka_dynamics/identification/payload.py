@@ -59,7 +59,7 @@ class PayloadEstimate:
     noise: Array
 
 
-def _estimate(vector: Array, covariance: Array, noise: Array, arm_mass: float) -> PayloadEstimate:
+def _payload(vector: Array, covariance: Array, noise: Array, arm_mass: float) -> PayloadEstimate:
     """
     Return the estimate from a load's ten fitted parameters about the flange's origin.
 
@@ -75,9 +75,9 @@ def _estimate(vector: Array, covariance: Array, noise: Array, arm_mass: float) -
             'or is the motion too small?'
         )
     steps = _PARAMETER_STEP * np.eye(N_LINK_PARAMETERS)
-    slopes = [(_about_center(vector + one) - _about_center(vector - one)) for one in steps]
+    slopes = [(_central_values(vector + one) - _central_values(vector - one)) for one in steps]
     jacobian = np.transpose(slopes) / (2.0 * _PARAMETER_STEP)
-    values = _about_center(vector)
+    values = _central_values(vector)
     deviations = np.sqrt(np.einsum('ij,jk,ik->i', jacobian, covariance, jacobian))
     shown = bool(deviations[4:].max() < mass * _MAX_STD_RADIUS_M**2)
     body = LinkInertia.from_center_of_mass(mass, values[1:4], np.zeros(6))
@@ -86,7 +86,7 @@ def _estimate(vector: Array, covariance: Array, noise: Array, arm_mass: float) -
     return PayloadEstimate(values, deviations, shown, payload_array(body), noise)
 
 
-def _about_center(vector: Array) -> Array:
+def _central_values(vector: Array) -> Array:
     """Return mass, centre of mass and inertia about it (10,) from parameters about the origin."""
     return payload_array(LinkInertia.from_parameters(vector))
 
@@ -128,7 +128,7 @@ def identify_payload(
     firsts = np.cumsum([0, *(one.max() + 1 for one in numbers)])
     seconds = np.concatenate([first + one for first, one in zip(firsts, numbers)])
     vector, covariance, noise = _fit_load(*data, seconds, prior)
-    return _estimate(vector, covariance, noise, sum(link.mass for link in arm.links))
+    return _payload(vector, covariance, noise, sum(link.mass for link in arm.links))
 
 
 def _fit_load(
@@ -166,5 +166,5 @@ def _fit_load(
 def _load_columns(model: TorqueModel, motion: Motion, loaded: float) -> Array:
     """Return the arm's regressor and that of a load times `loaded`, (N, n, p + 10)."""
     base, friction = model.regressor_blocks(motion)
-    load = loaded * (base @ model.load_matrix)
+    load = loaded * (base @ model.payload_matrix)
     return np.concatenate([model.regressor(base, friction), load], axis=-1)

@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .torque_model import expected_residual, MASS_AND_FIRST_MOMENT, TorqueModel
+from .torque_model import expected_residual, MASS_AND_MOMENT_INDICES, TorqueModel
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import parallel_axis_term
 from ..arrays import Array
@@ -51,10 +51,10 @@ MIN_GYRATION_M = 0.01
 # a UR10e's first joints.
 _ROTOR_ACCELERATION = 100.0
 # A joint's unknown torque limit is replaced by its largest torque (`max_torque`) times
-# _LIMIT_PER_TORQUE. With FRICTION_STD_RATIO (torque_model) the prior standard deviation of the
-# joint's friction, offset excepted, is then a tenth of the joint's largest torque. That torque may
-# be nearly all friction, which a smaller standard deviation would suppress.
-_LIMIT_PER_TORQUE = 5.0
+# _LIMIT_TO_TORQUE_RATIO. With FRICTION_STD_RATIO (torque_model) the prior standard deviation of
+# the joint's friction, offset excepted, is then a tenth of the joint's largest torque. That torque
+# may be nearly all friction, which a smaller standard deviation would suppress.
+_LIMIT_TO_TORQUE_RATIO = 5.0
 # For the covariances C_m and C_I, links of the starting set are raised to this radius of gyration,
 # because published links are often thinner than real links: those of the shipped fer have radii
 # down to 1 mm, though the FER's collision capsules have radii of 25 to 60 mm.
@@ -67,7 +67,7 @@ _PRECISION_RATIO_DECADES = 1.0
 _UNKNOWN_STD = 10.0
 _FINE_PRECISIONS = np.logspace(-2.0, 5.0, 71)
 COARSE_PRECISIONS = _FINE_PRECISIONS[::5]
-_ONE_STD_LOG_FALL = 0.5  # fall of a Gaussian's log-likelihood at one standard deviation
+_LOG_LIKELIHOOD_DROP = 0.5  # fall of a Gaussian's log-likelihood at one standard deviation
 
 
 @cache
@@ -123,7 +123,7 @@ class Prior:
         """
         limit = arm.limit('effort')
         known = np.isfinite(limit) & (limit > 0.0)
-        limit = np.where(known, limit, _LIMIT_PER_TORQUE * np.maximum(max_torque, 1e-6))
+        limit = np.where(known, limit, _LIMIT_TO_TORQUE_RATIO * np.maximum(max_torque, 1e-6))
         return cls(model, arm.map_links(with_minimum_gyration), limit, arm.limit('velocity'))
 
     @cached_property
@@ -185,7 +185,7 @@ class Prior:
         given masses and first moments.
         """
         base = self.model.base
-        order = [*MASS_AND_FIRST_MOMENT, *range(6)]
+        order = [*MASS_AND_MOMENT_INDICES, *range(6)]
         masses: list[Array] = []
         inertias: list[Array] = []
         for i, link in enumerate(self.reference.links):
@@ -234,9 +234,9 @@ def starting_set_precision(
     """
     Return the smallest precisions of a starting set that are consistent with measured torques.
 
-    `equations` are those of `least_squares.fit_equations`, weighted so that residuals have unit
-    variance. `free_columns` (rows of the equations, k) are columns of unknowns beside the set's
-    errors. A precision below one (relative errors above 100 %) is returned only if it is the
+    `equations` are those of `least_squares.weighted_equations`, weighted so that residuals have
+    unit variance. `free_columns` (rows of the equations, k) are columns of unknowns beside the
+    set's errors. A precision below one (relative errors above 100 %) is returned only if it is the
     likeliest precision.
     """
     triangle, effort = equations
@@ -282,7 +282,7 @@ def log_evidence(
 
 def _likely_precision(profile: Array) -> float:
     """Return the likeliest precision if it is below 1, else the smallest likely one from 1 on."""
-    likely = np.flatnonzero(profile >= profile.max() - _ONE_STD_LOG_FALL)
+    likely = np.flatnonzero(profile >= profile.max() - _LOG_LIKELIHOOD_DROP)
     best = _FINE_PRECISIONS[int(np.argmax(profile))]
     return float(max(_FINE_PRECISIONS[likely[0]], min(1.0, best)))
 

@@ -26,10 +26,10 @@ from . import least_squares
 from .faults import Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO, state_faults_of
 from .faults.states import EncoderZero, StateFault
 from .faults.torques import Gain, Load
-from .least_squares import fit_gram, GramSums
+from .least_squares import fit_theta_to_gram, GramSums
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior, starting_set_precision, StartingSetPrecision
-from .torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
+from .torque_model import MASS_AND_MOMENT_INDICES, OFFSET_SYMBOL, TorqueModel
 from ..arrays import Array
 from ..recordings.preprocessing import Motion
 from ..recordings.replay import hand_in_words
@@ -38,9 +38,10 @@ from ..recordings.replay import hand_in_words
 _CHI_SQUARE_1, _CHI_SQUARE_4 = 4.0, 9.7
 # Standard deviations to either side of single joints' ranges: with 95 % probability all of some
 # twelve ranges are right.
-_STD_COUNT = 3.0
+_RANGE_STD_COUNT = 3.0
 _MIN_RANGE_WIDTH = 0.2  # single joints' ranges [ratio or rad] that are narrower are not mentioned
-_NO_FAULT_INFORMATION = 1e-4  # information that there is no fault: a short chain does not show all
+# Information that there is no fault: a short chain does not show all.
+_MIN_FAULT_INFORMATION = 1e-4
 _MAX_SAMPLE_COUNT = 600  # of a recording, spread over it, that stand for all
 
 
@@ -123,9 +124,9 @@ class _FitsNearPublishedMasses:
             sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual
         )
         noise = least_squares.joint_noise(sums, theta)
-        triangle, effort = least_squares.fit_equations(sums, prior, noise)
+        triangle, effort = least_squares.weighted_equations(sums, prior, noise)
         self.p, b = len(theta), len(prior.model.base)
-        load = prior.model.load_matrix[:, MASS_AND_FIRST_MOMENT]
+        load = prior.model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
         free = np.column_stack([prior.center[:b], load])  # of the published set, not of the start
         likely = starting_set_precision((triangle, effort), prior, triangle[:, :b] @ free)
         likely = StartingSetPrecision(*(max(one, 1.0) for one in likely))
@@ -146,7 +147,7 @@ class _FitsNearPublishedMasses:
         indices_of, places_of = self.sums.column_indices, self.places.get
         places = (places_of(one) or indices_of(one.column_names) for one in faults)
         own = [*range(self.p), *(k for each in places for k in each)]
-        known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _NO_FAULT_INFORMATION))
+        known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _MIN_FAULT_INFORMATION))
         covariance = np.linalg.inv(self.information[np.ix_(own, own)] + known)
         values = covariance @ self.information[own, self.last - 1]
         return values[self.p :], covariance[self.p :, self.p :]
@@ -157,7 +158,7 @@ class _FitsNearPublishedMasses:
             if not fault.joints:
                 continue
             value, variance = (float(one.item()) for one in self.fit_faults(fault))
-            reach, right = _STD_COUNT * variance**0.5, float(fault.kind == Gain.kind)
+            reach, right = _RANGE_STD_COUNT * variance**0.5, float(fault.kind == Gain.kind)
             if reach > 0.5 * _MIN_RANGE_WIDTH:
                 low, high = min(value - reach, 0.0), max(value + reach, 0.0)
                 yield JointFaultRange(fault.kind, fault.joints[0], low + right, high + right)
@@ -199,18 +200,17 @@ class StateFaultFit(NamedTuple):
     """
 
     fault: StateFault
-    effect: float
+    error_ratio: float
     log_bayes_factor: float
-    before: float
-    after: float
+    error_before: float
+    error_after: float
 
     def diagnosis(self, other: StateFaultFit | None = None) -> Diagnosis:
         """Return the fault as a diagnosis, with E of fits without it, with it and with another."""
-        second = other.after if other else self.before
+        second = other.error_after if other else self.error_before
         fault = self.fault
-        return Diagnosis(
-            fault.kind, fault.joints, fault.known_values, self.before, self.after, second
-        )
+        errors = self.error_before, self.error_after, second
+        return Diagnosis(fault.kind, fault.joints, fault.known_values, *errors)
 
 
 def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFit]:
@@ -221,13 +221,13 @@ def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFi
     are those of `corrected_state_sums`, of `count` samples.
     """
     (own, *others), (plain, *rest) = sums
-    theta = fit_gram(own, prior, DEFAULT_PRIOR_PRECISION)
+    theta = fit_theta_to_gram(own, prior, DEFAULT_PRIOR_PRECISION)
     before, known = _torque_error(plain, theta, count), _log_evidence_of(own, prior)
 
     def fits(matter: bool) -> Iterator[StateFaultFit]:
         """Yield the fits for faults with a large effect if `matter`, else those for the others."""
         for fault, weighted, common in zip(state_faults_of(prior.model.n), others, rest):
-            corrected = fit_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
+            corrected = fit_theta_to_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
             after = _torque_error(common, corrected, count)
             effect = _torque_error(common, theta, count) / after
             # One that fits worse than the recorded states by more than their E is none.
@@ -255,7 +255,7 @@ def _log_evidence_of(gram: Array, prior: Prior) -> float:
     those of a set that is good for nothing would explain the recorded states, too.
     """
     triangle, effort = least_squares.sqrt_equations(gram, [*range(len(prior.std))], prior.std)
-    load = prior.model.load_matrix[:, MASS_AND_FIRST_MOMENT]
+    load = prior.model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
     b = len(prior.model.base)
     offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.names]
     free = np.column_stack([triangle[:, :b] @ prior.center[:b], triangle[:, offsets]])

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# Coefficients equal within _TOLERANCE, relative, are written as one number.
-_TOLERANCE = 1e-12
+# Coefficients equal within _WEIGHT_TOLERANCE, relative, are written as one number.
+_WEIGHT_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _sum_text(terms: Sequence[tuple[float, str]]) -> str:
     groups: list[tuple[float, list[str]]] = []
     for weight, name in terms:
         for size, members in groups:
-            if not _is_unit(weight) and abs(weight - size) <= _TOLERANCE * abs(size):
+            if not _is_unit(weight) and abs(weight - size) <= _WEIGHT_TOLERANCE * abs(size):
                 members.append(name)
                 break
         else:
@@ -70,4 +70,4 @@ def _sum_text(terms: Sequence[tuple[float, str]]) -> str:
 
 def _is_unit(weight: float) -> bool:
     """Return whether a coefficient is 1 or -1 up to rounding."""
-    return abs(abs(weight) - 1.0) <= _TOLERANCE
+    return abs(abs(weight) - 1.0) <= _WEIGHT_TOLERANCE

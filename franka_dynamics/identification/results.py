@@ -25,16 +25,17 @@ from ..recordings.preprocessing import SignalOptions
 from ..recordings.replay import ResidualRms, TorqueErrorUnit
 
 IDENTIFIED_SET_NAME = 'identified'  # name of the identified arm's inertial set
-# `Improvement.spread` is _SPREAD_STD_COUNT standard errors of `gain`; MIN_IMPROVEMENT_RATIO is the
-# smallest useful reduction of E, relative to the published set's E.
-_SPREAD_STD_COUNT = 2.0
+# `Improvement.spread` is _SPREAD_STANDARD_ERRORS standard errors of `gain`; MIN_IMPROVEMENT_RATIO
+# is the smallest useful reduction of E, relative to the published set's E.
+_SPREAD_STANDARD_ERRORS = 2.0
 MIN_IMPROVEMENT_RATIO = 0.05
 # A link that becomes so many times as heavy, or light, is doubted: of two sound FER none is beyond
 # 1.27; of a start with a third or a quarter of a link's mass that link becomes 1.46 to 3 times it.
-_DOUBT_RATIO = 1.4
-_OPEN_RATIO = 0.5  # a parameter is poorly known if this part of its prior deviation is left
+_DOUBTED_MASS_RATIO = 1.4
+# A parameter is poorly known if this part of its prior deviation is left.
+_POORLY_KNOWN_RATIO = 0.5
 # Offsets and slip elements, which many sound motions leave near zero.
-_NEAR_ZERO = (OFFSET_SYMBOL, SLIP_SYMBOL)
+_NEAR_ZERO_SYMBOLS = (OFFSET_SYMBOL, SLIP_SYMBOL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,7 @@ class Improvement:
         best = min(published, key=lambda one: one.test.E)
         gains = np.subtract(best.folds, arm.folds)
         spread = float(gains.std(ddof=1)) if len(gains) > 1 else np.nan
-        spread = _SPREAD_STD_COUNT * spread / float(np.sqrt(len(gains)))
+        spread = _SPREAD_STANDARD_ERRORS * spread / float(np.sqrt(len(gains)))
         min_gain = MIN_IMPROVEMENT_RATIO * float(np.mean(best.folds))
         return cls(best.name, float(gains.mean()), spread, min_gain)
 
@@ -115,7 +116,8 @@ class Estimate:
     def poorly_known(self) -> list[str]:
         """Names of the parameters that the motion hardly determines."""
         left = zip(self.model.names, self.std_to_prior_ratios)
-        return [name for name, part in left if part > _OPEN_RATIO and name[:2] not in _NEAR_ZERO]
+        names = (name for name, part in left if part > _POORLY_KNOWN_RATIO)
+        return [name for name in names if name[:2] not in _NEAR_ZERO_SYMBOLS]
 
 
 @dataclass(frozen=True)
@@ -190,8 +192,8 @@ class Identification:
     @property
     def doubted_links(self) -> dict[int, float]:
         """Ratios of fitted to starting mass that are far from 1, by link number from 1."""
-        ratios = mass_ratios(self.arm, self.start).tolist()
-        return {k: one for k, one in enumerate(ratios, 1) if max(one, 1.0 / one) > _DOUBT_RATIO}
+        ratios = enumerate(mass_ratios(self.arm, self.start).tolist(), 1)
+        return {k: one for k, one in ratios if max(one, 1.0 / one) > _DOUBTED_MASS_RATIO}
 
     @property
     def better_hand(self) -> tuple[TorqueErrors, TorqueErrors] | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from .faults import Diagnosis, MIN_HARMFUL_ERROR_RATIO
-from .faults.checks import Contact, touched_seconds
+from .faults.checks import Contact, contact_mask
 from .least_squares import fit_theta, GramSums, joint_noise, min_noise, repetition_period
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
@@ -152,7 +152,7 @@ class SourceNote:
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class SourceSummary:
     """
     A recording reduced to sums, whose size does not depend on the recording's length.
 
@@ -170,9 +170,9 @@ class Summary:
     failure: FrankaDynamicsError | None = None
 
 
-def summarise(
+def summarise_source(
     model: TorqueModel, options: IdentificationOptions, source: Source, name: str
-) -> Summary:
+) -> SourceSummary:
     """
     Return the summary of a recording called `name`, which holds the error if a bag is unusable.
 
@@ -202,7 +202,7 @@ def summarise(
     except FrankaDynamicsError as error:
         if not isinstance(source, Bag):
             raise
-        return Summary(SourceNote(name), source.signal, failure=error)
+        return SourceSummary(SourceNote(name), source.signal, failure=error)
 
 
 def _warnings(
@@ -234,7 +234,7 @@ def _warnings(
     return (*wrong, *minor_faults(measured, arm))
 
 
-def summarise_motion(motion: Motion, model: TorqueModel, note: SourceNote) -> Summary:
+def summarise_motion(motion: Motion, model: TorqueModel, note: SourceNote) -> SourceSummary:
     """Return a prepared motion reduced to sums, without samples at which every joint rests."""
     moving = preprocessing.without_rest(motion)
     sums = GramSums.from_motion(model, moving, period=repetition_period(motion))
@@ -245,7 +245,7 @@ def summarise_motion(motion: Motion, model: TorqueModel, note: SourceNote) -> Su
     contact = _harmful_contact(moving, prior, sums, theta)
     touched = None if contact is None else replace(contact, where=note.name)
     moves = note.duration - preprocessing.seconds_at_rest(motion)
-    return Summary(note, motion.options, sums, corrected, touched, moves)
+    return SourceSummary(note, motion.options, sums, corrected, touched, moves)
 
 
 def _harmful_contact(
@@ -259,7 +259,7 @@ def _harmful_contact(
     model, theta = prior.model, whole
     for _ in range(_MAX_CONTACT_SEARCHES):
         residual = motion.effort - model.torque(motion, theta)
-        out, worst = touched_seconds(motion, residual, min_noise(sums))
+        out, worst = contact_mask(motion, residual, min_noise(sums))
         if not out.any():
             return None
         rest = GramSums.from_motion(model, motion.part(~out), period=np.inf, with_faults=False)

@@ -31,9 +31,10 @@ from ..errors import require_extra
 with require_extra('Base parameters in symbols need sympy', 'symbolic'):
     import sympy as sp
 
-# Lengths equal within _TOLERANCE, relative, share one symbol. A coefficient within _TOLERANCE,
-# absolute, of plus or minus a symbol's value is replaced by plus or minus the symbol.
-_TOLERANCE = 1e-12
+# Lengths equal within _SYMBOL_TOLERANCE, relative, share one symbol. A coefficient within
+# _SYMBOL_TOLERANCE, absolute, of plus or minus a symbol's value is replaced by plus or minus the
+# symbol.
+_SYMBOL_TOLERANCE = 1e-12
 # The terms of a sum: each coefficient with the standard parameters that it multiplies.
 WeightedSum = tuple[tuple[sp.Expr, tuple[str, ...]], ...]
 
@@ -133,13 +134,13 @@ def _symbol_rows(rows: Sequence[ModifiedDH]) -> tuple[list[ModifiedDH], dict[sp.
             return 0
         for letter, known in values.items():
             apart = abs(abs(value) - abs(known))
-            if letter.name[0] not in 'CS' and apart <= _TOLERANCE * abs(known):
+            if letter.name[0] not in 'CS' and apart <= _SYMBOL_TOLERANCE * abs(known):
                 return letter if value * known > 0.0 else -letter
         letter = sp.Symbol(name, real=True)
         values[letter] = float(value)
         return letter
 
-    def turn(name: str, cosine: float, sine: float) -> tuple[sp.Expr, sp.Expr]:
+    def cos_sin(name: str, cosine: float, sine: float) -> tuple[sp.Expr, sp.Expr]:
         """Return an angle's cosine and sine, integers of multiples of 90 deg, else symbols."""
         if cosine == round(cosine) and sine == round(sine):
             return round(cosine), round(sine)
@@ -149,7 +150,7 @@ def _symbol_rows(rows: Sequence[ModifiedDH]) -> tuple[list[ModifiedDH], dict[sp.
 
     found = []
     for i, row in enumerate(rows, start=1):
-        alpha, theta = turn(f'A{i}', row.ca, row.sa), turn(f'T{i}', row.ct, row.st)
+        alpha, theta = cos_sin(f'A{i}', row.ca, row.sa), cos_sin(f'T{i}', row.ct, row.st)
         found.append(ModifiedDH(*alpha, length(f'D{i}', row.d), *theta, length(f'RL{i}', row.r)))
     return found, values
 
@@ -159,7 +160,7 @@ def _as_symbol(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
     if number == round(number):
         return round(number)
     for letter, value in values.items():
-        if abs(abs(value) - abs(number)) <= _TOLERANCE:
+        if abs(abs(value) - abs(number)) <= _SYMBOL_TOLERANCE:
             return letter if value * number > 0.0 else -letter
     return sp.Float(number)
 

@@ -17,7 +17,7 @@ from ..dynamics.model import GRAVITY
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..recordings.preprocessing import Motion
 
-MASS_AND_FIRST_MOMENT = [9, 6, 7, 8]  # indices of m, mX, mY and mZ in a body's ten parameters
+MASS_AND_MOMENT_INDICES = [9, 6, 7, 8]  # indices of m, mX, mY and mZ in a body's ten parameters
 VISCOUS_SYMBOL = 'fv'
 COULOMB_SYMBOL = 'fc'
 OFFSET_SYMBOL = 'fo'
@@ -35,11 +35,11 @@ OFFSET_STD_RATIO = 0.1 * FRICTION_STD_RATIO
 # An offset above MAX_OFFSET_STD_RATIO standard deviations of its prior is a fault: above 0.5 N m
 # at a limit of 87 N m. Of two real FER the largest are 1.4.
 MAX_OFFSET_STD_RATIO = 3.0
-# `expected_residual` is the larger of two torques: a share of the torque limit (_LARGE_LIMIT_RATIO
-# if the limit is 50 N m or more, else _SMALL_LIMIT_RATIO), and a share of the friction torque.
+# `expected_residual` is the larger of two torques: a share of the torque limit (_LARGE_LIMIT_SHARE
+# if the limit is 50 N m or more, else _SMALL_LIMIT_SHARE), and a share of the friction torque.
 _LARGE_LIMIT_NM = 50.0
-_LARGE_LIMIT_RATIO = 0.006
-_SMALL_LIMIT_RATIO = 0.018
+_LARGE_LIMIT_SHARE = 0.006
+_SMALL_LIMIT_SHARE = 0.018
 _RESIDUAL_PER_FRICTION = 0.5
 
 
@@ -50,7 +50,7 @@ def expected_residual(limit: Array, friction: Array) -> Array:
     `limit` and `friction` (n,) are the joints' torque limits and the root mean square of their
     friction.
     """
-    share = np.where(limit >= _LARGE_LIMIT_NM, _LARGE_LIMIT_RATIO, _SMALL_LIMIT_RATIO)
+    share = np.where(limit >= _LARGE_LIMIT_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE)
     return np.asarray(np.maximum(share * limit, _RESIDUAL_PER_FRICTION * friction))
 
 
@@ -59,21 +59,21 @@ class FrictionTerms:
     """
     Friction torque tau_f of each of n joints, linear in the friction parameters.
 
-    tau_f = fv dq + fc tanh(dq / width) + fo, and for each of `reaches` [rad] a Maxwell-slip
-    element fz z, whose state changes by z <- clip(z + change of q / reach, -1, 1) (Al-Bender,
-    Lampaert and Swevers 2005, "The generalized Maxwell-slip model", IEEE T-AC 50(11), without the
-    model's memory of velocity). A sign function in place of tanh would turn the velocity noise of
-    a resting joint into torque.
+    tau_f = fv dq + fc tanh(dq / tanh_width) + fo, and for each of `slip_distances` [rad] a
+    Maxwell-slip element fz z, whose state changes by z <- clip(z + change of q / reach, -1, 1)
+    (Al-Bender, Lampaert and Swevers 2005, "The generalized Maxwell-slip model", IEEE T-AC 50(11),
+    without the model's memory of velocity). A sign function in place of tanh would turn the
+    velocity noise of a resting joint into torque.
     """
 
     n: int
-    width: float = COULOMB_TANH_WIDTH_RAD_S
-    reaches: tuple[float, ...] = ()
+    tanh_width: float = COULOMB_TANH_WIDTH_RAD_S
+    slip_distances: tuple[float, ...] = ()
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """Symbols of one joint's friction terms, in the order of `columns`."""
-        slip = [f'{SLIP_SYMBOL}{1e3 * one:g}mrad' for one in self.reaches]
+        slip = [f'{SLIP_SYMBOL}{1e3 * one:g}mrad' for one in self.slip_distances]
         return (VISCOUS_SYMBOL, COULOMB_SYMBOL, OFFSET_SYMBOL, *slip)
 
     @property
@@ -96,12 +96,12 @@ class FrictionTerms:
         need recorded, not filtered positions.
         """
         velocity = np.asarray(dq, dtype=float)
-        viscous, coulomb = np.moveaxis(sliding_terms(velocity, self.width), -1, 0)
+        viscous, coulomb = np.moveaxis(sliding_terms(velocity, self.tanh_width), -1, 0)
         terms = [viscous, coulomb, np.ones_like(velocity)]
-        if self.reaches:
+        if self.slip_distances:
             # A slip element's initial state is unknown: the mean of the columns for the initial
             # states -1 and 1 is used.
-            terms.extend(np.moveaxis(slip_state_bounds(q, self.reaches).mean(axis=0), 1, 0))
+            terms.extend(np.moveaxis(slip_state_bounds(q, self.slip_distances).mean(axis=0), 1, 0))
         return np.stack(terms, axis=-1)
 
     def std(self, effort: ArrayLike, velocity: ArrayLike) -> Array:
@@ -139,10 +139,10 @@ class FrictionTerms:
         starts = range(0, len(covariance), self.term_count)
         own = np.array([covariance[np.ix_(k, k)] for k in (np.add(used, one) for one in starts)])
         (viscous, coulomb, offset), slip = table[:3], table[used[3:]]
-        if not self.reaches:
-            return ViscousCoulombFriction(viscous, coulomb, offset, self.width, own)
-        reach = np.array([self.reaches[k - 3] for k in used[3:]])
-        return MaxwellSlipFriction(viscous, coulomb, offset, slip, reach, self.width, own)
+        if not self.slip_distances:
+            return ViscousCoulombFriction(viscous, coulomb, offset, self.tanh_width, own)
+        reach = np.array([self.slip_distances[k - 3] for k in used[3:]])
+        return MaxwellSlipFriction(viscous, coulomb, offset, slip, reach, self.tanh_width, own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,7 @@ class TorqueModel:
         """Return the model of an arm; its columns depend on the geometry, not on inertias."""
         return cls(
             base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
-            FrictionTerms(arm.n, reaches=reaches),
+            FrictionTerms(arm.n, slip_distances=reaches),
         )
 
     def with_gravity(self, gravity: ArrayLike) -> TorqueModel:
@@ -207,7 +207,7 @@ class TorqueModel:
         return self.base.regressor(motion.q, motion.dq, motion.ddq), self.friction_columns(motion)
 
     @cached_property
-    def load_matrix(self) -> Array:
+    def payload_matrix(self) -> Array:
         """The matrix from a flange load's ten parameters to base parameters, (b, 10)."""
         flange = self.arm.flange_transform()
         bodies = [LinkInertia.from_parameters(unit) for unit in np.eye(N_LINK_PARAMETERS)]

@@ -39,7 +39,7 @@ from .least_squares import GramSums
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
 from .published_masses import mass_ambiguity, MassAmbiguity, state_fault_fits, StateFaultFit
-from .summary import MIN_MOTION_S, SourceNote, summarise_motion, Summary
+from .summary import MIN_MOTION_S, SourceNote, SourceSummary, summarise_motion
 from .torque_model import MAX_OFFSET_STD_RATIO, TorqueModel
 from ..arm import ArmDescription
 from ..arrays import Array
@@ -101,7 +101,7 @@ def _with_harmless_faults(
         fits = fits.with_harmless_fault(harmless)
 
 
-def diagnose(
+def diagnose_fits(
     fits: CrossValidation, corrected: Sequence[StateFaultFit]
 ) -> tuple[RecordingVerdict, CrossValidation]:
     """
@@ -120,12 +120,12 @@ def diagnose(
     least = DEFAULT_PRIOR_PRECISION
     evidence = max((fits.log_bayes_factor(fault, least) for fault in likely), default=-np.inf)
     least = max(evidence, _CLEAR_EVIDENCE)
-    if first and first.effect > MIN_HARMFUL_ERROR_RATIO and first.log_bayes_factor > least:
+    if first and first.error_ratio > MIN_HARMFUL_ERROR_RATIO and first.log_bayes_factor > least:
         # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
         # way from an effort of the other sign: neither is named then.
         hangs = bool(doubtful) and doubtful[0].fault.kind == Gravity.kind
         gains = (one for one in doubtful if one.fault == Gain(first.fault.joints))
-        ambiguous = hangs or any(one.values[0] < 0.0 for one in gains)
+        ambiguous = hangs or any(one.fault_values[0] < 0.0 for one in gains)
         return _state_fault_verdict(corrected, evidence, ambiguous), fits
     found = _fault_verdict(fits, tried, doubtful) if doubtful else RecordingVerdict()
     return found, fits
@@ -215,7 +215,7 @@ def judge_recordings(
     sums: GramSums,
     prior: Prior,
     published: Sequence[Prior],
-    each: Sequence[Summary],
+    each: Sequence[SourceSummary],
     masses: Array | None = None,
 ) -> RecordingVerdict:
     """
@@ -229,7 +229,7 @@ def judge_recordings(
     """
     grams, counts = zip(*(one.corrected_sums for one in each))
     corrected = state_fault_fits(np.sum(grams, axis=0), sum(counts), prior)
-    diagnosed, fits = diagnose(CrossValidation(sums, prior), corrected)
+    diagnosed, fits = diagnose_fits(CrossValidation(sums, prior), corrected)
     named, suspected = diagnosed.causes, diagnosed.suspected
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
     ranges = [mass_ambiguity(sums, one) for one in sets]
@@ -244,10 +244,10 @@ def judge_recordings(
         # A fault of the whole recording makes single seconds stand out as well.
         yield [one.contact for one in each if one.contact is not None]
         # Ranges by masses hold only where the model fits.
-        yield fault_checks.unexplained_efforts(fits.share_of_efforts(fits.baseline.error()))
+        yield fault_checks.unexplained_efforts(fits.share_of_efforts(fits.baseline.test_error()))
         if narrowest is not None:
             yield fault_checks.wrong_unit_or_sign(narrowest.scale)
-            yield fault_checks.efforts_not_measured(narrowest.scale, bool(suspected))
+            yield fault_checks.unmeasured_efforts(narrowest.scale, bool(suspected))
         # Last, because wrong efforts of any cause also make friction and masses look wrong.
         if not suspected:
             yield fault_checks.driving_friction(
@@ -266,15 +266,15 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
     """Yield questions to the user about harmless faults of all joints and about large offsets."""
     yield from (one for one in fits.questions if not one.joints)
     baseline, every = fits.baseline, faults_of(fits.prior.model.n)
-    of_all = fits.fits_with_each([one for one in every if one.is_question and not one.joints])
+    of_all = fits.fits_with_each([one for one in every if one.asks_user and not one.joints])
     harmless = (fit for fit in of_all if fit.is_harmless() and fit.is_significant())
-    yield from [fit.question() for fit in harmless if fit.agrees_with_start()][:1]
+    yield from [fit.as_question() for fit in harmless if fit.agrees_with_start()][:1]
     for fault in every:
         if fault.kind == Offset.kind:
             (column,) = fits.sums.column_indices(fault.column_names)
             value, folds = float(baseline.theta_of_all[column]), baseline.folds[:, column]
             error = float(np.sqrt((len(folds) - 1.0) * folds.var()))  # the jackknife's
-            clear = MIN_HARMFUL_ERROR_RATIO * baseline.error()
+            clear = MIN_HARMFUL_ERROR_RATIO * baseline.test_error()
             least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], clear)
             if abs(value) > max(least, CRITICAL_T * error):
                 yield Diagnosis(fault.kind, fault.joints, (value,))
@@ -285,14 +285,15 @@ class ReplayEvaluation:
     """
     Torque errors of inertial sets on a recording, and the verdict on it.
 
-    `motion` is the prepared `recording`, `fits` the arms' errors, the best first; `equally_good`
-    are those as good as it. `verdict` is None after too little motion. `warnings` are sentences.
+    `motion` is the prepared `recording`, `fits` the arms' errors, the best first;
+    `equally_good_fits` are those as good as it. `verdict` is None after too little motion.
+    `warnings` are sentences.
     """
 
     recording: Recording
     motion: Motion
     fits: Sequence[ReplayFit]
-    equally_good: Sequence[ReplayFit]
+    equally_good_fits: Sequence[ReplayFit]
     verdict: RecordingVerdict | None
     warnings: Sequence[str]
 

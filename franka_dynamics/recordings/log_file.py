@@ -101,14 +101,14 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     unquoted = re.sub('"[^"]*"', '', content[0] if content else '')
     delimiter = next((one for one in '\t;,' if one in unquoted), r'\s+')
 
-    def cells(some: list[str]) -> Any:
+    def parse_cells(some: list[str]) -> Any:
         """Return lines as a table of texts, empty where a row is too short."""
         table = pandas.read_csv(
             StringIO('\n'.join(some)), sep=delimiter, header=None, dtype=str, na_filter=False
         ).fillna('')
         return table.apply(lambda column: column.str.strip())
 
-    table = cells(content or ['x'])
+    table = parse_cells(content or ['x'])
     columns = [_as_numbers(column) for _, column in table.items()]
     absent = np.column_stack([np.isnan(one[:, 0]) for one in columns])
     absent &= (table.apply(lambda column: column.str.lower()) != 'nan').to_numpy()
@@ -131,7 +131,7 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     names, above = table.iloc[0].tolist()[: len(columns) * first], lines[: lines.index(content[0])]
     if not names and above:
         # A comment line directly above the numbers may hold the column names.
-        names = cells([above[-1].lstrip('#% ')]).iloc[0].tolist()
+        names = parse_cells([above[-1].lstrip('#% ')]).iloc[0].tolist()
     _require_distinct(names, file)
     if len(names) != len(columns):
         yield '', np.column_stack([one[first:last, 0] for one in columns])

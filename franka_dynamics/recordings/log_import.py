@@ -31,7 +31,7 @@ _NOT_MEASURED_WORDS = frozenset(
     'cmd command commanded control ctrl d des desired ext external ref'.split()
 )
 # An episode begins within this many sampling periods of the first stamp, and has as many rows.
-_RESTART_STEPS = 10.0
+_EPISODE_PERIOD_COUNT = 10.0
 # With a longer sampling period a remark suggests that stamps are in ms.
 _MAX_PLAUSIBLE_PERIOD_S = 0.15
 
@@ -265,11 +265,11 @@ def _episode_mask(
     begins = np.zeros(count, dtype=np.int64)
     if stamp is not None and np.any(step > 0.0):
         # Back at the first stamp; a step back by less is a fault, which is refused later.
-        anew = (step < 0.0) & (stamp[1:] < stamp[0] + _RESTART_STEPS * np.median(step[step > 0.0]))
-        begins[1:] = np.cumsum(anew)
+        near = stamp[0] + _EPISODE_PERIOD_COUNT * np.median(step[step > 0.0])
+        begins[1:] = np.cumsum((step < 0.0) & (stamp[1:] < near))
     # Fewer rows in order are no episode; their stamps are refused later, with the rows' numbers.
     in_order = np.append(False, (step > 0.0) & (np.diff(begins) == 0)) if len(step) else begins
-    several = np.flatnonzero(np.bincount(begins, in_order) >= _RESTART_STEPS)
+    several = np.flatnonzero(np.bincount(begins, in_order) >= _EPISODE_PERIOD_COUNT)
     if number is None and len(several) <= 1:
         return np.ones(count, dtype=bool)
     if number is None or number not in several or len(several) == 1:

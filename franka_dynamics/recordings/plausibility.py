@@ -38,7 +38,7 @@ _MIN_FROZEN_S = 0.25
 _MAX_EFFORT_RATIO = 1.5
 _MIN_JUMP_RATIO = 3.0
 # Efforts beyond this many torque limits in most messages are not in N m; the node's bound, too.
-_MAX_USUAL_RATIO = 10.0
+_MAX_MEDIAN_RATIO = 10.0
 # Shorter intervals count as this long: stamps are not exact times of measurement.
 _MIN_STEP_S = 0.02
 # Velocities or stamps have another unit if the median, over the joints that move, of the ratio of
@@ -256,9 +256,9 @@ def _large_efforts(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence if the efforts of most messages are far beyond the limits."""
     usual = np.median(_effort_share(recording.effort, arm), axis=0)
     joint = int(np.argmax(usual))
-    if usual[joint] > _MAX_USUAL_RATIO:
+    if usual[joint] > _MAX_MEDIAN_RATIO:
         yield (
-            f'the effort of {recording.joint_names[joint]} is beyond {_MAX_USUAL_RATIO:g} times '
+            f'the effort of {recording.joint_names[joint]} is beyond {_MAX_MEDIAN_RATIO:g} times '
             f'its limit of {arm.limit("effort")[joint]:g} N m in most messages, so it is not in '
             'N m; give the unit by --effort-scale, such as 0.001 for mN m'
         )

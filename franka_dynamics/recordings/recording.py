@@ -23,7 +23,7 @@ from ..files import name_file_in_errors
 
 STATE_FIELDS = ('position', 'velocity', 'effort')
 # Delayed messages may be as old as this before the first that came in time [ns].
-_MAX_BEFORE_FIRST_NS = 100_000_000
+_MAX_BEFORE_FIRST_STAMP_NS = 100_000_000
 
 ProgressCallback = Callable[[int, int], None]
 
@@ -263,7 +263,7 @@ class _JointStateCollector:
         if delayed.any():
             in_time, order = stamps[~delayed], np.argsort(stamps, kind='stable')
             place = np.searchsorted(in_time, stamps[delayed])
-            gaps = np.diff(in_time, prepend=in_time[0] - _MAX_BEFORE_FIRST_NS)
+            gaps = np.diff(in_time, prepend=in_time[0] - _MAX_BEFORE_FIRST_STAMP_NS)
             # After a clock that was set back, messages come where others were one period apart.
             needed = (np.bincount(place) + 0.5) * np.median(np.diff(stamps[order]))
             if (gaps[place] < needed[place]).any():
@@ -301,8 +301,8 @@ def require_valid_rows(recording: Recording, where: str, rows: Sequence[str], ad
         row = int(stopped[0])
         before, after = recording.stamp_ns[row : row + 2]
         raise RecordingError(
-            f'{where}, {_row_text(rows, stopped + 1)}: the stamp {_as_seconds(after)} does not '
-            f'come after {_as_seconds(before)} of {_row_text(rows, [row])}, so the motion cannot '
+            f'{where}, {_row_text(rows, stopped + 1)}: the stamp {_time_text(after)} does not '
+            f'come after {_time_text(before)} of {_row_text(rows, [row])}, so the motion cannot '
             f'be ordered in time; {advice}.'
         )
 
@@ -334,7 +334,7 @@ def _missing_field(field: str, count: int) -> str:
     return f'record a topic that carries {field}.'
 
 
-def _as_seconds(nanoseconds: np.int64) -> str:
+def _time_text(nanoseconds: np.int64) -> str:
     """Return a time [ns] as text in seconds, such as '1.000000001 s'."""
     whole, rest = divmod(int(nanoseconds), 1_000_000_000)
     return f'{whole}.{rest:09d} s'

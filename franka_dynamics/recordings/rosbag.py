@@ -26,7 +26,7 @@ from ..errors import MissingDependencyError, RecordingError, require_extra
 JOINT_STATE_TYPE = 'sensor_msgs/msg/JointState'
 ROBOT_STATE_TYPE = 'franka_msgs/msg/FrankaRobotState'  # of franka_ros2; it contains a JointState
 DEFAULT_JOINT_STATE_TOPIC = '/joint_states'
-_SEARCHED_MESSAGES = 50  # a gripper's messages may come first on the same topic
+_SEARCHED_MESSAGE_COUNT = 50  # a gripper's messages may come first on the same topic
 _SUFFIXES = ('.mcap', '.db3', '.bag')
 UNCLOSED_BAG_HINT = (
     'A recorder that was killed leaves such a file: try `ros2 bag reindex` or `mcap recover`, or '
@@ -82,7 +82,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
             closed_copy(path) if is_unclosed(path) else nullcontext(path) as closed,
             rosbag2.Reader(closed) as reader,
         ):
-            yield reader, _joint_states(reader, get_typestore(Stores.ROS2_JAZZY), bag)
+            yield reader, _joint_state_decoder(reader, get_typestore(Stores.ROS2_JAZZY), bag)
     except (RecordingError, MissingDependencyError):
         raise
     except Exception as error:
@@ -95,7 +95,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
         ) from error
 
 
-def _joint_states(reader: Any, types: Any, bag: Path) -> Callable[[bytes, str], Any]:
+def _joint_state_decoder(reader: Any, types: Any, bag: Path) -> Callable[[bytes, str], Any]:
     """Return a function that reads a JointState from its message or from a FrankaRobotState."""
     from rosbags.typesys import get_types_from_msg
 
@@ -159,7 +159,7 @@ def joint_names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
     with open_bag(bag) as (reader, deserialize):
         topic = choose_topic(reader, bag, topic)
         on_topic = [one for one in reader.connections if one.topic == topic]
-        for connection, _, data in islice(reader.messages(on_topic), _SEARCHED_MESSAGES):
+        for connection, _, data in islice(reader.messages(on_topic), _SEARCHED_MESSAGE_COUNT):
             names |= dict.fromkeys(deserialize(data, connection.msgtype).name)
     return list(names)
 

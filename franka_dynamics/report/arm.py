@@ -175,7 +175,7 @@ def rank_sentence(arm: ArmDescription, base: BaseParameters, rank: int, error: f
     )
 
 
-def close_rank_notes(base: BaseParameters) -> Iterator[str]:
+def rank_gap_notes(base: BaseParameters) -> Iterator[str]:
     """Yield a note if the rank of the regressor is hard to decide."""
     gap = base.rank_gap
     if not gap.is_clear:

@@ -12,7 +12,7 @@ import yaml
 
 from .elements import Header, rounded_to_deviation, Table
 from ..identification.excitation import Excitation
-from ..identification.excitation_problem import ExcitationProblem, MAX_IDENTIFIABLE_RATIO
+from ..identification.excitation_problem import ExcitationProblem, MAX_STD_TO_PRIOR_RATIO
 
 _POINT_RATE_HZ = 25.0
 
@@ -23,25 +23,25 @@ def identifiable_sentence(excitation: Excitation, times: int, period: float, bag
     left = excitation.std_to_prior_ratios
     return (
         f'After {times} repetitions of {period:g} s ({times * period / 60.0:.1f} minutes){given} '
-        f'{np.count_nonzero(left <= MAX_IDENTIFIABLE_RATIO)} of {len(left)} base '
+        f'{np.count_nonzero(left <= MAX_STD_TO_PRIOR_RATIO)} of {len(left)} base '
         f'parameters are identifiable; a standard deviation is at most '
         f"{left.max():.0%} of the prior's (masses 100 %, others in proportion)."
     )
 
 
-def unidentified_parameters(
+def unidentified_parameter_tables(
     problem: ExcitationProblem, excitation: Excitation, missing: NDArray[np.bool_]
 ) -> list[Table]:
     """Return a table of base parameters that a motion leaves unknown, in a list, else []."""
     base, values = problem.model.base, problem.model.base.values(problem.arm)
-    torques = problem.torque_to_noise_ratio(excitation.std)
+    torques = problem.torque_to_noise_ratio(excitation.parameter_std)
     rows = [
         (
-            *(base.names[k], *rounded_to_deviation(values[k], excitation.std[k])),
+            *(base.names[k], *rounded_to_deviation(values[k], excitation.parameter_std[k])),
             *(excitation.std_to_prior_ratios[k], torques[k]),
             'NOT identifiable' if missing[k] else 'not needed',
         )
-        for k in np.flatnonzero(excitation.std_to_prior_ratios > MAX_IDENTIFIABLE_RATIO)
+        for k in np.flatnonzero(excitation.std_to_prior_ratios > MAX_STD_TO_PRIOR_RATIO)
     ]
     heads = (
         *('parameter', 'start', 'deviation', Header("of the prior's", format='.0%')),

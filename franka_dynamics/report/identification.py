@@ -11,7 +11,7 @@ import numpy as np
 
 from . import elements
 from .elements import Cell, headers, Table
-from .replay import undetermined_lines, verdict_headline, verdict_lines
+from .replay import ambiguity_sentences, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
 from ..identification.options import MAX_MASS_RATIO
 from ..identification.other_controllers import FRANKA_ROS2_GAINS
@@ -19,7 +19,7 @@ from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
 from ..recordings.preprocessing import Motion
 
 # Why links are poorly known, by the first letter of the parameters that the motion leaves open.
-_WHY_OPEN = {
+_UNKNOWN_REASONS = {
     'XYZI': 'they turn too slowly to show all their inertia',
     'm': 'they are never tilted enough against gravity',
     'f': 'their joints hardly move, so that friction is not seen',
@@ -48,13 +48,13 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
                 'accepted': result.accepted,
                 'sentences': [
                     *_verdict_sentences(result),
-                    *undetermined_lines(result.verdict, result.start.joint_names),
+                    *ambiguity_sentences(result.verdict, result.start.joint_names),
                 ],
             },
             'prior': {'precision': result.options.regularization, 'supported': estimate.precision},
             'parameters': [dict(zip(heads, row)) for row in _parameter_rows(result)],
             'left_open': dict(zip(estimate.model.names, estimate.std_to_prior_ratios.tolist())),
-            'slip_reaches_rad': estimate.model.friction.reaches,
+            'slip_reaches_rad': estimate.model.friction.slip_distances,
             'residual_of_recordings': dict(zip(recordings.names, recordings.errors)),
             'unseen_recordings': recordings.names[len(recordings.names) - recordings.test_count :],
             'masses': [link.mass for link in result.arm.links],
@@ -83,7 +83,7 @@ def conclusion_sentence(result: Identification) -> str:
     unit, own, gained = result.unit, result.arm_score.test, result.improvement
     worst = int(np.argmax(own.joints))
     best = result.best_published
-    judged = 'better' if gained.better else f'NOT better {_missed_bound(result)}'
+    judged = 'better' if gained.better else f'NOT better {_missed_bound_text(result)}'
     where = _test_phrase(result)
     sentences = [
         verdict_headline(result.verdict),
@@ -96,7 +96,7 @@ def conclusion_sentence(result: Identification) -> str:
     return ' '.join(one for one in sentences if one)
 
 
-def _missed_bound(result: Identification) -> str:
+def _missed_bound_text(result: Identification) -> str:
     """Return which improvement an arm was not found to have, as the end of a sentence."""
     gained, why = result.improvement, f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
     if gained.gain > gained.min_gain:
@@ -134,7 +134,7 @@ def detail_sentences(result: Identification) -> Iterator[str]:
             yield sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}'
     yield from result.recordings.remarks
     yield from _hand_doubts(result)
-    yield from undetermined_lines(result.verdict, result.start.joint_names)
+    yield from ambiguity_sentences(result.verdict, result.start.joint_names)
     yield from _poorly_known_links(result)
 
 
@@ -174,7 +174,8 @@ def _poorly_known_links(result: Identification) -> Iterator[str]:
     """Yield a sentence on the links whose parameters the motion leaves open, and why."""
     opened = result.estimate.poorly_known
     links = sorted({int(name.rpartition('_')[2]) for name in opened})
-    why = [text for letters, text in _WHY_OPEN.items() if any(one[0] in letters for one in opened)]
+    letters = {name[0] for name in opened}
+    why = [text for kinds, text in _UNKNOWN_REASONS.items() if letters & set(kinds)]
     if opened:
         yield (
             f'Link{"s" * (len(links) > 1)} {", ".join(map(str, links))} '

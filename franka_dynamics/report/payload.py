@@ -35,7 +35,7 @@ def payload_table(estimate: PayloadEstimate) -> Table:
     return Table(title, ('', 'estimate', 'standard deviation', 'payload', ''), rows)
 
 
-def inertia_sentence(estimate: PayloadEstimate) -> list[str]:
+def inertia_sentences(estimate: PayloadEstimate) -> list[str]:
     """Return a sentence, in a list, on why a payload's inertia is not as estimated, else []."""
     if not estimate.inertia_shown:
         return [

@@ -88,7 +88,7 @@ def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
         )
 
 
-def undetermined_lines(verdict: RecordingVerdict, names: Sequence[str]) -> Iterator[str]:
+def ambiguity_sentences(verdict: RecordingVerdict, names: Sequence[str]) -> Iterator[str]:
     """Yield sentences on what joint torques leave open, in any motion and in this motion."""
     found = verdict.mass_ambiguity
     if found is None:
@@ -148,7 +148,7 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
         'arm_file': fits[0].arm.file,
         'fits': [_fit_as_data(one) for one in fits],
         'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
-        'alike': [one.name for one in result.equally_good],
+        'alike': [one.name for one in result.equally_good_fits],
         'verdict': result.verdict,
         'warnings': result.warnings,
         'remarks': motion.remarks,

@@ -61,7 +61,7 @@ class NearestSet:
         return f'{self.published_arm.name} {self.published_arm.inertial_set}, {hand}'
 
     @property
-    def distance(self) -> float:
+    def largest_distance(self) -> float:
         """The largest difference of an inertial parameter of any link [kg, kg m, kg m^2]."""
         return max(self.distances)
 
@@ -104,7 +104,7 @@ def nearest_set(found: Sequence[LinkInertia], known: Sequence[ArmDescription]) -
     other links' distances, then by all links' distances.
     """
 
-    def compared(candidate: ArmDescription) -> NearestSet:
+    def compare_with(candidate: ArmDescription) -> NearestSet:
         """Return the distances between a candidate's links and the links `found`."""
         pairs = list(zip(found, candidate.links))
         matches = tuple(agree_within_rounding(a, b) for a, b in pairs)
@@ -116,7 +116,7 @@ def nearest_set(found: Sequence[LinkInertia], known: Sequence[ArmDescription]) -
         apart = sum(distance for distance, same in zip(one.distances, one.matches) if same)
         return one.matches.count(False), apart, sum(one.distances)
 
-    return min(map(compared, known), key=rank)
+    return min(map(compare_with, known), key=rank)
 
 
 def _largest_entry(values: Array) -> float:
@@ -215,7 +215,7 @@ def read_pair(
             f'Neither arm is a xacro file, which has arguments; leave {given} out.'
         )
 
-    def loaded(one: ArmLike) -> ArmDescription:
+    def load_either(one: ArmLike) -> ArmDescription:
         """Return a loaded arm; set and hand are as given only if it is no URDF or MJCF."""
         if is_robot_source(one):
             return load_arm(f'{one}', xacro=xacro if _is_xacro(one) else None)
@@ -223,9 +223,9 @@ def read_pair(
             return load_arm(one, inertial_set, hand=hand)
         return as_description(one)
 
-    reference = loaded(first)
+    reference = load_either(first)
     if not is_robot_source(second):
-        return reference, loaded(second)
+        return reference, load_either(second)
     document = read_document(f'{second}', xacro=xacro if _is_xacro(second) else None)
     names = joint_names_of_arm(document, reference, prefix)
     arm = arm_of_chain(read_chain(document, names), reference)

@@ -68,7 +68,8 @@ COMPARED_QUANTITIES = (
     ComparedQuantity('kinetic_energy', 2, 'J'),
     ComparedQuantity('potential_energy', 1, 'J'),
 )
-_SLOWDOWN_RATIO = 2.0**-20  # a power of two, by which velocities are multiplied without rounding
+# A power of two, by which velocities are multiplied without rounding.
+_SLOW_VELOCITY_RATIO = 2.0**-20
 # The quantities that `crosscheck` compares: the frames, and the terms of the node's torques.
 _QUANTITIES_OF_NODE = 'frames', 'mass_matrix', 'coriolis', 'gravity', 'inverse_dynamics'
 
@@ -248,7 +249,7 @@ def _compare_models(
         inputs = (states.q, states.dq, torques if forward else states.ddq)
         values = np.asarray(method(*inputs[: quantity.input_count]))
         if quantity.name == 'coriolis':
-            slow = method(states.q, _SLOWDOWN_RATIO * states.dq) / _SLOWDOWN_RATIO**2
+            slow = method(states.q, _SLOW_VELOCITY_RATIO * states.dq) / _SLOW_VELOCITY_RATIO**2
             values = np.stack((values, slow), axis=1)
         if forward:
             values = np.einsum('sij,sj->si', reference.mass_matrix(states.q), values)

@@ -59,7 +59,7 @@ class RobotDifference(NamedTuple):
     is_allowed: bool
 
 
-def read_robot(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
+def read_robot_state(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
     """
     Return a robot's state and dynamics model over FCI as pylibfranka's RobotState and Model.
 
@@ -120,9 +120,9 @@ def compare_with_robot(
     The load that is set on the robot is compared by its gravity torques: g of `bare_arm` with this
     load, and g of `arm`.
 
-    `read_robot` returns `state` and `robot`. `arm` has the hand and payload that should be set on
-    the robot, `bare_arm` neither. The models are compared at `states` random states within the
-    joint limits.
+    `read_robot_state` returns `state` and `robot`. `arm` has the hand and payload that should be
+    set on the robot, `bare_arm` neither. The models are compared at `states` random states within
+    the joint limits.
 
     Raises
     ------

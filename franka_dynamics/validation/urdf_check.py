@@ -36,43 +36,45 @@ class UrdfVerdict:
     """
     Whether a URDF describes the reference arm, and which published inertials it has.
 
-    `source` is the URDF's name in sentences, `arm` the described arm's. `nearest` is the published
-    set nearest to the URDF's inertials (None if the geometry differs); `same` says whether the
-    URDF's inertials equal `nearest` within rounding, or differ without effect on torques.
-    `findings` are the differences for which the URDF is refused, `notes` sentences on accepted
-    differences, unphysical links, mounting, limits and the URDF's text.
+    `source` is the URDF's name in sentences, `arm_name` the described arm's. `nearest` is the
+    published set nearest to the URDF's inertials (None if the geometry differs);
+    `has_same_inertias` says whether the URDF's inertials equal `nearest` within rounding, or
+    differ without effect on torques. `findings` are the differences for which the URDF is refused,
+    `notes` sentences on accepted differences, unphysical links, mounting, limits and the URDF's
+    text.
     """
 
     source: str
-    arm: str
+    arm_name: str
     nearest: NearestSet | None = None
-    same: bool = False
+    has_same_inertias: bool = False
     findings: tuple[ParameterDifference, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def inertial_set(self) -> str:
         """Name of the published inertial set that the URDF's links have, or 'unknown'."""
-        nearest = self.nearest if self.same else None
+        nearest = self.nearest if self.has_same_inertias else None
         return nearest.published_arm.inertial_set if nearest else UNKNOWN_NAME
 
     @property
     def hand_in_urdf(self) -> str:
         """Name of the hand whose inertia the URDF includes, 'none' without one, or 'unknown'."""
-        return self.nearest.published_arm.hand if self.nearest and self.same else UNKNOWN_NAME
+        nearest = self.nearest if self.has_same_inertias else None
+        return nearest.published_arm.hand if nearest else UNKNOWN_NAME
 
     def summary(self) -> str:
         """Return a sentence on the arm and inertial set that an accepted URDF agrees with."""
         assert self.nearest is not None
         inertials = f'the inertials of {self.nearest}, within rounding'
-        if not self.same:
+        if not self.has_same_inertias:
             inertials = f'inertials of no published set, accepted; the nearest is {self.nearest}'
         elif not all(self.nearest.matches):
             without = 'but for differences without effect on torques'
             inertials = f'the inertials of {self.nearest}, {without}'
         return (
-            f'{self.source} has the geometry of {self.arm} and {inertials} (largest difference '
-            f'{self.nearest.distance:.2g}; kg, kg m, kg m^2).'
+            f'{self.source} has the geometry of {self.arm_name} and {inertials} (largest '
+            f'difference {self.nearest.largest_distance:.2g}; kg, kg m, kg m^2).'
         )
 
 
@@ -213,7 +215,7 @@ def _inertial_findings(
     if findings and accept_unknown and not impossible:
         notes = [*(f'{one} Accepted.' for one in findings), *notes]
         findings = []
-    if not findings and nearest.distance > _MAX_EXACT_DISTANCE:
+    if not findings and nearest.largest_distance > _MAX_EXACT_DISTANCE:
         notes.append(f'The difference to {nearest} acts on torques: {found.together}.')
     return same, tuple(findings), tuple(notes)
 
@@ -224,7 +226,7 @@ def _raise_mismatch(verdict: UrdfVerdict) -> None:
     if others:
         what = f'{others} more {"difference" if others == 1 else "differences"}'
         more = f' {what}; "franka-dynamics arm compare" lists all.'
-    axes = f'the joints of {verdict.arm}'
+    axes = f'the joints of {verdict.arm_name}'
     against = axes if verdict.nearest is None else verdict.nearest
     raise UrdfMismatchError(
         f'{verdict.source} against {against}: {verdict.findings[0]}{more}', verdict
@@ -245,12 +247,12 @@ def _require_masses(chain: SerialChain) -> None:
 def _require_mass_of_hand(chain: SerialChain) -> None:
     """Raise UrdfError for links and joints of a hand on the last link, all without mass."""
 
-    def of_hand(name: str) -> bool:
+    def in_hand(name: str) -> bool:
         """Return whether a link or joint belongs to a hand, by its name."""
         return name.endswith('hand') or 'finger' in name
 
-    hand = [name for name in (*chain.tool_links, *chain.held_positions) if of_hand(name)]
-    if hand and not any(of_hand(body) for body in chain.links_with_mass[chain.joints[-1].child]):
+    hand = [name for name in (*chain.tool_links, *chain.held_positions) if in_hand(name)]
+    if hand and not any(in_hand(body) for body in chain.links_with_mass[chain.joints[-1].child]):
         raise chain.document.error(
             f'{name_list(hand)} of a hand have no mass: there is no '
             f'{chain.document.terms.inertial}. '

@@ -62,13 +62,13 @@ def test_predicted_deviations_are_those_of_estimates():
     motion = drawn_motion(problem, 2, 600)
     # 30 independent samples per second for 20 s, with the problem's noise.
     model = problem.model
-    rows = model.regressor(*model.regressor_blocks(motion)) / problem.noise[:, None]
+    rows = model.regressor(*model.regressor_blocks(motion)) / problem.torque_noise_std[:, None]
     information, _ = Prior.centered_at(FER, model, np.ones(7)).information(1.0)
     known = np.linalg.cholesky(information).T
     units = 1.0 / np.diag(known)
     stacked = np.concatenate([rows.reshape(-1, rows.shape[-1]), known]) * units
     expected = units * np.linalg.norm(np.linalg.pinv(stacked), axis=1)
-    found = problem.std(motion.q, motion.dq, motion.ddq)
+    found = problem.parameter_std(motion.q, motion.dq, motion.ddq)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=0.0)
 
 
@@ -104,7 +104,7 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
     # Only the inertia of the FR3's last link makes less torque than the noise.
     problem = ExcitationProblem(FR3, LIMITS)
     names, deviations = problem.model.base.names, problem.prior.std
-    small = [name for name, x in zip(names, problem.unidentified_essential(deviations)) if not x]
+    small = [name for name, x in zip(names, problem.unidentified_mask(deviations)) if not x]
     assert small == ['XXR_7', 'XY_7', 'XZ_7', 'YZ_7', 'ZZ_7']
     # One standard deviation of XX_7 changes Pinocchio's torques by as much as predicted.
     place, last = names.index('XXR_7'), FR3.links[6]
@@ -113,7 +113,7 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
         fd.Model(one).inverse_dynamics(*fd.sample_states(FR3, 500))
         for one in (with_link(FR3, 6, changed), FR3)
     )
-    part = (np.abs(with_it - without) / problem.noise).max()
+    part = (np.abs(with_it - without) / problem.torque_noise_std).max()
     assert part == pytest.approx(problem.torque_to_noise_ratio(deviations)[place], rel=1e-6)
     assert part < 0.1
 
@@ -136,7 +136,7 @@ def test_an_arm_whose_links_are_all_neighbours_is_planned_for():
     arm = first_joints(FER, 2)
     problem = ExcitationProblem(arm, ExcitationLimits(table=-1.0))
     rest = np.zeros((1, 2))
-    assert problem.margins(np.array([arm.home]), rest, rest).min() > 0.0
+    assert problem.limit_margins(np.array([arm.home]), rest, rest).min() > 0.0
 
 
 def test_near_a_joint_limit_the_velocity_that_still_brakes_is_the_limit():

@@ -17,7 +17,7 @@ from franka_dynamics.cli.main import EXIT_INVALID_INPUT, main
 from franka_dynamics.errors import IdentificationError, RecordingError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.payload import _estimate, identify_payload
+from franka_dynamics.identification.payload import _payload, identify_payload
 from franka_dynamics.identification.summary import Bag, require_motion
 from franka_dynamics.identification.torque_model import PRESLIDING_DISTANCES_RAD as SLIP_REACHES
 from franka_dynamics.identification.verdict import judge_motion
@@ -364,7 +364,7 @@ def test_an_estimate_of_no_real_body_gives_one_with_its_mass_and_centre():
     body = LinkInertia.from_center_of_mass(1.0, [0.0, 0.0, 0.1], np.diag([1e-3, 1e-3, 4e-3]))
     assert not body.is_physical()
     covariance = 1e-6 * np.eye(10)
-    found = _estimate(body.parameters(), covariance, np.ones(7), 18.0)
+    found = _payload(body.parameters(), covariance, np.ones(7), 18.0)
     assert body_of(found).is_physical()
     np.testing.assert_allclose(found.payload[:4], found.values[:4], rtol=0.0, atol=1e-12)
     # The second moments along x, y and z are 2, 2 and -1 g m^2; the negative one is raised to

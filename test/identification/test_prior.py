@@ -13,7 +13,11 @@ from franka_dynamics.arm.bodies import load_hand
 from franka_dynamics.demo.controller_comparison import random_plant
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import fit, least_squares
-from franka_dynamics.identification.fit import arm_from_fit, fit_consistent, PhysicalConstraints
+from franka_dynamics.identification.fit import (
+    arm_from_fit,
+    fit_consistent_parameters,
+    PhysicalConstraints,
+)
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import (
     Prior,
@@ -109,7 +113,7 @@ def scores(sums, truth, prior, precision):
     theta = least_squares.fit_theta(sums, prior, precision, NOISE)
     covariance, _ = least_squares.posterior_covariance(sums, prior, precision, NOISE, theta)
     stated = np.sqrt(np.diag(covariance))
-    triangle, _ = least_squares.fit_equations(sums, prior, NOISE)
+    triangle, _ = least_squares.weighted_equations(sums, prior, NOISE)
     known, _ = prior.information(precision)
     claimed = np.sqrt(np.diag(np.linalg.inv(triangle.T @ triangle + known)))
     return [(np.abs(theta - truth) / one)[:B] for one in (claimed, stated)]
@@ -136,7 +140,7 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
         # Drawn from the distribution to which the divergence is a prior, of precision 1 / d^2.
         arms = [random_plant(FER, seed, deviation).arm for seed in range(9)]
         all_sums = [drawn(samples, arm, rng)[0] for arm in arms]
-        fits = [least_squares.fit_equations(sums, PRIOR, NOISE) for sums in all_sums]
+        fits = [least_squares.weighted_equations(sums, PRIOR, NOISE) for sums in all_sums]
         found = [starting_set_precision(one, PRIOR) for one in fits]
         precisions = np.array([(one.masses, one.inertias) for one in found])
         masses, inertias = np.median(precisions, axis=0) * deviation**2
@@ -185,7 +189,7 @@ def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
     left = motion.effort - SLIPPING.torque(motion, theta)
     rms = np.sqrt(np.mean(left**2, axis=0))
     np.testing.assert_allclose(least_squares.rms_residuals(sums, theta), rms, rtol=1e-6)
-    triangle, effort = least_squares.fit_equations(sums, prior, prior.expected_residual)
+    triangle, effort = least_squares.weighted_equations(sums, prior, prior.expected_residual)
     expected = rows.reshape(len(right.ravel()), -1)
     gradient = triangle.T @ (triangle @ found - effort)
     other = expected.T @ (expected @ found - right.ravel())
@@ -251,7 +255,7 @@ def equations_of(simulate, model, arm, friction=JOINT_FRICTION, noise=0.01, **kw
     sums = least_squares.GramSums.from_motion(model, exact)
     prior = Prior.centered_at(FER, model, np.ones(7))
     deviations = np.full(7, noise / np.sqrt(least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE))
-    return least_squares.fit_equations(sums, prior, deviations), theta
+    return least_squares.weighted_equations(sums, prior, deviations), theta
 
 
 def fitted(simulate, arm, *, start=FER, **kwargs):
@@ -262,7 +266,7 @@ def fitted(simulate, arm, *, start=FER, **kwargs):
 
 def consistent(equations, prior, precision, start):
     links = PhysicalConstraints.from_prior(prior, start)
-    fitted, size = fit_consistent(equations, prior, links, precision), len(prior.center)
+    fitted, size = fit_consistent_parameters(equations, prior, links, precision), len(prior.center)
     return arm_from_fit(start, prior, fitted, np.zeros((size, size)))
 
 

@@ -180,7 +180,7 @@ def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, mo
     sums = GramSums.from_motion(model, scaled(sound, 1, 1.3))
     fits = CrossValidation(sums, Prior.centered_at(FER, model, sums.max_torque))
     monkeypatch.setattr(verdict, 'faults_of', lambda n: [Gain((1,))])
-    found, _ = verdict.diagnose(fits, [])
+    found, _ = verdict.diagnose_fits(fits, [])
     (cause,) = found.causes
     assert (cause.kind, cause.joints, found.suspected) == ('gain', (1,), ())
     assert cause.after < cause.before == cause.second
@@ -517,7 +517,9 @@ def test_weak_gravity_that_is_turned_is_not_gravity_left_out():
     moon, fault = np.array([0.0, 0.0, -1.62]), Gravity()
 
     def found(*columns):
-        return fault.values({**dict(zip(fault.column_names, columns)), Gain().kind: 0.0}, moon)
+        return fault.fault_values(
+            {**dict(zip(fault.column_names, columns)), Gain().kind: 0.0}, moon
+        )
 
     turned = found(0.2, 0.0, 0.0)
     assert not lacks_gravity(turned)

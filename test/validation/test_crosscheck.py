@@ -19,7 +19,11 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.model import FLANGE, GRAVITY, REFERENCE_FRAMES
 from franka_dynamics.validation import robot_model
 from franka_dynamics.validation.crosscheck import FORMULATIONS, MAX_RELATIVE_DIFFERENCE
-from franka_dynamics.validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot
+from franka_dynamics.validation.robot_model import (
+    compare_with_robot,
+    POSE_SUBJECT,
+    read_robot_state,
+)
 
 from ..agreement import assert_near, refuses
 from ..arms import random_arm, with_link
@@ -353,7 +357,7 @@ def test_the_robots_state_is_the_same_after_a_comparison_even_if_it_fails():
 def test_a_missing_pylibfranka_names_the_extra_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, 'pylibfranka', None)
     with refuses(errors.MissingDependencyError, '.[fci]'):
-        read_robot('robot')
+        read_robot_state('robot')
 
 
 def test_no_answer_suspects_another_client(monkeypatch):
@@ -364,7 +368,7 @@ def test_no_answer_suspects_another_client(monkeypatch):
 
     monkeypatch.setattr(robot_model.subprocess, 'run', hang)
     with refuses(errors.RobotInterfaceError, 'robot', '3 s'):
-        read_robot('robot', 3.0)
+        read_robot_state('robot', 3.0)
 
 
 def test_doctor_names_a_robot_that_is_not_there(capsys):

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..torque_model import MASS_AND_FIRST_MOMENT, OFFSET_SYMBOL, TorqueModel
+from ..torque_model import MASS_AND_MOMENT_INDICES, OFFSET_SYMBOL, TorqueModel
 from ...arrays import Array, NDArray
 from ...dynamics.newton_euler import NewtonEulerModel
 from ...recordings.preprocessing import Motion
@@ -51,8 +51,8 @@ class TorqueSamples:
 
     `rigid_torque` (N, n) are the rigid-body torques by `dynamics`, `total_torque` those and the
     friction that remains, `torque_rate` the change of the latter per second, `jerk` that of the
-    accelerations, `time_fraction` (N,) the time as a fraction of the recording, 0 to 1, and `load`
-    (b, 4) the base parameters of a unit of mass and of first moments at the flange.
+    accelerations, `time_fraction` (N,) the time as a fraction of the recording, 0 to 1, and
+    `unit_load` (b, 4) the base parameters of a unit of mass and of first moments at the flange.
     """
 
     model: TorqueModel
@@ -63,7 +63,7 @@ class TorqueSamples:
     torque_rate: Array
     jerk: Array
     time_fraction: Array
-    load: Array
+    unit_load: Array
 
     @classmethod
     def from_motion(cls, model: TorqueModel, motion: Motion, friction: Array) -> TorqueSamples:
@@ -83,7 +83,7 @@ class TorqueSamples:
                     step = 1.0 / motion.options.rate
                     change[piece] = np.gradient(signal[piece], step, axis=0)
         elapsed = np.linspace(0.0, 1.0, len(motion), endpoint=False)
-        load = model.load_matrix[:, MASS_AND_FIRST_MOMENT]
+        load = model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
         return cls(model, dynamics, motion, rigid, total, rate, jerk, elapsed, load)
 
     def part(self, chosen: slice | NDArray[np.bool_]) -> TorqueSamples:
@@ -130,19 +130,19 @@ class Fault:
     joints: tuple[int, ...] = ()
     kind: ClassVar[str]
     of_each_joint: ClassVar[bool] = False
-    of_all: ClassVar[bool] = True
+    of_all_joints: ClassVar[bool] = True
     of_joint_pairs: ClassVar[bool] = False
     value_is_from_torques: ClassVar[bool] = False
     is_in_part_of_time: ClassVar[bool] = False
     is_in_states: ClassVar[bool] = False
-    is_question: ClassVar[bool] = False
+    asks_user: ClassVar[bool] = False
     column_suffixes: ClassVar[tuple[str, ...]] = ()
     text: ClassVar[str]
 
     @classmethod
     def for_joint_count(cls, n: int) -> list[Fault]:
         """Return the faults of this kind that an arm of n joints may have."""
-        joints: list[tuple[int, ...]] = [()] if cls.of_all else []
+        joints: list[tuple[int, ...]] = [()] if cls.of_all_joints else []
         joints += combinations(range(n), 1) if cls.of_each_joint else ()
         joints += combinations(range(n), 2) if cls.of_joint_pairs else ()
         return [cls(each) for each in joints]
@@ -166,7 +166,7 @@ class Fault:
         """
         return []
 
-    def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+    def fault_values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """
         Return the fault's values in the units that users see from fitted coefficients by column.
 

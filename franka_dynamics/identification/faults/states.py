@@ -15,7 +15,7 @@ from .torques import Gain
 from ...arrays import Array
 
 _POSITION_STEP = 1e-4  # of central differences [rad or m]
-_STEP_S = 1e-4  # of forward differences
+_DIFF_STEP_S = 1e-4  # of forward differences
 _MAX_TIME_RATIO = 2.5  # with a larger ratio gravity is missing
 
 
@@ -74,9 +74,9 @@ class StateFault(Fault, ABC):
 
 @dataclass(frozen=True)
 class ReversedAxis(StateFault):
-    """A joint whose states and, if `effort` is true, effort are recorded with reversed sign."""
+    """A joint whose states and, if `effort_reversed`, effort are recorded with reversed sign."""
 
-    effort: bool = True
+    effort_reversed: bool = True
     kind = 'axis'
     text = (
         'Positions and velocities of {joints} have the wrong sign, its effort has it, too, or is '
@@ -100,13 +100,14 @@ class ReversedAxis(StateFault):
     def as_recorded(self, torques: Array) -> Array:
         """Return torques (N, n, ...) with the joint's sign reversed if its effort is."""
         sign = self._axis_signs(torques.shape[1])
-        return np.swapaxes(np.swapaxes(torques, 1, -1) * sign, 1, -1) if self.effort else torques
+        turned = np.swapaxes(np.swapaxes(torques, 1, -1) * sign, 1, -1)
+        return turned if self.effort_reversed else torques
 
 
 class ExchangedColumns(StateFault):
     """Exchanged positions, velocities and efforts of two joints."""
 
-    kind, of_all, of_joint_pairs = 'columns', False, True
+    kind, of_all_joints, of_joint_pairs = 'columns', False, True
     text = 'All columns of {joints} are exchanged. Check the order of the joints.'
 
     def corrected_states(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array, Array]:
@@ -146,7 +147,7 @@ class QuarterTurn(StateFault):
 class EffortDelay(Fault):
     """A delay of efforts; its value is the time by which they lag the positions [s]."""
 
-    kind, of_each_joint, is_question = 'delay', True, True
+    kind, of_each_joint, asks_user = 'delay', True, True
     text = (
         '{effort} is {ms:.0f} ms {late_or_early} against the positions. Record both in one '
         'message, or move the effort columns.'
@@ -168,8 +169,9 @@ class VelocityLag(Fault):
 
     def columns(self, at: TorqueSamples) -> list[Array]:
         """Return the change of the torques per second of lag of velocities and accelerations."""
-        ahead = at.motion.dq + _STEP_S * at.motion.ddq, at.motion.ddq + _STEP_S * at.jerk
-        return [(at.dynamics.inverse_dynamics(at.motion.q, *ahead) - at.rigid_torque) / _STEP_S]
+        motion, step = at.motion, _DIFF_STEP_S
+        ahead = motion.dq + step * motion.ddq, motion.ddq + step * at.jerk
+        return [(at.dynamics.inverse_dynamics(motion.q, *ahead) - at.rigid_torque) / step]
 
 
 class TimeScale(Fault):
@@ -180,7 +182,7 @@ class TimeScale(Fault):
     those of gravity do not. The column is exact, as friction is fitted anyway.
     """
 
-    kind, value_is_from_torques, is_in_states, is_question = 'time', True, True, True
+    kind, value_is_from_torques, is_in_states, asks_user = 'time', True, True, True
     text = (
         'Recorded times are {0:.3g} times real ones: torques of accelerations have another size '
         'than those of gravity. Check the unit or rate of the stamps (of a log: --stamp-unit, '
@@ -191,7 +193,7 @@ class TimeScale(Fault):
         """Return the rigid-body torques without gravity torques as a column."""
         return [at.rigid_torque - at.dynamics.gravity(at.motion.q)]
 
-    def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+    def fault_values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratio of recorded to real time, corrected for a common factor of efforts."""
         weight = 1.0 + found[Gain().kind]
         return [float(np.sqrt(max(1.0 + found[self.kind] / weight, 0.0)))]

@@ -21,10 +21,10 @@ _WRONG_SIGN_TEXT = (
 )
 # Gravity whose size changes by more than so many times its turn is not turned: other times change
 # it by 0.36 and more beside a turn of 0.004 to 0.011 rad.
-_MAX_SIZE_TO_ANGLE = 10.0
+_MAX_SIZE_ANGLE_RATIO = 10.0
 # Gravity of less than this share of its size is left out. One of 0.25 is that of recorded times
 # that are twice real ones.
-_MAX_LEFT_OUT_RATIO = 0.16
+_MAX_REMAINING_GRAVITY_RATIO = 0.16
 _MIN_FORCE_N = 1.0  # [N] The largest of a sound log, a FER's, that its efforts show is 0.7 N.
 
 
@@ -44,7 +44,7 @@ class Gain(Fault):
         """Return the rigid-body torque of the fault's joints as the only column."""
         return [at.only_joints(at.rigid_torque, self.joints)]
 
-    def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+    def fault_values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratio of the recorded effort to the real one."""
         return [1.0 + found[self.column_names[0]]]
 
@@ -70,7 +70,7 @@ class Gain(Fault):
 class VaryingGain(Fault, ABC):
     """A gain that depends on `gain_variable`, with recorded / real effort at both ends."""
 
-    of_all, of_each_joint = False, True
+    of_all_joints, of_each_joint = False, True
     variable_range: ClassVar[tuple[float, float]]
 
     @property
@@ -92,7 +92,7 @@ class VaryingGain(Fault, ABC):
         both = at.rigid_torque, at.rigid_torque * self.gain_variable(at)
         return [at.only_joints(one, self.joints) for one in both]
 
-    def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+    def fault_values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratios of recorded to real effort at both ends of `variable_range`."""
         constant, change = (found[name] for name in self.column_names)
         return [1.0 + constant + end * change for end in self.variable_range]
@@ -133,7 +133,7 @@ class OneWayGain(VaryingGain):
 class Saturation(Fault):
     """A gain that falls with the torque, with its change at the largest torque as value."""
 
-    kind, of_all, of_each_joint = 'saturation', False, True
+    kind, of_all_joints, of_each_joint = 'saturation', False, True
     text = (
         '{effort} has another gain at large torques than at small ones ({0:+.2f} of it): its '
         'sensor or drive saturates. Record slower motions or with less load.'
@@ -152,7 +152,7 @@ class Saturation(Fault):
 class Offset(Fault):
     """An offset of the effort; its value is the error [N m]. It is only a question."""
 
-    kind, of_all, of_each_joint = 'offset', False, True
+    kind, of_all_joints, of_each_joint = 'offset', False, True
     text = (
         '{effort} is off by {0:.2f} N m. Zero its torque sensor, or subtract this from its column.'
     )
@@ -170,7 +170,7 @@ class Offset(Fault):
 class OffsetDrift(Fault):
     """A drift of the effort offset; its value is the change from begin to end [N m]."""
 
-    kind, of_all, of_each_joint = 'offset_drift', False, True
+    kind, of_all_joints, of_each_joint = 'offset_drift', False, True
     text = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'
 
     def columns(self, at: TorqueSamples) -> list[Array]:
@@ -182,7 +182,7 @@ class OffsetDrift(Fault):
 class ExchangedEfforts(Fault):
     """Exchanged efforts of two joints; its value is the share that is exchanged, 1 for all."""
 
-    kind, of_all, of_joint_pairs = 'exchanged', False, True
+    kind, of_all_joints, of_joint_pairs = 'exchanged', False, True
     text = 'The efforts of {joints} are exchanged. Exchange their columns.'
 
     def columns(self, at: TorqueSamples) -> list[Array]:
@@ -204,7 +204,7 @@ class ExchangedEfforts(Fault):
 class Gravity(Fault):
     """A gravity unlike the declared one, with its vector in the space frame [m/s^2] as values."""
 
-    kind, value_is_from_torques, is_question = 'gravity', True, True
+    kind, value_is_from_torques, asks_user = 'gravity', True, True
     column_suffixes = ('level_1', 'level_2', 'size')  # two turn gravity, one changes its size
     text = (
         'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
@@ -216,7 +216,7 @@ class Gravity(Fault):
         axes = gravity_axes(at.model.gravity)
         return [NewtonEulerModel(at.model.arm, one).gravity(at.motion.q) for one in axes]
 
-    def values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+    def fault_values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """
         Return the gravity vector of the recording [m/s^2], or zeros if efforts lack gravity.
 
@@ -226,10 +226,10 @@ class Gravity(Fault):
         each, factor = [found[name] for name in self.column_names], 1.0 + found[Gain().kind]
         turned = gravity + np.array(each) @ gravity_axes(gravity) / factor
         size, real = np.linalg.norm(turned), np.linalg.norm(gravity)
-        if size < _MAX_LEFT_OUT_RATIO * real:
+        if size < _MAX_REMAINING_GRAVITY_RATIO * real:
             return [0.0, 0.0, 0.0]
         direction = turned * real / size
-        most = _MAX_SIZE_TO_ANGLE * gravity_angle(direction.tolist(), gravity)
+        most = _MAX_SIZE_ANGLE_RATIO * gravity_angle(direction.tolist(), gravity)
         return (gravity if abs(size / real - 1.0) > most else direction).tolist()
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
@@ -272,7 +272,7 @@ class Load(Fault):
 
     def columns(self, at: TorqueSamples) -> list[Array]:
         """Return the torques of a unit of mass and of each first moment as columns."""
-        return [*np.moveaxis(at.regressor @ at.load, -1, 0)]
+        return [*np.moveaxis(at.regressor @ at.unit_load, -1, 0)]
 
 
 class Force(Fault):
