@@ -46,7 +46,7 @@ def test_a_few_steps_beat_any_random_trajectory(excitation):
     drawn = [random_trajectory(problem, FR3.home, 10, np.random.default_rng(k)) for k in range(4)]
     worst = [problem.std_to_prior_ratios(*one.states_over_period(100)).max() for one in drawn]
     assert excitation.std_to_prior_ratios.max() < min(worst)
-    assert len(excitation.std) == 64
+    assert len(excitation.parameter_std) == 64
 
 
 def drawn_motion(problem, seed, samples):
