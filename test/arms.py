@@ -13,10 +13,7 @@ from franka_dynamics.spatial import exp3
 TWISTS = (0.0, np.pi / 2, -np.pi / 2, np.pi, np.pi / 4, 0.3)
 
 _KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC)
-_LIMITS = {
-    JointKind.REVOLUTE: JointLimits(-np.pi, np.pi, 2.0, 10.0),
-    JointKind.PRISMATIC: JointLimits(-0.5, 0.5, 1.0, 5.0),
-}
+_LIMITS = dict(zip(_KINDS, [JointLimits(-np.pi, np.pi, 2, 10), JointLimits(-0.5, 0.5, 1, 5)]))
 
 
 def limited(arm, **limits):

@@ -26,11 +26,8 @@ NAMES = list(FER.joint_names)
 NODE = '/feedforward'
 AWAY = FER.home + 0.2
 Result = FollowJointTrajectory.Result
-SUCCEEDED, CANCELED, ABORTED = (
-    GoalStatus.STATUS_SUCCEEDED,
-    GoalStatus.STATUS_CANCELED,
-    GoalStatus.STATUS_ABORTED,
-)
+SUCCEEDED, CANCELED = GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED
+ABORTED = GoalStatus.STATUS_ABORTED
 
 
 def goal(end=AWAY, duration=1.0, names=NAMES, start=FER.home, path=(), at_end=(), wait=0.0):

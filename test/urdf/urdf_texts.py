@@ -43,10 +43,8 @@ TENSOR = 'ixx="0.02" ixy="0.001" ixz="-0.002" iyy="0.03" iyz="0.003" izz="0.04"'
 
 
 def inertial(mass=1.0, xyz='0.01 0.02 0.03', rpy='0.1 -0.2 0.3', inertia=TENSOR):
-    return (
-        f'<inertial><origin xyz="{xyz}" rpy="{rpy}"/><mass value="{mass}"/>'
-        f'<inertia {inertia}/></inertial>'
-    )
+    place = f'<origin xyz="{xyz}" rpy="{rpy}"/>'
+    return f'<inertial>{place}<mass value="{mass}"/><inertia {inertia}/></inertial>'
 
 
 def numbers(values):

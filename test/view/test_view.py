@@ -96,10 +96,8 @@ def drawn(arm, q, meshes=None):
             window.show_meshes(meshes)
         window.show_state(ViewState(0.0, q))
         scene = window._scene
-        return [
-            (joint, pose_of(one), size_of(one))
-            for joint, one in zip(scene._meshes.joint_numbers, scene.link_handles, strict=True)
-        ]
+        drawn = zip(scene._meshes.joint_numbers, scene.link_handles, strict=True)
+        return [(joint, pose_of(one), size_of(one)) for joint, one in drawn]
 
 
 def size_of(handle):
