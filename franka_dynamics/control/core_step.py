@@ -287,9 +287,8 @@ class CoreStep(StateMachine):
         states, repeated, unseen = self.states, self.repeated_positions, self.unseen
         possible, stuck = states.possible_joints, repeated.stuck_joints
         none = np.zeros_like(stuck)
-        if self.latest is not None and problem is not None and self.state in ACTIVE_STATES:
-            if stuck.any():
-                unseen.record_seen(*repeated.extrapolated_state(sample.q), now, possible, none)
+        if problem is not None and stuck.any() and self.state in ACTIVE_STATES:
+            unseen.record_seen(*repeated.extrapolated_state(sample.q), now, possible, none)
         believed, why = states.believed_velocity(sample.dq), problem and problem.last_reason
         seen = possible & ~stuck & ~states.leapt_joints
         by_velocity = states.changed_velocities & (~stuck | repeated.outrun_joints) & ~seen
