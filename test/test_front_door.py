@@ -125,10 +125,7 @@ STATE = fd.load('fr3').home
         *((name, ('written',)) for name in ('save', 'write_urdf', 'write_mjcf')),
         ('space_inertias', (STATE,)),
         ('energy_regressors', (STATE, STATE)),
-        *(
-            (one, (STATE,) * 3)
-            for one in 'torque_regressor dynamics_derivatives linearize'.split()
-        ),
+        *((x, (STATE,) * 3) for x in 'torque_regressor dynamics_derivatives linearize'.split()),
         *((name, ()) for name in ('Model', 'NewtonEulerModel', 'ExponentialsModel', 'BatchModel')),
         *((name, ()) for name in ('BodyTree.from_description', 'Feedforward')),
     ],

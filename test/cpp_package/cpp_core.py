@@ -51,12 +51,7 @@ def compiled(folder):
     for name, types in {
         'read_arm': [ctypes.c_char_p],
         'drop_arm': [made],
-        'vectors': [
-            made,
-            ctypes.c_char_p,
-            ctypes.POINTER(number),
-            ctypes.POINTER(ctypes.c_double),
-        ],
+        'vectors': [made, ctypes.c_char_p, *map(ctypes.POINTER, (number, ctypes.c_double))],
         'refusal': [made, DOUBLES],
         'friction': [made, number, *[DOUBLES] * 6],
         'terms': [made, number, *[DOUBLES] * 9],

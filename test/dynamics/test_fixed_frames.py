@@ -137,9 +137,7 @@ OTHER_FRAMES = (
     + ''.join(map(LINK.format, ('shoulder', 'elbow', 'wrist')))
     + JOINT.format('post', 'fixed', '0 0.1 1', '0.3 0 0.2', 'world', 'stand', '1 0 0')
     + JOINT.format('shoulder', 'revolute', '0 0 0.3', '0 0 1', 'stand', 'shoulder', '0 1 0')
-    + JOINT.format(
-        'wrist_joint', 'prismatic', '0.1 0 0.4', '0.2 0.1 0', 'shoulder', 'elbow', '1 0 0'
-    )
+    + JOINT.format('wrist_joint', 'prismatic', '.1 0 .4', '.2 .1 0', 'shoulder', 'elbow', '1 0 0')
     + JOINT.format('elbow', 'revolute', '0 0.2 0', '0 0.7 0', 'elbow', 'wrist', '0 0.6 0.8')
     + JOINT.format('a', 'fixed', '0 0 0.1', '0 -1.5707963267949 0', 'wrist', 'flange', '1 0 0')
     + JOINT.format('b', 'fixed', '0 0 0.1', '0 0 0', 'wrist', 'tool0', '1 0 0')
