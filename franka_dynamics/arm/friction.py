@@ -285,9 +285,7 @@ def _freeze_fields(
         array = getattr(model, name)
         if (array < least).any():
             sign = 'positive' if least > 0.0 else 'not negative'
-            raise FrictionError(
-                f'The {name} of a friction model must be {sign}; got {array_text(array)}.'
-            )
+            raise FrictionError(f'Friction {name} must be {sign}; got {array_text(array)}.')
 
 
 def _as_velocity(dq: ArrayLike, parameter: Array) -> Array:

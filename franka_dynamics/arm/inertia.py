@@ -94,9 +94,7 @@ class LinkInertia:
         object.__setattr__(self, 'mass', float(self.mass))
         scale = max(1.0, float(np.abs(self.inertia).max()))
         if np.abs(self.inertia - self.inertia.T).max() > 1e-12 * scale:
-            raise InertiaError(
-                f'An inertia tensor must be symmetric; got {self.inertia.tolist()}.'
-            )
+            raise InertiaError(f'An inertia tensor is symmetric; got {self.inertia.tolist()}.')
 
     @classmethod
     def zero(cls) -> LinkInertia:

@@ -110,9 +110,7 @@ def require_plausible_payload(mass: float, center: Array, inertia: Array) -> Non
     distance = float(np.linalg.norm(center))
     problem, largest = '', float(np.ravel(inertia)[np.abs(inertia).argmax()])
     if mass > MAX_PAYLOAD_KG:
-        problem = (
-            f'mass {mass:g} kg; no arm carries more than {MAX_PAYLOAD_KG:g}. Are these grams?'
-        )
+        problem = f'mass {mass:g} kg; arms carry at most {MAX_PAYLOAD_KG:g}. Are these grams?'
     elif distance > MAX_PAYLOAD_DISTANCE_M:
         problem = (
             f'centre of mass {distance:.4g} m from the flange; at most {MAX_PAYLOAD_DISTANCE_M:g} '

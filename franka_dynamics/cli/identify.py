@@ -20,9 +20,7 @@ _REPETITIONS_RANGE_TEXT = f'{of.MIN_REPETITIONS} to {of.MAX_REPETITIONS}'
 def _validate_workers(_context: Any, _parameter: Any, text: str) -> str:
     """Return a positive number or an address; otherwise raise click.BadParameter."""
     if not re.fullmatch(r'[1-9]\d*|\w+://\S+', text, re.ASCII):
-        raise click.BadParameter(
-            f'{text!r} is no number from 1 on, and no address tcp://host:port'
-        )
+        raise click.BadParameter(f'{text!r} is neither a number from 1 on nor tcp://host:port')
     return text
 
 

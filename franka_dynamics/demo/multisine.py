@@ -31,9 +31,7 @@ def multisine(arm: ArmDescription, duration: float, amplitude: float) -> Traject
     if pose is None:
         raise SettingsError(f'{arm.name} has no home pose to move about.')
     if not (duration > 0.0 and amplitude > 0.0):
-        raise SettingsError(
-            f'duration and amplitude must be positive; got {duration} and {amplitude}.'
-        )
+        raise SettingsError(f'duration and amplitude must be > 0; got {duration} and {amplitude}.')
     count = max(3, round(duration * POINT_RATE_HZ) + 1)
     time = np.linspace(0.0, duration, _SAMPLES_PER_POINT * (count - 1) + 1)
     share = time / duration

@@ -93,9 +93,7 @@ class BodyTree(ValueEquality):
                 )
             _require_unit_twist(twist, names[i])
         if not -n <= self.tool_body < n:
-            raise TreeError(
-                f'The tool is on body {self.tool_body}, but the bodies are 0..{n - 1}.'
-            )
+            raise TreeError(f'The tool is on body {self.tool_body}, but bodies are 0..{n - 1}.')
         checked = {'parents': parents, 'names': names, 'tool_body': self.tool_body % n}
         for name, value in {**checked, 'inertias': tuple(self.inertias)}.items():
             object.__setattr__(self, name, value)

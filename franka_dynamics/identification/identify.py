@@ -208,9 +208,7 @@ def _usable_summaries(
     if len(used) == unseen:
         raise RecordingError(f'No bag can be used: {failures[0]}')
     if tests and not unseen:
-        raise RecordingError(
-            f'No bag of --test can be used, so the result cannot be tested: {failures[-1]}'
-        )
+        raise RecordingError(f'No bag of --test can be used to test the result: {failures[-1]}')
     summary.require_distinct_recordings([one.note for one in used])
     summary.require_motion(sum(one.moving_s for one in used[: len(used) - unseen]))
     if any(one.signal != used[0].signal for one in used):

@@ -109,9 +109,7 @@ def _friction_samples(arm: ArmDescription) -> tuple[Array, Array]:
     Raises FrictionError for an arm without friction, MissingDependencyError without scipy.
     """
     if arm.friction is None:
-        raise FrictionError(
-            f'{arm.file or arm.name} has no friction model; `identify arm` writes one.'
-        )
+        raise FrictionError(f'{arm.file or arm.name} has no friction; `identify arm` writes it.')
     with require_extra('Fitting friction needs scipy', 'identify'):
         import scipy  # noqa: F401
     time = np.arange(0.0, 30.0, 0.01)

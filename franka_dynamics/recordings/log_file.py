@@ -56,9 +56,7 @@ def _read_file(path: str | Path) -> LogTable:
     """
     file = Path(path).expanduser()
     if not file.is_file():
-        raise RecordingError(
-            f'{file} does not exist, or is a folder; give the path of a log file.'
-        )
+        raise RecordingError(f'{file} does not exist or is a folder; give the path of a log file.')
     suffix = file.suffix.lower()
     if suffix not in _READERS:
         raise RecordingError(

@@ -77,9 +77,7 @@ class ColumnMap:
             (self.stamp_unit, STAMP_UNITS, 'stamp'),
         ):
             if unit not in known:
-                raise RecordingError(
-                    f'The unit of {what} is {unit!r}; known are {", ".join(known)}.'
-                )
+                raise RecordingError(f'The unit of {what} is {unit!r}; known: {", ".join(known)}.')
         if (self.stamp is None) == (self.rate is None):
             raise RecordingError(
                 'Give either the stamp column or the rate of the log [Hz]'

@@ -43,9 +43,7 @@ _CLOSING_RECORDS = (
     + bytes(20)  # no summary: readers then read the whole file
     + _MCAP_MAGIC
 )
-RECOVERED_REMARK = (
-    'the recorder was killed before it closed the bag: read as far as it was written'
-)
+RECOVERED_REMARK = 'the recorder was killed before it closed the bag; read as far as written'
 
 
 @contextmanager

@@ -43,9 +43,7 @@ def inertia_sentences(estimate: PayloadEstimate) -> list[str]:
             'Move the wrist faster to identify it.'
         ]
     if abs(estimate.payload - estimate.values).max() > 1e-9:
-        return [
-            'No real body has the estimated inertia; the payload has the nearest physical one.'
-        ]
+        return ['No body has the estimated inertia; the payload has the nearest physical one.']
     return []
 
 

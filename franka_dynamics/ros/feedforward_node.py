@@ -207,9 +207,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         assert self.controller is not None  # as it is configured
         with suppress(StartRefusedError):  # a final fault stays
             self._start_torques(self.controller, is_receiver_known=False)
-        self.get_logger().info(
-            f'activated: commands begin once the states on {self._topic} are good'
-        )
+        self.get_logger().info(f'activated: commands begin once states on {self._topic} are good')
         with self.cycle.lock:
             self.cycle.active = True
         return result

@@ -27,9 +27,7 @@ class ReceiverKind(Enum):
     OTHER_CONTROLLER = 'a controller of something else'
     OTHER_TARGET = 'a controller for another target'
     UNDETERMINED = 'not known yet'
-    UNRECOGNISED = (
-        'neither a simulated arm of this package nor a controller of a controller manager'
-    )
+    UNRECOGNISED = 'neither a simulated arm of this package nor a controller of a manager'
 
 
 class Receiver(NamedTuple):

@@ -247,9 +247,7 @@ def _open_step_log(path: str) -> BinaryIO | None:
     try:
         return Path(path).open('wb') if path else None
     except OSError as error:
-        raise SettingsError(
-            f'step_log is {path}, which cannot be written: {error.strerror}.'
-        ) from error
+        raise SettingsError(f'step_log {path} cannot be written: {error.strerror}.') from error
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -108,9 +108,7 @@ class TermPublishers:
     def update_subscribed_terms(self) -> None:
         """Look up which terms have subscribers, to publish these alone."""
         sound = {name: one for name, one in self._publishers.items() if name not in self._failed}
-        self._subscribed = [
-            name for name, one in sound.items() if one.get_subscription_count() > 0
-        ]
+        self._subscribed = [name for name, one in sound.items() if one.get_subscription_count()]
 
     def publish_terms(self, state: StateTerms, command: Array | None, stamp: Time) -> None:
         """

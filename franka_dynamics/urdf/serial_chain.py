@@ -258,9 +258,7 @@ def _held_positions(
         if name in arm:
             raise document.error(f'held has {name!r}, which is a joint of the arm; leave it out.')
         if joint.leader is not None:
-            raise document.error(
-                f'held has {name!r}, which mimics {joint.leader!r}; hold that joint.'
-            )
+            raise document.error(f'held has {name!r}, which mimics {joint.leader!r}; hold that.')
         limits = joint.limits or JointLimits()
         if not (limits.lower <= position <= limits.upper):
             raise document.error(

@@ -198,9 +198,7 @@ def _robot_element(text: str, source: str, notes: Notes) -> _Element:
         'xacro' in element.tag or any('${' in value for value in element.attrib.values())
         for element in robot.iter()
     ):
-        problem = (
-            'is a xacro file that has not been expanded; run "xacro FILE > robot.urdf" first.'
-        )
+        problem = 'is a xacro file not yet expanded; run "xacro FILE > robot.urdf" first.'
     elif not robot.get('name'):
         problem = '<robot> has no name, which URDF requires; write <robot name="...">.'
     if problem:

@@ -211,9 +211,7 @@ def read_pair(
     """
     if xacro and not any(map(_is_xacro, (first, second))):
         given = name_list([*xacro])
-        raise DescriptionError(
-            f'Neither arm is a xacro file, which has arguments; leave {given} out.'
-        )
+        raise DescriptionError(f'Neither arm is a xacro file with arguments; leave {given} out.')
 
     def load_either(one: ArmLike) -> ArmDescription:
         """Return a loaded arm; set and hand are as given only if it is no URDF or MJCF."""

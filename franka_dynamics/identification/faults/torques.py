@@ -153,9 +153,7 @@ class Offset(Fault):
     """An offset of the effort; its value is the error [N m]. It is only a question."""
 
     kind, of_all_joints, of_each_joint = 'offset', False, True
-    text = (
-        '{effort} is off by {0:.2f} N m. Zero its torque sensor, or subtract this from its column.'
-    )
+    text = '{effort} is off by {0:.2f} N m. Zero its sensor, or subtract this from its column.'
 
     @property
     def column_names(self) -> tuple[str, ...]:
