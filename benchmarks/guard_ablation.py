@@ -92,7 +92,7 @@ RULES: dict[str, Rule] = {
     'a bound on disturbance torques': partial(replaced, 'disturbances', 'check_bounds', nothing),
     'a bound on speeds': partial(replaced, 'motion_watcher', 'check_speeds', nothing),
     'the speed that a joint still gains': partial(
-        replaced, 'disturbances', 'speed_gain_while_turning', lambda *values: 0.0
+        replaced, 'disturbances', 'speed_gain_at_reversal', lambda *values: 0.0
     ),
     'room before a position limit': without_room,
     'holding an arm that falls while torques are refused': partial(

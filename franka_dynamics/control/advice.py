@@ -46,7 +46,7 @@ NO_GRAVITY_IN_EFFORT = 'efforts are reported without gravity, or brakes hold the
 REVERSED_EFFORT = (
     'efforts are reported with the other sign (the load on the drives, not their torque)'
 )
-WRONG_ORDER = 'the joints have another order or other signs here than in the arm'
+JOINT_ORDER = 'the joints have another order or other signs here than in the arm'
 TORQUE_LOST = 'no torque arrives: its receiver ignores what is sent, or brakes hold the arm'
 DEAD_MOTOR = 'a dead motor or a closed brake of {joint}'
 OTHER_SENDER = 'somebody else sends torques, too, or they arrive late'
@@ -71,9 +71,9 @@ class CauseRow(NamedTuple):
 
     kind: ExcessKind
     sign: str
-    several_joints: bool | None
+    is_multi_joint: bool | None
     arm_moves: bool | None
-    adds_gravity: bool | None
+    target_adds_gravity: bool | None
     causes: tuple[str, ...]
 
     def matches(self, excess: TorqueExcess) -> bool:
@@ -81,8 +81,8 @@ class CauseRow(NamedTuple):
         sign = excess.gravity_sign
         if not (sign.startswith(self.sign) if self.sign else not sign):
             return False
-        found = excess.kind, excess.several_joints, excess.arm_moves, excess.adds_gravity
-        given = self.kind, self.several_joints, self.arm_moves, self.adds_gravity
+        found = excess.kind, excess.is_multi_joint, excess.arm_moves, excess.target_adds_gravity
+        given = self.kind, self.is_multi_joint, self.arm_moves, self.target_adds_gravity
         return all(one in (ANY, value) for one, value in zip(given, found))
 
 
@@ -90,28 +90,28 @@ ANY = None
 COMMAND, MOTION, ESTIMATE = ExcessKind
 _CAUSE_ROWS = (
     (COMMAND, '+', ANY, ANY, True, (G_ADDED_TWICE, OTHER_SENDER)),
-    (COMMAND, '-', True, ANY, True, (TORQUE_LOST, NOBODY_ADDS_G, WRONG_ORDER)),
+    (COMMAND, '-', True, ANY, True, (TORQUE_LOST, NOBODY_ADDS_G, JOINT_ORDER)),
     (COMMAND, '-', False, ANY, True, (DEAD_MOTOR, NOBODY_ADDS_G)),
     (COMMAND, '+', ANY, ANY, False, (RECEIVER_ADDS_G, OTHER_SENDER)),
-    (COMMAND, '-', True, ANY, False, (TORQUE_LOST, NO_GRAVITY_IN_EFFORT, WRONG_ORDER)),
+    (COMMAND, '-', True, ANY, False, (TORQUE_LOST, NO_GRAVITY_IN_EFFORT, JOINT_ORDER)),
     (COMMAND, '-', False, ANY, False, (DEAD_MOTOR, NO_GRAVITY_IN_EFFORT)),
-    (COMMAND, '', True, ANY, True, (G_ADDED_TWICE, TORQUE_LOST, OTHER_SENDER, WRONG_ORDER)),
-    (COMMAND, '', True, ANY, False, (RECEIVER_ADDS_G, TORQUE_LOST, OTHER_SENDER, WRONG_ORDER)),
-    (COMMAND, '', False, ANY, ANY, (DEAD_MOTOR, OTHER_SENDER, WRONG_ORDER)),
+    (COMMAND, '', True, ANY, True, (G_ADDED_TWICE, TORQUE_LOST, OTHER_SENDER, JOINT_ORDER)),
+    (COMMAND, '', True, ANY, False, (RECEIVER_ADDS_G, TORQUE_LOST, OTHER_SENDER, JOINT_ORDER)),
+    (COMMAND, '', False, ANY, ANY, (DEAD_MOTOR, OTHER_SENDER, JOINT_ORDER)),
     (MOTION, '--', ANY, ANY, ANY, (REVERSED_EFFORT, WRONG_GRAVITY)),
     (MOTION, '-', ANY, ANY, ANY, (NO_GRAVITY_IN_EFFORT, ABSENT_LOAD, WRONG_GRAVITY)),
     (MOTION, '++', ANY, ANY, ANY, (WRONG_UNITS, UNDECLARED_LOAD)),
     (MOTION, '+', ANY, ANY, ANY, (UNDECLARED_LOAD, CONTACT, WRONG_UNITS)),
-    (MOTION, '', True, False, ANY, (WRONG_ORDER, WRONG_TARGET, CONTACT, WRONG_UNITS)),
-    (MOTION, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, WRONG_UNITS, WRONG_ORDER)),
+    (MOTION, '', True, False, ANY, (JOINT_ORDER, WRONG_TARGET, CONTACT, WRONG_UNITS)),
+    (MOTION, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, WRONG_UNITS, JOINT_ORDER)),
     (ESTIMATE, '--', ANY, ANY, True, (WRONG_GRAVITY, G_ADDED_TWICE)),
     (ESTIMATE, '--', ANY, ANY, False, (WRONG_GRAVITY, RECEIVER_ADDS_G)),
     (ESTIMATE, '-', ANY, ANY, True, (G_ADDED_TWICE, ABSENT_LOAD, WRONG_GRAVITY)),
     (ESTIMATE, '-', ANY, ANY, False, (RECEIVER_ADDS_G, ABSENT_LOAD, WRONG_GRAVITY)),
     (ESTIMATE, '+', True, ANY, True, (NOBODY_ADDS_G, UNDECLARED_LOAD)),
     (ESTIMATE, '+', False, ANY, True, (UNDECLARED_LOAD, NOBODY_ADDS_G)),
-    (ESTIMATE, '+', ANY, ANY, False, (UNDECLARED_LOAD, TORQUE_LOST, WRONG_ORDER)),
-    (ESTIMATE, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, DEAD_MOTOR, OTHER_SENDER, WRONG_ORDER)),
+    (ESTIMATE, '+', ANY, ANY, False, (UNDECLARED_LOAD, TORQUE_LOST, JOINT_ORDER)),
+    (ESTIMATE, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, DEAD_MOTOR, OTHER_SENDER, JOINT_ORDER)),
 )
 CAUSE_TABLE = tuple(map(CauseRow._make, _CAUSE_ROWS))
 
@@ -130,12 +130,12 @@ class TorqueExcess(NamedTuple):
     gravity: Array
     bound: Array
     arm_moves: bool
-    adds_gravity: bool
+    target_adds_gravity: bool
     target: str
     joint: str
 
     @property
-    def several_joints(self) -> bool:
+    def is_multi_joint(self) -> bool:
         """Whether the difference is large at more than one joint."""
         return bool(np.count_nonzero(np.abs(self.torque) > self.bound) > 1)
 

@@ -149,7 +149,7 @@ class ControlLaw:
         q, dq = trajectory.positions, trajectory.velocities
         friction = self.terms.friction.torque_along(q, dq)
         points = (ReferencePoint(*point) for point in trajectory.states)
-        states = (self.terms.at(0.0, point.q, point.dq, point) for point in points)
+        states = (self.terms.terms_at(0.0, point.q, point.dq, point) for point in points)
         efforts = np.array([self.feedforward(*pair) for pair in zip(states, friction)])
         return np.clip(efforts, -self._effort, self._effort)
 
@@ -198,7 +198,7 @@ class TorqueRamp:
         if before is None:
             torque = last if self._start_torque is None else self._start_torque
         else:
-            terms = before.terms.at(state.stamp, state.q, state.dq, reference)
+            terms = before.terms.terms_at(state.stamp, state.q, state.dq, reference)
             torque = before.torque(terms, reference) + left * self._offset
         self._offset, self._since = torque - desired, state.stamp
         return torque

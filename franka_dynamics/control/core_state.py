@@ -178,11 +178,11 @@ class StateMachine:
             self.unseen.reset()
             self.motion_watcher.reset()
             self.output.reset_torques()
-            self._use_asked_terms(agrees=True)
-            self._forget_states()
+            self._use_requested_terms(agrees=True)
+            self._forget_joint_states()
             self.asked.terms.friction.reset()
 
-    def _forget_states(self, now: float = -math.inf) -> None:
+    def _forget_joint_states(self, now: float = -math.inf) -> None:
         """Forget all joint states but the last position; the last torque was sent at `now`."""
         self.states.reset_except_position()
         self.repeated_positions.clear()
@@ -229,7 +229,7 @@ class StateMachine:
         later = Cause.TORQUE_AWAITED.ending(why or ReasonCode.STATES_AWAITED())
         self.ending = self.ending.joined_with(later) if paused else later
 
-    def _use_asked_terms(self, *, agrees: bool, loaded: bool = False) -> None:
+    def _use_requested_terms(self, *, agrees: bool, loaded: bool = False) -> None:
         """
         Compute torques by the terms of the settings asked for from now on, if they may act now.
 
@@ -310,12 +310,12 @@ class StateMachine:
             return
         self.state = TRANSITIONS[before, event]
         self.resting_torque_agrees = self.resting_torque_agrees or self.state in ACTIVE_STATES
-        self._use_asked_terms(agrees=False)
+        self._use_requested_terms(agrees=False)
         if before is State.RUNNING:
             self.unreported_endings.append(self.ending)
             self.reference.clear(self.ending)
         if self.state is State.BRAKING:
             own, gains = self.disturbances, (self.asked.kp, self.asked.kd)
-            self.brake.begin(own.disturbance_torque, gains, torque_swings=own.sent_torque_swings)
+            self.brake.begin(own.disturbance_torque, gains, torque_swings=own.is_torque_swinging)
         calm = self.state in (State.RUNNING, State.SILENT)
         _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)

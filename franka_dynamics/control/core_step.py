@@ -138,7 +138,7 @@ _LOG = logging.getLogger(__name__)
 WAIT_WARNING_STATE_COUNT = 10 * MIN_GOOD_STATE_COUNT
 # After which an arm is not braked, and after which a moving one is held once it is seen.
 _NOT_BRAKED = Reaction.ZERO, Reaction.COAST
-_HELD_ONCE_SEEN = Reaction.UNSEEN, Reaction.RESTING_TORQUE
+_HELD_ONCE_SEEN = Reaction.AWAIT, Reaction.RESTING_TORQUE
 
 
 class CoreStep(StateMachine):
@@ -186,7 +186,7 @@ class CoreStep(StateMachine):
             self.disturbances.update(latest, sample.effort, sent, age)  # part 5
             if not acts:
                 refused = self._begin_torques_if_allowed(latest)  # part 2
-                latest = self.acting.at(sample.stamp, sample.q, sample.dq, self.desired)
+                latest = self.acting.terms_at(sample.stamp, sample.q, sample.dq, self.desired)
                 self.latest = latest
                 torque = self._torque_at_state(latest, now)  # parts 3 and 4
             self._run_watchers(latest, refused)  # part 6
@@ -231,8 +231,8 @@ class CoreStep(StateMachine):
         if self.state in ACTIVE_STATES:
             self.output.counts['stops'] += 1
             # The brake of an arm that is seen again for a moment ends by the same loss.
-            brakes_again = self.state is State.BRAKING and self.ending.reaction is Reaction.UNSEEN
-            if n := 0 if brakes_again else self.states.record_loss(now):
+            brakes_again = self.state is State.BRAKING and self.ending.reaction is Reaction.AWAIT
+            if n := 0 if brakes_again else self.states.record_state_loss(now):
                 often = Cause.IMPOSSIBLE_OFTEN if problem.is_latched else Cause.STATES_LOST_OFTEN
                 problem = often.ending(ReasonCode.STOPPED_OFTEN(count=n, why=problem.last_reason))
             stuck, possible = self.repeated_positions.stuck_joints, self.states.possible_joints
@@ -258,9 +258,9 @@ class CoreStep(StateMachine):
             return self.tick(*self.states.tick_arguments(sample))
         now = sample.stamp if sample.now is None else sample.now
         if now < self.states.arrival:
-            self.states.reset_losses()  # how long ago they were is not known any more
-        torque = self._reject_state(Cause.STATES_LOST.ending(ReasonCode.SET_BACK()), now)
-        self._forget_states(now)  # a further torque of this instant must not differ
+            self.states.reset_state_losses()  # how long ago they were is not known any more
+        torque = self._reject_state(Cause.STATES_LOST.ending(ReasonCode.CLOCK_SET_BACK()), now)
+        self._forget_joint_states(now)  # a further torque of this instant must not differ
         return torque
 
     def _check_state(self, sample: StateSample, now: float) -> Ending | None:
@@ -277,9 +277,9 @@ class CoreStep(StateMachine):
         if problem is not None:
             repeated.clear()
         else:
-            torque = None if self.state is State.SILENT else self.output.last
+            torque = None if self.state is State.SILENT else self.output.last_torque
             problem = repeated.check_positions(states, torque, self.desired and self.desired.dq)
-        self.latest = self.acting.at(sample.stamp, sample.q, sample.dq, self.desired)
+        self.latest = self.acting.terms_at(sample.stamp, sample.q, sample.dq, self.desired)
         return problem
 
     def _record_state(self, sample: StateSample, now: float, problem: Ending | None) -> None:
@@ -289,10 +289,10 @@ class CoreStep(StateMachine):
         none = np.zeros_like(stuck)
         if problem is not None and stuck.any() and self.state in ACTIVE_STATES:
             unseen.record_seen(*repeated.extrapolated_state(sample.q), now, possible, none)
-        believed, why = states.believed_velocity(sample.dq), problem and problem.last_reason
+        believed, why = states.trusted_velocity(sample.dq), problem and problem.last_reason
         seen = possible & ~stuck & ~states.leapt_joints
         by_velocity = states.changed_velocities & (~stuck | repeated.outrun_joints) & ~seen
-        if why is not None and why.code is ReasonCode.TOO_OLD and unseen.last_seen is not None:
+        if why is not None and why.code is ReasonCode.STALE and unseen.last_seen is not None:
             believed = unseen.probable_state(now)[1]  # an old velocity would drive the arm
             by_velocity = none
         unseen.record_seen(sample.q, believed, now, seen, by_velocity)
@@ -326,7 +326,7 @@ class CoreStep(StateMachine):
         stays = self.ended and self.resting_torque_agrees  # a stopped arm stays where it is
         refused = None if stays else self._settings_contradiction(state)
         if refused is None and not stays:
-            self._use_asked_terms(agrees=True)
+            self._use_requested_terms(agrees=True)
             if not self.resting_torque_agrees:
                 self.resting_torque_agrees = True
                 self.disturbances.reset_at_first_torque(state.stamp)
@@ -372,7 +372,7 @@ class CoreStep(StateMachine):
         if self.state is State.RUNNING:
             if self.asked.pulls and self.desired is None:
                 self.reference.hold(state.q)
-            desired = self.ramp.torque(self.asked, state, self.desired, self.output.last)
+            desired = self.ramp.torque(self.asked, state, self.desired, self.output.last_torque)
         elif self.state in ACTIVE_STATES:
             found = self.disturbances.disturbance_torque
             desired = brake.torque(state, self.acting, found, states.elapsed, states.age)
@@ -422,7 +422,7 @@ class CoreStep(StateMachine):
         arm, terms, output = self.unseen, self.acting, self.output
         stops = arm.stops and self.ending.reaction not in _NOT_BRAKED
         stops = stops and not arm.has_stopped(terms, now)
-        carried = self._held_disturbance
+        carried = self._hold_disturbance
         goal = arm.stopping_torque(terms, now) + carried if stops else self._resting_torque(now)
         if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
             stops, goal = False, self._resting_torque(now)
@@ -431,7 +431,7 @@ class CoreStep(StateMachine):
         probable = None if arm.last_seen is None else arm.probable_state(now)
         velocities = [] if probable is None else [probable[1]]
         if self.latest is not None and self.states.problem is None:
-            velocities.append(self.states.believed_velocity(self.latest.dq))
+            velocities.append(self.states.trusted_velocity(self.latest.dq))
         moves = np.max(np.abs(velocities), initial=0.0) > MAX_STOPPED_SPEED_RAD_S
         goes_on = moves and silence <= MAX_STATE_GAP_S and not terms.adds_gravity
         if np.array_equal(torque, goal) and not (goes_on or stops):
@@ -441,14 +441,14 @@ class CoreStep(StateMachine):
 
     def _resting_torque(self, now: float) -> Array:
         """Return the resting torque, (n,) [N m]; zero before the arm was compared with it."""
-        torque = self.unseen.resting_torque(self.acting, now) + self._held_disturbance
+        torque = self.unseen.resting_torque(self.acting, now) + self._hold_disturbance
         if self.ending.reaction is Reaction.COAST:
             torque = np.where(self.disturbances.misdirected_joints, 0.0, torque)
         acts = self.resting_torque_agrees and self.ending.reaction is not Reaction.ZERO
         return torque if acts and np.isfinite(torque).all() else np.zeros_like(torque)
 
     @property
-    def _held_disturbance(self) -> Array:
+    def _hold_disturbance(self) -> Array:
         """The disturbance torque of an arm at rest that is to be held, else zero, (n,) [N m]."""
         # Without it, an arm that was held with an undeclared load falls once its states cease. One
         # that moves is pushed, and would go on.

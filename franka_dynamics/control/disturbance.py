@@ -58,13 +58,13 @@ MAX_PICK_UP_TIME_S = 2.0
 # A torque beyond its bound stops the arm after MAX_DISTURBANCE_TIME_S [s], because elastic gears
 # ripple. One joint state, which may come after a gap, counts as at most half of it.
 MAX_DISTURBANCE_TIME_S = 0.02
-MAX_COUNTED_STATE_S = 0.5 * MAX_DISTURBANCE_TIME_S
+MAX_COUNTED_PERIOD_S = 0.5 * MAX_DISTURBANCE_TIME_S
 # The brakes of an arm may open only once its receiver takes torques. Until then the arm rests
 # whatever is sent, and for MAX_BRAKE_RELEASE_TIME_S [s] after the law begins an arm at rest that
 # was not held is not judged.
 MAX_BRAKE_RELEASE_TIME_S = 1.0
 # So many of the last torques are compared with a measured one, which may repeat one of them.
-MAX_EFFORT_ECHO_DELAY_COUNT = 3
+MAX_EFFORT_ECHO_DELAY_STEPS = 3
 
 # A joint's friction may be STICTION_MARGIN_RATIO times the one that the arm's description has
 # (6.5 % of the torque limit at joint 5 of an FR3, MuJoCo Menagerie), and at least
@@ -79,7 +79,7 @@ class ObservedTorques(NamedTuple):
 
     disturbance: Array
     external: Array
-    negative_needed: Array  # minus the torque that the motion needs
+    negative_required: Array  # minus the torque that the motion needs
 
 
 class DisturbanceMonitor:
@@ -159,7 +159,7 @@ class DisturbanceMonitor:
             self.load.reset()
         if loaded and state is not None:
             earlier = self._zero if self._pick_up is None else self._pick_up[1]
-            self._pick_up = state.stamp, earlier - change.negative_needed
+            self._pick_up = state.stamp, earlier - change.negative_required
         return -change.disturbance
 
     def _added_torque(self, terms: TermModel, state: StateTerms | None) -> ObservedTorques:
@@ -208,7 +208,7 @@ class DisturbanceMonitor:
         self.has_effort = effort is not None and bool(effort.any())
         # Some receivers that add gravity report one of the last torques as effort, which measures
         # nothing.
-        for one in sent[-MAX_EFFORT_ECHO_DELAY_COUNT:] if terms.adds_gravity else ():
+        for one in sent[-MAX_EFFORT_ECHO_DELAY_STEPS:] if terms.adds_gravity else ():
             self.has_effort = self.has_effort and bool((one != effort).any())
         torque = believed
         if self.has_effort and effort is not None:
@@ -243,14 +243,14 @@ class DisturbanceMonitor:
         return motion, command
 
     @property
-    def _latest_rows(self) -> Array:
+    def _latest_samples(self) -> Array:
         """The rows of the last KEPT_STATE_COUNT states at most, (k, 3, n)."""
         return self._torque_rows[max(0, self._row_end - KEPT_STATE_COUNT) : self._row_end]
 
     @property
-    def sent_torque_swings(self) -> bool:
+    def is_torque_swinging(self) -> bool:
         """Whether the torque sent to a joint rose and fell beyond `running_bound` lately."""
-        sent = self._latest_rows[:, 0]
+        sent = self._latest_samples[:, 0]
         rises = (sent - np.minimum.accumulate(sent)).max(axis=0, initial=0.0)
         falls = (np.maximum.accumulate(sent) - sent).max(axis=0, initial=0.0)
         return bool((np.minimum(rises, falls) > self.running_bound).any())
@@ -271,13 +271,13 @@ class DisturbanceMonitor:
         self._since_fit_s += elapsed
         if active and self._since_fit_s >= RUNAWAY_DETECTION_TIME_S:
             self._since_fit_s = 0.0
-            rows, bounds = self._latest_rows, (self.running_bound, self.start_bound)
+            rows, bounds = self._latest_samples, (self.running_bound, self.start_bound)
             found = find_misdirected_joints(rows, *bounds, elapsed, measured=self.has_effort)
             if found is not None:
                 # Where the measured torque departs more from what the motion needs, it is wrong.
                 by_motion = np.abs(self.disturbance_torque) >= np.abs(self.external_torque)
                 self.misdirected_joints = np.logical_and(found, by_motion)
-                return Cause.TORQUE_NOT_APPLIED.ending(ReasonCode.MIXED_UP())
+                return Cause.TORQUE_NOT_APPLIED.ending(ReasonCode.JOINTS_MIXED_UP())
         if not carries:
             return None
         motion, command = self._torque_differences()
@@ -286,13 +286,13 @@ class DisturbanceMonitor:
         if state.stamp <= self._braked_until and state.is_moving:
             self._braked_until = -np.inf
         over = shares.max() > 1.0 and state.stamp > self._braked_until
-        self._exceeded_s = self._exceeded_s + min(elapsed, MAX_COUNTED_STATE_S) if over else 0.0
+        self._exceeded_s = self._exceeded_s + min(elapsed, MAX_COUNTED_PERIOD_S) if over else 0.0
         why = None
         if self._exceeded_s >= MAX_DISTURBANCE_TIME_S:
             why = self.bound_violation(self.running_bound)
-        return None if why is None else Cause.DISTURBED.ending(why)
+        return None if why is None else Cause.LASTING_DISTURBANCE.ending(why)
 
-    def speed_gain_while_turning(self, state: StateTerms) -> Array | float:
+    def speed_gain_at_reversal(self, state: StateTerms) -> Array | float:
         """
         Return how much faster each joint gets before its torque can be turned, (n,) [rad/s].
 
@@ -333,7 +333,7 @@ class DisturbanceMonitor:
         other = 'what its motion needs'
         if of is command:
             other = f'what is commanded and target {target} adds'
-        return ReasonCode.DISTURBED(
+        return ReasonCode.LARGE_DISTURBANCE(
             kind='measured' if self.has_effort else 'commanded',
             joint=name,
             torque=('-' if of[joint] < 0.0 else '+') + size,
@@ -366,7 +366,7 @@ class DisturbanceMonitor:
         likely = advice.probable_causes(advice.TorqueExcess(*excess))
         return f'{load}, or {likely}' if load else likely
 
-    def reset_largest_shares(self) -> None:
+    def reset_max_bound_ratios(self) -> None:
         """Reset the largest share of each joint's bound to zero."""
         self.largest_shares[:] = 0.0
 

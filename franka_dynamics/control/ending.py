@@ -34,23 +34,23 @@ class ReasonCode(str, Enum):
     FEW_STATES = '{good} of {needed} good joint states have come'
     SILENCE = 'no new joint state for {silence:.0f} ms'
     STATES_MISSING = '{gap:.0f} ms of joint states are missing'
-    TOO_RARE = (
+    RARE_STATES = (
         'joint states come at {rate:.0f} Hz, and at least {least:.0f} Hz are needed; {advice}'
     )
     COARSE_STAMPS = (
         'the times of joint states come in steps of {step:.3g} ms, several states at a time: give '
         'each state its own time'
     )
-    TOO_OLD = 'joint states are {age:.4g} ms old ({most:.0f} are allowed); {advice}'
-    TOO_NEW = 'joint states are {age:.4g} ms ahead of the clock ({most:.0f} are allowed); {advice}'
-    OLD_AT_START = (
+    STALE = 'joint states are {age:.4g} ms old ({most:.0f} are allowed); {advice}'
+    FUTURE = 'joint states are {age:.4g} ms ahead of the clock ({most:.0f} are allowed); {advice}'
+    STALE_AT_START = (
         'joint states are {age:.0f} ms old ({most:.0f} are allowed before the first torque); '
         '{advice}'
     )
     TIME_STANDS = 'the time of joint states does not go on ({stamp:g} s again)'
-    SET_BACK = 'the clock of the joint states was set back'
+    CLOCK_SET_BACK = 'the clock of the joint states was set back'
     VALUE_NOT_FINITE = 'the {what} of {joint} is {value:.4g}'
-    IMPOSSIBLE = (
+    IMPOSSIBLE_VALUE = (
         'the {what} of {joint} is {value:.4g}, and can be {least:.4g} to {most:.4g}; '
         + _DRIVER_ADVICE
     )
@@ -69,7 +69,7 @@ class ReasonCode(str, Enum):
     ZERO_VELOCITIES = (
         'all velocities are zero, and {joint} moved by {moved:.3g} rad: check its driver'
     )
-    STANDS_STILL = (
+    FROZEN_POSITION = (
         'the position of {joint} stands still bit for bit at {value:.6g} rad, for {still:.0f} ms, '
         'though the joint must move; either its torque is not applied, or a brake holds it, or '
         'its sensor fails, or the driver repeats an old state'
@@ -85,15 +85,15 @@ class ReasonCode(str, Enum):
         "rate; a simulated arm bears more if its description has the drives' inertia"
     )
     # The arm
-    DISTURBED = (
+    LARGE_DISTURBANCE = (
         'the {kind} torque of {joint} departs by {torque} N m from {other} ({most} are '
         'allowed): {causes}'
     )
-    MIXED_UP = (
+    JOINTS_MIXED_UP = (
         'the joints get torques that were sent to others, earlier, or reversed: check the order '
         'and the signs of joints, and delays, between this controller and the drives'
     )
-    TOO_FAST = (
+    JOINT_TOO_FAST = (
         '{joint} moves at {velocity:.2f} rad/s and would reach {reached}; at most {most} '
         'are allowed ({share:g} of its limit, {following:g} while a reference moves, {near:g} '
         'rad/s before its position limit){causes}'
@@ -109,11 +109,11 @@ class ReasonCode(str, Enum):
 _FRESH_STATES_ADVICE = 'take fresher states, and their ages by the clock of their stamps'
 # How to correct what a reason says, in a loop in Python.
 LOOP_ADVICE = {
-    ReasonCode.TOO_RARE: 'pass on every state of the robot, with its time in seconds; a slower '
+    ReasonCode.RARE_STATES: 'pass on every state of the robot, with its time in seconds; a slower '
     'loop of yours gives its period (at most 0.01 s), or calls step in substeps',
-    ReasonCode.TOO_OLD: _FRESH_STATES_ADVICE,
-    ReasonCode.TOO_NEW: _FRESH_STATES_ADVICE,
-    ReasonCode.OLD_AT_START: _FRESH_STATES_ADVICE,
+    ReasonCode.STALE: _FRESH_STATES_ADVICE,
+    ReasonCode.FUTURE: _FRESH_STATES_ADVICE,
+    ReasonCode.STALE_AT_START: _FRESH_STATES_ADVICE,
 }
 
 
@@ -121,13 +121,13 @@ class Reason(NamedTuple):
     """Why torques end or do not begin: a code, and the figures in its sentence by name."""
 
     code: ReasonCode
-    figures: Mapping[str, Any]
+    text_values: Mapping[str, Any]
 
     def text(self, advice: Callable[[ReasonCode], str | None] = LOOP_ADVICE.get) -> str:
         """Return the reason in words, with the advice that `advice` gives on its code."""
         figures = {
             name: value.text(advice) if isinstance(value, Reason) else value
-            for name, value in self.figures.items()
+            for name, value in self.text_values.items()
         }
         return self.code.value.format(advice=advice(self.code), **figures)
 
@@ -143,7 +143,7 @@ class Reaction(str, Enum):
     HOLD = 'braked to rest, then held'
     # An arm that moves is stopped by its model first.
     RESTING_TORQUE = 'the resting torque'
-    UNSEEN = 'the resting torque; an arm that was to be held is held again once it is seen'
+    AWAIT = 'the resting torque; an arm that was to be held is held again once it is seen'
     COAST = 'the resting torque, and nothing brakes the arm any more'
     ZERO = 'zero torque'
 
@@ -169,7 +169,7 @@ class Cause(Enum):
 
     TORQUE_AWAITED = 'none yet: a first torque is awaited', Reaction.RESTING_TORQUE, Remedy.WAIT
     STOPPED = 'a stop', Reaction.RELEASE, Remedy.START
-    STATES_LOST = 'joint states that cease or cannot be used', Reaction.UNSEEN, Remedy.WAIT
+    STATES_LOST = 'joint states that cease or cannot be used', Reaction.AWAIT, Remedy.WAIT
     STATES_LOST_OFTEN = (
         'joint states lost more than 5 times within a minute',
         Reaction.RESTING_TORQUE,
@@ -181,11 +181,11 @@ class Cause(Enum):
         Reaction.COAST,
         Remedy.CLEAR,
     )
-    STATE_IMPOSSIBLE = 'impossible joint states', Reaction.UNSEEN, Remedy.CLEAR
+    STATE_IMPOSSIBLE = 'impossible joint states', Reaction.AWAIT, Remedy.CLEAR
     SECOND_SOURCE = 'joint states of two sources', Reaction.RESTING_TORQUE, Remedy.CLEAR
     POSITION_STANDS_STILL = 'a position that stands still', Reaction.RESTING_TORQUE, Remedy.CLEAR
-    DISTURBED = 'a lasting disturbance torque', Reaction.HOLD, Remedy.CLEAR
-    TOO_FAST = 'a joint that is too fast', Reaction.HOLD, Remedy.CLEAR
+    LASTING_DISTURBANCE = 'a lasting disturbance torque', Reaction.HOLD, Remedy.CLEAR
+    JOINT_TOO_FAST = 'a joint that is too fast', Reaction.HOLD, Remedy.CLEAR
     HOLD_REQUESTED = 'a stop that says so', Reaction.HOLD, Remedy.CLEAR
     # Braking's torques would not arrive as sent either.
     DRIVEN = 'a joint faster than twice its velocity limit', Reaction.COAST, Remedy.CLEAR
@@ -245,7 +245,7 @@ class Ending(NamedTuple):
         """
         coasts = self.reaction is Reaction.COAST and later.reaction is not Reaction.ZERO
         lasts = self.reaction is Reaction.ZERO or coasts
-        then = self.reaction if lasts or later.reaction is Reaction.UNSEEN else later.reaction
+        then = self.reaction if lasts or later.reaction is Reaction.AWAIT else later.reaction
         until = max(self.remedy, later.remedy, key=list(Remedy).index)
         return Ending(later.last_reason, then, until, self.first_reason)
 

@@ -114,7 +114,7 @@ class Feedforward(CoreStep):
             self._wanted = True
             self.states.trust_states_again()
             self.output.reset_counts()
-            self.disturbances.reset_largest_shares()
+            self.disturbances.reset_max_bound_ratios()
             if held:
                 self._begin_torques(CoreEvent.BEGIN)
             elif self.state is State.SILENT:
@@ -158,23 +158,23 @@ class Feedforward(CoreStep):
             with self._lock:
                 if self.asked is not before:
                     continue  # another thread was faster
-                self._require_allowed_now(law)
+                self._require_law_allowed(law)
                 used = self.ramp.law or before
-                if (self._joints_pulled(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
+                if (self._joints_with_kp(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
                     self.reference.hold(None)  # a person may have guided the arm away
                 self.asked = law
                 loaded = law.settings.payload != before.settings.payload
-                self._use_asked_terms(agrees=False, loaded=loaded)
+                self._use_requested_terms(agrees=False, loaded=loaded)
                 return
 
     def changed_law(self, **settings: Any) -> ControlLaw:
         """Return the control law that `change` would use with these settings; raise as it does."""
         changed = self.settings.changed(**settings)
         law = _stable_law(self.description, changed, self.output, self.states)
-        self._require_allowed_now(law)
+        self._require_law_allowed(law)
         return law
 
-    def _require_allowed_now(self, law: ControlLaw) -> None:
+    def _require_law_allowed(self, law: ControlLaw) -> None:
         """Raise SettingsError if the present state does not allow a law that can be used."""
         before, after = self.settings.target, law.settings.target
         if self.state is not State.SILENT and before != after:
@@ -182,7 +182,7 @@ class Feedforward(CoreStep):
                 f'target is {before} and cannot become {after} while torques are sent; stop '
                 f'first. Torques for {after} then begin once the arm agrees with it.'
             )
-        pulled = self._joints_pulled(law)
+        pulled = self._joints_with_kp(law)
         if pulled.any() and self.reference.is_followed:
             raise SettingsError(
                 f'kp of {self.names[int(pulled.argmax())]} cannot grow while this joint is more '
@@ -190,7 +190,7 @@ class Feedforward(CoreStep):
                 'be pulled there. End the motion first, by one without points.'
             )
 
-    def _joints_pulled(self, law: ControlLaw) -> Array:
+    def _joints_with_kp(self, law: ControlLaw) -> Array:
         """Return which joints' kp a law would raise though the reference is far away, (n,)."""
         far = self.reference.distance(self.states.q) > MAX_START_DISTANCE_RAD
         return np.asarray(far & (law.kp > (self.ramp.law or self.asked).kp))
@@ -240,7 +240,7 @@ class Feedforward(CoreStep):
         """End the present motion for a reason, and desire that the arm rests where it is."""
         with self._lock:
             if self.state is State.RUNNING:
-                self.reference.settle(self.states.q, reason)
+                self.reference.brake_to_rest(self.states.q, reason)
 
     @property
     def description(self) -> ArmDescription:

@@ -168,7 +168,7 @@ class TorqueReceiver:
 
         A stamp that is not finite or out of order, or a clock set back, lets no time pass.
         """
-        elapsed = self._elapsed_since_latest(stamp)
+        elapsed = self._time_since_command(stamp)
         self._silence += elapsed
         wrong = self._check.check_values(q, dq, None, stamp)
         if wrong is None:
@@ -192,7 +192,7 @@ class TorqueReceiver:
         self._brake.record_limited_torque(desired, self.applied_torque)
         return self.applied_torque
 
-    def _elapsed_since_latest(self, stamp: float) -> float:
+    def _time_since_command(self, stamp: float) -> float:
         """Return the time since the latest stamp [s]; record the stamp if it is in order."""
         elapsed = stamp - self._stamp
         if not math.isfinite(stamp) or -MAX_LATENESS_S <= elapsed < 0.0:
@@ -210,7 +210,7 @@ class TorqueReceiver:
     def _braking_torque(self, q: Array, dq: Array, elapsed: float) -> Array:
         """Return a torque that brakes or holds the arm, shape (n,) [N m]; set `state`."""
         terms, brake = self._terms, self._brake
-        state = terms.at(self._stamp, q, dq, None)
+        state = terms.terms_at(self._stamp, q, dq, None)
         torque = brake.torque(state, terms, self._zero, min(elapsed, MAX_BRAKING_TIME_S))
         if brake.driven:
             self._set_fault(str(brake.driven), latched=True)

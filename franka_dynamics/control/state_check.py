@@ -156,7 +156,7 @@ class StateCheck:
         self.velocity_contradicted = self._was_unseen = False
         # Stamp, position and velocity before a leap that may still be taken back.
         self._before_leap: tuple[float, Array, Array] | None = None
-        self.reset_losses()
+        self.reset_state_losses()
 
     def reset_except_position(self) -> None:
         """Reset to no joint state, but keep the last position and the losses of states."""
@@ -178,11 +178,11 @@ class StateCheck:
         self._ages = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
         self.period, self.median_age = self._period, 0.0
 
-    def reset_losses(self) -> None:
+    def reset_state_losses(self) -> None:
         """Reset the record of when joint states were lost."""
         self._lost_at = deque[float](maxlen=MAX_STATE_LOSS_COUNT + 1)
 
-    def record_loss(self, now: float) -> int:
+    def record_state_loss(self, now: float) -> int:
         """Record a loss of states at `now` [s]; return how many lately if too many, or 0."""
         self._lost_at.append(now)
         count = len(self._lost_at)
@@ -234,7 +234,7 @@ class StateCheck:
         if self.median_age <= MAX_STATE_AGE_AT_START_S:
             return None
         age, most = 1e3 * self.median_age, 1e3 * MAX_STATE_AGE_AT_START_S
-        return ReasonCode.OLD_AT_START(age=age, most=most)
+        return ReasonCode.STALE_AT_START(age=age, most=most)
 
     def silence_timeout(self, *, from_stamps: bool = False) -> float:
         """
@@ -330,7 +330,7 @@ class StateCheck:
         if kind == 1 and confirmed[joint]:
             cause = Cause.DRIVEN
         least, most = float(self._lowest[first]), float(self._highest[first])
-        return cause.ending(ReasonCode.IMPOSSIBLE(least=least, most=most, **value))
+        return cause.ending(ReasonCode.IMPOSSIBLE_VALUE(least=least, most=most, **value))
 
     def require_radians(self, q: Array) -> None:
         """Raise JointVectorError if positions q, (n,), are in degrees instead of radians."""
@@ -356,7 +356,7 @@ class StateCheck:
         self._track.append((stamp, q))
         return problem
 
-    def believed_velocity(self, dq: Array) -> Array:
+    def trusted_velocity(self, dq: Array) -> Array:
         """Return the measured velocities, or those by positions if positions contradict them."""
         if not self.velocity_contradicted or len(self._track) < 2:
             return dq
@@ -380,11 +380,11 @@ class StateCheck:
             if self._had_repeats:
                 return ReasonCode.COARSE_STAMPS(step=1e3 * self.period)
             least = PERIOD_MARGIN_RATIO / self._max_period
-            return ReasonCode.TOO_RARE(rate=1.0 / self.period, least=least)
+            return ReasonCode.RARE_STATES(rate=1.0 / self.period, least=least)
         if self.elapsed > self.silence_timeout():
             return ReasonCode.STATES_MISSING(gap=1e3 * self.elapsed)
         if not math.isfinite(age) or abs(age) > limits.max_state_age > 0.0:
-            which = ReasonCode.TOO_NEW if age < 0.0 else ReasonCode.TOO_OLD
+            which = ReasonCode.FUTURE if age < 0.0 else ReasonCode.STALE
             return which(age=1e3 * abs(age), most=1e3 * limits.max_state_age)
         return None
 

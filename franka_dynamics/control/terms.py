@@ -139,7 +139,7 @@ class TermModel:
         friction = description.friction if settings.terms.friction else None
         self.friction = FrictionFeedforward(friction, settings.gains(description.n)[0] > 0.0)
 
-    def at(
+    def terms_at(
         self, stamp: float, q: Array, dq: Array, reference: ReferencePoint | None
     ) -> StateTerms:
         """Return the torque terms of a joint state; without reference the inertia torque is 0."""

@@ -86,7 +86,7 @@ class TorqueOutput:
         self.is_new = False
         if self.in_loop and not self.sent:
             self.sent.append(self._zero)
-        return self.last.copy()
+        return self.last_torque.copy()
 
     def record_end(
         self, seen: tuple[Array, Array] | None, seen_at: float, adds_gravity: bool
@@ -113,7 +113,7 @@ class TorqueOutput:
         return state.is_moving or not (over and away.max() > MAX_START_DISTANCE_RAD)
 
     @property
-    def last(self) -> Array:
+    def last_torque(self) -> Array:
         """The last torque, zero if there is none, (n,) [N m]; not to be written into."""
         return self.sent[-1] if self.sent else self._zero
 

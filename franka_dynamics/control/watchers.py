@@ -73,7 +73,7 @@ class MotionWatcher:
         """Return an ending if a joint is too fast, `elapsed` [s] after the last state, or None."""
         if reference is not None and np.abs(reference.dq).max() > MAX_REST_SPEED_RAD_S:
             self._moved_at = state.stamp
-        speed = np.abs(state.dq) + self._disturbances.speed_gain_while_turning(state)
+        speed = np.abs(state.dq) + self._disturbances.speed_gain_at_reversal(state)
         if speed.max() <= self._always_allowed_speed:
             self._fast_s = 0.0
             return None
@@ -88,7 +88,7 @@ class MotionWatcher:
             return None
         joint = int((speed / allowed).argmax())
         reached, most = distinct_texts(speed[joint], allowed[joint])
-        why = ReasonCode.TOO_FAST(
+        why = ReasonCode.JOINT_TOO_FAST(
             joint=self._names[joint],
             velocity=float(state.dq[joint]),
             reached=reached,
@@ -98,7 +98,7 @@ class MotionWatcher:
             near=MAX_GENTLE_SPEED_RAD_S,
             causes=self._disturbances.probable_causes(),
         )
-        return Cause.TOO_FAST.ending(why)
+        return Cause.JOINT_TOO_FAST.ending(why)
 
     def check_fall(self, q: Array, refused: Reason | None) -> Ending | None:
         """
@@ -111,7 +111,7 @@ class MotionWatcher:
             return None
         self._falls_from = q if self._falls_from is None else self._falls_from
         falls = np.abs(q - self._falls_from).max() > MIN_FALL_DISTANCE_RAD
-        return Cause.DISTURBED.ending(refused) if falls else None
+        return Cause.LASTING_DISTURBANCE.ending(refused) if falls else None
 
 
 class RepeatedPositionCheck:
@@ -171,25 +171,25 @@ class RepeatedPositionCheck:
             self.still_s = np.where(same, self.still_s + states.elapsed, 0.0)
             led = np.abs(torque - self._torque) > self._stiction
             led &= False if desired_dq is None else np.abs(desired_dq) > MAX_REST_SPEED_RAD_S
-            moves = self._moved_before | self.outrun_joints | led
+            moves = self._moved_joints | self.outrun_joints | led
             self._must_move = same & (self._must_move | moves)
             stuck = self._must_move & (self.still_s > states.silence_timeout())
         if not stuck.any():
             return None
         joint, self.stuck_joints = int(stuck.argmax()), self.stuck_joints | stuck
         position, still = float(states.q[joint]), 1e3 * float(self.still_s[joint])
-        why = ReasonCode.STANDS_STILL(joint=self._names[joint], value=position, still=still)
+        why = ReasonCode.FROZEN_POSITION(joint=self._names[joint], value=position, still=still)
         return Cause.POSITION_STANDS_STILL.ending(why)
 
     @property
-    def _moved_before(self) -> NDArray[np.bool_]:
+    def _moved_joints(self) -> NDArray[np.bool_]:
         """Which joints moved before their positions began to repeat, (n,)."""
         return np.asarray(np.abs(self._dq) > MIN_MOTION_SPEED_RAD_S)
 
     @property
     def is_arm_frozen(self) -> bool:
         """Whether all positions of an arm that moved are those of the state before."""
-        return self.has_repeats and bool(self.still_s.all() and self._moved_before.any())
+        return self.has_repeats and bool(self.still_s.all() and self._moved_joints.any())
 
     def extrapolated_state(self, q: Array) -> tuple[Array, Array]:
         """Return q and dq, (n,) each, as if frozen joints had kept the velocity from before."""

@@ -25,11 +25,11 @@ from ..arrays import Array, NDArray
 
 # Delays of torques, in states: what a receiver in order may have, from which on braking with its
 # time constant is given up, and the longest that is looked for.
-MAX_USUAL_DELAY_COUNT = 5
-MIN_WRONG_DELAY_COUNT = 2 * MAX_USUAL_DELAY_COUNT
-MAX_DELAY_COUNT = 50
+MAX_USUAL_DELAY_STEPS = 5
+MIN_WRONG_DELAY_STEPS = 2 * MAX_USUAL_DELAY_STEPS
+MAX_DELAY_STEPS = 50
 # So many of the last states are fitted: 50 ms at 1 kHz. No more than a short delay say nothing.
-FITTED_STATE_COUNT, MIN_FITTED_STATE_COUNT = MAX_DELAY_COUNT, MAX_USUAL_DELAY_COUNT + 1
+FITTED_STATE_COUNT, MIN_FITTED_STATE_COUNT = MAX_DELAY_STEPS, MAX_USUAL_DELAY_STEPS + 1
 MAX_ROTOR_INERTIA_KG_M2 = 0.25  # MuJoCo Menagerie has 0.195 for the FR3's largest
 # What was sent explains received torques if it leaves these shares of what constants leave, where
 # they are measured and where they are estimated from the motion. In 80 runs of three makes of
@@ -38,7 +38,7 @@ MAX_ROTOR_INERTIA_KG_M2 = 0.25  # MuJoCo Menagerie has 0.195 for the FR3's large
 MAX_UNEXPLAINED_RATIO, MAX_ESTIMATED_UNEXPLAINED_RATIO = 0.5, 0.35
 # Torques below this share of the bound on noticeable ones are next to nothing.
 MIN_RECEIVED_TORQUE_RATIO = 0.6
-KEPT_STATE_COUNT = FITTED_STATE_COUNT + MAX_DELAY_COUNT
+KEPT_STATE_COUNT = FITTED_STATE_COUNT + MAX_DELAY_STEPS
 
 
 def find_misdirected_joints(
@@ -57,13 +57,13 @@ def find_misdirected_joints(
     excess = np.abs(received - sent)
     if (excess[-1:] <= excess_bound).all():
         return None
-    k = MAX_USUAL_DELAY_COUNT  # over which velocities are differentiated
+    k = MAX_USUAL_DELAY_STEPS  # over which velocities are differentiated
     ddq = np.zeros_like(dq)
     ddq[k:] = (dq[k:] - dq[:-k]) / (k * period)
     joints = np.flatnonzero(excess[-1] > noticeable_bound).tolist()
     by_constants, by_sent, substantial = [], [], []  # of each of these
     for i in joints:
-        count = _state_count_since(excess[:, i] <= 0.5 * noticeable_bound[i])
+        count = _state_count_since_small(excess[:, i] <= 0.5 * noticeable_bound[i])
         if count < MIN_FITTED_STATE_COUNT:
             return None
         torque, size = received[-count:, i], count * noticeable_bound[i] ** 2
@@ -89,7 +89,7 @@ def find_misdirected_joints(
     return misdirected
 
 
-def _state_count_since(small: Array) -> int:
+def _state_count_since_small(small: Array) -> int:
     """Return how many states follow the last `small` one, (N,), at most FITTED_STATE_COUNT."""
     last = np.flatnonzero(small[::-1])
     return min(FITTED_STATE_COUNT, int(last[0]) if last.size else len(small))
@@ -103,19 +103,19 @@ def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tupl
     `sent` has shape (N, n), `received` and `ddq` are those of the joint in the last states.
     """
     count, r, a = len(received), received, ddq
-    delays = min(MAX_DELAY_COUNT, len(sent) - count) + 1
+    delays = min(MAX_DELAY_STEPS, len(sent) - count) + 1
     u = np.lib.stride_tricks.sliding_window_view(sent[-count - delays + 1 :], count, axis=0)
     u = u[::-1]  # (delays, n, count), the shortest delay first
-    added = r - u[:MAX_USUAL_DELAY_COUNT, joint]
+    added = r - u[:MAX_USUAL_DELAY_STEPS, joint]
     added, varied = added - added.mean(axis=1, keepdims=True), a - a.mean()
     constant = _residual_sum((added * added).sum(axis=1), added @ varied, float(varied @ varied))
     (ru, au), uu = np.moveaxis(u @ np.stack((r, a), axis=1), -1, 0), np.einsum('dnt,dnt->dn', u, u)
     signs = np.array([1.0, -1.0])[:, None, None]
     delayed = _residual_sum(r @ r - 2.0 * signs * ru + uu, r @ a - signs * au, float(a @ a))
-    delayed[0, :MIN_WRONG_DELAY_COUNT, joint] = np.inf  # in order
+    delayed[0, :MIN_WRONG_DELAY_STEPS, joint] = np.inf  # in order
     delayed = delayed.swapaxes(0, 1)
-    if count < MIN_WRONG_DELAY_COUNT:  # few states are like those of one of many others by chance
-        delayed = delayed[:MAX_USUAL_DELAY_COUNT]
+    if count < MIN_WRONG_DELAY_STEPS:  # few states are like those of one of many others by chance
+        delayed = delayed[:MAX_USUAL_DELAY_STEPS]
         delayed[:, 0], delayed[:, 1, np.arange(delayed.shape[2]) != joint] = np.inf, np.inf
     return float(constant.min()), delayed
 

@@ -57,7 +57,7 @@ class MotionPlanner:
     Plans the motion that one request asks for.
 
     `request` is a single set-point if `is_setpoint`, the next points of a stream if `is_window`.
-    The arm is at `measured_q`, None if that is not known; `is_pulled`: to where it is desired.
+    The arm is at `measured_q`, None if that is not known; `has_kp`: to where it is desired.
     """
 
     arm: ArmDescription
@@ -65,9 +65,9 @@ class MotionPlanner:
     is_setpoint: bool
     is_window: bool
     measured_q: Array | None
-    is_pulled: bool
+    has_kp: bool
 
-    def present_motion(
+    def current_motion(
         self, motion: Trajectory | None, stamp: float | None
     ) -> tuple[float, Trajectory]:
         """
@@ -84,11 +84,11 @@ class MotionPlanner:
         start = points.start if points.start is None or not self.is_window else points.end
         require_on_time(start, stamp, self.is_setpoint)
         at_once = len(points.times) and (points.start or 0.0) <= stamp + MAX_LATENESS_S
-        if measured_q is not None and at_once and not self.is_pulled:
-            self._require_near(measured_q, present.at(stamp).q, None, 'The arm stands')
+        if measured_q is not None and at_once and not self.has_kp:
+            self._require_start_near(measured_q, present.at(stamp).q, None, 'The arm stands')
         return stamp, present
 
-    def _require_near(
+    def _require_start_near(
         self, q: Array, desired: Array, measured: Array | None, what: str = 'The reference starts'
     ) -> None:
         """Raise StartTooFarError if q, (n,), is far from the desired and the measured position."""
@@ -135,7 +135,7 @@ class MotionPlanner:
         """Return a smooth motion through the last points of a stream."""
         if len(stream) == 1:
             first = stream[0, _POSITION_COL:]
-            self._require_near(first, present.at_times(now)[0], self.measured_q)
+            self._require_start_near(first, present.at_times(now)[0], self.measured_q)
         rows = _averaged_points(stream)
         due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
         return spline_through_points(self.arm, present, now + lead, due, rows[:, 1:], True)
@@ -157,7 +157,7 @@ class MotionPlanner:
         if first < begin + BLEND_DURATIONS_S[0]:
             # The first point is compared with where the arm will be desired at its time.
             near = np.array([np.interp(first, times, column) for column in points.positions.T])
-            self._require_near(near, present.at_times(first)[0], self.measured_q)
+            self._require_start_near(near, present.at_times(first)[0], self.measured_q)
         if points.velocities is None:
             last = max(0, int((times <= begin).sum()) - 1) if streamed else 0  # of the past points
             times, q = times[last:], points.positions[last:]

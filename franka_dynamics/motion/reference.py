@@ -23,7 +23,7 @@ from ..errors import ReferenceRefusedError
 
 # Points at least this far apart [s] that replace another motion are probably milliseconds: at 10
 # to 100 Hz points are 10 to 100 ms apart.
-_MIN_MILLISECOND_GAP_S = 10.0
+_MIN_SUSPICIOUS_GAP_S = 10.0
 _REPLACED_REASON = 'another reference took its place'
 
 _LOG = logging.getLogger(__name__)
@@ -192,7 +192,7 @@ class Reference:
             for lead in PLANNING_TIME_CANDIDATES_S:
                 with self._lock:
                     before, followed = self.motion, self._open_events
-                    stamp, present = planner.present_motion(before, self._stamp)
+                    stamp, present = planner.current_motion(before, self._stamp)
                 self._warn_of_milliseconds(points.times)
                 planned, stream, in_past = planner.plan_motion(present, stamp, lead, self._stream)
                 with self._lock:
@@ -207,7 +207,7 @@ class Reference:
             'machine is too busy, or the points are too many.'
         )
 
-    def settle(self, measured_q: Array, reason: str) -> None:
+    def brake_to_rest(self, measured_q: Array, reason: str) -> None:
         """
         End all motions for a reason, braked to rest where the arm then is.
 
@@ -236,12 +236,12 @@ class Reference:
     def _warn_of_milliseconds(self, times: Array) -> None:
         """Log once that times of points, (k,) [s], are probably milliseconds."""
         gap = np.diff(times).min() if len(times) > 1 else 0.0
-        if gap >= _MIN_MILLISECOND_GAP_S and self.is_followed and not self._has_warned:
+        if gap >= _MIN_SUSPICIOUS_GAP_S and self.is_followed and not self._has_warned:
             self._has_warned = True
             _LOG.warning(
                 'Points %g s or more apart replace a motion: are their times milliseconds? Give '
                 'seconds.',
-                _MIN_MILLISECOND_GAP_S,
+                _MIN_SUSPICIOUS_GAP_S,
             )
 
     # What becomes of each motion ---------------------------------------------------------------

@@ -175,13 +175,13 @@ class Trajectory:
         if np.abs(dq).max() <= MAX_ROUNDING_ERROR:
             return self
 
-        def stopped(duration: float) -> Trajectory:
+        def braked_within(duration: float) -> Trajectory:
             # The velocity falls to zero as a cubic of time.
             rest = rest_states(q + duration * dq / 2.0 + duration**2 * ddq / 12.0)[None]
             Trajectory(end, last).with_segments(end + duration, rest).require_within_limits(arm)
             return self.with_segments(end + duration, rest)
 
-        return _first_within_limits(stopped, BLEND_DURATIONS_S)
+        return _first_within_limits(braked_within, BLEND_DURATIONS_S)
 
     def extrapolated_to_rest(self, arm: ArmDescription, durations: Iterable[float]) -> Trajectory:
         """
@@ -191,11 +191,11 @@ class Trajectory:
         """
         q, dq, ddq = self.states[-1]
 
-        def extrapolated(h: float) -> Trajectory:
+        def extrapolated_for(h: float) -> Trajectory:
             end = np.array([[q + h * dq + h**2 * ddq / 3.0, dq + h * ddq / 2.0, 0.0 * ddq]])
             return self.with_segments(self.times[-1:] + h, end).braked_to_rest(arm)
 
-        return _first_within_limits(extrapolated, durations)
+        return _first_within_limits(extrapolated_for, durations)
 
     def blended_from(
         self,
@@ -223,7 +223,7 @@ class Trajectory:
         distance = now - motion.at_times(begin)
         distance *= np.abs(distance[:2]).max() > MAX_ROUNDING_ERROR  # accelerations may step
 
-        def faded(duration: float) -> Trajectory:
+        def blended_over(duration: float) -> Trajectory:
             ends = np.array([begin, begin + duration])
             times = np.union1d(ends, motion.times[motion.times > begin + _MIN_SEGMENT_DURATION_S])
             times = times[np.diff(times, append=np.inf) > _MIN_SEGMENT_DURATION_S]
@@ -232,7 +232,7 @@ class Trajectory:
             faded = Trajectory(times, states, self.time_zero)
             return faded.require_within_limits(arm, share, max(ends[1], self.times[0]), now[0])
 
-        return _first_within_limits(faded, blend_durations)
+        return _first_within_limits(blended_over, blend_durations)
 
 
 def spline_through_points(
@@ -262,13 +262,13 @@ def spline_through_points(
         near = [one for one in smoothed if np.abs(one - q).max() <= MAX_SMOOTHING_SHIFT_RAD]
         options, durations = [*product((1.0,), near, (True, False))], BLEND_DURATIONS_S
 
-    def attempt(option: tuple[float, Array, bool]) -> Trajectory:
+    def make_spline(option: tuple[float, Array, bool]) -> Trajectory:
         share, points, stops = option
         at = times[-len(points) :]
         motion = Trajectory(at, _spline_states(at, points, stops), present.time_zero)
         return motion.blended_from(arm, present, begin, durations, share)
 
-    return _first_within_limits(attempt, options)
+    return _first_within_limits(make_spline, options)
 
 
 def _spline_states(times: Array, q: Array, stops: bool) -> Array:

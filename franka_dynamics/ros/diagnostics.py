@@ -84,9 +84,9 @@ class StatusLog:
 
     def _advice_on(self, code: ReasonCode) -> str | None:
         """Return advice on a reason for missing torques, given as its code; None without any."""
-        if code is ReasonCode.TOO_RARE:
+        if code is ReasonCode.RARE_STATES:
             return _RATE_ADVICE
-        old = code in (ReasonCode.TOO_OLD, ReasonCode.TOO_NEW, ReasonCode.OLD_AT_START)
+        old = code in (ReasonCode.STALE, ReasonCode.FUTURE, ReasonCode.STALE_AT_START)
         return self._clock_advice() if old else LOOP_ADVICE.get(code)
 
     def _clock_advice(self) -> str:
@@ -245,7 +245,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         if now >= self.next_publication:
             # The largest since the last report, so that a short peak near the bound is reported.
             shares = controller.disturbances.largest_shares.tolist()
-            controller.disturbances.reset_largest_shares()
+            controller.disturbances.reset_max_bound_ratios()
             level, message, values = self._status_row(status, shares)
             own = NodeStatus('', self._name, level, message, values)
             self._status.publish(own.to_message(self._arm))  # late subscribers get the latest

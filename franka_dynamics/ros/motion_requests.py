@@ -328,7 +328,7 @@ def _follow_or_plan(controller: Feedforward, motion: dict[str, Any], goal_id: st
     """Plan a motion, follow it unless joint states come too rarely for torques, and return it."""
     latest, reference = controller.latest, controller.reference
     problem = controller.states.problem
-    codes = ReasonCode.TOO_RARE, ReasonCode.COARSE_STAMPS
+    codes = ReasonCode.RARE_STATES, ReasonCode.COARSE_STAMPS
     is_rare = problem is not None and problem.code in codes
     plans_only = is_rare and reference.motion is None and motion.get('times') is not None
     if latest is None or not plans_only:

@@ -310,7 +310,7 @@ def test_braking_that_drives_a_light_joint_is_found_as_the_arm_loses_energy(gain
     for step in range(100):
         grown = min(1.0, max(0.0, (step - 20) / 40)) * gain * FER.limit('velocity')
         dq = 2.0 * np.exp(-step / 30.0) * np.eye(7)[0] + (0.5 + grown) * np.eye(7)[6]
-        brake.torque(terms.at(1e-3 * step, FER.home, dq, None), terms, NOTHING, 1e-3)
+        brake.torque(terms.terms_at(1e-3 * step, FER.home, dq, None), terms, NOTHING, 1e-3)
     assert bool(brake.driven) is driven
 
 
@@ -416,7 +416,7 @@ def test_a_brake_takes_energy_from_the_first_cycle_on():
         q = np.array(FER.home) + rng.normal(0, 0.3, 7)
         dq = rng.normal(0, 0.5, 7)
         brake = stopping.BrakingController(FER)
-        torque = brake.torque(terms.at(0.0, q, dq, None), terms, NOTHING, 1e-3)
+        torque = brake.torque(terms.terms_at(0.0, q, dq, None), terms, NOTHING, 1e-3)
         acceleration = NewtonEulerModel(FER).forward_dynamics(q, dq, torque)
         wanted = np.clip(-dq / stopping.BRAKING_TIME_CONSTANT_S, -30.0, 30.0)
         np.testing.assert_allclose(acceleration, wanted, rtol=1e-9)
@@ -427,7 +427,7 @@ def test_no_recording_of_a_real_arm_comes_near_the_bounds(fer_recording, fer_1kh
     for one in (fer_recording, fer_1khz_recording):
         found, largest = DisturbanceMonitor(FER, StateLimits(), terms), 0.0
         for time, q, dq, effort in zip(one.time.tolist(), one.q, one.dq, one.effort):
-            found.update(terms.at(time, q, dq, None), effort, [], 0)
+            found.update(terms.terms_at(time, q, dq, None), effort, [], 0)
             share = float((np.abs(found.external_torque) / found.running_bound).max())
             largest = max(largest, share * (time > one.time[0] + 0.2))  # once it has settled
         assert 0.1 < largest < 0.8

@@ -670,7 +670,7 @@ def test_states_that_stand_still_end_torques_though_their_age_is_always_the_same
 def test_two_torques_of_one_instant_do_not_differ_after_the_clock_was_set_back():
     script = Script(MUJOCO).running().stop(Stop.TO_ZERO)
     script.core.step(HOME, STILL, script.time - 5.0, now=script.time + 1e-3)
-    torque = script.core.output.last
+    torque = script.core.output.last_torque
     np.testing.assert_array_equal(script.core.tick(script.time + 1e-3), torque)
 
 

@@ -202,11 +202,11 @@ def test_a_joint_may_stick_as_its_friction_says(joint, share, desired, wrong):
 def test_a_torque_that_grows_against_a_contact_accelerates_nothing():
     terms, monitor = (made := core(Settings(target='fci'))).asked.terms, made.disturbances
     for k in range(60):
-        state = terms.at(1e-3 * k, HOME, STILL, None)
+        state = terms.terms_at(1e-3 * k, HOME, STILL, None)
         sent = [max(0.0, k - 30.0) * 0.2 * np.eye(7)[6]]  # up to 6 N m
         monitor.update(state, None, sent, 0)
     assert monitor.disturbance_torque[6] > monitor.start_bound[6]
-    assert np.max(monitor.speed_gain_while_turning(state)) < 1e-6
+    assert np.max(monitor.speed_gain_at_reversal(state)) < 1e-6
 
 
 @pytest.mark.parametrize('of', [advice.MOTION, advice.COMMAND, advice.ESTIMATE])

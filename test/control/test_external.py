@@ -314,7 +314,7 @@ def test_a_load_is_seen_on_recordings_of_real_arms(kg, fer_recording, fer_1khz_r
         more -= bare.inverse_dynamics(one.q, one.dq, ddq)
         found, said = DisturbanceMonitor(FER, StateLimits(), terms), []
         for time, q, dq, effort in zip(one.time.tolist(), one.q, one.dq, one.effort + more):
-            found.update(terms.at(time, q, dq, None), effort, [], 0)
+            found.update(terms.terms_at(time, q, dq, None), effort, [], 0)
             said.append(found.load.load_text())
         begin = np.searchsorted(one.time, one.time[0] + 2.0)
         assert not any(said[:begin])

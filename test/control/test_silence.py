@@ -212,7 +212,7 @@ def test_an_arm_whose_torque_swung_is_held_as_firmly_as_any_other_once_it_has_re
     for _ in range(15):  # set-points of a jerky stream
         loop.controller.follow(q + random.uniform(-0.05, 0.05, 7))
         loop.run(0.02)
-    assert loop.controller.disturbances.sent_torque_swings
+    assert loop.controller.disturbances.is_torque_swinging
     loop.controller.stop('test', Stop.HOLD)
     loop.until(State.HOLDING, 1.5).run(0.2)
     held, loop.arm.push = loop.arm.position, Push((0.0, 80.0, 0.0), 0.0, 1e9)
@@ -356,13 +356,13 @@ def test_braking_compensates_no_torque_that_has_grown_since_it_began():
     compensated = []
     for k in range(400):
         grown = begun * (1.0 + 0.02 * max(0, k - 60)) - 20.0 * np.eye(7)[3] * (k > 60)
-        state = terms.at(1e-3 * k, HOME, STILL, None)
+        state = terms.terms_at(1e-3 * k, HOME, STILL, None)
         compensated.append(brake.torque(state, terms, grown, 1e-3) - state.gravity)
     compensated = np.array(compensated)
     assert np.abs(compensated[:, 1]).max() <= 30.0 + 1e-9
     assert np.abs(compensated[:, 3]).max() <= 0.1 * FER.limit('effort')[3] + 1e-9
     for k in range(400):  # it fades where it is no more
-        state = terms.at(0.4 + 1e-3 * k, HOME, STILL, None)
+        state = terms.terms_at(0.4 + 1e-3 * k, HOME, STILL, None)
         faded = brake.torque(state, terms, 0.0 * begun, 1e-3) - state.gravity
     np.testing.assert_allclose(faded, 0.0, rtol=0.0, atol=1e-2)
 
@@ -371,7 +371,7 @@ def test_braking_compensates_no_torque_that_has_grown_since_it_began():
 def test_a_change_of_load_leaves_the_torque_of_a_held_arm_whatever_pushed_it_before(push):
     terms, brake = core(MUJOCO).asked.terms, BrakingController(FER)
     brake.begin(push * np.eye(7)[1])
-    state, added = terms.at(0.0, HOME, STILL, None), 20.0 * np.eye(7)[1]
+    state, added = terms.terms_at(0.0, HOME, STILL, None), 20.0 * np.eye(7)[1]
 
     def torque(disturbance):
         for _ in range(400):

@@ -67,7 +67,7 @@ def test_scale_leaves_gravity_whole_and_the_other_terms_are_at_the_measured_stat
     weightless = fd.NewtonEulerModel(independent.description, (0.0, 0.0, 0.0))
     (q, other), (dq, other_dq), (_, ddq) = (rows[:2] for rows in STATES)
     reference = ReferencePoint(other, other_dq, ddq)
-    desired = law.torque(law.terms.at(0.0, q, dq, reference), reference)
+    desired = law.torque(law.terms.terms_at(0.0, q, dq, reference), reference)
     rest = weightless.coriolis(q, dq) + weightless.inverse_dynamics(q, 0.0 * q, ddq)
     gravity = independent.gravity(q)
     np.testing.assert_allclose(desired, gravity + 0.5 * rest, rtol=0, atol=ATOL_NM)
@@ -366,7 +366,7 @@ def test_a_torque_step_passes_at_most_one_ms_of_a_finite_rate(limits, torque, el
 )
 def test_a_joint_without_reference_may_be_as_fast_as_it_stops(left, speed, gain, exceeds, moves):
     controller, joint = core(), np.eye(7)[5]
-    controller.disturbances.speed_gain_while_turning = lambda *_: gain * joint
+    controller.disturbances.speed_gain_at_reversal = lambda *_: gain * joint
     limit = MotionWatcher(FER, controller.disturbances)
     q = HOME + (FER.limit('upper') - HOME - left) * joint
     reference = ReferencePoint(q, speed * joint, STILL) if moves else None

@@ -208,7 +208,7 @@ def test_a_motion_that_is_given_up_leaves_the_arm_desired_where_it_is(at):
     reference, _ = swinging(0.1)
     before = run(reference, 0.0, at)
     away = np.linspace(-0.3, 0.3, 7)
-    reference.settle(before[0][-1] + away, 'given up')
+    reference.brake_to_rest(before[0][-1] + away, 'given up')
     assert not reference.is_followed
     states = run(reference, at, 3.0)
     require_smooth([np.vstack(pair) for pair in zip(before, states)])

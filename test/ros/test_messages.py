@@ -380,7 +380,7 @@ class Publishers:
         disturbances, diagnostics = self.controller.disturbances, self.diagnostics
         status, shares = diagnostics.status_log.status(), disturbances.largest_shares.tolist()
         level, message, values = diagnostics._status_row(status, shares)
-        disturbances.reset_largest_shares()
+        disturbances.reset_max_bound_ratios()
         return level, message, values['state']
 
 
