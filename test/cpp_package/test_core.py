@@ -214,6 +214,26 @@ def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
     np.testing.assert_allclose(torque, held, rtol=0.0, atol=ATOL)
 
 
+@pytest.mark.parametrize('target', ['fci', 'mujoco'])
+@pytest.mark.parametrize('bad', [np.nan, 9.0])
+def test_a_moving_arm_that_is_seen_again_is_slowed_until_it_rests(built, target, bad):
+    arm, core = built
+    q, still, dq = np.array(arm.home), np.zeros(arm.n), np.full(arm.n, 0.3)
+    controller, gravity = Receiver(core, Settings(target=target), 'motion'), target == 'mujoco'
+    controller.cycle(q, dq)
+    controller.cycle(np.where(np.arange(arm.n) == 1, bad, q), dq)
+    for _ in range(18):  # torques change at their rate
+        torque, state = controller.cycle(q, dq)
+    model = fd.NewtonEulerModel(arm)
+    slowed = model.inverse_dynamics(q, dq, -dq / 0.1) - (not gravity) * model.gravity(q)
+    np.testing.assert_allclose(torque, slowed, rtol=0.0, atol=ATOL)
+    assert state == 'fault' and controller.latched is (bad == 9.0)
+    if controller.latched:
+        for _ in range(40):
+            torque, _ = controller.cycle(q, still)
+        np.testing.assert_allclose(torque, gravity * model.gravity(q), rtol=0.0, atol=ATOL)
+
+
 def test_gains_that_change_while_a_position_is_held_begin_by_a_ramp_and_pull_no_guided_arm(built):
     arm, core = built
     still, effort = np.zeros(arm.n), arm.limit('effort')

@@ -115,7 +115,7 @@ def _followed(
     core = Feedforward(arm, limits=limits, applied_when_silent=False, **vars(settings))
     core.disturbances.running_bound = np.full(arm.n, np.inf)  # the C++ core has no guard
     stamp, begun = 0.0, False
-    for k in range(_LOST + 200):
+    for k in range(_LOST + 450):
         before, stamp = stamp, k * _PERIOD_S
         phase = 3.0 * max(0.0, stamp - _REST_S)
         q = np.round(home + amplitude * (1.0 - math.cos(phase)), _DIGITS)
@@ -133,8 +133,10 @@ def _followed(
             settings = replace(settings, kp=kp, payload=payload, scale=0.5)
             core.change(kp=kp, payload=payload, scale=0.5)
             yield _settings_row('motion', settings, arm)
-        if k >= _LOST:
-            q = q * math.nan if settings.payload_known_to_robot else arm.limit('upper') + 1.0
+        if k >= _LOST:  # the position of one joint, then of all, then the velocities, too
+            bad = np.nan if settings.payload_known_to_robot else arm.limit('upper') + 1.0
+            q = np.where((np.arange(arm.n) == 0) | (k >= _LOST + 100), bad, q)
+            dq = dq * (np.nan if k >= _LOST + 350 else 1.0)
         active = core.reference.is_followed
         torque = core.step(q, dq, stamp)
         if core.state is State.SILENT and begun:

@@ -31,6 +31,7 @@ constexpr double kCommandTimeoutS = 0.05;
 constexpr double kMinTimeConstantToAgeRatio = 3.0;
 constexpr double kMaxSpeedIncreaseRatio = 0.4;
 constexpr double kMaxBrakingTimeS = 1.0;
+constexpr double kMaxStoppedSpeedRadS = 0.04;
 constexpr double kUnseenStopTimeConstantS = 0.1;
 constexpr double kUnseenStopTimeS = 0.25;
 constexpr double kMaxStartDistanceRad = 0.1;

@@ -44,12 +44,12 @@ constexpr const char * kTorqueNotFinite = "the computed torque is not finite";
 /// the target compensates gravity. If motions cease, the last position stays the reference.
 ///
 /// A fault is a needed joint state that is missing, not finite or impossible, or an arm that gets
-/// faster in spite of braking: the torque goes to the resting torque (zero, or g(q) at the last
-/// possible position if the target adds none), at once or, if a moving arm is not seen any more,
-/// once the model has brought it to rest (not if commands are total torques). After missing states
-/// the arm is braked again, and commands are followed, once kMinGoodStateCount possible ones have
-/// come in a row. Other faults stay until restart() or, if commands are total torques, the next
-/// command.
+/// faster in spite of braking: the torque goes to the resting torque (zero, or g(q) where the arm
+/// probably is if the target adds none), at once or, if a moving arm or some of its joints are not
+/// seen any more, once the model has brought it to rest (not if commands are total torques). A joint
+/// whose position is not believed is followed by its velocity. After missing states the arm is
+/// braked again, and commands are followed, once kMinGoodStateCount possible ones have come in a
+/// row. Other faults stay until restart() or, if commands are total torques, the next command.
 class Feedforward
 {
 public:
@@ -123,13 +123,18 @@ public:
     if (usable) {
       std::copy_n(measured->q.begin(), arm_.n(), now_.q.begin());
       std::copy_n(measured->dq.begin(), arm_.n(), now_.dq.begin());
-      unseen_.see(now_);
       law_.friction.follow(arm_, clock_, now_.q);
     }
-    decide(given, finite, usable);
+    if (blind() && usable) {
+      unseen_.record(arm_, {now_.q, {}}, clock_);  // a fault holds the arm where it was
+    } else if (measured && !blind()) {
+      unseen_.record(arm_, *measured, clock_);
+    }
+    decide(measured, given, finite, usable);
     if (state_ == State::waiting) {return false;}
     Vector desired = goal_;
-    if (state_ == State::fault && unseen_.stops(clock_)) {
+    const bool stops = state_ == State::fault && unseen_.stops(arm_, !holds(), clock_);
+    if (stops) {
       unseen_.stopping_torque(law_.terms, clock_, desired);
     } else if (state_ == State::fault) {
       desired = goal_ = resting();
@@ -143,6 +148,9 @@ public:
       desired = goal_;
     }
     limit(desired, seconds);
+    if (state_ == State::fault && !stops && last_ == desired) {
+      unseen_.end_stop(holds() && measured, clock_);
+    }
     tau = last_;
     return true;
   }
@@ -183,16 +191,18 @@ private:
   }
 
   bool holds() const noexcept {return !law_.settings.target.adds_gravity;}
+  /// Whether no state is needed to follow commands.
+  bool blind() const noexcept {return law_.settings.command == Command::total_torque;}
 
   /// Change the state as the command and the joint state ask.
-  void decide(const Reference * given, bool finite, bool usable) noexcept
+  void decide(
+    const JointState * measured, const Reference * given, bool finite, bool usable) noexcept
   {
     const bool moves = law_.settings.command == Command::motion;
-    const bool blind = law_.settings.command == Command::total_torque;  // needs no state to follow
     const bool asked = given || (moves && state_ == State::waiting);
     const bool cleared = state_ != State::fault ||
       (!latched_ && good_ >= kMinGoodStateCount);
-    if (asked && ((usable && cleared) || blind)) {
+    if (asked && ((usable && cleared) || blind())) {
       if (state_ != State::following) {begin();}
     } else if (state_ == State::following && !given && !moves) {
       ++timeouts_;
@@ -201,10 +211,10 @@ private:
       brake();
     }
     const bool needed = state_ == State::braking || state_ == State::holding ||
-      (state_ == State::following && !blind);
+      (state_ == State::following && !blind());
     if (needed && !usable) {
       fail(finite ? kStateImpossible : kStatesLost, finite);
-      if (!blind) {unseen_.lose(clock_);}
+      if (!blind()) {unseen_.begin_stop(clock_, measured != nullptr);}
     } else if (state_ == State::fault && finite && !usable) {
       latched_ = true;
     }
@@ -234,6 +244,7 @@ private:
     why_ = why;
     latched_ = latched;
     goal_ = resting();
+    unseen_.end_stop(false, clock_);
     leave(State::fault);
   }
 

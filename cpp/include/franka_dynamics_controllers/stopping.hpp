@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -77,7 +78,7 @@ private:
   {
     time_ += elapsed;
     const bool slow = std::all_of(
-      dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < 2.0 * kMaxRestSpeedRadS;});
+      dq.begin(), dq.end(), [](double speed) {return std::abs(speed) < kMaxStoppedSpeedRadS;});
     resting_ = slow ? resting_ + 1 : 0;
     at_rest_ = at_rest_ || resting_ >= kMinGoodStateCount || time_ > kMaxBrakingTimeS;
     bool gains = false;
@@ -99,35 +100,71 @@ private:
   bool pulls_ = false, begun_ = false, at_rest_ = false, turned_known_ = false;
 };
 
-/// Knows where an arm was seen last, and brings it to rest from there by the model.
+/// Knows where an arm was seen last, and brings it to rest from there by the model. A joint whose
+/// position is not believed goes on from its last one by its velocity, if that is possible and not
+/// bit for bit that of the state before.
 class UnseenArm
 {
 public:
-  /// Note a state that is believed.
-  void see(const JointState & state) noexcept
+  /// Note a state of a time [s]; an arm that was never seen as a whole has none.
+  void record(const Arm & arm, const JointState & state, double now) noexcept
   {
-    seen_ = state;
-    known_ = true;
-    stops_ = false;
+    const auto & [q, dq] = state;
+    Joints possible{}, seen{};
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      possible[i] = std::abs(dq[i]) <= kMaxPossibleSpeedRatio * arm.velocity[i];  // no NaN
+      seen[i] = possible[i] && arm.within_range(i, q[i]);
+    }
+    const bool whole = std::all_of(seen.begin(), seen.begin() + arm.n(), [](bool x) {return x;});
+    const JointState before = whole ? state : probable(now);
+    known_ = known_ || whole;
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      by_velocity_[i] = possible[i] && !seen[i] && dq[i] != given_[i];
+      given_[i] = dq[i];
+      if (known_ && (seen[i] || by_velocity_[i])) {
+        last_.q[i] = seen[i] ? q[i] : before.q[i];
+        last_.dq[i] = dq[i];
+        when_[i] = now;
+      }
+    }
+    stops_ = stops_ && (!whole || faster(last_.dq, kMaxStoppedSpeedRadS));
   }
 
   /// Forget where the arm was.
-  void reset() noexcept {known_ = stops_ = false;}
+  void reset() noexcept {*this = UnseenArm();}
 
-  /// Bring an arm that moved when it was seen last to rest from there, at a time [s].
-  void lose(double now) noexcept
+  /// Bring an arm to rest that moved when it was seen last, or of which only some joints are lost,
+  /// at a time [s].
+  void begin_stop(double now, bool partly_seen) noexcept
   {
-    const bool moved = std::any_of(
-      seen_.dq.begin(), seen_.dq.end(),
-      [](double speed) {return std::abs(speed) > kMaxRestSpeedRadS;});
-    if (known_ && !stops_ && moved) {
-      stops_ = true;
-      begun_ = now;
-    }
+    stops_ = known_ && (partly_seen || faster(last_.dq, kMaxRestSpeedRadS));
+    begun_ = now;
+    when_.fill(now);
   }
 
-  /// Whether the arm is being brought to rest at a time [s].
-  bool stops(double now) const noexcept {return stops_ && now - begun_ < kUnseenStopTimeS;}
+  /// End the stop of an arm at its resting torque, unless it `may_fall` and probably moves.
+  void end_stop(bool may_fall, double now) noexcept
+  {
+    stops_ = stops_ && may_fall && faster(probable(now).dq, kMaxStoppedSpeedRadS);
+  }
+
+  /// Whether the arm is being brought to rest at a time [s]. Where the target adds no gravity, a
+  /// joint that is not seen may fall, and the others are slowed as long as they are seen. An arm
+  /// that is seen again is slowed until it rests.
+  bool stops(const Arm & arm, bool adds_gravity, double now) const noexcept
+  {
+    if (!stops_ || now - begun_ < kUnseenStopTimeS) {return stops_;}
+    bool any = false, all = true, whole = true, moves = false;
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      const bool seen = now - when_[i] < kMaxStateGapS;
+      any = any || seen;
+      all = all && seen;
+      whole = whole && seen && !by_velocity_[i];
+      moves = moves || (seen && std::abs(last_.dq[i]) > kMaxRestSpeedRadS);
+    }
+    moves = moves && now - begun_ < kMaxBrakingTimeS;  // a wrong model is let go
+    return (all || !adds_gravity) && ((any && !whole) || moves);
+  }
 
   /// Compute the torque that brings the arm to rest; velocities are taken to decay exponentially.
   void stopping_torque(const TermModel & terms, double now, Vector & tau) const noexcept
@@ -147,18 +184,27 @@ public:
   bool known() const noexcept {return known_;}
   JointState probable(double now) const noexcept
   {
-    const double since = stops_ ? std::max(0.0, now - begun_) : 0.0;
-    const double left = std::exp(-since / kUnseenStopTimeConstantS);
     JointState at{};
     for (std::size_t i = 0; i < kMaxJoints; ++i) {
-      at.q[i] = seen_.q[i] + (1.0 - left) * kUnseenStopTimeConstantS * seen_.dq[i];
-      at.dq[i] = left * seen_.dq[i];
+      const double left = std::exp(-std::max(0.0, now - when_[i]) / kUnseenStopTimeConstantS);
+      at.q[i] = last_.q[i] + (1.0 - left) * kUnseenStopTimeConstantS * last_.dq[i];
+      at.dq[i] = left * last_.dq[i];
     }
     return at;
   }
 
 private:
-  JointState seen_{};
+  using Joints = std::array<bool, kMaxJoints>;
+
+  static bool faster(const Vector & dq, double least) noexcept
+  {
+    return std::any_of(
+      dq.begin(), dq.end(), [least](double speed) {return std::abs(speed) > least;});
+  }
+
+  JointState last_{};
+  Vector when_{}, given_{};  // [s] when each joint was seen last; velocities of the last state
+  Joints by_velocity_{};
   double begun_ = 0.0;  // [s]
   bool known_ = false, stops_ = false;
 };
