@@ -230,9 +230,8 @@ class CoreStep(StateMachine):
         self.output.counts['unusable states'] += 1
         if self.state in ACTIVE_STATES:
             self.output.counts['stops'] += 1
-            # The brake of an arm that is seen again for a moment ends by the same loss.
-            brakes_again = self.state is State.BRAKING and self.ending.reaction is Reaction.AWAIT
-            if n := 0 if brakes_again else self.states.record_state_loss(now):
+            brakes_again = self.state is State.BRAKING and self.faulty
+            if n := self.states.record_state_loss(now, brakes_again):
                 often = Cause.IMPOSSIBLE_OFTEN if problem.is_latched else Cause.STATES_LOST_OFTEN
                 problem = often.ending(ReasonCode.STOPPED_OFTEN(count=n, why=problem.last_reason))
             stuck, possible = self.repeated_positions.stuck_joints, self.states.possible_joints

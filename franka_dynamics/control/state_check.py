@@ -18,6 +18,7 @@ from .ending import Cause, Ending, Reason, ReasonCode
 from .limits import MAX_PERIOD_S, MAX_STEP_S, MIN_PERIOD_S, PERIOD_MARGIN_RATIO
 from .settings import StateLimits
 from ..arm import ArmDescription
+from ..arm.friction import MAX_STATE_GAP_S
 from ..arrays import Array, ArrayLike, as_array, as_seconds
 from ..errors import JointVectorError, SettingsError
 from ..motion.request import MAX_PLAUSIBLE_POSITION_RAD
@@ -168,6 +169,8 @@ class StateCheck:
         self.elapsed = self.age = self.arrival = 0.0
         # Stamp and velocity of the latest state, possible or not [s, rad/s].
         self._given_stamp, self._given_dq = -math.inf, self.q * np.nan
+        # Directions of joints whose positions confirmed that they are too fast; 0 of the others.
+        self._too_fast_signs = self._zero
         # When the latest state came, by the clock of stamps and by this computer's [s].
         self._arrival_times = 0.0, 0.0
         # How many stamps in a row were not new, and whether some were between the last new ones.
@@ -181,9 +184,17 @@ class StateCheck:
     def reset_state_losses(self) -> None:
         """Reset the record of when joint states were lost."""
         self._lost_at = deque[float](maxlen=MAX_STATE_LOSS_COUNT + 1)
+        self._last_loss = -math.inf
 
-    def record_state_loss(self, now: float) -> int:
-        """Record a loss of states at `now` [s]; return how many lately if too many, or 0."""
+    def record_state_loss(self, now: float, brakes_again: bool) -> int:
+        """
+        Record a loss of states at `now` [s]; return how many lately if too many, or 0.
+
+        An arm that `brakes_again` was seen for a moment: within 0.05 s that is the same loss.
+        """
+        since, self._last_loss = now - self._last_loss, now
+        if brakes_again and since < MAX_STATE_GAP_S:
+            return 0
         self._lost_at.append(now)
         count = len(self._lost_at)
         often = count > MAX_STATE_LOSS_COUNT and now - self._lost_at[0] < STATE_LOSS_WINDOW_S
@@ -304,13 +315,17 @@ class StateCheck:
         silence, self._given_stamp = stamp - self._given_stamp, stamp
         returns = self.silence_timeout() < silence < math.inf
         self._was_unseen |= returns
-        confirmed = ~self._all
+        confirmed, signs_before = ~self._all, self._too_fast_signs
+        self._too_fast_signs = self._zero
         if not possible.all() and self.stamp is not None:
             way = MIN_CONFIRMED_SPEED_RATIO * (stamp - self.stamp) * np.abs(dq)
             moved = np.where(dq > 0.0, q - self.q, self.q - q)
             fast = returns | (moved >= way)  # a gap's first state is not used
             # One position a period cannot confirm more than a turn a period.
             confirmed = (np.abs(dq) * self.period <= math.tau) & fast
+            self._too_fast_signs = np.where(
+                confirmed & (moved >= way) & ~possible[n : 2 * n], np.sign(dq), 0.0
+            )
             possible[n : 2 * n] |= confirmed & self._was_unseen
         if possible.all():
             return None
@@ -327,7 +342,8 @@ class StateCheck:
             return cause.ending(
                 ReasonCode.EFFORT_NOT_N_M(times=MAX_POSSIBLE_EFFORT_RATIO, **value)
             )
-        if kind == 1 and confirmed[joint]:
+        # A glitch of positions confirms a velocity of their differences, but hardly twice.
+        if kind == 1 and self._too_fast_signs[joint] * signs_before[joint] > 0.0:
             cause = Cause.DRIVEN
         least, most = float(self._lowest[first]), float(self._highest[first])
         return cause.ending(ReasonCode.IMPOSSIBLE_VALUE(least=least, most=most, **value))

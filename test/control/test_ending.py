@@ -120,7 +120,7 @@ def test_a_joint_that_is_lost_lets_no_arm_be_slowed_for_ever():
 def test_an_arm_that_nothing_is_to_brake_any_more_is_not_braked_by_its_model():
     script = Script(MUJOCO).braking(hold=True)
     while script.core.ending.reaction is Reaction.HOLD:  # impossible states too often
-        script.give(25, MOVING)
+        script.give(60, MOVING)
         assert script.core.state is State.BRAKING
         script.give(1, MOVING, impossible=9.0)
     assert script.core.ending.reaction is Reaction.COAST
