@@ -273,7 +273,7 @@ class StateMachine:
         self, state: StateTerms, terms: TermModel, *, effort_trusted: bool = True
     ) -> bool:
         """
-        Let the rate count from a first torque if none acts; return whether one is not known to.
+        Let the rate count from a first torque if none acts; return whether it is unknown.
 
         A first torque is zero if the target adds gravity, else the measured torque or, if none is
         measured or it is not `effort_trusted`, g(q).
@@ -294,10 +294,11 @@ class StateMachine:
         """
         End torques for a reason, or add the reason to that of an ending that lasts.
 
-        An ending that is latched, or by which the arm is braked or held, is joined with a later
-        one. `acts`: the state changes, too.
+        An ending that is latched, pauses, or by which the arm is braked or held, is joined with a
+        later one. `acts`: the state changes, too.
         """
-        lasts = self.faulty or self.state in (State.BRAKING, State.HOLDING)
+        pauses = self.ending.reaction is Reaction.ZERO
+        lasts = self.faulty or pauses or self.state in (State.BRAKING, State.HOLDING)
         self.ending = self.ending.joined_with(later) if lasts else later
         if acts:
             events = {Reaction.RELEASE: CoreEvent.RELEASE, Reaction.HOLD: CoreEvent.HOLD}

@@ -20,9 +20,9 @@ usable if part 1 finds nothing. Cases:
 Torques begin
 - A loop's first usable state gets the resting torque at once, whatever its size: zero if the
   target adds gravity or a measured torque contradicts the settings, else g(q). The next measured
-  torque is then that zero and contradicts nothing: the torque comes to g(q) at its rate, and the
-  law begins after 20 states. Before a usable state a loop gets zero, and then comes to g(q) at the
-  torque's rate. A node sends nothing.
+  torque is then that zero and contradicts nothing: the torque comes to g(q) at its rate until the
+  law begins after 20 states; what is missing then comes with the law's ramp, in 0.2 s. Before a
+  usable state a loop gets zero, and then comes to g(q) at the torque's rate. A node sends nothing.
 - After 20 usable states in a row, of a median age of at most 15 ms, the law begins, unless a
   measured torque contradicts the settings. A loop begins at the torque sent last; a node whose
   last torque acts no more as after none. From there the torque ramps to the law's in 0.2 s.
@@ -48,25 +48,29 @@ States are missing or wrong
 - The first state after a gap is not answered by the law. While a stop by the model lasts, an arm
   that moves gets the torque that stops it from that position and velocity. From the next usable
   state on the brake brings it to rest; then it gets the resting torque or, after a fault, is held.
-  After a stop by the model, or of an arm that was at rest, the core is SILENT: a loop gets the
-  resting torque and a node sends nothing, even if the arm moves. After 20 usable states the law
-  begins again, as above; an arm that was held is held again.
+  Lost states that are no fault: the law begins one state after the arm rests, by its ramp. After a
+  stop by the model, or of an arm that was at rest, the core is SILENT: a loop gets the resting
+  torque and a node sends nothing, even if the arm moves. After 20 usable states the law begins
+  again, as above; an arm that was held is held again.
 - States lost more than 5 times within a minute are a fault: the resting torque stays, and the law
   waits for `start`.
 - A clock of stamps that is set back (by more than 1 s, or for 20 states) counts as lost states.
 - One impossible position or velocity ends torques at once: the other joints are slowed as seen.
   That one is slowed by its velocity or, where this is impossible too or repeats bit for bit, by
-  its model; under a target that adds no gravity this lasts until its position is possible. The
-  fault is latched, before the first torque, too: the resting torque stays, an arm that still moves
-  at the next usable state is braked and held, and the law waits for `start`. A position that is
-  not a number latches nothing: it counts as lost states. One that leaps is believed no more. A
-  velocity beyond twice its limit that positions confirm is that of a joint which torques drive, as
-  reversed ones: nothing brakes the arm any more.
+  its model; this lasts until its position is possible, under a target that adds gravity only while
+  its velocity changes. The fault is latched, before the first torque, too: the resting torque
+  stays, an arm that still moves at the next usable state is braked and held, and the law waits for
+  `start`. A position that is not a number latches nothing: it counts as lost states. One that
+  leaps is believed no more. A velocity beyond twice its limit that positions confirm in two states
+  in a row is that of a joint which torques drive, as reversed ones: nothing brakes the arm any
+  more.
 - Positions that contradict velocities: positions are believed, and the model stops the arm with
   the velocities that they give. Positions that repeat bit for bit: of a joint that was faster than
   0.1 rad/s the last torque is repeated for 20 ms (if all repeat), then the model stops the arm
   from its last velocity. Velocities that change, and take a joint 0.02 rad from where its position
-  repeats, are believed instead, also of an arm that was at rest. All are latched.
+  repeats, are believed instead, also of an arm that was at rest; until then a slower arm gets the
+  law's torque. If all joints are believed by their velocities, or the target adds no gravity, the
+  stop ends when positions change, else after 0.25 s. All are latched.
 - States 20 ms old give no first torque of the law (15 ms is the most); an arm that is to be braked
   is braked by them, too. Up to `max_state_age` a law that runs goes on, and is compared with the
   torque that acted then; the brake softens its gains (`stopping.py`). Older ones count as lost:
@@ -77,19 +81,20 @@ States are missing or wrong
   limits makes the state impossible: all joints are slowed as seen, and the fault is latched.
 
 Torques are wrong
-- A measured torque that departs from the one sent, or from what the motion needs, by more than
-  20 % of a limit (31 % at limits below 20 N m), at one joint or several, makes the core brake and
+- A measured torque that departs from the one sent, or from what the motion needs, by more than 20
+  % of a limit (31 % at limits below 20 N m), at one joint or several, makes the core brake and
   hold the arm. The estimate reaches 91 % of a step after 24 ms, and has to be beyond its bound for
   20 ms; an arm at rest is not compared for 1 s after the law begins, unless it was held
   (`check_bounds`).
 - If such an excess is explained by torques sent to other joints, earlier or reversed, the arm is
   let go without braking, after 6 states if reversed, else after 10, and the resting torque follows
-  (`wiring.py`), zero where torques are exchanged or reversed. Exchanged measured torques look the
-  same under a target that adds no gravity; under fci the gravity in them tells them apart, and the
-  arm is braked and held.
+  (`wiring.py`), zero where torques are exchanged or reversed. Exchanged measured torques let the
+  arm go, too, under a target that adds no gravity, and it gets g(q) at every joint; under fci the
+  gravity in them tells them apart, and the arm is braked and held.
 - A smaller exchange is not noticed at first: it makes feedback unstable, and the arm swings until
-  torques are so far apart (after 0.17 to 0.8 s, at 1.1 to 2.4 rad/s). Under a target that adds
-  gravity an arm at rest shows none, because nothing is sent.
+  torques are so far apart: after 0.01 s (gravity exchanged) to 2 s (a wrist, small gains), at 0.4
+  to 2.4 rad/s. Under a target that adds gravity an arm at rest shows none, because nothing is
+  sent.
 - A torque that is not finite is never sent: the resting torque follows, within the rate, and the
   fault is latched (`_torque_at_state`).
 - Where limits of torque or rate hold a brake's torque back, the pose to hold moves along with that

@@ -98,7 +98,7 @@ class DisturbanceMonitor:
         Bounds before the first torque and afterwards, see `disturbance_bounds` [N m].
     misdirected_joints : ndarray of bool, shape (n,)
         Joints between which torques were found to be exchanged, or whose torque was reversed.
-    largest_shares : ndarray, shape (n,)
+    max_bound_ratios : ndarray, shape (n,)
         The largest share of a disturbance torque in `running_bound` that `check_bounds` has seen.
 
     """
@@ -110,7 +110,7 @@ class DisturbanceMonitor:
         self.start_bound, self.running_bound = disturbance_bounds(arm)
         self.load = LoadEstimator(arm, MAX_REST_SPEED_RAD_S)
         # `_exceeded_s`: how long a disturbance torque has exceeded its bound [s].
-        self.largest_shares, self._exceeded_s = self._zero.copy(), 0.0
+        self.max_bound_ratios, self._exceeded_s = self._zero.copy(), 0.0
         self.misdirected_joints = np.zeros(arm.n, dtype=bool)
         # Sent and received torque and velocity of a state in each row; the last end at _row_end.
         self._torque_rows, self._row_end = np.zeros((2 * KEPT_STATE_COUNT, 3, arm.n)), 0
@@ -282,7 +282,7 @@ class DisturbanceMonitor:
             return None
         motion, command = self._torque_differences()
         shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
-        np.maximum(self.largest_shares, shares, out=self.largest_shares)
+        np.maximum(self.max_bound_ratios, shares, out=self.max_bound_ratios)
         if state.stamp <= self._braked_until and state.is_moving:
             self._braked_until = -np.inf
         over = shares.max() > 1.0 and state.stamp > self._braked_until
@@ -368,7 +368,7 @@ class DisturbanceMonitor:
 
     def reset_max_bound_ratios(self) -> None:
         """Reset the largest share of each joint's bound to zero."""
-        self.largest_shares[:] = 0.0
+        self.max_bound_ratios[:] = 0.0
 
     def can_test_terms(self, terms: TermModel) -> bool:
         """

@@ -211,8 +211,9 @@ class Feedforward(CoreStep):
         """
         Follow a set-point q (n,), or positions (k, n) at `times` (k,) [s] after `start`.
 
-        Returns the motion. Raises ReferenceRefusedError if no torque is sent or the motion cannot
-        be followed; the present motion then goes on. See `Reference.follow`.
+        Returns the motion, which begins where the arm is desired to be or, with kp = 0, where it
+        is. Raises ReferenceRefusedError if no torque is sent or the motion cannot be followed; the
+        present motion then goes on. See `Reference.follow`.
         """
         with self._lock:
             if self.state is not State.RUNNING:

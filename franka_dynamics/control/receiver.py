@@ -79,8 +79,8 @@ class TorqueReceiver:
     arm. A torque is applied for at most `timeout` seconds by the stamps of the states, unless the
     next torque comes. `holding`, shape (n,) [N m], is the torque that holds the arm at the start,
     and the receiver goes on holding the arm; None: the receiver begins without torque, because
-    brakes hold the arm. Raises SettingsError if payload, target or time-out are wrong,
-    InertiaError if a link has a first moment but no mass.
+    brakes hold the arm. Raises SettingsError if payload or time-out are wrong, InertiaError if a
+    link has a first moment but no mass.
     """
 
     def __init__(

@@ -306,7 +306,8 @@ class UnseenArm:
         Return whether the arm is at rest at a time [s] according to the model.
 
         Where the target adds no gravity, a joint that is not seen may fall, and the others are
-        slowed as long as they are seen.
+        slowed as long as they are seen. So is, whatever the target, an arm of which each joint is
+        seen or believed by its velocity, while one is not seen.
         """
         if now - self._begun < UNSEEN_STOP_TIME_S or self.last_seen is None:
             return now - self._begun >= UNSEEN_STOP_TIME_S

@@ -244,7 +244,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             self._published_state, self._published_at, self.next_publication = state, now, now
         if now >= self.next_publication:
             # The largest since the last report, so that a short peak near the bound is reported.
-            shares = controller.disturbances.largest_shares.tolist()
+            shares = controller.disturbances.max_bound_ratios.tolist()
             controller.disturbances.reset_max_bound_ratios()
             level, message, values = self._status_row(status, shares)
             own = NodeStatus('', self._name, level, message, values)

@@ -555,7 +555,7 @@ def test_a_stop_goes_on_after_a_state_that_cannot_be_used():
     np.testing.assert_allclose(script.sent[-1], gravity, rtol=0.0, atol=0.1)
 
 
-@pytest.mark.parametrize('wrong', [HOME, [math.nan] * 7])
+@pytest.mark.parametrize('wrong', [HOME, [math.nan] * 7, [9.0] * 7])
 def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong):
     loop = core(MUJOCO, applied_when_silent=True)
 
@@ -568,6 +568,7 @@ def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong):
     loop.stop(loop.blocked, Stop.PAUSE)
     np.testing.assert_array_equal(torque(0.0), STILL)
     loop.blocked, wrong = '', HOME
+    loop.start()
     np.testing.assert_allclose(torque(1.0), GRAVITY, rtol=1e-9, atol=1e-12)
     assert loop.state is State.RUNNING
 

@@ -124,7 +124,7 @@ def test_an_arm_that_nothing_is_to_brake_any_more_is_not_braked_by_its_model():
         assert script.core.state is State.BRAKING
         script.give(1, MOVING, impossible=9.0)
     assert script.core.ending.reaction is Reaction.COAST
-    script.give(40, MOVING, impossible=9.0)
+    script.give(150, MOVING, impossible=9.0)
     gravity = fd.NewtonEulerModel(FER).gravity(script.q)
     np.testing.assert_allclose(script.sent[-1][0], gravity[0], rtol=0.0, atol=0.1)
 

@@ -378,7 +378,7 @@ class Publishers:
     def command(self):
         """Return level, message and state that ~/status and the row Command have."""
         disturbances, diagnostics = self.controller.disturbances, self.diagnostics
-        status, shares = diagnostics.status_log.status(), disturbances.largest_shares.tolist()
+        status, shares = diagnostics.status_log.status(), disturbances.max_bound_ratios.tolist()
         level, message, values = diagnostics._status_row(status, shares)
         disturbances.reset_max_bound_ratios()
         return level, message, values['state']
@@ -460,7 +460,7 @@ def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the
     assert told.command() == ('STALE', loop.controller.status.why, 'silent')
     loop.run(1.5)
     assert told.command() == ('OK', 'torques are sent', 'running')
-    loop.controller.disturbances.largest_shares[3] = 0.9
+    loop.controller.disturbances.max_bound_ratios[3] = 0.9
     level, said, _ = told.command()
     assert level == 'WARN' and 'joint4' in said
     assert told.command()[0] == 'OK'  # one warning
