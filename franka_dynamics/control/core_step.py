@@ -81,8 +81,8 @@ States are missing or wrong
   limits makes the state impossible: all joints are slowed as seen, and the fault is latched.
 
 Torques are wrong
-- A measured torque that departs from the one sent, or from what the motion needs, by more than 20
-  % of a limit (31 % at limits below 20 N m), at one joint or several, makes the core brake and
+- A measured torque that departs from the one sent, or from what the motion needs, by more than
+  20 % of a limit (31 % at limits below 20 N m), at one joint or several, makes the core brake and
   hold the arm. The estimate reaches 91 % of a step after 24 ms, and has to be beyond its bound for
   20 ms; an arm at rest is not compared for 1 s after the law begins, unless it was held
   (`check_bounds`).
