@@ -99,8 +99,8 @@ def writable_file(path: str | Path) -> Path:
     target = Path(path).expanduser()
     if os.path.isdir(target):
         raise OutputError(f'{target} is a folder; give the name of a file to be written.')
-    if not os.path.exists(target):
-        _require_writable(target.parent, target)
+    if os.path.isfile(target) or not os.path.exists(target):
+        _require_writable(Path(os.path.realpath(target)).parent, target)
     return target
 
 

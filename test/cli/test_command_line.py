@@ -162,7 +162,7 @@ UNWRITABLE = [
     (writable_folder, 'file', 'folder'),
     (picture_path, 'picture.docx', '.png'),
     *((writable_file, path, 'too long') for path in (LONG, f'{LONG}/y')),
-    (writable_file, '/proc/x.yaml', 'written'),  # root has the permission, but cannot
+    *((writable_file, f'/proc/{name}', 'written') for name in ('x', 'version')),  # even by root
     (new_bag_path, 'folder', 'overwritten'),
 ]
 
