@@ -264,10 +264,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/theory/identification.md': [
             (
                 'with a reach of {} mrad and {} rad',
-                (
-                    1e3 * torque_model.PRESLIDING_DISTANCES_RAD[0],
-                    torque_model.PRESLIDING_DISTANCES_RAD[1],
-                ),
+                (1e3 * torque_model.SLIP_REACHES_RAD[0], torque_model.SLIP_REACHES_RAD[1]),
             ),
             ('noise is {} % of the torque limit for joints of {} N·m and more, {} %', noise),
             (

@@ -46,16 +46,17 @@ class CrossValidation:
     """
     The equations of fits that predict each left-out fold, and of two fits to all folds.
 
-    The arm's weights are those with which it is identified: one noise level for all joints. All
-    fits have the columns of `given_faults`, which do no harm: those like masses, offsets,
-    later perhaps others. Of the c columns (`sums.names`, the last is the effort) the first
-    `parameter_count` are the model's, with the prior of `precision`; the others are faults'.
+    The fits without a fold, and the first to all folds, weight joints by their own noise. The last
+    has the weights with which the arm is identified: one noise level for all joints. Of the c
+    columns (`sums.column_names`; the last is the effort) the first `parameter_count` are the
+    model's, with the prior of `precision`, and the others are faults'. All fits have the columns
+    of `given_faults`, by default a common gain, a load and offsets; those that
+    `with_harmless_fault` adds are put to the user as `questions`.
 
     `products` (folds, n, c, c) and `sample_counts` (folds,) are the Gram matrices and the number
     of samples of each fold. `rows` (folds + 2, c, c) are the weighted normal equations, with the
     prior, of each fit; the last column is the right-hand side. `per_joint` (n,) converts efforts
-    to the unit of E; `min_residual` (n,) is the smallest residual that counts [N m]. Faults
-    given later are put to the user as `questions`.
+    to the unit of E; `min_residual` (n,) is the smallest residual that counts [N m].
     """
 
     questions: tuple[Diagnosis, ...] = ()

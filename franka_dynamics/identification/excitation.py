@@ -236,7 +236,7 @@ def choose_repetitions(
     Return the motion with predictions for the number of repetitions chosen, and that number.
 
     The number of repetitions is the smallest, from `min_count` to `max_count`, after which
-    `unidentified_essential` holds for no base parameter, or else `max_count`. `problem.duration`
+    `unidentified_mask` holds for no base parameter, or else `max_count`. `problem.duration`
     is not used.
     """
 

@@ -72,11 +72,12 @@ class IdentificationOptions:
 
     def torque_model(self, start: ArmDescription) -> TorqueModel:
         """Return the torque model of an arm with these options' gravity, friction and rotors."""
-        from .torque_model import PRESLIDING_DISTANCES_RAD, TorqueModel
+        from .torque_model import SLIP_REACHES_RAD, TorqueModel
 
-        reaches = PRESLIDING_DISTANCES_RAD if self.friction == MAXWELL_SLIP else ()
-        gravity, rotors = self.gravity, self.rotor_inertia
-        return TorqueModel.for_arm(start, gravity=gravity, rotor_inertia=rotors, reaches=reaches)
+        reaches = SLIP_REACHES_RAD if self.friction == MAXWELL_SLIP else ()
+        return TorqueModel.for_arm(
+            start, gravity=self.gravity, rotor_inertia=self.rotor_inertia, slip_reaches=reaches
+        )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 
 from .prior import Prior, with_minimum_gyration
 from .summary import as_sources, motion_of, RecordingLike
-from .torque_model import PRESLIDING_DISTANCES_RAD, TorqueModel
+from .torque_model import SLIP_REACHES_RAD, TorqueModel
 from ..arm import LinkInertia
 from ..arm.payload import payload_array
 from ..arm_io import ArmLike, as_description
@@ -117,7 +117,7 @@ def identify_payload(
         raise IdentificationError('A payload needs recordings without and with it.')
     # As of `identify arm`; rotors, whose torques a load's inertia would take, are always fitted.
     model = TorqueModel.for_arm(
-        arm, gravity=gravity, rotor_inertia=True, reaches=PRESLIDING_DISTANCES_RAD
+        arm, gravity=gravity, rotor_inertia=True, slip_reaches=SLIP_REACHES_RAD
     )
     both = [*bare, *carrying]
     max_torque = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)

@@ -148,7 +148,7 @@ class Prior:
     @cached_property
     def expected_residual(self) -> Array:
         """Rms residual to expect of a good fit, for joints without friction, (n,) [N m]."""
-        return expected_residual(self.effort_limit, np.zeros(self.model.n))
+        return expected_residual(self.effort_limit)
 
     @cached_property
     def center(self) -> Array:

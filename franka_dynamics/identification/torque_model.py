@@ -26,7 +26,7 @@ SLIP_SYMBOL = 'fz'
 # bearings and seals, one for the wind-up of the drive. A slip element that saturates above 0.3 rad
 # acts as a spring in most motions and is confused with gravity: on a real FER 0.6 rad raises E on
 # a left-out stretch from 0.25 to 0.50 N m.
-PRESLIDING_DISTANCES_RAD = (0.004, 0.3)
+SLIP_REACHES_RAD = (0.004, 0.3)
 # Prior standard deviations of friction torques and of the offset of a torque sensor, relative to
 # the joint's torque limit. The offset's deviation is ten times smaller, so that the offset does
 # not absorb gravity.
@@ -35,23 +35,17 @@ OFFSET_STD_RATIO = 0.1 * FRICTION_STD_RATIO
 # An offset above MAX_OFFSET_STD_RATIO standard deviations of its prior is a fault: above 0.5 N m
 # at a limit of 87 N m. Of two real FER the largest are 1.4.
 MAX_OFFSET_STD_RATIO = 3.0
-# `expected_residual` is the larger of two torques: a share of the torque limit (_LARGE_LIMIT_SHARE
-# if the limit is 50 N m or more, else _SMALL_LIMIT_SHARE), and a share of the friction torque.
+# `expected_residual` is a share of the torque limit: _LARGE_LIMIT_SHARE if the limit is 50 N m or
+# more, else _SMALL_LIMIT_SHARE.
 _LARGE_LIMIT_NM = 50.0
 _LARGE_LIMIT_SHARE = 0.006
 _SMALL_LIMIT_SHARE = 0.018
-_RESIDUAL_PER_FRICTION = 0.5
 
 
-def expected_residual(limit: Array, friction: Array) -> Array:
-    """
-    Return the rms residual to expect of a good fit on test data, shape (n,) [N m].
-
-    `limit` and `friction` (n,) are the joints' torque limits and the root mean square of their
-    friction.
-    """
+def expected_residual(limit: Array) -> Array:
+    """Return the rms residual of a good fit on test data, at torque limits (n,) [N m]."""
     share = np.where(limit >= _LARGE_LIMIT_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE)
-    return np.asarray(np.maximum(share * limit, _RESIDUAL_PER_FRICTION * friction))
+    return np.asarray(share * limit)
 
 
 @dataclass(frozen=True)
@@ -59,7 +53,7 @@ class FrictionTerms:
     """
     Friction torque tau_f of each of n joints, linear in the friction parameters.
 
-    tau_f = fv dq + fc tanh(dq / tanh_width) + fo, and for each of `slip_distances` [rad] a
+    tau_f = fv dq + fc tanh(dq / tanh_width) + fo, and for each of `slip_reaches` [rad] a
     Maxwell-slip element fz z, whose state changes by z <- clip(z + change of q / reach, -1, 1)
     (Al-Bender, Lampaert and Swevers 2005, "The generalized Maxwell-slip model", IEEE T-AC 50(11),
     without the model's memory of velocity). A sign function in place of tanh would turn the
@@ -68,12 +62,12 @@ class FrictionTerms:
 
     n: int
     tanh_width: float = COULOMB_TANH_WIDTH_RAD_S
-    slip_distances: tuple[float, ...] = ()
+    slip_reaches: tuple[float, ...] = ()
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """Symbols of one joint's friction terms, in the order of `columns`."""
-        slip = [f'{SLIP_SYMBOL}{1e3 * one:g}mrad' for one in self.slip_distances]
+        slip = [f'{SLIP_SYMBOL}{1e3 * one:g}mrad' for one in self.slip_reaches]
         return (VISCOUS_SYMBOL, COULOMB_SYMBOL, OFFSET_SYMBOL, *slip)
 
     @property
@@ -98,10 +92,10 @@ class FrictionTerms:
         velocity = np.asarray(dq, dtype=float)
         viscous, coulomb = np.moveaxis(sliding_terms(velocity, self.tanh_width), -1, 0)
         terms = [viscous, coulomb, np.ones_like(velocity)]
-        if self.slip_distances:
+        if self.slip_reaches:
             # A slip element's initial state is unknown: the mean of the columns for the initial
             # states -1 and 1 is used.
-            terms.extend(np.moveaxis(slip_state_bounds(q, self.slip_distances).mean(axis=0), 1, 0))
+            terms.extend(np.moveaxis(slip_state_bounds(q, self.slip_reaches).mean(axis=0), 1, 0))
         return np.stack(terms, axis=-1)
 
     def std(self, effort: ArrayLike, velocity: ArrayLike) -> Array:
@@ -139,9 +133,9 @@ class FrictionTerms:
         starts = range(0, len(covariance), self.term_count)
         own = np.array([covariance[np.ix_(k, k)] for k in (np.add(used, one) for one in starts)])
         (viscous, coulomb, offset), slip = table[:3], table[used[3:]]
-        if not self.slip_distances:
+        if not self.slip_reaches:
             return ViscousCoulombFriction(viscous, coulomb, offset, self.tanh_width, own)
-        reach = np.array([self.slip_distances[k - 3] for k in used[3:]])
+        reach = np.array([self.slip_reaches[k - 3] for k in used[3:]])
         return MaxwellSlipFriction(viscous, coulomb, offset, slip, reach, self.tanh_width, own)
 
 
@@ -159,12 +153,12 @@ class TorqueModel:
         *,
         gravity: ArrayLike = GRAVITY,
         rotor_inertia: bool = False,
-        reaches: tuple[float, ...] = (),
+        slip_reaches: tuple[float, ...] = (),
     ) -> TorqueModel:
         """Return the model of an arm; its columns depend on the geometry, not on inertias."""
         return cls(
             base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
-            FrictionTerms(arm.n, slip_distances=reaches),
+            FrictionTerms(arm.n, slip_reaches=slip_reaches),
         )
 
     def with_gravity(self, gravity: ArrayLike) -> TorqueModel:

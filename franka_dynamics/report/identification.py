@@ -54,7 +54,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
             'prior': {'precision': result.options.regularization, 'supported': estimate.precision},
             'parameters': [dict(zip(heads, row)) for row in _parameter_rows(result)],
             'left_open': dict(zip(estimate.model.names, estimate.std_to_prior_ratios.tolist())),
-            'slip_reaches_rad': estimate.model.friction.slip_distances,
+            'slip_reaches_rad': estimate.model.friction.slip_reaches,
             'residual_of_recordings': dict(zip(recordings.names, recordings.errors)),
             'unseen_recordings': recordings.names[len(recordings.names) - recordings.test_count :],
             'masses': [link.mass for link in result.arm.links],

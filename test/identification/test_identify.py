@@ -19,7 +19,7 @@ from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.payload import _payload, identify_payload
 from franka_dynamics.identification.summary import Bag, require_motion
-from franka_dynamics.identification.torque_model import PRESLIDING_DISTANCES_RAD as SLIP_REACHES
+from franka_dynamics.identification.torque_model import SLIP_REACHES_RAD
 from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.recording import write_recording
@@ -245,7 +245,7 @@ def test_what_friction_is_worth_is_said(identified):
 
 def test_the_written_friction_has_the_covariance_of_its_estimate(identified):
     estimate, friction = identified.estimate, identified.arm.friction
-    kept = [0, 1, 2, *(3 + k for k, one in enumerate(SLIP_REACHES) if one in friction.reach)]
+    kept = [0, 1, 2, *(3 + k for k, one in enumerate(SLIP_REACHES_RAD) if one in friction.reach)]
     start = len(estimate.model.base) + 5 * 6  # of joint 7, which has five parameters
     own = estimate.covariance[start : start + 5, start : start + 5]
     np.testing.assert_array_equal(friction.covariance[6], own[np.ix_(kept, kept)])
