@@ -19,7 +19,7 @@ from ..ros.machine_checks import CheckResult, GOOD, machine_checks, NOTE, SIMULA
 from ..validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot_state
 
 _LEVEL_STYLES = {GOOD: 'green', NOTE: 'yellow', TO_DO: 'red'}
-_LISTENING_TIME_S = 2.0  # time to listen to the node_results system
+_LISTENING_TIME_S = 2.0  # time to listen to the running system
 
 
 def run(arm: ArmChoice, options: Options) -> int:

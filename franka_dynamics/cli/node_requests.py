@@ -130,7 +130,7 @@ def play_motion(options: Options) -> int:
 
         def play(meanwhile: Callable[[], None]) -> str:
             """Send the motion, calling `meanwhile` until it ends; return the node's answer."""
-            client.while_waiting = meanwhile
+            client.meanwhile = meanwhile
             return send_motion(file, lead, client)
 
         return record_and_check(arm, Options(duration=None, **given), file, play)

@@ -87,15 +87,15 @@ class GeneratorChain:
         theta = q = 0, because torques do not depend on the position of the base.
     gravity : mapping of int to ndarray, shape (3,)
         Gravity in the axes of each root's antecedent frame [m/s^2], by the root's number.
-    roots : mapping of int to ndarray, shape (4, 4)
+    root_poses : mapping of int to ndarray, shape (4, 4)
         Pose, in the space frame, of each root's antecedent frame, by the root's number.
-    tip : ndarray, shape (4, 4)
+    tip_pose : ndarray, shape (4, 4)
         Pose of the frame of interest, such as the flange, in the frame of the body `tip_body`.
     parents : tuple of int
         Numbers of the joints' antecedents; BASE_BODY (-1) for roots.
     tip_body : int
         The body that carries the tip; BASE_BODY if it does not move, the tip then in {S}.
-    names : tuple of str
+    joint_names : tuple of str
         Names of the joints.
 
     """

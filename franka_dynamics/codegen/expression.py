@@ -6,7 +6,7 @@ Arithmetic expressions as a graph without common subexpressions, and their deriv
 Every expression is a sign and a node. Equal nodes are one object (hash consing), so that no
 subexpression is computed twice; signs seldom cost an operation, because sums and products absorb
 them. Constants are folded when an expression is made. A value that depends on parameters alone
-counts as constant too (`Node.constant`): it is computed once, when the parameters are set.
+counts as constant too (`Node.is_const`): it is computed once, when the parameters are set.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Program:
 
     `inputs` maps each input array to the elements that the program reads, counted from 1.
     `statements` and `preparation` are texts `target = expression`; `results` are places in the
-    output (equal elements of a symmetric matrix are one result) and their expressions. `prepared`
+    output (equal elements of a symmetric matrix are one result) and their expressions. `p_values`
     are the parameters and results of `preparation` that `statements` and `results` read.
     """
 

@@ -198,7 +198,7 @@ class NewtonEulerModel(DynamicsFormulation):
         return poses
 
     def jacobian(
-        self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+        self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = model.ALIGNED_FRAME
     ) -> Array:
         """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
         n = self.description.n

@@ -177,7 +177,7 @@ class PinocchioModel:
 
     @_accept_stacks_of('q')
     def jacobian(
-        self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+        self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = model.ALIGNED_FRAME
     ) -> Array:
         """
         Return a frame's Jacobian (6, n), rows v [m/rad; 1 if prismatic] and omega [1].

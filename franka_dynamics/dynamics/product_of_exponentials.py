@@ -87,7 +87,7 @@ class ExponentialsModel(DynamicsFormulation):
         return np.swapaxes(columns, -1, -2)
 
     def jacobian(
-        self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = 'LOCAL_WORLD_ALIGNED'
+        self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = model.ALIGNED_FRAME
     ) -> Array:
         """Return a frame's geometric Jacobian (v, omega) in `reference_frame`, (..., 6, n)."""
         target = frame_placement(frame, self.description).joint

@@ -135,7 +135,7 @@ class MotionPlanner:
         """Return a smooth motion through the last points of a stream."""
         if len(stream) == 1:
             first = stream[0, _POSITION_COL:]
-            self._require_start_near(first, present.at_times(now)[0], self.measured_q)
+            self._require_start_near(first, present.sampled(now)[0], self.measured_q)
         rows = _averaged_points(stream)
         due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
         return spline_through_points(self.arm, present, now + lead, due, rows[:, 1:], True)
@@ -157,7 +157,7 @@ class MotionPlanner:
         if first < begin + BLEND_DURATIONS_S[0]:
             # The first point is compared with where the arm will be desired at its time.
             near = np.array([np.interp(first, times, column) for column in points.positions.T])
-            self._require_start_near(near, present.at_times(first)[0], self.measured_q)
+            self._require_start_near(near, present.sampled(first)[0], self.measured_q)
         if points.velocities is None:
             last = max(0, int((times <= begin).sum()) - 1) if streamed else 0  # of the past points
             times, q = times[last:], points.positions[last:]
@@ -178,7 +178,7 @@ def braked_motion(
 
     With `away`, (n,), it comes to rest so far from where it otherwise would, if limits allow.
     """
-    moving = Trajectory(np.array([begin]), present.at_times(begin)[None], present.time_zero)
+    moving = Trajectory(np.array([begin]), present.sampled(begin)[None], present.time_zero)
     stopped = moving.braked_to_rest(arm)
     if away is None:
         return stopped

@@ -95,7 +95,7 @@ class ControlCycle:
         if second and (controller.state in ACTIVE_STATES or not controller.faulty):
             # Of two nodes' states one may be another arm's.
             controller.reject_state(second, now, faulty=True)
-        elif self._receivers.is_new_other_publisher:
+        elif self._receivers.has_new_state_publisher:
             return  # the next number shows whether it is of another arm
         if wrong:
             controller.reject_state(wrong, now)

@@ -159,13 +159,13 @@ class _DemoRun:
         rates = DemoTiming(rate, *counts, stops, (p50, p99), machine, plan.lockstep)
         errors = fault_sentences(client.heard_nodes().values(), monotonic())
         # The results are complete, so a node that fails while it ends does not lose them.
-        disorder = self._nodes.end_nodes()
+        failures = self._nodes.end_nodes()
         self._progress('done', 1.0)
         first, second = map(trajectory_from_message, self._planned_motions)
         steps, motions = read_steps(log, plan.arm.joint_names), (first, second)
         difference = float(statuses[DiagnosticSubject.ARM].values[StatusKey.MODEL_DIFFERENCE])
-        failed = bool(disorder) or any(_ARM_STATUS_NAME in sentence for sentence in errors)
-        return DemoResult(steps, hold, motions, rates, difference, (*errors, *disorder), failed)
+        failed = bool(failures) or any(_ARM_STATUS_NAME in sentence for sentence in errors)
+        return DemoResult(steps, hold, motions, rates, difference, (*errors, *failures), failed)
 
     def _is_arm_held(self) -> bool:
         """Return whether torques hold the simulated arm and the simulated time is known."""

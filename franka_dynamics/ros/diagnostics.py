@@ -63,7 +63,7 @@ class StatusLog:
         """Store the node, its topic of joint states and its receivers; nothing is logged yet."""
         self._node, self._state_topic, self._receivers = node, state_topic, receivers
         self.is_final = False
-        self.on_activation()
+        self.reset()
 
     def status(self) -> Status:
         """Return the controller's status with the node's remedy and reason for no torque."""
@@ -127,8 +127,8 @@ class StatusLog:
             'paused simulation go on, or remap joint_states to its topic'
         )
 
-    def on_activation(self) -> None:
-        """Reset the log for a new activation, as if nothing had been logged before."""
+    def reset(self) -> None:
+        """Begin the log anew, for a new activation, as if nothing had been logged before."""
         self.arrived_at = time.monotonic()
         self._logged: dict[str, float] = {}  # when what was logged [s]
         self._seen: tuple[State, bool, bool] | None = None
@@ -218,7 +218,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         self.model_difference, self.refusal_text = model_difference, ''
         self._published_state, self._published_at = (None, ''), -math.inf
         self._last_count = time.monotonic(), self.published_count
-        self.status_log.on_activation()
+        self.status_log.reset()
 
     def report_status_changes(self) -> None:
         """
@@ -374,6 +374,6 @@ class FeedforwardDiagnostics(StatusPublisher):
         payload = f', payload {mass:g} kg' if mass else ''
         name = f'{arm.name} ({arm.inertial_set}, hand {arm.hand}{payload})'
         limits = self._values_by_joint('{}', arm.limit('effort'))
-        residual = {StatusKey.MODEL_DIFFERENCE.value: self.model_difference}
-        model = DiagnosticSubject.ARM, 'OK', name, residual
+        difference = {StatusKey.MODEL_DIFFERENCE.value: self.model_difference}
+        model = DiagnosticSubject.ARM, 'OK', name, difference
         return model, (DiagnosticSubject.TORQUE_LIMITS, 'OK', arm.name, limits)

@@ -173,10 +173,11 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """Make the controller from the parameters; raise FrankaDynamicsError if they are wrong."""
         parameters = parameter_values(self, tables.parameter_specs(NODE_NAME))
         arm, self._urdf = arm_and_urdf_from_parameters(self, parameters, self.should_stop)
-        controller, residual = make_controller(self, parameters, arm, self.cycle.publish_torque)
+        publish = self.cycle.publish_torque
+        controller, difference = make_controller(self, parameters, arm, publish)
         frame = parameters['frame']
         self._term_publishers.set_controller(controller, int(frame) if frame.isdigit() else frame)
-        self._diagnostics.set_controller(controller, residual)
+        self._diagnostics.set_controller(controller, difference)
         # A real arm measures its velocities; some simulators publish none.
         self.cycle.set_joints(controller.names, measures_velocity=parameters['target'] == 'fci')
         self._configured_with = parameter_values(self, specs_in_file(NODE_NAME))
@@ -202,7 +203,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         result = super().on_activate(state)
         self.cycle.uses_simulated_time = self.get_parameter('use_sim_time').value
         self.cycle.is_ending = False
-        self._diagnostics.status_log.on_activation()
+        self._diagnostics.status_log.reset()
         # Activation clears a fault; torques begin once nothing speaks against a first torque.
         assert self.controller is not None  # as it is configured
         with suppress(StartRefusedError):  # a final fault stays
@@ -372,8 +373,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         changed = {one.name: one.value for one in changes if one.name in live}
         if not changed or self.controller is None:
             return
-        if (residual := change_settings(self.controller, live)) is not None:
-            self._diagnostics.model_difference = residual
+        if (difference := change_settings(self.controller, live)) is not None:
+            self._diagnostics.model_difference = difference
         now = (
             f'{name} = {short_text(str(list(value) if isinstance(value, array) else value), 200)}'
             for name, value in changed.items()

@@ -139,7 +139,7 @@ class NodeGroup:
 
         A failure is a sentence about a node whose exit status was not 0.
         """
-        disorder = []
+        failures = []
         while self._running:
             module, process = self._running.popitem()
             process.send_signal(signal.SIGINT)
@@ -149,8 +149,8 @@ class NodeGroup:
                 process.kill()
                 process.wait()
             if process.returncode:
-                disorder.append(self._end_sentence(module, process))
-        return disorder
+                failures.append(self._end_sentence(module, process))
+        return failures
 
     def _end_sentence(self, module: str, process: subprocess.Popen[bytes]) -> str:
         """Return a sentence on how a node ended, with its log's last line or the log's path."""

@@ -64,16 +64,18 @@ class SecondPublisherDetector:
 
 
 class TorquePermission(Enum):
-    """Whether the node may send torques, which is unknown at first, then granted or refused."""
+    """Whether the node may send torques: unknown at first and while all receivers are idle."""
 
-    CHECKING = 'checking'  # before the first torque
+    CHECKING = 'checking'
     GRANTED = 'granted'
     REFUSED = 'refused'
 
 
 class ReceiverCheck:
     """
-    The check of a node's receivers of torques and, before its first torque, of other senders.
+    The check of a node's receivers of torques and the publishers of its joint states.
+
+    Before the first torque it also listens for other senders of torques.
 
     `publisher` is the node's publisher of torques. `permission` says whether torques may be sent,
     `reason` why not. `receivers` has them by name. `delivery_problem` says who else commands,
@@ -136,7 +138,7 @@ class ReceiverCheck:
         )
 
     @property
-    def is_new_other_publisher(self) -> bool:
+    def has_new_state_publisher(self) -> bool:
         """Whether the latest joint state is the first of another, or restarted, publisher."""
         return self._detector.has_dropped
 

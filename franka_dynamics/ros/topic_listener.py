@@ -57,7 +57,7 @@ class TopicListener:
 
     def __init__(self, name: str, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Make the listening node under a name, in a context of its own."""
-        self.while_waiting = meanwhile
+        self.meanwhile = meanwhile
         self._messages: dict[str, Any] = {}  # messages by topic; None before the first
         self.arrival_ns = 0  # of the message that is taken, system time [ns]
         # By node; None until `heard_nodes` is called.
@@ -148,7 +148,7 @@ class TopicListener:
             left = end - time.monotonic()
             if left <= 0.0:
                 return False
-            self.while_waiting()
+            self.meanwhile()
             time.sleep(min(left, _POLL_PERIOD_S))
             self.poll()
         return True

@@ -113,7 +113,7 @@ def test_positions_are_joined_by_scipys_spline_and_braked_after_the_last():
     motion = reference.follow(points, times)
     inner = np.linspace(0.7, 1.2, 50)
     expected = CubicSpline(times, points)(inner)
-    found = motion.at_times(inner + motion.times[0])[:, 0]
+    found = motion.sampled(inner + motion.times[0])[:, 0]
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=2e-5)
     states = run(reference, 0.0, 3.0)
     require_smooth(states)
@@ -127,9 +127,9 @@ def test_a_motion_with_velocities_is_met_at_every_point():
     q, dq = HOME + 0.3 * (1.0 - np.cos(phase)), 0.6 * np.sin(phase) * np.ones(7)
     ddq = 1.2 * np.cos(phase) * np.ones(7)
     motion = reference.follow(q, times, dq)
-    np.testing.assert_allclose(motion.at_times(motion.times[0] + times)[:, 0], q, atol=1e-12)
+    np.testing.assert_allclose(motion.sampled(motion.times[0] + times)[:, 0], q, atol=1e-12)
     # Missing accelerations are nearly those of the motion.
-    inner = motion.at_times(motion.times[0] + times[1:-1])[:, 2]
+    inner = motion.sampled(motion.times[0] + times[1:-1])[:, 2]
     np.testing.assert_allclose(inner, ddq[1:-1], rtol=0.0, atol=0.01)
 
 
