@@ -79,9 +79,7 @@ def least_jerk_work(rng, home, start, reach, rows, rate):
     return motion
 
 
-def slow_work(
-    arm, friction, seed, *, duration=40.0, rate=100.0, noise=0.15, reach=0.25, resting=()
-):
+def slow_work(arm, friction, seed, *, duration=40, rate=100.0, noise=0.15, reach=0.25, resting=()):
     """
     Return the recording of an arm led from pose to pose near home, with pauses.
 

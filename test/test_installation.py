@@ -182,9 +182,8 @@ def test_what_a_bare_system_lacks_is_said_before_anything_is_set_up(tmp_path, la
     programs.mkdir()
     for name in ('python3', *(f'python3.{minor}' for minor in range(11, 15))):
         one = programs / name
-        one.write_text(
-            f'#!/bin/sh\ncase "$*" in *{lacks}*) exit 1;; esac\nexec {sys.executable} "$@"\n'
-        )
+        refusal = f'case "$*" in *{lacks}*) exit 1;; esac'
+        one.write_text(f'#!/bin/sh\n{refusal}\nexec {sys.executable} "$@"\n')
         one.chmod(0o755)
     path = os.pathsep.join([str(programs), os.environ['PATH']])
     done = make('demo', f'VENV={tmp_path / "venv"}', PATH=path)

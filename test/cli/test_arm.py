@@ -26,7 +26,7 @@ from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
 from .conftest import run
 from ..arms import with_row_shifted
-from ..urdf.urdf_texts import assert_as_in_the_file, edited, six_axes
+from ..urdf.urdf_texts import assert_as_in_file, edited, six_axes
 
 CHECK = 'arm check --states 5'
 BASE = 'arm show --base-parameters --arm'
@@ -266,7 +266,7 @@ def test_another_makers_arm_moves_and_weighs_as_in_pinocchio(convention, importe
     arm, said = imported(text, '--convention', convention)
     assert 'pass: ' in said and '6 joints from axis1 to axis6, flange tool0' in said
     assert arm.convention.value == convention
-    assert_as_in_the_file(arm, text)
+    assert_as_in_file(arm, text)
     model, q = pin.buildModelFromXML(text), np.linspace(-2.0, 2.0, 6)
     data = model.createData()
     pin.framesForwardKinematics(model, data, q)

@@ -76,9 +76,8 @@ def test_bags_that_are_given_are_complemented():
     problem = ExcitationProblem(FER, LIMITS)
     first, second = (drawn_motion(problem, seed, 300) for seed in (3, 4))
     states = second.q, second.dq, second.ddq
-    given = replace(
-        problem, known_information=excitation_problem.information_matrix(problem, first)
-    )
+    known = excitation_problem.information_matrix(problem, first)
+    given = replace(problem, known_information=known)
     alone, together = (one.std_to_prior_ratios(*states) for one in (problem, given))
     assert (together <= alone + 1e-12).all()
     assert together.max() < alone.max() and together.mean() < 0.95 * alone.mean()

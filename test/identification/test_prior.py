@@ -13,11 +13,6 @@ from franka_dynamics.arm.bodies import load_hand
 from franka_dynamics.demo.controller_comparison import random_plant
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import fit, least_squares
-from franka_dynamics.identification.fit import (
-    arm_from_fit,
-    fit_consistent_parameters,
-    PhysicalConstraints,
-)
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import (
     Prior,
@@ -265,9 +260,12 @@ def fitted(simulate, arm, *, start=FER, **kwargs):
 
 
 def consistent(equations, prior, precision, start):
-    links = PhysicalConstraints.from_prior(prior, start)
-    fitted, size = fit_consistent_parameters(equations, prior, links, precision), len(prior.center)
-    return arm_from_fit(start, prior, fitted, np.zeros((size, size)))
+    links = fit.PhysicalConstraints.from_prior(prior, start)
+    fitted, size = (
+        fit.fit_consistent_parameters(equations, prior, links, precision),
+        len(prior.center),
+    )
+    return fit.arm_from_fit(start, prior, fitted, np.zeros((size, size)))
 
 
 @pytest.mark.parametrize('rotor_inertia', [0.0, 0.05])

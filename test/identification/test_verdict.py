@@ -11,13 +11,7 @@ from franka_dynamics.arm import available_sets, load, ViscousCoulombFriction
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification import verdict
 from franka_dynamics.identification.cross_validation import CrossValidation
-from franka_dynamics.identification.faults import Diagnosis
-from franka_dynamics.identification.faults.torques import (
-    Gain,
-    Gravity,
-    gravity_angle,
-    lacks_gravity,
-)
+from franka_dynamics.identification.faults import Diagnosis, torques
 from franka_dynamics.identification.least_squares import GramSums
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
@@ -179,7 +173,7 @@ def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, mo
     model = OPTIONS.torque_model(FER)
     sums = GramSums.from_motion(model, scaled(sound, 1, 1.3))
     fits = CrossValidation(sums, Prior.centered_at(FER, model, sums.max_torque))
-    monkeypatch.setattr(verdict, 'faults_of', lambda n: [Gain((1,))])
+    monkeypatch.setattr(verdict, 'faults_of', lambda n: [torques.Gain((1,))])
     found, _ = verdict.diagnose_fits(fits, [])
     (cause,) = found.causes
     assert (cause.kind, cause.joints, found.suspected) == ('gain', (1,), ())
@@ -514,14 +508,13 @@ def test_masses_unlike_published_ones_are_no_zero(simulate):
 
 
 def test_weak_gravity_that_is_turned_is_not_gravity_left_out():
-    moon, fault = np.array([0.0, 0.0, -1.62]), Gravity()
+    moon, fault = np.array([0.0, 0.0, -1.62]), torques.Gravity()
 
     def found(*columns):
-        return fault.fault_values(
-            {**dict(zip(fault.column_names, columns)), Gain().kind: 0.0}, moon
-        )
+        values = {**dict(zip(fault.column_names, columns)), torques.Gain().kind: 0.0}
+        return fault.fault_values(values, moon)
 
     turned = found(0.2, 0.0, 0.0)
-    assert not lacks_gravity(turned)
-    assert gravity_angle(turned, moon) == pytest.approx(np.arctan(0.2))
-    assert lacks_gravity(found(0.0, 0.0, -0.95))
+    assert not torques.lacks_gravity(turned)
+    assert torques.gravity_angle(turned, moon) == pytest.approx(np.arctan(0.2))
+    assert torques.lacks_gravity(found(0.0, 0.0, -0.95))

@@ -257,11 +257,8 @@ def test_torques_flow_while_the_controller_is_active_and_no_other_could_take_the
     not PREFIXES, reason='FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with rclcpp'
 )
 def test_built_and_run_it_gives_the_law_it_states(probe, tmp_path):
-    source, build, install = (
-        ROOT / 'examples/cpp_controller',
-        tmp_path / 'build',
-        tmp_path / 'install',
-    )
+    source = ROOT / 'examples/cpp_controller'
+    build, install = tmp_path / 'build', tmp_path / 'install'
     made(source, build, install, '-DCMAKE_CXX_FLAGS=-Werror')
     program = install / 'lib' / 'franka_dynamics_cpp_controller' / 'hold'
     arm = load('fr3')

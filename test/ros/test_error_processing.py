@@ -161,9 +161,7 @@ def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(m
 
 
 @pytest.mark.parametrize('found', ['update_permission', 'check_sequence_number'])
-def test_torques_of_a_held_arm_end_when_another_receiver_or_source_comes(
-    found, commanding, monkeypatch
-):
+def test_torques_of_a_held_arm_end_when_a_receiver_or_source_comes(found, commanding, monkeypatch):
     node = commanding()
     node.cycle.controller.stop('something touches the arm', Stop.HOLD)
     assert node.cycle.controller.state is State.BRAKING and node.cycle.controller.faulty

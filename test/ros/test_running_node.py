@@ -103,9 +103,7 @@ def describe(probe):
     return lambda text: publisher.publish(String(data=text))
 
 
-def test_a_late_description_gives_torques_and_a_change_stops(
-    probe, arm, start_node, describe, commands
-):
+def test_a_late_description_begins_and_a_change_stops(probe, arm, start_node, describe, commands):
     node = start_node(target='mujoco', model_source='robot_description')
     gravity = probe.collect(JointState, '/feedforward/gravity')
     probe.until(lambda: probe.count_subscribers('robot_description') > 0, 'it is waited for')

@@ -81,9 +81,7 @@ def shell(tmp_path, capfd, monkeypatch):
     for process in opened.behind:
         process.kill()  # its nodes end with it
         process.wait()
-    processes.kill_all(
-        processes.still_running(before)
-    )  # or they would command the next test's arm
+    processes.kill_all(processes.still_running(before))  # else they command the next arm
 
 
 def running(shell, words):

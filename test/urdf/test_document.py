@@ -23,14 +23,7 @@ from franka_dynamics.urdf.serial_chain import read_chain
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.source_models import compare_with_urdf
 
-from .urdf_texts import (
-    assert_as_in_the_file,
-    edited,
-    inertial,
-    random_chain,
-    with_elements,
-    without,
-)
+from .urdf_texts import assert_as_in_file, edited, inertial, random_chain, with_elements, without
 from ..agreement import assert_near, refuses
 
 FER = urdf_text(load('fer'))
@@ -520,7 +513,7 @@ def drawn(seed):
 def test_rows_recovered_of_a_chain_move_and_weigh_alike(convention, text):
     arm = fd.import_urdf(text, convention=convention)
     assert arm.convention is convention
-    assert_as_in_the_file(arm, text)
+    assert_as_in_file(arm, text)
     pose = compare_with_urdf(arm)[0]
     assert pose.difference * pose.size < 1e-12  # m; 2.4e-14 on 400 random chains
 

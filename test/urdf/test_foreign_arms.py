@@ -14,7 +14,7 @@ from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
-from .urdf_texts import assert_as_in_the_file, edited, inertial
+from .urdf_texts import assert_as_in_file, edited, inertial
 from ..agreement import refuses
 
 pytestmark = pytest.mark.filterwarnings('ignore::franka_dynamics.errors.UrdfWarning')
@@ -68,7 +68,7 @@ def test_gravity_is_along_z_of_the_root_link_whatever_the_mount(text):
     arm = load(text)
     (note,) = (note for note in arm.torque_notes if 'tilted' in note)
     assert text is BRACKET or 'gravity is (0, -9.81, ' in note
-    assert_as_in_the_file(arm, text)
+    assert_as_in_file(arm, text)
     # The mount stays in what is written.
     again = load(urdf_text(arm))
     simulated = mujoco.MjModel.from_xml_string(mjcf_text(arm, ideal=True))
@@ -85,7 +85,7 @@ def test_an_arm_file_that_was_made_of_a_mounted_urdf_is_that_urdfs_arm(text, tmp
     save(load(text), tmp_path / 'arm.yaml')
     assert compare(tmp_path / 'arm.yaml', text).differences == ()
     arm, _ = checked_arm_from_urdf(text, load(tmp_path / 'arm.yaml'))
-    assert_as_in_the_file(arm, text)
+    assert_as_in_file(arm, text)
 
 
 def test_two_arms_on_tilted_mounts_are_chosen_by_prefix():
@@ -102,17 +102,15 @@ def test_two_arms_on_tilted_mounts_are_chosen_by_prefix():
     text = halves[0].replace('</robot>', body)
     for side in ('left_', 'right_'):
         arm = load(text, prefix=side)
-        assert_as_in_the_file(arm, text)
+        assert_as_in_file(arm, text)
         # The arm that is recognised by its joints' names keeps its mount, too.
         known, verdict = checked_arm_from_urdf(text, load('fr3', prefix=side))
-        assert_as_in_the_file(known, text)
+        assert_as_in_file(known, text)
         assert any('tilted' in note for note in verdict.notes)
         assert known.torque_notes == verdict.notes[: len(known.torque_notes)]
 
 
-SAWYER = robot(
-    chain('j0', 'j1', 'j2'), link('head'), joint('head_pan', 'j0_link', 'head', '0 1 0')
-)
+SAWYER = robot(chain('j0', 'j1', 'j2'), link('head'), joint('head_pan', 'j0_link', 'head'))
 LIFT = robot(chain('torso_lift', 'j1', 'j2', kinds={'torso_lift': 'prismatic'}), chain('head'))
 
 
@@ -134,7 +132,7 @@ def test_where_joints_branch_the_user_is_asked_with_each_choice(text, choices):
         assert f'--joints {",".join(names)}' in str(error.value)
         arm = load(text, joints=names)
         assert arm.joint_names == names
-        assert_as_in_the_file(arm, text)
+        assert_as_in_file(arm, text)
 
 
 def test_a_joint_below_the_arm_is_held_where_the_user_says():
@@ -145,7 +143,7 @@ def test_a_joint_below_the_arm_is_held_where_the_user_says():
         arm = load(LIFT, joints=joints, held=held)
         assert arm.joint_names == ('j1', 'j2')
         assert any('torso_lift at 0.7' in note for note in arm.torque_notes)
-        assert_as_in_the_file(arm, LIFT, held)
+        assert_as_in_file(arm, LIFT, held)
         np.testing.assert_allclose(arm.base[2, 3], 0.3 + 0.7 + 0.3, rtol=0.0, atol=1e-14)
 
 
@@ -203,7 +201,7 @@ def test_a_gripper_is_left_out_and_said(tool, gripper):
     assert arm.joint_names == (*ARM, *rest)
     said = [note for note in arm.torque_notes if 'taken for a gripper' in note]
     assert len(said) == bool(names) and all(f'{one} at 0' in said[0] for one in names)
-    assert_as_in_the_file(arm, text)
+    assert_as_in_file(arm, text)
 
 
 def test_a_wrist_whose_link_is_a_fixed_jaw_is_the_arms():
@@ -217,7 +215,7 @@ def test_a_grippers_opening_is_held_with_what_follows_it():
     follower = finger('b', END, axis='0 -1 0', more=mimic('a', 0.5, 0.01))
     text = robot(chain(*ARM), finger('a', END), follower)
     arm = load(text, held={'a': 0.2})
-    assert_as_in_the_file(arm, text, {'a': 0.2, 'b': 0.11})
+    assert_as_in_file(arm, text, {'a': 0.2, 'b': 0.11})
 
 
 def test_a_mimic_joint_counts_with_its_ratio_or_is_refused():
@@ -230,7 +228,7 @@ def test_a_mimic_joint_counts_with_its_ratio_or_is_refused():
     # A gas spring that has no mass moves as it likes.
     spring = '<link name="spring"/>' + joint('extend', 'j1_link', 'spring', more=mimic('j2'))
     text = robot(chain('j1', 'j2', 'j3'), spring)
-    assert_as_in_the_file(load(text, joints=('j1', 'j2', 'j3')), text)
+    assert_as_in_file(load(text, joints=('j1', 'j2', 'j3')), text)
     # The other leg of a humanoid.
     with refuses(UrdfError, "'right'", "'left'", 'not supported'):
         load(robot(chain('left', 'knee'), with_mimic(chain('right'), 'right', 'left')))
@@ -281,7 +279,7 @@ def test_nearly_parallel_axes_are_exact_also_behind_a_long_slide(angle, kind):
     text = edited(robot(*parts, *joints), "joint[@name='j1']/limit", lower='-20', upper='20')
     for convention in ('modified', 'standard'):
         arm = import_urdf(text, convention=convention)
-        assert_as_in_the_file(arm, text)
+        assert_as_in_file(arm, text)
         # The common normal of axes that are not quite parallel is kilometres away.
         assert max(abs(one) for joint in arm.joints for one in (joint.row.a, joint.row.d)) < 1.0
         report = crosscheck(arm, count=100)

@@ -94,7 +94,7 @@ def by_pinocchio(text, names, q, dq, held=None):
     return M, (pin.nonLinearEffects(model, data, place, speed) - g)[at], g[at]
 
 
-def assert_as_in_the_file(arm, text, held=None):
+def assert_as_in_file(arm, text, held=None):
     model = Model(arm)
     for q, dq in zip(*sample_states(arm, 5)[:2]):
         found = model.mass_matrix(q), model.coriolis(q, dq), model.gravity(q)

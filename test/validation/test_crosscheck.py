@@ -19,11 +19,6 @@ from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.model import FLANGE, GRAVITY, REFERENCE_FRAMES
 from franka_dynamics.validation import robot_model
 from franka_dynamics.validation.crosscheck import FORMULATIONS, MAX_RELATIVE_DIFFERENCE
-from franka_dynamics.validation.robot_model import (
-    compare_with_robot,
-    POSE_SUBJECT,
-    read_robot_state,
-)
 
 from ..agreement import assert_near, refuses
 from ..arms import random_arm, with_link
@@ -282,12 +277,12 @@ class ServedModel:
 
 def refused(served, state=None, arm=FR3):
     """Return the sentence of each difference that is not allowed, by its subject."""
-    found = compare_with_robot(state or read_state(), served, arm, FR3, states=20)
+    found = robot_model.compare_with_robot(state or read_state(), served, arm, FR3, states=20)
     return {one.subject: one.sentence for one in found if not one.is_allowed}
 
 
 def test_two_formulations_of_one_arm_agree():
-    found = list(compare_with_robot(read_state(), ServedModel(), FR3, FR3, states=20))
+    found = list(robot_model.compare_with_robot(read_state(), ServedModel(), FR3, FR3, states=20))
     assert len(found) == 7
     for one in found[:4]:
         # Rounding: 6e-14 measured.
@@ -319,7 +314,7 @@ def test_a_pose_elsewhere_and_another_gravity_of_the_base_are_told():
     state = read_state(gravity=[9.81, 0.0, 0.0])
     state.O_T_EE[12] += 0.05  # x of the translation; the matrix is stored by columns
     found = refused(ServedModel(), state)
-    assert found[POSE_SUBJECT].startswith('0.05 m apart')
+    assert found[robot_model.POSE_SUBJECT].startswith('0.05 m apart')
     assert '[9.81, 0.0, 0.0] m/s^2' in found['gravity in the base frame']
 
 
@@ -342,22 +337,22 @@ def test_a_term_that_is_zero_or_no_number_throughout_is_refused(value):
 
 def test_an_arm_of_other_joints_is_refused():
     with refuses(errors.RobotInterfaceError, '7 joints', 'rpr 3', '--arm'):
-        compare_with_robot(read_state(), ServedModel(), load('rpr'), FR3)
+        robot_model.compare_with_robot(read_state(), ServedModel(), load('rpr'), FR3)
 
 
 def test_the_robots_state_is_the_same_after_a_comparison_even_if_it_fails():
     before, state = read_state(load_kg=3.0), read_state(load_kg=3.0)
-    compare_with_robot(state, ServedModel(), FR3, FR3, states=2)
+    robot_model.compare_with_robot(state, ServedModel(), FR3, FR3, states=2)
     assert state == before
     with pytest.raises(AttributeError):
-        compare_with_robot(state, object(), FR3, FR3, states=2)
+        robot_model.compare_with_robot(state, object(), FR3, FR3, states=2)
     assert state == before
 
 
 def test_a_missing_pylibfranka_names_the_extra_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, 'pylibfranka', None)
     with refuses(errors.MissingDependencyError, '.[fci]'):
-        read_robot_state('robot')
+        robot_model.read_robot_state('robot')
 
 
 def test_no_answer_suspects_another_client(monkeypatch):
@@ -368,7 +363,7 @@ def test_no_answer_suspects_another_client(monkeypatch):
 
     monkeypatch.setattr(robot_model.subprocess, 'run', hang)
     with refuses(errors.RobotInterfaceError, 'robot', '3 s'):
-        read_robot_state('robot', 3.0)
+        robot_model.read_robot_state('robot', 3.0)
 
 
 def test_doctor_names_a_robot_that_is_not_there(capsys):
