@@ -14,63 +14,47 @@ checkers the same. A name must not equal that of a module of the package, becaus
 module would replace the object.
 """
 
-# The module of each name, which ends with `:NAME` if the name there is another one.
+# The names of each module; NAME=OTHER is called OTHER there.
+_NAMES = {
+    'arm': 'ArmDescription available_arms available_hands available_sets LinkInertia load_hand',
+    'arm_io': 'load=load_arm save write_mjcf write_urdf',
+    'batch.batch_model': 'BatchModel',
+    'batch.traced_model': 'TracedModel',
+    'codegen.c_code': 'c_header',
+    'codegen.equations': 'customised_equations',
+    'codegen.file_text': 'operation_count',
+    'control.feedforward': 'Feedforward',
+    'control.settings': 'Terms',
+    'dynamics.body_tree': 'BodyTree',
+    'dynamics.closed_chain': 'ClosedChain Loop',
+    'dynamics.closed_chain_derivatives': 'differentiate_by_parameters motor_derivatives',
+    'dynamics.derivatives': 'dynamics_derivatives linearize tree_motion',
+    'dynamics.newton_euler': 'NewtonEulerModel',
+    'dynamics.pinocchio_model': 'Model=PinocchioModel',
+    'dynamics.product_of_exponentials': 'ExponentialsModel',
+    'dynamics.regressor': 'parameter_names parameter_vector torque_regressor',
+    'dynamics.sampling': 'sample_states',
+    'dynamics.space_inertia': 'space_inertias',
+    'errors': 'FrankaDynamicsError',
+    'identification.base_parameters': 'base_parameters',
+    'identification.direct_method': 'direct_base_parameters energy_regressors',
+    'identification.identify': 'identify',
+    'identification.other_controllers': 'predict_tracking',
+    'identification.payload': 'identify_payload',
+    'mesh.mesh': 'inertia_motion_derivative mesh_inertia TriangleMesh vertex_derivatives',
+    'mesh.mesh_file': 'load_mesh',
+    'recordings.log_import': 'import_log recording_from_arrays',
+    'recordings.options': 'ColumnMap',
+    'recordings.recording': 'read_recording write_recording',
+    'rpr.kinematics': 'RprKinematics',
+    'urdf.importer': 'import_urdf',
+    'validation.compare_files': 'compare',
+    'validation.crosscheck': 'compare_formulations crosscheck',
+}
 _MODULES = {
-    'ArmDescription': 'arm',
-    'available_arms': 'arm',
-    'available_hands': 'arm',
-    'available_sets': 'arm',
-    'LinkInertia': 'arm',
-    'load_hand': 'arm',
-    'load': 'arm_io:load_arm',
-    'save': 'arm_io',
-    'write_mjcf': 'arm_io',
-    'write_urdf': 'arm_io',
-    'BatchModel': 'batch.batch_model',
-    'TracedModel': 'batch.traced_model',
-    'c_header': 'codegen.c_code',
-    'operation_count': 'codegen.file_text',
-    'customised_equations': 'codegen.equations',
-    'Feedforward': 'control.feedforward',
-    'Terms': 'control.settings',
-    'predict_tracking': 'identification.other_controllers',
-    'BodyTree': 'dynamics.body_tree',
-    'ClosedChain': 'dynamics.closed_chain',
-    'Loop': 'dynamics.closed_chain',
-    'differentiate_by_parameters': 'dynamics.closed_chain_derivatives',
-    'motor_derivatives': 'dynamics.closed_chain_derivatives',
-    'dynamics_derivatives': 'dynamics.derivatives',
-    'linearize': 'dynamics.derivatives',
-    'tree_motion': 'dynamics.derivatives',
-    'NewtonEulerModel': 'dynamics.newton_euler',
-    'Model': 'dynamics.pinocchio_model:PinocchioModel',
-    'ExponentialsModel': 'dynamics.product_of_exponentials',
-    'parameter_names': 'dynamics.regressor',
-    'parameter_vector': 'dynamics.regressor',
-    'torque_regressor': 'dynamics.regressor',
-    'sample_states': 'dynamics.sampling',
-    'space_inertias': 'dynamics.space_inertia',
-    'FrankaDynamicsError': 'errors',
-    'base_parameters': 'identification.base_parameters',
-    'direct_base_parameters': 'identification.direct_method',
-    'energy_regressors': 'identification.direct_method',
-    'identify': 'identification.identify',
-    'identify_payload': 'identification.payload',
-    'inertia_motion_derivative': 'mesh.mesh',
-    'mesh_inertia': 'mesh.mesh',
-    'TriangleMesh': 'mesh.mesh',
-    'vertex_derivatives': 'mesh.mesh',
-    'load_mesh': 'mesh.mesh_file',
-    'import_log': 'recordings.log_import',
-    'recording_from_arrays': 'recordings.log_import',
-    'ColumnMap': 'recordings.options',
-    'read_recording': 'recordings.recording',
-    'write_recording': 'recordings.recording',
-    'RprKinematics': 'rpr.kinematics',
-    'import_urdf': 'urdf.importer',
-    'compare': 'validation.compare_files',
-    'compare_formulations': 'validation.crosscheck',
-    'crosscheck': 'validation.crosscheck',
+    name.partition('=')[0]: (module, name.rpartition('=')[2])
+    for module, names in _NAMES.items()
+    for name in names.split()
 }
 
 __all__ = sorted(_MODULES)
@@ -84,8 +68,8 @@ def __getattr__(name: str) -> object:
 
     if name not in _MODULES:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    module, _, attribute = _MODULES[name].partition(':')
-    value = getattr(import_module(f'.{module}', __name__), attribute or name)
+    module, attribute = _MODULES[name]
+    value = getattr(import_module(f'.{module}', __name__), attribute)
     if isfunction(value):
         value = import_module('.arguments', __name__).with_argument_checks(value)
         value.__module__, value.__qualname__ = __name__, name  # where pickle finds it

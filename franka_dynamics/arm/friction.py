@@ -212,7 +212,7 @@ class MaxwellSlipFriction(LinearFriction):
     def __post_init__(self) -> None:
         """Check the parameters and freeze the arrays."""
         elements = np.size(self.reach)
-        _freeze_fields(self, ('reach',), elements, least=np.nextafter(0.0, 1.0))
+        _freeze_fields(self, ('reach',), elements, low=np.nextafter(0.0, 1.0))
         self._check_parameters(elements)
         if len(set(self.reach.tolist())) < elements:
             raise FrictionError(
@@ -274,17 +274,15 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     return model.torque(dq)
 
 
-def _freeze_fields(
-    model: object, names: Sequence[str], *shape: int, least: float = -np.inf
-) -> None:
-    """Freeze parameters that are not None; raise FrictionError if one is below `least`."""
+def _freeze_fields(model: object, names: Sequence[str], *shape: int, low: float = -np.inf) -> None:
+    """Freeze parameters that are not None; raise FrictionError if one is below `low`."""
     for name in names:
         if getattr(model, name) is None:
             continue
         freeze_arrays(model, FrictionError, 'a friction model (joints last)', **{name: shape})
         array = getattr(model, name)
-        if (array < least).any():
-            sign = 'positive' if least > 0.0 else 'not negative'
+        if (array < low).any():
+            sign = 'positive' if low > 0.0 else 'not negative'
             raise FrictionError(f'Friction {name} must be {sign}; got {array_text(array)}.')
 
 

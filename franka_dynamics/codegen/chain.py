@@ -374,8 +374,7 @@ def regroup_parameters(chain: GeneratorChain) -> GeneratorChain:
             else:
                 rotation = joint.axes @ rotation_about_z(*cos_sin(joint.theta_offset))
                 arrived = transformed_inertia(arrived, rotation, np.zeros(3))
-            joints[parent] = replace(
-                joints[parent], body_inertia=joints[parent].body_inertia + arrived
-            )
+            carrier = joints[parent]
+            joints[parent] = replace(carrier, body_inertia=carrier.body_inertia + arrived)
         joints[j] = replace(joint, body_inertia=np.where(shared, 0.0, joint.body_inertia))
     return replace(chain, joints=tuple(joints))

@@ -302,7 +302,8 @@ class StateMachine:
         self.ending = self.ending.joined_with(later) if lasts else later
         if acts:
             events = {Reaction.RELEASE: CoreEvent.RELEASE, Reaction.HOLD: CoreEvent.HOLD}
-            self._change_state(events.get(later.reaction, CoreEvent.TORQUES_END))
+            then = Reaction.ZERO if pauses else later.reaction
+            self._change_state(events.get(then, CoreEvent.TORQUES_END))
 
     def _change_state(self, event: CoreEvent) -> None:
         """Change the state as TRANSITIONS says, and log it."""

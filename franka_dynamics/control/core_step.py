@@ -21,8 +21,9 @@ Torques begin
 - A loop's first usable state gets the resting torque at once, whatever its size: zero if the
   target adds gravity or a measured torque contradicts the settings, else g(q). The next measured
   torque is then that zero and contradicts nothing: the torque comes to g(q) at its rate until the
-  law begins after 20 states; what is missing then comes with the law's ramp, in 0.2 s. Before a
-  usable state a loop gets zero, and then comes to g(q) at the torque's rate. A node sends nothing.
+  law begins at the 20th usable state; what is missing then comes with the law's ramp, in 0.2 s.
+  Before a usable state a loop gets zero, and then comes to g(q) at the torque's rate. A node sends
+  nothing.
 - After 20 usable states in a row, of a median age of at most 15 ms, the law begins, unless a
   measured torque contradicts the settings. A loop begins at the torque sent last; a node whose
   last torque acts no more as after none. From there the torque ramps to the law's in 0.2 s.
@@ -69,8 +70,8 @@ States are missing or wrong
   0.1 rad/s the last torque is repeated for 20 ms (if all repeat), then the model stops the arm
   from its last velocity. Velocities that change, and take a joint 0.02 rad from where its position
   repeats, are believed instead, also of an arm that was at rest; until then a slower arm gets the
-  law's torque. If all joints are believed by their velocities, or the target adds no gravity, the
-  stop ends when positions change, else after 0.25 s. All are latched.
+  law's torque. If each joint that is stuck is believed by its velocity, or the target adds no
+  gravity, the stop ends when positions change by no leap, else after 0.25 s. All are latched.
 - States 20 ms old give no first torque of the law (15 ms is the most); an arm that is to be braked
   is braked by them, too. Up to `max_state_age` a law that runs goes on, and is compared with the
   torque that acted then; the brake softens its gains (`stopping.py`). Older ones count as lost:
@@ -88,8 +89,10 @@ Torques are wrong
   (`check_bounds`).
 - If such an excess is explained by torques sent to other joints, earlier or reversed, the arm is
   let go without braking, after 6 states if reversed, else after 10, and the resting torque follows
-  (`wiring.py`), zero where torques are exchanged or reversed. Exchanged measured torques let the
-  arm go, too, under a target that adds no gravity, and it gets g(q) at every joint; under fci the
+  (`wiring.py`), zero where torques are exchanged or reversed. Without a measured torque the arm is
+  braked first, and uninvolved joints may be taken for exchanged. Exchanged measured torques let
+  the arm go, too, under a target that adds no gravity, once sent torques vary by more than the
+  noise of efforts (else it is braked and held), and it gets g(q) at every joint; under fci the
   gravity in them tells them apart, and the arm is braked and held.
 - A smaller exchange is not noticed at first: it makes feedback unstable, and the arm swings until
   torques are so far apart: after 0.01 s (gravity exchanged) to 2 s (a wrist, small gains), at 0.4
@@ -109,8 +112,8 @@ Stops and settings
   held that is still braked, or whose torque still goes to the resting torque after a stop without
   a fault. `stop` of a held arm lets go of it.
 - Stop.PAUSE and Stop.TO_ZERO give zero torque, at the rate; nothing brakes the arm, and one that
-  does not carry itself falls. After a pause the law begins by itself, unless torques had been
-  stopped before.
+  does not carry itself falls. After a pause the law begins by itself at the next usable state,
+  unless torques had been stopped before, or were during it: then it waits for `start`.
 - `start` of a held arm begins the law at the torque sent last, without a motion: kp pulls to where
   the arm is. It raises StartRefusedError if states are too old, or a torque departs by more than
   10 % of a limit (for 2 s after a change of payload: beyond any share of that load). While a stop

@@ -260,10 +260,8 @@ def identified_arm_text(
         'fitted to all of the data; physically consistent; prior '
         f'about {result.start.inertial_set} of precision {result.options.regularization:g}'
     )
-    implausible = [
-        f'{one.name}: {text}' for one in result.recordings.notes for text in one.warnings
-    ]
-    warnings = [*asks, *result.recordings.remarks, *implausible]
+    doubts = [f'{one.name}: {text}' for one in result.recordings.notes for text in one.warnings]
+    warnings = [*asks, *result.recordings.remarks, *doubts]
     if warnings:
         notes += f'; {len(warnings)} warnings when it was made: {" | ".join(warnings[:10])}'
     arm = replace(result.arm, inertial_set=IDENTIFIED_SET_NAME)

@@ -212,8 +212,9 @@ class Reference:
         End all motions for a reason, braked to rest where the arm then is.
 
         Where it is desired may be elsewhere, and would go on pulling: as when a goal ends outside
-        its tolerances, or is cancelled. Under a lasting load the arm then yields by its error once
-        more. A motion asked for at once replaces this one before it begins.
+        its tolerances, or is cancelled. Under a lasting load kp's torque stays about the same, and
+        the arm rests one error further. A motion asked for at once replaces this one before it
+        begins.
         """
         with self._planning:
             with self._lock:

@@ -145,9 +145,7 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
         if len(found) == 1:
             return found[0]
     if candidates:
-        raise RecordingError(
-            f'{bag} has no {DEFAULT_JOINT_STATE_TOPIC}; {there}: choose one with --topic.'
-        )
+        raise RecordingError(f'{bag} has no {DEFAULT_JOINT_STATE_TOPIC}; {there}: give --topic.')
     raise RecordingError(f'{bag} has no topic of type {JOINT_STATE_TYPE}; {there}.')
 
 

@@ -212,9 +212,7 @@ class JointStateReader:
             sec, nanosec = message.header.stamp.sec, message.header.stamp.nanosec
             rows = [*map(np.asarray, (message.position, message.velocity, message.effort))]
         if nanosec > _MAX_STAMP_NANOSECONDS:
-            raise JointStateError(
-                f'The joint state cannot be read: its stamp has {nanosec} nanoseconds.'
-            )
+            raise JointStateError(f'The joint state has a stamp of {nanosec} nanoseconds.')
         q, velocity, effort = (one[self._order] if len(one) else _EMPTY_ARRAY for one in rows)
         if len(velocity) and math.isnan(velocity[0]) and np.isnan(velocity).all():
             if not self._derive_velocity:

@@ -555,21 +555,21 @@ def test_a_stop_goes_on_after_a_state_that_cannot_be_used():
     np.testing.assert_allclose(script.sent[-1], gravity, rtol=0.0, atol=0.1)
 
 
+@pytest.mark.parametrize('speed', [0.0, 2.0])
 @pytest.mark.parametrize('wrong', [HOME, [math.nan] * 7, [9.0] * 7])
-def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong):
-    loop = core(MUJOCO, applied_when_silent=True)
+def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong, speed):
+    loop, falls = core(MUJOCO, applied_when_silent=True), -speed * np.eye(7)[3]
 
-    def torque(begin):
-        for k in range(300):
-            out = loop.step(wrong if k == 155 else HOME, STILL, begin + 1e-3 * k)
-        return out
+    def torques(begin):
+        places = [wrong if k == 155 else HOME + 1e-3 * k * falls for k in range(300)]
+        return [loop.step(q, falls, begin + 1e-3 * k) for k, q in enumerate(places)]
 
     loop.blocked = 'the receiver is not known'
     loop.stop(loop.blocked, Stop.PAUSE)
-    np.testing.assert_array_equal(torque(0.0), STILL)
-    loop.blocked, wrong = '', HOME
+    assert not np.any(torques(0.0))
+    loop.blocked, wrong, falls = '', HOME, STILL
     loop.start()
-    np.testing.assert_allclose(torque(1.0), GRAVITY, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(torques(1.0)[-1], GRAVITY, rtol=1e-9, atol=1e-12)
     assert loop.state is State.RUNNING
 
 
