@@ -184,7 +184,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         sys.stderr = os.fdopen(2, 'w')
     if sys.stdout is None:  # files opened later would take its place
-        return _print_error('stdout is closed; >/dev/null discards it', EXIT_INVALID_INPUT)
+        return _print_error(
+            'standard output is closed; >/dev/null discards it', EXIT_INVALID_INPUT
+        )
     try:
         status = _run_command(words)
         sys.stdout.flush()

@@ -49,9 +49,7 @@ def read_robot_text(path: Path, xacro: Mapping[str, object] | None = None) -> st
     except OSError as error:
         raise UrdfError(unreadable_file_message(path, error)) from error
     except UnicodeDecodeError as error:
-        raise UrdfError(
-            f'{path} cannot be read: byte {error.start} is not UTF-8; is it a URDF?'
-        ) from error
+        raise UrdfError(f'{path}: byte {error.start} is not UTF-8; is it a URDF?') from error
 
 
 def read_document(
