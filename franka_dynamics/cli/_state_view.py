@@ -66,7 +66,7 @@ def _node_panel(node: NodeSnapshot, now: float) -> Panel:
 
 
 def _age_text(age: float) -> str:
-    """Return how old states are [ms], or by how much their stamps are behind the clock."""
+    """Return the states' age as text: in ms, in s if stamps are late, or 'simulated time'."""
     if abs(age) >= _MIN_OTHER_CLOCK_AGE_MS:
         return 'simulated time'
     return (

@@ -51,7 +51,7 @@ class CrossValidation:
     columns (`sums.column_names`; the last is the effort) the first `parameter_count` are the
     model's, with the prior of `precision`, and the others are faults'. All fits have the columns
     of `given_faults`, by default a common gain, a load and offsets; those that
-    `with_harmless_fault` adds are put to the user as `questions`.
+    `with_given_fault` adds are put to the user as `questions`.
 
     `products` (folds, n, c, c) and `sample_counts` (folds,) are the Gram matrices and the number
     of samples of each fold. `rows` (folds + 2, c, c) are the weighted normal equations, with the
@@ -137,7 +137,7 @@ class CrossValidation:
         names += fault.column_names if fault else ()
         return self.sums.column_indices([*dict.fromkeys(names)])  # gain and drift share one
 
-    def with_harmless_fault(self, fit: FoldFits) -> CrossValidation:
+    def with_given_fault(self, fit: FoldFits) -> CrossValidation:
         """Return a cross-validation all of whose fits also have a harmless fault's columns."""
         extended = copy(self)
         vars(extended).pop('baseline', None)

@@ -81,7 +81,7 @@ class RecordingVerdict:
         return bool(self.questions) or (ambiguity is not None and ambiguity.has_questions)
 
 
-def _with_harmless_faults(
+def _with_given_faults(
     fits: CrossValidation,
 ) -> tuple[CrossValidation, list[FoldFits], list[FoldFits], FoldFits | None]:
     """
@@ -98,7 +98,7 @@ def _with_harmless_faults(
         harmless = next((fit for fit in tried if fit.is_harmless() and fit.is_significant()), None)
         if not doubtful or harmless is None or not harmless.is_better(doubtful[0]):
             return fits, tried, doubtful, harmless
-        fits = fits.with_harmless_fault(harmless)
+        fits = fits.with_given_fault(harmless)
 
 
 def diagnose_fits(
@@ -110,7 +110,7 @@ def diagnose_fits(
     Also returned are the fits, with harmless faults' columns in all of them. `corrected` are fits
     at corrected states, the likeliest first.
     """
-    fits, tried, doubtful, harmless = _with_harmless_faults(fits)
+    fits, tried, doubtful, harmless = _with_given_faults(fits)
     first = corrected[0] if corrected else None
     likely = [fit.fault for fit in doubtful[:1]]
     # A harmless fault of another joint is a rival as well. One of the same joint is how a fault of

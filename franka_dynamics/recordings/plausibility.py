@@ -36,7 +36,7 @@ _MIN_SPEED = 0.02
 _MIN_FROZEN_S = 0.25
 # Multiples of the torque and velocity limits.
 _MAX_EFFORT_RATIO = 1.5
-_MIN_JUMP_RATIO = 3.0
+_MIN_JUMP_SPEED_RATIO = 3.0
 # Efforts beyond this many torque limits in most messages are not in N m; the node's bound, too.
 _MAX_MEDIAN_RATIO = 10.0
 # Shorter intervals count as this long: stamps are not exact times of measurement.
@@ -195,7 +195,7 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
     edges = np.searchsorted(time, np.arange(0.0, time[-1], window))
     edges = np.append(np.unique(edges), len(time) - 1)
     whole = np.diff(time[edges]) < 2.0 * window  # no gap inside
-    fast = (_speed_ratio(recording, arm) > _MIN_JUMP_RATIO).any(axis=1)
+    fast = (_speed_limit_ratio(recording, arm) > _MIN_JUMP_SPEED_RATIO).any(axis=1)
     jumps = np.concatenate(([0], np.cumsum(fast)))
     without_jumps = whole & (np.diff(jumps[edges]) == 0)
     if 2 * np.count_nonzero(without_jumps) > np.count_nonzero(whole):
@@ -277,7 +277,7 @@ def _effort_spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         )
 
 
-def _speed_ratio(recording: Recording, arm: ArmDescription) -> Array:
+def _speed_limit_ratio(recording: Recording, arm: ArmDescription) -> Array:
     """Return |change of position| per second / velocity limit, (messages - 1, n)."""
     step = np.maximum(np.diff(recording.time), _MIN_STEP_S)
     limit = arm.limit('velocity')
@@ -287,13 +287,13 @@ def _speed_ratio(recording: Recording, arm: ArmDescription) -> Array:
 
 def _position_jumps(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a sentence if a position changes at over 3 times the joint's velocity limit."""
-    part = _speed_ratio(recording, arm)
+    part = _speed_limit_ratio(recording, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
-    if part[row, joint] > _MIN_JUMP_RATIO:
+    if part[row, joint] > _MIN_JUMP_SPEED_RATIO:
         change = recording.q[row + 1, joint] - recording.q[row, joint]
         yield (
             f'the position of {recording.joint_names[joint]} jumps by {change:.3g} rad at '
             f'{recording.time[row + 1]:.2f} s, {part[row, joint]:.3g} times as fast as it can '
-            f'move ({np.count_nonzero(part > _MIN_JUMP_RATIO)} such steps): values that were not '
-            'measured, or recordings put together; cut them out'
+            f'move ({np.count_nonzero(part > _MIN_JUMP_SPEED_RATIO)} such steps): values that '
+            'were not measured, or recordings put together; cut them out'
         )

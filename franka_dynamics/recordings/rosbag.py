@@ -195,7 +195,7 @@ def mcap_in_folder(bag: Path) -> Path:
 
 
 def is_unclosed(path: Path) -> bool:
-    """Return whether a file begins as MCAP, and lacks MCAP's last bytes."""
+    """Return whether an .mcap file begins as MCAP and lacks MCAP's last bytes."""
     if path.suffix != '.mcap' or not path.is_file():
         return False
     with path.open('rb') as file:

@@ -17,13 +17,13 @@ from ..identification.excitation_problem import ExcitationProblem, MAX_STD_TO_PR
 _POINT_RATE_HZ = 25.0
 
 
-def identifiable_sentence(excitation: Excitation, times: int, period: float, bags: int) -> str:
+def identifiable_sentence(excitation: Excitation, repeats: int, period: float, bags: int) -> str:
     """Return a sentence on how many base parameters repetitions of a trajectory identify."""
     given = f', and the {bags} given bags' if bags else ''
     left = excitation.std_to_prior_ratios
     return (
-        f'After {times} repetitions of {period:g} s ({times * period / 60.0:.1f} minutes){given} '
-        f'{np.count_nonzero(left <= MAX_STD_TO_PRIOR_RATIO)} of {len(left)} base '
+        f'After {repeats} repetitions of {period:g} s ({repeats * period / 60.0:.1f} minutes)'
+        f'{given} {np.count_nonzero(left <= MAX_STD_TO_PRIOR_RATIO)} of {len(left)} base '
         f'parameters are identifiable; a standard deviation is at most '
         f"{left.max():.0%} of the prior's (masses 100 %, others in proportion)."
     )

@@ -156,7 +156,7 @@ def _tensor_attributes(link: LinkInertia) -> dict[str, Any]:
 
 
 def _require_mass_and_motion(description: ArmDescription, without: Collection[int]) -> None:
-    """Raise InertiaError for a link without mass, DescriptionError for an immovable joint."""
+    """Raise InertiaError for a massless link, DescriptionError for a joint that cannot move."""
     for joint in description.joints:
         if joint.limits.lower == joint.limits.upper:
             raise DescriptionError(

@@ -190,7 +190,7 @@ def _inertial_findings(
     nearest: NearestSet, found: Comparison, accept_unknown: bool
 ) -> tuple[bool, tuple[ParameterDifference, ...], tuple[str, ...]]:
     """
-    Return whether inertials are published ones, differences that refuse the URDF, and notes.
+    Return whether inertials are published ones, differences that make it refused, and notes.
 
     A link that is not within rounding of the published one is a finding if its difference changes
     a torque in some mounting of the arm, or if no real body has its parameters.
