@@ -438,13 +438,13 @@ def test_played_states_terms_equal_the_offline_ones_and_a_slow_topic_stops(node_
         if not told:
             references.publish(request)
         world.arm.send(2, step_ns=PERIOD_NS, position=rest)
-        return filled and len(told) > 1
+        return filled and told and told[-1].values['state'] == 'interrupted'
 
     world.probe.until(answered, 'the trajectory with efforts, and two reports', every=0.5)
     begin, end = filled[0].points[0], filled[0].points[-1]
     np.testing.assert_allclose(begin.positions, rest, rtol=0, atol=1e-12)
     np.testing.assert_allclose(end.effort, independent.gravity(rest), rtol=0, atol=ATOL_NM)
-    reports = told[:2]
+    reports = told[0], told[-1]  # a state that comes between them lets it be followed
     # Its sender, such as `node play`, need not wait for its end.
     assert [report.values['state'] for report in reports] == ['accepted', 'interrupted']
     assert len({report.values['number'] for report in reports}) == 1
