@@ -25,8 +25,9 @@ class FormatTerms:
     """
     Terms of a file format (URDF or MJCF) for links, joints and their numbers, for messages.
 
-    `moving_joints` are the kinds of joints that an arm can have, `floating_joints` those that
-    float; `inertial` holds the numbers of a link: `mass`, centre of mass (`center`) and `tensor`.
+    `moving_joints` names the joint types that an arm can have, `floating_joints` the types of
+    floating joints. `inertial` holds the numbers of a link: `mass`, centre of mass (`center`) and
+    `tensor`.
     `reader` is the library whose own reading of the file an arm is compared with.
     """
 

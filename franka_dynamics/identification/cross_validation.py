@@ -50,8 +50,8 @@ class CrossValidation:
     has the weights with which the arm is identified: one noise level for all joints. Of the c
     columns (`sums.column_names`; the last is the effort) the first `parameter_count` are the
     model's, with the prior of `precision`, and the others are faults'. All fits have the columns
-    of `given_faults`, by default a common gain, a load and offsets; those that
-    `with_given_fault` adds are put to the user as `questions`.
+    of `given_faults`, by default a common gain, a load and offsets. For each fault that
+    `with_given_fault` adds, the user is asked one of the `questions`.
 
     `products` (folds, n, c, c) and `sample_counts` (folds,) are the Gram matrices and the number
     of samples of each fold. `rows` (folds + 2, c, c) are the weighted normal equations, with the

@@ -30,8 +30,9 @@ _MIN_REAL_TIME_FACTOR = 0.02
 _MAX_STAMP_AGE_S = 0.1
 # Longest listening beyond `listen_s`: two periods of diagnostics.
 _DISCOVERY_TIMEOUT_S = 2.0
-# Unexplained force on the hand [N] above which the mass of that weight is told: 3 standard
-# deviations of the force that the large joints' torques, at 0.5 m, show without contact.
+# Where the model leaves a larger force on the hand unexplained [N], `doctor` prints the mass that
+# weighs as much. It is 3 standard deviations of the force that the torques of the large joints, at
+# 0.5 m, show without contact.
 _MIN_UNEXPLAINED_FORCE_N = 3.0
 # A deep queue, so that a slow reader still counts every joint state.
 _COUNTING_QOS = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
