@@ -16,8 +16,6 @@ usually leaves some call undisturbed, on all threads hardly ever. On a GPU (`--d
 tables are printed, of PyTorch and JAX.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

@@ -9,8 +9,6 @@ A percentage is the memory bandwidth that inputs and outputs alone need, of that
 reaches in the same run. Needs PyTorch for CUDA and the extra gpu.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 import importlib.util

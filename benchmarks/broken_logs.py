@@ -19,8 +19,6 @@ and these must not occur: WRONG NAME, HARMFUL (accepted without a question, and 
 published set), REFUSED (a sound log). A case takes some seconds of processor time.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

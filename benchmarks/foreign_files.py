@@ -19,8 +19,6 @@ and these must not occur: DIFFERS (also if what was written cannot be read again
 (refused by the cross-check alone), TRACEBACK.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 import ctypes

@@ -6,8 +6,6 @@ Measure an arm in Gazebo: hold, track, pause, reset, real-time factors.
 Starts gazebo.launch.py, unless `ros2` or both `gz` and `ign` are missing. `make gazebo-check`.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ how many are above 2.1 rad/s and how many worse than without the guard, the same
 the row that gets faster by most.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial

@@ -14,8 +14,6 @@ were chosen, every other draw is for judging. `make guard-false-alarms` draws a 
 Exit status 1 if more than MOST_STOPPED of the rows are stopped below that bound.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial

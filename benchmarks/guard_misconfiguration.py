@@ -17,8 +17,6 @@ chosen; every other draw, with inertias about 10 % off and another motion, is fo
 `make guard-misconfiguration` draws a sample of rows.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -9,8 +9,6 @@ torques on their way to the arm. `simulate` runs a case, with the guard or witho
 row is the package's own simulation, or `other_plant.py`, an FR3 of another make.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor

@@ -11,8 +11,6 @@ SingleThreadedExecutor calls a function that publishes a JointState's seven posi
 Float64MultiArray.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

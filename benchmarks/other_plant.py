@@ -12,8 +12,6 @@ Masses and inertias are those of franka_description's fr3; rotors, damping and s
 MuJoCo Menagerie's franka_fr3. The stiffness of the gears is a harmonic drive's of such a size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

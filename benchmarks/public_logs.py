@@ -11,8 +11,6 @@ would type; they are printed. The error E of torques [N m] is that of docs/howto
 the parts that were left out of the fit, of the identified arm and of the best published set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import json
 from pathlib import Path

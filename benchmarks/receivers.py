@@ -16,8 +16,6 @@ time-out plus 5 ms, every other sender was noticed within 0.1 s, and no joint wa
 rad/s at the end.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Mapping
 from itertools import groupby

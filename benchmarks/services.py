@@ -12,8 +12,6 @@ The table gives the longest wait around each request: median and largest of the 
 'nothing', measured without a request, shows the machine's share of the wait.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -11,8 +11,6 @@ takes than the binding. MuJoCo computes M (mj_crb), C dq + g (mj_rne) and the to
 motion (mj_inverse), each with the kinematics that it needs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 import time

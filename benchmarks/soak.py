@@ -9,8 +9,6 @@ Exit status 0 if the resident memory after a warm-up of a sixth of the time (at 
 grows by no more than 1 MiB until the end, 1 if it grows by more.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 import sys

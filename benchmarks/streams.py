@@ -16,8 +16,6 @@ including the FR3's velocity limits that depend on the position.
 Exits with 1 if a limit is broken, a state steps, or a stream or chunk is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -47,7 +45,7 @@ class Motion:
     phase: Array
 
     @classmethod
-    def drawn(cls, arm: ArmDescription, rng: np.random.Generator) -> Motion:
+    def drawn(cls, arm: ArmDescription, rng: np.random.Generator) -> 'Motion':
         """Draw a motion within half of the limits of velocity and of acceleration."""
         assert arm.home is not None
         rate = rng.uniform(0.5, 4.0, (2, arm.n))

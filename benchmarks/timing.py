@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What benchmarks share: options, the name of the machine, its load."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 import platform

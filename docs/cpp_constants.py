@@ -6,8 +6,6 @@ Writes the Python controller's constants, targets and status texts as a C++ head
 `make generated` does, a test compares.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 import json
 from pathlib import Path

@@ -7,8 +7,6 @@ Puts the code's constants into the pages: `make generated` writes them, a test c
 the page, which is replaced by the value beside the phrase. A phrase must stand in its page once.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 import re

@@ -11,8 +11,6 @@ friction itself. One joint moves out and back, then the arm is stopped:
     python examples/05_fci.py 172.16.0.2 --hand none
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace

@@ -12,8 +12,6 @@ and writes `release_by_pull.png`. On a real arm feed `Releaser` with the feedfor
 `~/external_torque`, and open the gripper by franka_gripper's `move` action.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -11,8 +11,6 @@ temperature), is commanded to an arm in MuJoCo, within the limits of torque and 
 The torques include gravity.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 import time
 

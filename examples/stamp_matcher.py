@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matches messages of several topics by the stamp of the joint state they belong to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads an arm by its shipped name or from a file, and writes arm files, URDFs and MJCFs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 import sys

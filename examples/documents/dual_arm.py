@@ -7,8 +7,6 @@ The torques are compared with Pinocchio's, whose model of the two arms is assemb
 shipped URDF of the arm by `pin.appendModel`. Run `python examples/documents/dual_arm.py`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pinocchio as pin
 

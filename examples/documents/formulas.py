@@ -13,8 +13,6 @@ parameters as symbols, and lengths as numbers. Masses and lengths of the RPR arm
 they need sympy (the extra `[symbolic]`).
 """
 
-from __future__ import annotations
-
 import sys
 
 import franka_dynamics as fd

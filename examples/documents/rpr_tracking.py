@@ -11,8 +11,6 @@ MuJoCo simulates the arm, without friction, from the MJCF of `urdf.writer`. Run 
 examples/documents/rpr_tracking.py`; it writes `rpr_tracking.png`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

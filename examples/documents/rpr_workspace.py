@@ -7,8 +7,6 @@ A section through the vertical axis shows the whole workspace, because joint 1 t
 axis. The picture is rpr_workspace.png.
 """
 
-from __future__ import annotations
-
 from matplotlib.figure import Figure
 import numpy as np
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and writes arm files, such as those in `config/arms`, checking every field."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bodies, hands and fixed frames as arm files and hand files state them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -147,7 +145,7 @@ class Body:
         return LinkInertia.from_center_of_mass(self.mass, center, self.inertia)
 
     @classmethod
-    def from_inertia(cls, link: LinkInertia) -> Body:
+    def from_inertia(cls, link: LinkInertia) -> 'Body':
         """Return a link's file entry, with first moment and inertia about its frame's origin."""
         six = elements_from_tensor(link.inertia)
         return cls(mass=link.mass, first_moment=link.first_moment, inertia=six)

@@ -7,8 +7,6 @@ Standard and modified rows describe the same sequence of screw motions along z a
 differently: a and alpha of a standard row belong to the next modified row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The description of an arm by its joints, links, limits, friction and source of inertias."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, KW_ONLY, replace
 
@@ -269,7 +267,7 @@ class ArmDescription(ArmFields):
         """Return the pose of the flange in the last joint's frame, shape (4, 4)."""
         return self.flange.transform(self.convention)
 
-    def with_payload(self, payload: LinkInertia | ArrayLike) -> ArmDescription:
+    def with_payload(self, payload: LinkInertia | ArrayLike) -> 'ArmDescription':
         """
         Return this arm with a payload, given in the flange frame, added to its last link.
 
@@ -294,7 +292,7 @@ class ArmDescription(ArmFields):
             carried=self.carried + payload.mass,
         )
 
-    def without_payload(self) -> ArmDescription:
+    def without_payload(self) -> 'ArmDescription':
         """Return this arm without its `payload`."""
         return self.with_payload(LinkInertia.zero() - self.payload)
 
@@ -308,7 +306,7 @@ class ArmDescription(ArmFields):
                 f'{self.name} ({self.rated_load:g} kg).'
             )
 
-    def with_armature(self) -> ArmDescription:
+    def with_armature(self) -> 'ArmDescription':
         """
         Return this arm with `simulated_armature` added to its joints' rotor inertias.
 
@@ -321,7 +319,7 @@ class ArmDescription(ArmFields):
         return replace(self, joints=tuple(joints))
 
     @with_argument_checks
-    def with_joint_names(self, names: Sequence[str]) -> ArmDescription:
+    def with_joint_names(self, names: Sequence[str]) -> 'ArmDescription':
         """
         Return this arm with other joint names, from base to tip.
 
@@ -333,7 +331,7 @@ class ArmDescription(ArmFields):
         return replace(self, joints=tuple(joints))
 
     @with_argument_checks
-    def map_links(self, change: Callable[[LinkInertia], LinkInertia]) -> ArmDescription:
+    def map_links(self, change: Callable[[LinkInertia], LinkInertia]) -> 'ArmDescription':
         """Return this arm with each `link` of `links` replaced by `change(link)`."""
         return replace(self, links=tuple(change(link) for link in self.links))
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joints, limits and other fields that both arm files and arm descriptions have."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, KW_ONLY
 import math

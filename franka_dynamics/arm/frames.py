@@ -10,8 +10,6 @@ the link of another have the same name, it is the link's. The names of links tha
 frames, too.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ Joint friction models, evaluated for all joints at once, and the state of Maxwel
 For a prismatic joint read N for N m and m for rad.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

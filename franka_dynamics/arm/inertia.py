@@ -9,8 +9,6 @@ pseudo-inertia is linear in the ten parameters about the frame origin (Wensing, 
 section III).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
@@ -97,14 +95,14 @@ class LinkInertia:
             raise InertiaError(f'An inertia tensor is symmetric; got {self.inertia.tolist()}.')
 
     @classmethod
-    def zero(cls) -> LinkInertia:
+    def zero(cls) -> 'LinkInertia':
         """Return a link whose ten parameters are zero."""
         return cls(0.0, np.zeros(3), np.zeros((3, 3)))
 
     @classmethod
     def from_center_of_mass(
         cls, mass: float, center_of_mass: ArrayLike, inertia: ArrayLike
-    ) -> LinkInertia:
+    ) -> 'LinkInertia':
         """
         Return a link from its mass, centre of mass and inertia about the centre of mass.
 
@@ -135,7 +133,7 @@ class LinkInertia:
         """Inertia tensor about the centre of mass, in the link frame's axes, (3, 3) [kg m^2]."""
         return self.inertia - parallel_axis_term(self.mass, self.center_of_mass)
 
-    def expressed_in(self, transform: ArrayLike) -> LinkInertia:
+    def expressed_in(self, transform: ArrayLike) -> 'LinkInertia':
         """
         Return the inertial parameters in another frame, where this frame has pose `transform`.
 
@@ -161,11 +159,11 @@ class LinkInertia:
         tensor = inertia + moved
         return LinkInertia(self.mass, h + self.mass * origin, 0.5 * (tensor + tensor.T))
 
-    def __add__(self, other: LinkInertia) -> LinkInertia:
+    def __add__(self, other: 'LinkInertia') -> 'LinkInertia':
         """Return two rigidly joined bodies as one; both must be described in the same frame."""
         return LinkInertia.from_parameters(self.parameters() + other.parameters())
 
-    def __sub__(self, other: LinkInertia) -> LinkInertia:
+    def __sub__(self, other: 'LinkInertia') -> 'LinkInertia':
         """Return what remains of this body without `other`, described in the same frame."""
         return LinkInertia.from_parameters(self.parameters() - other.parameters())
 
@@ -187,7 +185,7 @@ class LinkInertia:
         return np.concatenate((elements_from_tensor(self.inertia), self.first_moment, [self.mass]))
 
     @classmethod
-    def from_parameters(cls, parameters: Sequence[float] | Array) -> LinkInertia:
+    def from_parameters(cls, parameters: Sequence[float] | Array) -> 'LinkInertia':
         """Return the link whose `parameters()` are given, shape (10,)."""
         words = f'The ten inertial parameters of a link, {", ".join(PARAMETER_SYMBOLS)},'
         values = as_array(parameters, (10,), words, InertiaError)

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and writes payloads as numbers, as ROS parameter files and as files of Franka's Desk."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 import json
 from pathlib import Path

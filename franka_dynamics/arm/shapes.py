@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simple shapes of links, for display, collisions and bounds of identified centres of mass."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -53,11 +51,11 @@ class Shape:
         kind = as_enum(ShapeKind, self.kind, 'The kind of a shape', DescriptionError)
         object.__setattr__(self, 'kind', kind)
 
-    def expressed_in(self, transform: Array) -> Shape:
+    def expressed_in(self, transform: Array) -> 'Shape':
         """Return the shape in another frame, where its present frame has pose `transform`."""
         return replace(self, pose=transform @ self.pose)
 
-    def urdf_primitives(self) -> tuple[Shape, ...]:
+    def urdf_primitives(self) -> 'tuple[Shape, ...]':
         """Return the shape as shapes that URDF has, a capsule as a cylinder and two spheres."""
         if self.kind is not ShapeKind.CAPSULE:
             return (self,)

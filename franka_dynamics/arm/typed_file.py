@@ -8,8 +8,6 @@ enumeration), an array, another dataclass, or a tuple or dict of any of these. `
 rules. A dataclass that checks its own fields raises a `FieldError` or a FrankaDynamicsError.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, Field, fields, is_dataclass, MISSING

@@ -10,8 +10,6 @@ Dynamics at many states at once, for arrays (..., n) of NumPy, PyTorch, JAX or C
     (100000, 7)
 """
 
-from __future__ import annotations
-
 import functools
 from numbers import Integral
 from typing import Any

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The methods of all models that evaluate generated equations."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 import math

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Converts and evaluates batches of NumPy arrays, and of anything that NumPy reads as arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Sequence
 from typing import Any
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An arm's dynamics as straight-line code in the operations of any array library."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 import sys
 from typing import Any

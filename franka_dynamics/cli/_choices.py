@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The classes that load the arm and read the bags that command-line options select."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,25 +33,25 @@ class ArmChoice:
     held: tuple[tuple[str, float], ...] = ()
     xacro: Mapping[str, str] = field(default_factory=dict)
 
-    def load(self) -> ArmDescription:
+    def load(self) -> 'ArmDescription':
         """Load the arm that the options select."""
         from ..arm_io import load_arm
 
         return load_arm(**{**vars(self), 'payload': self.read_payload(), 'held': dict(self.held)})
 
-    def read_payload(self) -> LinkInertia | None:
+    def read_payload(self) -> 'LinkInertia | None':
         """Return --payload's LinkInertia about the flange's origin, or None without --payload."""
         from ..arm.payload import read_payload
 
         return None if self.payload is None else read_payload(self.payload)
 
-    def load_all(self, sets: Iterable[str], hands: Iterable[str]) -> list[ArmDescription]:
+    def load_all(self, sets: Iterable[str], hands: Iterable[str]) -> 'list[ArmDescription]':
         """Load the arm with each combination of an inertial set and a hand."""
         choices = (replace(self, inertial_set=name, hand=hand) for name in sets for hand in hands)
         arms = [choice.load() for choice in choices]
         return list({(arm.inertial_set, arm.hand): arm for arm in arms}.values())
 
-    def title(self, arm: ArmDescription) -> str:
+    def title(self, arm: 'ArmDescription') -> str:
         """Return one line with the names of the arm, its inertial set, hand and payload."""
         file = f'{self.arm}: ' if Path(self.arm).is_file() else ''
         load = f', payload {self.payload}' if self.payload else ''
@@ -84,7 +82,7 @@ class ArmChoice:
 
 def load_sets_and_hands(
     arm: ArmChoice, sets: Sequence[str] = (), hands: Sequence[str] = ()
-) -> list[ArmDescription]:
+) -> 'list[ArmDescription]':
     """Load the arm with every combination of inertial sets and hands; by default all sets."""
     from ..arm import available_sets
     from ..arm.arm_file import is_franka_arm
@@ -134,7 +132,7 @@ class BagReader:
         prefix = first.joints[0].removesuffix(first.arm.joint_names[0])
         return replace(arm, arm=first.name, prefix=prefix)
 
-    def joint_names_in_bag(self, arm: ArmDescription) -> tuple[str, ...]:
+    def joint_names_in_bag(self, arm: 'ArmDescription') -> tuple[str, ...]:
         """Return the arm's joints' names in the bag, by --joint-names or else as in the arm."""
         names = self.joint_names or arm.joint_names
         if len(names) != arm.n:
@@ -144,7 +142,7 @@ class BagReader:
             )
         return names
 
-    def read_recording(self, bag: str, arm: ArmDescription, bar: ProgressBar) -> Recording:
+    def read_recording(self, bag: str, arm: 'ArmDescription', bar: 'ProgressBar') -> 'Recording':
         """Read an arm's joint states from a bag as a Recording."""
         from ..recordings.recording import read_recording
 

@@ -16,8 +16,6 @@ prismatic joint's link is moved to the previous link (their eq. (21), corrected:
 S_{j-1} + R S_j R').
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 import math

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generates the customised equations of an arm or a tree, by quantity."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 import functools

@@ -9,8 +9,6 @@ them. Constants are folded when an expression is made. A value that depends on p
 counts as constant too (`Node.is_const`): it is computed once, when the parameters are set.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 import math
@@ -34,7 +32,7 @@ class Node:
 
     index: int
     kind: str
-    operands: tuple[Node, ...] = field(default=(), repr=False)  # shared by many: no end of text
+    operands: 'tuple[Node, ...]' = field(default=(), repr=False)  # shared by many: no end of text
     name: str = ''
     value: float = 0.0
     is_const: bool = False
@@ -44,29 +42,29 @@ class Node:
 class Expression:
     """A node of a Graph with a sign; +, - and * make new expressions."""
 
-    graph: Graph
+    graph: 'Graph'
     sign: int
     node: Node
 
-    def __add__(self, other: Number) -> Expression:
+    def __add__(self, other: Number) -> 'Expression':
         """Return the sum as an expression of the same graph."""
         return self.graph.add(self, self.graph.expression(other))
 
     __radd__ = __add__
 
-    def __neg__(self) -> Expression:
+    def __neg__(self) -> 'Expression':
         """Return the negative, which costs no operation."""
         return self if self.is_zero else Expression(self.graph, -self.sign, self.node)
 
-    def __sub__(self, other: Number) -> Expression:
+    def __sub__(self, other: Number) -> 'Expression':
         """Return the difference as an expression of the same graph."""
         return self + -self.graph.expression(other)
 
-    def __rsub__(self, other: Number) -> Expression:
+    def __rsub__(self, other: Number) -> 'Expression':
         """Return a number minus the expression."""
         return -self + other
 
-    def __mul__(self, other: Number) -> Expression:
+    def __mul__(self, other: Number) -> 'Expression':
         """Return the product as an expression of the same graph."""
         return self.graph.product(self, self.graph.expression(other))
 

@@ -14,8 +14,6 @@ two squares give the diagonal of U. Compared with the recursion of omega and dom
 of U saves three multiplications and two additions per joint.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

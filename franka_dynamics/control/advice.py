@@ -9,8 +9,6 @@ the joints that bear weight, at how many joints it is large, whether the arm mov
 target adds gravity.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import NamedTuple
 
@@ -76,7 +74,7 @@ class CauseRow(NamedTuple):
     target_adds_gravity: bool | None
     causes: tuple[str, ...]
 
-    def matches(self, excess: TorqueExcess) -> bool:
+    def matches(self, excess: 'TorqueExcess') -> bool:
         """Return whether an excess meets the conditions of the row."""
         sign = excess.gravity_sign
         if not (sign.startswith(self.sign) if self.sign else not sign):

@@ -7,8 +7,6 @@ Creating a ControlLaw takes about a millisecond, too long for a control cycle. T
 creates each ControlLaw outside the control cycle.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from .ending import Reason, ReasonCode

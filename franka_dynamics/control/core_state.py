@@ -35,8 +35,6 @@ is braked and held. An arm that falls while its torques are refused, as under a 
 nobody declared, is braked and held, too.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from enum import Enum
 import logging

@@ -123,8 +123,6 @@ Stops and settings
   or until the arm is braked again, as after lost states.
 """
 
-from __future__ import annotations
-
 import logging
 
 import numpy as np

@@ -13,8 +13,6 @@ long as stated, or with states 0.4 times as old. With the rated load gravity mak
 faster; then 0.8 times that long is stable.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..arm import ArmDescription

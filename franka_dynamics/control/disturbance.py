@@ -13,8 +13,6 @@ torque that the target adds:
 Without a measured torque `external` is `disturbance`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -9,8 +9,6 @@ which is worded once, with the advice of whoever shows it: a loop in Python, who
 LOOP_ADVICE, or a node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
@@ -101,7 +99,7 @@ class ReasonCode(str, Enum):
     BRAKING_FAILED = 'braking makes {joint} faster by {faster:.2g} rad/s'
     TORQUE_NOT_FINITE = 'the computed torque is not finite'
 
-    def __call__(self, **figures: Any) -> Reason:
+    def __call__(self, **figures: Any) -> 'Reason':
         """Return a reason with this code."""
         return Reason(self, figures)
 
@@ -200,7 +198,7 @@ class Cause(Enum):
     )
     MODEL_CHANGED = 'a model that is not the arm', Reaction.RELEASE, Remedy.CONFIGURE
 
-    def ending(self, why: Reason | str) -> Ending:
+    def ending(self, why: Reason | str) -> 'Ending':
         """Return an ending by this cause, for a reason, or the caller's text."""
         reason = ReasonCode.CALLER_TEXT(text=why) if isinstance(why, str) else why
         _, reaction, remedy = self.value
@@ -235,7 +233,7 @@ class Ending(NamedTuple):
         """Whether it is a fault, which stays until it is cleared."""
         return self.remedy in (Remedy.CLEAR, Remedy.CONFIGURE)
 
-    def joined_with(self, later: Ending) -> Ending:
+    def joined_with(self, later: 'Ending') -> 'Ending':
         """
         Return the ending that this one and a later one make together.
 
@@ -249,7 +247,7 @@ class Ending(NamedTuple):
         until = max(self.remedy, later.remedy, key=list(Remedy).index)
         return Ending(later.last_reason, then, until, self.first_reason)
 
-    def with_release(self, remedy: Remedy = Remedy.WAIT) -> Ending:
+    def with_release(self, remedy: Remedy = Remedy.WAIT) -> 'Ending':
         """Return this ending with `Reaction.RELEASE` as what follows, and another remedy."""
         return self._replace(reaction=Reaction.RELEASE, remedy=remedy)
 

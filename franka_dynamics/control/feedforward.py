@@ -6,8 +6,6 @@ What users of the core call: they make, start, stop and change it, and give it m
 `core_step.py` computes the torque for each joint state, by parts that `core_state.py` holds.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 import logging

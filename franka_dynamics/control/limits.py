@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits torques and torque rates; holds the constants that files of `control` share."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..arrays import Array

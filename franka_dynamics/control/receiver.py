@@ -8,8 +8,6 @@ last torque. ros.simulator_node and ros.gazebo_direct_node use TorqueReceiver; t
 controller stops the arm in the same way.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 import math
 

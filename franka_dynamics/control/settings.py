@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Validates settings and limits of joint states; describes the receivers of torques (targets)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any
@@ -98,7 +96,7 @@ class Settings:
     kd: tuple[float, ...] = (0.0,)  # [N m s/rad or N s/m]
     scale: float = 1.0
 
-    def changed(self, **others: Any) -> Settings:
+    def changed(self, **others: Any) -> 'Settings':
         """Return a copy with the given values replaced; SettingsError for an unknown name."""
         known = [one.name for one in fields(self)]
         for name in others.keys() - known:

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks whether joint states are possible, on time and consistent with the state before."""
 
-from __future__ import annotations
-
 from collections import deque
 from enum import Enum
 import logging

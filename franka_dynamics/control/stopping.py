@@ -16,8 +16,6 @@ moving arm to the brake; one whose velocities its positions contradict does not,
 after a gap: the model goes on from its position and velocity.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from .disturbance import MAX_DISTURBANCE_TIME_S, MAX_START_DISTURBANCE_RATIO

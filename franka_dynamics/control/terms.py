@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computes torque terms with payload, and the friction torque that is safe to command."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

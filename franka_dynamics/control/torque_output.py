@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits the torques of one arm and their rate, sends them, and keeps the last ones."""
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Callable
 

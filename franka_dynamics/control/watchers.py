@@ -10,8 +10,6 @@ which takes 50 rad/s^2. And one moves that is desired to, faster than at rest, o
 changed by more than its friction.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -17,8 +17,6 @@ is no evidence: its torque may be lost, or cancelled by somebody, or exchanged w
 to which little is sent.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..arrays import Array, NDArray

@@ -13,8 +13,6 @@ The plant's inertias differ from the published ones; the plant also has friction
 noise, an undeclared load and, if it has seven joints, elastic gears.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics, tables, plots and JSON that `franka-dynamics demo` reports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

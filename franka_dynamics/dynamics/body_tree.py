@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trees of rigid bodies on a fixed base, with joints described by twists (Kwon, section 1)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -103,7 +101,7 @@ class BodyTree(ValueEquality):
         return f'<BodyTree of {self.n} bodies>'
 
     @classmethod
-    def from_description(cls, description: ArmLike, frame: Frame = FLANGE) -> BodyTree:
+    def from_description(cls, description: ArmLike, frame: Frame = FLANGE) -> 'BodyTree':
         """
         Return a serial arm, or the arm of a name or file, as a BodyTree with its tool at `frame`.
 
@@ -137,7 +135,7 @@ class BodyTree(ValueEquality):
         """The joints' names in order."""
         return self.names
 
-    def with_twist_corrections(self, eta: ArrayLike) -> BodyTree:
+    def with_twist_corrections(self, eta: ArrayLike) -> 'BodyTree':
         """
         Return the tree with joint twists and tool pose corrected by `eta` (Kwon, (6)).
 

@@ -10,8 +10,6 @@ joint at a cut stays in the tree, where it moves a body without mass (Kwon's joi
 torque in the tree is zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

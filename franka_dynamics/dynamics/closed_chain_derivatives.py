@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives of a closed chain's motor torques (Kwon, (14), corrected and extended)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -18,8 +18,6 @@ The code departs from Algorithm 1 as Kwon prints it:
 - The last six columns, zero as printed, are the derivatives by the tool's pose.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -15,8 +15,6 @@ wrench acts, by default the flange's origin. A wrench F on the surroundings corr
 tau_ext = J^T F in FCI's sign.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

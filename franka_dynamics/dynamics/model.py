@@ -17,8 +17,6 @@ result alone, as batches do; `NewtonEulerModel` and `ExponentialsModel`, with wh
 raise JointVectorError.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, Protocol
 

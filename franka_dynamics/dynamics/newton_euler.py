@@ -10,8 +10,6 @@ cross-check shows an error in `DHRow.transform` or `joint_placements`, which `Pi
 All methods also take a stack of states: arrays of shape (..., n).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An arm's dynamics by Pinocchio, with which `feedforward_node` computes its torque commands."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 import functools
 import inspect
@@ -43,7 +41,7 @@ def _accept_stacks_of(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[
 
         @functools.wraps(method)
         def checked_method(
-            self: PinocchioModel, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs
+            self: 'PinocchioModel', /, *args: _Arguments.args, **kwargs: _Arguments.kwargs
         ) -> Array:
             """Call the method directly for one finite state, else for each of a stack."""
             # Fast path for control loops at 1 kHz: arrays of one state, given by place.
@@ -70,7 +68,7 @@ def _accept_stacks_of(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[
 def _stack_results(
     method: Callable[..., Array],
     vectors: Sequence[str],
-    dynamics: PinocchioModel,
+    dynamics: 'PinocchioModel',
     given: inspect.BoundArguments,
 ) -> Array:
     """Return a method's results for states of shape (..., n), broadcast to one stack."""

@@ -14,8 +14,6 @@ Jacobian's columns (Murray, Li, Sastry 1994, "A Mathematical Introduction to Rob
 eq. 4.29 and 4.30). All methods also take a stack of states: arrays of shape (..., n).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from . import model

@@ -10,8 +10,6 @@ branches. `torque_regressor` takes stacks of states, arrays of shape (..., n), a
 stacks in blocks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

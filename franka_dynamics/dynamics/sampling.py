@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws random joint states, for checks."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ The derivation is that of the library Exp[licit], with its errors corrected as i
 docs/theory/errata.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +46,7 @@ class InertiaInSpaceFrame:
     about_space_origin: Array
 
     @classmethod
-    def from_link(cls, link: LinkInertia, pose: Array) -> InertiaInSpaceFrame:
+    def from_link(cls, link: LinkInertia, pose: Array) -> 'InertiaInSpaceFrame':
         """Return a link's mass, centre of mass and tensors in {S} from its frame's pose (4, 4)."""
         turned = np.eye(4)
         turned[:3, :3] = pose[:3, :3]

@@ -17,8 +17,6 @@ parameters, with the coefficients of this dependence. docs/theory/base-parameter
 methods.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -11,8 +11,6 @@ folds (Breiman, Friedman, Olshen and Stone 1984, "Classification and Regression 
 another arm.
 """
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -90,12 +88,12 @@ class CrossValidation:
         self.given_faults = (Gain(), Load(), *offsets) if given is None else given
 
     @cached_property
-    def baseline(self) -> FoldFits:
+    def baseline(self) -> 'FoldFits':
         """The fits with the columns of `given_faults` and of no other fault."""
         return FoldFits(self)
 
     @cached_property
-    def at_starting_inertias(self) -> CrossValidation:
+    def at_starting_inertias(self) -> 'CrossValidation':
         """
         The cross-validation with the starting set's inertias fixed, and only offsets fitted.
 
@@ -137,7 +135,7 @@ class CrossValidation:
         names += fault.column_names if fault else ()
         return self.sums.column_indices([*dict.fromkeys(names)])  # gain and drift share one
 
-    def with_given_fault(self, fit: FoldFits) -> CrossValidation:
+    def with_given_fault(self, fit: 'FoldFits') -> 'CrossValidation':
         """Return a cross-validation all of whose fits also have a harmless fault's columns."""
         extended = copy(self)
         vars(extended).pop('baseline', None)
@@ -145,7 +143,7 @@ class CrossValidation:
         extended.questions = (*self.questions, fit.as_question())
         return extended
 
-    def fits_with_each(self, faults: list[Fault]) -> list[FoldFits]:
+    def fits_with_each(self, faults: list[Fault]) -> 'list[FoldFits]':
         """Return the fits with each further fault that has columns, the likeliest first."""
         others = [one for one in faults if one.column_names and one not in self.given_faults]
         each = [FoldFits(self, one) for one in others]
@@ -219,7 +217,7 @@ class FoldFits:
         """Return the fault as a question to the user, without errors E."""
         return Diagnosis(self.fault.kind, self.fault.joints, self.fault_values)
 
-    def diagnosis(self, other: FoldFits | None = None) -> Diagnosis:
+    def diagnosis(self, other: 'FoldFits | None' = None) -> Diagnosis:
         """Return the fault as a diagnosis, with E of fits without it, with it and with another."""
         before = self.system.baseline.test_error()
         second = before if other is None else other.test_error()
@@ -229,7 +227,7 @@ class FoldFits:
         """Return the torque error E on left-out folds."""
         return float(np.sqrt(np.mean(self.squared_residuals, axis=0) @ self.system.per_joint**2))
 
-    def log_likelihood_ratios(self, than: FoldFits | None = None) -> Array:
+    def log_likelihood_ratios(self, than: 'FoldFits | None' = None) -> Array:
         """
         Return each left-out fold's log-likelihood per sample minus that of another fit, (folds,).
 
@@ -239,7 +237,7 @@ class FoldFits:
         before = (self.system.baseline if than is None else than).squared_residuals
         return np.asarray(0.5 * np.log(before / self.squared_residuals).sum(axis=1))
 
-    def is_better(self, than: FoldFits | None = None) -> bool:
+    def is_better(self, than: 'FoldFits | None' = None) -> bool:
         """Return whether the mean log-likelihood ratio to another fit is significantly above 0."""
         ratios = self.log_likelihood_ratios(than)
         spread = float(ratios.std(ddof=1)) if len(ratios) > 1 else np.inf

@@ -20,8 +20,6 @@ relations in the form of section 9 of Gautier and Khalil. Pinocchio computes DE 
 arms (`energy_regressors`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 import math

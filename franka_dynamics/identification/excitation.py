@@ -13,8 +13,6 @@ acceleration, at the end of every period. The coefficients to optimise belong to
 basis of the a_jk and b_jk with sum k a_jk = sum k^2 b_jk = 0.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace

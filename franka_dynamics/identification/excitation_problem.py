@@ -11,8 +11,6 @@ of earlier recordings.
 For the distances to the table and between links, links are straight segments.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -10,8 +10,6 @@ must also be physical without it, so that the hand can be removed. The fit is a 
 whose size does not depend on the number of samples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -69,7 +67,7 @@ class PhysicalConstraints:
     bare_link_terms: tuple[Array, Array] | None
 
     @classmethod
-    def from_prior(cls, prior: Prior, start: ArmDescription) -> PhysicalConstraints:
+    def from_prior(cls, prior: Prior, start: ArmDescription) -> 'PhysicalConstraints':
         """Return the matrices for fits under a prior, about a starting set with its hand."""
         center = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
         root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
@@ -251,7 +249,7 @@ class DataSplit:
     left_out_sums: tuple[GramSums, ...]
 
     @classmethod
-    def from_sums(cls, each: Sequence[GramSums], unseen: int) -> DataSplit:
+    def from_sums(cls, each: Sequence[GramSums], unseen: int) -> 'DataSplit':
         """Return the split of recordings, of which the last `unseen` are for tests alone."""
         fitted, tested = each[: len(each) - unseen], each[len(each) - unseen :]
         if len(fitted) >= _MIN_RECORDINGS_AS_FOLDS:

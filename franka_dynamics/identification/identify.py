@@ -17,8 +17,6 @@ It has six stages; each takes what the one before returns:
    published sets ask?
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from functools import partial

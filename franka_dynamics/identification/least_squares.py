@@ -14,8 +14,6 @@ assumes an exact regressor. Encoder noise biases the estimates; more data does n
 bias, and the standard deviations do not include it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
@@ -104,7 +102,7 @@ class GramSums:
         *,
         period: float | None = None,
         with_faults: bool = True,
-    ) -> GramSums:
+    ) -> 'GramSums':
         """
         Return the sums of a motion, with the columns of all faults if `with_faults`.
 
@@ -133,19 +131,19 @@ class GramSums:
         """Return the indices of the named columns among all columns."""
         return [self.column_names.index(name) for name in names]
 
-    def __add__(self, other: GramSums) -> GramSums:
+    def __add__(self, other: 'GramSums') -> 'GramSums':
         """Return the sums of both sets of samples, fold by fold."""
         counts = self.sample_counts + other.sample_counts
         max_torque = np.maximum(self.max_torque, other.max_torque)
         return GramSums(self.products + other.products, counts, max_torque, self.column_names)
 
-    def as_fold(self, number: int) -> GramSums:
+    def as_fold(self, number: int) -> 'GramSums':
         """Return the sums with all samples moved to fold `number`, the other folds empty."""
         products, counts = np.zeros_like(self.products), np.zeros_like(self.sample_counts)
         products[number], counts[number] = self.products.sum(axis=0), self.sample_count
         return replace(self, products=products, sample_counts=counts)
 
-    def with_folds(self, chosen: Sequence[int]) -> GramSums:
+    def with_folds(self, chosen: Sequence[int]) -> 'GramSums':
         """Return the sums of the folds with the chosen numbers only."""
         folds = list(chosen)
         counts = self.sample_counts[folds]

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of an identification and of excitation motions; the module does not import NumPy."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 import math
 from typing import Any, TYPE_CHECKING
@@ -64,13 +62,13 @@ class IdentificationOptions:
                 'finite. With 0.01 the prior has hardly any effect.'
             )
 
-    def effort_scales(self, n: int) -> Array:
+    def effort_scales(self, n: int) -> 'Array':
         """Return each joint's torque per unit of recorded effort [N m], shape (n,)."""
         from ..recordings.recording import effort_scales
 
         return effort_scales(self.effort_scale, n)
 
-    def torque_model(self, start: ArmDescription) -> TorqueModel:
+    def torque_model(self, start: 'ArmDescription') -> 'TorqueModel':
         """Return the torque model of an arm with these options' gravity, friction and rotors."""
         from .torque_model import SLIP_REACHES_RAD, TorqueModel
 

@@ -14,8 +14,6 @@ al. 2019, both at the measured velocity. Their parameters are fitted to the fric
 this package would command along a motion, less its margin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -8,8 +8,6 @@ Torque is linear in the load's ten parameters in the flange frame, as it is in a
 and friction, which both sets of recordings share, so that most errors of the arm's model cancel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

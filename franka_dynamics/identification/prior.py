@@ -28,8 +28,6 @@ interpolation", Neural Computation 4(3)) is 1/2 below its maximum, as at one sta
 a Gaussian. A precision t_m or t_I above the prior precision s counts as s.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -114,7 +112,7 @@ class Prior:
     velocity_limit: Array
 
     @classmethod
-    def centered_at(cls, arm: ArmDescription, model: TorqueModel, max_torque: Array) -> Prior:
+    def centered_at(cls, arm: ArmDescription, model: TorqueModel, max_torque: Array) -> 'Prior':
         """
         Return a model's prior centred at an arm's inertial set.
 

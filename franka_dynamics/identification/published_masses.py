@@ -14,8 +14,6 @@ other masses may explain them well. They are tried by fits with corrected states
 is the log evidence (`prior.log_evidence`): the right states need masses like the published ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -205,7 +203,7 @@ class StateFaultFit(NamedTuple):
     error_before: float
     error_after: float
 
-    def diagnosis(self, other: StateFaultFit | None = None) -> Diagnosis:
+    def diagnosis(self, other: 'StateFaultFit | None' = None) -> Diagnosis:
         """Return the fault as a diagnosis, with E of fits without it, with it and with another."""
         second = other.error_after if other else self.error_before
         fault = self.fault

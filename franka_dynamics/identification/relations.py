@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base parameters written as sums of standard parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

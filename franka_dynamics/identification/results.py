@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results of an identification, and its arm as the text of an arm file."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,7 +70,7 @@ class Improvement:
     json_names = 'best', 'gain', 'spread', 'min_gain', 'better'
 
     @classmethod
-    def from_errors(cls, arm: TorqueErrors, published: Sequence[TorqueErrors]) -> Improvement:
+    def from_errors(cls, arm: TorqueErrors, published: Sequence[TorqueErrors]) -> 'Improvement':
         """Return the comparison of an arm's errors with the best of one or more published sets."""
         best = min(published, key=lambda one: one.test.E)
         gains = np.subtract(best.folds, arm.folds)

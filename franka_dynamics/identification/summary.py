@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and prepares recordings, and reduces each to sums, in this or in worker processes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256

@@ -13,8 +13,6 @@ numeric coefficients of `regroupable_combinations` are replaced by integers or b
 value; near the base some have no such symbol and stay numbers. Needs sympy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 import re

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model to identify, joint torques that are linear in base parameters and friction."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -154,14 +152,14 @@ class TorqueModel:
         gravity: ArrayLike = GRAVITY,
         rotor_inertia: bool = False,
         slip_reaches: tuple[float, ...] = (),
-    ) -> TorqueModel:
+    ) -> 'TorqueModel':
         """Return the model of an arm; its columns depend on the geometry, not on inertias."""
         return cls(
             base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
             FrictionTerms(arm.n, slip_reaches=slip_reaches),
         )
 
-    def with_gravity(self, gravity: ArrayLike) -> TorqueModel:
+    def with_gravity(self, gravity: ArrayLike) -> 'TorqueModel':
         """Return the model of the same arm under another gravity (3,) [m/s^2]."""
         base = base_parameters(self.arm, gravity, rotor_inertia=self.base.rotor_inertia)
         return replace(self, base=base)

@@ -23,8 +23,6 @@ A common factor of all efforts, or a load, looks like other masses: `published_m
 ranges that torques and published masses allow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

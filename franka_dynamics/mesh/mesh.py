@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computes the inertia of a solid that a closed triangle mesh bounds (Kwon, section 4)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,7 +65,7 @@ class TriangleMesh:
         """Diagonal of the bounding box [m]."""
         return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
 
-    def expressed_in(self, transform: ArrayLike) -> TriangleMesh:
+    def expressed_in(self, transform: ArrayLike) -> 'TriangleMesh':
         """Return the mesh in a frame in which its present frame has the pose `transform`."""
         matrix = as_rigid_transform(transform)
         return TriangleMesh(self.vertices @ matrix[:3, :3].T + matrix[:3, 3], self.faces)

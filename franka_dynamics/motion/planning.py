@@ -9,8 +9,6 @@ too; the slope of a line through stamps over numbers is the period. A point is d
 after the line, so that the motion through it can take the next point into account.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass, replace
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Follows the motion of an arm that set-points, streams, chunks and trajectories ask for."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import replace
 from enum import Enum

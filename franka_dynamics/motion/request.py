@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests of motions, and checks of their joints, numbers and times before planning."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

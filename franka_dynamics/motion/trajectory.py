@@ -7,8 +7,6 @@ Whatever is beyond a limit is tried again, slower or with other points, and refu
 (ReferenceRefusedError).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from itertools import product
 from typing import Any, NamedTuple
@@ -105,12 +103,12 @@ class Trajectory:
         powers = np.asarray(times - self.times[k - 1])[..., None, None, None] ** np.arange(6.0)
         return np.asarray((powers @ self._coefficients[k])[..., 0, :])
 
-    def with_segments(self, times: Array, states: Array) -> Trajectory:
+    def with_segments(self, times: Array, states: Array) -> 'Trajectory':
         """Return the motion, extended by segments to `states` at `times` [s after `time_zero`]."""
         states = np.concatenate((self.states, states))
         return Trajectory(np.append(self.times, times), states, self.time_zero)
 
-    def followed_by(self, other: Trajectory, stamp: float) -> Trajectory:
+    def followed_by(self, other: 'Trajectory', stamp: float) -> 'Trajectory':
         """Return this motion from a stamp [s] on, followed by `other` when `other` begins."""
         not_over = np.append(self.times[1:], np.inf) > stamp - self.time_zero
         kept = not_over & (self.times < other.times[0] - _MIN_SEGMENT_DURATION_S)
@@ -123,7 +121,7 @@ class Trajectory:
         share: float = 1.0,
         end: float = np.inf,
         start: Array | None = None,
-    ) -> Trajectory:
+    ) -> 'Trajectory':
         """
         Return the motion; raise LimitExceededError if it leaves the arm's limits.
 
@@ -162,7 +160,7 @@ class Trajectory:
 
     def braked_to_rest(
         self, arm: ArmDescription, share: float = 1.0, start: Array | None = None
-    ) -> Trajectory:
+    ) -> 'Trajectory':
         """
         Return the motion, braked to rest within the arm's limits if it does not end at rest.
 
@@ -183,7 +181,9 @@ class Trajectory:
 
         return _first_within_limits(braked_within, BLEND_DURATIONS_S)
 
-    def extrapolated_to_rest(self, arm: ArmDescription, durations: Iterable[float]) -> Trajectory:
+    def extrapolated_to_rest(
+        self, arm: ArmDescription, durations: Iterable[float]
+    ) -> 'Trajectory':
         """
         Return the motion, extrapolated with an acceleration that fades to zero, then braked.
 
@@ -200,11 +200,11 @@ class Trajectory:
     def blended_from(
         self,
         arm: ArmDescription,
-        present: Trajectory,
+        present: 'Trajectory',
         begin: float,
         blend_durations: Iterable[float] = BLEND_DURATIONS_S,
         share: float = 1.0,
-    ) -> Trajectory:
+    ) -> 'Trajectory':
         """
         Return the motion from `begin` [s after zero] on, blended from `present`, and to rest.
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads log files (CSV, parquet, HDF5, NumPy, MATLAB) as named arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from io import StringIO

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a `Recording` from arrays in SI units, or from a log file in SI or other units."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selects columns and episodes from the named arrays of a log file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -88,7 +86,7 @@ class LogTable:
         """Return the numbers of the episodes whose columns are in groups of their own, sorted."""
         return sorted({int(one[1]) for one in map(_EPISODE_GROUP.match, self.columns) if one})
 
-    def episode_columns(self, number: int | None) -> LogTable:
+    def episode_columns(self, number: int | None) -> 'LogTable':
         """
         Return the columns of one episode; those in its group also under names without the group.
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options for reading and filtering recordings and logs; the module does not import NumPy."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 import math
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of a recording for wrong units, driver faults, clipping and jumps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

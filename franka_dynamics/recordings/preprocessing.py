@@ -10,8 +10,6 @@ defaults (resampling at 30 Hz, cut-off 3 Hz, 0.3 s dropped) define the torque er
 make errors comparable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -85,18 +83,18 @@ class Motion:
     piece: NDArray[np.int64]
     options: SignalOptions
     remarks: tuple[str, ...] = ()
-    filters: tuple[PieceFilter, ...] = ()
+    filters: 'tuple[PieceFilter, ...]' = ()
     row: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """Return the number of samples."""
         return len(self.time)
 
-    def part(self, chosen: slice | NDArray[np.bool_]) -> Motion:
+    def part(self, chosen: slice | NDArray[np.bool_]) -> 'Motion':
         """Return the motion with only the chosen samples."""
         return _with_arrays(self, lambda name: getattr(self, name)[chosen])
 
-    def pieces(self) -> list[Motion]:
+    def pieces(self) -> 'list[Motion]':
         """Return one motion for each stretch without gaps."""
         return [self.part(self.piece == number) for number in np.unique(self.piece)]
 
@@ -105,7 +103,7 @@ class Motion:
         pairs = np.stack([self.piece, np.floor(self.time - self.time[0])])
         return np.unique(pairs, axis=1, return_inverse=True)[1].ravel()
 
-    def filtered(self, signals: SignalFunction) -> Array:
+    def filtered(self, signals: 'SignalFunction') -> Array:
         """
         Return further signals, such as friction, filtered like the torque, (samples, n, k).
 
@@ -177,7 +175,7 @@ def prepare(recording: Recording, options: SignalOptions | None = None) -> Motio
 
 def _filter_pieces(
     recording: Recording, begin: float, period: float, options: SignalOptions
-) -> tuple[list[PieceFilter], list[Motion], list[str]]:
+) -> 'tuple[list[PieceFilter], list[Motion], list[str]]':
     """
     Return the filter and the motion of each piece without gaps that is long enough, and remarks.
 

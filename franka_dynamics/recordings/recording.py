@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The joint states of one arm in a bag, read and written without ROS."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -77,12 +75,12 @@ class Recording:
         """Seconds from the first to the last message."""
         return float(self.time[-1])
 
-    def part(self, chosen: slice | NDArray[np.bool_]) -> Recording:
+    def part(self, chosen: slice | NDArray[np.bool_]) -> 'Recording':
         """Return the chosen messages as a recording of their own."""
         names = 'stamp_ns', 'q', 'dq', 'effort'
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
-    def with_scaled_effort(self, effort_scale: ArrayLike) -> Recording:
+    def with_scaled_effort(self, effort_scale: ArrayLike) -> 'Recording':
         """Return the recording with efforts times a scale, one number or one per joint."""
         return replace(self, effort=self.effort * effort_scales(effort_scale, self.q.shape[1]))
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparison of predicted and measured torques of a recorded motion, and their error E."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +34,7 @@ class TorqueErrorUnit:
     per_joint: tuple[float, ...]
 
     @classmethod
-    def for_arm(cls, arm: ArmDescription) -> TorqueErrorUnit:
+    def for_arm(cls, arm: ArmDescription) -> 'TorqueErrorUnit':
         """
         Return the unit of the torque error E of an arm.
 
@@ -70,12 +68,12 @@ class ResidualRms:
     joints: Array
 
     @classmethod
-    def from_residuals(cls, residual: Array, unit: TorqueErrorUnit) -> ResidualRms:
+    def from_residuals(cls, residual: Array, unit: TorqueErrorUnit) -> 'ResidualRms':
         """Return the rms errors of residuals, measured minus predicted torques (N, n)."""
         return cls.from_squares(np.sum(residual * residual, axis=0), len(residual), unit)
 
     @classmethod
-    def from_squares(cls, squares: Array, samples: int, unit: TorqueErrorUnit) -> ResidualRms:
+    def from_squares(cls, squares: Array, samples: int, unit: TorqueErrorUnit) -> 'ResidualRms':
         """Return the rms errors from each joint's sum of squared residuals, (n,), of N samples."""
         mean = squares / samples
         return cls(float(np.sqrt(mean @ np.square(unit.per_joint))), np.sqrt(mean))

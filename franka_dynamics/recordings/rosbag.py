@@ -6,8 +6,6 @@ Opens bags without ROS, chooses the topic, and finds an arm's joints in messages
 Also an MCAP file is read whose recorder was killed before it closed the file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace

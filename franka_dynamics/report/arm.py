@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables and sentences on an arm's frames, inertias, base parameters and cross-check."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

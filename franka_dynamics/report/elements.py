@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables for terminal and HTML, parts of HTML pages, JSON text and figures of reports."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
@@ -120,8 +118,8 @@ class Table:
         )
 
     def __rich_console__(
-        self, console: Console, options: ConsoleOptions
-    ) -> Iterator[RichTable | Text | str]:
+        self, console: 'Console', options: 'ConsoleOptions'
+    ) -> 'Iterator[RichTable | Text | str]':
         """Yield title, table and a blank line for rich; a narrow terminal gets less padding."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as RichTable
@@ -279,7 +277,7 @@ def with_nan_gaps(values: NDArray[np.float64], piece: NDArray[np.int64]) -> NDAr
 
 
 def torque_figure(
-    motion: Motion, predicted: Array, label: str, joint_names: Sequence[str], title: str
+    motion: 'Motion', predicted: Array, label: str, joint_names: Sequence[str], title: str
 ) -> Any:
     """
     Return a figure of every joint's measured torque, predicted torque and their difference.

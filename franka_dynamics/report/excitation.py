@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A planned identification motion as a trajectory message, sentences and a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of an identification as sentences, tables, figures, JSON and an HTML page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

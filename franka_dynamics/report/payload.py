@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """An identified payload as a table, sentences and a drawing at the flange."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The results of a replay, and the verdict on recordings, as sentences, tables, plots and data."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

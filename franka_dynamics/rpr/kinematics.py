@@ -11,8 +11,6 @@ horizontal axis. With D = d2bar + d2 the end effector stands at
 Poses, Jacobians and dynamics of `config/arms/rpr.yaml` come from `Model`, as for any arm.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,7 +57,7 @@ class RprKinematics:
             )
 
     @classmethod
-    def from_description(cls, description: ArmDescription) -> RprKinematics:
+    def from_description(cls, description: ArmDescription) -> 'RprKinematics':
         """
         Return the kinematics of an arm; raise DescriptionError if it is no RPR manipulator.
 

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated arm with brakes, sensors, friction, elastic gears and joint stops."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -80,7 +78,7 @@ class SimulationSettings:
     brake_release_after: float = 0.5
     seed: int = 0
 
-    def with_real_effects(self, arm: ArmDescription) -> SimulationSettings:
+    def with_real_effects(self, arm: ArmDescription) -> 'SimulationSettings':
         """Return these settings with friction and armature switched on if the arm has them."""
         rubs = arm.friction is not None or arm.simulated_friction is not None
         return replace(self, friction=rubs, armature=arm.simulated_armature is not None)

@@ -8,8 +8,6 @@ joint positions are relative to the start pose. `ros.gazebo_direct_node`, the re
 for an arm without gz_ros2_control, adds the start pose to Gazebo's positions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 import xml.etree.ElementTree as ElementTree

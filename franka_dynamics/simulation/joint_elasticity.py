@@ -7,8 +7,6 @@ A rigid simulator lacks what real torque sensors measure: ripple of the gear's w
 frequencies proportional to the joint's speed, amplified near the resonance of motor and link.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The MuJoCo model of an arm, by which MuJoCo computes the arm's dynamics independently."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, TYPE_CHECKING
 
@@ -38,7 +36,7 @@ def build_mujoco_model(
     gravity: ArrayLike = GRAVITY,
     timestep: float = TIMESTEP_S,
     stops: bool = False,
-) -> mujoco.MjModel:
+) -> 'mujoco.MjModel':
     """
     Return the MuJoCo model of an arm, compiled from its MJCF (`mjcf_text`).
 

@@ -10,8 +10,6 @@ d), standard rows (theta, d, a, alpha) (Gautier and Khalil 1990, figure 1; Busel
 1.1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 import math

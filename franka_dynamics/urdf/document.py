@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tree of links and joints of a URDF or MJCF, with limits, masses and notes on the file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds Pinocchio's models of whole URDFs and MJCFs, and reads the shapes of their links."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 import re

@@ -8,8 +8,6 @@ the arm carries (a finger, a camera's pan) or stands on (a lift) are held, and t
 added, too. Moving joints on other branches, and their bodies, are left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 

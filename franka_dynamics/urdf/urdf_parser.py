@@ -9,8 +9,6 @@ reader, with which each import is compared, ignores some of these errors, and on
 reason of others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -114,7 +112,7 @@ class _Element:
         """Return a UrdfError whose message begins with the place of this element."""
         return UrdfError(f'{self.location}{problem}')
 
-    def children(self, *tags: str) -> dict[str, _Element]:
+    def children(self, *tags: str) -> 'dict[str, _Element]':
         """Return the children with given tags; UrdfError for a tag repeated or in capitals."""
         found: dict[str, _Element] = {}
         for child in self.element:

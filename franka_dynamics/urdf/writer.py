@@ -8,8 +8,6 @@ wants it, is a link fixed to the moving one. A link that the file needs besides 
 other has. Numbers have up to 15 decimals, small masses and tensors 12 digits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import math

@@ -6,8 +6,6 @@ Reads two arms (shipped arms, arm files, URDFs or xacro files) and compares them
 Of an arm from a URDF the published set of inertias, and the hand, nearest to its own are found.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

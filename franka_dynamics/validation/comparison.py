@@ -8,8 +8,6 @@ rigid motion brings the rest of the first arm to that of the second, it is one d
 joint, or of the base, and the rest is compared after it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 import math

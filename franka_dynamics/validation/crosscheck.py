@@ -9,8 +9,6 @@ differences up to the `tolerance` of the arm's geometry. An arm from a URDF is a
 Pinocchio's own reading of that file (`source_models`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple

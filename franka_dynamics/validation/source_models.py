@@ -9,8 +9,6 @@ rows, merged links or removed joints. Pinocchio's model of the whole robot is ev
 follow others by <mimic> in it or, where Pinocchio cannot read that, stand where they are held.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

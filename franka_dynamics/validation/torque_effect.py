@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computes how differences between two arms, placed in the space frame, change joint torques."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 import math
 from typing import Any
@@ -33,7 +31,7 @@ class ArmInSpace(BodyTree):
     """A serial arm as a tree whose bodies' frames lie in {S} at q = 0, with the flange as tool."""
 
     @classmethod
-    def at_zero(cls, arm: ArmDescription) -> ArmInSpace:
+    def at_zero(cls, arm: ArmDescription) -> 'ArmInSpace':
         """Return an arm's joint axes, inertias and flange in the space frame at q = 0."""
         tree = BodyTree.from_description(arm)
         poses = tree.poses(np.zeros(arm.n))
@@ -47,28 +45,28 @@ class ArmInSpace(BodyTree):
         v, omega = self.twists[i, :3], self.twists[i, 3:]
         return (omega, np.cross(omega, v) + 0.0) if omega.any() else (v, np.zeros(3))
 
-    def with_joint(self, i: int, other: ArmInSpace, field: str) -> ArmInSpace:
+    def with_joint(self, i: int, other: 'ArmInSpace', field: str) -> 'ArmInSpace':
         """Return the arm with a joint's entry of a field taken from another arm."""
         values = list(getattr(self, field))
         values[i] = getattr(other, field)[i]
         changed: dict[str, Any] = {field: tuple(values)}
         return replace(self, **changed)
 
-    def with_moved_joints(self, motion: Array, first: int) -> ArmInSpace:
+    def with_moved_joints(self, motion: Array, first: int) -> 'ArmInSpace':
         """Return the arm with its joints from `first` on, and what they carry, moved in {S}."""
         behind = (link.expressed_in(motion) for link in self.inertias[first:])
         inertias = (*self.inertias[:first], *behind)
         twists = np.vstack((self.twists[:first], self.twists[first:] @ adjoint(motion).T))
         return replace(self, twists=twists, inertias=inertias, tool=motion @ self.tool)
 
-    def axes_agree(self, other: ArmInSpace, i: int, tolerance: float) -> bool:
+    def axes_agree(self, other: 'ArmInSpace', i: int, tolerance: float) -> bool:
         """Return whether another arm has the same axis of joint i, in either direction."""
         (d, p), (e, q) = self.axis(i), other.axis(i)
         apart = np.cross(d, q - p) if self.twists[i, 3:].any() else np.zeros(3)
         return bool(max(np.abs(np.cross(d, e)).max(), np.abs(apart).max()) <= tolerance)
 
     def motion_to(
-        self, other: ArmInSpace, first: int, tolerance: float, *, flange: bool
+        self, other: 'ArmInSpace', first: int, tolerance: float, *, flange: bool
     ) -> Array | None:
         """
         Return the motion (4, 4) that brings the joints from `first` on to those of another arm.

@@ -8,8 +8,6 @@ frames, with the published sets (`published_sets`); differences are reported by 
 their effect on torque.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Meshes that show an arm, from a URDF file or from the URDF that this package writes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 import os

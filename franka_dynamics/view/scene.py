@@ -7,8 +7,6 @@ Links are drawn by Pinocchio's ViserVisualizer. It has no colour that changes, n
 standard convention, and neither centres of mass nor arrows of torques: these are drawn here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -17,8 +17,6 @@ The joint states are scripted and not those of an arm that obeys, so that nothin
 simulated. The Python controller's bounds on unexplained torque are so wide that it accepts them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 import logging

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The base class of faults in recordings, and the torques that form their regressor columns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -66,7 +64,7 @@ class TorqueSamples:
     unit_load: Array
 
     @classmethod
-    def from_motion(cls, model: TorqueModel, motion: Motion, friction: Array) -> TorqueSamples:
+    def from_motion(cls, model: TorqueModel, motion: Motion, friction: Array) -> 'TorqueSamples':
         """
         Return the torques of the starting set along a motion, friction included.
 
@@ -86,7 +84,7 @@ class TorqueSamples:
         load = model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
         return cls(model, dynamics, motion, rigid, total, rate, jerk, elapsed, load)
 
-    def part(self, chosen: slice | NDArray[np.bool_]) -> TorqueSamples:
+    def part(self, chosen: slice | NDArray[np.bool_]) -> 'TorqueSamples':
         """Return only the chosen samples, as a slice or mask selects them."""
         names = 'rigid_torque', 'total_torque', 'torque_rate', 'jerk', 'time_fraction'
         arrays = {name: getattr(self, name)[chosen] for name in names}
@@ -140,7 +138,7 @@ class Fault:
     text: ClassVar[str]
 
     @classmethod
-    def for_joint_count(cls, n: int) -> list[Fault]:
+    def for_joint_count(cls, n: int) -> 'list[Fault]':
         """Return the faults of this kind that an arm of n joints may have."""
         joints: list[tuple[int, ...]] = [()] if cls.of_all_joints else []
         joints += combinations(range(n), 1) if cls.of_each_joint else ()
@@ -154,7 +152,7 @@ class Fault:
         return tuple(f'{own}_{part}' for part in self.column_suffixes) or (own,)
 
     @property
-    def simpler_fault(self) -> Fault:
+    def simpler_fault(self) -> 'Fault':
         """The fault of fewer columns of which this one is a variant, or itself."""
         return self
 

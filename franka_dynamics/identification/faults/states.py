@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults of recorded states and times, such as zeros, axes, exchanged columns, lags and stamps."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
