@@ -206,15 +206,14 @@ def _wait_for_robot_description(node: Any, should_stop: Callable[[], bool]) -> t
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(waiting)
     began, seconds = time.monotonic(), ROBOT_DESCRIPTION_TIMEOUT_S
-    say_at = _FIRST_DESCRIPTION_WARNING_S
     try:
         while not came and (waited := time.monotonic() - began) < seconds:
             executor.spin_once(timeout_sec=_POLL_PERIOD_S)
-            if waited >= say_at:
-                say_at += _DESCRIPTION_WARNING_PERIOD_S
+            if waited >= _FIRST_DESCRIPTION_WARNING_S:
                 node.get_logger().warning(
                     f'waiting for {topic} for {waited:.0f} s, where '
-                    f'{node.count_publishers(topic)} publish; at most {seconds:g} s'
+                    f'{node.count_publishers(topic)} publish; at most {seconds:g} s',
+                    throttle_duration_sec=_DESCRIPTION_WARNING_PERIOD_S,
                 )
             if should_stop() or not node.context.ok():
                 raise DescriptionError(f'{topic} did not come before this node was told to stop.')

@@ -204,22 +204,13 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.cycle.uses_simulated_time = self.get_parameter('use_sim_time').value
         self.cycle.is_ending = False
         self._diagnostics.status_log.reset()
-        # Activation clears a fault; torques begin once nothing speaks against a first torque.
-        assert self.controller is not None  # as it is configured
+        self.receivers.permission = TorquePermission.CHECKING  # others may receive torques now
         with suppress(StartRefusedError):  # a final fault stays
-            self._start_torques(self.controller, is_receiver_known=False)
+            self.clear_fault()
         self.get_logger().info(f'activated: commands begin once states on {self._topic} are good')
         with self.cycle.lock:
             self.cycle.active = True
         return result
-
-    def _start_torques(self, controller: Feedforward, *, is_receiver_known: bool) -> None:
-        """Start the controller; if not known, first begin to check which nodes receive torques."""
-        if not is_receiver_known:
-            settings, names = controller.settings, controller.names
-            self.receivers.on_activation(settings.target, self._topic, names)
-            controller.blocked = self.receivers.reason
-        controller.start()
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """
@@ -350,11 +341,18 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return answer
 
     def clear_fault(self) -> None:
-        """Clear the fault of the node's controller; torques then begin once they are allowed."""
-        assert self.controller is not None  # as it is configured
+        """
+        Clear the fault of the controller; torques then begin once nothing speaks against them.
+
+        Which nodes receive them is checked first, unless it is known.
+        """
+        controller, receivers = self.controller, self.receivers
+        assert controller is not None  # as it is configured
         with self.cycle.lock:
-            known = self.receivers.permission is TorquePermission.GRANTED
-            self._start_torques(self.controller, is_receiver_known=known)
+            if receivers.permission is not TorquePermission.GRANTED:
+                receivers.on_activation(controller.settings.target, self._topic, controller.names)
+                controller.blocked = receivers.reason
+            controller.start()
 
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
         """Return whether the controller can use changed parameters, and why not."""

@@ -124,53 +124,36 @@ class NoArmJointsError(JointStateError):
     """A joint state, such as a gripper's, has none of the arm's joints."""
 
 
-class _MessageLayout:
+def _joint_state_pattern(message: JointState, data: bytes) -> re.Pattern[bytes] | None:
     """
-    The byte positions of stamp and values in serialized joint states with certain joint names.
+    Return a pattern of the joint states that differ from one in stamp, values and padding alone.
 
-    In OMG's XCDR, version 1, a number stands at a multiple of its size after the encapsulation
-    header of four bytes.
+    Its groups are stamp, positions, velocities and efforts in the serialized message, of which
+    `data` is an example. In OMG's XCDR, version 1, a number stands at a multiple of its size after
+    the encapsulation header of four bytes. The pattern is None for bytes in another form.
     """
+    parts, at = [re.escape(data[:STAMP_OFFSET]), b'(.{8})'], STAMP_OFFSET + STAMP_STRUCT.size
 
-    def __init__(self, message: JointState, data: bytes) -> None:
-        """Find the layout of the bytes `data` of a serialized `message`."""
-        self._size, self._rows, same = len(data), list[tuple[int, int]](), [*range(STAMP_OFFSET)]
-        at = STAMP_OFFSET + STAMP_STRUCT.size
+    def add_constant(size: int) -> None:
+        """Add a count of four bytes, and the `size` bytes of what is counted, to the pattern."""
+        nonlocal at
+        start = at + -at % 4
+        parts.append(b'.{%d}' % (start - at) + re.escape(data[start : start + 4 + size]))
+        at = start + 4 + size
 
-        def skip(size: int) -> None:
-            """Advance `at` past a count of four bytes and the `size` bytes of what is counted."""
-            nonlocal at
-            at += -at % 4
-            same.extend(range(at, at + 4 + size))
-            at += 4 + size
-
-        skip(len(message.header.frame_id.encode()) + 1)
-        skip(0)
-        for name in message.name:
-            skip(len(name.encode()) + 1)
-        fields = message.position, message.velocity, message.effort
-        for values in fields:
-            skip(0)
-            at += (4 - at) % 8 if values else 0
-            self._rows.append((len(values), at))
-            at += 8 * len(values)
-        self._constant_places, self._constant_data = np.array(same), b''
-        # Of bytes in another form nothing is known.
-        plain = data.startswith(_LITTLE_ENDIAN_HEADER) and at <= len(data)
-        if plain and all(a.tobytes() == b.tobytes() for a, b in zip(self.arrays_in(data), fields)):
-            self._constant_data = self._constant_bytes(data)
-
-    def _constant_bytes(self, data: bytes) -> bytes:
-        """Return those bytes of a message that are no stamp, no value and no padding."""
-        return np.frombuffer(data, dtype=np.uint8)[self._constant_places].tobytes()
-
-    def matches(self, data: bytes) -> bool:
-        """Return whether a serialized message has the names, counts and size of the given one."""
-        return len(data) == self._size and self._constant_bytes(data) == self._constant_data
-
-    def arrays_in(self, data: bytes) -> list[Array]:
-        """Return positions, velocities and efforts in a matching message; each may be empty."""
-        return [np.frombuffer(data, '<f8', count, at) for count, at in self._rows]
+    texts, fields = message.name, (message.position, message.velocity, message.effort)
+    add_constant(len(message.header.frame_id.encode()) + 1)
+    for size in (0, *(len(text.encode()) + 1 for text in texts)):
+        add_constant(size)
+    for values in fields:
+        add_constant(0)
+        padding, size = (4 - at) % 8 if values else 0, 8 * len(values)
+        parts.append(b'.{%d}(.{%d})' % (padding, size))
+        at += padding + size
+    pattern = re.compile(b'%s.{%d}' % (b''.join(parts), max(0, len(data) - at)), re.DOTALL)
+    found = data.startswith(_LITTLE_ENDIAN_HEADER) and pattern.fullmatch(data)
+    as_read = [values.tobytes() for values in fields]
+    return pattern if found and [*found.groups()[1:]] == as_read else None
 
 
 def joint_state_template(names: Sequence[str]) -> MessageTemplate:
@@ -192,7 +175,7 @@ class JointStateReader:
         """Read joints of these names, whose order is that of the arrays."""
         self._joint_names, self._derive_velocity = tuple(joint_names), derive_velocity
         self._last: tuple[float, Array, Array] | None = None  # stamp, position, derived velocity
-        self._layout: _MessageLayout | None = None
+        self._pattern: re.Pattern[bytes] | None = None  # of messages like the one before
 
     def read(self, data: bytes) -> JointReading:
         """
@@ -204,9 +187,10 @@ class JointStateReader:
         velocities and, if any, efforts as names, or no velocity is measured. Other values are not
         checked.
         """
-        if self._layout is not None and self._layout.matches(data):
-            sec, nanosec = STAMP_STRUCT.unpack_from(data, STAMP_OFFSET)
-            rows = self._layout.arrays_in(data)
+        if found := self._pattern and self._pattern.fullmatch(data):
+            stamp_bytes, *fields = found.groups()
+            sec, nanosec = STAMP_STRUCT.unpack(stamp_bytes)
+            rows = [np.frombuffer(one, '<f8') for one in fields]
         else:
             message = self._parse_message(data)
             sec, nanosec = message.header.stamp.sec, message.header.stamp.nanosec
@@ -226,7 +210,7 @@ class JointStateReader:
         return JointReading(stamp, Time(sec=sec, nanosec=nanosec), q, velocity, measured)
 
     def _parse_message(self, data: bytes) -> JointState:
-        """Return the joint state in serialized bytes; store its layout for the next message."""
+        """Return the joint state in serialized bytes; store a pattern for the next message."""
         message = parse_message(JointState, data, 'joint state', JointStateError)
         names, position, velocity = message.name, message.position, message.velocity
         order = self._joint_order(names)
@@ -242,7 +226,7 @@ class JointStateReader:
                 f'The joint state has {len(names)} names but {len(message.effort)} values of '
                 'effort; give one for every joint, or none.'
             )
-        self._order, self._layout = np.array(order), _MessageLayout(message, data)
+        self._order, self._pattern = np.array(order), _joint_state_pattern(message, data)
         return message
 
     def _mean_velocity(self, stamp: float, q: Array) -> Array:
