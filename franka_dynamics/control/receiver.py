@@ -22,7 +22,7 @@ from ..arguments import with_argument_checks
 from ..arm import ArmDescription
 from ..arrays import Array, ArrayLike
 from ..errors import SettingsError
-from ..motion.request import MAX_LATENESS_S
+from ..motion.planning import MAX_LATENESS_S
 
 # Time-out of receivers that have no parameter for it: 50 cycles of the sender. It bounds how long
 # a dead sender's torque moves an arm (benchmarks/receivers.py, column held).

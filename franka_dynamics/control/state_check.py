@@ -19,7 +19,7 @@ from ..arm import ArmDescription
 from ..arm.friction import MAX_STATE_GAP_S
 from ..arrays import Array, ArrayLike, as_array, as_seconds
 from ..errors import JointVectorError, SettingsError
-from ..motion.request import MAX_PLAUSIBLE_POSITION_RAD
+from ..motion.planning import MAX_PLAUSIBLE_POSITION_RAD
 
 # A position may be POSITION_TOLERANCE_RAD beyond its limit, a speed MAX_POSSIBLE_SPEED_RATIO
 # times its limit, a step of position MAX_POSITION_DRIFT_RAD more than that speed allows.

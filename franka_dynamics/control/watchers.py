@@ -27,7 +27,7 @@ from .terms import MAX_REST_SPEED_RAD_S, MIN_MOTION_SPEED_RAD_S, StateTerms
 from ..arm import ArmDescription
 from ..arrays import Array, NDArray
 from ..errors import distinct_texts
-from ..motion.request import STREAM_TIMEOUT_S
+from ..motion.planning import STREAM_TIMEOUT_S
 from ..motion.trajectory import ReferencePoint
 
 # Speeds from which the arm is braked, as shares of the velocity limit: while the reference moves,

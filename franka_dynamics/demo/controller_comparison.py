@@ -29,7 +29,7 @@ from ..errors import SettingsError
 from ..identification.excitation import random_trajectory
 from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
 from ..identification.identify import identify
-from ..motion.request import TrajectoryRequest
+from ..motion.planning import TrajectoryRequest
 from ..motion.trajectory import Trajectory
 from ..recordings.recording import Recording
 from ..simulation.arm_simulation import ArmSimulation, SimulationSettings

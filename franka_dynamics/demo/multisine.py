@@ -6,7 +6,7 @@ import numpy as np
 
 from ..arm import ArmDescription
 from ..errors import SettingsError
-from ..motion.request import TrajectoryRequest
+from ..motion.planning import TrajectoryRequest
 
 # Cycles per motion of each joint's two sines. No two of seven joints have the same pair, so that
 # no two joints move in proportion.

@@ -1,7 +1,9 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Plans a requested motion from the present one on; it changes nothing.
+Requests of motions, and plans of the requested motions from the present one on.
+
+Nothing here changes the present motion.
 
 Points of a stream are rows of number, stamp of arrival [s] and position. They are meant to be
 evenly spaced but come with jitter, and some are lost. The number of a point counts the lost ones
@@ -11,16 +13,10 @@ after the line, so that the motion through it can take the next point into accou
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from .request import (
-    MAX_LATENESS_S,
-    MAX_PLAUSIBLE_POSITION_RAD,
-    require_on_time,
-    STREAM_TIMEOUT_S,
-    TrajectoryRequest,
-)
 from .trajectory import (
     BLEND_DURATIONS_S,
     CONTROL_CYCLE_S,
@@ -28,10 +24,29 @@ from .trajectory import (
     spline_through_points,
     Trajectory,
 )
+from .. import errors
 from ..arm import ArmDescription
-from ..arrays import Array, ArrayLike
-from ..errors import distinct_texts, LimitExceededError, ReferenceRefusedError, StartTooFarError
+from ..arrays import Array, ArrayLike, as_array
 
+# Transport delays a request by less than MAX_LATENESS_S [s]; a request whose start lies further
+# before the latest joint state is refused.
+MAX_LATENESS_S = 0.1
+# A trajectory that starts more than MAX_START_LEAD_S [s] after the latest joint state is refused,
+# because its stamp comes from another clock. A set-point's bound is MAX_LATENESS_S: MoveIt Servo's
+# are due 10 to 34 ms after they are sent.
+MAX_START_LEAD_S = 600.0
+# A stream ends if no point came for this time [s]: five periods of a slow one, of 10 Hz. A
+# trajectory with a start and velocities that is no longer continues a stream.
+STREAM_TIMEOUT_S = 0.5
+# rclpy takes 6 ms to deserialise 1000 points. A second thread deserialises, but meanwhile torques
+# are delayed: by 3 ms for 2000 points (benchmarks/services.py).
+MAX_POINT_COUNT = 2000
+# Positions beyond this [rad] are probably degrees; a joint state's are, if none as degrees is out
+# of its limits.
+MAX_PLAUSIBLE_POSITION_RAD = 10.0
+# Joints that are not the arm's, such as fingers, may be in a request if neither their motion nor
+# their speed exceeds this [rad or m, rad/s or m/s].
+MAX_EXTRA_JOINT_MOTION_RAD = 1e-3
 # A motion begins so long after the latest joint state, which leaves time to plan it; if planning
 # takes longer, the next lead time is tried: 8 points take 5 ms, 2000 take 50 ms, noisy ones
 # 130 ms, and twice that on a busy machine.
@@ -47,6 +62,133 @@ _AVERAGING_SPAN_S = 0.03
 _KEPT_POINT_COUNT, _PLANNED_POINT_COUNT = 30, 8
 # Columns of a stream: a point's number, when it arrived, and from this one on its position.
 _NUMBER_COL, _ARRIVAL_COL, _POSITION_COL = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryRequest:
+    """
+    The contents of a trajectory message, with joints in the order of the message.
+
+    `times`, shape (k,), are seconds after `start`. `start` [s] is by the clock of the joint
+    states' stamps; None: the motion starts on arrival. `positions`, `velocities` and
+    `accelerations` have shape (k, n) [rad or m, per s, per s^2], a column for each of
+    `joint_names`; all but the positions are None where the message leaves them out. Without points
+    (k = 0) the request ends the present motion.
+    """
+
+    joint_names: tuple[str, ...]
+    times: Array
+    positions: Array
+    velocities: Array | None = None
+    accelerations: Array | None = None
+    start: float | None = None
+
+    def follow_arguments(
+        self, arm: ArmDescription, *, allow_setpoint: bool = True
+    ) -> dict[str, Any]:
+        """
+        Return the arguments of `Reference.follow` for this request, joints in the arm's order.
+
+        With `allow_setpoint`, a single point at most MAX_LATENESS_S ahead is a set-point, without
+        `times`. Raises JointsRefusedError as `require_arm_joints`.
+        """
+        if len(self.times) == 0:
+            return {'q': np.zeros((0, arm.n)), 'times': self.times}
+        self.require_arm_joints(arm)
+        ahead = float(self.times[0]) if len(self.times) == 1 else np.inf
+        single = allow_setpoint and 0.0 <= ahead <= MAX_LATENESS_S
+        at = (0 if single else slice(None)), [*map(self.joint_names.index, arm.joint_names)]
+        given = {'q': self.positions, 'dq': self.velocities, 'ddq': self.accelerations}
+        rows = {name: None if one is None else one[at] for name, one in given.items()}
+        if single:
+            return {**rows, 'times': None, 'start': self.start, 'ahead': ahead}
+        # MoveIt Servo sends the points of the last and the next tenth of a second, each time anew.
+        dated = self.start is not None and self.velocities is not None
+        window = bool(allow_setpoint and dated and self.times[-1] <= STREAM_TIMEOUT_S)
+        return {**rows, 'times': self.times, 'start': self.start, 'window': window}
+
+    def point_states(self) -> Array:
+        """Return positions, velocities and accelerations (computed if missing), (k, 3, n)."""
+        dq: Any = self.velocities
+        ddq = self.accelerations
+        if ddq is None:
+            ddq = np.asarray(np.gradient(dq, self.times, axis=0) if len(dq) > 1 else 0.0 * dq)
+            ddq[[0, -1]] *= dq[[0, -1]].any(axis=1, keepdims=True)  # where it is at rest
+        return np.stack((self.positions, dq, ddq), axis=1)
+
+    def extra_joint_names(self, arm: ArmDescription) -> tuple[str, ...]:
+        """Return the names of joints that are not the arm's, such as a gripper's fingers."""
+        return tuple(name for name in self.joint_names if name not in arm.joint_names)
+
+    def require_arm_joints(self, arm: ArmDescription) -> None:
+        """
+        Raise JointsRefusedError unless the request names each of the arm's joints once.
+
+        Other joints may be named, too, but must hold still, because nobody would move them.
+        """
+        given = self.joint_names
+        if not {*arm.joint_names} <= {*given} or len({*given}) < len(given):
+            raise errors.JointsRefusedError(
+                f'The reference must name each of the joints {", ".join(arm.joint_names)} once, '
+                f'in any order; it names {errors.name_list(given) or "none"}.'
+            )
+        still = np.ptp(self.positions, axis=0) <= MAX_EXTRA_JOINT_MOTION_RAD
+        if self.velocities is not None:
+            still &= (np.abs(self.velocities) <= MAX_EXTRA_JOINT_MOTION_RAD).all(axis=0)
+        moving = [name for name in self.extra_joint_names(arm) if not still[given.index(name)]]
+        if moving:
+            raise errors.JointsRefusedError(
+                f'The reference moves {errors.name_list(moving)}, which the arm does not have; '
+                'send that motion to the controller of these joints, and leave it out here.'
+            )
+
+
+def make_request(
+    arm: ArmDescription, q: Any, times: Any, dq: Any, ddq: Any, start: Any, ahead: float
+) -> TrajectoryRequest:
+    """
+    Return the arguments of `Reference.follow` as a request, a set-point as a single point.
+
+    Raises ReferenceRefusedError if they are unusable.
+    """
+
+    def array(name: str, values: Any, *shape: int | None) -> Array:
+        return as_array(values, shape, f"The reference's {name}", errors.ReferenceRefusedError)
+
+    single = times is None
+    if single and np.ndim(q) == 2:
+        raise errors.ReferenceRefusedError(
+            f'The reference has {len(q)} points without times; give each its time in seconds.'
+        )
+    if ddq is not None and dq is None:
+        raise errors.ReferenceRefusedError(
+            'A reference has accelerations but no velocities; give both.'
+        )
+    times = np.array([ahead]) if single else array('times', times, None)
+    require_point_count(len(times), 0)
+    wrong = (np.diff(times, prepend=-np.inf) <= 0.0) | (times < 0.0)
+    if wrong.any():
+        point = int(wrong.argmax())
+        raise errors.ReferenceRefusedError(
+            f"The reference's times must increase from point to point and not be negative; "
+            f'point {point + 1} has {times[point]:.6g} s.'
+        )
+    shape = (arm.n,) if single else (len(times), arm.n)
+    rows = {
+        name: array(name, values, *shape).reshape(-1, arm.n)
+        for name, values in (('positions', q), ('velocities', dq), ('accelerations', ddq))
+        if values is not None or name == 'positions'
+    }
+    start = None if start is None else float(array('start', start))
+    return TrajectoryRequest(arm.joint_names, times, **rows, start=start)
+
+
+def require_point_count(points: int, least: int = 1) -> None:
+    """Raise ReferenceRefusedError for fewer points than the least or more than MAX_POINT_COUNT."""
+    if not least <= points <= MAX_POINT_COUNT:
+        raise errors.ReferenceRefusedError(
+            f'The reference has {points or "no"} points; send between one and {MAX_POINT_COUNT}.'
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +218,21 @@ class MotionPlanner:
         """
         points, measured_q = self.request, self.measured_q
         if stamp is None or (motion is None and measured_q is None):
-            raise ReferenceRefusedError('No position is known; wait for joint states or hold one.')
+            raise errors.ReferenceRefusedError(
+                'No position is known; wait for joint states or hold one.'
+            )
         present = motion or resting_motion(measured_q, stamp)
-        # Of a window some points are past.
-        start = points.start if points.start is None or not self.is_window else points.end
-        require_on_time(start, stamp, self.is_setpoint)
+        lateness = 0.0 if points.start is None else stamp - points.start
+        if points.start is not None and self.is_window:
+            lateness -= points.times[-1]  # some points are past
+        lead = MAX_LATENESS_S if self.is_setpoint else MAX_START_LEAD_S
+        if not -lead <= lateness <= MAX_LATENESS_S:
+            kind = errors.LateReferenceError if lateness > 0.0 else errors.ReferenceRefusedError
+            raise kind(
+                f'The reference starts {abs(lateness):.3g} s '
+                f'{"ago" if lateness > 0.0 else "ahead of the joint states"}; leave its start out '
+                'to begin on arrival, or give it by the clock of the joint states.'
+            )
         at_once = len(points.times) and (points.start or 0.0) <= stamp + MAX_LATENESS_S
         if measured_q is not None and at_once and not self.has_kp:
             self._require_start_near(measured_q, present.at(stamp).q, None, 'The arm stands')
@@ -96,9 +248,9 @@ class MotionPlanner:
         i = int(distance.argmax())
         if not distance[i] <= MAX_START_DISTANCE_RAD:
             hint = ' (are these degrees?)' if distance[i] > MAX_PLAUSIBLE_POSITION_RAD else ''
-            away, most = distinct_texts(distance[i], MAX_START_DISTANCE_RAD)
+            away, most = errors.distinct_texts(distance[i], MAX_START_DISTANCE_RAD)
             where = 'is not desired' if measured is None else 'neither is nor is desired'
-            raise StartTooFarError(
+            raise errors.StartTooFarError(
                 f'{what} where the arm {where}: {self.arm.joint_names[i]} is {away} rad '
                 f'away ({q[i]:.4g} instead of {other[i]:.4g}), more than {most} rad{hint}; '
                 'give the first point a time by which the arm can move there.'
@@ -123,8 +275,8 @@ class MotionPlanner:
                     return motion, continued, False
                 points = replace(points, velocities=_last_stream_velocity(continued))
             return self._motion_through_points(points, present, begin, t0), continued, single
-        except LimitExceededError as error:
-            raise LimitExceededError(error.what, error.time - t0) from None
+        except errors.LimitExceededError as error:
+            raise errors.LimitExceededError(error.what, error.time - t0) from None
 
     # Both return a motion, with the time zero of the present one; times are seconds after it.
     def _motion_along_stream(
@@ -181,7 +333,7 @@ def braked_motion(
     if away is None:
         return stopped
     states = stopped.states + np.stack((away, 0.0 * away, 0.0 * away))
-    with suppress(LimitExceededError):
+    with suppress(errors.LimitExceededError):
         moved = Trajectory(stopped.times, states, present.time_zero)
         return moved.blended_from(arm, present, begin)
     return stopped

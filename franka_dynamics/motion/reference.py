@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .planning import braked_motion, MotionPlanner, PLANNING_TIME_CANDIDATES_S, resting_motion
-from .request import make_request, STREAM_TIMEOUT_S
+from . import planning
 from .trajectory import ReferencePoint, Trajectory
 from ..arm import ArmDescription
 from ..arrays import Array, ArrayLike
@@ -117,7 +116,7 @@ class Reference:
         """
         with self._lock:
             if not self._open_events:
-                self.motion = None if q is None else resting_motion(q, self._stamp or 0.0)
+                self.motion = None if q is None else planning.resting_motion(q, self._stamp or 0.0)
 
     def clear(self, reason: object = '') -> None:
         """Interrupt all motions for a reason, and desire no position."""
@@ -181,13 +180,13 @@ class Reference:
             from where it is desired.
 
         """
-        points = make_request(self._arm, q, times, dq, ddq, start, ahead)
+        points = planning.make_request(self._arm, q, times, dq, ddq, start, ahead)
         single = times is None
         if window:  # its velocities do not fit its positions to more than some per cent
             points = replace(points, velocities=None, accelerations=None)
-        planner = MotionPlanner(self._arm, points, single, window, measured_q, pulled)
+        planner = planning.MotionPlanner(self._arm, points, single, window, measured_q, pulled)
         with self._planning:
-            for lead in PLANNING_TIME_CANDIDATES_S:
+            for lead in planning.PLANNING_TIME_CANDIDATES_S:
                 with self._lock:
                     before, followed = self.motion, self._open_events
                     stamp, present = planner.current_motion(before, self._stamp)
@@ -201,8 +200,8 @@ class Reference:
                         self._begin_motion(planned, present, goal_id, single or window)
                         return planned
         raise ReferenceRefusedError(
-            f'Planning the reference took more than {PLANNING_TIME_CANDIDATES_S[-1]:g} s; this '
-            'machine is too busy, or the points are too many.'
+            f'Planning the reference took more than {lead:g} s; this machine is too busy, or the '
+            'points are too many.'
         )
 
     def brake_to_rest(self, measured_q: Array, reason: str) -> None:
@@ -219,8 +218,9 @@ class Reference:
                 present, stamp = self.motion, self._stamp
             if present is None or stamp is None:
                 return
-            begin = stamp + PLANNING_TIME_CANDIDATES_S[0] - present.time_zero
-            planned = braked_motion(self._arm, present, begin, measured_q - present.at(stamp).q)
+            begin = stamp + planning.PLANNING_TIME_CANDIDATES_S[0] - present.time_zero
+            away = measured_q - present.at(stamp).q
+            planned = planning.braked_motion(self._arm, present, begin, away)
             with self._lock:
                 if self.motion is present:  # else the arm was stopped meanwhile
                     self._interrupt_motions(reason)
@@ -251,7 +251,7 @@ class Reference:
         """Make the planned motion follow the present one from its begin on."""
         stamp, goal = self._stamp or 0.0, planned.positions[-1]
         self.motion = present.followed_by(planned, stamp)
-        end = max(planned.end, stamp + STREAM_TIMEOUT_S) if streamed else planned.end
+        end = max(planned.end, stamp + planning.STREAM_TIMEOUT_S) if streamed else planned.end
         while self._open_events:
             last = self._open_events[-1]
             if streamed and last.streamed and last.goal_id == goal_id:

@@ -34,9 +34,8 @@ from ..control.ending import ReasonCode
 from ..control.feedforward import Feedforward, State
 from ..control.terms import StateTerms
 from ..errors import NotActiveError, ReferenceRefusedError
-from ..motion.planning import MAX_START_DISTANCE_RAD
+from ..motion.planning import MAX_START_DISTANCE_RAD, TrajectoryRequest
 from ..motion.reference import ReferenceEvent, ReferenceState
-from ..motion.request import TrajectoryRequest
 from ..motion.trajectory import ReferencePoint, Trajectory
 
 ACTION_NAME = '~/follow_joint_trajectory'

@@ -26,7 +26,7 @@ from ..errors import (
     short_text,
 )
 from ..files import share_directory
-from ..motion.request import require_point_count, TrajectoryRequest
+from ..motion.planning import require_point_count, TrajectoryRequest
 from ..motion.trajectory import ReferencePoint, Trajectory
 
 _POINT_FIELDS = 'positions', 'velocities', 'accelerations', 'effort'

@@ -17,8 +17,8 @@ import franka_dynamics as fd
 from franka_dynamics.arm import ViscousCoulombFriction
 from franka_dynamics.arm.payload import payload_array, read_payload
 from franka_dynamics.cli.main import main
+from franka_dynamics.motion.planning import TrajectoryRequest
 from franka_dynamics.motion.reference import Reference
-from franka_dynamics.motion.request import TrajectoryRequest
 from franka_dynamics.recordings.preprocessing import prepare
 from franka_dynamics.recordings.replay import replay_fit
 from franka_dynamics.urdf.writer import urdf_text

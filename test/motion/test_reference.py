@@ -13,9 +13,13 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.state_check import POSITION_TOLERANCE_RAD
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import LimitExceededError, ReferenceRefusedError
-from franka_dynamics.motion.planning import PLANNING_TIME_CANDIDATES_S
+from franka_dynamics.motion.planning import (
+    MAX_LATENESS_S,
+    MAX_POINT_COUNT,
+    PLANNING_TIME_CANDIDATES_S,
+    TrajectoryRequest,
+)
 from franka_dynamics.motion.reference import Reference
-from franka_dynamics.motion.request import MAX_LATENESS_S, MAX_POINT_COUNT, TrajectoryRequest
 
 from ..arms import limited
 from ..control.closed_loop import require_continuous

@@ -14,8 +14,8 @@ from franka_dynamics.control.settings import Settings
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
+from franka_dynamics.motion.planning import TrajectoryRequest
 from franka_dynamics.motion.reference import Reference
-from franka_dynamics.motion.request import TrajectoryRequest
 from franka_dynamics.motion.trajectory import Trajectory
 
 from .test_reference import held
