@@ -71,6 +71,23 @@ def parameter_vector(robot: RobotLike, *, rotor_inertia: bool = False) -> Array:
     return np.concatenate((links, rotors)) if rotor_inertia else links
 
 
+def parameter_transform(rotation: Array, origin: ArrayLike) -> Array:
+    """
+    Return the matrix from a body's ten parameters in frame B to those in frame A, (10, 10).
+
+    `rotation` (3, 3) and `origin` (3,) are B's pose in A, numbers or symbols. The inertia tensor
+    J about B's origin is moved to A by R J R' + tr(s) 1 - s with s = h p' + p h' + m p p', p the
+    origin, m the mass and h = R first moment.
+    """
+    p, columns = np.asarray(origin), []
+    for xx, xy, xz, yy, yz, zz, *first, mass in np.eye(N_LINK_PARAMETERS, dtype=int).tolist():
+        tensor, h = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]), rotation @ first
+        shift = np.outer(h, p) + np.outer(p, h) + mass * np.outer(p, p)
+        moved = rotation @ tensor @ rotation.T + np.trace(shift) * np.eye(3, dtype=int) - shift
+        columns.append([*moved[np.triu_indices(3)], *(h + mass * p), mass])
+    return np.array(columns).T
+
+
 def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> ArmDescription:
     """
     Return the arm with inertial parameters from a vector in the order of `parameter_names`.

@@ -247,7 +247,7 @@ class BaseParameters:
         matrix, with the columns of H scaled to unit length, and should be a rounding error.
         """
         stacked = _stacked_regressor(self.tree, self.gravity, self.rotor_inertia, 1)
-        scale = _parameter_scales(self.tree, rotor_inertia=self.rotor_inertia)
+        scale = parameter_scales(self.tree, rotor_inertia=self.rotor_inertia)
         matrix = self.matrix * scale / scale[list(self.columns)][:, None]
         lengths = np.linalg.norm(stacked, axis=0)
         lengths = np.where(lengths > _RANK_TOLERANCE * lengths.max(initial=0.0), lengths, 1.0)
@@ -298,9 +298,9 @@ def base_parameters(
     tree = as_body_tree(description)
     with_rotors = bool(tree.rotor_inertias.any()) if rotor_inertia is None else rotor_inertia
     stacked = _stacked_regressor(tree, vectors, with_rotors, 0)
-    order = _tree_column_order(tree, rotor_inertia=with_rotors)
+    order = [k for own in column_orders(tree, rotor_inertia=with_rotors) for k in own]
     columns, shares, gap = independent_columns(stacked, order)
-    units = _parameter_scales(tree, rotor_inertia=with_rotors)
+    units = parameter_scales(tree, rotor_inertia=with_rotors)
     matrix = shares * units[columns][:, None] / units
     matrix[:, columns] = np.eye(len(columns))
     matrix.setflags(write=False)
@@ -352,17 +352,26 @@ def _length_unit(tree: BodyTree) -> float:
     return largest if largest > _MIN_LENGTH_UNIT_M else 1.0
 
 
-def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed: int) -> Array:
-    """Return a tree's regressor at random states as one matrix, lengths in `_length_unit`."""
+def scaled_tree(tree: BodyTree) -> BodyTree:
+    """Return a tree with lengths in units of its largest offset, and no offset from the base."""
     unit, placements, twists = _length_unit(tree), tree.placements.copy(), tree.twists.copy()
     placements[:, :3, 3] /= unit
     twists[twists[:, 3:].any(axis=1), :3] /= unit
     # Where the first links are mounted on the base does not affect torques, but a large distance
     # would blur rank decisions.
     placements[[parent == BASE_BODY for parent in tree.parents], :3, 3] = 0.0
-    scaled = replace(tree, placements=placements, twists=twists)
-    magnitudes = np.linalg.norm(gravity, axis=1)
-    directions = gravity[magnitudes > 0.0] / magnitudes[magnitudes > 0.0, None]
+    return replace(tree, placements=placements, twists=twists)
+
+
+def gravity_directions(gravity: Array) -> Array:
+    """Return the directions of gravity vectors (k, 3), those of zero length left out."""
+    sizes = np.linalg.norm(gravity, axis=1)
+    return np.asarray(gravity[sizes > 0.0] / sizes[sizes > 0.0, None])
+
+
+def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed: int) -> Array:
+    """Return the regressor of `scaled_tree` at random states as one matrix."""
+    scaled, directions = scaled_tree(tree), gravity_directions(gravity)
     count = max(_MIN_STATE_COUNT, _STATES_PER_JOINT * tree.n)
     q, dq, ddq = np.random.default_rng(seed).uniform(-_MAX_STATE, _MAX_STATE, (3, count, tree.n))
     rows = [
@@ -372,7 +381,7 @@ def _stacked_regressor(tree: BodyTree, gravity: Array, rotor_inertia: bool, seed
     return np.concatenate(rows).reshape(-1, rows[0].shape[-1])
 
 
-def _parameter_scales(tree: BodyTree, *, rotor_inertia: bool) -> Array:
+def parameter_scales(tree: BodyTree, *, rotor_inertia: bool) -> Array:
     """Return the factors (p,) that convert parameters in units of `_length_unit` to SI units."""
     twists, unit = tree.twists, _length_unit(tree)
     links = np.tile([unit**2] * 6 + [unit] * 3 + [1.0], len(twists))
@@ -380,34 +389,23 @@ def _parameter_scales(tree: BodyTree, *, rotor_inertia: bool) -> Array:
     return np.concatenate([links, rotors]) if rotor_inertia else links
 
 
-def _tree_column_order(tree: BodyTree, *, rotor_inertia: bool) -> list[int]:
-    """Return all standard parameters' indices in the order in which independence is tested."""
-    indices = []
+def column_orders(tree: BodyTree, *, rotor_inertia: bool) -> list[list[int]]:
+    """
+    Return, for each body, its parameters' indices in the order in which independence is tested.
+
+    The indices are those of the tree's standard parameters. The order is the reverse of the
+    elimination order; with `rotor_inertia` the rotor inertia of the body's joint comes last.
+    """
+    orders = []
     for i, twist in enumerate(tree.twists):
         turns = twist[3:].any()
         axis = twist[3:] if turns else twist[:3]
-        kind = JointKind.REVOLUTE if turns else JointKind.PRISMATIC
-        axis_along_y = bool(abs(axis[1]) > abs(axis[2]))
-        for k in column_order(kind, rotor_inertia=rotor_inertia, axis_along_y=axis_along_y):
-            indices.append(
-                N_LINK_PARAMETERS * i + k
-                if k < N_LINK_PARAMETERS
-                else N_LINK_PARAMETERS * tree.n + i
-            )
-    return indices
-
-
-def column_order(kind: JointKind, *, rotor_inertia: bool, axis_along_y: bool = False) -> list[int]:
-    """
-    Return one body's parameter indices in the order in which independence is tested.
-
-    The order is the reverse of the elimination order. With `rotor_inertia`, index 10, the joint's
-    rotor inertia, comes last. `axis_along_y` says whether the joint axis is nearer to the body's y
-    than to its z.
-    """
-    symbols = reversed(_ELIMINATION_ORDER[kind])
-    named = [_EXCHANGED_Y_Z.get(symbol, symbol) if axis_along_y else symbol for symbol in symbols]
-    return [PARAMETER_SYMBOLS.index(name) for name in named] + [N_LINK_PARAMETERS] * rotor_inertia
+        symbols = _ELIMINATION_ORDER[JointKind.REVOLUTE if turns else JointKind.PRISMATIC]
+        exchanged = _EXCHANGED_Y_Z if abs(axis[1]) > abs(axis[2]) else {}
+        places = [PARAMETER_SYMBOLS.index(exchanged.get(one, one)) for one in reversed(symbols)]
+        own = [N_LINK_PARAMETERS * i + place for place in places]
+        orders.append(own + [N_LINK_PARAMETERS * tree.n + i] * rotor_inertia)
+    return orders
 
 
 def as_gravity_vectors(gravity: ArrayLike) -> Array:

@@ -6,8 +6,7 @@ The direct determination of the minimum inertial parameters (Gautier and Khalil 
     direct_base_parameters(load('fer')).names   # 'ZZR_1', 'XXR_2', 'XY_2', ...
 
 Kinetic and potential energy are linear in the parameters, E = DE X and U = DU X. DE and DU of a
-link follow from those of the previous link (appendix of the paper, in its notation, with
-misprints corrected; docs/theory/errata.md):
+link follow from those of the previous link, with f^j that of the joint's own velocity:
 
     DE^j = lambda^j DE^(j-1) + f^j        DU^j = lambda^j DU^(j-1)
 
@@ -16,29 +15,24 @@ DE^j and x DU^j depend on neither q_j nor dq_j (conditions 13 to 15). If link j 
 twist, the combinations x are relations (20) and (21) of Gautier and Khalil; near the base there
 are more combinations. One pass from the last link to the first regroups all parameters. With
 floats this pass gives the same map as `base_parameters`, with symbols (symbolic_parameters.py)
-relations in the form of section 9 of Gautier and Khalil. Pinocchio computes DE and DU of whole
-arms (`energy_regressors`).
+relations in the form of section 9 of Gautier and Khalil.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
-import math
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pinocchio as pin
 
 from . import base_parameters
 from .base_parameters import BaseParameters, RankGap
-from ..arm import ArmDescription, Convention, JointKind, LinkInertia
+from ..arm import ArmDescription, Convention, JointKind
 from ..arm.frames import to_modified_convention
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
-from ..dynamics.body_tree import as_body_tree
-from ..dynamics.model import broadcast_states, GRAVITY
-from ..dynamics.pinocchio_builder import PINOCCHIO_PARAMETER_ORDER
-from ..dynamics.pinocchio_model import PinocchioModel
-from ..dynamics.regressor import N_LINK_PARAMETERS
+from ..dynamics.body_tree import as_body_tree, BodyTree, momentum_regressor
+from ..dynamics.derivatives import TreeKinematics
+from ..dynamics.model import as_gravity_vector, broadcast_states, GRAVITY
+from ..dynamics.regressor import N_LINK_PARAMETERS, parameter_transform
 from ..errors import BaseParameterError
 from ..spatial import cos_sin
 
@@ -67,59 +61,14 @@ def energy_transform(row: ModifiedDH) -> Array:
     """
     Return the matrix that transforms energies from frame j - 1 to frame j, (10, 10).
 
-    It is lambda^j of the paper's appendix, of floats or symbols as in `row`.
+    It is lambda^j of (16) to (19) in the paper, of floats or symbols as in `row`: the transpose
+    transforms parameters from frame j to frame j - 1. A turn and a shift along z, then along x,
+    are multiplied, so that symbols need no cos^2 + sin^2 = 1.
     """
     C, S, d, c, s, r = row
-    CS, CC, SS, cs, cc, ss = C * S, C * C, S * S, c * s, c * c, s * s
-    dj1 = [
-        [cc, cs * C, cs * S, ss * CC, ss * CS, ss * SS],
-        [-2 * cs, (cc - ss) * C, (cc - ss) * S, 2 * cs * CC, 2 * cs * CS, 2 * cs * SS],
-        [0, -c * S, c * C, -2 * s * CS, s * (CC - SS), 2 * s * CS],
-        [ss, -cs * C, -cs * S, cc * CC, cc * CS, cc * SS],
-        [0, s * S, -s * C, -2 * c * CS, c * (CC - SS), 2 * c * CS],
-        [0, 0, 0, SS, -CS, CC],
-    ]
-    ds1_transposed = [
-        [0, 0, 2 * r],
-        [c * S * r - s * C * d, -c * C * d - s * S * r, S * d],
-        [-c * C * r - s * S * d, -c * S * d + s * C * r, -C * d],
-        [2 * (c * d + s * CS * r), 2 * (c * CS * r - s * d), 2 * CC * r],
-        [s * r * (SS - CC), c * r * (SS - CC), 2 * CS * r],
-        [2 * (c * d - s * CS * r), 2 * (-c * CS * r - s * d), 2 * SS * r],
-    ]
-    dm1 = [r * r, S * d * r, -C * d * r, CC * r * r + d * d, CS * r * r, SS * r * r + d * d]
-    t = [[c, -s, 0, d], [s * C, c * C, -S, -r * S], [s * S, c * S, C, r * C], [0, 0, 0, 1]]
-    left = [*dj1, *(list(line) for line in zip(*ds1_transposed)), dm1]
-    right = [*([[0] * 4] * 6), *(list(line) for line in zip(*t))]
-    return np.array([[*a, *b] for a, b in zip(left, right)])
-
-
-def energy_increment(
-    row: ModifiedDH, omega: Array, velocity: Array, dq: float, is_revolute: bool
-) -> Array:
-    """
-    Return how the velocity of joint j changes link j's kinetic energy regressor, shape (10,).
-
-    It is f^j of the paper's appendix, a part of DE^j. `row` is row j at the joint's position, `dq`
-    the joint's velocity. `omega` and `velocity` (3,) are the angular and linear velocity of frame
-    j - 1 in its own axes.
-    """
-    C, S, d, c, s, r = row
-    out = np.zeros(10)
-    if is_revolute:
-        out[[2, 4, 5]] = np.array([[c, s * C, s * S], [-s, c * C, c * S], [0, -S, C]]) @ omega
-        ds3 = [
-            [-c * r, -c * S * d - s * C * r, c * C * d - s * S * r],
-            [s * r, -c * C * r + s * S * d, -c * S * r - s * C * d],
-        ]
-        ds4 = [[-s, c * C, c * S], [-c, -s * C, -s * S]]
-        out[6:8] = np.array(ds3) @ omega + np.array(ds4) @ velocity
-    else:
-        out[6:8] = np.array([[s, -c * C, -c * S], [c, s * C, s * S]]) @ omega
-        out[9] = np.array([0, -C * d, -S * d]) @ omega + np.array([0, -S, C]) @ velocity
-    out *= dq
-    out[5 if is_revolute else 9] += 0.5 * dq**2
-    return out
+    about_z = parameter_transform(np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]), [0, 0, r])
+    about_x = parameter_transform(np.array([[1, 0, 0], [0, C, -S], [0, S, C]]), [d, 0, 0])
+    return np.asarray((about_x @ about_z).T)
 
 
 class RegroupableCombinations(NamedTuple):
@@ -152,8 +101,9 @@ def direct_base_parameters(
     Raises BaseParameterError if gravity has another shape or is not finite.
     """
     arm = to_modified_convention(as_description(arm))
+    rows = modified_dh_rows(arm)
     steps, gap = regroupable_combinations(arm, gravity, rotor_inertia=rotor_inertia)
-    columns, found = regrouping_map(arm, modified_dh_rows(arm), steps)
+    columns, found = regrouping_map(arm, rows, steps)
     matrix = found.astype(float)
     matrix[np.abs(matrix) <= _ROUNDING_RATIO * np.abs(matrix).max(axis=1, keepdims=True)] = 0.0
     matrix.setflags(write=False)
@@ -221,26 +171,18 @@ def regroupable_combinations(
     arm's largest length as unit of length. Gautier and Khalil check the conditions only near the
     base, because later joints have no relations but eq. (20) and (21).
     """
-    rows, vectors = modified_dh_rows(arm), base_parameters.as_gravity_vectors(gravity)
-    if rotor_inertia is None:
-        rotor_inertia = any(joint.rotor_inertia for joint in arm.joints)
-    # The position of frame 1 relative to the base does not affect torques.
-    unit = max([abs(length) for row in rows[1:] for length in (row.d, row.r)], default=0.0) or 1.0
-    rows = [row._replace(d=row.d / unit, r=row.r / unit) for row in rows]
+    tree, vectors = as_body_tree(arm), base_parameters.as_gravity_vectors(gravity)
+    rotors = bool(tree.rotor_inertias.any()) if rotor_inertia is None else rotor_inertia
+    units = base_parameters.parameter_scales(tree, rotor_inertia=rotors)
+    orders = base_parameters.column_orders(tree, rotor_inertia=rotors)
     steps, gaps = [], []
-    for j, changes in enumerate(_energy_diffs(arm, rows, vectors)):
-        revolute = arm.joints[j].kind is JointKind.REVOLUTE
-        indices = list(range(N_LINK_PARAMETERS * j, N_LINK_PARAMETERS * (j + 1)))
-        units = [unit**2] * 6 + [unit] * 3 + [1.0]
-        if rotor_inertia:
-            indices.append(N_LINK_PARAMETERS * arm.n + j)
-            units.append(unit**2 if revolute else 1.0)
-        order = base_parameters.column_order(arm.joints[j].kind, rotor_inertia=rotor_inertia)
-        kept, shares, gap = base_parameters.independent_columns(changes[:, : len(indices)], order)
+    for order, changes in zip(orders, _energy_diffs(tree, vectors)):
+        indices = sorted(order)
+        tested = [indices.index(k) for k in order]
+        kept, shares, gap = base_parameters.independent_columns(changes[:, : len(order)], tested)
         eliminated = [k for k in range(len(indices)) if k not in kept]
-        combinations = np.zeros((len(indices), len(eliminated)))
+        combinations, scale = np.zeros((len(indices), len(eliminated))), units[indices]
         combinations[eliminated, range(len(eliminated))] = 1.0
-        scale = np.array(units)
         combinations[kept] = 0.0 - shares[:, eliminated] * scale[kept][:, None] / scale[eliminated]
         gone = [indices[k] for k in eliminated]
         steps.append(RegroupableCombinations(indices, gone, combinations))
@@ -250,50 +192,44 @@ def regroupable_combinations(
     )
 
 
-def _energy_diffs(arm: ArmDescription, rows: Sequence[ModifiedDH], gravity: Array) -> list[Array]:
+def _energy_diffs(tree: BodyTree, gravity: Array) -> Iterator[Array]:
     """
-    Return by joint how its position and velocity change the energy regressors of its link.
+    Yield by joint how its position and velocity change the energy regressors of its link.
 
     DE^j and DU^j are the regressors of link j's kinetic and potential energy. Each array has shape
     (rows, 11): for each random state of the arm and each random motion of joint j one row of DE^j,
     and one row of DU^j for each gravity vector other than zero. The rows are differences from q_j
     = dq_j = 0; the last column is for the rotor inertia.
     """
-    sizes = np.linalg.norm(gravity, axis=1)
-    base: Array = np.zeros((int(np.sum(sizes > 0.0)), 10))
-    base[:, 6:9] = -gravity[sizes > 0.0] / sizes[sizes > 0.0, None] @ arm.base[:3, :3]  # DU^0
-    rng = np.random.default_rng(0)
-    found: list[list[Array]] = [[] for _ in rows]
-    for _ in range(_STATE_COUNT):
-        DE, DU, omega, velocity = np.zeros(10), base, np.zeros(3), np.zeros(3)
-        for j, (row, joint) in enumerate(zip(rows, arm.joints)):
-            revolute = joint.kind is JointKind.REVOLUTE
-            motions = [(0.0, 0.0), *rng.uniform(-_STATE_RANGE, _STATE_RANGE, (_MOTION_COUNT, 2))]
-            steps = [energy_transform(_row_at_q(row, q, revolute)) for q, _ in motions]
-            DEs = []
-            for step, (q, dq) in zip(steps, motions):
-                moved = _row_at_q(row, q, revolute)
-                added = energy_increment(moved, omega, velocity, dq, revolute)
-                DEs.append(np.append(step @ DE + added, 0.5 * dq * dq))
-            DUs = [np.pad(DU @ step.T, ((0, 0), (0, 1))) for step in steps]
-            found[j] += [each - DEs[0] for each in DEs[1:]]
-            found[j] += [line for each in DUs[1:] for line in each - DUs[0]]
-            DE, DU, dq, step = DEs[-1][:10], DUs[-1][:, :10], motions[-1][1], steps[-1]
-            # Eq. (7) and (8): the last four rows of lambda hold the frame's transposed rotation A'
-            # and position P'.
-            turn, offset = step[6:9, 6:9], step[9, 6:9]
-            moving = np.array([0.0, 0.0, dq])
-            velocity = turn @ (velocity + np.cross(omega, offset)) + (0.0 if revolute else moving)
-            omega = turn @ omega + (moving if revolute else 0.0)
-    return [np.array(each) for each in found]
+    tree, directions = (
+        base_parameters.scaled_tree(tree),
+        base_parameters.gravity_directions(gravity),
+    )
+    shape = (2, 1 + _MOTION_COUNT, _STATE_COUNT, tree.n)
+    drawn = np.random.default_rng(0).uniform(-_STATE_RANGE, _STATE_RANGE, shape)
+    own_motions = drawn.copy()
+    own_motions[:, 0] = 0.0
+    for j in range(tree.n):
+        q, dq = np.where(np.arange(tree.n) == j, own_motions, drawn[:, :1])
+        rows = np.pad(
+            _link_energies(tree, q, dq, directions)[..., j, :, :], [(0, 0)] * 3 + [(0, 1)]
+        )
+        rows[..., 0, 10] = 0.5 * dq[..., j] ** 2
+        yield (rows[1:] - rows[0]).reshape(-1, 11)
 
 
-def _row_at_q(row: ModifiedDH, q: float, revolute: bool) -> ModifiedDH:
-    """Return a joint's modified DH row at position q [rad or m], which adds to theta or r."""
-    if not revolute:
-        return row._replace(r=row.r + q)
-    c, s = math.cos(q), math.sin(q)
-    return row._replace(ct=row.ct * c - row.st * s, st=row.st * c + row.ct * s)
+def _link_energies(tree: BodyTree, q: Array, dq: Array, gravity: Array) -> Array:
+    """
+    Return DE and, under each gravity vector (k, 3), DU of every body, (..., n, 1 + k, 10).
+
+    A body of mass m and momentum p has the kinetic energy V' p / 2, with V its twist, and the
+    potential energy -m g' c with c its centre of mass in the space frame.
+    """
+    V = TreeKinematics(tree, (q, dq, np.zeros_like(q)), np.zeros(3)).V[..., None, :]
+    found = np.zeros((*q.shape, 1 + len(gravity), N_LINK_PARAMETERS))
+    found[..., :1, :] = 0.5 * V @ momentum_regressor(V[..., 0, :])
+    found[..., 1:, 6:] = -gravity @ tree.poses(q)[..., :3, :]
+    return found
 
 
 def energy_regressors(
@@ -302,10 +238,10 @@ def energy_regressors(
     """
     Return the regressors DE and DU of kinetic and potential energy, (..., 10 n) each.
 
-    They are those of Gautier and Khalil 1990, eq. 10 and 11. Pinocchio computes both. A body of
-    mass m, first moment m c, inertia J about the origin of its frame and twist (v, omega), all in
-    its own frame, has the kinetic energy 1/2 omega' J omega + 1/2 m v' v + v' (omega x m c) and,
-    with its centre of mass at p_c in the space frame, the potential energy -m g' p_c.
+    They are those of Gautier and Khalil 1990, eq. 10 and 11. A body of mass m, first moment m c,
+    inertia J about the origin of its frame and twist (v, omega), all in its own frame, has the
+    kinetic energy 1/2 omega' J omega + 1/2 m v' v + v' (omega x m c) and, with its centre of mass
+    at p_c in the space frame, the potential energy -m g' p_c.
 
     `description` is the arm, or its name or file; only its geometry is used. `q` and `dq` (..., n)
     are positions and velocities in joint order [rad or m, and per s], `gravity` (3,) is in the
@@ -316,25 +252,8 @@ def energy_regressors(
     Rotors are not included; they would add 1/2 Ia_i dq_i^2 to E and nothing to U. Raises
     JointVectorError if a vector has the wrong shape or a value is not finite.
     """
-    description = as_description(description)
-    links = (LinkInertia.zero(),) * description.n
-    arm = PinocchioModel(replace(description, links=links), gravity)
-    stacks = broadcast_states(description, q=q, dq=dq)
-    shape = stacks[0].shape[:-1]
-    found = np.zeros((2, *shape, description.n, N_LINK_PARAMETERS))
-    for at in np.ndindex(shape):
-        position, velocity = (stack[at] for stack in stacks)
-        kinetic = pin.computeKineticEnergyRegressor(arm.model, arm.data, position, velocity)
-        potential = pin.computePotentialEnergyRegressor(arm.model, arm.data, position)
-        for energy, row in enumerate((kinetic, potential)):
-            found[(energy, *at)][:, PINOCCHIO_PARAMETER_ORDER] = row.reshape(-1, N_LINK_PARAMETERS)
-    # Pinocchio's columns are for parameters in the joints' frames. In the standard convention
-    # these are not the DH frames.
-    for i, (_, offset) in enumerate(description.joint_placements()):
-        moved = [
-            LinkInertia.from_parameters(one).expressed_in(offset).parameters()
-            for one in np.eye(N_LINK_PARAMETERS)
-        ]
-        found[..., i, :] = found[..., i, :] @ np.transpose(moved)
-    DE, DU = found.reshape(2, *shape, -1)
+    tree = as_body_tree(as_description(description))
+    position, velocity = broadcast_states(tree, q=q, dq=dq)
+    found = _link_energies(tree, position, velocity, as_gravity_vector(gravity)[None])
+    DE, DU = np.moveaxis(found, -2, 0).reshape(2, *position.shape[:-1], -1)
     return DE, DU

@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from .base_parameters import base_parameters, BaseParameters
-from ..arm import ArmDescription, LinkInertia, MaxwellSlipFriction, ViscousCoulombFriction
+from ..arm import ArmDescription, MaxwellSlipFriction, ViscousCoulombFriction
 from ..arm.friction import COULOMB_TANH_WIDTH_RAD_S, sliding_terms, slip_state_bounds
 from ..arrays import Array, ArrayLike, NDArray
 from ..dynamics.model import GRAVITY
-from ..dynamics.regressor import N_LINK_PARAMETERS
+from ..dynamics.regressor import N_LINK_PARAMETERS, parameter_transform
 from ..recordings.preprocessing import Motion
 
 MASS_AND_MOMENT_INDICES = [9, 6, 7, 8]  # indices of m, mX, mY and mZ in a body's ten parameters
@@ -202,10 +202,8 @@ class TorqueModel:
     def payload_matrix(self) -> Array:
         """The matrix from a flange load's ten parameters to base parameters, (b, 10)."""
         flange = self.arm.flange_transform()
-        bodies = [LinkInertia.from_parameters(unit) for unit in np.eye(N_LINK_PARAMETERS)]
-        columns = [body.expressed_in(flange).parameters() for body in bodies]
         last = slice(N_LINK_PARAMETERS * (self.n - 1), N_LINK_PARAMETERS * self.n)
-        return self.base.matrix[:, last] @ np.transpose(columns)
+        return self.base.matrix[:, last] @ parameter_transform(flange[:3, :3], flange[:3, 3])
 
     def regressor(self, rigid: Array, friction_columns: Array) -> Array:
         """Return the regressor Y of all parameters, (..., n, p), from `regressor_blocks`."""
