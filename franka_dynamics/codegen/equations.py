@@ -12,7 +12,7 @@ import numpy as np
 from . import quantities
 from .chain import build_chain, link_parameter_names
 from .expression import Graph
-from .program import Output, Program, write_program
+from .program import Output, Program
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
@@ -70,7 +70,7 @@ class Equations:
     @functools.cached_property
     def program(self) -> Program:
         """The equations as a straight-line program of assignments."""
-        return write_program(self.graph, self.outputs, self.arrays)
+        return Program(self.graph, self.outputs, self.arrays)
 
 
 def customised_equations(

@@ -11,8 +11,7 @@ textbook name is the node's negative, the variable has that name with the prefix
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 import re
 from typing import NamedTuple
 
@@ -29,7 +28,6 @@ class Output(NamedTuple):
     value: Expression
 
 
-@dataclass(frozen=True)
 class Program:
     """
     A computation as a list of assignments, without branches or loops.
@@ -40,11 +38,40 @@ class Program:
     are the parameters and results of `preparation` that `statements` and `results` read.
     """
 
-    inputs: Mapping[str, tuple[int, ...]]
-    statements: tuple[str, ...]
-    results: tuple[tuple[tuple[tuple[int, ...], ...], str], ...]
-    preparation: tuple[str, ...]
-    p_values: tuple[str, ...]
+    def __init__(self, graph: Graph, outputs: Sequence[Output], arrays: Sequence[str]) -> None:
+        """
+        Write the statements that compute the outputs, each value before it is read.
+
+        `arrays` names the input arrays in the order of the function's arguments, whether the
+        equations read them or not.
+        """
+        self._graph = graph
+        results = [output.value.node for output in outputs]
+        nodes = reachable_nodes(output.value for output in outputs)
+        self._result_numbers = {node.index for node in results}
+        operands = [operand.index for node in nodes for operand in node.operands]
+        self._use_counts = Counter([*operands, *(node.index for node in results)])
+        reads = [operand for node in nodes if not node.is_const for operand in node.operands]
+        # Parameters and prepared values that statements or outputs read, in their order.
+        constant = [node for node in (*reads, *results) if node.is_const]
+        prepared = {node.index for node in constant if node.kind != NodeKind.CONSTANT}
+        self._prepared_numbers = sorted(prepared)
+        inputs = (NodeKind.VARIABLE, NodeKind.PARAMETER)
+        # Names of variables, by the number of the node whose value they hold.
+        self._variable_names = {node.index: node.name for node in nodes if node.kind in inputs}
+        self.statements: list[str] = []
+        self.preparation: list[str] = []
+        found: dict[str, list[int]] = {array: [] for array in arrays}
+        for node in nodes:
+            place = _INPUT_PATTERN.fullmatch(node.name)
+            if node.kind == NodeKind.VARIABLE and place:
+                found[place[1]].append(int(place[2]))
+            elif node.operands and self._needs_variable(node):
+                lines = self.preparation if node.is_const else self.statements
+                lines.append(self._statement(node))
+        self.inputs = {array: sorted(elements) for array, elements in found.items()}
+        self.results = [(one.indices, self._signed_text(one.value)) for one in outputs]
+        self.p_values = [self._variable_names[number] for number in self._prepared_numbers]
 
     def body_lines(self, opening: str, prepared: str, end: str) -> list[str]:
         """Return the lines that read inputs and prepared values, then the statements' lines."""
@@ -66,81 +93,36 @@ class Program:
             for places, value in self.results
         ]
 
-
-def write_program(graph: Graph, outputs: Sequence[Output], arrays: Sequence[str]) -> Program:
-    """
-    Return the program that computes the outputs, each value before it is read.
-
-    `arrays` names the input arrays in the order of the function's arguments, whether the equations
-    read them or not.
-    """
-    writer = _StatementWriter(graph, outputs)
-    statements: list[str] = []
-    preparation: list[str] = []
-    inputs: dict[str, list[int]] = {array: [] for array in arrays}
-    for node in writer.nodes:
-        found = _INPUT_PATTERN.fullmatch(node.name)
-        if node.kind == NodeKind.VARIABLE and found:
-            inputs[found[1]].append(int(found[2]))
-        elif node.operands and writer.needs_variable(node):
-            (preparation if node.is_const else statements).append(writer.statement(node))
-    return Program(
-        {array: tuple(sorted(found)) for array, found in inputs.items()},
-        tuple(statements),
-        tuple((one.indices, writer.signed_text(one.value)) for one in outputs),
-        tuple(preparation),
-        tuple(writer.variable_names[number] for number in writer.prepared_numbers),
-    )
-
-
-class _StatementWriter:
-    """A writer of a graph's nodes as text; `variable_names` has names by node number."""
-
-    def __init__(self, graph: Graph, outputs: Sequence[Output]) -> None:
-        self.graph = graph
-        results = [output.value.node for output in outputs]
-        self.nodes = reachable_nodes(output.value for output in outputs)
-        self.results = {node.index for node in results}
-        operands = [operand.index for node in self.nodes for operand in node.operands]
-        self.use_counts = Counter([*operands, *(node.index for node in results)])
-        reads = [operand for node in self.nodes if not node.is_const for operand in node.operands]
-        # Parameters and prepared values that statements or outputs read, in their order.
-        constant = [node for node in (*reads, *results) if node.is_const]
-        prepared = {node.index for node in constant if node.kind != NodeKind.CONSTANT}
-        self.prepared_numbers = sorted(prepared)
-        inputs = (NodeKind.VARIABLE, NodeKind.PARAMETER)
-        self.variable_names = {n.index: n.name for n in self.nodes if n.kind in inputs}
-
-    def needs_variable(self, node: Node) -> bool:
+    def _needs_variable(self, node: Node) -> bool:
         """Return whether the value of a node gets a variable of its own."""
         costly = (NodeKind.SIN, NodeKind.COS, NodeKind.SQRT, NodeKind.RECIPROCAL)
-        if node.kind in costly or self.use_counts[node.index] > 1:
+        if node.kind in costly or self._use_counts[node.index] > 1:
             return True
         if node.is_const:
-            return node.index in self.prepared_numbers
+            return node.index in self._prepared_numbers
         # A result that nothing else reads is written into the output, not into a named variable.
-        return self.graph.name_of(node) is not None and node.index not in self.results
+        return self._graph.name_of(node) is not None and node.index not in self._result_numbers
 
-    def statement(self, node: Node) -> str:
+    def _statement(self, node: Node) -> str:
         """Return the assignment of a node's value to a variable, and record its name."""
         if node.kind in (NodeKind.SIN, NodeKind.COS):
             angle = self._node_text(node.operands[0])
             target, text = f'{node.kind[0]}_{_angle_name(angle)}', f'{node.kind}({angle})'
         else:
             target, text = self._variable_name(node), self._operation_text(node)
-        self.variable_names[node.index] = target
+        self._variable_names[node.index] = target
         return f'{target} = {text}'
 
     def _variable_name(self, node: Node) -> str:
         """Return a node's variable name, such as p_3 if prepared, a textbook name, or t12."""
-        if node.is_const and node.index in self.prepared_numbers:
-            return f'p_{self.prepared_numbers.index(node.index)}'
-        return self.graph.name_of(node) or f't{node.index}'
+        if node.is_const and node.index in self._prepared_numbers:
+            return f'p_{self._prepared_numbers.index(node.index)}'
+        return self._graph.name_of(node) or f't{node.index}'
 
     def _node_text(self, node: Node) -> str:
         """Return the text that stands for a node in an expression."""
-        if node.index in self.variable_names:
-            return self.variable_names[node.index]
+        if node.index in self._variable_names:
+            return self._variable_names[node.index]
         return repr(node.value) if node.kind == NodeKind.CONSTANT else self._operation_text(node)
 
     def _operation_text(self, node: Node) -> str:
@@ -157,10 +139,10 @@ class _StatementWriter:
 
     def _operand_text(self, node: Node, *enclosed: str) -> str:
         """Return the text of an operand, in parentheses if its kind is one of `enclosed`."""
-        inline = node.index not in self.variable_names and node.kind in enclosed
+        inline = node.index not in self._variable_names and node.kind in enclosed
         return f'({self._node_text(node)})' if inline else self._node_text(node)
 
-    def signed_text(self, value: Expression) -> str:
+    def _signed_text(self, value: Expression) -> str:
         """Return the text of an expression with its sign."""
         if value.sign > 0 or value.is_zero:
             return self._node_text(value.node)
@@ -168,7 +150,7 @@ class _StatementWriter:
 
     def _negated_text(self, node: Node) -> str:
         """Return the text of -node if it takes no further operation, else ''."""
-        if node.index in self.variable_names or not node.operands:
+        if node.index in self._variable_names or not node.operands:
             return ''
         first, second = node.operands[0], node.operands[-1]
         if node.kind == NodeKind.MULTIPLY and first.kind == NodeKind.CONSTANT:

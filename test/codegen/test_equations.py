@@ -21,7 +21,7 @@ from franka_dynamics.codegen.chain import (
 )
 from franka_dynamics.codegen.equations import ParameterMode, Quantity
 from franka_dynamics.codegen.expression import Graph
-from franka_dynamics.codegen.program import Output, write_program
+from franka_dynamics.codegen.program import Output, Program
 from franka_dynamics.codegen.python_code import python_function, python_module
 from franka_dynamics.codegen.recursion import inverse_dynamics, JointInputs
 from franka_dynamics.dynamics.model import MIN_INERTIA_RATIO
@@ -230,7 +230,7 @@ def with_wrench_on_the_last_link(arm, classical):
     )
     torques = inverse_dynamics(graph, chain, JointInputs(q, dq, ddq, (force, moment)))
     outputs = [Output(((i,),), torque) for i, torque in enumerate(torques)]
-    return write_program(graph, outputs, ('q', 'dq', 'ddq', 'f', 'm'))
+    return Program(graph, outputs, ('q', 'dq', 'ddq', 'f', 'm'))
 
 
 def table_arm(robot, inertia):
