@@ -40,7 +40,7 @@ from franka_dynamics.identification import (
 )
 from franka_dynamics.identification.faults import checks as fault_checks
 from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
-from franka_dynamics.motion import planning, request, trajectory
+from franka_dynamics.motion import planning, trajectory
 from franka_dynamics.names import REALTIME_PRIORITY
 from franka_dynamics.parameter_schema import specs_in_file
 from franka_dynamics.recordings import preprocessing
@@ -132,7 +132,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (
                     watchers.MAX_SPEED_RATIO,
                     watchers.MAX_FOLLOWING_SPEED_RATIO,
-                    request.STREAM_TIMEOUT_S,
+                    planning.STREAM_TIMEOUT_S,
                     1e3 * watchers.MAX_OVERSPEED_TIME_S,
                 ),
             ),
@@ -155,13 +155,13 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('The applied torque changes by at most {} N m/s', (limits.MAX_TORQUE_RATE_NM_S,)),
         ],
         'docs/reference/topics.md': [
-            ('At most {} points', (request.MAX_POINT_COUNT,)),
+            ('At most {} points', (planning.MAX_POINT_COUNT,)),
             (
                 'at first within {} rad of where the arm is measured',
                 (planning.MAX_START_DISTANCE_RAD,),
             ),
-            ('after {} s without one', (request.STREAM_TIMEOUT_S,)),
-            ('for {} s or until the next', (request.MAX_LATENESS_S,)),
+            ('after {} s without one', (planning.STREAM_TIMEOUT_S,)),
+            ('for {} s or until the next', (planning.MAX_LATENESS_S,)),
             ('by at most {} mrad', (1e3 * trajectory.MAX_SMOOTHING_SHIFT_RAD,)),
             ('starts {} ms after its arrival', (1e3 * planning.PLANNING_TIME_CANDIDATES_S[0],)),
             ('fades in {} s', (trajectory.BLEND_DURATIONS_S[0],)),
