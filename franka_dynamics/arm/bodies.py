@@ -11,7 +11,7 @@ import numpy as np
 
 from . import typed_file
 from .inertia import elements_from_tensor, LinkInertia, tensor_from_elements
-from .payload import read_desk_file, require_plausible_payload
+from .payload import read_payload, require_plausible_payload
 from .typed_file import FieldError, read_typed_file, TaggedUnion
 from ..arrays import Array, ValueEquality
 from ..errors import DescriptionError, InertiaError, nearest_name, UnknownArmError
@@ -269,7 +269,7 @@ def load_hand(name: str | Path) -> LinkInertia:
             'YAML file.'
         )
     if path.suffix == '.json':
-        return read_desk_file(path)
+        return read_payload(str(path))
     hand = _read_hand_file(path).hand
     try:
         require_plausible_payload(hand.mass, hand.center_of_mass, hand.inertia_at_center_of_mass)

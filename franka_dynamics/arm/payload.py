@@ -6,16 +6,15 @@ from dataclasses import dataclass, field
 import json
 from pathlib import Path
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import yaml
 
 from .inertia import elements_from_tensor, LinkInertia, tensor_from_elements
-from .typed_file import decode, FieldError, length_rule, read_typed_file, Vector3
+from .typed_file import FieldError, length_rule, read_typed_file, Vector3
 from ..arrays import Array, ArrayLike, as_array
-from ..errors import DescriptionError, InertiaError, unreadable_file_message
-from ..files import read_text
+from ..errors import DescriptionError, InertiaError
 from ..names import parse_float
 
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
@@ -32,28 +31,36 @@ _PARAMETER_FILE_COMMENT = """\
 # (xx xy xz yy yz zz) [kg m^2].
 """
 _FORMAT_HINT = 'a parameter file starts with /**:'
+_DESK_HINT = 'an end effector of Desk starts with { and has mass, centerOfMass and inertia'
 # Keys are nodes' names, ros__parameters and names of parameters.
 _ParameterSections = dict[str, dict[str, dict[str, Any]]]
 
 
 @dataclass(frozen=True, eq=False)
 class _DeskFile:
-    """Mass, centre of mass and tensor (9,), by columns, in the end-effector file of Desk."""
+    """
+    Mass, centre of mass and tensor (9,), by columns, in the end-effector file of Desk.
 
+    Its other entries are for Desk.
+    """
+
+    ignores_other_keys: ClassVar = True
     mass: float
     center: Vector3 = field(metadata={'key': 'centerOfMass'})
     inertia: Annotated[Array, length_rule(9)]
 
     def __post_init__(self) -> None:
-        """Refuse a tensor that is not symmetric within rounding."""
+        """Refuse a mass of zero, and a tensor that is not symmetric within rounding."""
+        if self.mass == 0.0:
+            raise FieldError('is 0; leave the file out for no end effector', 'mass')
         tensor = self.inertia.reshape(3, 3)
         if np.abs(tensor - tensor.T).max() > _MAX_ASYMMETRY_RATIO * np.abs(tensor).max():
             raise FieldError(f'is not symmetric: {self.inertia.tolist()}', 'inertia')
 
-    def link_inertia(self) -> LinkInertia:
-        """Return the end effector's LinkInertia about the flange's origin, in the flange frame."""
+    def payload_array(self) -> Array:
+        """Return the end effector's numbers in PAYLOAD_ORDER, (10,), in the flange frame."""
         six = elements_from_tensor(self.inertia.reshape(3, 3))
-        return payload_from_array(np.concatenate(([self.mass], self.center, six)))
+        return np.concatenate(([self.mass], self.center, six))
 
 
 def payload_array(inertia: LinkInertia) -> Array:
@@ -149,10 +156,11 @@ def read_payload(given: str) -> LinkInertia:
         If the file cannot be read or holds no payload.
 
     """
+    path, named = Path(given).expanduser(), given
     if given.endswith('.json'):
-        return read_desk_file(Path(given).expanduser())
-    if given.endswith(('.yaml', '.yml')):
-        sections = read_typed_file(Path(given).expanduser(), _ParameterSections, _FORMAT_HINT)
+        numbers = read_typed_file(path, _DeskFile, _DESK_HINT).payload_array()
+    elif given.endswith(('.yaml', '.yml')):
+        sections = read_typed_file(path, _ParameterSections, _FORMAT_HINT)
         if len(sections) != 1:
             nodes = f'more than one node ({", ".join(sections)})' if sections else 'no node'
             raise DescriptionError(
@@ -161,7 +169,6 @@ def read_payload(given: str) -> LinkInertia:
             )
         (section,) = sections.values()
         numbers = section.get('ros__parameters', {}).get('payload', ())
-        named = given
     else:
         named = given[:80]
         try:
@@ -196,55 +203,6 @@ def as_payload(given: LinkInertia | ArrayLike) -> LinkInertia:
     words = f'A payload, {", ".join(PAYLOAD_ORDER)} [kg, m, kg m^2] or the first four,'
     numbers = as_array(given, (count,), words, InertiaError)
     return payload_from_array(np.append(numbers, np.zeros(len(PAYLOAD_ORDER) - count)))
-
-
-def read_desk_file(path: Path) -> LinkInertia:
-    """
-    Return an end effector's LinkInertia, in the flange frame, from `endeffector-config.json`.
-
-    The end effector's inertia is about the flange's origin, in the flange frame. Only the file's
-    mass, centerOfMass and inertia are used. `desk_json` writes an `endeffector-config.json`.
-
-    Raises
-    ------
-    DescriptionError
-        If the file cannot be read, or lacks a field; the sentence names it.
-    InertiaError
-        If the mass is 0, or `payload_from_array` refuses the numbers.
-
-    """
-    try:
-        text = read_text(path)
-        content = json.loads(text, object_pairs_hook=_object_without_repeated_keys)
-        known = {'mass', 'centerOfMass', 'inertia'}
-        taken = {key: value for key, value in dict(content).items() if key in known}
-        file: _DeskFile = decode(_DeskFile, taken)
-    except OSError as error:
-        raise DescriptionError(unreadable_file_message(path, error)) from error
-    except FieldError as error:
-        named = '.'.join(f'{key}' for key in error.keys)
-        raise DescriptionError(f'{path}: {named} {error.problem}.') from error
-    except (ValueError, TypeError, RecursionError) as error:
-        raise DescriptionError(
-            f'{path} is no JSON object ({error}); an end effector of Desk starts with {{ and has '
-            'mass, centerOfMass and inertia.'
-        ) from error
-    if file.mass == 0.0:
-        raise InertiaError(f'{path}: mass is 0; leave the file out for no end effector.')
-    try:
-        return file.link_inertia()
-    except InertiaError as error:
-        raise InertiaError(f'{path}: {error}') from error
-
-
-def _object_without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; raise FieldError for a repeated key, of which json keeps the last."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise FieldError('is given twice; keep one of the two', key)
-        found[key] = value
-    return found
 
 
 def payload_parameter_text(payload: Array, comment: str) -> str:

@@ -78,28 +78,27 @@ def yaml_text(content: Any) -> str:
 
 def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
     """
-    Return the mapping in a YAML file; raise DescriptionError for any other content.
+    Return the mapping in a YAML or JSON file; raise DescriptionError for any other content.
 
     `expected` says in error messages how the file should begin.
 
     Raises
     ------
     DescriptionError
-        If the file cannot be read, is no YAML, repeats a key, has a key that is no string, or does
-        not hold a mapping.
+        If the file cannot be read, is no YAML or JSON, repeats a key, has a key that is no string,
+        or does not hold a mapping.
 
     """
     try:
-        loader = _StrictLoader(read_text(path))
+        loader = _StrictLoader(_text_without_json_tabs(path))
         loader.name = str(path)
         content = loader.get_single_data()
     except OSError as error:
         raise DescriptionError(unreadable_file_message(path, error)) from error
     except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        detail = ' '.join(str(error).split())
+        detail, kind = ' '.join(str(error).split()), 'JSON' if path.suffix == '.json' else 'YAML'
         raise DescriptionError(
-            f'{path} cannot be read as YAML: {detail}. The file may be cut '
-            'short; compare it with a shipped one.'
+            f'{path} cannot be read as {kind}: {detail}. The file may be cut short; {expected}.'
         ) from error
     if not isinstance(content, dict):
         raise DescriptionError(
@@ -109,9 +108,14 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
     return content
 
 
+def _text_without_json_tabs(path: Path) -> str:
+    """Return a file's text; of JSON, which YAML contains but for tabs, with blanks for these."""
+    return read_text(path).expandtabs() if path.suffix == '.json' else read_text(path)
+
+
 def line_number_of(path: Path, keys: Sequence[str | int]) -> int:
     """Return the line number of a YAML file's entry under nested `keys`, else of its parent."""
-    node: Any = yaml.compose(read_text(path), _StrictLoader)
+    node: Any = yaml.compose(_text_without_json_tabs(path), _StrictLoader)
     for key in keys:
         if isinstance(node, yaml.MappingNode):
             inner = next((value for name, value in node.value if name.value == key), None)

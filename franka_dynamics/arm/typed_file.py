@@ -216,7 +216,7 @@ def _as_dataclass(kind: Any, value: Any) -> Any:
     """Return a mapping as a dataclass; raise FieldError for a wrong, missing or unknown entry."""
     given, layout, arguments = _as_mapping(value), _fields_by_key(kind), {}
     for key in given:
-        if key not in layout:
+        if key not in layout and not getattr(kind, 'ignores_other_keys', False):
             known = ', '.join(sorted(layout))
             raise FieldError(f'is not a known field; known here are {known}', key)
     for key, parts in layout.items():

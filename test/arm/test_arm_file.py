@@ -333,10 +333,11 @@ TEXTS = [
 ]
 # A text of Desk's file, and what is named beside the file.
 DESK = [
-    ('mass: 1', 'no JSON'),
-    ('[' * 200_000, 'no JSON object (', 'recursion'),
+    ('mass: 1', 'line 1: centerOfMass is missing'),
+    ('[' * 200_000, 'cannot be read as JSON', 'recursion'),
+    (json.dumps({**EXAMPLE, 'mass': '0.9'}, indent='\t'), 'mass must be a number'),
     (json.dumps(EXAMPLE).replace('"mass": 0.9', '"mass": 0.9, "mass": 2.0'), 'mass is given'),
-    ('{"inertia": [{"a": 1, "a": 2}]}', 'a is given twice; keep one of the two'),
+    ('{"inertia": [{"a": 1, "a": 2}]}', 'a is given twice in one mapping; keep one of the two'),
     *(
         (json.dumps({k: v for k, v in {**EXAMPLE, **change}.items() if v is not None}), *names)
         for change, *names in (
