@@ -203,8 +203,7 @@ def joint_values(
         raise _shape_error(name, vector.shape, f'(..., {n})' if stack else f'({n},)', joints, arm)
     at = tuple(np.argwhere(~np.isfinite(vector))[0])
     raise JointVectorError(
-        f'{name} of {arm and "joint "}{joints[at[-1]]} is {vector[at]}; every value must be a '
-        'finite number.'
+        f'{name} of {arm and "joint "}{joints[at[-1]]} is {vector[at]}; each must be finite.'
     )
 
 
@@ -241,8 +240,7 @@ def broadcast_leading_shape(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int,
     except ValueError:
         listed = ', '.join(f'{name} {shape}' for name, shape in shapes.items())
         raise JointVectorError(
-            f'The arrays do not broadcast: {listed}. Give one row per state in each of them, or '
-            'one for all.'
+            f'The arrays do not broadcast: {listed}. Give each one row per state, or one for all.'
         ) from None
 
 

@@ -58,8 +58,7 @@ class InertialSet:
         """Raise FieldError for an unknown hand, or a link's tensor without `inertia_about`."""
         if self.hand != NO_HAND and not hand_file_path(self.hand).is_file():
             raise FieldError(
-                f'is {self.hand!r}; there are {", ".join(available_hands())}, or the path of a '
-                'hand file',
+                f'is {self.hand!r}; it may be {", ".join(available_hands())}, or the path of one',
                 'hand',
             )
         self.link_inertias()
@@ -207,19 +206,12 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     hand = str(hand_file_path(hand).resolve()) if is_file_name(hand) else hand
     if hand in (AS_LISTED, description.hand):
         return description
-    payload = description.payload
-    if description.hand != NO_HAND:
-        listed = load_hand(description.hand)
-        names = {frame.name for frame in hand_frames(description.hand)}
-        kept = tuple(one for one in description.fixed_frames if one.name not in names)
-        description = description.with_payload(LinkInertia.zero() - listed)
-        description = replace(description, hand=NO_HAND, fixed_frames=kept)
-    if hand == NO_HAND:
-        return replace(description, payload=payload, carried=payload.mass)
-    body = load_hand(hand)
-    carried = body.mass + payload.mass
-    loaded = replace(description.with_payload(body), hand=hand, payload=payload, carried=carried)
-    return _with_hand_frames(loaded)
+    names = {frame.name for frame in hand_frames(description.hand)}
+    kept = tuple(one for one in description.fixed_frames if one.name not in names)
+    hands, payload = (description.hand, hand), description.payload
+    listed, body = (LinkInertia.zero() if one == NO_HAND else load_hand(one) for one in hands)
+    loaded = replace(description.with_payload(body - listed), hand=hand, fixed_frames=kept)
+    return _with_hand_frames(replace(loaded, payload=payload, carried=body.mass + payload.mass))
 
 
 def _with_hand_frames(description: ArmDescription) -> ArmDescription:
@@ -370,7 +362,7 @@ def repaired_arm(description: ArmDescription) -> ArmDescription:
             f'The inertial set {description.inertial_set!r} of {description.name} states no '
             f'rounding, so nothing says how far its numbers may be moved '
             f'({"; ".join(description.inconsistencies())}). Choose another set, or add '
-            '`rounding` to it if its decimals are known.'
+            '`rounding` if its decimals are known.'
         )
     links, sentences = [], []
     for joint, link in zip(description.joints, description.links):

@@ -198,9 +198,7 @@ class HandFile:
         """Set `hand` to the sum of the bodies; raise FieldError if no real body has this sum."""
         for i, frame in enumerate(self.frames):
             if frame.joint is not None:
-                raise FieldError(
-                    'is of no use here: frames of a hand are on the flange', 'frames', i, 'joint'
-                )
+                raise FieldError('is of no use: hands are on the flange', 'frames', i, 'joint')
         total = LinkInertia.zero()
         for i, body in enumerate(self.bodies):
             with typed_file.prepend_keys('bodies', i):
@@ -208,8 +206,7 @@ class HandFile:
         if not total.is_physical():
             raise FieldError(
                 'add up to a body that cannot exist: its pseudo-inertia has an eigenvalue of '
-                f'{total.consistency_margin():.3g}; check units and which point the inertia is '
-                'about',
+                f'{total.consistency_margin():.3g}; check units and inertia_about',
                 'bodies',
             )
         object.__setattr__(self, 'hand', total)
@@ -257,16 +254,14 @@ def load_hand(name: str | Path) -> LinkInertia:
     name = f'{name}'
     path = hand_file_path(name)
     if not path.is_file():
+        hands = ', '.join(available_hands())
         if is_file_name(name):
-            raise UnknownArmError(
-                f'There is no hand file {name}; shipped hands are {", ".join(available_hands())}.'
-            )
-        near = nearest_name(f'{name}', available_hands())
+            raise UnknownArmError(f'There is no hand file {name}; shipped hands are {hands}.')
+        near = nearest_name(name, available_hands())
         meant = f' (did you mean {near}?)' if near else ''
         raise UnknownArmError(
-            f'There is no hand {name!r}{meant}; shipped are {", ".join(available_hands())}, '
-            f'{NO_HAND!r} takes the hand off, and a hand of your own is given by the path of its '
-            'YAML file.'
+            f'There is no hand {name!r}{meant}; shipped are {hands}, {NO_HAND!r} takes it off, '
+            'and a hand of your own is given by the path of its YAML file.'
         )
     if path.suffix == '.json':
         return read_payload(str(path))

@@ -43,9 +43,7 @@ class DHRow:
         for field in fields(self):
             value = getattr(self, field.name)
             if not math.isfinite(value):
-                raise DescriptionError(
-                    f'{field.name} of a Denavit-Hartenberg row is {value}; it must be finite.'
-                )
+                raise DescriptionError(f'{field.name} of a DH row is {value}; it must be finite.')
 
     def transform(
         self, convention: Convention, theta_offset: ArrayLike = 0.0, d_offset: ArrayLike = 0.0

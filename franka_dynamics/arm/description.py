@@ -127,15 +127,13 @@ class ArmDescription(ArmFields):
         for what, names in (('joint', self.joint_names), ('frame', frame_names)):
             if twice := [name for name in names if names.count(name) > 1]:
                 raise DescriptionError(
-                    f'{self.name} has more than one {what} named {twice[0]!r}; {what} names must '
-                    'differ.'
+                    f'{self.name} has two {what}s named {twice[0]!r}; {what} names must differ.'
                 )
         for frame in self.fixed_frames:
             if frame.joint is not None and not 0 <= frame.joint <= self.n:
                 raise DescriptionError(
                     f'The frame {frame.name!r} of {self.name} is fixed to joint {frame.joint}; '
-                    f'joints are 1..{self.n}, 0 is the base, and without one it is fixed to the '
-                    'flange.'
+                    f'joints are 1..{self.n}, 0 is the base, none the flange.'
                 )
         try:
             as_rigid_transform(self.base)
@@ -152,8 +150,7 @@ class ArmDescription(ArmFields):
                     friction.torque(np.zeros(self.n))
             except JointVectorError as error:
                 raise DescriptionError(
-                    f'The friction of {self.name} does not have one number for each of '
-                    f'{self.n} joints.'
+                    f'The friction of {self.name} must have a number for each of {self.n} joints.'
                 ) from error
 
     def __repr__(self) -> str:

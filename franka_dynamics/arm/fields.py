@@ -108,19 +108,13 @@ class JointLimits:
         """Raise DescriptionError for inconsistent limits."""
         if not self.lower <= self.upper:
             raise DescriptionError(
-                f'The lower position limit {self.lower} of a joint is not '
-                f'below its upper limit {self.upper}.'
+                f'The lower limit {self.lower} of a joint is not below the upper, {self.upper}.'
             )
         for name in ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'):
-            if not getattr(self, name) >= 0.0:
-                raise DescriptionError(
-                    f'The {name} limit of a joint is {getattr(self, name)}; it cannot be negative.'
-                )
+            if not (value := getattr(self, name)) >= 0.0:
+                raise DescriptionError(f'The {name} limit {value} of a joint cannot be negative.')
         if (self.velocity_offset is None) != (self.velocity_deceleration is None):
-            raise DescriptionError(
-                'velocity_offset and velocity_deceleration of a joint belong '
-                'together; give both or neither.'
-            )
+            raise DescriptionError('Give velocity_offset and velocity_deceleration, or neither.')
 
 
 @dataclass(frozen=True)

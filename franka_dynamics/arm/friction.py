@@ -124,8 +124,7 @@ class LinearFriction(ValueEquality):
             self._check_covariance()
         if not 0.0 < self.width < np.inf:
             raise FrictionError(
-                f'The width of the Coulomb friction is {self.width}; it must be positive and '
-                'finite [rad/s].'
+                f'The width of Coulomb friction is {self.width} rad/s, not positive and finite.'
             )
 
     def _check_covariance(self) -> None:

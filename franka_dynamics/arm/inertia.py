@@ -237,10 +237,7 @@ class LinkInertia:
             density = self.equivalent_ball_density() if self.mass > _MIN_POINT_MASS_KG else 0.0
             if density <= _MAX_DENSITY_KG_M3:
                 return ''
-            return (
-                f'denser than any metal, as if its mass were in grams: {self.mass:g} kg with '
-                f'{density:.3g} kg/m^3'
-            )
+            return f'denser than any metal, as if in grams: {self.mass:g} kg, {density:.3g} kg/m^3'
         margin = self.consistency_margin()
         reason = f'not physical: its pseudo-inertia has an eigenvalue of {margin:.3g}'
         if (missing := -self.triangle_margin()) > 0.0:
@@ -281,6 +278,6 @@ def physical_link(link: LinkInertia, rounding: float, *, name: str = 'the link')
     raise InertiaError(
         f'No real body lies within the rounding of {name}: its pseudo-inertia has an eigenvalue '
         f'of {link.consistency_margin():.3g}, and moving its numbers by at most '
-        f'{rounding:.3g} does not fix that. The numbers have an error larger than their '
-        'rounding; choose another inertial set.'
+        f'{rounding:.3g} does not fix that: their error is larger. '
+        'Choose another inertial set.'
     )

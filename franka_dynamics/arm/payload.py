@@ -96,8 +96,7 @@ def payload_from_array(numbers: Array) -> LinkInertia:
         raise InertiaError(f"The payload's mass is {mass} kg; a mass cannot be negative.")
     if mass == 0.0 and numbers[1:].any():
         raise InertiaError(
-            'payload has no mass but a centre of mass or an inertia; give the '
-            'mass, or ten zeros for no payload.'
+            'payload has a centre of mass or inertia but no mass; give it, or ten zeros for none.'
         )
     require_plausible_payload(mass, center, inertia)
     body = LinkInertia.from_center_of_mass(mass, center, inertia)
@@ -164,8 +163,7 @@ def read_payload(given: str) -> LinkInertia:
         if len(sections) != 1:
             nodes = f'more than one node ({", ".join(sections)})' if sections else 'no node'
             raise DescriptionError(
-                f'{given}: names {nodes}; a payload is one section with ros__parameters and '
-                'payload in it.'
+                f'{given} names {nodes}; a payload is one section with ros__parameters, payload.'
             )
         (section,) = sections.values()
         numbers = section.get('ros__parameters', {}).get('payload', ())

@@ -32,16 +32,11 @@ class _StrictLoader(yaml.SafeLoader):
         seen: set[str] = set()
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
-            line = key_node.start_mark.line + 1
+            place = f'{self.name}: line {key_node.start_mark.line + 1}'
             if not isinstance(key, str):
-                raise DescriptionError(
-                    f'{self.name}: line {line}: the key {key!r} is not a string; put it in quotes.'
-                )
+                raise DescriptionError(f'{place}: the key {key!r} is not a string; add quotes.')
             if key in seen:
-                raise DescriptionError(
-                    f'{self.name}: line {line}: {key} is given twice in one '
-                    'mapping; keep one of the two.'
-                )
+                raise DescriptionError(f'{place}: {key} is given twice; keep one of the two.')
             seen.add(key)
         return super().construct_mapping(node, deep)
 
@@ -101,10 +96,8 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
             f'{path} cannot be read as {kind}: {detail}. The file may be cut short; {expected}.'
         ) from error
     if not isinstance(content, dict):
-        raise DescriptionError(
-            f'{path} holds no mapping (it is empty or a bare {type(content).__name__}); '
-            f'{expected}.'
-        )
+        found = f'it is empty or a bare {type(content).__name__}'
+        raise DescriptionError(f'{path} holds no mapping ({found}); {expected}.')
     return content
 
 

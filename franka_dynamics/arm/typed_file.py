@@ -257,8 +257,7 @@ def encode(kind: Any, value: Any) -> Any:
             if type(value) is chosen:
                 return {inner[1].tag: name, **encode(chosen, value)}
         raise DescriptionError(
-            f'A {type(value).__name__} has no form in a file; use one of '
-            f'{", ".join(inner[1].classes)}.'
+            f'A {type(value).__name__} has no form in a file; use {", ".join(inner[1].classes)}.'
         )
     if origin in (Annotated, Union, UnionType):
         return encode(next(one for one in inner if one is not NoneType), value)

@@ -106,9 +106,7 @@ def controller_arm_text(arm: ArmDescription) -> str:
 def _require_controllable(arm: ArmDescription) -> None:
     """Raise DescriptionError for too many joints, an unusable joint name or no torque limit."""
     if arm.n > MAX_JOINT_COUNT:
-        raise DescriptionError(
-            f'{arm.name} has {arm.n} joints; the controller takes {MAX_JOINT_COUNT}.'
-        )
+        raise DescriptionError(f'{arm.name} has {arm.n} joints; it may have {MAX_JOINT_COUNT}.')
     for joint in arm.joints:
         if _FORBIDDEN_NAME_CHARACTERS.search(joint.name):
             raise DescriptionError(
@@ -144,9 +142,7 @@ def _friction_yaml_lines(arm: ArmDescription) -> list[str]:
         name, width, reach = 'linear', model.width, getattr(model, 'reach', np.zeros(0))
         coefficients, covariance = model.coefficients, getattr(model, 'covariance', None)
     else:
-        raise FrictionError(
-            f'A friction model of type {type(model).__name__} cannot be given to the controller.'
-        )
+        raise FrictionError(f'A controller has no friction model of type {type(model).__name__}.')
     count = len(coefficients)
     if covariance is None:
         covariance = np.zeros((n, count, count))

@@ -101,9 +101,7 @@ def _read_mesh(path: Path) -> tuple[Any, list[str]]:
         import scipy  # noqa: F401  # by which trimesh finds a mesh's parts
         import trimesh
     if path.suffix.lower() not in MESH_SUFFIXES:
-        raise MeshError(
-            f'{path} does not end in {", ".join(MESH_SUFFIXES)}; export the mesh as one of these.'
-        )
+        raise MeshError(f'{path} does not end in {", ".join(MESH_SUFFIXES)}; export it as such.')
     if not path.is_file():
         raise MeshError(f'{path} does not exist; correct its path.')
     try:
@@ -135,9 +133,7 @@ def _unit_of_length(unit: str | None, size: float, path: str | Path) -> tuple[st
     """Return a mesh file's unit and a note on how `unit` or the largest extent `size` gave it."""
     if unit is not None:
         if unit not in METRES_PER_UNIT:
-            raise MeshError(
-                f'There is no length unit {unit!r}; the choices are {", ".join(METRES_PER_UNIT)}.'
-            )
+            raise MeshError(f'The unit {unit!r} is none of {", ".join(METRES_PER_UNIT)}.')
         return unit, f'unit: {unit}, as given'
     if size <= _MAX_SIZE_IN_METRES:
         return 'm', f'unit: m, because the largest extent is {size:.4g}'

@@ -199,8 +199,7 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
     if tip is not None:
         if tip not in chain.tool_links:
             raise document.error(
-                f'the {words.link} {tip!r} is not fixed to {last!r}; {words.links} that are: '
-                f'{name_list(links)}.'
+                f'{words.link} {tip!r} is not fixed to {last!r}; these are: {name_list(links)}.'
             )
         return Flange(tip)
     endings = (*_FLANGE_NAME_ENDINGS, f'link{len(chain.joints) + 1}', 'flange')

@@ -93,8 +93,7 @@ def import_urdf(
         for one in joint_names:
             if not one.startswith(prefix):
                 raise document.error(
-                    f'{one} does not begin with the prefix {prefix!r}; leave '
-                    '--arm-prefix out, or name joints that do.'
+                    f'{one} lacks the prefix {prefix!r}; leave out --arm-prefix, or name others.'
                 )
     else:
         require_moving_joints(document, held or ())
@@ -182,15 +181,13 @@ def joint_names_of_arm(
     found = arms_with_joints(document.joints, arm)
     if len(found) > 1:
         first = ' and '.join(one.joints[0] for one in found)
-        raise document.error(
-            f'holds more than one arm ({first}); say which by its prefix (--arm-prefix).'
-        )
+        raise document.error(f'has several arms ({first}); choose one by prefix (--arm-prefix).')
     if found:
         return found[0].joints
     names, _ = choose_joints(document)
     if len(names) < arm.n:
         raise document.error(
-            f'has {len(names)} moving joints ({", ".join(names)}), and {arm.name} {arm.n}.'
+            f'has only the moving joints {name_list(names)}; {arm.name} has {arm.n}.'
         )
     return names[: arm.n]
 

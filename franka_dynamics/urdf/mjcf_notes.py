@@ -48,8 +48,7 @@ def _gravity_notes(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[s
     floats = np.append(model.jnt_type, -1)[first] == int(mujoco.mjtJoint.mjJNT_FREE)
     if carried := [bodies[int(k)] for k in np.flatnonzero(model.body_gravcomp * ~floats)]:
         yield (
-            f'{name_list(carried)}: MuJoCo compensates gravity there (gravcomp); g(q) has the '
-            'whole weight.'
+            f'{name_list(carried)}: gravity is compensated (gravcomp); g(q) has the whole weight.'
         )
 
 

@@ -173,8 +173,7 @@ def _require_mass_and_motion(description: ArmDescription, without: Collection[in
     if empty:
         where = description.urdf.terms.inertial if description.urdf else 'mass and inertia'
         raise InertiaError(
-            f'{description.name}: MuJoCo moves no link without mass and inertia; give {where} of '
-            f'{name_list(empty)}.'
+            f'{description.name}: give {where} of {name_list(empty)}; MuJoCo moves none without.'
         )
 
 

@@ -153,8 +153,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
     if unknown := [name for name in arguments if name not in values.asked]:
         known = name_list(sorted(values.asked)) or 'none'
         raise UrdfError(
-            f'{path} uses no argument {name_list(unknown)}; correct its name or leave it out. It '
-            f'uses: {known}.'
+            f'{path} uses no argument {name_list(unknown)}; correct or omit it. It uses: {known}.'
         )
     if '<link' not in text:
         raise NoLinksError(f'{path} has no links, only macros; give the file that includes it.')

@@ -203,18 +203,16 @@ def _require_chain(
             )
         if any(name in loop for loop in document.loops):
             raise document.error(
-                f'joint {name!r} is part of a loop that <connect> or <weld> closes; an arm with a '
-                'loop is not supported.'
+                f'joint {name!r} is in a loop that <connect> or <weld> closes; it is unsupported.'
             )
         arm.append(joint)
     path = document.moving_joints_to(names[-1])
     moving = [name for name in path if name in names or name not in held]
     if tuple(moving[-len(arm) :]) != names:
         raise document.error(
-            f'on the way to {names[-1]!r} the moving joints are '
-            f'{", ".join(moving[-len(arm) :]) or "none"}; expected {", ".join(names)} as one '
-            'chain in this order. It is another arm, or joint_names is not its order from base to '
-            'tip.'
+            f'on the way to {names[-1]!r} are the moving joints '
+            f'{", ".join(moving[-len(arm) :]) or "none"}, not {", ".join(names)} in this order. '
+            'It is another arm, or joint_names is not its order from base to tip.'
         )
     below = [document.joints[name] for name in moving[: -len(arm)]]
     # A mimic joint is held where the joint that it follows puts it.
@@ -230,8 +228,7 @@ def _require_chain(
             )
         raise document.error(
             f'{names[0]!r} hangs below the {document.joint_type(below[-1])} joint '
-            f'{below[-1].name!r}: the base of the arm moves, and its dynamics depend on that '
-            f'motion. {fix}'
+            f'{below[-1].name!r}: the base of the arm moves, and torques depend on that. {fix}'
         )
     return arm
 
@@ -242,7 +239,7 @@ def require_moving_joints(document: UrdfDocument, held: Collection[str]) -> None
     for name in held:
         if name not in moving:
             raise document.error(
-                f'held has {name!r}, which is no moving joint; they are {name_list(moving)}.'
+                f'held: {name!r} is no moving joint; moving: {name_list(moving)}.'
             )
 
 

@@ -83,8 +83,7 @@ def _rotor_notes(robot: ElementTree.Element) -> Iterator[str]:
         if at_motor != 0.0:
             joints = name_list([one.get('name') for one in transmission.iter('joint')])
             yield (
-                f'{joints}: the rotor inertia {what} is in no model; rotor_inertia of an arm file '
-                'has it.'
+                f'{joints}: the rotor inertia {what} is in no model; arm files have rotor_inertia.'
             )
 
 
@@ -225,9 +224,7 @@ def _links_from_root(
     for joint in joints:
         for link in (joint.parent, joint.child):
             if link not in links:
-                raise robot.error(
-                    f' joint {joint.name!r} refers to the link {link!r}, which does not exist.'
-                )
+                raise robot.error(f' joint {joint.name!r} refers to a missing link, {link!r}.')
         other = carriers.setdefault(joint.child, joint)
         if other is not joint:
             raise robot.error(
@@ -236,10 +233,7 @@ def _links_from_root(
             )
     roots = [link for link in links if link not in carriers]
     if len(roots) > 1:
-        raise robot.error(
-            f' has {len(roots)} root links ({name_list(roots)}); join them with fixed joints, a '
-            'URDF is one tree.'
-        )
+        raise robot.error(f' has several roots, {name_list(roots)}; join them by fixed joints.')
     reached = list(roots)
     for link in reached:
         reached += [child for child, joint in carriers.items() if joint.parent == link]
@@ -259,7 +253,7 @@ def _parse_inertial(link: _Element) -> UrdfInertial:
     for tag in ('mass', 'inertia'):
         if tag not in parts:
             raise inertial.error(
-                f' has no <{tag}>; give it, or leave <inertial> out for a link without mass.'
+                f' has no <{tag}>; add it or, without mass, leave <inertial> out.'
             )
     mass = parts['mass'].number('value')
     if mass < 0.0:

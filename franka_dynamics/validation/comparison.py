@@ -80,9 +80,8 @@ def compare_descriptions(
     """Compare two arms of equally many joints in geometry, inertias, limits and friction."""
     if first.n != second.n:
         raise DescriptionError(
-            f'{first.file or first.name} has {first.n} joints and '
-            f'{second.file or second.name} has {second.n}; '
-            'only arms with equally many joints can be compared joint by joint.'
+            f'{first.file or first.name} has {first.n} joints, {second.file or second.name} '
+            f'{second.n}; only arms with equally many joints can be compared.'
         )
     found = _Differences(first, second, gravity)
     for i in range(first.n):

@@ -87,10 +87,8 @@ def read_robot_state(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
         ) from error
     if answer.returncode:
         said = answer.stderr.strip() or f'the client of libfranka ended by {answer.returncode}'
-        reason = said.splitlines()[-1].split(': ', 1)[-1]
-        raise RobotInterfaceError(
-            f'{address} cannot be reached: {reason.removeprefix("libfranka: ")}'
-        )
+        reason = said.splitlines()[-1].split(': ', 1)[-1].removeprefix('libfranka: ')
+        raise RobotInterfaceError(f'{address} cannot be reached: {reason}')
     # libfranka gives the thread that connects the highest real-time priority where it may, which
     # the comparison's long sums must not have.
     policy, priority = os.sched_getscheduler(0), os.sched_getparam(0)

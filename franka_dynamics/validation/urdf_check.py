@@ -236,9 +236,8 @@ def _require_masses(chain: SerialChain) -> None:
     document, words = chain.document, chain.document.terms
     if massless := ', '.join(map(repr, chain.massless_links)):
         raise document.error(
-            f'{words.link} {massless} without mass: there is no {words.inertial} in it, nor in '
-            'what is fixed to it. Give the inertials, or take the model from the arm file '
-            '(model_source: description).'
+            f'{words.link} {massless} and what is fixed to it have no {words.inertial}. Give the '
+            'inertials, or take the model from the arm file (model_source: description).'
         )
 
 
@@ -252,8 +251,7 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
     hand = [name for name in (*chain.tool_links, *chain.held_positions) if in_hand(name)]
     if hand and not any(in_hand(body) for body in chain.links_with_mass[chain.joints[-1].child]):
         raise chain.document.error(
-            f'{name_list(hand)} of a hand have no mass: there is no '
-            f'{chain.document.terms.inertial}. '
+            f'{name_list(hand)} of a hand have no mass, no {chain.document.terms.inertial}. '
             "Give it, or state the hand's absence (hand: none)."
         )
 

@@ -58,7 +58,7 @@ TWICE = [
         ('<robot name="a"/>', ['no links']),
         ('<robot><link name="a"/></robot>', ['<robot>', 'name="']),
         (XACRO, ['xacro FILE']),
-        (with_elements(FER, '<link name="other"/>'), ['2 root links', 'base, other']),
+        (with_elements(FER, '<link name="other"/>'), ['several roots', 'base, other']),
         (without(FER, JOINT3, 'parent'), ["'fer_joint3'", 'parent']),
         *((doubled(parent, tag), [where, f'two <{tag}>']) for parent, where, tag in TWICE),
         (SPELT, ['<Inertial>', '<inertial>']),
@@ -498,7 +498,7 @@ def test_an_arms_names_in_a_urdf_have_any_prefix_or_are_those_of_its_chain(text,
 
 
 def test_an_arm_of_more_joints_than_the_urdf_has_is_refused():
-    with refuses(UrdfError, 'fer 7', 'rpr_joint1, rpr_joint2, rpr_joint3'):
+    with refuses(UrdfError, 'fer has 7', 'rpr_joint1, rpr_joint2, rpr_joint3'):
         joint_names_of_arm(parse_robot(urdf_text(load('rpr'))), load('fer'))
 
 

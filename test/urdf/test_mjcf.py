@@ -158,7 +158,7 @@ def test_notes_name_bodies_and_attributes_of_the_mjcf(old, new, said):
     [
         (f'{FREE}{HINGE}</body></worldbody></mujoco>', {}, ('free or ball', 'base stands')),
         (f'{FREE}</body></worldbody></mujoco>', {'joint_names': ['free']}, ('hinge or a slide',)),
-        (ARM.format(joints=PLAIN), {'tip': 'upper'}, ("the body 'upper' is not fixed to 'fore'",)),
+        (ARM.format(joints=PLAIN), {'tip': 'upper'}, ("body 'upper' is not fixed to 'fore'",)),
     ],
 )
 def test_refusals_name_what_an_mjcf_has(text, options, said):
@@ -218,7 +218,7 @@ ELBOW, UPPER = ('name="elbow"', 'name="elbow" {}'), ('name="upper"', 'name="uppe
         (OPTION, 'density="1000"', 'density'),
         (('<default>', '<option><flag {}/></option><default>'), 'gravity="disable"',
          'gravity (0, 0, 0)'),
-        (UPPER, 'gravcomp="1"', 'upper: MuJoCo compensates gravity'),
+        (UPPER, 'gravcomp="1"', 'upper: gravity is compensated'),
         (ELBOW, 'armature="0.7"', 'elbow: armature'),
         (ELBOW, 'damping="0.7"', 'elbow: damping'),
         (ELBOW, 'frictionloss="0.7"', 'elbow: frictionloss'),
