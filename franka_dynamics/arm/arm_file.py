@@ -159,7 +159,7 @@ def load(
     spelled, inertial = canonical_arm_name(arm), file.inertial_sets[chosen]
     try:
         description = _description_with_set(file, chosen, str(path))
-        description.require_home_within_limits()
+        description.require_within_limits(description.home, 'home')
     except FrankaDynamicsError as error:
         raise DescriptionError(f'{path}: {error}') from error
     require_si_units(description, f'{path}')
@@ -301,7 +301,7 @@ def arm_file_text(
         is one that `load` refuses.
 
     """
-    description.require_home_within_limits()
+    description.require_within_limits(description.home, 'home')
     content: dict[str, Any] = {}
     place = f'{description.name!r} cannot be written to an arm file'
     try:

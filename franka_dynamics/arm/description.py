@@ -332,13 +332,13 @@ class ArmDescription(ArmFields):
         """Return this arm with each `link` of `links` replaced by `change(link)`."""
         return replace(self, links=tuple(change(link) for link in self.links))
 
-    def require_home_within_limits(self) -> None:
-        """Raise DescriptionError if `home`, where motions start, is outside the joints' limits."""
-        for joint, at in zip(self.joints, () if self.home is None else self.home):
+    def require_within_limits(self, position: Array | None, name: str) -> None:
+        """Raise DescriptionError if a position (n,), such as the `home`, is outside the limits."""
+        for joint, at in zip(self.joints, () if position is None else position):
             if not joint.limits.lower <= at <= joint.limits.upper:
                 raise DescriptionError(
-                    f'The home position {at:g} of {joint.name} is outside its limits, '
-                    f'{joint.limits.lower:g} to {joint.limits.upper:g}.'
+                    f'The {name} position {at:.4g} {joint.kind.position_unit} of {joint.name} is '
+                    f'outside its limits, {joint.limits.lower:.4g} to {joint.limits.upper:.4g}.'
                 )
 
     def inconsistencies(self) -> tuple[str, ...]:

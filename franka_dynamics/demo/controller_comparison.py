@@ -13,7 +13,7 @@ The plant's inertias differ from the published ones; the plant also has friction
 noise, an undeclared load and, if it has seven joints, elastic gears.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -218,14 +218,7 @@ def _follow_motion(
             why = simulation.runaway_text or controller.status
             raise SettingsError(f'The simulated arm stopped: {why}')
         rows.append((reading.position, reading.velocity, simulation.read().effort))
-    recording = recording_from_rows('plant', arm, rows[-len(times) :], TIMESTEP_S)
+    q, dq, effort = (np.array(column) for column in zip(*rows[-len(times) :]))
+    stamps = _FIRST_STAMP_NS + np.round(np.arange(len(times)) * TIMESTEP_S * 1e9).astype(np.int64)
+    recording = Recording('plant', '/joint_states', arm.joint_names, stamps, q, dq, effort)
     return recording, (np.array(times), np.array(errors))
-
-
-def recording_from_rows(
-    source: str, arm: ArmDescription, rows: Sequence[tuple[Array, Array, Array]], period: float
-) -> Recording:
-    """Return a recording from rows of positions, velocities and efforts, `period` [s] apart."""
-    q, dq, effort = (np.array(column) for column in zip(*rows))
-    stamps = _FIRST_STAMP_NS + np.round(np.arange(len(q)) * period * 1e9).astype(np.int64)
-    return Recording(source, '/joint_states', arm.joint_names, stamps, q, dq, effort)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The subscription by which a simulated arm takes torques, and the status that it publishes."""
+"""The receiver of a simulated arm's torques from a topic, which publishes its status."""
 
 from collections.abc import Callable
 import time
@@ -30,13 +30,12 @@ _LEVEL_BY_STATE = {
 }
 
 
-class CommandReceiver:
+class CommandReceiver(TorqueReceiver):
     """
-    A subscription that passes torques to a `TorqueReceiver`, whose state goes to `~/status`.
+    A receiver whose torques come from the command topic, and whose state goes to `~/status`.
 
-    Arm, settings and `holding` are those of the receiver, `receiver`. `on_torque_taken` is
-    called after each accepted torque. A service declares to senders whether the arm adds its
-    gravity torque to a torque that it takes.
+    `on_torque_taken` is called after each accepted torque. A service declares to senders whether
+    the arm adds its gravity torque to a torque that it takes.
     """
 
     def __init__(
@@ -48,8 +47,8 @@ class CommandReceiver:
         holding: Array | None = None,
     ) -> None:
         """Make the subscription, the status publisher and the declaration service on a node."""
+        super().__init__(arm, settings, COMMAND_TIMEOUT_S, holding=holding)
         self._node, self._arm, self._on_torque_taken = node, arm, on_torque_taken
-        self.receiver = TorqueReceiver(arm, settings, COMMAND_TIMEOUT_S, holding=holding)
         self._message_prefix = float64_message_prefix(arm.n)
         self.is_held = False  # whether a torque holds the arm; its owner sets it
         self._published_state: tuple[ReceiverState, bool] | None = None
@@ -65,8 +64,7 @@ class CommandReceiver:
 
     def _on_kind_request(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Answer a request of the declaration service with the receiver's state as a sentence."""
-        answer.success = self.receiver.state is not ReceiverState.FAULT
-        answer.message = self.receiver.state_text
+        answer.success, answer.message = self.state is not ReceiverState.FAULT, self.state_text
         return answer
 
     def publish_status_if_due(self) -> None:
@@ -76,33 +74,32 @@ class CommandReceiver:
         `ros2 topic echo` subscribes without the durability of a publisher that it has not
         discovered yet, and gets only what is published later.
         """
-        receiver, now = self.receiver, time.monotonic()
-        before, self._published_state = self._published_state, (receiver.state, self.is_held)
-        if before == self._published_state and now < self._publish_at:
+        before, self._published_state = self._published_state, (self.state, self.is_held)
+        if before == self._published_state and time.monotonic() < self._publish_at:
             return
-        self._publish_at = now + _STATUS_PERIOD_S
+        self._publish_at = time.monotonic() + _STATUS_PERIOD_S
         # The C++ controller publishes values of the same keys on its ~/status.
         values = {
-            'state': receiver.state.status_word,
+            'state': self.state.status_word,
             StatusKey.ARM_HELD: self.is_held,
-            'time-outs': receiver.timeout_count,
-            **{f'refused: {why.value}': n for why, n in receiver.refusal_counts.items()},
+            'time-outs': self.timeout_count,
+            **{f'refused: {why.value}': n for why, n in self.refusal_counts.items()},
         }
-        level = _LEVEL_BY_STATE.get(receiver.state, 'WARN')
+        level = _LEVEL_BY_STATE.get(self.state, 'WARN')
         name = self._node.get_fully_qualified_name()
-        status = NodeStatus('', name, level, receiver.state_text, values)
+        status = NodeStatus('', name, level, self.state_text, values)
         self._publisher.publish(status.to_message(self._arm.name))
-        if before is None or receiver.state is not before[0]:
-            self._node.get_logger().info(receiver.state_text)
+        if before is None or self.state is not before[0]:
+            self._node.get_logger().info(self.state_text)
 
     def _on_torque(self, data: bytes, number: int | None) -> None:
-        """Pass a serialized torque to the receiver; if the receiver refuses it, log why."""
+        """Accept a serialized torque, or log why it is refused."""
         try:
             torque = read_float64_message(data, self._message_prefix)
         except SettingsError as error:
             self._node.get_logger().error(str(error), throttle_duration_sec=_MIN_LOG_PERIOD_S)
             return
-        refusal = self.receiver.accept(torque, number)
+        refusal = self.accept(torque, number)
         if refusal is None:
             self._on_torque_taken()
             return

@@ -49,8 +49,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         arm = arm_from_parameters(declare_parameters(self, specs_in_file('arm')))
         self._start, names = arm.home_position, arm.joint_names
         settings, holding = Settings(target='gz_ros2_control'), holding_torque(arm)
-        self._commands = CommandReceiver(self, arm, settings, self._send_forces, holding)
-        self._receiver = self._commands.receiver
+        self._receiver = CommandReceiver(self, arm, settings, self._send_forces, holding)
         self._reader, self._writer = JointStateReader(names), joint_state_template(names)
         self._latest = 0.0, self._start, np.zeros(arm.n)
         self._state_publisher = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
@@ -84,15 +83,15 @@ class GazeboDirectNode(CheckedParameters, Node):
         torque = self._receiver.step(*self._latest)
         for publisher, value in zip(self._forces, torque.tolist()):
             publisher.publish(Float64(data=value))
-        self._commands.publish_status_if_due()
+        self._receiver.publish_status_if_due()
 
     def _count_holding_steps(self) -> None:
         """Count steps in which Gazebo receives all joint forces; then report the arm as held."""
         if all(publisher.get_subscription_count() > 0 for publisher in self._forces):
             self._holding_step_count += 1
             if self._holding_step_count == _MIN_HOLDING_STEP_COUNT:
-                self._commands.is_held = True
-                self._commands.publish_status_if_due()
+                self._receiver.is_held = True
+                self._receiver.publish_status_if_due()
                 self.get_logger().info('the arm is held: every force topic has a listener')
 
     def run(self, stop: StopRequest) -> int:

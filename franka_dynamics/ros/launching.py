@@ -12,14 +12,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from ament_index_python.packages import get_packages_with_prefixes
-from launch import LaunchDescription  # type: ignore[attr-defined]
-from launch.actions import (
-    DeclareLaunchArgument,
-    LogInfo,
-    OpaqueFunction,
-    RegisterEventHandler,
-    Shutdown,
-)
+from launch import actions, LaunchDescription  # type: ignore[attr-defined]
 from launch.event_handlers import OnProcessExit
 from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
@@ -67,8 +60,8 @@ def launch_description(
 
     keywords = 'default_value', 'description', 'choices'
     options = {name: dict(zip(keywords, given)) for name, given in declarations.items()}
-    declared = [DeclareLaunchArgument(name, **given) for name, given in options.items()]
-    return LaunchDescription([*declared, OpaqueFunction(function=make_actions)])
+    declared = [actions.DeclareLaunchArgument(name, **given) for name, given in options.items()]
+    return LaunchDescription([*declared, actions.OpaqueFunction(function=make_actions)])
 
 
 def namespace_argument(nodes: str) -> LaunchArgument:
@@ -130,15 +123,17 @@ def exit_callback(name: str, next_actions: Sequence[Any] | None = None) -> Any:
         """Return the actions after the process's end; raise RuntimeError if it failed."""
         if event.returncode and not context.is_shutdown:
             raise RuntimeError(f'{name} ended with exit status {event.returncode}')
-        return [Shutdown(reason=f'{name} has ended')] if next_actions is None else [*next_actions]
+        if next_actions is None:
+            return [actions.Shutdown(reason=f'{name} has ended')]
+        return [*next_actions]
 
     return on_exit
 
 
-def start_after_success(process: Any, name: str, *actions: Any) -> Any:
+def start_after_success(process: Any, name: str, *next_actions: Any) -> Any:
     """Return an action that starts others once a process succeeds; a failure ends launch."""
-    callback = exit_callback(name, actions)
-    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=callback))
+    callback = exit_callback(name, next_actions)
+    return actions.RegisterEventHandler(OnProcessExit(target_action=process, on_exit=callback))
 
 
 def package_node(executable: str, namespace: str, *, name: str = '', **node_options: Any) -> Node:
@@ -149,16 +144,9 @@ def package_node(executable: str, namespace: str, *, name: str = '', **node_opti
     Otherwise the section is for all nodes (/**), and a parameter file that names the node, as
     `ros2 param dump` writes it, would override that section.
     """
-    return Node(
-        package=PACKAGE_NAME,
-        executable=f'{executable}_node',
-        name=name or executable,
-        namespace=namespace,
-        output='screen',
-        emulate_tty=True,
-        on_exit=exit_callback(f'the node {name or executable}'),
-        **node_options,
-    )
+    name = name or executable
+    own = {'name': name, 'emulate_tty': True, 'on_exit': exit_callback(f'the node {name}')}
+    return foreign_node(PACKAGE_NAME, f'{executable}_node', namespace, **own, **node_options)
 
 
 def feedforward_node(
@@ -191,8 +179,8 @@ def feedforward_node_for_simulator(
     Torques go to `command_topic`. Until the node's first command, the simulated hardware or
     another node holds the arm.
     """
-    own = {'robot_type': arguments.robot_type, 'hand': arguments.hand, 'target': target}
-    parameters = {**own, 'use_sim_time': True}
+    parameters = {'robot_type': arguments.robot_type, 'hand': arguments.hand, 'target': target}
+    parameters['use_sim_time'] = True
     return feedforward_node(arguments, target, parameters, {'~/command': command_topic})
 
 
@@ -207,8 +195,8 @@ def xacro_command(arguments: SimpleNamespace, xacro_arguments: Mapping[str, Any]
 
 def foreign_node(package: str, executable: str, namespace: str, **node_options: Any) -> Node:
     """Return the action that starts a node of another package."""
-    given = {'namespace': namespace, 'output': 'screen', **node_options}
-    return Node(package=package, executable=executable, **given)
+    node_options = {'namespace': namespace, 'output': 'screen', **node_options}
+    return Node(package=package, executable=executable, **node_options)
 
 
 def robot_state_publisher(namespace: str, urdf: Any) -> Node:
@@ -274,7 +262,8 @@ def torque_controller(
     if name == EFFORT_CONTROLLER_NAME:
         controller = f'{prefix}{EFFORT_CONTROLLER_NAME}'
         note = f'WARNING: {controller} holds the last torque for ever if the node is killed.'
-        return TorqueController(controller, f'{controller}/commands', forward, [LogInfo(msg=note)])
+        log = [actions.LogInfo(msg=note)]
+        return TorqueController(controller, f'{controller}/commands', forward, log)
     installed = BRAKING_PACKAGE in get_packages_with_prefixes()
     if name != BRAKING_PACKAGE or not installed:
         here = f'receiver:={BRAKING_PACKAGE} (it then brakes the arm)'
@@ -295,7 +284,8 @@ def torque_controller(
     }
     note = f'{name} takes the torques, and brakes the arm when they cease.'
     text = yaml.safe_dump({f'/**/{controller}': {'ros__parameters': values}})
-    return TorqueController(controller, f'{controller}/reference', text, [LogInfo(msg=note)])
+    log = [actions.LogInfo(msg=note)]
+    return TorqueController(controller, f'{controller}/reference', text, log)
 
 
 def ros2_control_actions(

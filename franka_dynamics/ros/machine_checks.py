@@ -3,11 +3,11 @@
 """Checks of this machine's real-time permission, kernel, processor and DDS, without ROS."""
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 import os
 from pathlib import Path
 import platform
-import threading
 from typing import NamedTuple
 
 from . import FASTDDS_PROFILE_VARIABLES
@@ -29,27 +29,12 @@ class CheckResult(NamedTuple):
     text: str
 
 
-def _realtime_refusal() -> str:
-    """Return why a process of this user may not run under SCHED_FIFO; '' if it may."""
-    refused = []
-
-    def try_realtime() -> None:
-        """Request SCHED_FIFO for this thread; add the error to `refused` if that fails."""
-        try:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
-        except OSError as error:
-            refused.append(str(error))
-
-    # Scheduling is a thread's own: `doctor` itself never runs under SCHED_FIFO.
-    asks = threading.Thread(target=try_realtime)
-    asks.start()
-    asks.join()
-    return ''.join(refused)
-
-
 def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
     """Yield the results of all checks of this machine, milder ones if the arm is simulated."""
-    refused, release = _realtime_refusal(), platform.release()
+    # Scheduling is a thread's own: `doctor` itself never runs under SCHED_FIFO.
+    with ThreadPoolExecutor() as thread:
+        priority = os.sched_param(REALTIME_PRIORITY)
+        refused = thread.submit(os.sched_setscheduler, 0, os.SCHED_FIFO, priority).exception()
     realtime = Path('/sys/kernel/realtime').exists() or 'PREEMPT_RT' in platform.version()
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
     processors = Path('/sys/devices/system/cpu').glob('cpu[0-9]*/cpufreq/scaling_governor')
@@ -58,17 +43,17 @@ def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
         with suppress(OSError):  # of a processor that is offline
             names.add(path.read_text().strip())
     governors = ', '.join(sorted(names))
-    yield make_result(
-        'real-time permission',
-        not refused,
-        f'SCHED_FIFO {REALTIME_PRIORITY} '
-        f'{f"was refused ({refused})" if refused else "is allowed"}',
+    text = f'SCHED_FIFO {REALTIME_PRIORITY} is allowed'
+    if refused:
+        text = f'SCHED_FIFO {REALTIME_PRIORITY} was refused ({refused})'
+    fix = (
         'add "@realtime - rtprio 99" and "@realtime - memlock unlimited" to '
         '/etc/security/limits.conf, you to the group realtime, and log in anew; a container needs '
-        '--cap-add=sys_nice',
-        NOTE if simulated else TO_DO,
+        '--cap-add=sys_nice'
     )
-    text = f'{release} is {"" if realtime else "not "}PREEMPT_RT'
+    level = NOTE if simulated else TO_DO
+    yield make_result('real-time permission', not refused, text, fix, level)
+    text = f'{platform.release()} is {"" if realtime else "not "}PREEMPT_RT'
     yield make_result('kernel', realtime, text, 'enough for simulation, not for FCI')
     text = f'{cores} cores, load {load:.1f}'
     yield make_result('processor', load <= 0.75 * cores, text, 'other work may delay cycles')
@@ -90,13 +75,12 @@ def dds_checks(environment: Mapping[str, str]) -> Iterator[CheckResult]:
     domain = environment.get('ROS_DOMAIN_ID', '0')
     usual = 'SUBNET by default (sim uses LOCALHOST, and is heard only here)'
     reach = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE', usual)
-    middleware = environment.get('RMW_IMPLEMENTATION')
-    named = middleware or 'the default middleware'
+    middleware = environment.get('RMW_IMPLEMENTATION') or _DEFAULT_MIDDLEWARE
     good = domain.isdigit() and int(domain) <= 101
     fix = 'for ROS_DOMAIN_ID choose one from 0 to 101'
-    text = f'domain {domain[:20]}, discovery {reach}, {named}'
+    text = f'domain {domain[:20]}, discovery {reach}, {middleware}'
     yield make_result('network', good, text, fix, TO_DO)
-    if middleware in (None, _DEFAULT_MIDDLEWARE):
+    if middleware == _DEFAULT_MIDDLEWARE:
         yield CheckResult(
             'middleware',
             NOTE,

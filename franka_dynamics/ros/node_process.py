@@ -3,7 +3,6 @@
 """The process of a node, with its start, threads, real-time scheduling, signals and exit code."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 import ctypes
 import gc
 import math
@@ -24,10 +23,11 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException
 from rclpy.lifecycle import TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
 
 from . import FASTDDS_PROFILE_VARIABLES, use_fastdds_profile
 from .rclpy_private import Executor, RCLError, UnknownROSArgsError
-from ..errors import FrankaDynamicsError, name_list, short_text
+from ..errors import FrankaDynamicsError, name_list, SettingsError, short_text
 from ..names import REALTIME_PRIORITY
 
 # Environment variable for real-time scheduling, read before a node with parameters exists.
@@ -144,16 +144,6 @@ class StopRequest:
         """Whether the process still runs 10 s after the first signal."""
         return time.monotonic() - self._requested_at > MAX_SHUTDOWN_TIME_S
 
-    def ignore_signals(self) -> None:
-        """
-        Ignore further SIGINT, SIGTERM, SIGHUP and SIGQUIT while the process shuts down.
-
-        Ctrl-C in a terminal reaches every process, and launch sends its own SIGINT to each:
-        without SIG_IGN a second SIGINT would kill a process whose Python has removed its handlers.
-        """
-        for number in STOP_SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
-
 
 def start_error_sentence(error: Exception) -> str:
     """
@@ -166,22 +156,16 @@ def start_error_sentence(error: Exception) -> str:
     return f'ROS starts no node: {reason}.'
 
 
-def usage_error_text(words: Sequence[str]) -> str:
-    """Return a node's usage if its command line has words outside --ros-args, else ''."""
-    program, *given = words or ['']
-    others, of_ros = list[str](), False
-    for word in given:
-        of_ros = word == '--ros-args' or (of_ros and word != '--')
-        if not of_ros and word != '--':
-            others.append(word)
-    if not others:
-        return ''
-    name = os.path.basename(program).removesuffix('.py')
-    return (
-        f'{name} takes no words but those after --ros-args; it got {name_list(others)}.\n'
-        f'usage: {name} --ros-args [-p NAME:=VALUE] [--params-file FILE] [-r OLD:=NEW]\n'
-        '`franka-dynamics node defaults` prints the parameters.'
-    )
+def _require_ros_words_only(words: Sequence[str]) -> None:
+    """Raise SettingsError with a node's usage if its command line has words outside --ros-args."""
+    others = [word for word in remove_ros_args(words)[1:] if word != '--']
+    if others:
+        name = os.path.basename(words[0]).removesuffix('.py')
+        raise SettingsError(
+            f'{name} takes no words but those after --ros-args; it got {name_list(others)}.\n'
+            f'usage: {name} --ros-args [-p NAME:=VALUE] [--params-file FILE] [-r OLD:=NEW]\n'
+            '`franka-dynamics node defaults` prints the parameters.'
+        )
 
 
 def run_node(
@@ -202,9 +186,6 @@ def run_node(
     REALTIME_OFF) says whether to ask for SCHED_FIFO if FRANKA_DYNAMICS_REALTIME is not set.
     """
     words = list(sys.argv if args is None else args)
-    if usage := usage_error_text(words):
-        print(usage, file=sys.stderr)
-        return EXIT_INVALID_INPUT
     make_log_nonblocking()
     no_realtime = request_realtime(realtime)
     if not any(name in os.environ for name in FASTDDS_PROFILE_VARIABLES):
@@ -212,6 +193,7 @@ def run_node(
     stop = StopRequest()
     try:
         try:
+            _require_ros_words_only(words)
             rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
             node = make()
         except (FrankaDynamicsError, RCLError, UnknownROSArgsError) as error:
@@ -235,7 +217,10 @@ def run_node(
         # `run` has ended its executors. With the node the middleware's threads have ended: one
         # that still runs while the process unloads its libraries may crash it.
         rclpy.try_shutdown()
-        stop.ignore_signals()
+        # Ctrl-C in a terminal reaches every process, and launch sends its own SIGINT to each:
+        # without SIG_IGN a second one would kill a process whose Python has removed its handlers.
+        for number in STOP_SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
         # An activation froze the node, whose callbacks refer to it: let it be collected, and the
         # context with it.
         gc.unfreeze()
@@ -310,15 +295,14 @@ def run_lifecycle_node(node: Any, stop: StopRequest) -> int:
     service thread shuts the node down. The exit code is 0 after an orderly end, 1 if the node
     refused to configure or activate at autostart.
     """
-    served = Future[None]()
+    failures = list[BaseException]()
 
     def serve() -> None:
-        """Run the service thread; store its result or exception in `served`."""
+        """Run the service thread; store an exception that ends it in `failures`."""
         try:
             _run_service_thread(node, stop)
-            served.set_result(None)
         except BaseException as error:
-            served.set_exception(error)
+            failures.append(error)
 
     services = threading.Thread(target=serve, name='services', daemon=True)
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
@@ -334,11 +318,11 @@ def run_lifecycle_node(node: Any, stop: StopRequest) -> int:
             node.runs_cycles = True
             services.start()
             due = 0.0
-            while not served.done() and rclpy.ok() and not stop.is_shutdown_overdue:
+            while services.is_alive() and rclpy.ok() and not stop.is_shutdown_overdue:
                 cycles.spin_once(timeout_sec=due)
                 due = node.cycle.run_timed_tasks()
-            if served.done():
-                served.result()  # raises the error that ended the thread
+            if failures:
+                raise failures[0]
             return 0
         finally:
             node.runs_cycles = False

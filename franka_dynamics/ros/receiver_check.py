@@ -6,7 +6,7 @@ The check of which nodes receive the torques, and whether another node sends tor
 The node asks who subscribes to its command topic before it sends anything.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
 import time
 from typing import Any
@@ -15,8 +15,8 @@ from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.qos import qos_check_compatible
 from std_msgs.msg import Float64MultiArray
 
-from .receiver_finder import ReceiverFinder, TORQUE_TYPE
-from .receivers import all_idle_reason, Receiver, ReceiverKind, refusal_reason
+from . import receivers as torque_receivers
+from .receivers import Receiver, ReceiverKind, TORQUE_TYPE
 from .topics import node_name_of, publisher_names, STATE_QOS
 
 _MIN_LISTENING_TIME_S = 0.5  # listening for other senders after the first joint state
@@ -88,7 +88,7 @@ class ReceiverCheck:
         """Store the node and its publisher of torques; `on_activation` begins the check."""
         self._node, self._publisher = node, publisher
         self.topic: str = publisher.topic_name
-        self._finder = ReceiverFinder(node, self.topic)
+        self._finder = torque_receivers.ReceiverFinder(node, self.topic)
         self._subscription: Any = None
         self.permission, self.reason = TorquePermission.CHECKING, ''
         self.receivers: dict[str, Receiver] = {}
@@ -152,7 +152,8 @@ class ReceiverCheck:
         changed = count != self._subscriber_count or self._finder.has_new_answer
         if not (waits or due or self._wrong_since or changed):
             return
-        found, unsure = self._finder.find_receivers(quick=waits)
+        found = self._finder.find_receivers(quick=waits)
+        unsure = next((one.uncertainty for one in found.values() if one.uncertainty), '')
         if due and not waits:
             self._next_check = now + _DELIVERY_CHECK_PERIOD_S
             self.delivery_problem = self._find_delivery_problem(found)
@@ -160,7 +161,7 @@ class ReceiverCheck:
             self.reason = unsure
             return
         self._subscriber_count, self.receivers = count, found
-        wrong = refusal_reason(self._target, self.topic, found)
+        wrong = torque_receivers.refusal_reason(self._target, self.topic, found)
         if wrong:
             self._wrong_since = self._wrong_since or now
             self.reason = unsure or wrong  # torques that do not flow yet do not begin
@@ -169,7 +170,7 @@ class ReceiverCheck:
                 self._set_permission(state, self.reason)
             return
         self._wrong_since = 0.0
-        idle = all_idle_reason(self._target, found)
+        idle = torque_receivers.all_idle_reason(self._target, found)
         self._set_permission(TorquePermission.CHECKING if idle else TorquePermission.GRANTED, idle)
         self.is_open = bool(found)
 
@@ -201,7 +202,7 @@ class ReceiverCheck:
         """The names of the nodes that receive torques, with their kinds, as one text."""
         return ', '.join(f'{name} ({one})' for name, one in self.receivers.items()) or 'none'
 
-    def _find_delivery_problem(self, found: Mapping[str, Receiver]) -> str:
+    def _find_delivery_problem(self, found: dict[str, Receiver]) -> str:
         """Return why torques are not received or applied, or who else sends them; else ''."""
         rivals = publisher_names(self._node, self.topic)
         if rivals:

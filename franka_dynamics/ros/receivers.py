@@ -1,19 +1,51 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Classifies the nodes that receive torques, and says which torques each kind may receive.
+Finds the nodes that receive torques, classifies them, and says which torques each kind may get.
 
-A torque for a simulation contains gravity. A real arm, which compensates its gravity itself, would
-rise with it.
+Receivers declare themselves as simulated arms, or the controller managers in their namespaces list
+them as controllers. The kind of any other node is unknown. A torque for a simulation contains
+gravity. A real arm, which compensates its gravity itself, would rise with it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from enum import Enum
-from typing import NamedTuple
+import time
+from typing import Any, NamedTuple
 
+from rclpy.node import NodeNameNonExistentError
+
+from .topics import node_name_of, UNKNOWN_NODE_NAME
+from ..errors import name_list
+
+try:
+    from controller_manager_msgs.srv import ListControllers
+except ImportError:
+    ListControllers = None
+
+TORQUE_TYPE = 'std_msgs/msg/Float64MultiArray'
 # The service by which a controller declares the only target whose torques it takes.
 TARGET_DECLARATION_SERVICE = '~/franka_dynamics/takes_torques_for_{}'
 TRIGGER_TYPE = 'std_srvs/srv/Trigger'
+_CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
+_LIST_CONTROLLERS = 'list_controllers'
+_LIST_CONTROLLERS_TYPE = 'controller_manager_msgs/srv/ListControllers'
+_REQUEST_PERIOD_S = 1.0
+_QUICK_REQUEST_PERIOD_S = 0.2  # while torques wait for an answer, or for a controller's activation
+# A manager answers late while it loads a controller, or not at all if it has not discovered the
+# node that asks.
+_ANSWER_TIMEOUT_S = 1.0
+_NOT_INSTALLED_TEXT = (
+    'cannot be asked for its controllers, because controller_manager_msgs is not installed here '
+    '(apt install ros-$ROS_DISTRO-controller-manager-msgs)'
+)
+# Controllers that write a message's k-th number to their k-th command interface, whatever it is.
+_FORWARDING_TYPES = (
+    'effort_controllers/JointGroupEffortController',
+    'forward_command_controller/ForwardCommandController',
+    'forward_command_controller/MultiInterfaceForwardCommandController',
+)
 ServiceTypes = Mapping[str, Sequence[str]]  # a node's services with their types
 
 
@@ -35,16 +67,18 @@ class Receiver(NamedTuple):
     The kind of a node that receives torques, its description, and why it applies none.
 
     `description` says more than its kind, if more is known. `idle_reason` says why it applies no
-    torque now, '' if it does.
+    torque now, '' if it does. `uncertainty` says why its kind is not known for certain, '' if it
+    is.
     """
 
     kind: ReceiverKind
     description: str = ''
     idle_reason: str = ''
+    uncertainty: str = ''
 
     def __str__(self) -> str:
-        """Return the receiver's description, by default that of its kind."""
-        return self.description or self.kind.value
+        """Return why the kind is uncertain, else the description, by default that of the kind."""
+        return self.uncertainty or self.description or self.kind.value
 
 
 # The service (std_srvs/Trigger) by which a simulated arm of this package declares its kind. Not
@@ -97,7 +131,7 @@ def refusal_reason(target: str, topic: str, receivers: Mapping[str, Receiver]) -
     how = 'Set target to what receives them, or remap ~/command'
     if kinds == {ReceiverKind.OTHER_CONTROLLER}:
         how = "Remap ~/command to a controller of the effort of the arm's joints, in their order"
-    elif declared and all(one == (ReceiverKind.UNRECOGNISED, '', '') for one in wrong.values()):
+    elif declared and all(one == Receiver(ReceiverKind.UNRECOGNISED) for one in wrong.values()):
         how = f'A simulator of your own offers a service {declared[0]} of type {TRIGGER_TYPE}'
     return (
         f'{", ".join(f"{name} ({one})" for name, one in wrong.items())} receives {topic}, and '
@@ -112,3 +146,225 @@ def all_idle_reason(target: str, receivers: Mapping[str, Receiver]) -> str:
     if not expected or not all(why for _, why in expected):
         return ''
     return ', '.join(f'{name} {why}' for name, why in expected)
+
+
+class ControllerManagerClient:
+    """
+    A client of one controller manager, with the manager's latest answer.
+
+    `controllers` maps names to controller_manager_msgs/ControllerState; None before an answer.
+    `problem` says why there is none, or no new one, '' otherwise. `client` is None if the package
+    controller_manager_msgs is missing, so that none can come.
+    """
+
+    def __init__(self, node: Any, name: str) -> None:
+        """Make the client of the manager with a full name; it asks nothing yet."""
+        self.name, self.client = name, None
+        self.problem = f'{name} {_NOT_INSTALLED_TEXT}'
+        if ListControllers is not None:
+            self.problem = f'{name}/{_LIST_CONTROLLERS} has not answered yet'
+            self.client = node.create_client(ListControllers, f'{name}/{_LIST_CONTROLLERS}')
+        self.controllers: Mapping[str, Any] | None = None
+        self._request: Any = None
+        self._asked_at = -_REQUEST_PERIOD_S
+        self._waits_since = time.monotonic()
+
+    @property
+    def has_new_answer(self) -> bool:
+        """Whether an answer has come that `update_controllers` has not read yet."""
+        return self._request is not None and bool(self._request.done())
+
+    def update_controllers(self, period: float) -> None:
+        """Store the manager's answer if it has come; send a new request after `period` [s]."""
+        now = time.monotonic()
+        if self.has_new_answer:
+            answer, self._request = self._request.result(), None
+            self.controllers = {found.name: found for found in answer.controller}
+            self._waits_since, self.problem = now, ''
+        if self.client is None:
+            return
+        if now > self._waits_since + period + _ANSWER_TIMEOUT_S:
+            waited = now - self._waits_since
+            self.problem = f'{self.name}/{_LIST_CONTROLLERS} has not answered for {waited:.0f} s'
+        if now >= self._asked_at + (period if self._request is None else _ANSWER_TIMEOUT_S):
+            if self._request is not None:
+                self.client.remove_pending_request(self._request)
+            self._request, self._asked_at = self.client.call_async(ListControllers.Request()), now
+
+
+class ReceiverFinder:
+    """
+    Finds the nodes that receive torques on a topic, and what kind of receiver each is.
+
+    `target` and `joints` are those of the torques. There is a client of each controller manager in
+    the namespaces of these nodes.
+    """
+
+    target: str
+    joints: Sequence[str]
+
+    def __init__(self, node: Any, topic: str) -> None:
+        """Store the node that asks and the topic of torques; nothing is known yet."""
+        self._node, self._topic = node, topic
+        self._managers = dict[str, ControllerManagerClient]()
+        self._listed: Set[str] = set()  # names of the nodes that were found last
+
+    def find_receivers(self, *, quick: bool = True) -> dict[str, Receiver]:
+        """
+        Return all receivers by node name.
+
+        Managers are asked more often if `quick`, and if the nodes are not those found before.
+        """
+        node = self._node
+        known = node.get_subscriptions_info_by_topic(self._topic)
+        listed = {node_name_of(one): one for one in known if one.topic_type == TORQUE_TYPE}
+        listed.pop(node.get_fully_qualified_name(), None)
+        quick, self._listed = quick or listed.keys() != self._listed, listed.keys()
+        self._update_managers({endpoint.node_namespace for endpoint in listed.values()}, quick)
+        simulated = self._nodes_in_simulated_time()
+        nodes = Counter(node.get_fully_qualified_node_names())
+        found = dict[str, Receiver]()
+        for name, endpoint in listed.items():
+            services = self._services_of(endpoint)
+            found[name] = self._classify_receiver(name, services or {}, simulated, nodes)
+            if services is None:
+                # Names are discovered after topics, seconds later if the machine is busy.
+                why = f'it is not known yet which node receives {self._topic}'
+                found[name] = found[name]._replace(uncertainty=why)
+        return found
+
+    def _nodes_in_simulated_time(self) -> set[str]:
+        """Return the full names of nodes with use_sim_time, which subscribe to a clock."""
+        topics = self._node.get_topic_names_and_types()
+        clocks = [topic for topic, kinds in topics if _CLOCK_TYPE in kinds]
+        subscribers = map(self._node.get_subscriptions_info_by_topic, clocks)
+        return {node_name_of(endpoint) for each in subscribers for endpoint in each}
+
+    def _services_of(self, receiver: Any) -> ServiceTypes | None:
+        """Return the types of a node's services by name; None while the node is not discovered."""
+        name, space = receiver.node_name, receiver.node_namespace
+        if name == UNKNOWN_NODE_NAME:
+            return None
+        try:
+            return dict(self._node.get_service_names_and_types_by_node(name, space))
+        except NodeNameNonExistentError:
+            return None
+
+    def _classify_receiver(
+        self, name: str, services: ServiceTypes, simulated: set[str], nodes: Mapping[str, int]
+    ) -> Receiver:
+        """Return the kind of receiver that a node is; `nodes` counts those of each name."""
+        receiver, manager = Receiver(declared_kind(name, services)), ''
+        if receiver.kind is ReceiverKind.UNRECOGNISED:
+            receiver, manager = self._classify_by_managers(name, services, simulated)
+            if not manager and ReceiverKind.UNRECOGNISED in EXPECTED_RECEIVERS[self.target]:
+                return receiver  # whatever another node of its name declares
+        twice = next((source for source in (name, manager) if nodes[source] > 1), '')
+        if not twice:
+            return receiver
+        # Nobody can tell which of them answers, or takes torques. If an arm declares what it is,
+        # the node of the same name was killed before.
+        kind = receiver.kind
+        return Receiver(
+            kind if kind in DECLARATION_SERVICES else ReceiverKind.UNDETERMINED,
+            uncertainty=f'two nodes called {twice} are there; end or rename one (a killed node '
+            'stays listed for up to 20 s)',
+        )
+
+    def _classify_by_managers(
+        self, name: str, services: ServiceTypes, simulated: set[str]
+    ) -> tuple[Receiver, str]:
+        """
+        Return a receiver's kind as a controller manager lists it, and the manager's name.
+
+        Receivers are looked up by controller managers in their own namespace. The name is '' if
+        none of these has a controller of the receiver's name.
+        """
+        unknown = Receiver(ReceiverKind.UNRECOGNISED)
+        space, _, own_name = name.rpartition('/')
+        for manager in self._managers.values():
+            if manager.name.rpartition('/')[0] != space:
+                continue
+            if manager.controllers is None and manager.client is None:
+                unknown = unknown._replace(description=manager.problem)
+            elif manager.controllers is None:
+                unknown = Receiver(ReceiverKind.UNDETERMINED, uncertainty=manager.problem)
+            elif own_name in manager.controllers:
+                controller = manager.controllers[own_name]
+                real = simulated.isdisjoint((name, manager.name))
+                kinds = ReceiverKind.SIMULATED_CONTROLLER, ReceiverKind.REAL_CONTROLLER
+                targets = declared_targets(name, services)
+                kind, wrong = kinds[real], wrong_claim_text(controller, self.joints)
+                if wrong:
+                    kind = ReceiverKind.OTHER_CONTROLLER
+                elif targets and self.target not in targets:
+                    kind = ReceiverKind.OTHER_TARGET
+                    wrong = f'a controller for target {", ".join(targets)}'
+                return Receiver(kind, wrong, controller_idle_reason(controller)), manager.name
+        return unknown, ''
+
+    def _update_managers(self, namespaces: Set[str], quick: bool) -> None:
+        """
+        Find the managers in namespaces, and ask each for its controllers, more often if `quick`.
+
+        A manager is known by the type of its service, whatever its name.
+        """
+        spaces = {space.rstrip('/') for space in namespaces}
+        seen = {
+            name
+            for service, kinds in self._node.get_service_names_and_types()
+            if _LIST_CONTROLLERS_TYPE in kinds and service.endswith(f'/{_LIST_CONTROLLERS}')
+            if (name := service.rpartition('/')[0]).rpartition('/')[0] in spaces
+        }
+        self._remove_managers(self._managers.keys() - seen)
+        for name in sorted(seen):
+            if name not in self._managers:
+                self._managers[name] = ControllerManagerClient(self._node, name)
+            period = _QUICK_REQUEST_PERIOD_S if quick else _REQUEST_PERIOD_S
+            self._managers[name].update_controllers(period)
+
+    @property
+    def has_new_answer(self) -> bool:
+        """Whether a manager's answer has come that `find_receivers` has not read yet."""
+        return any(client.has_new_answer for client in self._managers.values())
+
+    @property
+    def problem(self) -> str:
+        """Why the first manager without a new answer does not answer; '' if all answer."""
+        return next((client.problem for client in self._managers.values() if client.problem), '')
+
+    def close(self) -> None:
+        """Destroy the clients of all managers, with their answers."""
+        self._remove_managers(set(self._managers))
+
+    def _remove_managers(self, names: Set[str]) -> None:
+        """Destroy the clients of the managers with these names, with their answers."""
+        for name in names:
+            if (client := self._managers.pop(name).client) is not None:
+                self._node.destroy_client(client)
+
+
+def controller_idle_reason(controller: Any) -> str:
+    """Return why a ros2_control controller applies no torque from its topic; '' if it does."""
+    if controller.state != 'active':
+        return (
+            f'is {controller.state}; activate it (ros2 control switch_controllers --activate '
+            f'{controller.name})'
+        )
+    return 'is chained: it takes commands from another controller' if controller.is_chained else ''
+
+
+def wrong_claim_text(controller: Any, joints: Sequence[str]) -> str:
+    """
+    Return which interfaces a controller claims, if not the efforts of these joints, else ''.
+
+    An inactive controller claims no interface yet, and says which ones it requires.
+    """
+    claims = list(controller.required_command_interfaces or controller.claimed_interfaces)
+    # One that commands another controller claims CONTROLLER/JOINT/effort.
+    taken = [name.split('/')[-2] for name in claims if name.endswith('/effort') and '/' in name]
+    if controller.type in _FORWARDING_TYPES:
+        right = len(taken) == len(claims) and taken == list(joints)
+    else:  # it may command a gripper, too
+        right = [joint for joint in taken if joint in joints] == list(joints)
+    return '' if right else f'a controller of {name_list(claims)}'

@@ -5,6 +5,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 import gc
+import os
 from pathlib import Path
 import sys
 import time
@@ -51,8 +52,6 @@ class SimulatorNode(CheckedParameters, Node):
 
     def __init__(self, **node_options: Any) -> None:
         """Make the node of the arm in its parameters; `node_options` are those of rclpy's Node."""
-        # First, because rclpy destroys a node whose __init__ raises.
-        self._step_log: BinaryIO | None = None
         super().__init__('simulator', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         parameters = declare_parameters(self, tables.parameter_specs('simulator'))
         arm = _simulated_arm(parameters)
@@ -64,15 +63,13 @@ class SimulatorNode(CheckedParameters, Node):
             payload=tuple(parameters['payload']),
             payload_known_to_robot=False,
         )
-        self._commands = CommandReceiver(self, arm, settings, self._on_torque_taken)
-        self._receiver = self._commands.receiver
+        self._receiver = CommandReceiver(self, arm, settings, self._on_torque_taken)
         # After the receiver, which names a gravity_vector at fault.
         simulated = _simulation_settings(parameters, arm, settings.gravity_in_space(arm))
         self._simulation = ArmSimulation(arm, simulated)
         self._writer = joint_state_template(arm.joint_names)
         rate, self._lockstep_timeout = parameters['lockstep_rate'], parameters['lockstep_timeout']
-        self._lockstep = rate > 0.0
-        self._shortest_step_s = 1.0 / rate if rate else 0.0  # [s] of real time
+        self._shortest_step_s = 1.0 / rate if rate else 0.0  # of lockstep [s] of real time
         self._unanswered_steps = 0  # steps since the last new command
         if parameters['publish_clock'] and self.get_parameter('use_sim_time').value:
             raise SettingsError(
@@ -94,8 +91,7 @@ class SimulatorNode(CheckedParameters, Node):
         self._published_at = 0.0
         self._round_trips = DurationWindow()
         self._missed_steps = self._commanded_steps = 0
-        self._step_log = _open_step_log(parameters['step_log'])
-        self._was_braked = True
+        self._step_log_path = _step_log_path(parameters['step_log'])
 
     def run(self, stop: StopRequest) -> int:
         """Simulate the arm until a signal asks the node to end; return the exit code."""
@@ -103,46 +99,38 @@ class SimulatorNode(CheckedParameters, Node):
         gc.collect()
         gc.freeze()
         deadline = time.perf_counter()
-        with Executor() as executor:
+        with Executor() as executor, self._step_log_path.open('wb') as log:
             executor.add_node(self)
             while not stop.is_requested and rclpy.ok():
-                deadline = self._run_step(executor, deadline, stop)
+                deadline = self._run_step(executor, deadline, stop, log)
         return 0
 
-    def _run_step(self, executor: Any, deadline: float, stop: StopRequest) -> float:
+    def _run_step(self, executor: Any, deadline: float, stop: StopRequest, log: BinaryIO) -> float:
         """Publish a joint state, wait for its torque, simulate a step; return its deadline [s]."""
         reading, stamp = self._simulation.read(), self._epoch + self._simulation.time
         self._publish_state(reading, stamp)
         deadline = self._wait_for_step(executor, deadline, stop)
-        if self._step_log is not None:
-            write_step(self._step_log, stamp, reading)
+        write_step(log, stamp, reading)
         torque = self._receiver.step(reading.time, reading.position, reading.velocity)
         self._simulation.step(torque, is_new=self._has_new_torque)
-        if self._simulation.is_braked is not self._was_braked:
+        if self._simulation.is_braked is self._receiver.is_held:
             self._log_brake_change()
         if self._receiver.state is not ReceiverState.WAITING:
             self._commanded_steps += 1
             self._missed_steps += not self._has_new_torque
         self._has_new_torque = False
-        self._commands.publish_status_if_due()
+        self._receiver.publish_status_if_due()
         if time.monotonic() >= self._diagnostics.next_publication:
             self._publish_diagnostics()
         return deadline
 
-    def destroy_node(self) -> None:
-        """Close the step log and destroy the node."""
-        if self._step_log is not None:
-            self._step_log.close()
-        super().destroy_node()
-
     def _log_brake_change(self) -> None:
         """Log that the simulated brakes have opened, or why they have closed for good."""
-        self._was_braked = self._simulation.is_braked
-        self._commands.is_held = not self._was_braked
+        self._receiver.is_held = not self._simulation.is_braked
         self._diagnostics.next_publication = 0.0
         if self._simulation.runaway_text:
             self.get_logger().error(self._simulation.runaway_text)
-        elif not self._was_braked:
+        elif self._receiver.is_held:
             self.get_logger().info(
                 'the brakes are open: commands came without a gap for '
                 f'{self._simulation.settings.brake_release_after:g} s'
@@ -153,13 +141,13 @@ class SimulatorNode(CheckedParameters, Node):
 
         def spin(end: float, *, until_fresh: bool) -> None:
             """Serve callbacks until the time `end` [s], a signal or, on request, a new torque."""
-            while (left := end - time.perf_counter()) > 0.0 and not stop.is_requested:
-                if until_fresh and self._has_new_torque:
-                    break
+            while (left := end - time.perf_counter()) > 0.0 and not (
+                stop.is_requested or (until_fresh and self._has_new_torque)
+            ):
                 executor.spin_once(timeout_sec=min(left, _POLL_PERIOD_S))
 
         waits = self._receiver.state is not ReceiverState.WAITING
-        if self._lockstep and waits and self._unanswered_steps < _MAX_UNANSWERED_STEPS:
+        if self._shortest_step_s and waits and self._unanswered_steps < _MAX_UNANSWERED_STEPS:
             spin(time.perf_counter() + self._lockstep_timeout, until_fresh=True)
             deadline = max(deadline + self._shortest_step_s, time.perf_counter() - _MAX_LAG_S)
             spin(deadline, until_fresh=False)
@@ -168,7 +156,7 @@ class SimulatorNode(CheckedParameters, Node):
             if time.perf_counter() - deadline > _MAX_LAG_S:
                 # No burst of steps makes up for a long delay: all would have the same command.
                 deadline = time.perf_counter()
-            spin(deadline, until_fresh=self._lockstep)
+            spin(deadline, until_fresh=self._shortest_step_s > 0.0)
         self._unanswered_steps = 0 if self._has_new_torque else self._unanswered_steps + 1
         return deadline
 
@@ -242,10 +230,11 @@ def _simulation_settings(
     return settings if values['ideal'] else settings.with_real_effects(arm)
 
 
-def _open_step_log(path: str) -> BinaryIO | None:
-    """Return the open file of the step log, None without a path; SettingsError if it fails."""
+def _step_log_path(path: str) -> Path:
+    """Return the path of a step log that can be written, the null device without a path."""
     try:
-        return Path(path).open('wb') if path else None
+        Path(path or os.devnull).open('wb').close()
+        return Path(path or os.devnull)
     except OSError as error:
         raise SettingsError(f'step_log {path} cannot be written: {error.strerror}.') from error
 

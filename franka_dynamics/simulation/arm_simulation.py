@@ -107,9 +107,9 @@ class ArmSimulation:
     measure the drives' torque alone. Joints end at stops at the arm's position limits, as the real
     arm's do; the sensors do not measure the stops' torque.
 
-    `arm`, kept as `description`, has no payload. Raises SettingsError if the start pose is outside
-    the limits, or friction is on and the arm file has none, DescriptionError if armature is on and
-    the arm file has none, InertiaError if the inertial set is not physical, and
+    `arm`, kept as `description`, has no payload. Raises SettingsError if friction is on and the
+    arm file has none, DescriptionError if the start pose is outside the limits, or armature is on
+    and the arm file has none, InertiaError if the inertial set is not physical, and
     MissingDependencyError if MuJoCo is not installed.
     """
 
@@ -138,35 +138,20 @@ class ArmSimulation:
         self.flange_site = self.model.site(FLANGE_SITE).id
         unstable = ('mjWARN_BADQPOS', 'mjWARN_BADQVEL', 'mjWARN_BADQACC')
         self._instabilities = [int(getattr(self._mujoco.mjtWarning, name)) for name in unstable]
-        self.data.qpos[:] = self._start_position()
+        start = arm.home_position if settings.start is None else settings.start
+        self.data.qpos[:] = arm.joint_vector(start, 'start')
+        arm.require_within_limits(self.data.qpos, 'start')
         self._mujoco.mj_forward(self.model, self.data)
         gears = settings.elasticity
         self._elastic_drive = None if gears is None else ElasticDrive(gears, self.data.qpos)
         self.is_braked = True
         self.runaway_text = ''  # why the brakes closed for good; empty if they did not
-        self._drive_torque = self._effort = np.zeros(arm.n)
+        self._effort = np.zeros(arm.n)
         if settings.gravity_compensation:
             self._effort = self._gravity_torque()
-        self._store_reading()
         self._steps = 0
         self._commanded_since: float | None = None
         self._last_command_time = -np.inf
-
-    def _start_position(self) -> Array:
-        """Return the start position (n,) [rad]; raise SettingsError if it exceeds the limits."""
-        arm, start = self.description, self.settings.start
-        start = arm.home_position if start is None else start
-        start = arm.joint_vector(start, 'start')
-        lower, upper = arm.limit('lower'), arm.limit('upper')
-        outside = (start < lower) | (start > upper)
-        if outside.any():
-            joint = int(np.flatnonzero(outside)[0])
-            stated = f'{start[joint]:.4g} {arm.joints[joint].kind.position_unit}'
-            raise SettingsError(
-                f'start of {arm.joint_names[joint]} is {stated}, outside its limits '
-                f'{lower[joint]:.4g} to {upper[joint]:.4g}.'
-            )
-        return start
 
     @property
     def time(self) -> float:
@@ -197,19 +182,17 @@ class ArmSimulation:
         if command is not None and is_new:
             self._open_brakes_if_due()
         torque = np.zeros(self.description.n) if command is None else np.asarray(command)
-        self._drive_torque = torque + self._compensation_torque() + self._vibration_torque()
-        self._effort = self._drive_torque
+        drive = drive_now = torque + self._compensation_torque() + self._vibration_torque()
+        self._effort = drive
         self._steps += 1
         if self.is_braked:
             if self._elastic_drive is not None:
-                self._elastic_drive.put_at_rest(self.data.qpos.copy(), self._drive_torque)
+                self._elastic_drive.put_at_rest(self.data.qpos.copy(), drive)
             if self.settings.gravity_compensation:
                 self._effort = self._gravity_torque()
-            self._store_reading()
             return
         self._apply_push()
         before, speed = self.data.qpos.copy(), self.data.qvel.copy()
-        drive = drive_now = self._drive_torque
         if self.settings.elasticity is not None:
             drawn = self._rng.standard_normal(self.description.n)
             drive = drive + self.settings.elasticity.torque_noise_std * drawn
@@ -224,8 +207,7 @@ class ArmSimulation:
             self._effort = self._elastic_drive.gear_torque(self.data.qpos, self.data.qvel)
         else:
             acceleration = (self.data.qvel - speed) / TIMESTEP_S
-            self._effort = self._drive_torque - self._armature * acceleration
-        self._store_reading()
+            self._effort = drive - self._armature * acceleration
         if self.data.warning.number[self._instabilities].any():
             self._close_brakes_for_good(before, speed)
 
@@ -253,12 +235,9 @@ class ArmSimulation:
         deviations = settings.position_noise, settings.velocity_noise, settings.effort_noise
         # Without noise no number is drawn, so that the others stay as they are.
         noises = [each and each * self._rng.standard_normal(n) for each in deviations]
-        return SensorReading(self.time, *map(np.add, self._reading, noises))
-
-    def _store_reading(self) -> None:
-        """Store the positions, velocities and efforts that the sensors measure, without noise."""
         speed = self.data.qvel if self._elastic_drive is None else self._elastic_drive.velocity
-        self._reading = self.data.qpos.copy(), speed.copy(), self._effort
+        values = self.data.qpos, speed, self._effort
+        return SensorReading(self.time, *map(np.add, values, noises))
 
     def _random_vibration(self) -> tuple[Array, Array, Array]:
         """Return frequencies [rad/s], phases and amplitudes [N m] of vibration, (5, n) each."""

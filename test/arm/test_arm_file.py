@@ -301,7 +301,7 @@ WRONG_FIELDS = [
     ('joints.0.limits.velocity_offset', 0.1, 'velocity_deceleration, or neither'),
     ('joints.0.limits.effort', 1e9, 'effort limit of shoulder is 1e+09 N m', 'N mm'),
     ('joints.0.rotor_inertia', -0.1, '(shoulder).rotor_inertia is -0.1', 'negative'),
-    ('home', [1.5, 0.0], 'home position 1.5 of shoulder', '-1 to 1'),
+    ('home', [1.5, 0.0], 'home position 1.5 rad of shoulder', '-1 to 1'),
     ('home', [0.0], 'The home pose has shape (1,), expected (2,)'),
     ('friction', SIGMOID_OF_ONE, 'friction of toy', '2 jo'),
     ('inertial_sets.guess.hand', 'gripper', "hand is 'gripper'", 'franka_hand'),
@@ -378,7 +378,7 @@ UNWRITABLE = [
     (with_joint(FER, 0, name=''), "name must be a string, not ''"),
     (with_joint(FER, 0, row=DHRow(alpha=7.0)), 'alpha is 7 rad, more than a turn'),
     (replace(FER, rated_load=0.0), 'rated_load is 0', 'positive'),
-    (replace(FER, home=np.full(7, 9.0)), 'home position 9 of fer_joint1 is outside'),
+    (replace(FER, home=np.full(7, 9.0)), 'home position 9 rad of fer_joint1 is outside'),
 ]
 
 

@@ -17,10 +17,9 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from franka_dynamics.arm import load
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros import receiver_finder
+from franka_dynamics.ros import receivers
 from franka_dynamics.ros.node_client import NodeClient
-from franka_dynamics.ros.receiver_finder import ReceiverFinder
-from franka_dynamics.ros.receivers import ReceiverKind
+from franka_dynamics.ros.receivers import ReceiverFinder, ReceiverKind
 
 from .conftest import Manager, Probe
 from ..processes import ROOT, TIMEOUT_S
@@ -125,7 +124,7 @@ def until_found(probe, looking, expected):
 
     def are_found():
         found.clear()
-        found.update((name, one.kind) for name, one in looking.find_receivers()[0].items())
+        found.update((name, one.kind) for name, one in looking.find_receivers().items())
         return found == expected
 
     try:
@@ -145,7 +144,7 @@ def test_a_receiver_is_what_it_declares_or_a_manager_lists_or_unknown(probe, loo
         arm.collect(Float64MultiArray, TORQUES)
         with closing(Probe('driver', namespace='/simulated')) as driver:
             driver.collect(Float64MultiArray, TORQUES)
-            found, unsure = until_found(
+            found = until_found(
                 probe,
                 looking,
                 {
@@ -159,7 +158,7 @@ def test_a_receiver_is_what_it_declares_or_a_manager_lists_or_unknown(probe, loo
                     '/simulated/driver': ReceiverKind.UNRECOGNISED,
                 },
             )
-    assert unsure == ''
+    assert not any(one.uncertainty for one in found.values())
     assert 'fr3_joint7/effort, fr3_joint6' in str(found['/simulated/other_order'])
     assert 'fr3_joint1/position' in str(found['/simulated/positions'])
 
@@ -171,22 +170,23 @@ def test_what_cannot_be_asked_is_waited_for(probe, looking, loaded, monkeypatch)
     looking.close()  # forgets the answer
     manager.process.send_signal(signal.SIGSTOP)
     try:
-        _, unsure = until_found(probe, looking, {name: ReceiverKind.UNDETERMINED})
+        until_found(probe, looking, {name: ReceiverKind.UNDETERMINED})
         silent = 'has not answered for'
-        probe.until(lambda: silent in looking.find_receivers()[1], 'it does not answer')
+        probe.until(lambda: silent in looking.find_receivers()[name].uncertainty, silent)
     finally:
         manager.process.send_signal(signal.SIGCONT)
     until_found(probe, looking, {name: ReceiverKind.REAL_CONTROLLER})
     # Two managers of one name, of which nobody can tell whose answer comes.
     with closing(Probe('controller_manager', namespace='/real')):
-        _, unsure = until_found(probe, looking, {name: ReceiverKind.UNDETERMINED})
-        assert 'two nodes called /real/controller_manager' in unsure
+        found = until_found(probe, looking, {name: ReceiverKind.UNDETERMINED})
+        assert 'two nodes called /real/controller_manager' in found[name].uncertainty
     until_found(probe, looking, {name: ReceiverKind.REAL_CONTROLLER})
     # The other one ends.
     looking.close()
-    monkeypatch.setattr(receiver_finder, 'ListControllers', None)
-    found, unsure = until_found(probe, looking, {name: ReceiverKind.UNRECOGNISED})
-    assert 'controller_manager_msgs is not installed' in str(found[name]) and not unsure
+    monkeypatch.setattr(receivers, 'ListControllers', None)
+    found = until_found(probe, looking, {name: ReceiverKind.UNRECOGNISED})
+    assert 'controller_manager_msgs is not installed' in str(found[name])
+    assert not found[name].uncertainty
 
 
 class Efforts:
