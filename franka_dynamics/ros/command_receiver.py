@@ -111,8 +111,6 @@ class CommandReceiver(TorqueReceiver):
             f'are needed, each finite and at most {arm.limit("effort").tolist()} {units}'
         )
         if refusal is TorqueRefusal.OTHER_PUBLISHER:
-            sentence = (
-                f'a second sender of torques on {topic} is not followed; publishers listed there: '
-                f'{", ".join(publisher_names(self._node, topic))}'
-            )
+            names = f'publishers listed there: {", ".join(publisher_names(self._node, topic))}'
+            sentence = f'a second sender of torques on {topic} is not followed; {names}'
         self._node.get_logger().error(sentence, throttle_duration_sec=_MIN_LOG_PERIOD_S)

@@ -200,10 +200,8 @@ class _DemoRun:
         """Raise TooBusyError if in real time more than a tenth of the steps had no new torque."""
         missed, steps = self._step_counts()
         if not self._plan.lockstep and missed > _MAX_MISSED_CYCLE_RATIO * steps:
-            raise TooBusyError(
-                f'in real time {missed} of {steps} cycles ({100 * missed / steps:.0f} %) had no '
-                'new command'
-            )
+            late = f'{missed} of {steps} cycles ({100 * missed / steps:.0f} %)'
+            raise TooBusyError(f'in real time {late} had no new command')
 
     def _wait_until(
         self, text: str, done: Callable[[], bool], timeout: float = _START_TIMEOUT_S

@@ -56,9 +56,8 @@ class GazeboDirectNode(CheckedParameters, Node):
         topics = [f'gazebo/{name}/cmd_force' for name in names]
         self._forces = [self.create_publisher(Float64, one, PUBLISHER_QOS) for one in topics]
         self._holding_step_count = 0
-        self.create_subscription(
-            JointState, 'gazebo/joint_states', self._on_joint_state, STATE_QOS, raw=True
-        )
+        on_state = self._on_joint_state
+        self.create_subscription(JointState, 'gazebo/joint_states', on_state, STATE_QOS, raw=True)
 
     def _on_joint_state(self, data: bytes) -> None:
         """Publish Gazebo's joint state plus the start pose; hold the arm until torques come."""

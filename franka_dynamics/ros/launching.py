@@ -66,20 +66,14 @@ def launch_description(
 
 def namespace_argument(nodes: str) -> LaunchArgument:
     """Return the launch argument `namespace` of a simulation; `nodes` is the text of its help."""
-    return (
-        SIMULATION_NAMESPACE,
-        f"Namespace of {nodes}. With / they have a real arm's names: a real arm's controller in "
-        'the same ROS domain would then take the torques.',
-    )
+    why = "a real arm's controller in the same ROS domain would then take the torques."
+    return SIMULATION_NAMESPACE, f"Namespace of {nodes}. With / they get a real arm's names: {why}"
 
 
 def params_file_argument(target: str) -> LaunchArgument:
     """Return the launch argument `params_file`, a file that overrides a target's parameters."""
-    return (
-        '',
-        'A file with parameters of the feedforward node, which override those of '
-        f'config/feedforward/{target}.yaml; the target stays {target}.',
-    )
+    others = f'config/feedforward/{target}.yaml; the target stays {target}.'
+    return '', f'A file with parameters of the feedforward node, which override those of {others}'
 
 
 def simulation_arguments(target: str) -> dict[str, LaunchArgument]:
@@ -164,10 +158,8 @@ def feedforward_node(
     """
     files = [f'{CONFIG_FOLDER}/feedforward/{target}.yaml']
     files += argument_file_list('params_file', arguments.params_file)
-    given, remaps = [*files, parameters], list(topics.items())
-    return package_node(
-        'feedforward', arguments.namespace, name=name, parameters=given, remappings=remaps
-    )
+    options = {'parameters': [*files, parameters], 'remappings': list(topics.items())}
+    return package_node('feedforward', arguments.namespace, name=name, **options)
 
 
 def feedforward_node_for_simulator(

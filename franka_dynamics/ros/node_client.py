@@ -104,10 +104,10 @@ class NodeClient(TopicListener):
         if len(found) != 1:
             raise self._no_such_parameter_error(parameter)
         if found[0].read_only:
+            given = shlex.quote(f'{parameter}:={text}')
             raise SettingsError(
                 f'{parameter} is read when {self.name} starts, and then fixed: end the node, and '
-                f'start it with -p {shlex.quote(f"{parameter}:={text}")} after --ros-args, or in '
-                'a parameter file.'
+                f'start it with -p {given} after --ros-args, or in a parameter file.'
             )
         try:
             value = yaml.safe_load(text)
@@ -143,8 +143,7 @@ class NodeClient(TopicListener):
             messages = [change.to_parameter_msg() for change in changes]
         except TypeError as error:  # a value is a mapping, or a list of several types
             raise SettingsError(
-                f'{short_text(str(dict(values)))}: a parameter takes a value or a list of one '
-                'type.'
+                f'{short_text(str(dict(values)))}: a parameter is a value or a list of one type.'
             ) from error
         kind, service = SetParametersAtomically, 'set_parameters_atomically'
         result = self.call_service(kind, service, parameters=messages).result
@@ -240,9 +239,8 @@ class NodeClient(TopicListener):
     def _wait_until_motion_end(self, reports: _MotionReports) -> None:
         """Wait until the node reports the motion's end; raise NodeClientError if it is gone."""
         self.wait_until(lambda: bool(reports.state) or self._is_node_gone(), self._answer_timeout)
-        self.wait_until(
-            lambda: reports.state in ('', *_FINAL_STATES) or self._is_node_gone(), math.inf
-        )
+        over = ('', *_FINAL_STATES)
+        self.wait_until(lambda: reports.state in over or self._is_node_gone(), math.inf)
         if reports.state not in _FINAL_STATES:
             why = 'it has gone' if self._is_node_gone() else f'it was {reports.state or "silent"}'
             raise NodeClientError(f'{self.name} did not end the motion: {why}.')
@@ -265,9 +263,8 @@ class NodeClient(TopicListener):
         # Once: a transition is not triggered twice.
         answer = client.call_async(service_type.Request(**request))
         if not self.wait_until(answer.done, self._answer_timeout):
-            raise NodeClientError(
-                f'{self.name} took {service} and did not answer within {self._answer_timeout:g} s.'
-            )
+            late = f'did not answer within {self._answer_timeout:g} s'
+            raise NodeClientError(f'{self.name} took {service} and {late}.')
         self._clients[service] = client  # discovered: the next request need not wait
         return answer.result()
 

@@ -203,10 +203,8 @@ def run_node(
         if no_realtime:
             node.get_logger().warning(no_realtime)
         elif os.sched_getscheduler(0) == os.SCHED_FIFO:
-            node.get_logger().info(
-                f'runs under SCHED_FIFO {REALTIME_PRIORITY}, which `nice` does not change; '
-                f'{REALTIME_VARIABLE}={REALTIME_OFF} switches it off'
-            )
+            way = f'{REALTIME_VARIABLE}={REALTIME_OFF} switches it off, `nice` does not change it'
+            node.get_logger().info(f'runs under SCHED_FIFO {REALTIME_PRIORITY}; {way}')
         try:
             return run(node, stop)
         except ExternalShutdownException:
@@ -273,10 +271,8 @@ def _run_service_thread(node: Any, stop: StopRequest) -> None:
                 due = node.run_background_tasks()
             except RCLError as error:
                 # The bytes of a message or request do not have its type's format.
-                node.get_logger().warning(
-                    f'a message could not be read: {short_text(str(error), 200)}',
-                    throttle_duration_sec=_MIN_LOG_PERIOD_S,
-                )
+                text = f'a message could not be read: {short_text(str(error), 200)}'
+                node.get_logger().warning(text, throttle_duration_sec=_MIN_LOG_PERIOD_S)
             except InvalidHandle as error:
                 # The entity was destroyed after its event was queued. rclpy's other executors
                 # ignore InvalidHandle, too.

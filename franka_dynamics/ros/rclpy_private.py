@@ -52,9 +52,8 @@ def with_sequence_number(callback: Callable[[Any, int | None], None]) -> Callabl
         number = info['publication_sequence_number']
         callback(message, None if number == _NO_SEQUENCE_NUMBER else number)
 
-    on_message.__signature__ = inspect.signature(  # type: ignore[attr-defined]
-        lambda message, info: None
-    )
+    signature = inspect.signature(lambda message, info: None)
+    on_message.__signature__ = signature  # type: ignore[attr-defined]
     return on_message
 
 

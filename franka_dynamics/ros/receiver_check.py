@@ -100,10 +100,8 @@ class ReceiverCheck:
         self._target, self._state_topic = target, state_topic
         self._finder.target, self._finder.joints = target, joints
         self.permission = TorquePermission.CHECKING
-        self.reason = (
-            f'looking for {_MIN_LISTENING_TIME_S:g} s whether another node publishes on '
-            f'{self.topic}, and who receives it'
-        )
+        seconds = f'{_MIN_LISTENING_TIME_S:g} s'
+        self.reason = f'looking for {seconds} who else sends on {self.topic}, and who receives it'
         self._detector, self._state_count = SecondPublisherDetector(), 0
         self._listen_until = 0.0
         self._heard_at = 0.0  # when a torque of another sender came

@@ -347,10 +347,8 @@ class ReceiverFinder:
 def controller_idle_reason(controller: Any) -> str:
     """Return why a ros2_control controller applies no torque from its topic; '' if it does."""
     if controller.state != 'active':
-        return (
-            f'is {controller.state}; activate it (ros2 control switch_controllers --activate '
-            f'{controller.name})'
-        )
+        way = f'ros2 control switch_controllers --activate {controller.name}'
+        return f'is {controller.state}; activate it ({way})'
     return 'is chained: it takes commands from another controller' if controller.is_chained else ''
 
 

@@ -124,10 +124,8 @@ class _Recorder(TopicListener):
         if (silence := time.time() - self._latest) > _SILENCE_TIMEOUT_S:
             yield f'{topic} has been silent for {silence:.0f} s'
         if progress.elapsed > 1.0 and progress.state_rate < _MIN_STATE_RATE_HZ:
-            yield (
-                f'{progress.state_rate:.0f} Hz is slow; franka_ros2 has the full rate on '
-                'franka/joint_states (--topic)'
-            )
+            hint = 'franka_ros2 has the full rate on franka/joint_states (--topic)'
+            yield f'{progress.state_rate:.0f} Hz is slow; {hint}'
         if progress.has_arm_state and progress.elapsed > _SILENCE_TIMEOUT_S:
             if not self._has_effort:
                 yield 'no measured torque: effort is missing or zero'

@@ -131,10 +131,8 @@ class SimulatorNode(CheckedParameters, Node):
         if self._simulation.runaway_text:
             self.get_logger().error(self._simulation.runaway_text)
         elif self._receiver.is_held:
-            self.get_logger().info(
-                'the brakes are open: commands came without a gap for '
-                f'{self._simulation.settings.brake_release_after:g} s'
-            )
+            wait = f'{self._simulation.settings.brake_release_after:g} s'
+            self.get_logger().info(f'the brakes are open: commands came without a gap for {wait}')
 
     def _wait_for_step(self, executor: Any, deadline: float, stop: StopRequest) -> float:
         """Serve the node's callbacks until the next step is due; return its deadline [s]."""
@@ -204,10 +202,8 @@ def _simulated_arm(values: dict[str, Any]) -> ArmDescription:
 def _ideal_arm_warnings(values: dict[str, Any], arm: ArmDescription) -> Iterator[str]:
     """Yield a warning if the parameter `ideal` leaves out inertia that the arm's drives have."""
     if values['ideal'] and arm.simulated_armature is not None:
-        yield (
-            "ideal: joints without their drives' inertia, for which a node's default gains "
-            '(kp: [-1.0]) are too high: set kp and kd of the node'
-        )
+        fix = "a node's default gains (kp: [-1.0]) are too high: set kp and kd of the node"
+        yield f"ideal: joints without their drives' inertia, for which {fix}"
 
 
 def _simulation_settings(
@@ -217,8 +213,7 @@ def _simulation_settings(
     noise = list(values['noise'])
     if len(noise) != 3 or not all(0.0 <= one < np.inf for one in noise):
         raise SettingsError(
-            'noise must be three finite numbers, none negative, for positions, velocities and '
-            f'efforts; got {noise}.'
+            f'noise must be three finite numbers >= 0, of position, velocity, effort; got {noise}.'
         )
     settings = replace(
         tables.dataclass_from_parameters(SimulationSettings, values),

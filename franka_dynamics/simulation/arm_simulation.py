@@ -181,34 +181,32 @@ class ArmSimulation:
         """
         if command is not None and is_new:
             self._open_brakes_if_due()
+        data, gears = self.data, self._elastic_drive
         torque = np.zeros(self.description.n) if command is None else np.asarray(command)
         drive = drive_now = torque + self._compensation_torque() + self._vibration_torque()
         self._effort = drive
         self._steps += 1
         if self.is_braked:
-            if self._elastic_drive is not None:
-                self._elastic_drive.put_at_rest(self.data.qpos.copy(), drive)
+            if gears is not None:
+                gears.put_at_rest(data.qpos.copy(), drive)
             if self.settings.gravity_compensation:
                 self._effort = self._gravity_torque()
             return
         self._apply_push()
-        before, speed = self.data.qpos.copy(), self.data.qvel.copy()
+        before, speed = data.qpos.copy(), data.qvel.copy()
         if self.settings.elasticity is not None:
             drawn = self._rng.standard_normal(self.description.n)
             drive = drive + self.settings.elasticity.torque_noise_std * drawn
         for _ in range(self._substeps):
-            if self._elastic_drive is not None:
-                drive_now = self._elastic_drive.step(
-                    drive, self.data.qpos, self.data.qvel, self.model.opt.timestep
-                )
-            self.data.ctrl[:] = drive_now - self._apply_friction()
-            self._mujoco.mj_step(self.model, self.data)
-        if self._elastic_drive is not None:
-            self._effort = self._elastic_drive.gear_torque(self.data.qpos, self.data.qvel)
+            if gears is not None:
+                drive_now = gears.step(drive, data.qpos, data.qvel, self.model.opt.timestep)
+            data.ctrl[:] = drive_now - self._apply_friction()
+            self._mujoco.mj_step(self.model, data)
+        if gears is not None:
+            self._effort = gears.gear_torque(data.qpos, data.qvel)
         else:
-            acceleration = (self.data.qvel - speed) / TIMESTEP_S
-            self._effort = drive - self._armature * acceleration
-        if self.data.warning.number[self._instabilities].any():
+            self._effort = drive - self._armature * ((data.qvel - speed) / TIMESTEP_S)
+        if data.warning.number[self._instabilities].any():
             self._close_brakes_for_good(before, speed)
 
     def _gravity_torque(self) -> Array:
@@ -317,16 +315,12 @@ class ArmSimulation:
 
     def _apply_push(self) -> None:
         """Apply the wrench `push` to the simulated arm while it acts, else none."""
-        self.data.qfrc_applied[:] = 0.0
-        push = self.push
+        push, model, data = self.push, self.model, self.data
+        data.qfrc_applied[:] = 0.0
         if push.is_active(self.time):
-            site = self.flange_site
-            body, place = self.model.site_bodyid[site], self.data.site_xpos[site]
+            body, place = model.site_bodyid[self.flange_site], data.site_xpos[self.flange_site]
             if push.link:
-                body = self.model.jnt_bodyid[push.link - 1]
-                turn = self.data.xmat[body].reshape(3, 3)
-                place = self.data.xpos[body] + turn @ np.array(push.point)
-            force, moment = (np.array(vector, dtype=float) for vector in (push.force, push.moment))
-            self._mujoco.mj_applyFT(
-                self.model, self.data, force, moment, place, body, self.data.qfrc_applied
-            )
+                body = model.jnt_bodyid[push.link - 1]
+                place = data.xpos[body] + data.xmat[body].reshape(3, 3) @ np.array(push.point)
+            wrench = (np.array(vector, dtype=float) for vector in (push.force, push.moment))
+            self._mujoco.mj_applyFT(model, data, *wrench, place, body, data.qfrc_applied)

@@ -81,10 +81,8 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
     110 Hz. Raises SettingsError if the arm does not have seven joints.
     """
     if arm.n != 7:
-        raise SettingsError(
-            f'{arm.name} has {arm.n} joints; elastic joints are known for the seven joints of '
-            'a Franka arm alone.'
-        )
+        known = "elastic joints are known for a Franka arm's seven joints alone"
+        raise SettingsError(f'{arm.name} has {arm.n} joints; {known}.')
     return JointElasticity(
         stiffness=np.array([13e3, 14e3, 10e3, 10e3, 9e3, 9e3, 2.2e3]),
         damping=np.array([17.0, 15.0, 13.0, 11.0, 1.2, 1.2, 0.3]),
