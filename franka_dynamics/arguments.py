@@ -29,6 +29,7 @@ _PLAIN_TYPES: dict[type, tuple[str, tuple[type, ...]]] = {
     Callable: ('a function', (Callable,)),  # type: ignore[dict-item]
 }
 _NON_LIST_TYPES = (str, bytes, set, frozenset, Mapping)
+_evaluated_annotations = cache(get_type_hints)  # of a function, by its arguments' names
 
 
 def with_argument_checks(function: _FunctionType) -> _FunctionType:
@@ -49,24 +50,16 @@ def with_argument_checks(function: _FunctionType) -> _FunctionType:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError:  # Python's own, which names the function
             return function(*args, **kwargs)
-        hints = _annotations(function)
+        hints = _evaluated_annotations(function)
         for name, value in given.items():
             several = signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
             for key, one in value.items() if several else [(name, value)]:
                 hint = hints.get(name, object)  # `self` has none
                 if not _is_of_type(one, hint):
-                    raise ArgumentError(
-                        f'{key} is {short_repr(one)}, but must be {_type_text(hint)}.'
-                    )
+                    raise ArgumentError(f'{key} is {short_repr(one)}, not {_type_text(hint)}.')
         return function(*args, **kwargs)
 
     return checked_call  # type: ignore[return-value]
-
-
-@cache
-def _annotations(owner: Any) -> dict[str, Any]:
-    """Return a function's evaluated annotations by the arguments' names."""
-    return get_type_hints(owner)
 
 
 def _is_of_type(value: Any, hint: Any) -> bool:
@@ -88,9 +81,8 @@ def _is_of_type(value: Any, hint: Any) -> bool:
         # A character that no name and no path can have.
         void = kind in (str, Path) and '\0' in str(value)
         return isinstance(value, _PLAIN_TYPES[kind][1]) and not void
-    if kind in (Any, np.ndarray) or not isinstance(kind, type):
-        return True
-    if issubclass(kind, Enum) and issubclass(kind, str):
+    named = isinstance(kind, type) and issubclass(kind, Enum) and issubclass(kind, str)
+    if named or kind in (Any, np.ndarray) or not isinstance(kind, type):
         return True
     if kind is Mapping:
         return isinstance(value, Mapping) and all(

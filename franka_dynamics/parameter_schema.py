@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from .errors import SettingsError, short_text
+from .errors import SettingsError, short_repr
 from .files import share_directory
 
 _UNIT_PATTERN = re.compile(r'\[([^]]+)\]')
@@ -47,6 +47,16 @@ class ParameterSpec:
         """Unit of a double parameter, which [...] in its description states, or ''."""
         found = _UNIT_PATTERN.search(self.description) if self.kind == 'double' else None
         return found[1] if found else ''
+
+    @property
+    def constraint_text(self) -> str:
+        """The parameter's choices or range as text, '' if it has neither."""
+        if self.choices:
+            return 'one of ' + ', '.join(choice or 'empty' for choice in self.choices)
+        if self.bounds is None:
+            return ''
+        low, high = self.bounds
+        return f'{low:g} to {high:g}{f" {self.unit}" if self.unit else ""}'
 
 
 @functools.cache
@@ -88,14 +98,6 @@ def require_allowed_value(spec: ParameterSpec, value: Any) -> None:
         If the value is not allowed; the message names parameter, value and allowed values.
 
     """
-    if spec.choices and not (isinstance(value, str) and value in spec.choices):
-        raise SettingsError(
-            f'{spec.name} is {short_text(repr(value))}; the choices are '
-            f'{", ".join(map(repr, spec.choices))}.'
-        )
-    if spec.bounds and not spec.bounds[0] <= value <= spec.bounds[1]:
-        low, high = spec.bounds
-        raise SettingsError(
-            f'{spec.name} is {value}; it must be within {low:g} and {high:g}'
-            f'{" " + spec.unit if spec.unit else ""}.'
-        )
+    no_choice = spec.choices and not (isinstance(value, str) and value in spec.choices)
+    if no_choice or (spec.bounds and not spec.bounds[0] <= value <= spec.bounds[1]):
+        raise SettingsError(f'{spec.name} is {short_repr(value)}, not {spec.constraint_text}.')

@@ -161,9 +161,7 @@ def make_request(
             f'The reference has {len(q)} points without times; give each its time in seconds.'
         )
     if ddq is not None and dq is None:
-        raise errors.ReferenceRefusedError(
-            'A reference has accelerations but no velocities; give both.'
-        )
+        raise errors.ReferenceRefusedError('A reference with accelerations needs velocities, too.')
     times = np.array([ahead]) if single else array('times', times, None)
     require_point_count(len(times), 0)
     wrong = (np.diff(times, prepend=-np.inf) <= 0.0) | (times < 0.0)
@@ -218,9 +216,7 @@ class MotionPlanner:
         """
         points, measured_q = self.request, self.measured_q
         if stamp is None or (motion is None and measured_q is None):
-            raise errors.ReferenceRefusedError(
-                'No position is known; wait for joint states or hold one.'
-            )
+            raise errors.ReferenceRefusedError('No position is known; await states or hold one.')
         present = motion or resting_motion(measured_q, stamp)
         lateness = 0.0 if points.start is None else stamp - points.start
         if points.start is not None and self.is_window:

@@ -200,8 +200,7 @@ class Reference:
                         self._begin_motion(planned, present, goal_id, single or window)
                         return planned
         raise ReferenceRefusedError(
-            f'Planning the reference took more than {lead:g} s; this machine is too busy, or the '
-            'points are too many.'
+            f'Planning the reference took more than {lead:g} s: send fewer points or free the CPU.'
         )
 
     def brake_to_rest(self, measured_q: Array, reason: str) -> None:
@@ -238,8 +237,7 @@ class Reference:
         if gap >= _MIN_SUSPICIOUS_GAP_S and self.is_followed and not self._has_warned:
             self._has_warned = True
             _LOG.warning(
-                'Points %g s or more apart replace a motion: are their times milliseconds? Give '
-                'seconds.',
+                'Points %g s or more apart replace a motion: are they milliseconds? Give seconds.',
                 _MIN_SUSPICIOUS_GAP_S,
             )
 

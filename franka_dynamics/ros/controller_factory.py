@@ -175,9 +175,7 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], arm: ArmDescriptio
     given = {'kp': kp, 'kd': kd}
     parameters.update(given)
     node.set_parameters([Parameter(name, value=value) for name, value in given.items()])
-    node.get_logger().info(
-        f'default gains from the inertia at home: kp {kp} N m/rad, kd {kd} N m s/rad'
-    )
+    node.get_logger().info(f'default gains (inertia at home): kp {kp} N m/rad, kd {kd} N m s/rad')
     # 1 rad off, the spring of a free joint does not overcome its friction.
     weak = gains[0] < _WRIST_FRICTION_TO_LIMIT_RATIO * arm.limit('effort')
     if weak.any():

@@ -110,10 +110,7 @@ class StatusLog:
             )
         if clocks:
             return f'/clock comes from {clocks}: set use_sim_time true on this node'
-        return (
-            'synchronise the clocks (chrony), or set max_state_age to 0 for stamps that count '
-            'from elsewhere'
-        )
+        return 'synchronise clocks (chrony), or set max_state_age to 0 for stamps from elsewhere'
 
     def missing_state_text(self) -> str:
         """Return a sentence on missing joint states; '' if one came within the last second."""
@@ -202,10 +199,6 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._reference: tuple[StatusRow, ...] = ()  # what became of the latest reference
         self.latencies, self.published_count = DurationWindow(), 0  # torques that were published
-        # What ~/status says (state, whether a fault is latched, whether the node waits; the
-        # reason), since when [s], and the torques published up to the last diagnostics.
-        self._published_state: tuple[Any, str] = None, ''
-        self._published_at, self._last_count = -math.inf, (0.0, 0)
 
     @property
     def controller(self) -> Feedforward:
@@ -216,8 +209,10 @@ class FeedforwardDiagnostics(StatusPublisher):
         """Set the controller to report on, and its two dynamics models' largest difference."""
         self.status_log.controller, self._arm = controller, controller.description.name
         self.model_difference, self.refusal_text = model_difference, ''
-        self._published_state, self._published_at = (None, ''), -math.inf
-        self._last_count = time.monotonic(), self.published_count
+        # What ~/status says (state, whether a fault is latched, whether the node waits; the
+        # reason), since when [s], and the torques published up to the last diagnostics.
+        self._published_state: tuple[Any, str] = None, ''
+        self._published_at, self._last_count = -math.inf, (time.monotonic(), self.published_count)
         self.status_log.reset()
 
     def report_status_changes(self) -> None:
@@ -229,11 +224,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         """
         controller, now = self.controller, time.monotonic()
         while controller.reference.events:
-            event = controller.reference.events.popleft()
-            refused = type(event.reason).__name__
-            event = event._replace(reason=self.status_log.reason_text(event.reason))
-            self._report_reference(event, refused)
-            self.on_reference_event(event)
+            self._report_reference(controller.reference.events.popleft())
         status = self.status_log.status()
         waits = status.state is State.SILENT and controller.enabled
         self.status_log.log_status_changes(status, waits=waits)
@@ -254,9 +245,10 @@ class FeedforwardDiagnostics(StatusPublisher):
             rows = self._joint_state_row(), command, *self._reference, self._wrench_row()
             self.publish_rows(*rows, *self._model_rows())
 
-    def _report_reference(self, event: ReferenceEvent, refused_by: str) -> None:
-        """Publish and log an event of a reference motion, and store it for later diagnostics."""
-        controller = self.controller
+    def _report_reference(self, event: ReferenceEvent) -> None:
+        """Publish and log an event of a reference motion; store and pass it on, too."""
+        controller, refused_by = self.controller, type(event.reason).__name__
+        event = event._replace(reason=self.status_log.reason_text(event.reason))
         pairs: dict[str, Any] = {
             'state': event.state.value,
             'number': event.number,
@@ -286,6 +278,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._reference = (row,)  # all events are published, and the latest one again
         self._publisher.publish(self.status_array(self._node.get_clock().now().to_msg(), row))
         self.status_log.log_if_due(text, bad=bad)
+        self.on_reference_event(event)
 
     def _joint_state_row(self) -> StatusRow:
         """Return the diagnostic row with rate, age and problem, if any, of joint states."""

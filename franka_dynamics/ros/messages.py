@@ -247,14 +247,11 @@ class JointStateReader:
             raise kind(
                 f'The joint state lacks {", ".join(missing)}; it has '
                 f'{name_list(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
-                'match, or listen to the topic that carries this arm.'
+                "match, or use the arm's topic."
             )
         doubled = [name for name in self._joint_names if given.count(name) > 1]
         if doubled:
-            raise JointStateError(
-                f'The joint state names {", ".join(doubled)} more than once; nobody can tell '
-                'which value holds.'
-            )
+            raise JointStateError(f'The joint state repeats {", ".join(doubled)}; give each once.')
         return [given.index(name) for name in self._joint_names]
 
 

@@ -8,8 +8,8 @@ abort or a cancel the arm is held where it is measured, and without goal_time_to
 take any time to arrive.
 """
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 import time
 from typing import Any
@@ -39,6 +39,8 @@ from ..motion.reference import ReferenceEvent, ReferenceState
 from ..motion.trajectory import ReferencePoint, Trajectory
 
 ACTION_NAME = '~/follow_joint_trajectory'
+# Problems of joint states that come too rarely for torques.
+_RARE_STATE_CODES = ReasonCode.RARE_STATES, ReasonCode.COARSE_STAMPS
 _MAX_GOAL_ID_LENGTH = 64  # largest number of characters of a reference's frame id in reports
 _SUCCEED, _CANCEL, _ABORT = 'succeed', 'canceled', 'abort'  # methods of a handle that end its goal
 _DELIVERY_TIMEOUT_S = 0.3  # to send results before the node ends [s]
@@ -85,9 +87,8 @@ class MotionRequests:
             from control_msgs.action import FollowJointTrajectory
         except ImportError:
             node.get_logger().info(
-                f'no action {ACTION_NAME}: control_msgs is not installed, without which nobody '
-                'serves the action FollowJointTrajectory; install it by apt install '
-                'ros-$ROS_DISTRO-control-msgs.'
+                f'no action {ACTION_NAME} (FollowJointTrajectory): control_msgs is not installed; '
+                'apt install ros-$ROS_DISTRO-control-msgs'
             )
             return
         self._type = FollowJointTrajectory
@@ -100,38 +101,44 @@ class MotionRequests:
             cancel_callback=lambda _: CancelResponse.ACCEPT,
         )
 
-    @property
-    def _has_trajectory_listener(self) -> bool:
-        """Whether a node, such as a trajectory controller, subscribes to motions with torques."""
-        return self._motion_publisher.get_subscription_count() > 0
-
-    def _follow_motion(
-        self, parse: Callable[[], TrajectoryRequest], goal_id: str, *, allow_setpoint: bool = True
-    ) -> Trajectory:
-        """
-        Make the arm follow the motion that `parse` returns; return the motion as planned.
-
-        That one is published, with torques, if anybody subscribes. Reports repeat `goal_id`. A
-        refused motion is reported, too, and its ReferenceRefusedError raised.
-        """
-        controller, self._diagnostics.refusal_text = self._node.controller, ''
+    @contextmanager
+    def _refusals_reported(self, goal_id: str) -> Iterator[None]:
+        """Report a refusal of a motion, and raise it again; reports repeat `goal_id`."""
+        self._diagnostics.refusal_text = ''
         try:
-            request, arm = parse(), controller.description
-            arguments = request.follow_arguments(arm, allow_setpoint=allow_setpoint)
-            if others := request.extra_joint_names(arm):
-                self._log_once(
-                    f"references also name {', '.join(others)}, which are not the arm's and hold "
-                    'still: they are ignored'
-                )
-            planned = _follow_or_plan(controller, arguments, goal_id)
-        except ReferenceRefusedError as error:
-            if isinstance(error, NotActiveError):
+            yield
+        except ReferenceRefusedError as refusal:
+            error = refusal
+            if isinstance(refusal, NotActiveError):
                 present = self._diagnostics.status_log.status()
                 error = NotActiveError(f'Nothing would follow the reference ({present}).')
             self._diagnostics.refusal_text = str(error)
-            controller.reference.record_refusal(error, goal_id)
+            self._node.controller.reference.record_refusal(error, goal_id)
             raise error from None
-        if arguments['times'] is not None and self._has_trajectory_listener:
+
+    def _follow_motion(
+        self, request: TrajectoryRequest, goal_id: str, *, allow_setpoint: bool = True
+    ) -> Trajectory:
+        """
+        Make the arm follow a requested motion; return the motion as planned.
+
+        That one is published, with torques, if anybody subscribes; it is only planned if joint
+        states come too rarely for torques. Reports repeat `goal_id`. Raises ReferenceRefusedError.
+        """
+        controller: Feedforward = self._node.controller
+        arm, reference, latest = controller.description, controller.reference, controller.latest
+        motion = request.follow_arguments(arm, allow_setpoint=allow_setpoint)
+        if others := request.extra_joint_names(arm):
+            self._log_once(f"references also name {', '.join(others)}, not the arm's: ignored")
+        has_times, problem = motion['times'] is not None, controller.states.problem
+        is_rare = problem is not None and problem.code in _RARE_STATE_CODES
+        if latest is not None and is_rare and has_times and reference.motion is None:
+            planned = reference.follow(**motion, goal_id=goal_id, measured_q=latest.q)
+            reason = f'torques were added to it, but it is not followed here: {problem}'
+            reference.clear(reason)
+        else:
+            planned = controller.follow(**motion, goal_id=goal_id)
+        if has_times and self._motion_publisher.get_subscription_count():
             filled, efforts = controller.asked.motion_with_efforts(planned)
             self._motion_publisher.publish(motion_message(list(controller.names), filled, efforts))
         return planned
@@ -151,17 +158,15 @@ class MotionRequests:
         """Follow the motion in a serialized message on ~/reference, or report its refusal."""
         if self._node.controller is None:
             return
-        try:
-            message = parse_message(JointTrajectory, data, 'reference', ReferenceRefusedError)
-        except ReferenceRefusedError as error:
-            self._node.controller.reference.record_refusal(error)
-            return
-        # A joint trajectory needs no frame, so the sender may use frame_id to mark a trajectory
-        # and recognise the reports about it.
-        goal_id = message.header.frame_id[:_MAX_GOAL_ID_LENGTH]
-        self._log_ignored_efforts(message)
         with suppress(ReferenceRefusedError):
-            self._follow_motion(lambda: parse_reference(message), goal_id)
+            with self._refusals_reported(''):
+                message = parse_message(JointTrajectory, data, 'reference', ReferenceRefusedError)
+            self._log_ignored_efforts(message)
+            # A joint trajectory needs no frame, so the sender may use frame_id to mark a
+            # trajectory and recognise the reports about it.
+            goal_id = message.header.frame_id[:_MAX_GOAL_ID_LENGTH]
+            with self._refusals_reported(goal_id):
+                self._follow_motion(parse_reference(message), goal_id)
 
     def _on_goal(self, handle: Any) -> None:
         """
@@ -174,42 +179,31 @@ class MotionRequests:
         try:
             if self._node.controller is None:
                 raise NotActiveError('The node is not configured.')
-            # It reports a refusal.
-            motion = self._follow_motion(
-                lambda: self._request_from_goal(goal), goal_id, allow_setpoint=False
-            )
+            with self._refusals_reported(goal_id):
+                names = list(self._node.controller.names)
+                path = MotionTolerances.from_messages(goal.path_tolerance, names)
+                # By default the next motion could begin where this one ends.
+                at_end = goal.goal_tolerance, names, MAX_START_DISTANCE_RAD
+                end = MotionTolerances.from_messages(*at_end)
+                request = self._request_from_goal(goal)
+                motion = self._follow_motion(request, goal_id, allow_setpoint=False)
         except ReferenceRefusedError as error:
             self._end_goal(handle, _ABORT, error.code, str(error))
             return
-        path, at_end = self._goal_tolerances(goal)
         time_tolerance = stamp_to_seconds(goal.goal_time_tolerance)
-        self._goals[goal_id] = _Goal(handle, motion, path, at_end, time_tolerance)
-
-    def _goal_tolerances(self, goal: Any) -> tuple[MotionTolerances, MotionTolerances]:
-        """Return a goal's tolerances on the way and at its end; raise an error if one is wrong."""
-        names = list(self._node.controller.names)
-        path = MotionTolerances.from_messages(goal.path_tolerance, names)
-        # By default the next motion could begin where this one ends.
-        at_end = goal.goal_tolerance, names, MAX_START_DISTANCE_RAD
-        return path, MotionTolerances.from_messages(*at_end)
+        self._goals[goal_id] = _Goal(handle, motion, path, end, time_tolerance)
 
     def _request_from_goal(self, goal: Any) -> TrajectoryRequest:
         """Return the trajectory of a goal; raise an error if the arm cannot follow it."""
         node, controller = self._node, self._node.controller
         if goal.multi_dof_trajectory.points:
-            raise ReferenceRefusedError(
-                'The goal has a multi_dof_trajectory; an arm follows `trajectory` alone.'
-            )
+            raise ReferenceRefusedError('The goal has a multi_dof_trajectory; use `trajectory`.')
         request = parse_trajectory(goal.trajectory)
-        self._goal_tolerances(goal)
         self._log_ignored_efforts(goal.trajectory)
-        if self._has_trajectory_listener:
+        if self._motion_publisher.get_subscription_count():  # a trajectory controller moves it
             return request
         if not node.receivers.is_open and controller.state is State.RUNNING:
-            raise NotActiveError(
-                f'Nobody receives the torques on {node.receivers.topic}, so that the arm would '
-                'not move: remap ~/command to the receiver.'
-            )
+            raise NotActiveError('Nobody receives the torques.')  # as the status says, too
         request.require_arm_joints(controller.description)
         for name, kp in zip(controller.names, controller.asked.kp):
             if kp == 0.0 and np.ptp(request.positions[:, request.joint_names.index(name)]) > 0.0:
@@ -221,22 +215,18 @@ class MotionRequests:
 
     def _on_reference_event(self, event: ReferenceEvent) -> None:
         """End a goal whose motion was interrupted or replaced; mark one whose motion is over."""
-        if not self._goals:
-            return  # and without control_msgs there is no type
-        invalid = self._type.Result.INVALID_GOAL
+        ended = {}
         if event.state is ReferenceState.ACCEPTED:
-            ended = [goal_id for goal_id, goal in self._goals.items() if goal.is_motion_over]
-            for goal_id in {*ended} - {event.goal_id}:
-                why = 'Not reached when another reference took its place.'
-                self._end_goal(self._goals.pop(goal_id).handle, _ABORT, invalid, why)
-        goal = self._goals.get(event.goal_id)
-        if goal is None:
-            return
-        goal.is_motion_over = event.state is ReferenceState.FINISHED
-        if event.state is ReferenceState.INTERRUPTED:
-            del self._goals[event.goal_id]
-            why = f'The motion was interrupted: {event.reason}.'
-            self._end_goal(goal.handle, _ABORT, invalid, why)
+            why = 'Not reached when another reference took its place.'
+            ended = {goal_id: why for goal_id, one in self._goals.items() if one.is_motion_over}
+        if goal := self._goals.get(event.goal_id):
+            ended.pop(event.goal_id, None)
+            goal.is_motion_over = event.state is ReferenceState.FINISHED
+            if event.state is ReferenceState.INTERRUPTED:
+                ended[event.goal_id] = f'The motion was interrupted: {event.reason}.'
+        for goal_id, why in ended.items():
+            handle, code = self._goals.pop(goal_id).handle, self._type.Result.INVALID_GOAL
+            self._end_goal(handle, _ABORT, code, why)
 
     def update_goals(self) -> None:
         """Publish feedback of all goals; end a goal that is reached, violated or cancelled."""
@@ -321,18 +311,3 @@ class MotionRequests:
         server, self._server = self._server, None
         if server is not None:
             server.destroy()
-
-
-def _follow_or_plan(controller: Feedforward, motion: dict[str, Any], goal_id: str) -> Trajectory:
-    """Plan a motion, follow it unless joint states come too rarely for torques, and return it."""
-    latest, reference = controller.latest, controller.reference
-    problem = controller.states.problem
-    codes = ReasonCode.RARE_STATES, ReasonCode.COARSE_STAMPS
-    is_rare = problem is not None and problem.code in codes
-    plans_only = is_rare and reference.motion is None and motion.get('times') is not None
-    if latest is None or not plans_only:
-        return controller.follow(**motion, goal_id=goal_id)
-    planned = reference.follow(**motion, goal_id=goal_id, measured_q=latest.q)
-    reason = f'torques were added to it, but it is not followed here: {controller.state_problem}'
-    reference.clear(reason)
-    return planned

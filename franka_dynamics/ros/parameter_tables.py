@@ -85,7 +85,7 @@ def parameter_file_text(node: str) -> str:
         indent = '  ' * (2 + len(group))
         inactive = spec.while_inactive and node == 'feedforward'  # the others are always active
         changes = '' if spec.read_only else 'inactive' if inactive else 'running'
-        notes = spec.kind, constraint_text(spec), changes and f'may be changed while {changes}'
+        notes = spec.kind, spec.constraint_text, changes and f'may be changed while {changes}'
         lines += textwrap.wrap(
             f'{spec.description} ({"; ".join(filter(None, notes))})',
             _MAX_LINE_WIDTH,
@@ -95,16 +95,6 @@ def parameter_file_text(node: str) -> str:
         )
         lines.append(f'{indent}{name}: {yaml_text(spec.default)}')
     return _FILE_HEADER.format(node) + '\n'.join(lines) + '\n'
-
-
-def constraint_text(spec: ParameterSpec) -> str:
-    """Return a parameter's choices or range as text."""
-    if spec.choices:
-        return 'one of ' + ', '.join(choice or 'empty' for choice in spec.choices)
-    if spec.bounds is None:
-        return ''
-    low, high = spec.bounds
-    return f'{low:g} to {high:g}{f" {spec.unit}" if spec.unit else ""}'
 
 
 def yaml_text(value: Any) -> str:
@@ -127,8 +117,7 @@ def arm_from_parameters(values: dict[str, Any]) -> ArmDescription:
         return arm
     if len(names) != arm.n or len(set(names)) != len(names):
         raise SettingsError(
-            f'joint_names must be {arm.n} different names, one per joint of '
-            f'{arm.name} from base to tip; got {names}.'
+            f'joint_names must be {arm.n} names of joints of {arm.name}, base to tip; got {names}.'
         )
     return arm.with_joint_names(names)
 

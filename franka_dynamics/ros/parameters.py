@@ -13,7 +13,7 @@ from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParam
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
 
-from .parameter_tables import constraint_text, no_such_parameter_sentence
+from .parameter_tables import no_such_parameter_sentence
 from ..errors import name_list, SettingsError
 from ..files import read_text
 from ..parameter_schema import ParameterSpec, require_allowed_value
@@ -116,27 +116,22 @@ def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str])
     file with the section /** may be for many nodes.
     """
     unknown = sorted({*given} - known)
-    refused = [
-        name
-        for name in unknown
-        if get_close_matches(name, known, 1, _MIN_MISSPELT_SIMILARITY)
-        or any(_assigned_parameter(node, word) == name for word in sys.argv)
-    ]
+    words = [word.partition(':=')[0].rpartition(':') for word in sys.argv if ':=' in word]
+    own = '', node.get_name()  # nodes in a word [NODE:]NAME:=VALUE that are this one
+    assigned = {name for owner, _, name in words if owner.rpartition('/')[2] in own}
+    near = {
+        name for name in unknown if get_close_matches(name, known, 1, _MIN_MISSPELT_SIMILARITY)
+    }
+    refused = [name for name in unknown if name in assigned | near]
     if refused:
         raise SettingsError(f'{no_such_parameter_sentence(refused, known)} Nothing is started.')
     if unknown:
         node.get_logger().warning(f'this node has no parameters {name_list(unknown)}; ignored')
 
 
-def _assigned_parameter(node: Any, word: str) -> str:
-    """Return the name of the parameter that a word [NODE:]NAME:=VALUE gives to a node, or ''."""
-    owner, _, name = word.partition(':=')[0].rpartition(':')
-    return name if ':=' in word and owner.rpartition('/')[2] in ('', node.get_name()) else ''
-
-
 def _warn_of_unused_arguments(node: Any, given: Sequence[str]) -> None:
     """Log a warning for each command-line option that gives this node no parameter."""
-    own = node.get_name()
+    own, full_name = node.get_name(), node.get_fully_qualified_name()
     for flag, word in pairwise(sys.argv):
         missed = False
         if flag in ('-p', '--param'):
@@ -146,24 +141,21 @@ def _warn_of_unused_arguments(node: Any, given: Sequence[str]) -> None:
             text = read_text(Path(word))  # ROS has read it, UTF-16 or not
             missed = not given or (own not in text and '*' not in text)
         if missed:
-            node.get_logger().warning(
-                f'{flag} {word} has nothing for this node, {node.get_fully_qualified_name()}'
-            )
+            node.get_logger().warning(f'{flag} {word} has nothing for this node, {full_name}')
 
 
 def _parameter_descriptor(spec: ParameterSpec, kind: Parameter.Type) -> ParameterDescriptor:
     """Return the rclpy descriptor of a parameter, with type, sentence, constraints and range."""
-    descriptor = ParameterDescriptor(
+    ends = [spec.bounds] if spec.bounds else []
+    return ParameterDescriptor(
         name=spec.name,
         type=kind.value,
         description=spec.description,
         read_only=spec.read_only,
-        additional_constraints=constraint_text(spec),
+        additional_constraints=spec.constraint_text,
+        # Of which rqt makes a slider.
+        floating_point_range=[FloatingPointRange(from_value=a, to_value=b) for a, b in ends],
     )
-    if spec.bounds:  # of which rqt makes a slider
-        ends = FloatingPointRange(from_value=spec.bounds[0], to_value=spec.bounds[1])
-        descriptor.floating_point_range = [ends]
-    return descriptor
 
 
 def parameter_values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
@@ -190,7 +182,6 @@ def _require_valid_changes(node: Any, changes: Sequence[Parameter]) -> None:
         require_allowed_value(spec, change.value)
         if spec.while_inactive and node.active:
             raise SettingsError(
-                f'{change.name} can be changed only while the node is not active: '
-                f'`franka-dynamics node state deactivate --node {node.get_fully_qualified_name()}`'
-                ', set it, and activate the node again.'
+                f'{change.name} can be changed only while inactive: `franka-dynamics node state '
+                f'deactivate --node {node.get_fully_qualified_name()}`, set it, activate again.'
             )

@@ -3,7 +3,7 @@
 """Diagnostic statuses of nodes as data, with their subjects, keys and conversion to messages."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -228,13 +228,11 @@ def _parsed_value(text: str) -> bool | int | float | str:
     return text
 
 
-def fault_sentences(nodes: Iterable[NodeSnapshot], now: float) -> list[str]:
+def fault_sentences(nodes: Collection[NodeSnapshot], now: float) -> list[str]:
     """Return a sentence for each silent node and for each status of level ERROR."""
-    sentences = []
-    for node in nodes:
-        if node.is_silent(now):
-            sentences.append(f'{node.name} has been silent for {now - node.updated_at:.1f} s.')
-        sentences += [
-            f'{one.name}: {one.message}' for one in node.statuses.values() if one.level == 'ERROR'
-        ]
-    return sentences
+    silent = [node for node in nodes if node.is_silent(now)]
+    statuses = [status for node in nodes for status in node.statuses.values()]
+    return [
+        *(f'{one.name} has been silent for {now - one.updated_at:.1f} s.' for one in silent),
+        *(f'{one.name}: {one.message}' for one in statuses if one.level == 'ERROR'),
+    ]

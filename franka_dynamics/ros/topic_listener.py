@@ -38,8 +38,7 @@ def full_name(name: str, candidates: Collection[str], kind: str) -> str:
         return f'/{name.removeprefix("/")}'
     if len(found) > 1:
         raise SettingsError(
-            f'{name} stands for {len(found)} {kind}s here: {name_list(found)}; name one of them, '
-            'with its slash.'
+            f'{name} stands for {len(found)} {kind}s: {name_list(found)}; name one with its slash.'
         )
     return found[0]
 

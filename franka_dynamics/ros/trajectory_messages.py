@@ -12,19 +12,11 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from .messages import float64_array, seconds_to_stamp, stamp_to_seconds
+from .. import errors
 from ..arm import ArmDescription
 from ..arm.arm_file import canonical_arm_name
 from ..arm.strict_yaml import read_mapping
 from ..arrays import Array
-from ..errors import (
-    DescriptionError,
-    distinct_texts,
-    JointsRefusedError,
-    name_list,
-    ReferenceRefusedError,
-    SettingsError,
-    short_text,
-)
 from ..files import share_directory
 from ..motion.planning import require_point_count, TrajectoryRequest
 from ..motion.trajectory import ReferencePoint, Trajectory
@@ -100,7 +92,7 @@ def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
     """
     names, points = tuple(message.joint_names), message.points
     if not names:
-        raise ReferenceRefusedError(
+        raise errors.ReferenceRefusedError(
             "The reference's joint_names are empty; name the joint of each value of its points."
         )
     require_point_count(len(points))
@@ -109,14 +101,14 @@ def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
         values = [np.asarray(getattr(point, name)) for point in points]
         lengths = sorted({len(row) for row in values})
         if lengths not in ([0], [len(names)]):
-            raise ReferenceRefusedError(
+            raise errors.ReferenceRefusedError(
                 f"The reference's {name} have {str(lengths)[:40]} values in its points for "
                 f'{len(names)} joints; give one per joint in every point, or in none.'
             )
-        rows[name] = np.array(values) if lengths == [len(names)] and names else None
+        rows[name] = np.array(values) if lengths == [len(names)] else None
     positions = rows['positions']
     if positions is None:
-        raise ReferenceRefusedError('The reference has no positions; they are needed.')
+        raise errors.ReferenceRefusedError('The reference has no positions; they are needed.')
     times = np.array([stamp_to_seconds(point.time_from_start) for point in points])
     rates = rows['velocities'], rows['accelerations']
     start = stamp_to_seconds(message.header.stamp) or None
@@ -150,7 +142,7 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
         path = shipped
     if not path.exists():
         arms = sorted(path.stem for path in _EXCITATION_FOLDER.glob('*.yaml'))
-        raise SettingsError(
+        raise errors.SettingsError(
             f'There is no file {path}; give a file of `identify plan`, or an arm with a shipped '
             f'motion: {", ".join(arms)}.'
         )
@@ -162,13 +154,13 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
         rows = [[point.get(name, ()) for point in points] for name in _POINT_FIELDS]
         message = trajectory_message(content['joint_names'], times, *rows)
         parse_trajectory(message)
-    except DescriptionError as error:
-        raise SettingsError(str(error)) from error
-    except ReferenceRefusedError as error:
-        raise SettingsError(f'{path}: {error}') from error
+    except errors.DescriptionError as error:
+        raise errors.SettingsError(str(error)) from error
+    except errors.ReferenceRefusedError as error:
+        raise errors.SettingsError(f'{path}: {error}') from error
     except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
         why = ' '.join(repr(error).split())[:120]
-        raise SettingsError(f'{path}: {_FORMAT_HINT} ({why}).') from error
+        raise errors.SettingsError(f'{path}: {_FORMAT_HINT} ({why}).') from error
     return message
 
 
@@ -192,18 +184,17 @@ class MotionTolerances(NamedTuple):
         found = cls(np.full(len(names), position), np.full(len(names), np.inf))
         for message in messages:
             if message.name not in names:
-                raise JointsRefusedError(
-                    f'A tolerance is for {short_text(message.name)!r}, which is no joint of this '
-                    f'arm: it has {name_list(names)}.'
+                raise errors.JointsRefusedError(
+                    f'A tolerance is for {errors.short_text(message.name)!r}, which is no joint '
+                    f'of this arm: it has {errors.name_list(names)}.'
                 )
             if math.isnan(message.position + message.velocity):
-                raise ReferenceRefusedError(
+                raise errors.ReferenceRefusedError(
                     f'The tolerance of {message.name} is NaN; give a number, or 0 for the default.'
                 )
             if message.acceleration > 0.0:
-                raise ReferenceRefusedError(
-                    f'The tolerance of {message.name} has an acceleration, which no joint state '
-                    'measures; leave it 0.'
+                raise errors.ReferenceRefusedError(
+                    f'The tolerance of {message.name} has an acceleration, unmeasured: give it 0.'
                 )
             for bound, given in zip(found, (message.position, message.velocity)):
                 if given:
@@ -216,7 +207,7 @@ class MotionTolerances(NamedTuple):
         for error, bound, per in zip(errors, self, ('', '/s')):
             k = int((error - bound).argmax())
             if not error[k] <= bound[k]:
-                away, allowed = distinct_texts(error[k], bound[k])
+                away, allowed = errors.distinct_texts(error[k], bound[k])
                 away += f' {arm.joints[k].kind.position_unit}{per}'
                 return f'{arm.joint_names[k]} is {away} from its motion, and {allowed} are allowed'
         return ''

@@ -314,7 +314,7 @@ def moved(row, joint, by):
         ({'start': NOW + 1e9}, r'1e\+09 s ahead'),
         ({'positions': moved(1, 2, np.nan)}, r'positions.* nan at \[1, 2\]'),
         ({'velocities': np.full((3, 7), np.inf)}, r'velocities.* inf at \[0, 0\]'),
-        ({'velocities': None}, 'accelerations but no velocities'),
+        ({'velocities': None}, 'accelerations needs velocities'),
         ({'positions': moved(2, 3, -2.0)}, 'fer_joint4 to a position of -3'),
         ({'positions': moved(2, 3, 3.0)}, 'fer_joint4 to a position .* -3.072 to -0.0698'),
         ({'positions': moved(slice(0, 3), 0, 0.5)}, r'fer_joint1 is 0.5 rad away'),

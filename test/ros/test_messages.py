@@ -448,7 +448,7 @@ def test_points_that_replace_each_other_are_published_and_logged_once_a_second(t
     monkeypatch.setattr(diagnostics, '_MIN_LOG_PERIOD_S', 1e9)
     for number, state in product(range(50), ReferenceState):
         event = ReferenceEvent(number, '', 0.0, 0.1, None, state=state)
-        told.diagnostics._report_reference(event, '')
+        told.diagnostics._report_reference(event)
     assert told.diagnostics._publisher.publish.call_count == 50 * len(ReferenceState)
     log = told.node.get_logger()
     assert log.info.call_count + log.warning.call_count == len(ReferenceState)

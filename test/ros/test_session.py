@@ -104,7 +104,7 @@ def test_a_motion_is_fed_forward_and_told_followed_stopped_or_refused(probe, arm
 
 def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, commands, commanding):
     node = commanding(kp=[-1.0])
-    line = next(x for x in node.text.splitlines() if 'default gains from the inertia' in x)
+    line = next(x for x in node.text.splitlines() if 'default gains (inertia at home)' in x)
     kp = [float(value) for value in line.split('kp [')[1].split(']')[0].split(',')]
     expected, _ = default_gains(FER.with_armature(), COMMAND_TIMEOUT_S)
     np.testing.assert_allclose(kp, expected, rtol=1e-3)
