@@ -17,16 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from .trajectory import (
-    BLEND_DURATIONS_S,
-    CONTROL_CYCLE_S,
-    rest_states,
-    spline_through_points,
-    Trajectory,
-)
+from .trajectory import BLEND_DURATIONS_S, CONTROL_CYCLE_S, spline_through_points, Trajectory
 from .. import errors
 from ..arm import ArmDescription
-from ..arrays import Array, ArrayLike, as_array
+from ..arrays import Array, as_array
 
 # Transport delays a request by less than MAX_LATENESS_S [s]; a request whose start lies further
 # before the latest joint state is refused.
@@ -217,7 +211,7 @@ class MotionPlanner:
         points, measured_q = self.request, self.measured_q
         if stamp is None or (motion is None and measured_q is None):
             raise errors.ReferenceRefusedError('No position is known; await states or hold one.')
-        present = motion or resting_motion(measured_q, stamp)
+        present = motion or Trajectory.at_rest(measured_q, stamp)
         lateness = 0.0 if points.start is None else stamp - points.start
         if points.start is not None and self.is_window:
             lateness -= points.times[-1]  # some points are past
@@ -333,11 +327,6 @@ def braked_motion(
         moved = Trajectory(stopped.times, states, present.time_zero)
         return moved.blended_from(arm, present, begin)
     return stopped
-
-
-def resting_motion(q: ArrayLike | None, time_zero: float) -> Trajectory:
-    """Return a motion that stays at rest at q, shape (n,)."""
-    return Trajectory(np.zeros(1), rest_states(np.array([q], dtype=float)), time_zero)
 
 
 def _stream_with_point(stream: Array | None, stamp: float, q: Array) -> Array:

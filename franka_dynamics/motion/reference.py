@@ -116,7 +116,7 @@ class Reference:
         """
         with self._lock:
             if not self._open_events:
-                self.motion = None if q is None else planning.resting_motion(q, self._stamp or 0.0)
+                self.motion = None if q is None else Trajectory.at_rest(q, self._stamp or 0.0)
 
     def clear(self, reason: object = '') -> None:
         """Interrupt all motions for a reason, and desire no position."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arm import ArmDescription
-from ..arrays import Array
+from ..arrays import Array, ArrayLike
 from ..errors import distinct_texts, LimitExceededError, ReferenceRefusedError
 
 # A motion is followed by one state in each control cycle [s].
@@ -90,6 +90,11 @@ class Trajectory:
             higher = self._coefficients[:, rate - 1, 1:]
             self._coefficients[:, rate, :-1] = np.arange(1.0, 6.0)[:, None] * higher
         self._rest = ReferencePoint(*rest_states(self.positions[-1]))
+
+    @classmethod
+    def at_rest(cls, q: ArrayLike | None, time_zero: float) -> 'Trajectory':
+        """Return a motion that stays at rest at q, shape (n,)."""
+        return cls(np.zeros(1), rest_states(np.array([q], dtype=float)), time_zero)
 
     def at(self, stamp: float) -> ReferencePoint:
         """Return the desired state at a stamp [s]."""

@@ -12,14 +12,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
 
 from .receiver_check import ReceiverCheck
-from .status import (
-    DiagnosticSubject,
-    DurationWindow,
-    NodeStatus,
-    StatusKey,
-    StatusPublisher,
-    StatusRow,
-)
+from .status import DiagnosticSubject, DurationWindow, StatusKey, StatusPublisher, StatusRow
 from .term_publishers import TermPublishers
 from .topics import DESCRIPTION_QOS, publisher_names
 from ..control.core_state import Status
@@ -238,8 +231,8 @@ class FeedforwardDiagnostics(StatusPublisher):
             shares = controller.disturbances.max_bound_ratios.tolist()
             controller.disturbances.reset_max_bound_ratios()
             level, message, values = self._status_row(status, shares)
-            own = NodeStatus('', self._name, level, message, values)
-            self._status.publish(own.to_message(self._arm))  # late subscribers get the latest
+            own = self.own_status_message(level, message, values)
+            self._status.publish(own)  # late subscribers get the latest
             figures = values | self._command_values(shares)
             command = DiagnosticSubject.COMMAND, level, message, figures
             rows = self._joint_state_row(), command, *self._reference, self._wrench_row()
@@ -276,7 +269,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         )  # the next motion could not begin where this one ends
         row = DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs
         self._reference = (row,)  # all events are published, and the latest one again
-        self._publisher.publish(self.status_array(self._node.get_clock().now().to_msg(), row))
+        self.publish_rows(row, is_event=True)
         self.status_log.log_if_due(text, bad=bad)
         self.on_reference_event(event)
 

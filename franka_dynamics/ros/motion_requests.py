@@ -19,17 +19,11 @@ import numpy as np
 from rclpy.action import ActionServer, CancelResponse
 from trajectory_msgs.msg import JointTrajectory
 
+from . import trajectory_messages as conversion
 from .diagnostics import FeedforwardDiagnostics
 from .messages import parse_message, seconds_to_stamp, stamp_to_seconds
 from .rclpy_private import mark_goal_executing
 from .topics import PUBLISHER_QOS, REFERENCE_QOS
-from .trajectory_messages import (
-    motion_message,
-    MotionTolerances,
-    parse_reference,
-    parse_trajectory,
-    trajectory_point,
-)
 from ..control.ending import ReasonCode
 from ..control.feedforward import Feedforward, State
 from ..control.terms import StateTerms
@@ -53,8 +47,8 @@ class _Goal:
 
     handle: Any
     motion: Trajectory
-    path_tolerances: MotionTolerances
-    end_tolerances: MotionTolerances
+    path_tolerances: conversion.MotionTolerances
+    end_tolerances: conversion.MotionTolerances
     time_tolerance: float  # that the arm may take after its end [s]; any if not positive
     is_motion_over: bool = False
     next_feedback_time: float = -np.inf  # stamp [s]
@@ -140,7 +134,8 @@ class MotionRequests:
             planned = controller.follow(**motion, goal_id=goal_id)
         if has_times and self._motion_publisher.get_subscription_count():
             filled, efforts = controller.asked.motion_with_efforts(planned)
-            self._motion_publisher.publish(motion_message(list(controller.names), filled, efforts))
+            message = conversion.motion_message(controller.names, filled, efforts)
+            self._motion_publisher.publish(message)
         return planned
 
     def _log_ignored_efforts(self, message: JointTrajectory) -> None:
@@ -166,7 +161,7 @@ class MotionRequests:
             # trajectory and recognise the reports about it.
             goal_id = message.header.frame_id[:_MAX_GOAL_ID_LENGTH]
             with self._refusals_reported(goal_id):
-                self._follow_motion(parse_reference(message), goal_id)
+                self._follow_motion(conversion.parse_reference(message), goal_id)
 
     def _on_goal(self, handle: Any) -> None:
         """
@@ -181,10 +176,10 @@ class MotionRequests:
                 raise NotActiveError('The node is not configured.')
             with self._refusals_reported(goal_id):
                 names = list(self._node.controller.names)
-                path = MotionTolerances.from_messages(goal.path_tolerance, names)
+                path = conversion.MotionTolerances.from_messages(goal.path_tolerance, names)
                 # By default the next motion could begin where this one ends.
                 at_end = goal.goal_tolerance, names, MAX_START_DISTANCE_RAD
-                end = MotionTolerances.from_messages(*at_end)
+                end = conversion.MotionTolerances.from_messages(*at_end)
                 request = self._request_from_goal(goal)
                 motion = self._follow_motion(request, goal_id, allow_setpoint=False)
         except ReferenceRefusedError as error:
@@ -198,7 +193,7 @@ class MotionRequests:
         node, controller = self._node, self._node.controller
         if goal.multi_dof_trajectory.points:
             raise ReferenceRefusedError('The goal has a multi_dof_trajectory; use `trajectory`.')
-        request = parse_trajectory(goal.trajectory)
+        request = conversion.parse_trajectory(goal.trajectory)
         self._log_ignored_efforts(goal.trajectory)
         if self._motion_publisher.get_subscription_count():  # a trajectory controller moves it
             return request
@@ -277,9 +272,10 @@ class MotionRequests:
         feedback = self._type.Feedback(joint_names=self._node.controller.names)
         feedback.header.stamp = seconds_to_stamp(state.stamp)
         since = max(0.0, state.stamp - goal.motion.begin)
-        feedback.desired = trajectory_point(since, *desired)
-        feedback.actual = trajectory_point(since, state.q, state.dq)
-        feedback.error = trajectory_point(since, desired.q - state.q, desired.dq - state.dq)
+        feedback.desired = conversion.trajectory_point(since, *desired)
+        feedback.actual = conversion.trajectory_point(since, state.q, state.dq)
+        errors = desired.q - state.q, desired.dq - state.dq
+        feedback.error = conversion.trajectory_point(since, *errors)
         goal.handle.publish_feedback(feedback)
 
     def _end_goal(self, handle: Any, ending: str, code: int, why: str) -> None:

@@ -10,7 +10,6 @@ from enum import StrEnum
 import time
 from typing import Any, NamedTuple, Self
 
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -138,17 +137,20 @@ class StatusPublisher:
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.next_publication = time.monotonic() + DIAGNOSTIC_PERIOD_S  # when to publish next [s]
 
-    def status_array(self, stamp: Time, *rows: StatusRow) -> DiagnosticArray:
-        """Return rows of statuses as a stamped diagnostic_msgs/DiagnosticArray."""
+    def own_status_message(
+        self, level: str, message: str, values: Mapping[str, Any]
+    ) -> DiagnosticStatus:
+        """Return the node's own status, as on ~/status, as a diagnostic_msgs/DiagnosticStatus."""
+        return NodeStatus('', self._name, level, message, values).to_message(self._arm)
+
+    def publish_rows(self, *rows: StatusRow, is_event: bool = False) -> None:
+        """Publish rows of statuses, stamped now; but for events the next are due in a second."""
         statuses = [NodeStatus(self._name, *row).to_message(self._arm) for row in rows]
         message = DiagnosticArray(status=statuses)
-        message.header.stamp = stamp
-        return message
-
-    def publish_rows(self, *rows: StatusRow) -> None:
-        """Publish rows of statuses, stamped now; the next ones are due a second later."""
-        self._publisher.publish(self.status_array(self._node.get_clock().now().to_msg(), *rows))
-        self.next_publication = time.monotonic() + DIAGNOSTIC_PERIOD_S
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(message)
+        if not is_event:
+            self.next_publication = time.monotonic() + DIAGNOSTIC_PERIOD_S
 
 
 @dataclass

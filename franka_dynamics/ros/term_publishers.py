@@ -88,15 +88,13 @@ class TermPublishers:
         # rclpy would take 10 to 20 us for a message.
         wrench, pose = WrenchStamped(header=header), PoseStamped(header=header)
         wrench.wrench.force.x = pose.pose.position.x = MessageTemplate.PLACEHOLDER
-        self._templates = {WrenchStamped: MessageTemplate(wrench)}
-        self._templates[PoseStamped] = MessageTemplate(pose)
-        for kind, _ in TERM_TOPICS.values():
-            if isinstance(kind, str):
-                axes = map(rows.__getitem__, kind.split('/'))
-                labels = ['/'.join(row) for row in product(*axes)]
-                message = JointState(header=header, name=labels)
-                message.effort = MessageTemplate.placeholder_row(len(labels))
-                self._templates[kind] = MessageTemplate(message)
+        messages: dict[str | type, Any] = {WrenchStamped: wrench, PoseStamped: pose}
+        for kind in {kind for kind, _ in TERM_TOPICS.values() if isinstance(kind, str)}:
+            axes = map(rows.__getitem__, kind.split('/'))
+            labels = ['/'.join(row) for row in product(*axes)]
+            row = MessageTemplate.placeholder_row(len(labels))
+            messages[kind] = JointState(header=header, name=labels, effort=row)
+        self._templates = {kind: MessageTemplate(one) for kind, one in messages.items()}
         self._failed.clear()
         self.update_subscribed_terms()
 

@@ -203,8 +203,8 @@ class MotionTolerances(NamedTuple):
 
     def violation(self, q: Array, dq: Array, desired: ReferencePoint, arm: ArmDescription) -> str:
         """Return which joint is outside the tolerances of a desired state, and how far, or ''."""
-        errors = np.abs(q - desired.q), np.abs(dq - desired.dq)
-        for error, bound, per in zip(errors, self, ('', '/s')):
+        distances = np.abs(q - desired.q), np.abs(dq - desired.dq)
+        for error, bound, per in zip(distances, self, ('', '/s')):
             k = int((error - bound).argmax())
             if not error[k] <= bound[k]:
                 away, allowed = errors.distinct_texts(error[k], bound[k])

@@ -249,7 +249,7 @@ STATES = {
         (joint_state(velocity=[]), '3 values of position and 0 of velocity'),
         (joint_state(effort=[1.0]), '3 names but 1 values of effort'),
         (joint_state(['b_joint1', *WANTED[1:]]), 'lacks a_joint1; it has b_joint1'),
-        (joint_state([*WANTED, WANTED[0]], range(12)), 'names a_joint1 more than once'),
+        (joint_state([*WANTED, WANTED[0]], range(12)), 'repeats a_joint1'),
         *((data, UNREADABLE) for data in (b'', GOOD[:60])),
         (GOOD[:20] + b'\xff\xff\xff\x7f' + GOOD[24:], UNREADABLE),
         (GOOD[:8] + b'\xff\xff\xff\xff' + GOOD[12:], '4294967295 nanoseconds'),

@@ -109,7 +109,7 @@ def test_default_gains_are_set_and_timeouts_only_while_inactive(probe, arm, comm
     expected, _ = default_gains(FER.with_armature(), COMMAND_TIMEOUT_S)
     np.testing.assert_allclose(kp, expected, rtol=1e-3)
     assert 'now: kp' not in node.text  # the gains are in the first law, and applied once
-    with refuses(SettingsError, 'only while the node is not active'):
+    with refuses(SettingsError, 'only while inactive'):
         probe.client.set_parameters({'period': 0.1})
     # What a dump has is no change, also of what is read at the start alone.
     names = [spec.name for spec in parameter_specs('feedforward')]
