@@ -157,7 +157,8 @@ class Trajectory:
                 found, above = distinct_texts(values[k, s, i], greatest, 4)
                 _, below = distinct_texts(values[k, s, i], least, 4)
                 raise LimitExceededError(
-                    f'{arm.joint_names[i]} to {name} of {found}, beyond {below} to {above} {unit}',
+                    f'{arm.joint_names[i]} to {name} of {found} {unit}; its limits there are '
+                    f'{below} to {above} {unit}',
                     self.times[k] + since[k, s],
                 )
         return self

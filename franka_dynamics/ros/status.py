@@ -235,6 +235,6 @@ def fault_sentences(nodes: Collection[NodeSnapshot], now: float) -> list[str]:
     silent = [node for node in nodes if node.is_silent(now)]
     statuses = [status for node in nodes for status in node.statuses.values()]
     return [
-        *(f'{one.name} has been silent for {now - one.updated_at:.1f} s.' for one in silent),
         *(f'{one.name}: {one.message}' for one in statuses if one.level == 'ERROR'),
+        *(f'{one.name} has been silent for {now - one.updated_at:.1f} s.' for one in silent),
     ]

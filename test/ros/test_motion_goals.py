@@ -147,7 +147,7 @@ def test_goals_of_moveit_are_followed_refused_replaced_and_cancelled(make_world)
     beyond = goal(FER.home + 3.0, start=AWAY)
     for bad, code, words in (
         (stale, Result.OLD_HEADER_TIMESTAMP, ' ago'),
-        (beyond, Result.INVALID_GOAL, 'beyond'),
+        (beyond, Result.INVALID_GOAL, 'its limits there are'),
         (FollowJointTrajectory.Goal(), Result.INVALID_GOAL, 'joint_names'),
         (goal(names=['a', *NAMES[1:]], start=AWAY), Result.INVALID_JOINTS, 'must name each'),
         (goal(path=[('a', {})]), Result.INVALID_JOINTS, "'a', which is no joint"),
