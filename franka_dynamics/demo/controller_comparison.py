@@ -142,11 +142,11 @@ def compare_controllers(
     SettingsError, with the reason, if the simulated arm runs away or the controller stops it, or
     `published` has no home pose.
     """
+    request = multisine(published, motion, amplitude)
     plant, gains = random_plant(published), low_gains(published, _MAX_DAMPING_RATE_PER_S)
     recording = record_plant(published, progress)
     progress('identifying it', 0.4)
     identified = identify([recording], published).arm
-    request = multisine(published, motion, amplitude)
     rubbing = published.friction is not None
     errors = {}
     for share, (name, arm, terms) in enumerate(
@@ -177,9 +177,7 @@ def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
     # A margin to the limits, as a weak PD with a wrong gravity torque errs by tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
     rng = np.random.default_rng(0)
-    home, period = arm.home, 10.0
-    if home is None:
-        raise SettingsError(f'{arm.name} has no home pose to move about.')
+    home, period = arm.home_position, 10.0
     drawn = [random_trajectory(problem, home, period, rng) for _ in range(RANDOM_MOTION_COUNT)]
     time = np.arange(100) / 100 * period
     best = min(drawn, key=lambda motion: float(problem.criterion(*motion.at(time))))

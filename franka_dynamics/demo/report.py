@@ -3,9 +3,8 @@
 """Metrics, tables, plots and JSON that `franka-dynamics demo` reports."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,8 +30,7 @@ MAX_IDENTIFIED_ERROR_RATIO = 2.0 / 3.0
 TrackingErrorSeries = tuple[Array, Array]
 
 
-@dataclass(frozen=True, eq=False)
-class DemoMetrics:
+class DemoMetrics(NamedTuple):
     """
     Drift and tracking errors [rad] that were measured in a demonstration.
 
@@ -79,8 +77,7 @@ def _interval_mask(time: Array, begin: float, end: float) -> NDArray[np.bool_]:
     return during
 
 
-@dataclass(frozen=True)
-class DemoTiming:
+class DemoTiming(NamedTuple):
     """
     Rates and delays of the simulated arm's steps and torques in a demonstration.
 
@@ -102,8 +99,7 @@ class DemoTiming:
     too_busy: str = ''
 
 
-@dataclass(frozen=True, eq=False)
-class DemoResult:
+class DemoResult(NamedTuple):
     """
     The results of one run of the demonstration.
 
@@ -125,8 +121,7 @@ class DemoResult:
     failed: bool
 
 
-@dataclass(frozen=True)
-class ReportRow:
+class ReportRow(NamedTuple):
     """A row of the report, with a value and, if there is one, its bound and whether it is kept."""
 
     name: str
@@ -136,8 +131,7 @@ class ReportRow:
     good: bool | None = None
 
 
-@dataclass(frozen=True)
-class DemoReport:
+class DemoReport(NamedTuple):
     """
     The report on one part of the demonstration, with an exact or an inexact model.
 
@@ -259,15 +253,13 @@ def _tracking_rows(
     errors: Mapping[str, TrackingErrorSeries], ratio: float, compared: int = 0
 ) -> tuple[ReportRow, ...]:
     """Return rows of tracking errors; the last error's bound is `ratio` times error `compared`."""
-    rms = {name: _rms_error(error) for name, (_, error) in errors.items()}
-    rows = [
-        ReportRow(f'tracking error, {name}', value, f'{1e3 * value:.2f} mrad rms')
-        for name, value in rms.items()
-    ]
-    values = [*rms.values()]
-    last, bound = values[-1], ratio * values[compared]
-    rows[-1] = replace(rows[-1], bound=f'{1e3 * bound:.2f} mrad', good=last <= bound)
-    return tuple(rows)
+    rows = []
+    for name, (_, error) in errors.items():
+        rms = _rms_error(error)
+        rows.append(ReportRow(f'tracking error, {name}', rms, f'{1e3 * rms:.2f} mrad rms'))
+    bound = ratio * rows[compared].value
+    good = rows[-1].value <= bound
+    return *rows[:-1], rows[-1]._replace(bound=f'{1e3 * bound:.2f} mrad', good=good)
 
 
 def _rms_error(error: Array) -> float:

@@ -14,11 +14,10 @@ more in lockstep, in which simulated time waits for each torque.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 import os
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from trajectory_msgs.msg import JointTrajectory
 
@@ -64,8 +63,7 @@ class TooBusyError(FrankaDynamicsError):
     status = 3
 
 
-@dataclass(frozen=True)
-class DemoPlan:
+class DemoPlan(NamedTuple):
     """
     The arm, node parameters, durations and motion of a run of the demonstration.
 
@@ -108,8 +106,8 @@ def run_demo(
             f'on {os.cpu_count()} threads before the start): {error}. So this part begins again, '
             'with simulated time waiting for each torque'
         )
-        run = _DemoRun(replace(plan, lockstep=True), folder, progress, load).run()
-        return replace(run, timing=replace(run.timing, too_busy=str(error)))
+        run = _DemoRun(plan._replace(lockstep=True), folder, progress, load).run()
+        return run._replace(timing=run.timing._replace(too_busy=str(error)))
 
 
 class _DemoRun:
@@ -210,9 +208,8 @@ class _DemoRun:
         self._task_text = text
         if not self._client.wait_until(done, timeout):
             raise TooBusyError(
-                f'gave up {text} after {timeout:g} s, because this machine is too slow or busy '
-                f'(load {os.getloadavg()[0]:.1f} on {os.cpu_count()} threads); the logs are in '
-                f'{self._folder}.'
+                f'gave up {text} after {timeout:g} s, as this machine is too slow or busy (load '
+                f'{os.getloadavg()[0]:.1f} on {os.cpu_count()} threads); logs: {self._folder}.'
             )
 
     def _report_progress(self) -> None:

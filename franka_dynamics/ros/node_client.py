@@ -3,6 +3,7 @@
 """A client of a running node's parameters, lifecycle, faults and reference trajectories."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 import math
 import shlex
 from typing import Any
@@ -87,22 +88,20 @@ class NodeClient(TopicListener):
         """Make the client; the node is looked up at the first use."""
         super().__init__('client', meanwhile)
         self._timeout, self._answer_timeout = timeout, timeout + _MAX_BRAKING_WAIT_S
-        self._given_name, self._full_name = name, ''
+        self._given_name = name
         self._clients: dict[str, Any] = {}  # by service
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The node's full name; the first use waits for the node, at most for the time-out."""
-        if not self._full_name:
-            self._full_name, _ = self.find_full_names(self._timeout, self._given_name)
-        return self._full_name
+        return self.find_full_names(self._timeout, self._given_name)[0]
 
     def set_parameter(self, parameter: str, text: str) -> Any:
         """Set a parameter to a value given as YAML, converted to its type; return the value."""
         kind = DescribeParameters
         found = self.call_service(kind, 'describe_parameters', names=[parameter]).descriptors
         if len(found) != 1:
-            raise self._no_such_parameter_error(parameter)
+            raise SettingsError(f'{self.name}: {no_such_parameter_sentence([parameter])}')
         if found[0].read_only:
             given = shlex.quote(f'{parameter}:={text}')
             raise SettingsError(
@@ -128,13 +127,10 @@ class NodeClient(TopicListener):
         unset = ParameterType.PARAMETER_NOT_SET
         # rclpy returns no values at all if one of the parameters does not exist.
         if len(answer.values) != len(parameters) or any(v.type == unset for v in answer.values):
-            raise self._no_such_parameter_error(', '.join(parameters))
+            names = ', '.join(parameters)
+            raise SettingsError(f'{self.name}: {no_such_parameter_sentence([names])}')
         found = map(parameter_value_to_python, answer.values)
         return [getattr(value, 'tolist', lambda value=value: value)() for value in found]
-
-    def _no_such_parameter_error(self, parameter: str) -> SettingsError:
-        """Return the error that the node has no such parameter."""
-        return SettingsError(f'{self.name}: {no_such_parameter_sentence([parameter])}')
 
     def set_parameters(self, values: Mapping[str, Any]) -> None:
         """Set some of the node's parameters, all of them or none."""
@@ -179,8 +175,7 @@ class NodeClient(TopicListener):
         answer = self.call_service(Trigger, 'clear_fault')
         if not answer.success:
             raise NodeClientError(f'{self.name}: {answer.message}')
-        sentence: str = answer.message
-        return sentence
+        return str(answer.message)
 
     def follow_trajectory(self, message: JointTrajectory) -> str:
         """
@@ -201,17 +196,14 @@ class NodeClient(TopicListener):
         )
         topic = f'{self.name}/reference'
         publisher = self.node.create_publisher(JointTrajectory, topic, REFERENCE_QOS)
+        self._wait_until_node_free(publisher, reports)
         try:
-            self._wait_until_node_free(publisher, reports)
-            try:
-                publisher.publish(message)  # once: a second copy would interrupt the first
-                self._wait_until_motion_end(reports)
-            except BaseException:
-                if reports.state not in _FINAL_STATES:
-                    publisher.publish(JointTrajectory())
-                    publisher.wait_for_all_acked(Duration(seconds=_DISCOVERY_TIMEOUT_S))
-                raise
+            publisher.publish(message)  # once: a second copy would interrupt the first
+            self._wait_until_motion_end(reports)
         finally:
+            if reports.state not in _FINAL_STATES:
+                publisher.publish(JointTrajectory())
+                publisher.wait_for_all_acked(Duration(seconds=_DISCOVERY_TIMEOUT_S))
             self.node.destroy_publisher(publisher)
             self.node.destroy_subscription(subscription)
         if reports.state != _FINISHED_STATE:

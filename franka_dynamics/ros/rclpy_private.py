@@ -8,6 +8,7 @@ rclpy's public interface does the same, slower: `make test-public-rclpy` runs th
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 import inspect
 import os
 from typing import Any
@@ -26,12 +27,10 @@ RMWError: Any = RuntimeError
 UnknownROSArgsError: Any = RuntimeError
 _can_take_messages = False  # whether messages can be taken without an executor
 if not USE_ONLY_PUBLIC_RCLPY:
-    try:
+    with suppress(ImportError):
         from rclpy import _rclpy_pybind11 as _rclpy  # type: ignore[attr-defined]
         from rclpy.experimental import EventsExecutor
-    except ImportError:
-        pass
-    else:
+
         Executor, UnknownROSArgsError = EventsExecutor, _rclpy.UnknownROSArgsError
         RCLError, RMWError = _rclpy.RCLError, _rclpy.RMWError
         _can_take_messages = hasattr(_rclpy.Subscription, 'take_message')

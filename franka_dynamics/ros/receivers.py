@@ -121,9 +121,8 @@ def refusal_reason(target: str, topic: str, receivers: Mapping[str, Receiver]) -
     """
     expected = EXPECTED_RECEIVERS[target]
     present = any(receiver.kind in expected for receiver in receivers.values())
-    ignored = ReceiverKind.UNRECOGNISED if present else None
-    others = [(name, one) for name, one in sorted(receivers.items()) if one.kind not in expected]
-    wrong = {name: receiver for name, receiver in others if receiver.kind is not ignored}
+    accepted = (*expected, ReceiverKind.UNRECOGNISED) if present else expected
+    wrong = {name: one for name, one in sorted(receivers.items()) if one.kind not in accepted}
     if not wrong:
         return ''
     kinds = {receiver.kind for receiver in wrong.values()}

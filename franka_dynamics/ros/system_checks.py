@@ -114,9 +114,8 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
         yield from _joint_state_checks(node, topic, states, simulator, clock)
         yield from _clock_checks(node, states, simulator)
         yield from _command_checks(node, command)
-        offered = [name for name, _ in node.get_service_names_and_types()]
-        ending = _CLEAR_FAULT_SERVICE
-        nodes = [name.removesuffix(ending) for name in offered if name.endswith(ending)]
+        offered, ending = node.get_service_names_and_types(), _CLEAR_FAULT_SERVICE
+        nodes = [name.removesuffix(ending) for name, _ in offered if name.endswith(ending)]
         yield from _node_checks(snapshots, nodes)
         for snapshot in snapshots:
             yield from _disturbance_checks(snapshot)

@@ -150,7 +150,7 @@ class ArmSimulation:
         if settings.gravity_compensation:
             self._effort = self._gravity_torque()
         self._steps = 0
-        self._commanded_since: float | None = None
+        self._commanded_since = 0.0
         self._last_command_time = -np.inf
 
     @property
@@ -262,7 +262,7 @@ class ArmSimulation:
         if not self.is_braked or self.runaway_text:
             return
         gap = self.time - self._last_command_time
-        if self._commanded_since is None or gap > _MAX_COMMAND_GAP_S:
+        if gap > _MAX_COMMAND_GAP_S:
             self._commanded_since = self.time
         self._last_command_time = self.time
         if self.time - self._commanded_since >= self.settings.brake_release_after:
