@@ -280,14 +280,9 @@ class ArmDescription(ArmFields):
         notes = self.torque_notes
         if self.urdf:  # with a payload a doubtful flange changes torques
             notes += tuple(one for one in self.urdf.flange_notes if one not in notes)
-        return replace(
-            self,
-            links=links,
-            urdf=urdf,
-            torque_notes=notes,
-            payload=self.payload + payload,
-            carried=self.carried + payload.mass,
-        )
+        whole, mass = self.payload + payload, self.carried + payload.mass
+        own = replace(self, links=links, urdf=urdf, torque_notes=notes)
+        return replace(own, payload=whole, carried=mass)
 
     def without_payload(self) -> 'ArmDescription':
         """Return this arm without its `payload`."""

@@ -67,8 +67,8 @@ class UrdfProvenance:
     source: str
     text: str = field(repr=False)
     joint_names: tuple[str, ...]
+    held: tuple[tuple[str, float], ...]
     tip: str
-    held: tuple[tuple[str, float], ...] = ()
     flange_notes: tuple[str, ...] = ()
     tip_is_guess: bool = False
     payload: LinkInertia = field(default_factory=LinkInertia.zero)

@@ -148,10 +148,7 @@ def to_modified_convention(description: ArmDescription) -> ArmDescription:
     rows = [*(joint.row for joint in description.joints), description.flange]
     (*own, flange), remainders = to_modified_rows(rows)
     moved = (remainder.transform(Convention.MODIFIED) for remainder in remainders)
-    return replace(
-        description,
-        convention=Convention.MODIFIED,
-        joints=tuple(replace(joint, row=row) for joint, row in zip(description.joints, own)),
-        links=tuple(link.expressed_in(pose) for link, pose in zip(description.links, moved)),
-        flange=flange,
-    )
+    joints = tuple(replace(joint, row=row) for joint, row in zip(description.joints, own))
+    links = tuple(link.expressed_in(pose) for link, pose in zip(description.links, moved))
+    modified = replace(description, convention=Convention.MODIFIED, joints=joints)
+    return replace(modified, links=links, flange=flange)

@@ -143,18 +143,21 @@ def _arm_in_link_frames(
     chain: SerialChain, convention: Convention, tip: str | None
 ) -> ArmDescription:
     """Return a chain's arm with DH rows, but with link inertias in the URDF's link frames."""
-    document, links = chain.document, [joint.child for joint in chain.joints]
-    tool = find_flange(chain, tip)
-    placed = zip(chain.joints, (chain.poses[link] for link in links))
-    axes = []
-    for joint, pose in placed:
+    document, tool, axes = chain.document, find_flange(chain, tip), []
+    for joint in chain.joints:
+        pose = chain.poses[joint.child]
         direction, point = pose[:3, :3] @ joint.axis, pose[:3, :3] @ joint.point + pose[:3, 3]
         axes.append(JointAxis(direction, point, joint.joint_kind is JointKind.PRISMATIC))
     tool_pose = chain.poses[tool.name]
     base, (*rows, flange) = dh_rows_from_axes(axes, chain.mount_pose, tool_pose, convention)
     standing = chain.inertia(document.root).expressed_in(inverse_transform(base))
-    names = tuple(joint.name for joint in chain.joints)
-    held = tuple(chain.held_positions.items())
+    names, held = tuple(one.name for one in chain.joints), tuple(chain.held_positions.items())
+    others = tuple(
+        (one.name, one.child)
+        for one in document.joints.values()
+        if one.name not in names and not (document.mjcf and one.kind == 'fixed')
+    )
+    read = document.source, document.text, names, held
     return ArmDescription(
         name=document.name or 'arm',
         convention=convention,
@@ -162,27 +165,13 @@ def _arm_in_link_frames(
             Joint(one.name, one.joint_kind, row, one.limits or JointLimits(), link=one.child)
             for one, row in zip(chain.joints, rows)
         ),
-        links=tuple(map(chain.inertia, links)),
+        links=tuple(chain.inertia(joint.child) for joint in chain.joints),
         flange=flange,
         base=base,
         base_link=standing if standing.parameters().any() else None,
         source=document.source,
         mount=chain.mount_pose,
-        urdf=UrdfProvenance(
-            document.source,
-            document.text,
-            names,
-            tool.name,
-            held,
-            flange_notes=tool.notes,
-            tip_is_guess=tool.is_guess,
-            mjcf=document.mjcf,
-            other_joints=tuple(
-                (one.name, one.child)
-                for one in document.joints.values()
-                if one.name not in names and not (document.mjcf and one.kind == 'fixed')
-            ),
-        ),
+        urdf=UrdfProvenance(*read, *tool, mjcf=document.mjcf, other_joints=others),
     )
 
 

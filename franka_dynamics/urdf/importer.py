@@ -151,13 +151,10 @@ def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmD
         notes += (f'{names}: the key "home" is outside the limits; the nearest one is taken.',)
     armature, viscous, coulomb = map(values_of_joints, ('armature', 'damping', 'frictionloss'))
     friction = ViscousCoulombFriction(viscous, coulomb, np.zeros(arm.n))
-    return replace(
-        arm,
-        home=inside,
-        notes=notes,
-        simulated_armature=armature if armature.any() else None,
-        simulated_friction=friction if viscous.any() or coulomb.any() else None,
-    )
+    drives = armature if armature.any() else None
+    rubbing = friction if viscous.any() or coulomb.any() else None
+    arm = replace(arm, home=inside, notes=notes)
+    return replace(arm, simulated_armature=drives, simulated_friction=rubbing)
 
 
 def joint_names_of_arm(

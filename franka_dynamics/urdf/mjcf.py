@@ -26,6 +26,7 @@ from ..spatial import exp6, joint_twist, JointKind
 
 # Names of what has none in the MJCF, with its number there.
 UNNAMED_BODY, UNNAMED_JOINT = 'unnamed_body', 'unnamed_joint'
+_SIMULATED_QUANTITIES = ('armature', 'damping', 'frictionloss')  # of a joint, as MuJoCo names them
 _CUBE_CORNERS_M = 0.01 * np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
@@ -161,20 +162,11 @@ class _TreeBuilder:
         """Return the UrdfDocument of the links and joints."""
         model = self._model
         name = model.names[: model.names.index(b'\0')].decode() or 'arm'
-        return UrdfDocument(
-            name=name,
-            source=source,
-            text=text,
-            links=self._links,
-            joints=self._urdf_joints,
-            link_order=tuple(self._links),
-            notes=tuple(notes.other_notes),
-            torque_notes=tuple(notes.torque_notes),
-            simulation_values={one: self._sim_values(k) for k, one in enumerate(self.joints)},
-            mjcf=mjcf,
-            tensor_sources=tensors,
-            loops=self._loop_joints(),
-        )
+        tree = self._links, self._urdf_joints, tuple(self._links)
+        said = tuple(notes.other_notes), tuple(notes.torque_notes)
+        values = {one: self._sim_values(k) for k, one in enumerate(self.joints)}
+        more = values, mjcf, tensors, self._loop_joints()
+        return UrdfDocument(name, source, text, *tree, *said, *more)
 
     def _add_body(self, body: int) -> None:
         """Add a body and its joints, with a massless link between each two successive joints."""
@@ -280,16 +272,11 @@ class _TreeBuilder:
 
     def _sim_values(self, k: int) -> dict[str, float]:
         """Return armature, damping and friction of a joint, and its home position if stated."""
-        model = self._model
-        at, dof = int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])
-        values = {
-            'armature': float(model.dof_armature[dof]),
-            'damping': float(np.ravel(model.dof_damping[dof])[0]),
-            'frictionloss': float(model.dof_frictionloss[dof]),
-        }
-        for key in range(model.nkey):
-            if model.key(key).name == 'home':
-                values['home'] = float(model.key_qpos[key][at])
+        model, joint, names = self._model, self._model.joint(k), _SIMULATED_QUANTITIES
+        values = {name: float(np.ravel(getattr(joint, name))[0]) for name in names}
+        for key in map(model.key, range(model.nkey)):
+            if key.name == 'home':
+                values['home'] = float(key.qpos[joint.qposadr[0]])
         return values
 
 

@@ -52,16 +52,8 @@ def parse_urdf_text(text: str, source: str) -> UrdfDocument:
         notes.append(f'{name_list(rubbing)}: damping and friction of <dynamics> are in no model.')
     notes += [*_rotor_notes(robot.element), *_gravity_notes(robot.element)]
     order = _links_from_root(robot, links, joints.values())
-    return UrdfDocument(
-        robot.element.get('name', ''),
-        source,
-        text,
-        links,
-        joints,
-        order,
-        tuple(notes),
-        tuple(robot.notes.torque_notes),
-    )
+    name, said = robot.element.get('name', ''), (tuple(notes), tuple(robot.notes.torque_notes))
+    return UrdfDocument(name, source, text, links, joints, order, *said)
 
 
 def _rotor_notes(robot: ElementTree.Element) -> Iterator[str]:

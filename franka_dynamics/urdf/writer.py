@@ -320,10 +320,7 @@ def links_to_write(
     at_root = ((name, one.pose) for name, one in frames.items() if not one.joint)
     if own_root := next((name for name, pose in at_root if not (pose - np.eye(4)).any()), ''):
         del frames[own_root]
-    return LinksToWrite(
-        own_root or unique_name(root),
-        base_link,
-        tuple(moving),
-        link(names.flange, FramePlacement(arm.n, flange)),
-        tuple(LinkToWrite(name, *place) for name, place in frames.items()),
-    )
+    root = own_root or unique_name(root)
+    flange_link = link(names.flange, FramePlacement(arm.n, flange))
+    others = tuple(LinkToWrite(name, *place) for name, place in frames.items())
+    return LinksToWrite(root, base_link, tuple(moving), flange_link, others)

@@ -262,19 +262,14 @@ def _tighter_limits(
     """Return joints with the tighter limits of two arms, and a note on limits that are `arm`'s."""
     joints, changes = [], []
     for joint, limits in zip(arm.joints, (one.limits for one in known.joints)):
-        pairs = {
-            key: (getattr(joint.limits, key), getattr(limits, key))
-            for key in compare_files.URDF_LIMITS
-        }
-        taken = {
-            key: pair
-            for key, pair in pairs.items()
-            if (pair[0] > pair[1] if key == 'lower' else pair[0] < pair[1])
-        }
-        tighter = replace(limits, **{key: own for key, (own, _) in taken.items()})
-        joints.append(replace(joint, limits=tighter))
-        if taken:
-            words = ', '.join(f'{key} {own:g} for {at:g}' for key, (own, at) in taken.items())
-            changes.append(f'{joint.name} ({words})')
+        tighter, words = dict[str, float](), list[str]()
+        for key in compare_files.URDF_LIMITS:
+            own, at = getattr(joint.limits, key), getattr(limits, key)
+            if own > at if key == 'lower' else own < at:
+                tighter[key] = own
+                words.append(f'{key} {own:g} for {at:g}')
+        joints.append(replace(joint, limits=replace(limits, **tighter)))
+        if words:
+            changes.append(f'{joint.name} ({", ".join(words)})')
     note = f"of two limits the tighter holds, here the URDF's: {', '.join(changes)}."
     return tuple(joints), [note] if changes else []

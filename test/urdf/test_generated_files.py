@@ -39,7 +39,7 @@ def test_the_committed_files_are_what_is_generated_again():
 def test_pinocchio_reads_a_committed_urdf_in_silence_with_the_rows_torques(arm, capfd):
     text, description = committed(f'{arm}.urdf').read_text(encoding='utf-8'), fd.load(arm)
     tip = f'{arm}_link{description.n + 1}'
-    origin = UrdfProvenance('', text, description.joint_names, tip)
+    origin = UrdfProvenance('', text, description.joint_names, (), tip)
     for found in compare_with_urdf(replace(description, urdf=origin)):
         assert found.difference * found.size <= TORQUE, found
     captured = capfd.readouterr()
@@ -52,7 +52,7 @@ def test_differences_from_a_urdf_are_those_of_its_masses_and_its_place():
     between = [fd.NewtonEulerModel(arm).gravity(states.q) for arm in (fd.load('fer'), other)]
     shifted = np.eye(4)
     shifted[1, 3] = 0.1  # m
-    origin = UrdfProvenance('', text, other.joint_names, 'fer_link8')
+    origin = UrdfProvenance('', text, other.joint_names, (), 'fer_link8')
     found = compare_with_urdf(replace(other, base=shifted, urdf=origin), states=states)
     place, gravity = (found[i].difference * found[i].size for i in (0, 3))
     worst = np.abs(between[0] - between[1])
@@ -131,7 +131,7 @@ def test_joints_of_unknown_limits_are_read_by_pinocchio():
     text = urdf_text(replace(rpr, joints=tuple(free)))
     kinds = [joint.get('type') for joint in ElementTree.fromstring(text).findall('joint')]
     assert [kind for kind in kinds if kind != 'fixed'] == ['continuous', 'prismatic', 'continuous']
-    origin = UrdfProvenance('', text, rpr.joint_names, 'rpr_link4')
+    origin = UrdfProvenance('', text, rpr.joint_names, (), 'rpr_link4')
     assert all(one.passed for one in compare_with_urdf(replace(rpr, urdf=origin)))
 
 
