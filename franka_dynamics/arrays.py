@@ -129,10 +129,8 @@ def as_array(
         raise array_error(f' of shape {array.shape}')
     if finite and not np.isfinite(array).all():
         at = np.argwhere(~np.isfinite(array))[0].tolist()
-        place = f' at {at}' if at else ''
-        raise error(
-            f'{words} must be finite numbers; got {array[tuple(at)]}{place}, counted from 0.'
-        )
+        place = f' at {at}, counted from 0' if at else ''
+        raise error(f'{words} must be finite numbers; got {array[tuple(at)]}{place}.')
     return array
 
 

@@ -261,8 +261,7 @@ def _arm_path(arm: str | Path) -> Path:
     also = ', '.join(f'{alias} is the {arm}' for alias, arm in ARM_NAME_ALIASES.items())
     raise UnknownArmError(
         f'There is no arm {text!r}; shipped are {", ".join(names)}; {also}. '
-        f'{f"Did you mean {near}? " if near else ""}'
-        'An arm of your own is given by the path of its YAML file.'
+        f'{f"Did you mean {near}? " if near else ""}An arm of your own is given by its YAML file.'
     )
 
 

@@ -127,7 +127,7 @@ class ArmDescription(ArmFields):
         for what, names in (('joint', self.joint_names), ('frame', frame_names)):
             if twice := [name for name in names if names.count(name) > 1]:
                 raise DescriptionError(
-                    f'{self.name} has two {what}s named {twice[0]!r}; {what} names must differ.'
+                    f'{self.name} has two {what}s named {twice[0]!r}; rename one.'
                 )
         for frame in self.fixed_frames:
             if frame.joint is not None and not 0 <= frame.joint <= self.n:

@@ -124,7 +124,7 @@ class LinearFriction(ValueEquality):
             self._check_covariance()
         if not 0.0 < self.width < np.inf:
             raise FrictionError(
-                f'The width of Coulomb friction is {self.width} rad/s, not positive and finite.'
+                f'A friction width of {self.width} rad/s is not positive and finite.'
             )
 
     def _check_covariance(self) -> None:

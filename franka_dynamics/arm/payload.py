@@ -96,7 +96,7 @@ def payload_from_array(numbers: Array) -> LinkInertia:
         raise InertiaError(f"The payload's mass is {mass} kg; a mass cannot be negative.")
     if mass == 0.0 and numbers[1:].any():
         raise InertiaError(
-            'payload has a centre of mass or inertia but no mass; give it, or ten zeros for none.'
+            'payload has no mass but a centre of mass or inertia; give it, or ten zeros for none.'
         )
     require_plausible_payload(mass, center, inertia)
     body = LinkInertia.from_center_of_mass(mass, center, inertia)

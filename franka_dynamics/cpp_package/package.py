@@ -115,8 +115,7 @@ def _require_controllable(arm: ArmDescription) -> None:
             )
         if not math.isfinite(joint.limits.effort):
             raise DescriptionError(
-                f'{joint.name} has no torque limit; a controller must know one: write '
-                'limits: {effort: ...} into the arm file.'
+                f'{joint.name} has no torque limit; give limits: {{effort: ...}} in the arm file.'
             )
 
 

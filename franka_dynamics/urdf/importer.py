@@ -183,9 +183,7 @@ def joint_names_of_arm(
         return found[0].joints
     names, _ = choose_joints(document)
     if len(names) < arm.n:
-        raise document.error(
-            f'has only the moving joints {name_list(names)}; {arm.name} has {arm.n}.'
-        )
+        raise document.error(f'moves only {name_list(names)}; {arm.name} has {arm.n} joints.')
     return names[: arm.n]
 
 

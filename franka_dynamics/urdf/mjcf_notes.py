@@ -47,9 +47,7 @@ def _gravity_notes(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[s
     first = model.body_jntadr[model.body_rootid]  # joint of each body's tree, -1 if it has none
     floats = np.append(model.jnt_type, -1)[first] == int(mujoco.mjtJoint.mjJNT_FREE)
     if carried := [bodies[int(k)] for k in np.flatnonzero(model.body_gravcomp * ~floats)]:
-        yield (
-            f'{name_list(carried)}: gravity is compensated (gravcomp); g(q) has the whole weight.'
-        )
+        yield (f'{name_list(carried)}: gravity is compensated (gravcomp); g(q) has the weight.')
 
 
 def _compiler_notes(spec: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:

@@ -172,9 +172,7 @@ def _require_mass_and_motion(description: ArmDescription, without: Collection[in
     ]
     if empty:
         where = description.urdf.terms.inertial if description.urdf else 'mass and inertia'
-        raise InertiaError(
-            f'{description.name}: give {where} of {name_list(empty)}; MuJoCo moves none without.'
-        )
+        raise InertiaError(f'MuJoCo needs {where} of {name_list(empty)} in {description.name}.')
 
 
 def _pose_attributes(pose: Array) -> dict[str, Array]:

@@ -152,9 +152,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
         raise UrdfError(f'{path}: xacro cannot expand it: {reason}.') from error
     if unknown := [name for name in arguments if name not in values.asked]:
         known = name_list(sorted(values.asked)) or 'none'
-        raise UrdfError(
-            f'{path} uses no argument {name_list(unknown)}; correct or omit it. It uses: {known}.'
-        )
+        raise UrdfError(f'{path} uses no argument {name_list(unknown)}; use {known} or omit it.')
     if '<link' not in text:
         raise NoLinksError(f'{path} has no links, only macros; give the file that includes it.')
     return text

@@ -202,9 +202,7 @@ def _require_chain(
                 f'{document.terms.moving_joints}, and move on its own.'
             )
         if any(name in loop for loop in document.loops):
-            raise document.error(
-                f'joint {name!r} is in a loop that <connect> or <weld> closes; it is unsupported.'
-            )
+            raise document.error(f'joint {name!r} is in an unsupported <connect> or <weld> loop.')
         arm.append(joint)
     path = document.moving_joints_to(names[-1])
     moving = [name for name in path if name in names or name not in held]
@@ -238,9 +236,7 @@ def require_moving_joints(document: UrdfDocument, held: Collection[str]) -> None
     moving = [one.name for one in document.joints.values() if one.is_moving]
     for name in held:
         if name not in moving:
-            raise document.error(
-                f'held: {name!r} is no moving joint; moving: {name_list(moving)}.'
-            )
+            raise document.error(f'held has {name!r}; the moving joints are {name_list(moving)}.')
 
 
 def _held_positions(

@@ -74,9 +74,7 @@ def _rotor_notes(robot: ElementTree.Element) -> Iterator[str]:
             what = f'{at_motor:g} kg m^2 behind a reduction of {factor:g}, {at_joint}'
         if at_motor != 0.0:
             joints = name_list([one.get('name') for one in transmission.iter('joint')])
-            yield (
-                f'{joints}: the rotor inertia {what} is in no model; arm files have rotor_inertia.'
-            )
+            yield (f'{joints}: the rotor inertia {what} is in no model; arm files can have it.')
 
 
 def _gravity_notes(robot: ElementTree.Element) -> Iterator[str]:
@@ -244,9 +242,7 @@ def _parse_inertial(link: _Element) -> UrdfInertial:
     parts = inertial.children('mass', 'inertia', 'origin')
     for tag in ('mass', 'inertia'):
         if tag not in parts:
-            raise inertial.error(
-                f' has no <{tag}>; add it or, without mass, leave <inertial> out.'
-            )
+            raise inertial.error(f' has no <{tag}>; add it; without mass, leave <inertial> out.')
     mass = parts['mass'].number('value')
     if mass < 0.0:
         raise inertial.error(f' has a mass of {mass} kg; a mass cannot be negative.')

@@ -169,11 +169,10 @@ class CrosscheckResult:
     def require(self) -> None:
         """Raise CrosscheckError, naming the quantities that differ, unless `passed`."""
         if not self.passed:
-            arm = self.description
+            arm, found = self.description, ' '.join(self.findings)
             raise CrosscheckError(
                 f'The models of {arm.name} ({arm.inertial_set}, hand {arm.hand}) disagree '
-                f'(tolerance {self.tolerance:.0e}, {self.states} states). '
-                f'{" ".join(self.findings)} '
+                f'(tolerance {self.tolerance:.0e}, {self.states} states). {found} '
                 'Do not use any of them until franka-dynamics arm check passes.'
             )
 

@@ -463,7 +463,7 @@ CALLS = {
     errors.FrictionError: [
         (lambda: SigmoidFriction(D, SLOPE[:6], D), 'slope of a friction model', 'of shape (7,)'),
         (lambda: SigmoidFriction(AMPLITUDE, SLOPE, [*D[:6], np.nan]), 'offset of a friction'),
-        (lambda: friction_of_ones(width=0.0), 'width ', 'is 0.0'),
+        (lambda: friction_of_ones(width=0.0), 'width of 0.0 rad/s'),
         (lambda: replace(MODEL, reach=[0.004, -0.3]), 'reach ', 'must be positive'),
         (lambda: replace(MODEL, reach=[0.3, 0.3]), 'have the same reach'),
         (lambda: replace(MODEL, covariance=[np.eye(4)] * 2), 'covariance ', '(2, 5, 5)'),
