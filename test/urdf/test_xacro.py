@@ -138,7 +138,7 @@ def test_threads_may_load_xacro_files_at_once(write):
 @pytest.mark.parametrize(
     ('argument', 'given', 'said'),
     [
-        ('<xacro:arg name="mass" default="2"/>', {'mas': 3}, ('mas;', 'uses: mass')),
+        ('<xacro:arg name="mass" default="2"/>', {'mas': 3}, ('mas;', 'use mass')),
         ('', {}, ('argument mass', 'NAME:=VALUE')),
         ('<xacro:include filename="$(find far)/a.xacro"/>', {'mass': 2}, ('far', 'beside', 'ROS')),
     ],
