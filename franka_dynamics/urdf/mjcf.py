@@ -7,6 +7,7 @@ A link is a body, a site (without mass), or what stands between two joints of on
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -162,11 +163,10 @@ class _TreeBuilder:
         """Return the UrdfDocument of the links and joints."""
         model = self._model
         name = model.names[: model.names.index(b'\0')].decode() or 'arm'
-        tree = self._links, self._urdf_joints, tuple(self._links)
-        said = tuple(notes.other_notes), tuple(notes.torque_notes)
         values = {one: self._sim_values(k) for k, one in enumerate(self.joints)}
-        more = values, mjcf, tensors, self._loop_joints()
-        return UrdfDocument(name, source, text, *tree, *said, *more)
+        tree = name, source, text, self._links, self._urdf_joints, tuple(self._links)
+        said = UrdfDocument(*tree, tuple(notes.other_notes), tuple(notes.torque_notes), values)
+        return replace(said, mjcf=mjcf, tensor_sources=tensors, loops=self._loop_joints())
 
     def _add_body(self, body: int) -> None:
         """Add a body and its joints, with a massless link between each two successive joints."""
