@@ -46,7 +46,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.ros import COMMAND_TOPIC
 from franka_dynamics.ros.node_group import node_command_line, use_isolated_network
 from franka_dynamics.ros.trajectory_messages import reference_message
-from franka_dynamics.simulation.step_log import read_steps
+from franka_dynamics.simulation.arm_simulation import read_steps
 
 FER = load('fer')
 GAINS = {'kp': [60.0] * 4 + [15.0, 15.0, 10.0], 'kd': [6.0] * 4 + [1.0, 1.0, 0.5]}

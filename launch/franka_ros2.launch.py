@@ -9,6 +9,8 @@ When the launch file ends, the controller is unloaded. Controller and node are n
 prefix, so that two arms can have one controller manager. See docs/howto/franka_ros2.md.
 """
 
+from launch.actions import LogInfo
+
 from franka_dynamics.arm import load
 from franka_dynamics.ros.launching import (
     argument_file_list,
@@ -79,7 +81,10 @@ def launch_actions(arguments):
     else:
         # It takes whole trajectories with torques; to ~/command nobody listens.
         chosen = TorqueController(
-            f'{prefix}{TRAJECTORY}', f'{prefix}{EFFORT_CONTROLLER_NAME}/commands', forward, []
+            f'{prefix}{TRAJECTORY}',
+            f'{prefix}{EFFORT_CONTROLLER_NAME}/commands',
+            forward,
+            f'{prefix}{TRAJECTORY} adds the torques of whole motions to its own feedback.',
         )
     folder = write_temporary_files({'controllers.yaml': chosen.parameters_text})
     # It waits until launch ends, and then deactivates and unloads the controller.
@@ -106,7 +111,7 @@ def launch_actions(arguments):
         },
         name=f'{prefix}feedforward',
     )
-    return [*chosen.log_actions, active, feedforward]
+    return [LogInfo(msg=chosen.note), active, feedforward]
 
 
 def require_fr3(robot_type, joint):

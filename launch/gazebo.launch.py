@@ -21,7 +21,7 @@ from franka_dynamics.ros.launching import (
     argument_file_list,
     CONFIG_FOLDER,
     EFFORT_CONTROLLER_NAME,
-    feedforward_node_for_simulator,
+    feedforward_for_simulator,
     foreign_node,
     launch_description,
     package_node,
@@ -152,7 +152,7 @@ def direct_control_actions(arguments, arm):
         robot_state_publisher(arguments.namespace, urdf_text(arm, root='world')),
         spawn,
         # gazebo_direct_node takes torques on the same topic as ros2_control's forward controller.
-        feedforward_node_for_simulator(arguments, TARGET, f'{EFFORT_CONTROLLER_NAME}/commands'),
+        feedforward_for_simulator(arguments, TARGET, f'{EFFORT_CONTROLLER_NAME}/commands'),
         start_after_success(spawn, 'spawning the arm', direct, held),
         start_after_success(held, 'waiting until the arm is held', resume),
         start_after_success(resume, "Gazebo's start"),

@@ -147,16 +147,14 @@ def compare_controllers(
     recording = record_plant(published, progress)
     progress('identifying it', 0.4)
     identified = identify([recording], published).arm
-    rubbing = published.friction is not None
+    controllers = {
+        'PD + g': (published, Terms(coriolis=False, inertia=False)),
+        '+ published model': (published, Terms(friction=published.friction is not None)),
+        '+ identified model, without friction': (identified, Terms()),
+        '+ its friction': (identified, Terms(friction=True)),
+    }
     errors = {}
-    for share, (name, arm, terms) in enumerate(
-        (
-            ('PD + g', published, Terms(coriolis=False, inertia=False)),
-            ('+ published model', published, Terms(friction=rubbing)),
-            ('+ identified model, without friction', identified, Terms()),
-            ('+ its friction', identified, Terms(friction=True)),
-        )
-    ):
+    for share, (name, (arm, terms)) in enumerate(controllers.items()):
         progress(f'following with {name}', 0.5 + 0.12 * share)
         _, errors[name] = _follow_motion(plant, arm, gains, request, terms)
     return recording, errors

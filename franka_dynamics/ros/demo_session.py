@@ -32,8 +32,8 @@ from ..control.default_gains import low_gains
 from ..demo.multisine import multisine
 from ..demo.report import DemoResult, DemoTiming
 from ..errors import FrankaDynamicsError
+from ..simulation.arm_simulation import read_steps
 from ..simulation.mujoco_model import TIMESTEP_S
-from ..simulation.step_log import read_steps
 
 _FEEDFORWARD_NODE = f'{SIMULATION_NAMESPACE}/feedforward'
 _SIMULATOR_NODE = f'{SIMULATION_NAMESPACE}/simulator'

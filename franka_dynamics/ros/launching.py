@@ -43,8 +43,7 @@ RECEIVER_HELP = (
 
 
 def launch_description(
-    declarations: Mapping[str, LaunchArgument],
-    function: Callable[[SimpleNamespace], Sequence[Any]],
+    arguments: Mapping[str, LaunchArgument], function: Callable[[SimpleNamespace], Sequence[Any]]
 ) -> LaunchDescription:
     """
     Return a launch description that declares arguments and starts what `function` returns.
@@ -55,11 +54,11 @@ def launch_description(
 
     def make_actions(context: Any) -> Sequence[Any]:
         """Return the launch actions for the values of the arguments in a launch context."""
-        values = {name: LaunchConfiguration(name).perform(context) for name in declarations}
+        values = {name: LaunchConfiguration(name).perform(context) for name in arguments}
         return function(SimpleNamespace(**values))
 
     keywords = 'default_value', 'description', 'choices'
-    options = {name: dict(zip(keywords, given)) for name, given in declarations.items()}
+    options = {name: dict(zip(keywords, given)) for name, given in arguments.items()}
     declared = [actions.DeclareLaunchArgument(name, **given) for name, given in options.items()]
     return LaunchDescription([*declared, actions.OpaqueFunction(function=make_actions)])
 
@@ -162,9 +161,7 @@ def feedforward_node(
     return package_node('feedforward', arguments.namespace, name=name, **options)
 
 
-def feedforward_node_for_simulator(
-    arguments: SimpleNamespace, target: str, command_topic: str
-) -> Node:
+def feedforward_for_simulator(arguments: SimpleNamespace, target: str, command_topic: str) -> Node:
     """
     Return the action that starts the feedforward node for an arm in another simulator.
 
@@ -218,12 +215,12 @@ def controller_spawner(namespace: str, *words: str, file: str, **node_options: A
 
 
 class TorqueController(NamedTuple):
-    """Name, topic, parameters and log text of a ros2_control controller that receives torques."""
+    """Name, topic, parameters and log text of a ros2_control controller that takes torques."""
 
     name: str  # in the controller manager
     command_topic: str
     parameters_text: str  # the text of its parameter file
-    log_actions: list[Any]  # launch's log message about it, if any
+    note: str  # what launch logs about it
 
 
 def controller_parameters_text(name: str, joint_names: Sequence[str], prefix: str = '') -> str:
@@ -254,8 +251,7 @@ def torque_controller(
     if name == EFFORT_CONTROLLER_NAME:
         controller = f'{prefix}{EFFORT_CONTROLLER_NAME}'
         note = f'WARNING: {controller} holds the last torque for ever if the node is killed.'
-        log = [actions.LogInfo(msg=note)]
-        return TorqueController(controller, f'{controller}/commands', forward, log)
+        return TorqueController(controller, f'{controller}/commands', forward, note)
     installed = BRAKING_PACKAGE in get_packages_with_prefixes()
     if name != BRAKING_PACKAGE or not installed:
         here = f'receiver:={BRAKING_PACKAGE} (it then brakes the arm)'
@@ -276,8 +272,7 @@ def torque_controller(
     }
     note = f'{name} takes the torques, and brakes the arm when they cease.'
     text = yaml.safe_dump({f'/**/{controller}': {'ros__parameters': values}})
-    log = [actions.LogInfo(msg=note)]
-    return TorqueController(controller, f'{controller}/reference', text, log)
+    return TorqueController(controller, f'{controller}/reference', text, note)
 
 
 def ros2_control_actions(
@@ -308,5 +303,5 @@ def ros2_control_actions(
     active = controller_spawner(arguments.namespace, *names, file=file, on_exit=on_exit)
     urdf = xacro_command(arguments, {**hardware, **initial})
     publisher = robot_state_publisher(arguments.namespace, urdf)
-    node = feedforward_node_for_simulator(arguments, target, chosen.command_topic)
-    return active, [*chosen.log_actions, publisher, node]
+    node = feedforward_for_simulator(arguments, target, chosen.command_topic)
+    return active, [actions.LogInfo(msg=chosen.note), publisher, node]

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import threading
 import time
-from types import FrameType
 from typing import Any
 
 import rclpy
@@ -52,6 +51,8 @@ def request_realtime(default: str = REALTIME_ON) -> str:
     """
     Request SCHED_FIFO and, if it is granted, lock memory; return why it is refused, or ''.
 
+    Memory is locked against swapping, unless the user has a limit on locked memory.
+
     Call request_realtime before rclpy.init, so that the middleware's threads inherit the
     scheduling. Without SCHED_FIFO everything works, but a busy machine delays cycles. The
     environment variable FRANKA_DYNAMICS_REALTIME (on, off) overrides `default`, for which the
@@ -77,19 +78,12 @@ def request_realtime(default: str = REALTIME_ON) -> str:
         return f'no real-time scheduling: {error}'
     if not any(name in os.environ for name in FASTDDS_PROFILE_VARIABLES):
         os.environ.setdefault(_TRANSPORTS_VARIABLE, _UDP_TRANSPORT)
-    _lock_memory()
-    return ''
-
-
-def _lock_memory() -> None:
-    """
-    Lock this process's memory against swapping, unless the user has a limit on locked memory.
-
-    An allocation beyond a limit would fail in a control cycle, which is worse than a page fault.
-    """
+    # An allocation beyond a limit on locked memory would fail in a control cycle, which is worse
+    # than a page fault.
     unlimited = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
     if unlimited or os.geteuid() == 0:
         ctypes.CDLL(None).mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT)
+    return ''
 
 
 def lower_thread_priority() -> None:
@@ -130,7 +124,7 @@ class StopRequest:
         for number in STOP_SIGNALS:
             signal.signal(number, self._on_signal)
 
-    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+    def _on_signal(self, *_: object) -> None:
         """Store the time of the first signal."""
         self._requested_at = min(self._requested_at, time.monotonic())
 

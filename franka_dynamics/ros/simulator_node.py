@@ -33,7 +33,6 @@ from ..control.settings import Settings
 from ..errors import SettingsError
 from ..simulation.arm_simulation import ArmSimulation, SensorReading, SimulationSettings
 from ..simulation.mujoco_model import TIMESTEP_S
-from ..simulation.step_log import write_step
 from ..validation.urdf_check import checked_arm_from_urdf
 
 _MAX_LAG_S = 0.05  # the simulation does not make up for a longer delay [s]
@@ -110,7 +109,7 @@ class SimulatorNode(CheckedParameters, Node):
         reading, stamp = self._simulation.read(), self._epoch + self._simulation.time
         self._publish_state(reading, stamp)
         deadline = self._wait_for_step(executor, deadline, stop)
-        write_step(log, stamp, reading)
+        reading.write(log, stamp)
         torque = self._receiver.step(reading.time, reading.position, reading.velocity)
         self._simulation.step(torque, is_new=self._has_new_torque)
         if self._simulation.is_braked is self._receiver.is_held:

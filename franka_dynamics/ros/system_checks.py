@@ -5,11 +5,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 import math
-from operator import sub
-import statistics
 import time
 from typing import Any
 
+import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
@@ -55,7 +54,8 @@ class _StateTimes:
     @property
     def median_age(self) -> float:
         """Median age of the joint states' stamps at their arrival [s]."""
-        return statistics.median(map(sub, self.arrivals, self.stamps)) if self.stamps else 0.0
+        ages = np.subtract(self.arrivals, self.stamps)
+        return float(np.median(ages)) if self.stamps else 0.0
 
     @property
     def are_stamps_off_clock(self) -> bool:

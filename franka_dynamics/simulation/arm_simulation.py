@@ -3,6 +3,8 @@
 """A simulated arm with brakes, sensors, friction, elastic gears and joint stops."""
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -12,7 +14,8 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm.friction import FrictionState
 from ..arrays import Array
 from ..dynamics.model import GRAVITY
-from ..errors import SettingsError
+from ..errors import RecordingError, SettingsError
+from ..recordings.recording import Recording
 
 _ELASTIC_SUBSTEP_COUNT = 2  # substeps of a time step, for resonances of up to 200 Hz
 _MIN_SECANT_SPEED_RAD_S = 1e-6  # [rad/s] smallest speed for the slope of the friction chord
@@ -92,6 +95,33 @@ class SensorReading:
     position: Array
     velocity: Array
     effort: Array
+
+    def write(self, file: BinaryIO, stamp: float) -> None:
+        """
+        Write the reading, which has a stamp [s], to the step log, a binary file of all steps.
+
+        A step is a row of 8-byte floats: stamp, positions, velocities, efforts. The arm's own
+        process writes the log: recording the steps over DDS would take as much processor time as
+        the simulation.
+        """
+        row = ((stamp,), self.position, self.velocity, self.effort)
+        file.write(np.concatenate(row).tobytes())
+
+
+def read_steps(path: Path, joint_names: tuple[str, ...]) -> Recording:
+    """
+    Return the simulation steps in a step log as a recording of joint states.
+
+    Raises RecordingError if the file holds no whole step.
+    """
+    width = 1 + 3 * len(joint_names)
+    values = np.fromfile(path)
+    rows = values[: len(values) // width * width].reshape(-1, width)
+    if not len(rows):
+        raise RecordingError(f'{path} holds no step of the simulated arm.')
+    stamps = np.round(rows[:, 0] * 1e9).astype(np.int64)
+    q, dq, effort = np.split(rows[:, 1:], 3, axis=1)
+    return Recording(str(path), '/joint_states', joint_names, stamps, q, dq, effort)
 
 
 class ArmSimulation:

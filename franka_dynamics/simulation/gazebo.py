@@ -48,19 +48,15 @@ def _shifted_joint(joint: Joint, at: float) -> Joint:
 
 
 def gazebo_urdf(
-    arm: ArmDescription,
-    position: ArrayLike,
-    *,
-    shapes: Mapping[int, Sequence[Shape]] | None = None,
+    arm: ArmDescription, start: ArrayLike, *, shapes: Mapping[int, Sequence[Shape]] | None = None
 ) -> str:
     """
     Return a URDF of an arm fixed to the world, with Gazebo's joint state and force systems.
 
-    `arm` is the arm with hand and payload. `position`, shape (n,), is the start pose [rad,
-    m], which is position zero of the URDF; `shapes` are the shapes in each DH frame, by its
-    number.
+    `arm` is the arm with hand and payload. `start`, shape (n,), is the start pose [rad, m], which
+    is position zero of the URDF; `shapes` are the shapes in each DH frame, by its number.
     """
-    text = urdf_text(shift_joint_zeros(arm, position), root='world', shapes=shapes)
+    text = urdf_text(shift_joint_zeros(arm, start), root='world', shapes=shapes)
     robot = ElementTree.fromstring(text)
     systems = [(_STATE_PLUGIN, None), *((_FORCE_PLUGIN, name) for name in arm.joint_names)]
     for (filename, name), joint in systems:

@@ -14,10 +14,10 @@ from franka_dynamics.motion.trajectory import Trajectory
 from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.simulation.arm_simulation import (
     ArmSimulation,
+    read_steps,
     SimulationSettings,
     VIBRATION_BANDS_HZ,
 )
-from franka_dynamics.simulation.step_log import read_steps, write_step
 
 from ..agreement import refuses
 
@@ -73,7 +73,7 @@ def test_steps_come_back_as_they_were_read(tmp_path):
     log, readings = (tmp_path / 'steps').open('wb'), []
     for step in range(50):
         reading = arm.read()
-        write_step(log, EPOCH + reading.time, reading)
+        reading.write(log, EPOCH + reading.time)
         arm.step(np.full(7, 0.1 * step))
         readings.append(reading)
     log.close()
