@@ -13,7 +13,7 @@ import franka_dynamics
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control import stopping
 from franka_dynamics.control.default_gains import low_gains
-from franka_dynamics.control.disturbance import DisturbanceMonitor, MAX_PICK_UP_TIME_S
+from franka_dynamics.control.disturbance import MAX_PICK_UP_TIME_S
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -88,7 +88,7 @@ def test_an_arm_that_contradicts_its_model_is_held_still(arm, settings, simulati
         assert loop.controller.state is State.RUNNING
         loop.controller.change(**change)
     # Gentle gains take a second to bear the wrong gravity torque.
-    loop.until(State.HOLDING, 2.5).run(1.0)  # until the push is over
+    loop.until(State.HOLDING, 2.5).run(1.0 if 'push' in simulation else 0.5)
     assert loop.controller.state is State.HOLDING
     assert loop.controller.faulty
     assert loop.fastest < most
@@ -420,17 +420,6 @@ def test_a_brake_takes_energy_from_the_first_cycle_on():
         acceleration = NewtonEulerModel(FER).forward_dynamics(q, dq, torque)
         wanted = np.clip(-dq / stopping.BRAKING_TIME_CONSTANT_S, -30.0, 30.0)
         np.testing.assert_allclose(acceleration, wanted, rtol=1e-9)
-
-
-def test_no_recording_of_a_real_arm_comes_near_the_bounds(fer_recording, fer_1khz_recording):
-    terms = core(FCI).asked.terms
-    for one in (fer_recording, fer_1khz_recording):
-        found, largest = DisturbanceMonitor(FER, StateLimits(), terms), 0.0
-        for time, q, dq, effort in zip(one.time.tolist(), one.q, one.dq, one.effort):
-            found.update(terms.terms_at(time, q, dq, None), effort, [], 0)
-            share = float((np.abs(found.external_torque) / found.running_bound).max())
-            largest = max(largest, share * (time > one.time[0] + 0.2))  # once it has settled
-        assert 0.1 < largest < 0.8
 
 
 @pytest.mark.parametrize(

@@ -242,21 +242,22 @@ def swing(core, step):
 
 def stream(core, step):
     """Set-points at 100 Hz that jump by 0.06 rad."""
-    if 300 <= step < 2000 and step % 10 == 0:
+    if 300 <= step < 1300 and step % 10 == 0:
         core.follow(ARM.home + 0.03 * (-1.0) ** (step // 500) * np.ones(7))
 
 
 FASTEST = {swing: 0.98, stream: 0.68}  # the reference [rad/s]
+DURATION_S = {swing: 3.3, stream: 2.6}
 
 
 @functools.cache
-def run(make, gains, factor, wrong=None, moves=swing, seconds=3.3):
+def run(make, gains, factor, wrong=None, moves=swing):
     """Return largest speed, largest speed and step in the last half second, rms error, state."""
     arm = plant(make)
     known = replace(ARM, friction=friction(factor, wrong))
     core = Feedforward(known, terms=Terms(friction=factor > 0.0), **GAINS[gains])
     speeds, places, errors = [], [], []
-    for step in range(round(1000 * seconds)):
+    for step in range(round(1000 * DURATION_S[moves])):
         reading = arm.read()
         torque = core.step(reading.position, reading.velocity, reading.time, effort=reading.effort)
         if core.state is State.RUNNING:

@@ -133,7 +133,7 @@ def test_the_absence_of_a_declared_load_is_not_taken_for_a_receiver_that_adds_gr
 
 
 @pytest.mark.parametrize('silent', [LOOP, {}])
-@pytest.mark.parametrize('degrees', [60, 90, 120, 180])
+@pytest.mark.parametrize('degrees', [60, 90, 180])
 @pytest.mark.parametrize('measures', [True, False])
 def test_an_arm_on_a_wall_or_a_ceiling_that_is_told_so_starts(silent, degrees, measures):
     angle = np.deg2rad(degrees)
@@ -223,13 +223,12 @@ def test_an_arm_whose_torque_swung_is_held_as_firmly_as_any_other_once_it_has_re
 
 def repeating(joints, since, velocity):
     """Return a channel that repeats positions, and velocities if asked, from a time on [s]."""
-    kept = []
+    kept, of = [], np.isin(np.arange(7), joints)
 
     def passed(reading):
         if reading.time < since:
             kept[:] = [reading]
             return reading
-        of = np.isin(np.arange(7), joints)
         last = kept[0]
         dq = np.where(of, last.velocity, reading.velocity) if velocity else reading.velocity
         q = np.where(of, last.position, reading.position)
@@ -253,17 +252,17 @@ def shifted(kind):
 
 @pytest.mark.parametrize('kind', ['frozen', 'leapt', 9.0, np.nan])
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
-@pytest.mark.parametrize('speed', [0.0, 0.3, 0.6])
+@pytest.mark.parametrize('speed', [0.0, 0.6])
 def test_an_arm_is_braked_by_velocities_while_its_positions_are_wrong(kind, target, speed):
     simulation = {'gravity_compensation': target == 'fci', 'armature': True}
-    loop = applied_loop(Settings(target=target, **HALF), **simulation).run(0.4)
+    loop = applied_loop(Settings(target=target, **HALF), **simulation).run(0.3)
     if speed:
         loop.swing(speed=speed)
     elif kind == 'frozen':  # of an arm that is pushed later
-        loop.arm.push = Push((0.0, 0.0, -8.0), 0.4, 1.0)
+        loop.arm.push = Push((0.0, 0.0, -8.0), 0.3, 1.0)
     read, positions, begun = loop.arm.read, shifted(kind), loop.fastest
     loop.arm.read = lambda: replace(one := read(), position=positions(one.position))
-    loop.run(1.5)
+    loop.run(1.2)
     assert loop.controller.state in (State.SILENT, State.STOPPING, State.HOLDING)
     assert loop.fastest < begun + 0.8
 
