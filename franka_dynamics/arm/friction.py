@@ -6,7 +6,6 @@ Joint friction models, evaluated for all joints at once, and the state of Maxwel
 For a prismatic joint read N for N m and m for rad.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Protocol
@@ -16,6 +15,8 @@ import numpy as np
 from .typed_file import TaggedUnion
 from ..arrays import Array, array_text, ArrayLike, freeze_arrays, joint_values, ValueEquality
 from ..errors import FrictionError
+
+_NAME_IN_ERRORS = 'a friction model (joints last)'
 
 
 class FrictionModel(Protocol):
@@ -43,7 +44,8 @@ class SigmoidFriction(ValueEquality):
 
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""
-        _freeze_fields(self, ('amplitude', 'slope', 'offset'), np.size(self.amplitude))
+        shapes = dict.fromkeys(('amplitude', 'slope', 'offset'), (np.size(self.amplitude),))
+        freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, **shapes)
         # `logistic_at_rest` is computed once, because the friction is evaluated in control loops.
         object.__setattr__(self, 'logistic_at_rest', _logistic(self.slope * self.offset))
 
@@ -116,8 +118,8 @@ class LinearFriction(ValueEquality):
     def _check_parameters(self, elements: int) -> None:
         """Check the parameters of a model with slip elements and freeze the arrays."""
         n = np.size(self.viscous)
-        _freeze_fields(self, ('viscous', 'coulomb', 'offset'), n)
-        _freeze_fields(self, ('slip',), elements, n)
+        shapes = dict.fromkeys(('viscous', 'coulomb', 'offset'), (n,))
+        freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, **shapes, slip=(elements, n))
         if self.covariance is not None:
             shape, what = (n, 3 + elements, 3 + elements), 'a friction model (joints first)'
             freeze_arrays(self, FrictionError, what, covariance=shape)
@@ -209,7 +211,9 @@ class MaxwellSlipFriction(LinearFriction):
     def __post_init__(self) -> None:
         """Check the parameters and freeze the arrays."""
         elements = np.size(self.reach)
-        _freeze_fields(self, ('reach',), elements, low=np.nextafter(0.0, 1.0))
+        freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, reach=(elements,))
+        if not (self.reach > 0.0).all():
+            raise FrictionError(f'Friction reach must be positive; got {array_text(self.reach)}.')
         self._check_parameters(elements)
         if len(set(self.reach.tolist())) < elements:
             raise FrictionError(
@@ -269,18 +273,6 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     if isinstance(model, MaxwellSlipFriction):
         return model.torque(dq, slip_state_bounds(q, model.reach).mean(axis=0))
     return model.torque(dq)
-
-
-def _freeze_fields(model: object, names: Sequence[str], *shape: int, low: float = -np.inf) -> None:
-    """Freeze parameters that are not None; raise FrictionError if one is below `low`."""
-    for name in names:
-        if getattr(model, name) is None:
-            continue
-        freeze_arrays(model, FrictionError, 'a friction model (joints last)', **{name: shape})
-        array = getattr(model, name)
-        if (array < low).any():
-            sign = 'positive' if low > 0.0 else 'not negative'
-            raise FrictionError(f'Friction {name} must be {sign}; got {array_text(array)}.')
 
 
 def _as_velocity(dq: ArrayLike, parameter: Array) -> Array:

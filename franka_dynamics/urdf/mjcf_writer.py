@@ -114,12 +114,12 @@ def _add_bodies(
     description: ArmDescription,
     links: Sequence[writer.LinkToWrite],
     shapes: Mapping[int, Sequence[Shape]],
-    friction: Sequence[tuple[float, float] | None],
+    friction: Sequence[tuple[float, ...]],
     empty: Collection[int],
 ) -> list[Element]:
     """Add the base's geoms and the bodies to a <worldbody>; return the body of each joint."""
     pose, bodies, place = np.asarray(description.base), [world], np.eye(4)
-    waiting = list[tuple[Joint, Array, tuple[float, float] | None]]()
+    waiting = list[tuple[Joint, Array, Sequence[float]]]()
     _add_geoms(world, [shape.expressed_in(pose) for shape in shapes.get(0, ())])
     placements = description.joint_placements()
     moving = zip(description.joints, description.links, links, placements, friction)
@@ -180,9 +180,7 @@ def _pose_attributes(pose: Array) -> dict[str, Array]:
     return {'pos': pose[:3, 3], 'euler': rpy_from_rotation(pose[:3, :3])}
 
 
-def _add_joint(
-    body: Element, joint: Joint, axis: Array, friction: tuple[float, float] | None
-) -> None:
+def _add_joint(body: Element, joint: Joint, axis: Array, friction: Sequence[float]) -> None:
     """Add a joint to a <body>; `axis` is the pose of a frame whose z is the joint's axis."""
     known = dict[str, Any]()
     if writer.has_position_limits(joint):
@@ -190,8 +188,7 @@ def _add_joint(
         known = {'limited': 'true', 'range': ends}
     if joint.rotor_inertia:
         known['armature'] = joint.rotor_inertia
-    if friction is not None:
-        known |= {'damping': friction[0], 'frictionloss': friction[1]}
+    known |= zip(('damping', 'frictionloss'), friction)
     kind = _JOINT_TYPES[joint.kind]
     turns = joint.kind is JointKind.REVOLUTE
     place = {'pos': axis[:3, 3] if turns else np.zeros(3), 'axis': axis[:3, 2]}

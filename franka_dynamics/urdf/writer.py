@@ -103,8 +103,8 @@ def urdf_text(
     moving = zip(description.joints, description.links, placed, friction)
     for joint, link, (own, (start, behind)), joint_friction in moving:
         at, back = behind @ own.pose, inverse_transform(own.pose)
-        placement = pose @ start @ at, at[2, :3]
-        _add_moving_joint(robot, joint, before.name, own.name, *placement, joint_friction)
+        element = _add_joint(robot, joint.name, before.name, own.name, pose @ start @ at)
+        _add_motion(element, joint, at[2, :3], joint_friction)
         moved = [shape.expressed_in(back) for shape in shapes.get(own.joint, ())]
         _add_link(robot, own.name, link.expressed_in(back), moved)
         before, pose = own, back
@@ -190,51 +190,40 @@ def add_inertial(link: Element, inertia: LinkInertia) -> None:
     add_tag(inertial, 'inertia', **{f'i{axes}': text for axes, text in zip(TENSOR_ORDER, six)})
 
 
-def _add_joint(
-    robot: Element, name: str, parent: str, child: str, pose: Array, kind: str = 'fixed'
-) -> Element:
-    """Add a <joint> at a pose (4, 4) in its parent link, and return it."""
-    joint = add_tag(robot, 'joint', name=name, type=kind)
+def _add_joint(robot: Element, name: str, parent: str, child: str, pose: Array) -> Element:
+    """Add a fixed <joint> at a pose (4, 4) in its parent link, and return it."""
+    joint = add_tag(robot, 'joint', name=name, type='fixed')
     _add_origin(joint, pose)
     add_tag(joint, 'parent', link=parent)
     add_tag(joint, 'child', link=child)
     return joint
 
 
-def _add_moving_joint(
-    robot: Element,
-    joint: Joint,
-    parent: str,
-    child: str,
-    pose: Array,
-    axis: Array,
-    friction: tuple[float, float] | None,
-) -> None:
-    """Add a moving <joint> with axis, limits and friction."""
+def _add_motion(element: Element, joint: Joint, axis: Array, friction: Sequence[float]) -> None:
+    """Turn a fixed <joint> into a moving one with axis, limits and friction."""
     free = joint.kind is JointKind.REVOLUTE and not has_position_limits(joint)
     stated = [*(() if free else ('lower', 'upper')), 'effort', 'velocity']
-    kind = 'continuous' if free else joint.kind.value
-    element = _add_joint(robot, joint.name, parent, child, pose, kind)
+    element.set('type', 'continuous' if free else joint.kind.value)
     add_tag(element, 'axis', xyz=axis)
     # URDF requires effort and velocity limits, so unknown limits are written as
     # UNLIMITED_JOINT_LIMIT.
     add_tag(element, 'limit', **{key: finite_limits(getattr(joint.limits, key)) for key in stated})
-    if friction is not None:
-        add_tag(element, 'dynamics', damping=friction[0], friction=friction[1])
+    if friction:
+        add_tag(element, 'dynamics', **dict(zip(('damping', 'friction'), friction)))
 
 
 def viscous_and_coulomb_friction(
     friction: Friction | None, n: int
-) -> tuple[Sequence[tuple[float, float] | None], str]:
+) -> tuple[Sequence[tuple[float, ...]], str]:
     """
     Return each joint's viscous and Coulomb friction, and a comment on friction left out.
 
     Viscous friction is in N m s/rad or N s/m, Coulomb friction, with all Maxwell-slip elements
-    slipping, in N m or N. A joint has None without friction, or with a model of another kind.
+    slipping, in N m or N. A joint has () without friction, or with a model of another kind.
     """
     if not isinstance(friction, LinearFriction):
         other = '' if friction is None else f' Left out: {type(friction).__name__} '
-        return [None] * n, other
+        return [()] * n, other
     held = list(zip(friction.viscous, friction.coulomb + friction.slip.sum(axis=0)))
     if not (friction.offset.any() or friction.slip.any()):
         return held, ''
