@@ -90,10 +90,10 @@ class _Link(NamedTuple):
     joint: int
     mass: float
     tensor: Array
-    shape_points: Array
-    bound_text: str
-    center_distance: float
-    reach: float
+    shape_points: Array = _FALLBACK_REACH_M * CUBE_CORNERS
+    bound_text: str = ''
+    center_distance: float = 0.0
+    reach: float = _FALLBACK_REACH_M
 
     def doubt(self, entry: str, reason: str, *, impossible: bool = False) -> ImplausibleValue:
         """Return an ImplausibleValue for an entry of this link."""
@@ -124,17 +124,16 @@ def find_implausible_values(
         shown = [one.name for one in frames if one.name in shapes]
         if group:
             heaviest = max(group, key=lambda body: body.mass)
-            impossible = any(map(_tensor_problem, group))
-            found += _compactness_doubts(heaviest, model.inertias[k], impossible)
+            if not any(map(_tensor_problem, group)):
+                found += _compactness_doubts(heaviest, model.inertias[k])
             if shown and meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
                 mass, solids = sum(body.mass for body in group), [shapes[name] for name in shown]
                 found += _density_doubts(heaviest, mass, [*map(np.vstack, solids)])
     moving = {body.name for body in bodies}
     for name, link in document.links.items():
         if link.mass and name not in moving:
-            words, points = document.inertial_terms(name), _FALLBACK_REACH_M * CUBE_CORNERS
-            body = (name, words, 0, link.mass, link.tensor, points, '', 0.0, _FALLBACK_REACH_M)
-            found += _link_doubts(_Link(*body))
+            still = _Link(name, document.inertial_terms(name), 0, link.mass, link.tensor)
+            found += _link_doubts(still)
     found += (*_heavy_link_doubts(bodies), *_effort_doubts(document, model))
     found += _placeholder_doubts(document, model, bodies)
     return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
@@ -237,13 +236,11 @@ def _density_doubts(body: _Link, mass: float, points: list[Array]) -> Iterator[I
     yield body.doubt(body.terms.mass, reason)
 
 
-def _compactness_doubts(
-    heaviest: _Link, inertia: pin.Inertia, impossible: bool
-) -> Iterator[ImplausibleValue]:
+def _compactness_doubts(heaviest: _Link, inertia: pin.Inertia) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue if links fixed together are more compact than a ball of lead."""
     radius = (inertia.mass / (4.0 / 3.0 * np.pi * _MAX_DENSITY_KG_M3)) ** (1.0 / 3.0)
     variance, least = 0.5 * np.trace(inertia.inertia) / inertia.mass, 0.6 * radius**2
-    if 0.0 <= variance < least and not impossible:
+    if 0.0 <= variance < least:
         reason = (
             f'{inertia.mass:.3g} kg spread by {variance**0.5:.2g} m (standard deviation), less '
             f'than in a ball of lead, {least**0.5:.2g} m'

@@ -51,7 +51,7 @@ def parse_urdf_text(text: str, source: str) -> UrdfDocument:
     if rubbing:
         notes.append(f'{name_list(rubbing)}: damping and friction of <dynamics> are in no model.')
     notes += [*_rotor_notes(robot.element), *_gravity_notes(robot.element)]
-    order = _links_from_root(robot, links, joints.values())
+    order = tuple(_order_links(robot, links, joints.values()))
     name, said = robot.element.get('name', ''), (tuple(notes), tuple(robot.notes.torque_notes))
     return UrdfDocument(name, source, text, links, joints, order, *said)
 
@@ -206,9 +206,7 @@ def _named_elements(robot: _Element, tag: str) -> dict[str, _Element]:
     return found
 
 
-def _links_from_root(
-    robot: _Element, links: Iterable[str], joints: Iterable[UrdfJoint]
-) -> tuple[str, ...]:
+def _order_links(robot: _Element, links: Iterable[str], joints: Iterable[UrdfJoint]) -> list[str]:
     """Return the links, each after its parent; raise UrdfError unless they form one tree."""
     carriers: dict[str, UrdfJoint] = {}
     for joint in joints:
@@ -231,7 +229,7 @@ def _links_from_root(
     if lost or not roots:
         problem = f'the links {lost} form a loop of joints' if lost else 'has no links'
         raise robot.error(f' {problem}; a URDF is a tree with one root link.')
-    return tuple(reached)
+    return reached
 
 
 def _parse_inertial(link: _Element) -> UrdfInertial:

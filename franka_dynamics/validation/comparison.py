@@ -8,7 +8,7 @@ rigid motion brings the rest of the first arm to that of the second, it is one d
 joint, or of the base, and the rest is compared after it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 import math
 from typing import NamedTuple
@@ -109,21 +109,16 @@ class _Differences:
         self.together = self._probe.effect(self.second_space, self.first_space, other=second)
 
     def _add(
-        self,
-        kind: str,
-        place: str,
-        pairs: Sequence[_ValuePair],
-        changed: ArmInSpace | None = None,
-        other: ArmDescription | None = None,
+        self, kind: str, place: str, pairs: list[_ValuePair], changed: ArmInSpace | None = None
     ) -> bool:
         """
         Add a ParameterDifference for each pair that differs; return whether there are any.
 
-        Their effect is that of `changed`, the first arm with what differs, or of the friction of
-        the arm `other`.
+        Their effect is that of `changed`, the first arm with what differs, or, if they are of the
+        kind 'friction', that of the second arm's friction.
         """
         differing = [pair for pair in pairs if not self._are_equal(pair)]
-        effect = 0.0
+        effect, other = 0.0, self.second if kind == 'friction' else None
         if differing and (changed or other):
             space = self.first_space
             effect = self._probe.effect(changed or space, space, other=other).largest
@@ -204,7 +199,7 @@ class _Differences:
         frictions, names = (self.first.friction, self.second.friction), self.first.joint_names
         one, other = map(_friction_model_name, frictions)
         kinds = [_ValuePair('friction model', '', one, other)]
-        if self._add('friction', 'arm', kinds, other=self.second) or frictions[0] is None:
+        if self._add('friction', 'arm', kinds) or frictions[0] is None:
             return
         found = dict[str, list[_ValuePair]]()
         for part in fields(frictions[0]):  # type: ignore[arg-type]
@@ -216,7 +211,7 @@ class _Differences:
                     pair = _ValuePair(f'friction {part.name}{element}', '', here, there)
                     found.setdefault(names[at[-1]] if at else 'arm', []).append(pair)
         for place, pairs in found.items():
-            self._add('friction', place, pairs, other=self.second)
+            self._add('friction', place, pairs)
 
 
 def _friction_model_name(friction: object) -> str:

@@ -105,12 +105,7 @@ def read_robot_state(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
 
 
 def compare_with_robot(
-    state: Any,
-    robot: Any,
-    arm: ArmDescription,
-    bare_arm: ArmDescription,
-    *,
-    states: int = STATE_COUNT,
+    state: Any, robot: Any, arm: ArmDescription, bare_arm: ArmDescription
 ) -> list[RobotDifference]:
     """
     Return the differences of M, C dq, g, Jacobian, load and tool of an arm's model and a robot's.
@@ -119,8 +114,8 @@ def compare_with_robot(
     load, and g of `arm`.
 
     `read_robot_state` returns `state` and `robot`. `arm` has the hand and payload that should be
-    set on the robot, `bare_arm` neither. The models are compared at `states` random states within
-    the joint limits.
+    set on the robot, `bare_arm` neither. The models are compared at random states within the joint
+    limits.
 
     Raises
     ------
@@ -142,7 +137,7 @@ def compare_with_robot(
     rng = np.random.default_rng(0)
     lower, upper, speed = (arm.limit(name) for name in ('lower', 'upper', 'velocity'))
     bounds = np.concatenate((lower, -speed)), np.concatenate((upper, speed))
-    q, dq = np.split(rng.uniform(*bounds, (states, 2 * arm.n)), 2, axis=-1)
+    q, dq = np.split(rng.uniform(*bounds, (STATE_COUNT, 2 * arm.n)), 2, axis=-1)
     mass, coriolis, gravity, jacobian = _terms_of_robot(state, robot, q, dq)
     own, known = model.gravity(q), f'g by the load the robot knows ({state.m_total:.3g} kg)'
     compared: tuple[tuple[str, str, Any, Array, Array], ...] = (

@@ -32,13 +32,11 @@ STATE_COUNT = 50
 _MIN_TERM_SIZE = 1e-12  # smallest size that a difference is compared with, of an arm without mass
 
 
-def pinocchio_terms(
-    description: ArmDescription, gravity: ArrayLike, states: JointStates
-) -> tuple[Array, Array, Array, Array]:
+def pinocchio_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates) -> list[Array]:
     """
     Return M, C dq, g and the flange's poses in the root frame, by Pinocchio's model of the URDF.
 
-    `description` must have a `urdf`; nothing else of it is used than the rotor inertias, which
+    `arm` must have a `urdf`; nothing else of it is used than the rotor inertias, which
     URDF does not have. The results have one row for each state: shapes (S, n, n), (S, n), (S, n)
     and (S, 4, 4).
 
@@ -48,7 +46,7 @@ def pinocchio_terms(
         If Pinocchio cannot read the URDF.
 
     """
-    urdf = description.urdf
+    urdf = arm.urdf
     assert urdf is not None
     model = pinocchio_model_of_urdf(urdf.text, urdf.source, mimic=True)
     model.gravity.linear = as_gravity_vector(gravity)
@@ -57,7 +55,7 @@ def pinocchio_terms(
         frame, payload = model.frames[tip], pinocchio_inertia(urdf.payload)
         model.appendBodyToJoint(frame.parentJoint, payload, frame.placement)
     data = model.createData()
-    rotors = np.diag([joint.rotor_inertia for joint in description.joints])
+    rotors = np.diag([joint.rotor_inertia for joint in arm.joints])
     joints = {name: model.joints[i] for i, name in enumerate(model.names)}
     columns = [joints[name].idx_v for name in urdf.joint_names]
     step, speed, still = np.zeros((3, model.nv))
@@ -75,8 +73,7 @@ def pinocchio_terms(
         pin.framesForwardKinematics(model, data, at)
         pose = data.oMf[tip].homogeneous
         rows.append((whole[np.ix_(columns, columns)] + rotors, moving - g, g, pose))
-    M, coriolis, g, poses = map(np.array, zip(*rows))
-    return M, coriolis, g, poses
+    return [np.array(one) for one in zip(*rows)]
 
 
 class UrdfDifference(NamedTuple):
@@ -154,16 +151,14 @@ _LEFT_OUT_FIELDS = tuple(
 )
 
 
-def mujoco_terms(
-    description: ArmDescription, gravity: ArrayLike, states: JointStates
-) -> tuple[Array, Array, Array, Array]:
+def mujoco_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates) -> list[Array]:
     """
     Return M, C dq, g and the flange's poses by MuJoCo's inverse dynamics of the arm's MJCF.
 
     Armature, damping, friction, springs, compensated gravity, contacts and limits are left out,
     which the models do not have either. Shapes: (S, n, n), (S, n), (S, n) and (S, 4, 4).
     """
-    urdf = description.urdf
+    urdf = arm.urdf
     assert urdf is not None
     path = None if urdf.mjcf.lstrip().startswith('<') else Path(urdf.mjcf)
     mujoco, _, model = compile_mjcf(urdf.mjcf, urdf.source, path)
@@ -188,16 +183,15 @@ def mujoco_terms(
         mujoco.mj_inverse(model, data)
         return np.array(data.qfrc_inverse[rows])
 
-    found, rotors = [], np.diag([joint.rotor_inertia for joint in description.joints])
+    found, rotors = [], np.diag([joint.rotor_inertia for joint in arm.joints])
     for q, dq in zip(states.q, states.dq):
-        M = np.array([torque(q, 0.0, unit, np.zeros(3)) for unit in np.eye(description.n)])
+        M = np.array([torque(q, 0.0, unit, np.zeros(3)) for unit in np.eye(arm.n)])
         coriolis = torque(q, dq, 0.0, np.zeros(3))
         g = torque(q, 0.0, 0.0, as_gravity_vector(gravity))
         pose = np.eye(4)
         pose[:3, :3], pose[:3, 3] = tip.xmat.reshape(3, 3), tip.xpos
         found.append((M + rotors, coriolis, g, pose))
-    M, coriolis, g, poses = map(np.array, zip(*found))
-    return M, coriolis, g, poses
+    return [np.array(one) for one in zip(*found)]
 
 
 def _flange_object(model: Any, data: Any, name: str) -> Any:

@@ -159,7 +159,9 @@ def checked_arm_from_urdf(
     if findings:
         _raise_mismatch(verdict)
     inertials, hand = verdict.inertial_set, verdict.hand_in_urdf
-    arm = replace(arm, joints=joints, notes=reference.notes, inertial_set=inertials, hand=hand)
+    arm = replace(
+        arm, joints=tuple(joints), notes=reference.notes, inertial_set=inertials, hand=hand
+    )
     unphysical = tuple(f'{sentence}.' for sentence in arm.inconsistencies())
     return arm, replace(verdict, notes=(*unphysical, *verdict.notes))
 
@@ -256,9 +258,7 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
         )
 
 
-def _tighter_limits(
-    arm: ArmDescription, known: ArmDescription
-) -> tuple[tuple[Joint, ...], list[str]]:
+def _tighter_limits(arm: ArmDescription, known: ArmDescription) -> tuple[list[Joint], list[str]]:
     """Return joints with the tighter limits of two arms, and a note on limits that are `arm`'s."""
     joints, changes = [], []
     for joint, limits in zip(arm.joints, (one.limits for one in known.joints)):
@@ -272,4 +272,4 @@ def _tighter_limits(
         if words:
             changes.append(f'{joint.name} ({", ".join(words)})')
     note = f"of two limits the tighter holds, here the URDF's: {', '.join(changes)}."
-    return tuple(joints), [note] if changes else []
+    return joints, [note] if changes else []

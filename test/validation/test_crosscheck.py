@@ -277,12 +277,12 @@ class ServedModel:
 
 def refused(served, state=None, arm=FR3):
     """Return the sentence of each difference that is not allowed, by its subject."""
-    found = robot_model.compare_with_robot(state or read_state(), served, arm, FR3, states=20)
+    found = robot_model.compare_with_robot(state or read_state(), served, arm, FR3)
     return {one.subject: one.sentence for one in found if not one.is_allowed}
 
 
 def test_two_formulations_of_one_arm_agree():
-    found = list(robot_model.compare_with_robot(read_state(), ServedModel(), FR3, FR3, states=20))
+    found = list(robot_model.compare_with_robot(read_state(), ServedModel(), FR3, FR3))
     assert len(found) == 7
     for one in found[:4]:
         # Rounding: 6e-14 measured.
@@ -342,10 +342,10 @@ def test_an_arm_of_other_joints_is_refused():
 
 def test_the_robots_state_is_the_same_after_a_comparison_even_if_it_fails():
     before, state = read_state(load_kg=3.0), read_state(load_kg=3.0)
-    robot_model.compare_with_robot(state, ServedModel(), FR3, FR3, states=2)
+    robot_model.compare_with_robot(state, ServedModel(), FR3, FR3)
     assert state == before
     with pytest.raises(AttributeError):
-        robot_model.compare_with_robot(state, object(), FR3, FR3, states=2)
+        robot_model.compare_with_robot(state, object(), FR3, FR3)
     assert state == before
 
 
