@@ -101,7 +101,8 @@ def _type_text(hint: Any) -> str:
     """Return the annotated type in words."""
     kind, inner = get_origin(hint) or hint, get_args(hint)
     if kind in (Union, UnionType):
-        return ' or '.join(dict.fromkeys(map(_type_text, sorted(inner, key=_is_not_none))))
+        none_first = sorted(inner, key=lambda one: one is not NoneType)
+        return ' or '.join(dict.fromkeys(map(_type_text, none_first)))
     if kind is Mapping:
         return f'a mapping of {_type_text(inner[0])} to {_type_text(inner[1])}'
     if kind is tuple and ... not in inner:
@@ -109,8 +110,3 @@ def _type_text(hint: Any) -> str:
     if kind in (Sequence, tuple):
         return f'a list of {_type_text(inner[0])}'
     return _PLAIN_TYPES[kind][0] if kind in _PLAIN_TYPES else getattr(kind, '__name__', f'{kind}')
-
-
-def _is_not_none(hint: Any) -> bool:
-    """Return whether an annotation is not NoneType, a sort key that puts None first."""
-    return hint is not NoneType

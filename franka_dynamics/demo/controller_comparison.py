@@ -204,7 +204,7 @@ def _follow_motion(
         reading = simulation.read()
         torque = controller.step(reading.position, reading.velocity, time)
         if planned is None and time >= _SETTLING_TIME_S:
-            planned = controller.follow(**request.follow_arguments(arm))
+            planned = controller.follow(**request.follow_kwargs(arm))
         if planned is not None and time >= planned.begin:
             times.append(time - planned.begin)
             errors.append(planned.at(time).q - simulation.position)

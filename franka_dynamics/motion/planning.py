@@ -77,11 +77,9 @@ class TrajectoryRequest:
     accelerations: Array | None = None
     start: float | None = None
 
-    def follow_arguments(
-        self, arm: ArmDescription, *, allow_setpoint: bool = True
-    ) -> dict[str, Any]:
+    def follow_kwargs(self, arm: ArmDescription, *, allow_setpoint: bool = True) -> dict[str, Any]:
         """
-        Return the arguments of `Reference.follow` for this request, joints in the arm's order.
+        Return the keyword arguments of `Reference.follow`, with joints in the arm's order.
 
         With `allow_setpoint`, a single point at most MAX_LATENESS_S ahead is a set-point, without
         `times`. Raises JointsRefusedError as `require_arm_joints`.
@@ -306,7 +304,7 @@ class MotionPlanner:
         if streamed:
             # Unless it is replaced while the next one may still come, it is braked to rest; at
             # once, if the limits demand it.
-            return motion.extrapolated_to_rest(arm, (MAX_LATENESS_S, CONTROL_CYCLE_S))
+            return motion.extended_to_rest(arm, (MAX_LATENESS_S, CONTROL_CYCLE_S))
         return motion.blended_from(arm, present, begin)
 
 

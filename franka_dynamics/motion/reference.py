@@ -236,10 +236,7 @@ class Reference:
         gap = np.diff(times).min() if len(times) > 1 else 0.0
         if gap >= _MIN_SUSPICIOUS_GAP_S and self.is_followed and not self._has_warned:
             self._has_warned = True
-            _LOG.warning(
-                'Points %g s or more apart replace a motion: are they milliseconds? Give seconds.',
-                _MIN_SUSPICIOUS_GAP_S,
-            )
+            _LOG.warning('Points %g s apart replace a motion: milliseconds? Give seconds.', gap)
 
     # What becomes of each motion ---------------------------------------------------------------
 

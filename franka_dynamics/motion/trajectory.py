@@ -186,9 +186,7 @@ class Trajectory:
 
         return _first_within_limits(braked_within, BLEND_DURATIONS_S)
 
-    def extrapolated_to_rest(
-        self, arm: ArmDescription, durations: Iterable[float]
-    ) -> 'Trajectory':
+    def extended_to_rest(self, arm: ArmDescription, durations: Iterable[float]) -> 'Trajectory':
         """
         Return the motion, extrapolated with an acceleration that fades to zero, then braked.
 

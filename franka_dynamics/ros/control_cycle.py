@@ -38,13 +38,11 @@ class ControlCycle:
     controller: Feedforward | None = None
     active = is_ending = has_receiver = uses_simulated_time = False
 
-    def __init__(
-        self, node: Any, diagnostics: FeedforwardDiagnostics, terms: TermPublishers
-    ) -> None:
+    def __init__(self, node: Any, reports: FeedforwardDiagnostics, terms: TermPublishers) -> None:
         """Store what the cycle uses; `set_joints` must follow before the first joint state."""
         self._commands, self._clock = node.commands, node.get_clock()
         self._receivers: ReceiverCheck = node.receivers
-        self._diagnostics, self._terms, self.lock = diagnostics, terms, threading.Lock()
+        self._diagnostics, self._terms, self.lock = reports, terms, threading.Lock()
         self.clock_arrival = 0.0  # the node's time when the latest joint state came [s]
         # The steady times between its latest steps, as far as joint states show them [s].
         self._clock_steps, self._clock_stepped = deque[float](maxlen=5), 0.0

@@ -224,9 +224,6 @@ def _wait_for_robot_description(node: Any, should_stop: Callable[[], bool]) -> t
     for one in node.get_publishers_info_by_topic(topic):
         cause = f'{node_name_of(one)} publishes there, but no text has come'
         if one.qos_profile.durability is not DurabilityPolicy.TRANSIENT_LOCAL:
-            cause = (
-                f'{node_name_of(one)} publishes it as volatile, and this node takes it as '
-                'transient local, as from robot_state_publisher'
-            )
+            cause = f'{node_name_of(one)} publishes it as volatile: make it transient local'
             break
     raise DescriptionError(f'{topic} did not arrive within {seconds:g} s; {cause}.')

@@ -97,10 +97,7 @@ class StatusLog:
                     f'the clock comes at {rate:.2g} Hz from {clocks}: publish it with each joint '
                     f'state, at {MIN_CLOCK_RATE_HZ:g} Hz at least'
                 )
-            return (
-                f'use_sim_time is true, with /clock from {clocks}; set it true where the joint '
-                'states are made, too, or false here'
-            )
+            return f'/clock is from {clocks}: set use_sim_time where states are made, or not here'
         if clocks:
             return f'/clock comes from {clocks}: set use_sim_time true on this node'
         return 'synchronise clocks (chrony), or set max_state_age to 0 for stamps from elsewhere'
@@ -159,12 +156,10 @@ class StatusLog:
             logger.info(f'{status}')
         self._last_reason = '' if status.state is State.RUNNING else status.why
 
-    def log_if_due(
-        self, text: str, period: float = _MIN_LOG_PERIOD_S, *, bad: bool = True
-    ) -> None:
-        """Log a text unless the same text, numbers apart, was logged within `period` [s]."""
+    def log_if_due(self, text: str, gap: float = _MIN_LOG_PERIOD_S, *, bad: bool = True) -> None:
+        """Log a text unless the same text, numbers apart, was logged within a `gap` [s]."""
         what, now = re.sub(r'[\d.]+', '', text), time.monotonic()
-        if now < self._logged.get(what, -math.inf) + period:
+        if now < self._logged.get(what, -math.inf) + gap:
             return
         self._logged[what] = now
         if bad:
@@ -251,10 +246,11 @@ class FeedforwardDiagnostics(StatusPublisher):
             'remaining [s]': event.remaining_time,
             StatusKey.REMEDY: self.status_log.status().remedy,
         }
-        text = f'reference {event.number} {event.state.value}'
+        text, is_far = f'reference {event.number} {event.state.value}', False
         if event.goal is not None and controller.latest is not None:
             error = np.abs(controller.latest.q - event.goal)
             joint = int(np.argmax(error))
+            is_far = error[joint] > MAX_START_DISTANCE_RAD  # the next motion could not begin here
             name = controller.names[joint]
             pairs |= {'error to its end [rad]': float(error[joint]), 'joint': name}
             if event.state in (ReferenceState.FINISHED, ReferenceState.INTERRUPTED):
@@ -263,10 +259,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         if event.state is ReferenceState.INTERRUPTED:
             text += f', {event.remaining_time:.3g} s before it'
         text += f': {event.reason}' if event.reason else ''
-        bad = event.state in (ReferenceState.REFUSED, ReferenceState.INTERRUPTED) or (
-            event.state is ReferenceState.FINISHED
-            and pairs.get('error to its end [rad]', 0.0) > MAX_START_DISTANCE_RAD
-        )  # the next motion could not begin where this one ends
+        wrong = ReferenceState.REFUSED, ReferenceState.INTERRUPTED
+        bad = event.state in wrong or (event.state is ReferenceState.FINISHED and is_far)
         row = DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs
         self._reference = (row,)  # all events are published, and the latest one again
         self.publish_rows(row, is_event=True)

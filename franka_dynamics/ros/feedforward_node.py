@@ -65,7 +65,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     cycle: ControlCycle = None  # type: ignore[assignment]
     service_entities: NodeEntities | None = None
     _main_executor: Any = None  # the executor, not of this package, that serves both parts
-    _is_component = False
+    # Whether it is still to be configured and activated there; None in a process of its own.
+    _autostarts: bool | None = None
 
     def __init__(self, **node_options: Any) -> None:
         """Make the unconfigured node; `node_options` are those of rclpy's Node."""
@@ -130,18 +131,13 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     @executor.setter
     def executor(self, executor: Any) -> None:
         """Store the executor that serves the node; make timers that replace the node's threads."""
-        if executor is not None and not self._is_component:
-            self._start_component_timers()
+        if executor is not None and self._autostarts is None:
+            if get_current_signal_handlers_options() != SignalHandlerOptions.NO:
+                self.get_logger().warning(f'Ctrl-C would shut ROS down first: {_SHUTDOWN_ADVICE}')
+            self._autostarts = self.get_parameter('autostart').value
+            self.create_timer(SILENCE_CHECK_PERIOD_S, self.cycle.run_timed_tasks)
+            self.create_timer(_BACKGROUND_TASK_PERIOD_S, self._run_component_tasks)
         self._main_executor = executor
-
-    def _start_component_timers(self) -> None:
-        """Start the timers that replace the node's threads when another executor serves it."""
-        self._is_component = True
-        if get_current_signal_handlers_options() != SignalHandlerOptions.NO:
-            self.get_logger().warning(f'Ctrl-C would shut ROS down first: {_SHUTDOWN_ADVICE}')
-        self._autostarts = self.get_parameter('autostart').value
-        self.create_timer(SILENCE_CHECK_PERIOD_S, self.cycle.run_timed_tasks)
-        self.create_timer(_BACKGROUND_TASK_PERIOD_S, self._run_component_tasks)
 
     def _run_component_tasks(self) -> None:
         """Configure and activate the node once if `autostart`; then run its background tasks."""
@@ -331,10 +327,10 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         elif not self.active:
             answer.message = 'the node is not active; activation clears it'
         else:
-            text = 'cleared; torques are commanded again once states and receivers allow it'
+            answer.message = 'cleared; torques begin again once states and receivers allow it'
             try:
                 self.clear_fault()
-                answer.success, answer.message = True, text
+                answer.success = True
             except StartRefusedError as error:
                 answer.message = str(error)
             self.get_logger().info(f'~/clear_fault: {answer.message}')

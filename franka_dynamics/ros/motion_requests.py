@@ -66,7 +66,6 @@ class MotionRequests:
     def __init__(self, node: Any, diagnostics: FeedforwardDiagnostics) -> None:
         """Make subscription, action server (unless control_msgs is missing), and publisher."""
         self._node, self._diagnostics = node, diagnostics
-        self._logged = set[str]()
         self._motion_publisher = node.create_lifecycle_publisher(
             JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
         )
@@ -121,9 +120,10 @@ class MotionRequests:
         """
         controller: Feedforward = self._node.controller
         arm, reference, latest = controller.description, controller.reference, controller.latest
-        motion = request.follow_arguments(arm, allow_setpoint=allow_setpoint)
+        motion = request.follow_kwargs(arm, allow_setpoint=allow_setpoint)
         if others := request.extra_joint_names(arm):
-            self._log_once(f"references also name {', '.join(others)}, not the arm's: ignored")
+            sentence = f"references also name {', '.join(others)}, not the arm's: ignored"
+            self._node.get_logger().info(sentence, once=True)
         has_times, problem = motion['times'] is not None, controller.states.problem
         is_rare = problem is not None and problem.code in _RARE_STATE_CODES
         if latest is not None and is_rare and has_times and reference.motion is None:
@@ -141,13 +141,8 @@ class MotionRequests:
     def _log_ignored_efforts(self, message: JointTrajectory) -> None:
         """Log, the first time, that the efforts in a reference message are ignored."""
         if any(point.effort for point in message.points[:1]):
-            self._log_once('references have efforts, which are ignored: this node computes them')
-
-    def _log_once(self, sentence: str) -> None:
-        """Log a sentence unless it was logged before."""
-        if sentence not in self._logged:
-            self._logged.add(sentence)
-            self._node.get_logger().info(sentence)
+            sentence = 'references have efforts, which are ignored: this node computes them'
+            self._node.get_logger().info(sentence, once=True)
 
     def _on_reference(self, data: bytes) -> None:
         """Follow the motion in a serialized message on ~/reference, or report its refusal."""

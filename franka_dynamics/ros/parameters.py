@@ -26,8 +26,8 @@ _EXAMPLE_VALUES = {
     'double_array': '[1.0, 2.0]',
     'string_array': '[a, b]',
 }
-# Likeness of two names, by difflib, from which one is the other misspelt.
-_MIN_MISSPELT_SIMILARITY = 0.8
+# Likeness of two names, by difflib, from which one is the other with a typo.
+_MIN_TYPO_SIMILARITY = 0.8
 # Parameters that rclpy declares for every node, and for publishers and subscriptions.
 _ROS_PARAMETER_PREFIXES = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')
 
@@ -119,9 +119,7 @@ def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str])
     words = [word.partition(':=')[0].rpartition(':') for word in sys.argv if ':=' in word]
     own = '', node.get_name()  # nodes in a word [NODE:]NAME:=VALUE that are this one
     assigned = {name for owner, _, name in words if owner.rpartition('/')[2] in own}
-    near = {
-        name for name in unknown if get_close_matches(name, known, 1, _MIN_MISSPELT_SIMILARITY)
-    }
+    near = {name for name in unknown if get_close_matches(name, known, 1, _MIN_TYPO_SIMILARITY)}
     refused = [name for name in unknown if name in assigned | near]
     if refused:
         raise SettingsError(f'{no_such_parameter_sentence(refused, known)} Nothing is started.')

@@ -137,11 +137,9 @@ class StatusPublisher:
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.next_publication = time.monotonic() + DIAGNOSTIC_PERIOD_S  # when to publish next [s]
 
-    def own_status_message(
-        self, level: str, message: str, values: Mapping[str, Any]
-    ) -> DiagnosticStatus:
-        """Return the node's own status, as on ~/status, as a diagnostic_msgs/DiagnosticStatus."""
-        return NodeStatus('', self._name, level, message, values).to_message(self._arm)
+    def own_status_message(self, *row: Any) -> DiagnosticStatus:
+        """Return the message on ~/status with a level, a sentence and values."""
+        return NodeStatus('', self._name, *row).to_message(self._arm)
 
     def publish_rows(self, *rows: StatusRow, is_event: bool = False) -> None:
         """Publish rows of statuses, stamped now; but for events the next are due in a second."""

@@ -171,17 +171,16 @@ class MotionTolerances(NamedTuple):
     velocity: Array
 
     @classmethod
-    def from_messages(
-        cls, messages: Sequence[Any], names: Sequence[str], position: float = np.inf
-    ) -> Self:
+    def from_messages(cls, messages: list[Any], names: list[str], default: float = np.inf) -> Self:
         """
         Return the tolerances for an arm's joints in control_msgs/JointTolerance messages.
 
-        What is 0 in a message, or has none, is `position` and any velocity; what is negative may
-        be anything. Raises ReferenceRefusedError for NaN and for the tolerance of an acceleration,
-        which nobody measures, and JointsRefusedError for that of a joint that is not the arm's.
+        For what is 0 in a message, or has none, they are `default` [rad or m] and any velocity;
+        what is negative may be anything. Raises ReferenceRefusedError for NaN and for the
+        tolerance of an acceleration, which nobody measures, and JointsRefusedError for that of a
+        joint that is not the arm's.
         """
-        found = cls(np.full(len(names), position), np.full(len(names), np.inf))
+        found = cls(np.full(len(names), default), np.full(len(names), np.inf))
         for message in messages:
             if message.name not in names:
                 raise errors.JointsRefusedError(

@@ -250,7 +250,7 @@ def test_the_node_accepts_and_follows_the_written_message(planned):
     reference = Reference(arm)
     reference.at(0.0)
     reference.hold(arm.home)
-    planned = reference.follow(**request.follow_arguments(arm))
+    planned = reference.follow(**request.follow_kwargs(arm))
     # Between points 0.04 s apart the interpolation is close to the planned series.
     middle = 0.5 * (columns[0][100] + columns[0][101])
     np.testing.assert_allclose(planned.at(planned.begin + 4.02).q, middle, rtol=0.0, atol=2e-3)

@@ -146,7 +146,7 @@ class Loop:
 
     def follow(self, request):
         """Follow a requested motion; return the planned one."""
-        return self.controller.follow(**request.follow_arguments(self.controller.description))
+        return self.controller.follow(**request.follow_kwargs(self.controller.description))
 
     def swing(self, period=4.0, speed=0.5):
         """Swing all joints until one of them is fast enough."""

@@ -254,7 +254,7 @@ def test_windows_of_points_around_now_are_a_stream():
         if len(times) < 3:
             continue
         request = TrajectoryRequest(ARM.joint_names, times - times[0], q, dq, start=times[0])
-        reference.follow(**request.follow_arguments(ARM), measured_q=HOME)
+        reference.follow(**request.follow_kwargs(ARM), measured_q=HOME)
         if k > 150:
             for stamp in np.arange(now, now + period, 1e-3):
                 wanted = swing(stamp - 50.0 - reach, 0.1)[0]

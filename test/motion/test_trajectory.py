@@ -138,7 +138,7 @@ def filled(law, request, stamp, q):
     """Return the motion of a request and its torques, as the node publishes them."""
     reference = Reference(FR3)
     reference.at(stamp)
-    given = request.follow_arguments(FR3, allow_setpoint=False)
+    given = request.follow_kwargs(FR3, allow_setpoint=False)
     return law.motion_with_efforts(reference.follow(**given, measured_q=q))
 
 
@@ -259,7 +259,7 @@ def shuffled(motion):
 
 
 def test_joints_in_another_order_are_taken_by_their_names():
-    asked = shuffled(request()).follow_arguments(FER)
+    asked = shuffled(request()).follow_kwargs(FER)
     for name, rows in (('q', request().positions), ('dq', request().velocities)):
         np.testing.assert_array_equal(asked[name], rows)
 
@@ -281,7 +281,7 @@ def with_finger(positions, velocities=0.0):
 
 def test_a_finger_that_holds_still_changes_nothing():
     given = with_finger(0.04)
-    found, expected = given.follow_arguments(FER), request().follow_arguments(FER)
+    found, expected = given.follow_kwargs(FER), request().follow_kwargs(FER)
     assert given.extra_joint_names(FER) == (FINGER,) and request().extra_joint_names(FER) == ()
     assert found.keys() == expected.keys()
     for name, values in expected.items():
@@ -291,7 +291,7 @@ def test_a_finger_that_holds_still_changes_nothing():
 @pytest.mark.parametrize('moving', [([0.0, 0.02, 0.04], 0.0), (0.04, [0.0, 0.1, 0.0])])
 def test_a_finger_that_should_move_is_refused_by_its_name(moving):
     with pytest.raises(ReferenceRefusedError, match=FINGER):
-        with_finger(*map(np.array, moving)).follow_arguments(FER)
+        with_finger(*map(np.array, moving)).follow_kwargs(FER)
 
 
 def moved(row, joint, by):
@@ -326,7 +326,7 @@ def moved(row, joint, by):
 def test_a_request_at_fault_is_refused_with_the_fault_named(changes, names):
     reference = resting()
     with pytest.raises(ReferenceRefusedError, match=names):
-        reference.follow(**request(**changes).follow_arguments(FER))
+        reference.follow(**request(**changes).follow_kwargs(FER))
     assert not reference.is_followed and not reference.events
 
 
@@ -348,7 +348,7 @@ def test_too_many_points_points_without_times_and_a_set_point_in_the_future_are_
     with pytest.raises(ReferenceRefusedError, match='1 s ahead'):
         reference.follow(FER.home, start=NOW + 1.0)
     point = TrajectoryRequest(FER.joint_names, np.zeros(1), FER.home[None])
-    asked = point.follow_arguments(FER)
+    asked = point.follow_kwargs(FER)
     assert asked.get('times') is None
     np.testing.assert_array_equal(asked['q'], FER.home)
 
