@@ -208,7 +208,7 @@ class MotionPlanner:
         """
         points, measured_q = self.request, self.measured_q
         if stamp is None or (motion is None and measured_q is None):
-            raise errors.ReferenceRefusedError('No position is known; await states or hold one.')
+            raise errors.ReferenceRefusedError('No position known; wait for states or hold one.')
         present = motion or Trajectory.at_rest(measured_q, stamp)
         lateness = 0.0 if points.start is None else stamp - points.start
         if points.start is not None and self.is_window:

@@ -221,8 +221,7 @@ class MotionRequests:
     def update_goals(self) -> None:
         """Publish feedback of all goals; end a goal that is reached, violated or cancelled."""
         for goal_id, goal in list(self._goals.items()):
-            end = self._goal_outcome(goal)
-            if end is None:
+            if (end := self._goal_outcome(goal)) is None:
                 continue
             del self._goals[goal_id]
             ending, _, why = end
@@ -230,8 +229,7 @@ class MotionRequests:
                 # A motion that is not over yet is reported as interrupted.
                 if goal.is_motion_over:
                     self._node.get_logger().warning(f'a goal was aborted: {why}')
-                reason = f'its goal was given up: {why.removesuffix(".")}'
-                self._node.controller.settle(reason)
+                self._node.controller.settle(f'its goal was given up: {why.removesuffix(".")}')
             self._end_goal(goal.handle, *end)
 
     def _goal_outcome(self, goal: _Goal) -> tuple[str, int, str] | None:

@@ -91,7 +91,7 @@ def test_nothing_is_desired_before_something_is_held_or_followed():
     reference.follow([HOME + 0.1], [1.0], measured_q=HOME)
     np.testing.assert_array_equal(reference.at(2.0).q, HOME)
     np.testing.assert_allclose(reference.at(9.0).q, HOME + 0.1, rtol=0.0, atol=1e-15)
-    with pytest.raises(ReferenceRefusedError, match='wait for joint states'):
+    with pytest.raises(ReferenceRefusedError, match='wait for states'):
         Reference(ARM).follow(HOME, measured_q=HOME)
 
 
