@@ -25,7 +25,7 @@ from franka_dynamics.control.receiver import ReceiverState, TorqueRefusal
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.files import write_text
 from franka_dynamics.motion import planning
-from franka_dynamics.parameter_schema import specs_in_file
+from franka_dynamics.parameter_schema import specs_in_files
 
 PATH = Path(__file__).parents[1] / 'cpp/include/franka_dynamics_controllers/constants.hpp'
 # Names of constants by module, which explains them; in C++ MAX_STEP_S is kMaxStepS.
@@ -84,7 +84,7 @@ def _numbers() -> Iterator[str]:
             value = getattr(module, name)
             kind = 'int' if isinstance(value, int) else 'double'
             yield f'constexpr {kind} k{name.title().replace("_", "")} = {value!r};'
-    (bounds,) = (spec.bounds for spec in specs_in_file('torque') if spec.name == 'scale')
+    (bounds,) = (spec.bounds for spec in specs_in_files('torque') if spec.name == 'scale')
     for word, bound in zip(('Min', 'Max'), bounds or ()):
         yield f'constexpr double k{word}Scale = {bound!r};'
     yield f'constexpr Three kGravity{{{", ".join(map(repr, GRAVITY))}}};  // [m/s^2] base frame'

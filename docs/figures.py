@@ -42,7 +42,7 @@ from franka_dynamics.identification.faults import checks as fault_checks
 from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
 from franka_dynamics.motion import planning, trajectory
 from franka_dynamics.names import REALTIME_PRIORITY
-from franka_dynamics.parameter_schema import specs_in_file
+from franka_dynamics.parameter_schema import specs_in_files
 from franka_dynamics.recordings import preprocessing
 from franka_dynamics.recordings.preprocessing import SignalOptions
 from franka_dynamics.validation import compare_files, comparison, crosscheck, robot_model
@@ -55,7 +55,7 @@ NUMBER = r'-?\d+(?:\.\d+)?(?:e-?\d+)?'
 
 def defaults(table: str) -> dict[str, float]:
     """Return the default values of a table of parameters in config/parameters."""
-    return {spec.name: spec.default for spec in specs_in_file(table)}
+    return {spec.name: spec.default for spec in specs_in_files(table)}
 
 
 def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:

@@ -19,6 +19,8 @@ import yaml
 from .errors import SettingsError, short_repr
 from .files import share_directory
 
+# The files of parameters that apply without a new configuration of the node.
+LIVE_PARAMETER_FILES = 'torque', 'motion'
 _UNIT_PATTERN = re.compile(r'\[([^]]+)\]')
 _WHILE_INACTIVE_VALIDATION = 'franka_dynamics::while_inactive<>'
 
@@ -60,10 +62,12 @@ class ParameterSpec:
 
 
 @functools.cache
-def specs_in_file(name: str) -> tuple[ParameterSpec, ...]:
-    """Return the parameters that config/parameters/`name`.yaml declares, in the file's order."""
-    path = share_directory() / 'config' / 'parameters' / f'{name}.yaml'
-    return tuple(_specs_of_group(yaml.safe_load(path.read_text(encoding='utf-8'))[name]))
+def specs_in_files(*names: str) -> tuple[ParameterSpec, ...]:
+    """Return the parameters that config/parameters/NAME.yaml of each name declare, in order."""
+    folder = share_directory() / 'config' / 'parameters'
+    texts = {name: (folder / f'{name}.yaml').read_text(encoding='utf-8') for name in names}
+    groups = (yaml.safe_load(text)[name] for name, text in texts.items())
+    return tuple(spec for group in groups for spec in _specs_of_group(group))
 
 
 def _specs_of_group(group: Mapping[str, Any], prefix: str = '') -> Iterator[ParameterSpec]:

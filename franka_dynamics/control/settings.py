@@ -15,7 +15,7 @@ from ..arm.payload import payload_array, payload_from_array, PAYLOAD_ORDER
 from ..arrays import Array, as_array
 from ..dynamics.model import GRAVITY
 from ..errors import InertiaError, SettingsError
-from ..parameter_schema import require_allowed_value, specs_in_file
+from ..parameter_schema import LIVE_PARAMETER_FILES, require_allowed_value, specs_in_files
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class Settings:
 
     def validate(self, description: ArmDescription) -> None:
         """Raise SettingsError if a value is out of range, or does not suit this arm or target."""
-        for spec in (*specs_in_file('torque'), *specs_in_file('motion')):
+        for spec in specs_in_files(*LIVE_PARAMETER_FILES):
             value = attrgetter(spec.name)(self)
             if spec.kind == 'bool' and not isinstance(value, (bool, np.bool_)):
                 raise SettingsError(f'{spec.name} must be True or False; got {value!r:.80}.')

@@ -298,11 +298,10 @@ def _spline_states(times: Array, q: Array, stops: bool) -> Array:
 
 def _first_within_limits(make: Callable[[Any], Trajectory], options: Iterable[Any]) -> Trajectory:
     """Return make(option) of the first option that is not refused; else raise a refusal."""
-    refused = None
+    refusals = []
     for option in options:
         try:
             return make(option)
         except ReferenceRefusedError as error:
-            refused = refused or error
-    assert refused is not None, 'there is an option'
-    raise refused
+            refusals.append(error)
+    raise refusals[0]

@@ -37,7 +37,7 @@ from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS, su
 from ..control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
 from ..control.stopping import MAX_BRAKING_TIME_S
 from ..errors import FrankaDynamicsError, short_text, StartRefusedError
-from ..parameter_schema import specs_in_file
+from ..parameter_schema import LIVE_PARAMETER_FILES, specs_in_files
 
 NODE_NAME = 'feedforward'
 _BACKGROUND_TASK_PERIOD_S = 0.05  # between two looks at subscribers, receivers and reports [s]
@@ -176,7 +176,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._diagnostics.set_controller(controller, difference)
         # A real arm measures its velocities; some simulators publish none.
         self.cycle.set_joints(controller.names, measures_velocity=parameters['target'] == 'fci')
-        self._configured_with = parameter_values(self, specs_in_file(NODE_NAME))
+        self._configured_with = parameter_values(self, specs_in_files(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
         self.cycle.controller = controller
 
@@ -187,7 +187,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         The first torque waits until its receivers are found to be of the kind for `target`.
         """
         # The controller is None after an earlier activation failed to reconfigure the node.
-        configuration = parameter_values(self, specs_in_file(NODE_NAME))
+        configuration = parameter_values(self, specs_in_files(NODE_NAME))
         if self.controller is None or self._configured_with != configuration:
             self.cycle.controller = None
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
@@ -353,7 +353,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
         """Return whether the controller can use changed parameters, and why not."""
         given = {change.name: change.value for change in changes}
-        merged = parameter_values(self, tables.live_parameter_specs()) | given
+        merged = parameter_values(self, specs_in_files(*LIVE_PARAMETER_FILES)) | given
         try:
             if self.controller is not None:
                 self.controller.changed_law(**vars(tables.settings_from_parameters(merged)))
@@ -363,7 +363,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def _apply_live_parameters(self, changes: Sequence[Parameter]) -> None:
         """Apply changed parameters that need no new configuration to the controller; log them."""
-        live = parameter_values(self, tables.live_parameter_specs())
+        live = parameter_values(self, specs_in_files(*LIVE_PARAMETER_FILES))
         changed = {one.name: one.value for one in changes if one.name in live}
         if not changed or self.controller is None:
             return

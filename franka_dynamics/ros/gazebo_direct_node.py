@@ -30,7 +30,7 @@ from .rclpy_private import Executor
 from .topics import PUBLISHER_QOS, STATE_QOS
 from ..control.settings import Settings
 from ..errors import JointStateError
-from ..parameter_schema import specs_in_file
+from ..parameter_schema import specs_in_files
 from ..simulation.gazebo import holding_torque
 
 # The arm counts as held after the holding torque was sent _MIN_HOLDING_STEP_COUNT times to a
@@ -46,7 +46,7 @@ class GazeboDirectNode(CheckedParameters, Node):
     def __init__(self, **node_options: Any) -> None:
         """Make the node of the arm in its parameters; `node_options` are those of rclpy's Node."""
         super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})
-        arm = arm_from_parameters(declare_parameters(self, specs_in_file('arm')))
+        arm = arm_from_parameters(declare_parameters(self, specs_in_files('arm')))
         self._start, names = arm.home_position, arm.joint_names
         settings, holding = Settings(target='gz_ros2_control'), holding_torque(arm)
         self._receiver = CommandReceiver(self, arm, settings, self._send_forces, holding)

@@ -174,7 +174,8 @@ class JointStateReader:
     def __init__(self, joint_names: Sequence[str], *, derive_velocity: bool = False) -> None:
         """Read joints of these names, whose order is that of the arrays."""
         self._joint_names, self._derive_velocity = tuple(joint_names), derive_velocity
-        self._last: tuple[float, Array, Array] | None = None  # stamp, position, derived velocity
+        # Stamp, position and derived velocity.
+        self._last: tuple[float, Array, Array] = math.inf, _EMPTY_ARRAY, _EMPTY_ARRAY
         self._pattern: re.Pattern[bytes] | None = None  # of messages like the one before
 
     def read(self, data: bytes) -> JointReading:
@@ -231,12 +232,10 @@ class JointStateReader:
 
     def _mean_velocity(self, stamp: float, q: Array) -> Array:
         """Return the mean joint velocities since the last state, (n,); zeros for the first one."""
-        before, velocity = self._last, np.zeros(len(q))
-        if before is not None and stamp == before[0]:
-            return before[2]
-        if before is not None and stamp > before[0]:
-            velocity = (q - before[1]) / (stamp - before[0])
-        self._last = stamp, q, velocity
+        before, last_q, velocity = self._last
+        if stamp != before:
+            velocity = (q - last_q) / (stamp - before) if stamp > before else np.zeros(len(q))
+            self._last = stamp, q, velocity
         return velocity
 
     def _joint_order(self, given: Sequence[str]) -> list[int]:

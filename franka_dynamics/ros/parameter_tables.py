@@ -9,7 +9,6 @@ The tables are read from config/parameters; no ROS is needed.
 from array import array
 from collections.abc import Iterable
 from dataclasses import fields, replace
-import functools
 import textwrap
 from typing import Any, TypeVar
 
@@ -18,16 +17,15 @@ import yaml
 from ..arm import ArmDescription, load
 from ..control.settings import Settings, Terms
 from ..errors import nearest_name, SettingsError, short_text
-from ..parameter_schema import ParameterSpec, specs_in_file
+from ..parameter_schema import LIVE_PARAMETER_FILES, ParameterSpec, specs_in_files
 
 DataclassType = TypeVar('DataclassType')
 
 # Values of the parameter model_source.
 ARM_DESCRIPTION, ROBOT_DESCRIPTION = 'description', 'robot_description'  # or a URDF's path
 
-_LIVE_PARAMETER_FILES = ('torque', 'motion')  # whose parameters change without a new configuration
 _PARAMETER_FILES = {
-    'feedforward': ('arm', 'model', *_LIVE_PARAMETER_FILES, 'feedforward'),
+    'feedforward': ('arm', 'model', *LIVE_PARAMETER_FILES, 'feedforward'),
     'simulator': ('arm', 'simulator'),
 }
 NODE_NAMES = tuple(_PARAMETER_FILES)
@@ -45,10 +43,9 @@ _FILE_HEADER = """# Copyright 2026 The franka_dynamics authors
 _MAX_LINE_WIDTH = 95
 
 
-@functools.cache
 def parameter_specs(node: str) -> tuple[ParameterSpec, ...]:
     """Return the specifications of all parameters of a node."""
-    return tuple(spec for name in _PARAMETER_FILES[node] for spec in specs_in_file(name))
+    return specs_in_files(*_PARAMETER_FILES[node])
 
 
 def no_such_parameter_sentence(names: Iterable[str], known: Iterable[str] = ()) -> str:
@@ -60,12 +57,6 @@ def no_such_parameter_sentence(names: Iterable[str], known: Iterable[str] = ()) 
         for name in near
     )
     return f'{"; ".join(sentences)}. `franka-dynamics node defaults` prints all of them.'
-
-
-@functools.cache
-def live_parameter_specs() -> tuple[ParameterSpec, ...]:
-    """Return the specifications of parameters that apply without a new configuration."""
-    return tuple(spec for name in _LIVE_PARAMETER_FILES for spec in specs_in_file(name))
 
 
 def generated_parameter_files() -> dict[str, str]:

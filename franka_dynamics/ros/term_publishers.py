@@ -84,7 +84,9 @@ class TermPublishers:
         names = list(controller.description.joint_names)
         rows = {'joint': names, **_COMPONENT_NAMES}
         # RViz's Effort display ignores messages without a frame.
-        header = Header(frame_id=base_frame_id(names[0]))
+        # x_link0, if joint 1 is called x_joint1.
+        stem, found, _ = names[0].rpartition('joint')
+        header = Header(frame_id=f'{stem}link0' if found else 'base')
         # rclpy would take 10 to 20 us for a message.
         wrench, pose = WrenchStamped(header=header), PoseStamped(header=header)
         wrench.wrench.force.x = pose.pose.position.x = MessageTemplate.PLACEHOLDER
@@ -156,9 +158,3 @@ class TermPublishers:
         """Return an attribute of the external wrench at positions q; None while unknown."""
         estimate = self.external_wrench(q)
         return None if estimate is None else getattr(estimate, field)
-
-
-def base_frame_id(first_joint: str) -> str:
-    """Return the base link's name, x_link0 if joint 1 is called x_joint1, or else base."""
-    stem, found, _ = first_joint.rpartition('joint')
-    return f'{stem}link0' if found else 'base'

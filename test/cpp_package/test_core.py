@@ -24,7 +24,7 @@ from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.errors import DescriptionError, SettingsError
-from franka_dynamics.parameter_schema import specs_in_file
+from franka_dynamics.parameter_schema import specs_in_files
 from franka_dynamics.urdf.writer import urdf_text
 
 from .cpp_core import (
@@ -46,7 +46,7 @@ from ..urdf.urdf_texts import edited, random_chain
 
 pytestmark = needs_compiler
 # Largest allowed values of the settings; the C++ package has its own.
-RANGES = {spec.name: spec.bounds for name in ('torque', 'motion') for spec in specs_in_file(name)}
+RANGES = {spec.name: spec.bounds for name in ('torque', 'motion') for spec in specs_in_files(name)}
 INCLINED = (2.0, -3.0, -9.12)
 
 

@@ -82,7 +82,7 @@ def torques(q, ddq):
 def test_nothing_is_desired_before_something_is_held_or_followed():
     reference = Reference(ARM)
     assert reference.at(0.0) is None and reference.motion is None
-    with pytest.raises(ReferenceRefusedError, match='No position is known'):
+    with pytest.raises(ReferenceRefusedError, match='No position known'):
         reference.follow([HOME], [1.0])
     reference.hold(HOME + 0.1)
     np.testing.assert_array_equal(reference.at(1.0), (HOME + 0.1, ZERO, ZERO))
