@@ -60,14 +60,12 @@ class ControlCycle:
         `number` is the message number that the publisher gave the joint state; None if the
         middleware does not number messages.
         """
-        began = time.perf_counter()
+        self._began_at = time.perf_counter()
         with self.lock:
             if self.active and self.controller is not None:
-                self._run_cycle(self.controller, data, number, began)
+                self._run_cycle(self.controller, data, number)
 
-    def _run_cycle(
-        self, controller: Feedforward, data: bytes, number: int | None, began: float
-    ) -> None:
+    def _run_cycle(self, controller: Feedforward, data: bytes, number: int | None) -> None:
         """Run one control cycle of an active node, whose lock the caller holds."""
         now, clock, wrong = time.monotonic(), self._node_time(), ''
         try:
@@ -104,7 +102,7 @@ class ControlCycle:
         q, dq, effort = reading.position, reading.velocity, reading.effort
         torque = controller.step(q, dq, reading.stamp, effort=effort, age=age, now=now)
         if controller.sends:
-            self._diagnostics.latencies.append(self._published_at - began)
+            self._diagnostics.latencies.append(self._published_at - self._began_at)
         state = controller.latest
         if state is not None and state.stamp == reading.stamp:
             sent = torque if controller.sends else None

@@ -180,9 +180,7 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], arm: ArmDescriptio
     weak = gains[0] < _WRIST_FRICTION_TO_LIMIT_RATIO * arm.limit('effort')
     if weak.any():
         free = ', '.join(np.array(arm.joint_names)[weak])
-        node.get_logger().warning(
-            f'with default gains {free} is nearly free: set kp and kd, if something disturbs it'
-        )
+        node.get_logger().warning(f'{free} is nearly free: set kp and kd if something disturbs it')
 
 
 def _wait_for_robot_description(node: Any, should_stop: Callable[[], bool]) -> tuple[str, str]:

@@ -93,10 +93,7 @@ class StatusLog:
                 return f'{clocks} all publish /clock, which goes to and fro: stop all but one'
             rate = self._node.cycle.clock_rate_hz
             if rate < MIN_CLOCK_RATE_HZ:
-                return (
-                    f'the clock comes at {rate:.2g} Hz from {clocks}: publish it with each joint '
-                    f'state, at {MIN_CLOCK_RATE_HZ:g} Hz at least'
-                )
+                return f'/clock has {rate:.2g} Hz ({clocks}): it needs {MIN_CLOCK_RATE_HZ:g} Hz'
             return f'/clock is from {clocks}: set use_sim_time where states are made, or not here'
         if clocks:
             return f'/clock comes from {clocks}: set use_sim_time true on this node'
@@ -188,14 +185,10 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._reference: tuple[StatusRow, ...] = ()  # what became of the latest reference
         self.latencies, self.published_count = DurationWindow(), 0  # torques that were published
 
-    @property
-    def controller(self) -> Feedforward:
-        """The controller of the node's latest configuration, to report on."""
-        return self.status_log.controller
-
     def set_controller(self, controller: Feedforward, model_difference: float) -> None:
         """Set the controller to report on, and its two dynamics models' largest difference."""
-        self.status_log.controller, self._arm = controller, controller.description.name
+        self.controller = self.status_log.controller = controller
+        self._arm = controller.description.name
         self.model_difference, self.refusal_text = model_difference, ''
         # What ~/status says (state, whether a fault is latched, whether the node waits; the
         # reason), since when [s], and the torques published up to the last diagnostics.

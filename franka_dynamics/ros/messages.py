@@ -56,11 +56,9 @@ def read_float64_message(data: bytes, head: bytes) -> Array:
     One with as many numbers as `head`, of `float64_message_prefix`, says is read without rclpy.
     Raises SettingsError if the bytes are no such message.
     """
-    known = head[:-4]  # then follows padding
-    if data.startswith(known):
-        count = int.from_bytes(known[-4:], 'little')
-        if len(data) == len(head) + 8 * count:
-            return np.frombuffer(data, '<f8', count, len(head))
+    count = int.from_bytes(head[-8:-4], 'little')  # then follows padding
+    if data.startswith(head[:-4]) and len(data) == len(head) + 8 * count:
+        return np.frombuffer(data, '<f8', count, len(head))
     message = parse_message(Float64MultiArray, data, 'torque', SettingsError)
     return np.asarray(message.data, dtype=float)
 

@@ -53,18 +53,17 @@ class NodeEndedError(FrankaDynamicsError):
     status = 1
 
 
-def node_command_line(
-    module: str, parameters: Mapping[str, Any], names: Mapping[str, str]
-) -> list[str]:
+def node_command_line(module: str, values: Mapping[str, Any], names: dict[str, str]) -> list[str]:
     """
     Return the command line of a child process that runs the node of a module.
 
-    `names` maps names of topics, of the node or its namespace to new names.
+    `values` are those of its parameters by name; `names` maps names of topics, of the node or its
+    namespace to new names.
     """
     # With faulthandler the log of a node that crashes says in which Python line.
     program = _CHILD_PROGRAM.format(module)
     command = [sys.executable, '-X', 'faulthandler', '-c', program, '--ros-args']
-    for name, value in parameters.items():
+    for name, value in values.items():
         given = value.tolist() if isinstance(value, np.ndarray) else value
         command += ['-p', f'{name}:={yaml_text(given)}']
     for name, new in names.items():

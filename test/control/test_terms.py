@@ -209,7 +209,7 @@ PAYLOAD = (1.0, 0.0, 0.0, 0.05, 1e-3, 0.0, 0.0, 1e-3, 0.0, 1e-3)
         ({'target': 'ur'}, r"target is 'ur', not one of fci, franka_gazebo, "),
         ({'payload': (np.nan, *PAYLOAD[1:])}, r'payload .* must be finite .*; got nan at \[0\]'),
         ({'payload': (-1.0, *PAYLOAD[1:])}, r"The payload's mass is -1.0 kg"),
-        ({'payload': (0.0, *PAYLOAD[1:])}, r'payload has a centre of mass .* but no mass'),
+        ({'payload': (0.0, *PAYLOAD[1:])}, r'payload has no mass but a centre of mass'),
         ({'payload': (*PAYLOAD[:9], 5e-3)}, r'0.005\] .* belongs to no real body: .* by 0.003'),
         (
             {'gravity_vector': (0, 0, np.nan)},

@@ -165,8 +165,8 @@ def test_a_slow_still_or_second_clock_and_stamps_not_set_are_named(probe, arm, s
         arm.send(1, step_ns=0)
         return probe.says(STATES, text)
 
-    probe.until(lambda: says('the clock comes at 4 Hz from /probe'), 'the rate of the clock')
-    probe.until(lambda: says('the clock comes at 0.', ticks=False), 'that it stands still')
+    probe.until(lambda: says('/clock has 4 Hz (/probe)'), 'the rate of the clock')
+    probe.until(lambda: says('/clock has 0.', ticks=False), 'that it stands still')
     probe.until(lambda: says('header.stamp of the joint states', stamps=False), 'no stamp')
     probe.create_publisher(Clock, '/clock', 1)
     probe.until(lambda: says('/probe, /probe all publish /clock'), 'both clocks')
