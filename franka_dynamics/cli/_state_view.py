@@ -1,16 +1,14 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what `node state` shows of feedforward nodes and simulated arms."""
+"""Shows the statuses, rates and torques of the nodes that `node state` has heard."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import math
-from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
+from ..report.elements import Cell, headers, Table
 from ..ros.status import (
     DiagnosticSubject,
     NodeSnapshot,
@@ -25,55 +23,47 @@ _MAX_STAMP_AGE_MS = 100.0  # older stamps come from a simulation slower than the
 _MIN_OTHER_CLOCK_AGE_MS = 3.6e6  # stamps that far off are simulated time
 
 
-def state_view(nodes: Sequence[NodeSnapshot], now: float) -> RenderableType:
-    """
-    Return a panel for each node heard so far, or a line "waiting ..." before the first.
-
-    One line names all statuses that are OK; joints have their numbers alone.
-    """
-    if not nodes:
-        return Text('waiting for diagnostics of a feedforward node ...', style='dim')
+def state_view(nodes: Sequence[NodeSnapshot], now: float) -> Group:
+    """Return all nodes' statuses and feedforward nodes' rates, latency and torques for rich."""
     ordered = sorted(nodes, key=lambda node: node.name)
-    return Group(*(_node_panel(node, now) for node in ordered))
+    return Group(*(part for node in ordered for part in _node_parts(node, now)))
 
 
-def _node_panel(node: NodeSnapshot, now: float) -> Panel:
-    """Return a panel with a node's statuses, rates, latency and torques; dim if it is silent."""
-    table = Table.grid(padding=(0, 2))
-    for column in range(3):
-        table.add_column(no_wrap=column < 2, overflow='fold')
-    good = [one for one, status in node.statuses.items() if status.level == 'OK']
-    parts: list[Any] = [Text(f'OK: {", ".join(good)}', style='green')] if good else []
+def _node_parts(node: NodeSnapshot, now: float) -> Iterator[RenderableType]:
+    """Yield a node's name, statuses (one line names those that are OK), rates and torques."""
+    silent = f' (silent for {now - node.updated_at:.0f} s)' if node.is_silent(now) else ''
+    yield Text(f'{node.name}{silent}', 'bold red' if silent else 'bold')
+    good = [subject for subject, status in node.statuses.items() if status.level == 'OK']
+    if good:
+        yield Text(f'OK: {", ".join(good)}', 'green')
     for subject, status in node.statuses.items():
         if subject not in good:
-            level = Text(status.level, style=_LEVEL_COLORS.get(status.level, ''))
-            table.add_row(level, subject, Text(status.message))
-    parts.append(table)
+            level = status.level, _LEVEL_COLORS.get(status.level, '')
+            yield Text.assemble(level, f' {subject}: {status.message}')
     if node.is_feedforward_node:
-        states, command = DiagnosticSubject.JOINT_STATES, DiagnosticSubject.COMMAND
-        rate, age = (node.value_of(states, key) for key in (StatusKey.RATE, StatusKey.AGE))
-        p50, p99 = (
-            node.value_of(command, StatusKey.LATENCY.format(name)) for name in TIME_PERCENTILES
-        )
-        commands = _decimal_text(node.value_of(command, StatusKey.RATE))
-        line = f'states {_decimal_text(rate)} Hz, {_age_text(age)}   commands {commands} Hz   '
-        line += f'latency p50 {_decimal_text(p50)} us, p99 {_decimal_text(p99)} us'
-        parts += [Text(line, style='bold'), _torque_table(node)]
-    silent = f' (silent for {now - node.updated_at:.0f} s)' if node.is_silent(now) else ''
-    dim, red = ('dim', 'red') if silent else ('', '')
-    title = f'{node.name}{silent}'
-    return Panel(Group(*parts), title=title, title_align='left', style=dim, border_style=red)
+        yield _rates_text(node)
+        yield _torque_table(node)
+
+
+def _rates_text(node: NodeSnapshot) -> str:
+    """Return a feedforward node's rates of states and commands, age of states and latency."""
+    states, command = DiagnosticSubject.JOINT_STATES, DiagnosticSubject.COMMAND
+    rate, commands = (_decimal_text(node.value_of(of, StatusKey.RATE)) for of in (states, command))
+    p50, p99 = (
+        _decimal_text(node.value_of(command, StatusKey.LATENCY.format(name)))
+        for name in TIME_PERCENTILES
+    )
+    age = _age_text(node.value_of(states, StatusKey.AGE))
+    return f'states {rate} Hz, {age}; commands {commands} Hz; latency p50 {p50} us, p99 {p99} us'
 
 
 def _age_text(age: float) -> str:
-    """Return the states' age as text: in ms, in s if stamps are late, or 'simulated time'."""
+    """Return the states' age [ms] as text: in ms, in s if stamps are late, or simulated time."""
     if abs(age) >= _MIN_OTHER_CLOCK_AGE_MS:
         return 'simulated time'
-    return (
-        f'stamps {1e-3 * age:.1f} s late'
-        if age > _MAX_STAMP_AGE_MS
-        else f'{_decimal_text(age, 1)} ms old'
-    )
+    if age > _MAX_STAMP_AGE_MS:
+        return f'stamps {1e-3 * age:.1f} s late'
+    return f'{_decimal_text(age, 1)} ms old'
 
 
 def _decimal_text(value: float, digits: int = 0) -> str:
@@ -82,25 +72,23 @@ def _decimal_text(value: float, digits: int = 0) -> str:
 
 
 def _torque_table(node: NodeSnapshot) -> Table:
-    """Return a table of torques by joint and term, coloured from 80 % of the joint's limit."""
+    """Return a table of torques by joint and term, marked from 80 % of the joint's limit on."""
     terms = [term for term in TERM_HEADINGS if term in node.torques]
-    caption = 'torques [N m]' if terms else 'no torque message has arrived yet'
-    heads = {name.rstrip('0123456789') for name in node.torque_limits}
-    common = heads.pop() if len(heads) == 1 and not heads & {*node.torque_limits} else ''
-    caption += f' of {common}...' if common else ''
-    table = Table(box=None, padding=(0, 1), caption_justify='left', caption=caption)
-    table.add_column('joint', overflow='fold')
-    for heading in ('limit', *(TERM_HEADINGS[term] for term in terms)):
-        table.add_column(heading, justify='right', no_wrap=True)
+    title = 'torques [N m]' if terms else 'no torque message has arrived yet'
+    stems = {name.rstrip('0123456789') for name in node.torque_limits}
+    common = stems.pop() if len(stems) == 1 and not stems & {*node.torque_limits} else ''
+    title += f' of {common}...' if common else ''
     torques = [dict(zip(node.torques[term].name, node.torques[term].effort)) for term in terms]
+    rows = []
     for joint, limit in node.torque_limits.items():
-        shown = (_torque_text(of.get(joint, math.nan), limit) for of in torques)
-        table.add_row(joint.removeprefix(common), f'{limit:g}', *shown)
-    return table
+        cells = (_torque_cell(of.get(joint), limit) for of in torques)
+        rows.append((joint.removeprefix(common), f'{limit:g}', *cells))
+    numbers = headers((TERM_HEADINGS[term] for term in terms), '.2f')
+    return Table(title, ['joint', 'limit', *numbers], rows)
 
 
-def _torque_text(torque: float, limit: float) -> Text:
-    """Return a torque [N m], yellow from 80 % of its limit, red from the limit on."""
-    load = abs(torque) / limit if limit > 0.0 else 0.0
-    style = 'red' if load >= _MAX_TORQUE_RATIO else 'yellow' if load >= _HIGH_TORQUE_RATIO else ''
-    return Text(_decimal_text(torque, 2), style=style)
+def _torque_cell(torque: float | None, limit: float) -> Cell:
+    """Return a table's cell of a torque [N m], a warning from 80 % of its limit, bad from it."""
+    load = abs(torque) / limit if torque is not None and limit > 0.0 else 0.0
+    mark = 'bad' if load >= _MAX_TORQUE_RATIO else 'warning' if load >= _HIGH_TORQUE_RATIO else ''
+    return Cell(torque, mark)
