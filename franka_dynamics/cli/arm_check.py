@@ -9,7 +9,7 @@ arms by axis, inertia and limits of each joint.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 import warnings
@@ -24,7 +24,6 @@ from ..errors import DescriptionError, FrankaDynamicsError, name_list, NoLinksEr
 from ..files import read_text
 from ..report import arm as report
 from ..report.elements import to_json_types
-from ..urdf.document import UrdfDocument
 from ..urdf.mjcf import is_mjcf_text
 from ..urdf.plausibility import find_implausible_values
 from ..urdf.reading import parse_robot, read_document
@@ -37,46 +36,6 @@ from ..validation.urdf_check import node_notes
 
 # Verdicts, the first words of each result.
 PASS, MISMATCH, NOT_PHYSICAL, NOT_READ = 'pass', 'MISMATCH', 'not physical', 'error'
-
-
-@dataclass
-class ArmCheckResult:
-    """
-    A check's sentence, whether formulations of the dynamics differ, and its data for JSON.
-
-    `difference_sentences` are on differences, `impossible_links` on links that no real body can
-    be; `details`, not printed where several files are checked, are tables and labels with
-    sentences.
-    """
-
-    summary: str
-    formulations_differ: bool
-    json_data: dict[str, Any]
-    difference_sentences: list[str] = field(default_factory=list)
-    impossible_links: list[str] = field(default_factory=list)
-    details: list[Any] = field(default_factory=list)
-
-    @property
-    def verdict(self) -> str:
-        """MISMATCH if formulations differ, 'not physical' if a link is impossible, else 'pass'."""
-        if self.formulations_differ:
-            return MISMATCH
-        return NOT_PHYSICAL if self.impossible_links else PASS
-
-    def add_notes(self, *sentences: object, label: str = 'note') -> None:
-        """Add sentences with a label to the details of the result."""
-        self.details += [(label, sentence) for sentence in sentences]
-
-    def print_result(self, in_detail: bool) -> None:
-        """Print the result, with all details if `in_detail`, else with doubtful values alone."""
-        say(self.summary, self.verdict)
-        say_each([*self.difference_sentences, *self.impossible_links], style='red')
-        doubts = [doubt for doubt in self.json_data.get('doubts', ()) if not doubt.impossible]
-        for detail in self.details if in_detail else [('note', doubt) for doubt in doubts]:
-            if isinstance(detail, tuple):
-                say(detail[1], detail[0], '' if detail[0] else 'dim')
-            else:
-                print_rich(detail)
 
 
 def check_arms(arm: ArmChoice, options: Options) -> int:
@@ -93,16 +52,15 @@ def check_arms(arm: ArmChoice, options: Options) -> int:
     found = dict[str, dict[str, Any]]()
     for file in [arm.arm] if not options.arms else files:
         try:
-            result = _check_arm(replace(arm, arm=file), options)
+            found[file] = _check_arm(replace(arm, arm=file), options, in_detail=alone)
+        except NoLinksError:  # macros of another file
+            if alone:
+                raise
         except FrankaDynamicsError as error:
             if alone:
                 raise
-            if not isinstance(error, NoLinksError):  # macros of another file
-                say(error, NOT_READ)
-                found[file] = {'verdict': NOT_READ, 'error': f'{error}'}
-            continue
-        result.print_result(in_detail=alone)
-        found[file] = {'verdict': result.verdict, **result.json_data}
+            say(error, NOT_READ)
+            found[file] = {'verdict': NOT_READ, 'error': f'{error}'}
     if not found:
         raise DescriptionError(
             f'{options.arms[0]} has no .urdf or .urdf.xacro and no MJCF below it; name the files.'
@@ -126,56 +84,41 @@ def _model_files_in(path: str) -> list[str]:
     ]
 
 
-def _check_arm(arm: ArmChoice, options: Options) -> ArmCheckResult:
-    """Return the result of comparing an arm's formulations with each other and its file."""
+def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str, Any]:
+    """
+    Compare an arm's formulations with each other and its file; print and return the result.
+
+    Without `in_detail`, for one of several files, notes are on doubtful values alone.
+    """
     description = arm.load()
     with make_console(stderr=True).status('comparing ...'):
         checked = compare_formulations(description, gravity=options.gravity, count=options.states)
-    sentence = f'{arm.title(description)}: {report.crosscheck_sentence(checked)}'
+    source, document = arm.arm, None
+    if is_robot_source(source):
+        document = read_document(source, xacro=arm.xacro)
+    elif is_file_name(source) and not description.inconsistencies():
+        source = f'{source} as arm export writes it'
+        document = parse_robot(urdf_text(description), source)
+    doubts, unread = find_implausible_values(document, Path(source)) if document else ((), ())
+    impossible = [one for one in doubts if one.impossible] or [*description.inconsistencies()]
+    verdict = MISMATCH if not checked.passed else NOT_PHYSICAL if impossible else PASS
+    say(f'{arm.title(description)}: {report.crosscheck_sentence(checked)}', verdict)
+    say_each([*checked.findings, *impossible], style='red')
+    possible = [one for one in doubts if not one.impossible]
+    if not in_detail:
+        say_each(possible, 'note')
+    else:
+        say_each(report.file_notes(checked, unread), 'note')
+        print_rich(*report.implausible_value_tables(possible, source))
+        if document and not doubts:
+            say(f'masses, tensors and effort limits of {source} are plausible', 'note')
+        # What loading found, without meshes, stands in the table.
+        shown = {f'{one}' for one in find_implausible_values(document)[0]} if document else ()
+        notes = (one for one in description.notes if one not in shown)
+        say_each((*notes, *description.repairs, *report.condition_notes(description)), 'note')
+        print_rich(*(report.crosscheck_tables(checked) if options.everything else ()))
     data = {**to_json_types(checked), 'consistency': report.link_consistency(description)}
-    result = ArmCheckResult(sentence, not checked.passed, data, [*checked.findings])
-    shown = set[str]()
-    if is_robot_source(arm.arm):
-        assert description.urdf is not None
-        found = ', '.join(f'{difference}' for difference in checked.urdf)
-        result.add_notes(
-            "Compared were three formulations of the arm's dynamics and "
-            f"{description.urdf.terms.reader}'s own reading of the file; largest differences from "
-            f'that: {found}.'
-        )
-        shown = _add_implausible(result, read_document(arm.arm, xacro=arm.xacro), arm.arm)
-    elif is_file_name(arm.arm) and not description.inconsistencies():
-        source = f'{arm.arm} as arm export writes it'
-        _add_implausible(result, parse_robot(urdf_text(description), source), source)
-    result.add_notes(*(one for one in description.notes if one not in shown), *description.repairs)
-    result.impossible_links = result.impossible_links or [*description.inconsistencies()]
-    result.add_notes(*report.condition_notes(description))
-    result.details += report.crosscheck_tables(checked) if options.everything else ()
-    return result
-
-
-def _add_implausible(result: ArmCheckResult, document: UrdfDocument, source: str) -> set[str]:
-    """
-    Add to an arm check's result the implausible masses, inertia tensors and limits of a file.
-
-    Meshes, where they are found, count as well. Values that no body can have are added as
-    impossible links, the others as a table. Returns the sentences on values found without meshes,
-    which the arm's notes repeat.
-    """
-    doubts, unread = find_implausible_values(document, Path(source))
-    result.json_data['doubts'] = [*doubts]
-    result.impossible_links += [f'{doubt}' for doubt in doubts if doubt.impossible]
-    if unread:
-        result.add_notes(
-            f'{len(unread)} of its meshes were not read, such as {unread[0]}. They are looked for '
-            'beside the URDF (package://NAME/ in the folders above it), and read if scipy is '
-            'installed.'
-        )
-    possible = [doubt for doubt in doubts if not doubt.impossible]
-    result.details += report.implausible_value_tables(possible, source)
-    if not doubts:
-        result.add_notes(f'masses, tensors and effort limits of {source} are plausible')
-    return {str(doubt) for doubt in find_implausible_values(document)[0]}
+    return {'verdict': verdict, **data, **({'doubts': doubts} if document else {})}
 
 
 def compare_arms(options: Options) -> int:

@@ -212,6 +212,22 @@ def crosscheck_sentence(result: CrosscheckResult) -> str:
     )
 
 
+def file_notes(result: CrosscheckResult, unread: Sequence[str]) -> Iterator[str]:
+    """Yield notes on the reading of a URDF or MJCF that was compared, and on its unread meshes."""
+    if result.description.urdf is not None:
+        yield (
+            "Compared were three formulations of the arm's dynamics and "
+            f"{result.description.urdf.terms.reader}'s own reading of the file; largest "
+            f'differences from that: {", ".join(f"{one}" for one in result.urdf)}.'
+        )
+    if unread:
+        yield (
+            f'{len(unread)} of its meshes were not read, such as {unread[0]}. They are looked for '
+            'beside the URDF (package://NAME/ in the folders above it), and read if scipy is '
+            'installed.'
+        )
+
+
 def condition_notes(arm: ArmDescription) -> Iterator[str]:
     """Yield a note if M at the home pose is badly conditioned."""
     mass = NewtonEulerModel(arm).mass_matrix(arm.home_position)
