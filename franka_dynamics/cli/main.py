@@ -188,9 +188,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             'standard output is closed; >/dev/null discards it', EXIT_INVALID_INPUT
         )
     try:
-        status = _run_command(words)
+        with root_command.make_context(PROGRAM_NAME, words) as command, warnings.catch_warnings():
+            warnings.simplefilter('once', UrdfWarning)  # some commands load an arm twice
+            warnings.showwarning = _show_warning
+            status: int = root_command.invoke(command) or 0
         sys.stdout.flush()
         return status
+    except click.exceptions.Exit as ended:  # of --help and --version
+        return ended.exit_code
     except click.ClickException as error:
         context = getattr(error, 'ctx', None)
         message = error.format_message().rstrip('.').replace('\n', ' ')
@@ -209,18 +214,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             return EXIT_BROKEN_PIPE
         what = error.strerror or error
         return _print_error(f'{error.filename or "standard output"}: {what}.', EXIT_INVALID_INPUT)
-
-
-def _run_command(words: list[str]) -> int:
-    """Run the command that command-line words select; return its exit status."""
-    try:
-        with root_command.make_context(PROGRAM_NAME, words) as context, warnings.catch_warnings():
-            warnings.simplefilter('once', UrdfWarning)  # some commands load an arm twice
-            warnings.showwarning = _show_warning
-            status: int = root_command.invoke(context) or 0
-            return status
-    except click.exceptions.Exit as ended:  # of --help and --version
-        return ended.exit_code
 
 
 def _show_warning(

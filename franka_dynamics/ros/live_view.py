@@ -18,8 +18,7 @@ from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import JointStateError, SettingsError
 from ..view.meshes import MeshesError, urdf_meshes
-from ..view.scene import TorqueColumn, ViewState
-from ..view.window import UPDATE_PERIOD_S, Window
+from ..view.window import TorqueColumn, UPDATE_PERIOD_S, ViewState, Window
 
 _NAME_TIMEOUT_S = 1.0  # wait for a topic and a node named without their namespace [s]
 _MAX_STAMP_DIFFERENCE_S = 0.5  # between a joint state and a term that is shown with it

@@ -1,27 +1,125 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""A page for the browser that shows an arm in three dimensions and a table of its torques."""
+"""
+A page for the browser that shows an arm in three dimensions and a table of its torques.
 
-from collections.abc import Callable
+Links are drawn by Pinocchio's ViserVisualizer. It has no colour that changes, no DH frames in the
+standard convention, and neither centres of mass nor arrows of torques: these are drawn here.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 import socket
 import time
 from typing import Any, Self
 
 import numpy as np
 
-from .meshes import ArmMeshes
-from .scene import ArmScene, torque_table, TorqueColumn, ViewState
+from .meshes import arm_meshes, ArmMeshes
 from ..arm import ArmDescription
+from ..arrays import Array
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..errors import OutputError, require_extra
 from ..recordings.preprocessing import Motion
+from ..report.elements import Cell, Header, Mark, Table
 
 UPDATE_PERIOD_S = 0.05  # between two shown states [s]
+NEAR_LIMIT_RATIO = 0.7  # of torque to its limit, from which a link is orange
+AT_LIMIT_RATIO = 0.99  # from which a link is red
+MARK_COLOURS: dict[Mark, tuple[int, int, int]] = {
+    'good': (120, 160, 200),
+    'warning': (230, 160, 40),
+    'bad': (220, 50, 50),
+}
+_TABLE_STYLE = (
+    '<style>table{font:12px/1.6 monospace;width:100%}caption{caption-side:bottom}'
+    'td,th{text-align:right;white-space:nowrap}'
+    f'{"".join(f".{mark}{{background:rgb{rgb}}}" for mark, rgb in MARK_COLOURS.items())}</style>'
+)
+_NO_VALUE = '–'
+_BASE_COLOUR = (150, 150, 150)
+_MASS_CENTER_COLOUR = (20, 20, 20)
+_EXTERNAL_TORQUE_COLOUR = (150, 40, 200)
+_AXIS_LENGTH_M, _AXIS_RADIUS_M = 0.08, 0.003
+# Radius [m] of the ball at a 1 kg link's centre of mass; a ball's volume is proportional to mass.
+_MASS_CENTER_RADIUS_M = 0.025
+_ARROW_M_PER_NM = 0.05  # length of an arrow per torque [m/(N m)]
+_ARROW_SHAFT_RADIUS_M, _ARROW_HEAD_RADIUS_M, _ARROW_HEAD_LENGTH_M = 0.01, 0.024, 0.025  # [m]
+# The arrow of a smaller external torque would be shorter than its head, so none is drawn.
+MIN_DRAWN_TORQUE_NM = _ARROW_HEAD_LENGTH_M / _ARROW_M_PER_NM
+_LINK_OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
+
+
+class TorqueColumn(StrEnum):
+    """A column of the table of joint torques; its value is the heading."""
+
+    GRAVITY = 'g'
+    CORIOLIS = 'C dq'
+    INERTIA = 'M ddq'
+    MEASURED = 'meas.'
+    COMMANDED = 'cmd.'
+    EXTERNAL = 'ext.'
+
+
+@dataclass(frozen=True, eq=False)
+class ViewState:
+    """
+    The time [s], positions `q` (n,) and torques (n,) [N m] of an arm to show.
+
+    External torque is measured minus modelled torque, as in Franka's interface.
+    """
+
+    time: float
+    q: Array
+    torques: Mapping[TorqueColumn, Array] = field(default_factory=dict)
+
+
+def torque_limit_shares(state: ViewState, arm: ArmDescription) -> Array | None:
+    """
+    Return each joint's |torque| / torque limit, (n,); None if the state has no torque.
+
+    The torque is the commanded one, else the measured one; None if `state` has neither.
+    """
+    torque = state.torques.get(TorqueColumn.COMMANDED, state.torques.get(TorqueColumn.MEASURED))
+    return None if torque is None else np.abs(torque) / arm.limit('effort')
+
+
+def _limit_share_mark(share: float) -> Mark:
+    """Return the mark good, warning or bad for a torque that is this share of its limit."""
+    return 'bad' if share >= AT_LIMIT_RATIO else 'warning' if share >= NEAR_LIMIT_RATIO else 'good'
+
+
+def limit_share_colour(share: float) -> tuple[int, int, int]:
+    """Return the RGB colour of a link whose torque is this share of its limit."""
+    return MARK_COLOURS[_limit_share_mark(share)]
+
+
+def torque_table(state: ViewState, arm: ArmDescription) -> str:
+    """Return an HTML table of a state's joint torques, with a dash for a missing value."""
+    shares = torque_limit_shares(state, arm)
+    rows = []
+    for i, q in enumerate(state.q):
+        known = {column: torque[i] for column, torque in state.torques.items()}
+        # Adding zero makes 0.0 of -0.0: a minus sign before a zero torque would flicker.
+        torques = [
+            np.round(known[one], 1) + 0.0 if one in known else _NO_VALUE for one in TorqueColumn
+        ]
+        share = np.nan if shares is None else float(shares[i])
+        percent = Cell(f'{100.0 * share:.0f} %', _limit_share_mark(share))
+        rows.append((i + 1, q, *torques, percent if np.isfinite(share) else _NO_VALUE))
+    columns = [Header(name, format='.1f') for name in TorqueColumn]
+    heads: list[Header | str] = ['', Header('q', format='.2f'), *columns, 'limit']
+    about = (
+        f't = {state.time:.2f} s; q in rad, torques in N m; ext. = meas. - model; limit: share of '
+        'the torque limit'
+    )
+    return _TABLE_STYLE + Table(about, heads, rows).html()
 
 
 class Window:
     """
-    A server of a page that shows an arm in the browser; a context manager.
+    A server of a page with an arm, its frames, external torques and table; a context manager.
 
     Parameters
     ----------
@@ -41,7 +139,7 @@ class Window:
     """
 
     def __init__(self, arm: ArmDescription, host: str = '127.0.0.1', port: int = 8080) -> None:
-        """Begin to serve the page of an arm."""
+        """Begin to serve the page with the arm in the zero position."""
         with require_extra('The live view needs viser', 'view'):
             import viser
         try:
@@ -63,7 +161,41 @@ class Window:
         self.status_text = self.server.gui.add_markdown('')
         self.error_text = self.server.gui.add_markdown('')
         self._table = self.server.gui.add_html('')
-        self._scene = ArmScene(self.server, arm)
+        self._model = NewtonEulerModel(arm)
+        self._draw_arm()
+
+    def _draw_arm(self) -> None:
+        """Draw floor, frames, links, centres of mass and arrows, which are hidden; place camera."""
+        scene, arm = self.server.scene, self.arm
+        scene.add_grid('/floor', width=2.0, height=2.0, position=(0.0, 0.0, 0.0))
+        # The drawn frames are 0 (base), 1 to n, and n + 1 (flange).
+        axes = {'axes_length': _AXIS_LENGTH_M, 'axes_radius': _AXIS_RADIUS_M}
+        self._frames = [
+            scene.add_frame(f'/arm/{i}', origin_radius=2.0 * _AXIS_RADIUS_M, **axes)
+            for i in range(arm.n + 2)
+        ]
+        _set_pose(self._frames[0], np.asarray(arm.base))
+        self.show_meshes(arm_meshes(arm))
+        for i, link in enumerate(arm.links, 1):
+            scene.add_icosphere(
+                f'/arm/{i}/center',
+                radius=_MASS_CENTER_RADIUS_M * float(np.cbrt(max(link.mass, 0.0))),
+                color=_MASS_CENTER_COLOUR,
+                position=link.center_of_mass if link.mass else np.zeros(3),
+            )
+        self._arrows = scene.add_arrows(
+            '/external',
+            np.zeros((1, 2, 3)),
+            _EXTERNAL_TORQUE_COLOUR,
+            shaft_radius=_ARROW_SHAFT_RADIUS_M,
+            head_radius=_ARROW_HEAD_RADIUS_M,
+            head_length=_ARROW_HEAD_LENGTH_M,
+            visible=False,
+        )
+        # Right of the centre the table covers the scene.
+        camera = self.server.initial_camera
+        camera.position, camera.look_at = (1.5, -1.6, 1.0), (0.3, 0.2, 0.38)
+        camera.fov = np.radians(35.0)
 
     def __enter__(self) -> Self:
         """Return the window."""
@@ -81,13 +213,58 @@ class Window:
     def show_state(self, state: ViewState) -> None:
         """Show a state in scene and table; browsers get both in one message."""
         with self.server.atomic():
-            self._scene.show_state(state)
+            for frame, pose in zip(self._frames[1:], self._model.frames(state.q)):
+                _set_pose(frame, pose)
+            self._colour_links(state)
+            self._draw_arrows(state)
+            self._links.display(self._meshes.configuration(state.q))
             self._table.content = torque_table(state, self.arm)
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
-        """Show the given meshes of the links in place of those shown before."""
+        """Show meshes in place of those shown before, coloured by their joints' torques."""
+        from pinocchio import GeometryModel
+        from pinocchio.visualize import ViserVisualizer
+
         with self.server.atomic():
-            self._scene.show_meshes(meshes)
+            self.server.scene.remove_by_name('/links')
+            self._meshes = meshes
+            self._links = ViserVisualizer(meshes.model, GeometryModel(), meshes.visual_model)
+            self._links.initViewer(viewer=self.server)
+            colour = [*(value / 255.0 for value in _BASE_COLOUR), _LINK_OPACITY]
+            self._links.loadViewerModel('links', visual_color=colour)
+            names = [f'links/visual/{item.name}' for item in meshes.visual_model.geometryObjects]
+            self.link_handles = [self._links.frames[name] for name in names]
+            state = ViewState(0.0, np.zeros(self.arm.n))
+            self._colour_links(state)
+            self._links.display(meshes.configuration(state.q))
+
+    def _draw_arrows(self, state: ViewState) -> None:
+        """Draw arrows along the joints' axes for external torques above MIN_DRAWN_TORQUE_NM."""
+        external = state.torques.get(TorqueColumn.EXTERNAL, np.zeros(self.arm.n))
+        shown = np.abs(external) >= MIN_DRAWN_TORQUE_NM
+        tails = self._model.frames(state.q)[:-1, :3, 3]
+        sliding, turning = np.split(self._model.jacobian(state.q), 2)
+        axes = np.where(np.linalg.norm(turning, axis=0) > 0.5, turning, sliding).T
+        tips = tails + _ARROW_M_PER_NM * external[:, None] * axes
+        if shown.any():
+            self._arrows.points = np.stack((tails, tips), axis=1)[shown].astype(np.float32)
+        self._arrows.visible = bool(shown.any())
+
+    def _colour_links(self, state: ViewState) -> None:
+        """Colour each link by its joint's torque relative to the torque limit."""
+        shares = torque_limit_shares(state, self.arm)
+        for joint, handle in zip(self._meshes.joint_numbers, self.link_handles):
+            if joint:
+                colour = limit_share_colour(0.0 if shares is None else float(shares[joint - 1]))
+                if tuple(handle.color) != colour:
+                    handle.color = colour
+
+
+def _set_pose(handle: Any, pose: Array) -> None:
+    """Set the pose of an object in the scene from a homogeneous transform (4, 4)."""
+    from viser.transforms import SO3
+
+    handle.position, handle.wxyz = pose[:3, 3], SO3.from_matrix(pose[:3, :3]).wxyz
 
 
 class Playback:

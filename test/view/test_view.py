@@ -22,14 +22,16 @@ from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.view.meshes import MeshesError, urdf_meshes
-from franka_dynamics.view.scene import (
+from franka_dynamics.view.window import (
     limit_share_colour,
     MIN_DRAWN_TORQUE_NM,
+    Playback,
+    show_playback,
     torque_limit_shares,
     TorqueColumn,
     ViewState,
+    Window,
 )
-from franka_dynamics.view.window import Playback, show_playback, Window
 
 from ..agreement import refuses
 from ..scripts import parsed
@@ -95,8 +97,7 @@ def drawn(arm, q, meshes=None):
         if meshes is not None:
             window.show_meshes(meshes)
         window.show_state(ViewState(0.0, q))
-        scene = window._scene
-        drawn = zip(scene._meshes.joint_numbers, scene.link_handles, strict=True)
+        drawn = zip(window._meshes.joint_numbers, window.link_handles, strict=True)
         return [(joint, pose_of(one), size_of(one)) for joint, one in drawn]
 
 
@@ -120,7 +121,7 @@ def test_frames_and_centres_of_mass_are_where_the_arm_has_them(page):
 
 
 def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
-    arrows = page._scene._arrows
+    arrows = page._arrows
     external = np.array([2.0, -3.0, 0.0, 4.0, 0.1, -1.0, 0.6])
     page.show_state(ViewState(0.0, Q, {TorqueColumn.EXTERNAL: external}))
     assert arrows.visible
