@@ -100,7 +100,7 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
         source = f'{source} as arm export writes it'
         document = parse_robot(urdf_text(description), source)
     doubts, unread = find_implausible_values(document, Path(source)) if document else ((), ())
-    impossible = [one for one in doubts if one.impossible] or [*description.inconsistencies()]
+    impossible = [f'{one}' for one in doubts if one.impossible] or [*description.inconsistencies()]
     verdict = MISMATCH if not checked.passed else NOT_PHYSICAL if impossible else PASS
     say(f'{arm.title(description)}: {report.crosscheck_sentence(checked)}', verdict)
     say_each([*checked.findings, *impossible], style='red')

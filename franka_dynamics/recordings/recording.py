@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The joint states of one arm in a bag, read and written without ROS."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 import shutil
@@ -22,8 +22,14 @@ from ..files import name_file_in_errors
 STATE_FIELDS = ('position', 'velocity', 'effort')
 # Delayed messages may be as old as this before the first that came in time [ns].
 _MAX_BEFORE_FIRST_STAMP_NS = 100_000_000
+_STAMP_ADVICE = {
+    HEADER_STAMP: "the clock was set back: use the recorder's with --stamps received or, if "
+    'simulated time was recorded, record again without setting it back',
+    RECEIVE_STAMP: 'the bag was put together from several; replay them one by one',
+}
 
 ProgressCallback = Callable[[int, int], None]
+_StateRow = tuple[int, int, Array]  # message's number from 1, stamp [ns], state (3, n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,130 +150,114 @@ def read_recording(
         raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMP_KINDS)}.')
     given = as_description(joints) if isinstance(joints, (str, Path)) else joints
     names = given.joint_names if isinstance(given, ArmDescription) else tuple(given)
-    bag = Path(path).expanduser()
+    bag, seen = Path(path).expanduser(), 0
+    rows: list[_StateRow] = []
+    indices: dict[tuple[str, ...], NDArray[np.intp] | None] = {}
     with rosbag.open_bag(bag) as (reader, deserialize):
         chosen = rosbag.choose_topic(reader, bag, topic)
+        where = f'{bag}, {chosen}'
         connections = [one for one in reader.connections if one.topic == chosen]
         expected = sum(one.msgcount for one in connections)
-        messages = _JointStateCollector(str(bag), chosen, names, stamps)
-        for connection, received_ns, data in reader.messages(connections):
+        for seen, (connection, received_ns, data) in enumerate(reader.messages(connections), 1):
             message = deserialize(data, connection.msgtype)
             header = message.header.stamp
             stamp_ns = int(header.sec) * 1_000_000_000 + int(header.nanosec)
-            messages.add(received_ns if stamps == RECEIVE_STAMP else stamp_ns, message)
-            if progress is not None and messages.seen % 256 == 0:
-                progress(messages.seen, expected)
-        recording = messages.recording(expected)
+            state = _arm_state(message, names, indices, f'{where}, message {seen}')
+            if state is not None:
+                rows.append((seen, received_ns if stamps == RECEIVE_STAMP else stamp_ns, state))
+            if progress is not None and seen % 256 == 0:
+                progress(seen, expected)
+    _require_states(seen, expected, names, indices, where)
     if progress is not None:
         progress(expected, expected)
-    unclosed = (rosbag.RECOVERED_REMARK,) if rosbag.is_unclosed(rosbag.mcap_in_folder(bag)) else ()
-    return replace(recording, remarks=(*recording.remarks, *unclosed))
+    remarks, of_all = [], f'of {seen} messages on {chosen}'
+    moved = _reorder_delayed(rows)
+    if moved:
+        remarks.append(f'{moved} {of_all} came late, and were put in the order of their stamps')
+    if len(rows) < seen:
+        skipped = f"{seen - len(rows)} {of_all} name none of the arm's joints"
+        remarks.append(f'{skipped} and were passed over')
+    if rosbag.is_unclosed(rosbag.mcap_in_folder(bag)):
+        remarks.append(rosbag.RECOVERED_REMARK)
+    numbers, stamp_column, states = zip(*rows)
+    q, dq, effort = np.ascontiguousarray(np.swapaxes(states, 0, 1))
+    stamp_array = np.array(stamp_column, dtype=np.int64)
+    found = Recording(f'{bag}', chosen, names, stamp_array, q, dq, effort, tuple(remarks))
+    require_valid_rows(found, where, [f'message {one}' for one in numbers], _STAMP_ADVICE[stamps])
+    return found
 
 
-class _JointStateCollector:
-    """Collects the states of the arm's joints from messages of joint states."""
+def _arm_state(
+    message: Any,
+    joints: Sequence[str],
+    indices: dict[tuple[str, ...], NDArray[np.intp] | None],
+    where: str,
+) -> Array | None:
+    """
+    Return the positions, velocities and efforts (3, n) of an arm's joints in a message.
 
-    def __init__(self, bag: str, topic: str, joint_names: tuple[str, ...], stamps: str) -> None:
-        """Begin without states of `joint_names`; `stamps` is one of STAMP_KINDS."""
-        self._bag, self._topic, self._where = bag, topic, f'{bag}, {topic}'
-        self._expected = joint_names
-        self._advice = (
-            "the clock was set back: use the recorder's with --stamps received or, if simulated "
-            'time was recorded, record again without setting it back'
-            if stamps == HEADER_STAMP
-            else 'the bag was put together from several; replay them one by one'
+    Without any of these joints it is None. `indices` has those of the arm's joints by the names in
+    messages, and gets those of a message with other names. Raises RecordingError if only some of
+    the joints are named, one is named twice, or a field does not have one value per name.
+    """
+    names = tuple(message.name)
+    if names not in indices:
+        indices[names] = rosbag.joint_indices(names, joints, where)
+    columns = indices[names]
+    if columns is None:
+        return None
+    for field in STATE_FIELDS:
+        count = len(getattr(message, field))
+        if count != len(names):
+            raise RecordingError(
+                f'{where}: {field} has {count} values for {len(names)} joint names; '
+                f'{_missing_field(field, count)}'
+            )
+    state = [np.asarray(getattr(message, field))[columns] for field in STATE_FIELDS]
+    return np.array(state, dtype=float)
+
+
+def _require_states(
+    seen: int, expected: int, joints: Sequence[str], named: Collection[Sequence[str]], where: str
+) -> None:
+    """
+    Raise RecordingError unless all `expected` messages were read and some have an arm's joints.
+
+    `named` are the joint names in each kind of message.
+    """
+    if seen == 0:
+        raise RecordingError(
+            f'{where} holds no messages, so there is nothing to compare; record again while the '
+            'arm moves.'
         )
-        self._rows: list[tuple[int, int, Array]] = []  # number from 1, stamp, (fields, n)
-        self._columns: dict[tuple[str, ...], NDArray[np.intp] | None] = {}
-        self._skipped = 0  # number of messages without any of the arm's joints
-        self.seen = 0
+    if seen != expected:
+        raise RecordingError(
+            f'{where}: the index promises {expected} messages, but {seen} are there, so the bag '
+            f'is cut short or damaged. {rosbag.UNCLOSED_BAG_HINT}.'
+        )
+    if not any(joint in names for names in named for joint in joints):
+        most = max(named, key=len)  # a gripper's own messages may come first
+        raise RecordingError(
+            f'{where}: none of the {seen} messages has the joints {", ".join(joints)}; one names '
+            f'{", ".join(most) or "no joints"}. Choose the topic by --topic, the arm by --arm or '
+            '--arm-prefix, or name its joints with --joint-names.'
+        )
 
-    def add(self, stamp_ns: int, message: Any) -> None:
-        """
-        Append a message, or skip a message without any of this arm's joints.
 
-        Raises RecordingError if only some of the arm's joints are named, one is named twice, or a
-        field does not have one value per name.
-        """
-        self.seen += 1
-        names = tuple(message.name)
-        if names not in self._columns:
-            where = f'{self._where}, message {self.seen}'
-            self._columns[names] = rosbag.joint_indices(names, self._expected, where)
-        columns = self._columns[names]
-        if columns is None:
-            self._skipped += 1
-            return
-        for field in STATE_FIELDS:
-            count = len(getattr(message, field))
-            if count != len(message.name):
-                raise RecordingError(
-                    f'{self._where}, message {self.seen}: {field} has {count} values for '
-                    f'{len(message.name)} joint names; {_missing_field(field, count)}'
-                )
-        state = [np.asarray(getattr(message, field))[columns] for field in STATE_FIELDS]
-        self._rows.append((self.seen, stamp_ns, np.array(state, dtype=float)))
-
-    def recording(self, expected: int) -> Recording:
-        """
-        Return the states, checked and in the order of their stamps.
-
-        Raises RecordingError unless `expected` messages were read, some with arm joints.
-        """
-        if self.seen == 0:
-            raise RecordingError(
-                f'{self._where} holds no messages, so there is nothing to '
-                'compare; record again while the arm moves.'
-            )
-        if self.seen != expected:
-            raise RecordingError(
-                f'{self._where}: the index promises {expected} messages, but {self.seen} are '
-                f'there, so the bag is cut short or damaged. {rosbag.UNCLOSED_BAG_HINT}.'
-            )
-        if self._skipped == self.seen:
-            most = max(self._columns, key=len)  # a gripper's own messages may come first
-            raise RecordingError(
-                f'{self._where}: none of the {self.seen} messages has the joints '
-                f'{", ".join(self._expected)}; one names {", ".join(most) or "no joints"}. '
-                'Choose the topic by --topic, the arm by --arm or --arm-prefix, or name its '
-                'joints with --joint-names.'
-            )
-
-        moved = self._reorder_delayed()
-        numbers, stamp_ns, states = zip(*self._rows)
-        stamps = np.array(stamp_ns, dtype=np.int64)
-        q, dq, effort = np.ascontiguousarray(np.swapaxes(states, 0, 1))
-        remarks = []
-        if moved:
-            remarks.append(
-                f'{moved} of {self.seen} messages on {self._topic} came late, and were put in the '
-                'order of their stamps'
-            )
-        if self._skipped:
-            remarks.append(
-                f'{self._skipped} of {self.seen} messages on {self._topic} name none of the '
-                "arm's joints and were passed over"
-            )
-        named = self._bag, self._topic, self._expected
-        found = Recording(*named, stamps, q, dq, effort, tuple(remarks))
-        rows = [f'message {number}' for number in numbers]
-        require_valid_rows(found, self._where, rows, self._advice)
-        return found
-
-    def _reorder_delayed(self) -> int:
-        """Move delayed messages to where their stamps belong, and return how many were moved."""
-        stamps = np.array([row[1] for row in self._rows])
-        delayed = stamps < np.maximum.accumulate(stamps)
-        if delayed.any():
-            in_time, order = stamps[~delayed], np.argsort(stamps, kind='stable')
-            place = np.searchsorted(in_time, stamps[delayed])
-            gaps = np.diff(in_time, prepend=in_time[0] - _MAX_BEFORE_FIRST_STAMP_NS)
-            # After a clock that was set back, messages come where others were one period apart.
-            needed = (np.bincount(place) + 0.5) * np.median(np.diff(stamps[order]))
-            if (gaps[place] < needed[place]).any():
-                return 0
-            self._rows = [self._rows[k] for k in order]
-        return int(delayed.sum())
+def _reorder_delayed(rows: list[_StateRow]) -> int:
+    """Move delayed messages to where their stamps belong, and return how many were moved."""
+    stamps = np.array([stamp for _, stamp, _ in rows])
+    delayed = stamps < np.maximum.accumulate(stamps)
+    if delayed.any():
+        in_time, order = stamps[~delayed], np.argsort(stamps, kind='stable')
+        place = np.searchsorted(in_time, stamps[delayed])
+        gaps = np.diff(in_time, prepend=in_time[0] - _MAX_BEFORE_FIRST_STAMP_NS)
+        # After a clock that was set back, messages come where others were one period apart.
+        needed = (np.bincount(place) + 0.5) * np.median(np.diff(stamps[order]))
+        if (gaps[place] < needed[place]).any():
+            return 0
+        rows[:] = [rows[k] for k in order]
+    return int(delayed.sum())
 
 
 def require_finite(recording: Recording, where: str, rows: Sequence[str] = ()) -> None:

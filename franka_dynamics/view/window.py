@@ -165,7 +165,7 @@ class Window:
         self._draw_arm()
 
     def _draw_arm(self) -> None:
-        """Draw floor, frames, links, centres of mass and arrows, which are hidden; place camera."""
+        """Draw floor, frames, links, centres of mass and hidden arrows, and place the camera."""
         scene, arm = self.server.scene, self.arm
         scene.add_grid('/floor', width=2.0, height=2.0, position=(0.0, 0.0, 0.0))
         # The drawn frames are 0 (base), 1 to n, and n + 1 (flange).
