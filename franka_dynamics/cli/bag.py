@@ -54,6 +54,7 @@ def record() -> None:
 @option('--episode', 'the episode to read, in a log of several', click.IntRange(0))
 @flag('--skip-incomplete', 'leave out rows without all values, as of merged topics')
 @shared.effort_scale_option
+@shared.options_as('columns', logs.ColumnMap)
 @shared.bag_options
 @shared.arm_payload_options
 def import_() -> None:

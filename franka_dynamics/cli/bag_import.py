@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The work of `franka-dynamics bag import`, which converts a log to a rosbag2."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from ._command import forbid_options, Options
 from ._console import print_rich, ProgressBar, say, say_each
 from ._options import new_bag_path
 from ..recordings.log_file import read_log
-from ..recordings.log_import import import_log, require_columns
+from ..recordings.log_import import import_log
 from ..recordings.log_table import LogTable
 from ..recordings.options import ColumnMap, LOG_LAYOUTS
 from ..recordings.plausibility import plausibility_warnings, require_units
@@ -24,28 +24,22 @@ from ..report.elements import Header, Table
 _READING_OPTIONS = 'episode', 'skip_incomplete'
 
 
-def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
+def run(arm: ArmChoice, reader: BagReader, columns: ColumnMap, options: Options) -> int:
     """Write a bag from logs, print content and warnings; with --list print columns alone."""
     if options.columns_only:
         print_rich(_contents_table(read_log(*options.log)))
         return 0
-    layout = options.layout
-    known = {one.name for one in fields(ColumnMap)}
-    columns = {name: value for name, value in vars(options).items() if name in known}
-    if layout is not None:
-        others = [name for name in columns if name not in _READING_OPTIONS]
-        forbid_options('--layout, which says it', *others)
-    elif not (columns['position'] and columns['velocity'] and columns['effort']):
-        require_columns(read_log(*options.log), columns)
-    reading = {name: columns[name] for name in _READING_OPTIONS}
-    named = replace(LOG_LAYOUTS[layout], **reading) if layout else ColumnMap(**columns)
+    if options.layout is not None:
+        reading = {name: getattr(columns, name) for name in _READING_OPTIONS}
+        forbid_options('--layout, which says it', *vars(columns).keys() - reading.keys())
+        columns = replace(LOG_LAYOUTS[options.layout], **reading)
     description = arm.load()
     bag = options.output or new_bag_path(f'{Path(options.log[0]).with_suffix("")}')
     with ProgressBar() as bar:
         bar.add_task(f'reading {options.log[0]}', total=None)
         names = reader.joint_names_in_bag(description)
         topic = reader.topic or DEFAULT_JOINT_STATE_TOPIC
-        recording = import_log(options.log, named, names, topic=topic)
+        recording = import_log(options.log, columns, names, topic=topic)
         require_units(recording, description)
         warnings = plausibility_warnings(recording, description)
         bar.add_task(f'writing {bag}', total=None)

@@ -101,10 +101,10 @@ def recording_from_arrays(
     return found
 
 
-def require_columns(log: LogTable, columns: Mapping[str, object]) -> None:
+def _require_columns(log: LogTable, columns: ColumnMap) -> None:
     """Raise RecordingError if no columns are named for position, velocity or effort."""
     for what in ('position', 'velocity', 'effort'):
-        if not columns[what]:
+        if not vars(columns)[what]:
             derived = (
                 f' Where none was logged, say {DERIVED_VELOCITY} (--velocity {DERIVED_VELOCITY}).'
                 if what == 'velocity'
@@ -152,7 +152,7 @@ def import_log(
         _require_one_clock(whole, columns)
     log = whole.episode_columns(columns.episode)
     n = len(joint_names)
-    require_columns(log, vars(columns))
+    _require_columns(log, columns)
     named = {what: vars(columns)[what] for what in ('position', 'velocity', 'effort')}
     given = {k: log.select(text, n, k) for k, text in named.items() if text != DERIVED_VELOCITY}
     given['position'] *= POSITION_UNITS[columns.position_unit]
@@ -281,7 +281,7 @@ def _stamps_ns(
 ) -> NDArray[np.int64]:
     """Return checked time stamps [ns] of `count` rows, from a stamp column [s] or a rate [Hz]."""
     if (stamp is None) == (rate is None):
-        raise RecordingError(f'{source}: give either the stamp column or the rate [Hz].')
+        raise RecordingError(f'{source}: give either the stamp column or the rate [Hz], not both.')
     if rate is not None:
         if not 0.0 < rate <= 1e9:
             raise RecordingError(f'{source}: the rate is {rate} Hz; it must be positive.')

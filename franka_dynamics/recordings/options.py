@@ -49,7 +49,7 @@ class ColumnMap:
     The columns of a log that hold each quantity, and their units.
 
     Columns are named as `LogTable.select` expects. `velocity` may also be 'derived': central
-    differences of position. Exactly one of `stamp` (a column) and `rate` [Hz] must be given.
+    differences of position. A log is read with exactly one of `stamp` (a column) and `rate` [Hz].
     `stamp` may be two columns, seconds and nanoseconds. `effort_scale` is the torque of one unit
     of effort [N m], one number or one per joint. `episode` is the number of the episode to read,
     where the log has several; `skip_incomplete` leaves out rows in which a value is missing.
@@ -68,7 +68,7 @@ class ColumnMap:
     skip_incomplete: bool = False
 
     def __post_init__(self) -> None:
-        """Raise RecordingError for an unknown unit, or unless just one of stamp, rate is given."""
+        """Raise RecordingError for an unknown unit."""
         for unit, known, what in (
             (self.position_unit, POSITION_UNITS, 'position'),
             (self.velocity_unit, VELOCITY_UNITS, 'velocity'),
@@ -76,11 +76,6 @@ class ColumnMap:
         ):
             if unit not in known:
                 raise RecordingError(f'The unit of {what} is {unit!r}; known: {", ".join(known)}.')
-        if (self.stamp is None) == (self.rate is None):
-            raise RecordingError(
-                'Give either the stamp column or the rate of the log [Hz]'
-                f'{", not both" if self.rate is not None else ""}.'
-            )
 
 
 # Columns of well-known log files: DROID's trajectory.h5 (droid/franka/robot.py; measured torque

@@ -250,6 +250,8 @@ MATRIX = {'q1': np.zeros((3, 7)), 'q2': np.zeros((3, 1))}
         ('npy', b'nonsense', ARRAYS, ('as npy',)),
         ('npz', MATRIX, replace(NAMED, position='q1,q2'), ("'q1,q2'", '8 columns')),
         ('npz', {'q': TIME, 'p': Q[1:, :6]}, replace(NAMED, position='q,p'), ('49 and 50 rows',)),
+        ('csv', TWO, replace(NAMED, stamp=None), ('stamp', 'rate')),
+        ('csv', TWO, replace(NAMED, rate=9.0), ('stamp', 'rate')),
         ('xlsx', b'', ARRAYS, ("'.xlsx'", '.csv')),
     ],
 )
@@ -274,8 +276,6 @@ RECORDING = partial(recording_from_arrays, **MEASURED, joint_names=NAMES, stamp=
     ('make', 'given', 'names'),
     [
         (COLUMNS, {'stamp': 't', 'position_unit': 'ft'}, ("'ft'", 'rad, deg')),
-        (COLUMNS, {'stamp': 't', 'rate': 100.0}, ('stamp', 'rate')),
-        (COLUMNS, {}, ('stamp', 'rate')),
         (RECORDING, {'stamp': 1e9 * TIME + 1.7e18}, ('unit',)),
         (RECORDING, {'stamp': TIME[:-1]}, ('stamp', '(49,)', '(50,)')),
         (RECORDING, {'dq': None, 'stamp': 0.0 * TIME}, ('row 2', 'stamp 0.0')),
