@@ -8,7 +8,7 @@ import math
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ..report.elements import Cell, headers, Mark, Table
+from ..report.elements import Cell, headers, Table
 from ..ros.status import (
     DiagnosticSubject,
     NodeSnapshot,
@@ -90,7 +90,6 @@ def _torque_table(node: NodeSnapshot) -> Table:
 def _torque_cell(torque: float | None, limit: float) -> Cell:
     """Return a table's cell of a torque [N m], a warning from 80 % of its limit, bad from it."""
     load = abs(torque) / limit if torque is not None and limit > 0.0 else 0.0
-    mark: Mark = (
-        'bad' if load >= _MAX_TORQUE_RATIO else 'warning' if load >= _HIGH_TORQUE_RATIO else ''
-    )
-    return Cell(torque, mark)
+    if load >= _MAX_TORQUE_RATIO:
+        return Cell(torque, 'bad')
+    return Cell(torque, 'warning' if load >= _HIGH_TORQUE_RATIO else '')

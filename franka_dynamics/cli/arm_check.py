@@ -62,9 +62,7 @@ def check_arms(arm: ArmChoice, options: Options) -> int:
             say(error, NOT_READ)
             found[file] = {'verdict': NOT_READ, 'error': f'{error}'}
     if not found:
-        raise DescriptionError(
-            f'{options.arms[0]} has no .urdf or .urdf.xacro and no MJCF below it; name the files.'
-        )
+        raise DescriptionError(f'{options.arms[0]} holds no URDF, xacro or MJCF; name the files.')
     counts = Counter(result['verdict'] for result in found.values())
     if not alone:
         say(f'{len(found)} files: {", ".join(f"{n} {word}" for word, n in counts.items())}.')
@@ -143,8 +141,7 @@ def compare_arms(options: Options) -> int:
     if words and empty:
         say(
             f'{other.source}: no {words.inertial} with mass in {name_list([*empty.values()])}, '
-            'nor in what is fixed to it; give it there. Only the geometry of these links is '
-            'compared.',
+            'nor in what is fixed to it; give it there. Of these links only geometry is compared.',
             MISMATCH,
         )
     labels = f'{_arm_label(second, other)} against {_arm_label(first, one)}'
@@ -166,10 +163,9 @@ def _print_differences(
     effective = sum(diff.has_effect for diff in shown)
     count = f'{len(shown)} {"difference" if len(shown) == 1 else "differences"}'
     say(
-        f'{labels}: {count}, {effective} of them with '
-        'an effect on torque. Compared are base, flange, friction and, for each joint, its axis, '
-        "rotor and limits, and its link's mass, centre of mass and tensor, in the space frame at "
-        "zero; each place's largest difference:",
+        f'{labels}: {count}, {effective} with an effect on torque. Compared are base, flange, '
+        "friction and, for each joint, its axis, rotor and limits, and its link's mass, centre of "
+        "mass and tensor, in the space frame at zero; each place's largest difference:",
         PASS if passed else MISMATCH,
     )
     for text, has_effect in _difference_lines(shown, joints):

@@ -31,9 +31,7 @@ def identify() -> None:
 
 @identify.command()
 @click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
-@option(
-    '--test', 'bags that decide, not fitted (default: parts of BAGs in turn)', _BAGS_TYPE, 'tests'
-)
+@option('--test', 'bags that decide, not fitted (default: parts of BAGs)', _BAGS_TYPE, 'tests')
 @option('--output', 'new file for the identified arm', shared.NEW_FILE_TYPE)
 @option('--report', 'write an HTML page with plots', shared.FILE_TYPE)
 @shared.json_option

@@ -57,7 +57,6 @@ def _print_unidentified_parameters(problem: ExcitationProblem, excitation: Excit
     if count := np.count_nonzero(missing):
         say(
             f'{count} that matter are NOT identifiable: move more (--fraction, --period), repeat '
-            'it more often (--repetitions), or plan a second motion with the bag of this one '
-            '(--given).'
+            'more often (--repetitions), or plan a second motion with this bag (--given).'
         )
     return int(count)

@@ -153,8 +153,7 @@ def send_motion(file: str, lead: float, client: NodeClient) -> str:
         if arm == file or None in map(shipped_excitation_path, (file, arm)):
             raise
         raise NodeClientError(
-            f'The node controls {arm}, and {file} is the motion of another arm: '
-            f'`franka-dynamics node play {arm}`.'
+            f'The node controls {arm}, not {file}: `franka-dynamics node play {arm}`.'
         ) from error
 
 

@@ -132,10 +132,7 @@ def _run_until_end(
             if not keep_waiting(_POLL_PERIOD_S):
                 if not keep_running():
                     return int(fault)
-                raise SimError(
-                    f'The arm was not held within {options.duration:g} s; give --duration more '
-                    'time.'
-                )
+                raise SimError(f'The arm is not held in {options.duration:g} s; raise --duration.')
         say('the arm is held; `franka-dynamics node --help` lists what its node can be asked')
         if not options.no_view:
             from ..ros.live_view import show_running_arm

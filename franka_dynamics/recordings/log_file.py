@@ -58,8 +58,7 @@ def _read_file(path: str | Path) -> LogTable:
     suffix = file.suffix.lower()
     if suffix not in _READERS:
         raise RecordingError(
-            f'{file}: files that end in {file.suffix or "nothing"!r} cannot be '
-            f'imported; export {", ".join(_READERS)}.'
+            f'{file}: {(suffix or "no suffix")!r} cannot be read; export {", ".join(_READERS)}.'
         )
     remarks: list[str] = []
     try:
@@ -140,10 +139,7 @@ def _require_distinct(names: list[str], file: Path) -> None:
     """Raise RecordingError if two columns have the same name."""
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
-        raise RecordingError(
-            f'{file} names the column {repeated[0]!r} more than once; give every column a name of '
-            'its own.'
-        )
+        raise RecordingError(f'{file} names the column {repeated[0]!r} twice; rename one.')
 
 
 def _as_numbers(column: Any) -> Array:

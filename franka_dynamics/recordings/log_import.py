@@ -86,8 +86,7 @@ def recording_from_arrays(
     for values, what in ((velocity, 'velocity'), (torque, 'effort')):
         if values.shape != position.shape:
             raise RecordingError(
-                f'{source}: {what} has shape {values.shape}, but position has '
-                f'{position.shape}; they must be alike.'
+                f'{source}: {what} has shape {values.shape}, unlike position, {position.shape}.'
             )
     stamp_ns = _stamps_ns(len(position), stamp, rate, source)
     period = float(np.median(np.diff(stamp_ns))) * 1e-9 if len(stamp_ns) > 1 else 0.0
@@ -188,9 +187,8 @@ def _column_doubts(log: LogTable, named: Mapping[str, str], n: int) -> Iterator[
     parts = re.split('[^a-z]+', named['effort'].lower())
     for word in sorted(_NOT_MEASURED_WORDS.intersection(parts)):
         yield (
-            f'effort is read from {named["effort"]!r}: does {word!r} mean measured torques, '
-            'gravity and friction included? Nothing can be identified from external torques or '
-            'commands'
+            f'effort is read from {named["effort"]!r}: does {word!r} mean measured torques, with '
+            'gravity and friction? External torques or commands identify nothing'
         )
     for what, columns in named.items():
         following = columns.replace('{}', str(n + 1)).replace('{0}', str(n))
@@ -288,14 +286,11 @@ def _stamps_ns(
         return np.round(np.arange(count) * (1e9 / rate)).astype(np.int64)
     times = as_array(stamp, (...,), f'{source}: stamp', RecordingError, finite=False)
     if times.shape != (count,):
-        raise RecordingError(
-            f'{source}: stamp has shape {times.shape}, expected ({count},): one per row.'
-        )
+        raise RecordingError(f'{source}: stamp has shape {times.shape}, expected ({count},).')
     bad = np.flatnonzero(~np.isfinite(times) | (times < 0.0))
     if len(bad):
         raise RecordingError(
-            f'{source}, row {bad[0] + 1}: the stamp is {times[bad[0]]}; it must '
-            'be a finite time from 0 on.'
+            f'{source}, row {bad[0] + 1}: the stamp is {times[bad[0]]}, not a time from 0 on.'
         )
     if times.max(initial=0.0) > 1e10:
         raise RecordingError(

@@ -110,9 +110,7 @@ class LogTable:
         if column is None or number not in column:
             there = groups if column is None else np.unique(column)
             if len(there):
-                raise RecordingError(
-                    f'{self.source} has no episode {number}; {episode_hint(there)}'
-                )
+                raise RecordingError(f'{self.source}: no episode {number}; {episode_hint(there)}')
             return self
         rows = column.reshape(len(column), -1)[:, 0] == number
         kept = {k: v[rows] if len(v) == len(rows) else v for k, v in self.columns.items()}
@@ -134,10 +132,8 @@ class LogTable:
     def names_text(self) -> str:
         """Return the first 24 column names of the log, and shapes of matrices, as text."""
         if list(self.columns) == ['']:
-            return (
-                f'{self.columns[""].shape[1]} columns without names: give their numbers, such as '
-                '--position 2-8'
-            )
+            count = self.columns[''].shape[1]
+            return f'{count} columns without names: give their numbers, such as --position 2-8'
         shown = [
             f'{name}{"" if array.ndim == 1 else f" {array.shape}"}'
             for name, array in islice(self.columns.items(), _MAX_LISTED_NAMES)

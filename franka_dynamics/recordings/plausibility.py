@@ -109,8 +109,7 @@ def _clipped_efforts(recording: Recording, moving: NDArray[np.bool_]) -> Iterato
             if alone and share > _MIN_CLIPPED_SHARE:
                 yield (
                     f'the effort of {name} is clipped: it is exactly {levels[::order][0]:.4g} in '
-                    f'{share:.0%} of the messages in which the joint moves; no model can predict '
-                    'a clipped torque'
+                    f'{share:.0%} of the messages in which it moves; no model predicts that'
                 )
 
 
@@ -147,8 +146,7 @@ def _constant_efforts(recording: Recording, moving: NDArray[np.bool_]) -> Iterat
         joint = int(np.flatnonzero(dead)[0])
         yield (
             f'the effort of {recording.joint_names[joint]} is {recording.effort[0, joint]:g} in '
-            f'every message ({np.count_nonzero(dead)} of {len(dead)} joints): not measured, or '
-            'not recorded'
+            f'every message ({np.count_nonzero(dead)} of {len(dead)} joints): not measured'
         )
 
 
@@ -170,9 +168,8 @@ def _far_positions(recording: Recording, arm: ArmDescription) -> Iterator[str]:
             f'positions reach {reach[joint]:.4g} on {recording.joint_names[joint]}, whose '
             f'limit is {arm.limit("upper")[joint]:g} rad: '
         ) + (
-            'they look like degrees; joint states must have radians, so correct what publishes '
-            'them and record again, or import a log with --position-unit deg (and '
-            '--velocity-unit deg/s)'
+            'they look like degrees, not radians; correct what publishes them and record again, '
+            'or import a log with --position-unit deg (and --velocity-unit deg/s)'
             if degrees
             else "its zero is off, or the column is another joint's; correct the column"
         )
@@ -223,8 +220,7 @@ def _velocity_mismatch(recording: Recording, arm: ArmDescription) -> Iterator[st
         if factor / _UNIT_TOLERANCE < of_all < factor * _UNIT_TOLERANCE:
             yield (
                 f'{what}: velocities are {of_all:.3g} times the rate at which positions change; '
-                'correct what publishes them, or, if the bag was made from a log, import the log '
-                f'with {fix}'
+                f'correct what publishes them, or import the log with {fix}'
             )
             return
     if not wrong.any():

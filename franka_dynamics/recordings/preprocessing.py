@@ -161,8 +161,7 @@ def prepare(recording: Recording, options: SignalOptions | None = None) -> Motio
     if period * 2.0 * chosen.cutoff > 1.0:
         raise RecordingError(
             f'{recording.source} has a message every {period:.3g} s, too few for a cut-off of '
-            f'{chosen.cutoff:g} Hz; choose one below {0.5 / period:.2g} Hz, or record the '
-            'full-rate topic.'
+            f'{chosen.cutoff:g} Hz; cut off below {0.5 / period:.2g} Hz, or record a faster topic.'
         )
     filters, motions, remarks = _filter_pieces(recording, begin, period, chosen)
     joined = _with_arrays(
@@ -238,9 +237,8 @@ def without_idle_effort(recording: Recording) -> Recording:
         return recording
     shown = ', '.join(found[:5]) + (f' and {len(found) - 5} more' if len(found) > 5 else '')
     remark = (
-        f'{recording.source}: the effort of every joint is zero from {shown} ('
-        f'{np.count_nonzero(~kept)} messages; brakes, or a driver not yet in control); '
-        'left out'
+        f'{recording.source}: the effort of every joint is zero from {shown}; left out were '
+        f'{np.count_nonzero(~kept)} messages (brakes, or a driver not yet in control)'
     )
     return replace(recording.part(kept), remarks=(*recording.remarks, remark))
 
@@ -263,10 +261,8 @@ def with_interpolated_effort(recording: Recording) -> Recording:
     known = np.union1d(rows, before[before > rows[:-1]])
     time = recording.time
     effort = _resample(time[known], recording.effort[known], time)
-    remark = (
-        f'{recording.source}: efforts are new in every {round(usual)}th message alone; between '
-        'them they are interpolated'
-    )
+    every = f'every {round(usual)}th message alone'
+    remark = f'{recording.source}: efforts are new in {every}; in between they are interpolated'
     return replace(recording, effort=effort, remarks=(*recording.remarks, remark))
 
 

@@ -210,8 +210,7 @@ def _arm_state(
         count = len(getattr(message, field))
         if count != len(names):
             raise RecordingError(
-                f'{where}: {field} has {count} values for {len(names)} joint names; '
-                f'{_missing_field(field, count)}'
+                f'{where}: {field} has {count} of {len(names)} values; {_field_fix(field, count)}'
             )
     state = [np.asarray(getattr(message, field))[columns] for field in STATE_FIELDS]
     return np.array(state, dtype=float)
@@ -226,10 +225,7 @@ def _require_states(
     `named` are the joint names in each kind of message.
     """
     if seen == 0:
-        raise RecordingError(
-            f'{where} holds no messages, so there is nothing to compare; record again while the '
-            'arm moves.'
-        )
+        raise RecordingError(f'{where} holds no messages; record again while the arm moves.')
     if seen != expected:
         raise RecordingError(
             f'{where}: the index promises {expected} messages, but {seen} are there, so the bag '
@@ -290,8 +286,7 @@ def require_valid_rows(recording: Recording, where: str, rows: Sequence[str], ad
         before, after = recording.stamp_ns[row : row + 2]
         raise RecordingError(
             f'{where}, {_row_text(rows, stopped + 1)}: the stamp {_time_text(after)} does not '
-            f'come after {_time_text(before)} of {_row_text(rows, [row])}, so the motion cannot '
-            f'be ordered in time; {advice}.'
+            f'come after {_time_text(before)} of {_row_text(rows, [row])}; {advice}.'
         )
 
 
@@ -310,7 +305,7 @@ def require_effort(recording: Recording) -> None:
         )
 
 
-def _missing_field(field: str, count: int) -> str:
+def _field_fix(field: str, count: int) -> str:
     """Return advice on a message field that has `count` values in place of one per joint."""
     if count:
         return 'the message is malformed, fix its publisher.'
@@ -338,9 +333,7 @@ def write_recording(recording: Recording, path: str | Path) -> None:
     """
     bag = Path(path).expanduser()
     if bag.exists():
-        raise RecordingError(
-            f'{bag} exists already; a bag is never overwritten. Remove it or choose another name.'
-        )
+        raise RecordingError(f'{bag} exists already; remove it, or choose another name.')
     with require_extra('Writing bags needs rosbags', 'replay'):
         from rosbags.rosbag2 import StoragePlugin, Writer
         from rosbags.typesys import get_typestore, Stores

@@ -27,8 +27,7 @@ DEFAULT_JOINT_STATE_TOPIC = '/joint_states'
 _SEARCHED_MESSAGE_COUNT = 50  # a gripper's messages may come first on the same topic
 _SUFFIXES = ('.mcap', '.db3', '.bag')
 UNCLOSED_BAG_HINT = (
-    'A recorder that was killed leaves such a file: try `ros2 bag reindex` or `mcap recover`, or '
-    'record again'
+    'A killed recorder leaves such a file: try `ros2 bag reindex`, `mcap recover`, or record again'
 )
 # A record of MCAP (https://mcap.dev/spec): opcode (1 byte), length (8 bytes), content.
 _MCAP_MAGIC = b'\x89MCAP0\r\n'
@@ -177,10 +176,7 @@ def joint_indices(
                 f'have all {len(joints)} joints of the arm.'
             )
         if list(present).count(name) > 1:
-            raise RecordingError(
-                f'{where} names the joint {name} more than once, so its state '
-                'is ambiguous; fix the publisher.'
-            )
+            raise RecordingError(f'{where} names the joint {name} twice; fix the publisher.')
     return np.array([present.index(name) for name in joints])
 
 

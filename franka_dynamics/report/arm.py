@@ -223,8 +223,7 @@ def file_notes(result: CrosscheckResult, unread: Sequence[str]) -> Iterator[str]
     if unread:
         yield (
             f'{len(unread)} of its meshes were not read, such as {unread[0]}. They are looked for '
-            'beside the URDF (package://NAME/ in the folders above it), and read if scipy is '
-            'installed.'
+            'beside the URDF (package://NAME/ in folders above), and read if scipy is installed.'
         )
 
 

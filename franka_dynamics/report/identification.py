@@ -117,8 +117,7 @@ def tracking_sentence(result: Identification) -> str:
     return (
         f"{where} a PD with franka_ros2's gains and a velocity reference would keep "
         f'{rigid:.2g} mrad with this C dq + M ddq, and {whole:.2g} mrad with this friction, too '
-        '(terms.friction, before its margin): a prediction, no arm was moved. Gains of your own: '
-        'bag replay --gains.'
+        '(terms.friction, before its margin), a prediction. Other gains: bag replay --gains.'
     )
 
 
@@ -142,10 +141,9 @@ def _mass_doubts(result: Identification) -> Iterator[str]:
     if doubted and not result.verdict.causes:
         ratios = ', '.join(f'{one:.2g}' for one in doubted.values())
         yield (
-            'Are the masses of the starting set right? The fit makes '
-            f'link{"s" * (len(doubted) > 1)} {", ".join(map(str, doubted))} {ratios} times as '
-            f'heavy ({MAX_MASS_RATIO:g} times at most). Correct them, or take another --set; or '
-            'else plan a motion that shows them.'
+            f"Are the starting set's masses right? The fit makes link{'s' * (len(doubted) > 1)} "
+            f'{", ".join(map(str, doubted))} {ratios} times as heavy ({MAX_MASS_RATIO:g} times at '
+            'most). Correct them, take another --set, or plan a motion that shows them.'
         )
 
 

@@ -69,8 +69,7 @@ def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
     if found.is_undetermined:
         yield (
             f'These torques and the masses of {where} hardly tell the size of the efforts: '
-            f'they could be {factor}. Do not trust the identified masses before a known mass on '
-            'the flange was found.'
+            f'they could be {factor}. Trust masses only if a known one on the flange is found.'
         )
     elif found.excludes and not verdict.causes:
         load = f'{max(least, 0.0):.2f} to {most:.2f} kg are on the flange'
@@ -81,8 +80,7 @@ def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
         yield (
             'Are efforts scaled, or does the flange carry something else than declared? If the '
             f'masses of {where} are about right, all efforts are {factor}, or {load}{both}. '
-            'Correct the unit with --effort-scale (of currents in A: --torque-constant), name the '
-            'load with --hand or --payload.'
+            'Correct the unit (--effort-scale, --torque-constant) or the load (--hand, --payload).'
         )
 
 
@@ -181,10 +179,8 @@ def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
     friction = "with the arm file's friction"
     if best.arm.friction is None:
         friction = 'without friction, because the arm file has none'
-    figures = (
-        f'E = {best.error.E:.3f} {best.unit.name} {friction} ({best.unfiltered_error.E:.3f} on '
-        'unfiltered effort)'
-    )
+    unfiltered = f'{best.unfiltered_error.E:.3f} on unfiltered effort'
+    figures = f'E = {best.error.E:.3f} {best.unit.name} {friction} ({unfiltered})'
     if not others:
         return f'{best.name} fits best, {figures}.'
     names = ', '.join(f'{one.name} ({one.error.E:.3f})' for one in others[:_MAX_NAMED_SETS])

@@ -173,7 +173,7 @@ def test_an_arm_that_was_never_held_exits_with_1_without_suggestions(started, ca
     started(status=1, statuses=[{}])
     said = capsys.readouterr()
     assert 'node play' not in said.out
-    assert 'was not held within 0.05 s' in said.err
+    assert 'is not held in 0.05 s' in said.err
 
 
 def test_a_second_simulated_arm_is_refused(started, capsys):

@@ -236,7 +236,7 @@ MATRIX = {'q1': np.zeros((3, 7)), 'q2': np.zeros((3, 1))}
         ('csv', lines(GOOD, '1,2'), NAMED, ('row 2', 'fer_joint2', '--skip-incomplete')),
         ('csv', TWO.replace(',', ';').replace('.', ','), NAMED, ('decimal comma',)),
         ('csv', lines(), NAMED, ('no rows',)),
-        ('csv', 'q,q\n1,2\n', NAMED, ("'q' more than once",)),
+        ('csv', 'q,q\n1,2\n', NAMED, ("'q' twice",)),
         ('csv', TWO, NAMED, ('row 2', 'stamp 0.0')),
         ('csv', lines(GOOD, GOOD.replace('0.0', 'nan')), NAMED, ('row 2', 'stamp is nan')),
         ('csv', lines(GOOD, f'1{21 * ",nan"}'), NAMED, ('row 2', 'position of fer_joint1')),
