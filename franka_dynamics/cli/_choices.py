@@ -137,7 +137,8 @@ class BagReader:
         names = self.joint_names or arm.joint_names
         if len(names) != arm.n:
             raise RecordingError(
-                f'--joint-names has {len(names)} names for {arm.n} joints; name each, base to tip.'
+                f'--joint-names has {len(names)} names, but {arm.name} has {arm.n} joints; name '
+                'each, from base to tip.'
             )
         return names
 
