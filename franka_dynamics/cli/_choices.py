@@ -4,11 +4,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TYPE_CHECKING
 
-from ._command import was_option_given
-from ..errors import RecordingError
+import click
+from click.core import ParameterSource
+
+from ..errors import RecordingError, require_extra
 from ..names import AS_LISTED, NO_HAND
 from ..recordings.options import HEADER_STAMP
 
@@ -17,7 +21,48 @@ if TYPE_CHECKING:
     from ..arm import ArmDescription, LinkInertia
     from ..recordings.recording import Recording
 
-_FRANKA_HAND = 'franka_hand'
+Options = SimpleNamespace  # the values of a command's options as attributes
+
+
+def was_option_given(name: str) -> bool:
+    """Return whether a parameter was given on the command line of the running command."""
+    context = click.get_current_context(silent=True)
+    source = context and context.get_parameter_source(name)
+    return source is ParameterSource.COMMANDLINE
+
+
+def require_installed(use: str, extra: str, *modules: str) -> None:
+    """Raise MissingDependencyError if one of the modules needed for a `use` is not installed."""
+    with require_extra(use, extra):
+        for name in modules:
+            import_module(name)
+
+
+def forbid_options(use: str, *names: str) -> None:
+    """
+    Raise click.UsageError if one of the named parameters was given on the command line.
+
+    `use` is the option or input with which they have no effect, and the reason.
+    """
+    for name in filter(was_option_given, names):
+        typed = _option_name(name)
+        raise click.UsageError(f'{typed} has no meaning with {use}. Leave one of them out.')
+
+
+def require_option(needed: str, *names: str) -> None:
+    """Raise click.UsageError, asking for `needed`, if one of the named options was given."""
+    for name in filter(was_option_given, names):
+        typed = _option_name(name)
+        raise click.UsageError(f'{typed} needs {needed}; add it, or leave {typed} out.')
+
+
+def _option_name(name: str) -> str:
+    """Return a parameter of the running command as users write it."""
+    params = click.get_current_context().command.params
+    param = next((one for one in params if one.name == name), None)
+    if param is None:
+        return 'NAME:=VALUE'
+    return param.opts[0] if isinstance(param, click.Option) else f'{param.human_readable_name}'
 
 
 @dataclass(frozen=True)
@@ -51,6 +96,20 @@ class ArmChoice:
         arms = [choice.load() for choice in choices]
         return list({(arm.inertial_set, arm.hand): arm for arm in arms}.values())
 
+    def load_sets_and_hands(
+        self, sets: Sequence[str] = (), hands: Sequence[str] = ()
+    ) -> 'list[ArmDescription]':
+        """Load the arm with every combination of inertial sets and hands; by default all sets."""
+        from ..arm import available_sets
+        from ..arm.arm_file import is_franka_arm
+
+        sets = sets or available_sets(self.arm)
+        if hands:
+            return self.load_all(sets, hands)
+        # Not the older hands' descriptions: the heavier ones would take the place of a load.
+        own = self.load_all(sets[:1], (AS_LISTED,))[0].name
+        return self.load_all(sets, (AS_LISTED, NO_HAND, *['franka_hand'] * is_franka_arm(own)))
+
     def title(self, arm: 'ArmDescription') -> str:
         """Return one line with the names of the arm, its inertial set, hand and payload."""
         file = f'{self.arm}: ' if Path(self.arm).is_file() else ''
@@ -78,21 +137,6 @@ class ArmChoice:
             'payload': payload and payload_array(payload).tolist(),
         }
         return {name: value for name, value in given.items() if value}
-
-
-def load_sets_and_hands(
-    arm: ArmChoice, sets: Sequence[str] = (), hands: Sequence[str] = ()
-) -> 'list[ArmDescription]':
-    """Load the arm with every combination of inertial sets and hands; by default all sets."""
-    from ..arm import available_sets
-    from ..arm.arm_file import is_franka_arm
-
-    sets = sets or available_sets(arm.arm)
-    if hands:
-        return arm.load_all(sets, hands)
-    # Not the older descriptions of the hand: the heavier ones would take the place of a load.
-    hands = (_FRANKA_HAND,) if is_franka_arm(arm.load_all(sets[:1], (AS_LISTED,))[0].name) else ()
-    return arm.load_all(sets, (AS_LISTED, NO_HAND, *hands))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ._command import STDOUT_PATH
+from ._options import STDOUT_PATH
 from ..files import write_text
 
 _LABEL_STYLES = {

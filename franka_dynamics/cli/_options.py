@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands share, and the checks of their values."""
+"""Types of options (lists are written with commas), options that commands share, their checks."""
 
 from collections.abc import Callable
 import math
@@ -10,28 +10,19 @@ import sys
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from ._choices import ArmChoice, BagReader
-from ._command import (
-    CommaList,
-    flag,
-    JointPositionType,
-    Number,
-    option,
-    OutputPath,
-    ShippedNameOrPath,
-    STDOUT_PATH,
-    with_xacro_arguments,
-)
+from ._command import with_xacro_arguments
 from ..errors import OutputError
-from ..files import writable_file, writable_folder
+from ..files import share_directory, writable_file, writable_folder
 from ..names import AS_LISTED, GRAVITY
 from ..recordings.options import HEADER_STAMP, SignalOptions, STAMP_KINDS
 from ..ros import COMMAND_TOPIC
 
+STDOUT_PATH = Path('-')  # path that stands for standard output
 _EARTH_GRAVITY_RANGE = 9.75, 9.85  # [m/s^2], rounded outwards
 _PICTURE_SUFFIXES = ('.png', '.svg', '.pdf')
-VECTOR_TYPE = CommaList('X,Y,Z', Number(), 3)
 # Arm options that change inertias, not kinematics; a hand only adds its inertia to the last link.
 MASS_OPTION_NAMES = ('hand', 'inertial_set', 'payload')
 # Frames of --mount in the flange frame: offset along z [m] and rotation about z [rad].
@@ -43,6 +34,122 @@ MOUNT_OFFSETS = {
     'hand': (0.0, _HAND_YAW_RAD),
     'hand_tcp': (0.1034, _HAND_YAW_RAD),
 }
+
+
+class Number(click.FloatRange):
+    """Option type of a finite number in a range; click's own ranges also accept NaN."""
+
+    name = 'number'
+
+    def _describe_range(self) -> str:
+        """Return the range as text for the help, '' for none, where click writes x<=None."""
+        return '' if self.min is self.max is None else super()._describe_range()
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the option's value as a finite float; otherwise raise click.BadParameter."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f'{value} is not a finite number', param, ctx)
+        return number
+
+
+class JointPositionType(click.ParamType):
+    """Option type of a pair of a joint's name and its position, written JOINT=POSITION."""
+
+    name = 'assignment'
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the pair (name, position) in a text; otherwise raise click.BadParameter."""
+        joint, sign, position = f'{value}'.partition('=')
+        if not (joint and sign):
+            self.fail(f'{value!r} is no JOINT=POSITION', param, ctx)
+        return joint, Number().convert(position, param, ctx)
+
+
+class CommaList(click.ParamType):
+    """Option type of a tuple of values separated by commas; `count` fixes their number."""
+
+    name = 'values'
+
+    def __init__(
+        self, metavar: str, item_type: click.ParamType = click.STRING, count: int | None = None
+    ) -> None:
+        """Make the type of `count` values of a type, which the help writes as `metavar`."""
+        self.metavar, self.item_type, self.count = metavar, item_type, count
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the tuple of values in a text, or `value` unchanged if it is no text."""
+        if not isinstance(value, str):
+            return value
+        parts = [self.item_type.convert(part.strip(), param, ctx) for part in value.split(',')]
+        if self.count not in (None, len(parts)):
+            self.fail(f'{value!r} has {len(parts)} of {self.count} values with commas', param, ctx)
+        return tuple(parts)
+
+
+class ShippedNameOrPath(click.Path):
+    """Option type of a path or the name of a file shipped in a `folder` of config/."""
+
+    def __init__(self, folder: str) -> None:
+        """Make the type of names of files in config/`folder`, and of paths."""
+        super().__init__()
+        self.folder = folder
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return files and names of shipped files as shell completions of the typed text."""
+        shipped = (share_directory() / 'config' / self.folder).glob(f'{incomplete}*.yaml')
+        names = [CompletionItem(path.stem) for path in sorted(shipped)]
+        return super().shell_complete(ctx, param, incomplete) + names
+
+
+class OutputPath(click.Path):
+    """Option type of an output's path, which `check_path` checks before the command runs."""
+
+    def __init__(self, check_path: Callable[[str], Path]) -> None:
+        """Make the type of paths that `check_path` accepts."""
+        super().__init__()
+        self.check_path = check_path
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path as `check_path` returns it; `check_path` raises OutputError."""
+        return self.check_path(f'{value}')
+
+
+def option(flags: str, help: str, kind: Any = None, dest: str = '', **more: Any) -> Any:
+    """
+    Return a decorator that adds an option to a command, as `click.option` does.
+
+    `flags` are separated by spaces; a tuple or a list as `kind` is a choice. Values of a repeated
+    option with a list of any length are joined.
+    """
+
+    def join_values(_context: Any, _parameter: Any, given: tuple[tuple[Any, ...], ...]) -> Any:
+        """Return the values of a repeated option's lists as one tuple."""
+        return tuple(value for each in given for value in each)
+
+    if isinstance(kind, (tuple, list)):
+        kind = click.Choice(kind)
+    if isinstance(kind, CommaList):
+        more['metavar'] = kind.metavar
+        more |= {'multiple': True, 'callback': join_values} if kind.count is None else {}
+    return click.option(*flags.split(), *dest.split(), type=kind, help=help, **more)
+
+
+def flag(name: str, help: str, dest: str = '') -> Any:
+    """Return a decorator that adds to a command an option without a value."""
+    return click.option(name, *dest.split(), is_flag=True, help=help)
+
+
+def choice_or_flag(name: str, help: str, choices: tuple[str, ...]) -> Any:
+    """Return a decorator that adds an option of `choices`; without a value it is the first one."""
+    return option(
+        name, f'{help}; alone: {choices[0]}', choices, is_flag=False, flag_value=choices[0]
+    )
+
+
+VECTOR_TYPE = CommaList('X,Y,Z', Number(), 3)
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:

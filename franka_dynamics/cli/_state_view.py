@@ -9,13 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ..report.elements import Cell, headers, Table
-from ..ros.status import (
-    DiagnosticSubject,
-    NodeSnapshot,
-    StatusKey,
-    TERM_HEADINGS,
-    TIME_PERCENTILES,
-)
+from ..ros.status import DiagnosticSubject, NodeSnapshot, StatusKey, TERM_HEADINGS
 
 _LEVEL_COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
 _HIGH_TORQUE_RATIO, _MAX_TORQUE_RATIO = 0.8, 1.0  # of torque to its limit: yellow, red
@@ -50,8 +44,8 @@ def _rates_text(node: NodeSnapshot) -> str:
     states, command = DiagnosticSubject.JOINT_STATES, DiagnosticSubject.COMMAND
     rate, commands = (_decimal_text(node.value_of(of, StatusKey.RATE)) for of in (states, command))
     p50, p99 = (
-        _decimal_text(node.value_of(command, StatusKey.LATENCY.format(name)))
-        for name in TIME_PERCENTILES
+        _decimal_text(node.value_of(command, StatusKey.LATENCY.format(f'{name} [us]')))
+        for name in ('p50', 'p99')
     )
     age = _age_text(node.value_of(states, StatusKey.AGE))
     return f'states {rate} Hz, {age}; commands {commands} Hz; latency p50 {p50} us, p99 {p99} us'

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 import warnings
 
-from ._choices import ArmChoice
-from ._command import forbid_options, Options
+from ._choices import ArmChoice, forbid_options, Options
 from ._console import make_console, print_rich, say, say_each, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_robot_source

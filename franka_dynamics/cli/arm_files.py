@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ._choices import ArmChoice
-from ._command import forbid_options, Options, require_option
+from ._choices import ArmChoice, forbid_options, Options, require_option
 from ._console import print_or_write, say, say_each
 from ._options import require_not_existing
 from ..arm import ArmDescription, load

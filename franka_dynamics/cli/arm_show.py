@@ -9,8 +9,7 @@ import sys
 
 import numpy as np
 
-from ._choices import ArmChoice
-from ._command import forbid_options, Options
+from ._choices import ArmChoice, forbid_options, Options
 from ._console import print_rich, say, say_each, write_json
 from ._options import MASS_OPTION_NAMES
 from ..arm import ArmDescription

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._choices import ArmChoice, BagReader
-from ._command import forbid_options, Options
+from ._choices import ArmChoice, BagReader, forbid_options, Options
 from ._console import print_rich, ProgressBar, say, say_each
 from ._options import new_bag_path
 from ..recordings.log_file import read_log

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 from rich.text import Text
 
-from ._choices import ArmChoice
-from ._command import Options, was_option_given
+from ._choices import ArmChoice, Options, was_option_given
 from ._console import catch_end_signals, make_console, say, say_each
 from ..errors import FrankaDynamicsError
 from ..names import AS_LISTED

@@ -4,8 +4,7 @@
 
 from pathlib import Path
 
-from ._choices import ArmChoice, BagReader, load_sets_and_hands
-from ._command import forbid_options, Options, require_installed
+from ._choices import ArmChoice, BagReader, forbid_options, Options, require_installed
 from ._console import print_rich, ProgressBar, say, say_each, write_json
 from ..identification.options import IdentificationOptions
 from ..identification.other_controllers import predict_tracking, TrackingPrediction
@@ -29,7 +28,7 @@ def run(
     else:
         require_installed('Plots need matplotlib', 'replay', 'matplotlib')
     arm = reader.arm_in_bag(options.bag, arm)
-    arms = load_sets_and_hands(arm, options.sets, options.hands)
+    arms = arm.load_sets_and_hands(options.sets, options.hands)
     with ProgressBar() as bar:
         recording = reader.read_recording(options.bag, arms[0], bar)
         result = evaluate_replay(recording, arms, signal, fit)

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 from rich.progress import track
 
-from ._choices import ArmChoice
-from ._command import forbid_options, Options
+from ._choices import ArmChoice, forbid_options, Options
 from ._console import make_console, print_or_write, print_rich, say, say_each
 from ..codegen.c_code import c_header, cuda_source
 from ..codegen.equations import customised_equations

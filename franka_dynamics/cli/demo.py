@@ -7,8 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from ._choices import ArmChoice
-from ._command import Options, require_installed, was_option_given
+from ._choices import ArmChoice, Options, require_installed, was_option_given
 from ._console import catch_end_signals, print_rich, ProgressBar, say, say_each
 from ..arm.arm_file import is_franka_arm
 from ..demo import report as reports

@@ -7,8 +7,7 @@ from dataclasses import replace
 from itertools import chain
 import sys
 
-from ._choices import ArmChoice
-from ._command import Options, require_option
+from ._choices import ArmChoice, Options, require_option
 from ._console import make_console, say, write_json
 from ._options import MASS_OPTION_NAMES
 from ..arm.arm_file import is_robot_source

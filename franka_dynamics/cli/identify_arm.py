@@ -7,8 +7,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from ._choices import ArmChoice, BagReader, load_sets_and_hands
-from ._command import Options, require_installed
+from ._choices import ArmChoice, BagReader, Options, require_installed
 from ._console import print_rich, ProgressBar, say, say_each, write_json
 from ..arm import ArmDescription, available_sets
 from ..errors import ClusterError, name_list, require_extra
@@ -66,7 +65,7 @@ def _published_arms(arm: ArmChoice, start: ArmDescription) -> list[ArmDescriptio
     """Return the published sets to compare with, those with the arm's own hand first."""
     hand = start.hand if arm.hand == AS_LISTED else arm.hand
     own = arm.load_all(available_sets(arm.arm), (hand,))
-    return [*own, *(other for other in load_sets_and_hands(arm) if other.hand != start.hand)]
+    return [*own, *(other for other in arm.load_sets_and_hands() if other.hand != start.hand)]
 
 
 def _used_motions(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[str, Motion]]:

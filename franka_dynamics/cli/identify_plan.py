@@ -7,8 +7,7 @@ import shlex
 
 import numpy as np
 
-from ._choices import ArmChoice, BagReader
-from ._command import Options
+from ._choices import ArmChoice, BagReader, Options
 from ._console import print_rich, ProgressBar, say
 from ..errors import IdentificationError
 from ..files import write_text

@@ -19,11 +19,9 @@ import click
 from click.shell_completion import shell_complete
 
 from . import _options as shared
-from ._command import CommaList, flag, Group, Number, option
-from .arm import arm
-from .bag import bag
-from .identify import identify
-from .node import node
+from ._command import Group
+from ._options import CommaList, flag, Number, option
+from .groups import arm, bag, identify, node
 from .. import __version__
 from ..errors import FrankaDynamicsError, UrdfWarning
 from ..names import ParameterMode, PRECISIONS, Quantity

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The work of `franka-dynamics node defaults`, which prints default parameters without ROS 2."""
 
-from ._command import Options
+from ._choices import Options
 from ._console import print_or_write
 from ..ros.parameter_tables import parameter_file_text
 

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from ._command import forbid_options, Options, require_option
+from ._choices import forbid_options, Options, require_option
 from ._console import catch_end_signals, print_rich, say_each, write_json
 from ._state_view import state_view
 from .bag_record import arm_of_node, record_and_check

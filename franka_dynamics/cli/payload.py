@@ -9,8 +9,7 @@ The load is that of a CAD mesh, or is found from recordings with and without it.
 from collections.abc import Sequence
 from pathlib import Path
 
-from ._choices import ArmChoice, BagReader
-from ._command import forbid_options, Options, require_installed
+from ._choices import ArmChoice, BagReader, forbid_options, Options, require_installed
 from ._console import make_console, print_or_write, ProgressBar, say, say_each, write_json
 from ._options import MOUNT_OFFSETS
 from ..arm import ArmDescription, load

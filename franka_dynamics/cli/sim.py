@@ -11,8 +11,7 @@ import tempfile
 import time
 from typing import Any
 
-from ._choices import ArmChoice
-from ._command import forbid_options, Options
+from ._choices import ArmChoice, forbid_options, Options
 from ._console import catch_end_signals, say
 from ..arm import ArmDescription
 from ..arm.payload import payload_array

@@ -4,8 +4,7 @@
 
 from pathlib import Path
 
-from ._choices import ArmChoice, BagReader
-from ._command import forbid_options, Options, require_option
+from ._choices import ArmChoice, BagReader, forbid_options, Options, require_option
 from ._console import catch_end_signals, ProgressBar, say
 from ..arm.arm_file import is_robot_source
 from ..recordings.preprocessing import prepare

@@ -1,0 +1,354 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Declarations of the commands `franka-dynamics arm`, `bag`, `identify` and `node ...`.
+
+Other modules do their work.
+"""
+
+from pathlib import Path
+import re
+from typing import Any
+
+import click
+
+from . import _options as shared
+from ._command import Group, with_xacro_arguments
+from ._options import choice_or_flag, CommaList, flag, Number, option, OutputPath
+from ..errors import OutputError
+from ..files import writable_file
+from ..identification import options as of
+from ..names import AS_LISTED, Convention, EXPORT_FORMATS, GRAVITY_DIRECTIONS
+from ..recordings import options as logs
+
+_CONVENTIONS = [one.value for one in Convention]
+_BAGS_TYPE = CommaList('BAG,...', click.Path())
+_DEFAULT_LIMITS = of.ExcitationLimits()
+_REPETITIONS_RANGE_TEXT = f'{of.MIN_REPETITIONS} to {of.MAX_REPETITIONS}'
+_NODE_NAMES = ('feedforward', 'simulator')
+_TRANSITIONS = ('configure', 'activate', 'deactivate', 'cleanup', 'shutdown')
+_node_options = shared.with_options(
+    shared.node_option,
+    option('--timeout', 'how long to wait for the node [s]', Number(0.1, 3600.0), default=5.0),
+)
+
+
+@click.group(cls=Group)
+def arm() -> None:
+    """Show, check, import and export arms."""
+
+
+@arm.command()
+@click.argument('positional', type=shared.ARM_TYPE, required=False, metavar='[ARM]')
+@option('--q', 'show inertias in the space frame at this pose', CommaList('zero|home|Q1,...'))
+@choice_or_flag('--base-parameters', 'print the base parameters', GRAVITY_DIRECTIONS)
+@choice_or_flag('--symbolic', 'print the base parameters in symbols', ('text', 'latex'))
+@shared.json_option
+@shared.arm_options
+def show() -> None:
+    """
+    Print an arm's Denavit-Hartenberg and inertia tables, or its base parameters.
+
+    ARM is the same as --arm. Base parameters are the smallest set of inertial parameters that the
+    torques depend on, with gravity along -z of the space frame (vertical), in any direction
+    (tilted) or none.
+    """
+
+
+@arm.command(work='arm_check.check_arms')
+@click.argument('arms', type=click.Path(), nargs=-1, metavar='[ARM]...')
+@option('--states', 'number of random states', click.IntRange(1, 1000000), default=1000)
+@shared.gravity_option
+@flag('--all', 'print everything: the tables of every quantity', 'everything')
+@shared.json_option
+@shared.arm_options
+def check() -> None:
+    """
+    Compare three independent formulations of an arm's dynamics.
+
+    ARM is a shipped arm or a file, as of --arm; of a folder, or of several files, each is checked.
+    A URDF or MJCF is compared with the reading of Pinocchio or MuJoCo, too. Exit status: 0 pass, 1
+    a difference or a link that no real body can be, 2 a file that cannot be read.
+    """
+
+
+@arm.command(work='arm_check.compare_arms')
+@click.argument('first', type=click.Path())
+@click.argument('second', type=click.Path())
+@option('--set', "inertial set (default: a shipped arm's nearest to a URDF)", dest='inertial_set')
+@option(
+    '--hand', 'hand of an arm that is no URDF', click.Path(), default=AS_LISTED, show_default=False
+)
+@option('--arm-prefix', 'prefix of joint names in a URDF (default: found)', dest='prefix')
+@with_xacro_arguments
+@shared.json_option
+def compare() -> None:
+    """
+    Compare two arms, each a shipped arm, arm file, URDF, MJCF or xacro file.
+
+    A line for each joint and its link has the largest difference and its effect on torques. Exit
+    status: 0 if no torque differs, 1 if one does, 2 a file that cannot be read.
+    """
+
+
+@arm.command('import', work='arm_files.import_arm')
+@click.argument('urdf', type=click.Path())
+@option('--output', 'the arm file to write (.yaml)', shared.FILE_TYPE, required=True)
+@shared.force_option
+@flag('--anyway', 'write an arm file that differs from the URDF, too')
+@option('--name', "name of the arm (default: the URDF's robot name)")
+@shared.joints_option
+@shared.hold_option
+@with_xacro_arguments
+@option('--tip', 'link of the flange (default: tool0 or another usual name, or the last)')
+@shared.arm_prefix_option()
+@option('--convention', 'convention of the DH rows', _CONVENTIONS, default='modified')
+def import_urdf() -> None:
+    """
+    Convert a URDF to an arm file (DH rows, inertias, limits) and check it against Pinocchio.
+
+    A xacro file is expanded.
+    """
+
+
+@arm.command(work='arm_files.export_arm')
+@option('--output', 'file to write (default: print)', shared.FILE_TYPE)
+@shared.force_option
+@option('--format', 'format of the output', EXPORT_FORMATS, 'form', default=EXPORT_FORMATS[0])
+@flag('--ideal', "leave the joints' armature and friction out of an MJCF")
+@shared.arm_prefix_option(callback=shared.validate_prefix)
+@shared.arm_options
+def export() -> None:
+    """Write an arm as URDF or MJCF, for the C++ controller, or its friction for others."""
+
+
+@click.group(cls=Group)
+def bag() -> None:
+    """Record, import and replay bags."""
+
+
+@bag.command(work='bag_record.record_and_check')
+@option('--output', 'the new bag (default: recording-DATE-TIME)', shared.NEW_BAG_TYPE)
+@option('--duration', 'end after this time [s] (default: at Ctrl-C)', Number(1e-3, 86400.0))
+@shared.node_option
+@shared.topic_options
+@shared.arm_prefix_option()
+@shared.arm_options
+def record() -> None:
+    """Record joint states, commands, references, diagnostics; say if the recording is usable."""
+
+
+@bag.command('import')
+@click.argument('log', type=click.Path(), metavar='FILE...', nargs=-1, required=True)
+@option('--output', 'the new bag (default: the name of the first FILE)', shared.NEW_BAG_TYPE)
+@flag(
+    '--list',
+    'print columns with first, last, least and largest values; write nothing',
+    'columns_only',
+)
+@option('--layout', "a known format: droid is DROID's trajectory.h5", [*logs.LOG_LAYOUTS])
+@option('--position', 'of joint positions', metavar='COLUMNS')
+@option(
+    '--velocity',
+    f'of joint velocities, or {logs.DERIVED_VELOCITY!r} from position',
+    metavar='COLUMNS',
+)
+@option('--effort', 'of torques, or currents with --torque-constant', metavar='COLUMNS')
+@option('--stamp', 'column with the time of each row, or SECONDS,NANOSECONDS')
+@option('--log-rate', 'rows per second, where there is no stamp column', Number(), 'rate')
+@option('--position-unit', 'unit of position', [*logs.POSITION_UNITS], default='rad')
+@option('--velocity-unit', 'unit of velocity', [*logs.VELOCITY_UNITS], default='rad/s')
+@option('--stamp-unit', 'unit of the stamp', [*logs.STAMP_UNITS], default='s')
+@option('--episode', 'the episode to read, in a log of several', click.IntRange(0))
+@flag('--skip-incomplete', 'leave out rows without all values, as of merged topics')
+@shared.effort_scale_option
+@shared.options_as('columns', logs.ColumnMap)
+@shared.bag_options
+@shared.arm_payload_options
+def import_log() -> None:
+    """
+    Convert a log to a rosbag2 of joint states.
+
+    FILE is a .csv, .tsv, .txt, .dat, .parquet, .h5, .hdf5, .mat, .npy or .npz file. Columns of
+    several files with the same rows are called FILE/COLUMN, such as dq/q1. COLUMNS is the
+    name of an array with one column per joint, such as a dataset of HDF5, some columns of a wider
+    one such as q[1-7], a pattern such as q{} (q1, q2, ...; q{0} counts from 0), names separated by
+    commas, or numbers counted from 1 such as 2-8.
+    """
+
+
+def _csv_path(text: str) -> Path:
+    """Return --external as the path of a CSV file."""
+    if Path(text).suffix.lower() != '.csv':
+        raise OutputError(f'{text}: the name must end in .csv.')
+    return writable_file(text)
+
+
+@bag.command()
+@click.argument('bag', type=click.Path())
+@option('--set', 'inertial sets to try (default: all)', CommaList('SET,...'), 'sets')
+@option('--hand', 'hands to try, as for the arm (default: all)', CommaList('HAND,...'), 'hands')
+@shared.options_as('fit', of.IdentificationOptions)
+@shared.gravity_option
+@shared.effort_scale_option
+@flag('--all', 'print everything: all sets and hands', 'everything')
+@option('--output', 'folder for plots', shared.FOLDER_TYPE, default='replay_output')
+@flag('--no-plots', 'draw no plots')
+@shared.json_option
+@option('--external', 'write external torque and flange wrench (.csv)', OutputPath(_csv_path))
+@option('--require', 'exit with 1 if E is above this [N m; % if a joint slides]', Number(0.0))
+@option('--gains', "predict a PD's tracking error: kp as KP,..., or franka_ros2")
+@shared.stamped_bag_options
+@shared.signal_options
+@shared.arm_payload_options
+def replay() -> None:
+    """
+    Compare a recording's measured torques with the model's, for each inertial set and hand.
+
+    BAG is a rosbag2 folder, or one .mcap or .db3 file.
+    """
+
+
+def _validate_workers(_context: Any, _parameter: Any, text: str) -> str:
+    """Return a positive number or an address; otherwise raise click.BadParameter."""
+    if not re.fullmatch(r'[1-9]\d*|\w+://\S+', text, re.ASCII):
+        raise click.BadParameter(f'{text!r} is neither a number from 1 on nor tcp://host:port')
+    return text
+
+
+@click.group(cls=Group)
+def identify() -> None:
+    """Identify an arm or a payload from bags, or plan a motion to record."""
+
+
+@identify.command('arm')
+@click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
+@option('--test', 'bags that decide, not fitted (default: parts of BAGs)', _BAGS_TYPE, 'tests')
+@option('--output', 'new file for the identified arm', shared.NEW_FILE_TYPE)
+@option('--report', 'write an HTML page with plots', shared.FILE_TYPE)
+@shared.json_option
+@shared.options_as('fit', of.IdentificationOptions)
+@shared.gravity_option
+@option('--friction', 'friction model', of.FRICTION_MODELS, default=of.FRICTION_MODELS[0])
+@flag('--rotor-inertia', 'identify one rotor inertia per joint as well')
+@shared.effort_scale_option
+@flag('--anyway', 'accept unsound recordings, and an arm not better than the published sets')
+@option(
+    '--workers',
+    'processes that read and fit, or a Dask cluster (tcp://host:8786)',
+    default='1',
+    metavar='NUMBER|ADDRESS',
+    callback=_validate_workers,
+)
+@shared.stamped_bag_options
+@shared.arm_file_options
+def identify_arm() -> None:
+    """
+    Identify an arm's inertias and friction from recordings of it.
+
+    BAGs are rosbag2 folders, .mcap or .db3 files of one arm. The arm file is written if it
+    predicts motion that the fit has not seen better than the best published set; it is fitted to
+    all bags. A URDF with several chains is imported first (`arm import`); fd.identify has more
+    options.
+    """
+
+
+@identify.command('payload', work='payload.identify_payload_from_bags')
+@option('--without', 'recordings without the payload', _BAGS_TYPE, required=True)
+@option('--with', 'the same motion with the payload', _BAGS_TYPE, 'loaded', required=True)
+@option('--known-mass', 'real mass of the payload [kg]: tells the scale of efforts', Number(0.0))
+@shared.effort_scale_option
+@shared.gravity_option
+@shared.json_option
+@shared.payload_file_options
+@shared.stamped_bag_options
+@shared.arm_options
+def identify_payload() -> None:
+    """Identify a payload on the flange from recordings with and without it."""
+
+
+@identify.command()
+@shared.gravity_option
+@option('--output', 'a JointTrajectory as YAML', shared.FILE_TYPE, default='excitation.yaml')
+@option('--period', 'duration of the motion [s]', Number(), default=10.0)
+@option(
+    '--repetitions',
+    f'how often it is recorded (default: as needed, {_REPETITIONS_RANGE_TEXT})',
+    click.IntRange(1),
+)
+@option('--given', 'bags that were recorded before', _BAGS_TYPE)
+@option('--start', 'first and last pose [rad, m] (default: home)', CommaList('Q1,...', Number()))
+@option('--draws', 'random trajectories to start from', click.IntRange(1), default=100)
+@option('--iterations', 'most iterations of the optimisation', click.IntRange(1), default=300)
+@shared.options_as('limits', of.ExcitationLimits)
+@option('--fraction', 'share of the limits to use', Number(), default=_DEFAULT_LIMITS.fraction)
+@option('--table', 'height of the table [m]', Number(), default=_DEFAULT_LIMITS.table)
+@option('--clearance', 'between links [m]', Number(), default=_DEFAULT_LIMITS.clearance)
+@option('--tool', 'length of the mounted tool [m]', Number(), default=_DEFAULT_LIMITS.tool)
+@shared.bag_options
+@shared.arm_options
+def plan() -> None:
+    """
+    Compute a trajectory for identification, within the arm's limits and above the table.
+
+    It is planned for the parameters that the bags of --given leave uncertain.
+    """
+
+
+@click.group(cls=Group)
+def node() -> None:
+    """
+    Show or change a node, send motions, clear a fault.
+
+    A command exits with 1 if the node fails or is silent, with 2 if it refuses a value.
+    """
+
+
+@node.command(work='node_requests.print_or_change_state')
+@click.argument('transition', type=click.Choice(_TRANSITIONS), required=False)
+@shared.json_option
+@_node_options
+def state() -> None:
+    """Print a node's lifecycle state, status, rates and torques; or change the state."""
+
+
+# A payload of -1,0,0,0 is no option.
+@node.command(
+    'set', work='node_requests.set_parameter', context_settings={'ignore_unknown_options': True}
+)
+@click.argument('parameter')
+@click.argument('value')
+@_node_options
+def set_() -> None:
+    """
+    Set a parameter of a node.
+
+    VALUE is written in YAML; of the parameter payload also as the option --payload, or none.
+    """
+
+
+@node.command(work='node_requests.play_motion')
+@click.argument('file', type=click.Path())
+@option('--lead', "time to the motion's beginning [s]", Number(0.0, 60.0), default=0.0)
+@option('--record', 'record all topics in this new bag', shared.NEW_BAG_TYPE)
+@shared.topic_options
+@_node_options
+def play() -> None:
+    """
+    Send a motion to a node and wait until it ends; with --record, record a bag and check it.
+
+    FILE is a file of `identify plan`, or an arm with a shipped motion.
+    """
+
+
+@node.command(work='node_requests.clear_fault')
+@_node_options
+def clear() -> None:
+    """Clear a node's fault, so that the node commands again; exit 1 if the fault remains."""
+
+
+@node.command()
+@click.argument('node', type=click.Choice(_NODE_NAMES), default='feedforward')
+@option('--output', 'file to write (default: print)', shared.FILE_TYPE)
+def defaults() -> None:
+    """Print a node's default parameters as a commented YAML file."""
