@@ -105,10 +105,8 @@ class ProgressBar(Progress):
     def __init__(self) -> None:
         """Make a bar without a task, which draws nothing where output is no terminal."""
         line, console = TextColumn('{task.description}', markup=False), make_console()
-        columns = line, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-        super().__init__(
-            *columns, console=console, transient=True, disable=not console.is_terminal
-        )
+        parts = line, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        super().__init__(*parts, console=console, transient=True, disable=not console.is_terminal)
         self._last_line_s = time.monotonic()
 
     def new_task(self, description: str, total: float | None = None) -> Callable[..., None]:

@@ -28,12 +28,8 @@ MASS_OPTION_NAMES = ('hand', 'inertial_set', 'payload')
 # Frames of --mount in the flange frame: offset along z [m] and rotation about z [rad].
 # The Franka hand is mounted at -45 degrees, and its tool centre point lies 103.4 mm in front of
 # the flange (franka_description).
-_HAND_YAW_RAD = -math.pi / 4
-MOUNT_OFFSETS = {
-    'flange': (0.0, 0.0),
-    'hand': (0.0, _HAND_YAW_RAD),
-    'hand_tcp': (0.1034, _HAND_YAW_RAD),
-}
+_YAW_RAD = -math.pi / 4
+MOUNT_OFFSETS = {'flange': (0.0, 0.0), 'hand': (0.0, _YAW_RAD), 'hand_tcp': (0.1034, _YAW_RAD)}
 
 
 class Number(click.FloatRange):
@@ -142,11 +138,9 @@ def flag(name: str, help: str, dest: str = '') -> Any:
     return click.option(name, *dest.split(), is_flag=True, help=help)
 
 
-def choice_or_flag(name: str, help: str, choices: tuple[str, ...]) -> Any:
-    """Return a decorator that adds an option of `choices`; without a value it is the first one."""
-    return option(
-        name, f'{help}; alone: {choices[0]}', choices, is_flag=False, flag_value=choices[0]
-    )
+def choice_or_flag(name: str, help: str, values: tuple[str, ...]) -> Any:
+    """Return a decorator that adds an option of `values`; without a value it is the first one."""
+    return option(name, f'{help}; alone: {values[0]}', values, is_flag=False, flag_value=values[0])
 
 
 VECTOR_TYPE = CommaList('X,Y,Z', Number(), 3)
@@ -277,9 +271,7 @@ def ros_name_option(name: str, help: str, default: str | None) -> Any:
 
 node_option = ros_name_option('--node', 'the node, with its namespace', 'feedforward')
 topic_options = with_options(
-    ros_name_option(
-        '--topic', 'topic of joint states; of franka_ros2: franka/joint_states', 'joint_states'
-    ),
+    ros_name_option('--topic', 'joint states (franka_ros2: franka/joint_states)', 'joint_states'),
     ros_name_option('--command', 'topic of the torques', COMMAND_TOPIC),
 )
 
@@ -345,7 +337,7 @@ bag_options = options_as(
     joint_names_option,
     ros_name_option('--topic', 'of joint states (default: /joint_states or the only)', None),
 )
-stamps_option = option(
+stamp_option = option(
     '--stamps', "the messages' own, or the recorder's", STAMP_KINDS, default=HEADER_STAMP
 )
 # SignalOptions checks the values, for programs as well.
@@ -356,4 +348,4 @@ signal_options = options_as(
     option('--cutoff', 'cut-off of the low-pass [Hz]', Number(), default=SignalOptions.cutoff),
     option('--trim', 'time dropped at each end [s]', Number(), default=SignalOptions.trim),
 )
-stamped_bag_options = with_options(bag_options, stamps_option)
+stamped_bag_options = with_options(bag_options, stamp_option)

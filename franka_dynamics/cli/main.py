@@ -182,9 +182,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         sys.stderr = os.fdopen(2, 'w')
     if sys.stdout is None:  # files opened later would take its place
-        return _print_error(
-            'standard output is closed; >/dev/null discards it', EXIT_INVALID_INPUT
-        )
+        return _print_error('standard output is closed; >/dev/null drops it', EXIT_INVALID_INPUT)
     try:
         with root_command.make_context(PROGRAM_NAME, words) as command, warnings.catch_warnings():
             warnings.simplefilter('once', UrdfWarning)  # some commands load an arm twice

@@ -15,9 +15,7 @@ from ..errors import RecordingError
 _MAX_LISTED_NAMES = 24  # largest number of names listed in a message
 # Groups of HDF5 files with one episode each, such as robomimic's data/demo_0, and columns that
 # number the episodes, such as LeRobot's.
-_EPISODE_GROUP = re.compile(
-    r'(?:.*/)?(?:demo|episode|ep|rollout|traj|trajectory|trial)[_-]?(\d+)/'
-)
+_EPISODE_PATH = re.compile(r'(?:.*/)?(?:demo|episode|ep|rollout|traj|trajectory|trial)[_-]?(\d+)/')
 _EPISODE_COLUMNS = ('episode_index', 'episode_id', 'episode')
 
 
@@ -84,7 +82,7 @@ class LogTable:
 
     def _episodes(self) -> list[int]:
         """Return the numbers of the episodes whose columns are in groups of their own, sorted."""
-        return sorted({int(one[1]) for one in map(_EPISODE_GROUP.match, self.columns) if one})
+        return sorted({int(one[1]) for one in map(_EPISODE_PATH.match, self.columns) if one})
 
     def episode_columns(self, number: int | None) -> 'LogTable':
         """
@@ -102,7 +100,7 @@ class LogTable:
         if number in groups:
             chosen = {}
             for name, array in self.columns.items():
-                group = _EPISODE_GROUP.match(name)
+                group = _EPISODE_PATH.match(name)
                 if group is None or int(group[1]) == number:
                     chosen[name] = array
                     chosen[name[group.end() :] if group else name] = array

@@ -183,7 +183,7 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
     """
     time = recording.time
     step = np.diff(time)[:, None]
-    displacement = np.concatenate(
+    path = np.concatenate(
         [np.zeros((1, recording.dq.shape[1])), 0.5 * (recording.dq[1:] + recording.dq[:-1]) * step]
     ).cumsum(axis=0)
     window = max(_WINDOW_S, 3.0 * float(np.median(step)))  # stamps of ms read as s are far apart
@@ -195,9 +195,7 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
     without_jumps = whole & (np.diff(jumps[edges]) == 0)
     if 2 * np.count_nonzero(without_jumps) > np.count_nonzero(whole):
         whole = without_jumps
-    moved, integrated = (
-        np.diff(values[edges], axis=0)[whole] for values in (recording.q, displacement)
-    )
+    moved, integrated = (np.diff(values[edges], axis=0)[whole] for values in (recording.q, path))
     return moved, integrated
 
 

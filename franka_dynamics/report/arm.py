@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .elements import Cell, Header, headers, Table, to_json_types
 from ..arm import ArmDescription
 from ..arm.inertia import elements_from_tensor, TENSOR_ORDER
+from ..arrays import Array
 from ..dynamics.newton_euler import NewtonEulerModel
 from ..dynamics.space_inertia import space_inertias
 from ..identification.base_parameters import BaseParameters, max_base_parameter_count
@@ -38,25 +38,21 @@ class InertiaRow:
 
     link: str
     mass: float
-    center_of_mass: NDArray[np.float64]
-    inertia: NDArray[np.float64]
-    inertia_at_center_of_mass: NDArray[np.float64]
+    center_of_mass: Array
+    inertia: Array
+    inertia_at_center_of_mass: Array
 
 
-def dh_rows(description: ArmDescription) -> list[dict[str, Any]]:
+def dh_rows(arm: ArmDescription) -> list[dict[str, Any]]:
     """Return the DH table as dicts with a, alpha, d, theta, beta of the joints and the flange."""
-    named = [
-        (str(i), one.name, one.kind.value, one.row) for i, one in enumerate(description.joints, 1)
-    ]
+    named = [(str(i), one.name, one.kind.value, one.row) for i, one in enumerate(arm.joints, 1)]
     return [
         {'frame': frame, 'joint': joint, 'kind': kind, **to_json_types(row)}
-        for frame, joint, kind, row in (*named, ('flange', '', 'fixed', description.flange))
+        for frame, joint, kind, row in (*named, ('flange', '', 'fixed', arm.flange))
     ]
 
 
-def inertia_rows(
-    description: ArmDescription, q: NDArray[np.float64] | None = None
-) -> list[InertiaRow]:
+def inertia_rows(arm: ArmDescription, q: Array | None = None) -> list[InertiaRow]:
     """
     Return the links' masses and inertias in the links' frames or, at a pose q, in axes of {S}.
 
@@ -65,11 +61,11 @@ def inertia_rows(
     """
     found: Sequence[tuple[Any, ...]]
     if q is None:
-        found = [(one, one.inertia, one.inertia_at_center_of_mass) for one in description.links]
+        found = [(one, one.inertia, one.inertia_at_center_of_mass) for one in arm.links]
     else:
         found = [
             (one, one.about_frame_origin, one.about_center_of_mass)
-            for one in space_inertias(description, q)
+            for one in space_inertias(arm, q)
         ]
     return [
         InertiaRow(str(i), link.mass, link.center_of_mass, *map(elements_from_tensor, tensors))
@@ -77,14 +73,12 @@ def inertia_rows(
     ]
 
 
-def frame_origins(description: ArmDescription, q: NDArray[np.float64]) -> NDArray[np.float64]:
+def frame_origins(arm: ArmDescription, q: Array) -> Array:
     """Return the origins of frames 1..n and of the flange in {S}, shape (n + 1, 3) [m]."""
-    return NewtonEulerModel(description).frames(q)[:, :3, 3]
+    return NewtonEulerModel(arm).frames(q)[:, :3, 3]
 
 
-def arm_tables(
-    description: ArmDescription, rows: Sequence[InertiaRow], q: NDArray[np.float64] | None
-) -> list[Table]:
+def arm_tables(arm: ArmDescription, rows: Sequence[InertiaRow], q: Array | None) -> list[Table]:
     """
     Return tables of DH rows, origins of frames (at a pose q), centres of mass and inertias.
 
@@ -92,16 +86,16 @@ def arm_tables(
     links' frames, and the table of frame origins is left out.
     """
     place = "in the links' own frames" if q is None else 'in {S}'
-    hayati = any(row['beta'] for row in dh_rows(description))  # between nearly parallel axes
+    hayati = any(row['beta'] for row in dh_rows(arm))  # between nearly parallel axes
     angles = ('alpha', 'theta', 'beta')[: 3 if hayati else 2]
     heads: tuple[Header | str, ...] = 'frame', 'joint', 'kind', 'a [m]', 'd [m]'
     heads += tuple(f'{one} [rad]' for one in angles)
-    cells: list[list[Any]] = [_dh_cells(row, angles) for row in dh_rows(description)]
-    tables = [Table(f'{description.convention.value} Denavit-Hartenberg rows', heads, cells)]
+    cells: list[list[Any]] = [_dh_cells(row, angles) for row in dh_rows(arm)]
+    tables = [Table(f'{arm.convention.value} Denavit-Hartenberg rows', heads, cells)]
     if q is not None:
-        names = [*(str(i + 1) for i in range(description.n)), 'flange']
+        names = [*(str(i + 1) for i in range(arm.n)), 'flange']
         title = f'origins in {{S}} at q = ({", ".join(f"{value:.6g}" for value in q)})'
-        origins = zip(names, frame_origins(description, q))
+        origins = zip(names, frame_origins(arm, q))
         cells = [[name, *_round_values(origin)] for name, origin in origins]
         tables.append(Table(title, ['frame', *headers('xyz', '.6f', 'm')], cells))
     heads = 'link', Header('m', 'kg', '.6g'), *headers((f'c {a}' for a in 'xyz'), '.6g', 'm')
@@ -117,7 +111,7 @@ def arm_tables(
     return tables
 
 
-def _round_values(values: NDArray[np.float64]) -> list[float]:
+def _round_values(values: Array) -> list[float]:
     """Return numbers rounded to 12 decimals, without which 0 would print as 1e-18."""
     return [float(value) for value in np.round(values, 12) + 0.0]
 

@@ -305,9 +305,8 @@ def torque_figure(
         for axis in (left, right):
             axis.tick_params(labelsize=8)
             axis.grid(alpha=0.25)
-    figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc='outside upper left', ncols=2, fontsize=8
-    )
+    lines, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(lines, labels, loc='outside upper left', ncols=2, fontsize=8)
     axes[0, 0].set_title('joint torque', fontsize=10)
     axes[0, 1].set_title('measured - predicted', fontsize=10)
     for axis in axes[-1]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import elements
-from .elements import Cell, headers, Table
+from .elements import Cell, headers, MEASURED_COLOR, PREDICTED_COLOR, Table
 from .replay import ambiguity_sentences, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
 from ..identification.options import MAX_MASS_RATIO
@@ -284,14 +284,10 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     figure = elements.figure_of_size((12.0, 2.4 * rows + 0.6))
     axes = [*figure.subplots(rows, _COLUMN_COUNT, squeeze=False).flat]
     for i, (axis, joint) in enumerate(zip(axes, result.start.joint_names)):
-        axis.plot(
-            motion.dq[:, i], rest[:, i], '.', color=elements.MEASURED_COLOR, ms=2, label='measured'
-        )
-        axis.plot(
-            speeds[:, i], curve[:, i], color=elements.PREDICTED_COLOR, label='identified, sliding'
-        )
+        axis.plot(motion.dq[:, i], rest[:, i], '.', color=MEASURED_COLOR, ms=2, label='measured')
+        axis.plot(speeds[:, i], curve[:, i], color=PREDICTED_COLOR, label='identified, sliding')
         low, high = ((curve + sign * 2.0 * spread)[:, i] for sign in (-1.0, 1.0))
-        band = {'color': elements.PREDICTED_COLOR, 'alpha': 0.3, 'label': 'two deviations'}
+        band = {'color': PREDICTED_COLOR, 'alpha': 0.3, 'label': 'two deviations'}
         axis.fill_between(speeds[:, i], low, high, **band)
         axis.set_title(joint, fontsize=9)
         axis.tick_params(labelsize=8)
@@ -315,13 +311,11 @@ def parameter_figure(result: Identification) -> Any:
     panels = (('first moments [kg m]', first_moments), ('inertias [kg m²]', ~first_moments))
     for axis, (what, which) in zip(figure.subplots(2), panels):
         change, places = estimate.unconstrained_theta[:count] - start, np.arange(which.sum())
-        bars = {'fmt': 'o', 'color': elements.PREDICTED_COLOR, 'capsize': 3}
+        bars = {'fmt': 'o', 'color': PREDICTED_COLOR, 'capsize': 3}
         bars['label'] = 'by the recordings, with two standard deviations'
         axis.errorbar(places, change[which], 2.0 * estimate.std[:count][which], **bars)
         consistent = (estimate.theta[:count] - start)[which]
-        axis.plot(
-            places, consistent, 'x', color=elements.MEASURED_COLOR, label='of the identified arm'
-        )
+        axis.plot(places, consistent, 'x', color=MEASURED_COLOR, label='of the identified arm')
         axis.axhline(0.0, color='#aaaaaa', lw=0.6)
         axis.set_xticks(places, names[which], rotation=90, fontsize=8)
         axis.set_ylabel(what)

@@ -33,15 +33,13 @@ PREDICTION_SENTENCE = (
 )
 
 
-def verdict_lines(
-    found: RecordingVerdict, joint_names: Sequence[str], effort_scale: Any
-) -> list[str]:
+def verdict_lines(found: RecordingVerdict, joints: Sequence[str], effort_scale: Any) -> list[str]:
     """
     Return sentences on sure and possible faults of recordings, each with what to do.
 
     `effort_scale` (n,) are the scales with which the recordings were read [N m per unit].
     """
-    lines = [_diagnosis_sentence(one, joint_names, effort_scale) for one in found.causes]
+    lines = [_diagnosis_sentence(one, joints, effort_scale) for one in found.causes]
     for one in found.causes:
         if np.isfinite(one.after):
             lines.append(
@@ -49,13 +47,13 @@ def verdict_lines(
                 f'{one.after:.3f}, with the next best fault to {one.second:.3f}.'
             )
     if found.suspected:
-        names = ', '.join(joint_names[joint] for joint in found.suspected)
+        names = ', '.join(joints[joint] for joint in found.suspected)
         lines.append(
             f'Cause unknown, joint{"s" * (len(found.suspected) > 1)} {names}: faults that would '
             'change the identified torques explain the recordings better, but none is clear. Look '
             'at these joints in the plots: sign, unit, gear, zero, order of the columns.'
         )
-    lines += [_diagnosis_sentence(one, joint_names, effort_scale) for one in found.questions]
+    lines += [_diagnosis_sentence(one, joints, effort_scale) for one in found.questions]
     return [*lines, *_scale_question(found)]
 
 

@@ -37,7 +37,7 @@ _TABLE_STYLE = (
     'td,th{text-align:right;white-space:nowrap}'
     f'{"".join(f".{mark}{{background:rgb{rgb}}}" for mark, rgb in MARK_COLOURS.items())}</style>'
 )
-_NO_VALUE = '–'
+_DASH = '–'
 _BASE_COLOUR = (150, 150, 150)
 _MASS_CENTER_COLOUR = (20, 20, 20)
 _EXTERNAL_TORQUE_COLOUR = (150, 40, 200)
@@ -102,12 +102,10 @@ def torque_table(state: ViewState, arm: ArmDescription) -> str:
     for i, q in enumerate(state.q):
         known = {column: torque[i] for column, torque in state.torques.items()}
         # Adding zero makes 0.0 of -0.0: a minus sign before a zero torque would flicker.
-        torques = [
-            np.round(known[one], 1) + 0.0 if one in known else _NO_VALUE for one in TorqueColumn
-        ]
+        texts = [np.round(known[one], 1) + 0.0 if one in known else _DASH for one in TorqueColumn]
         share = np.nan if shares is None else float(shares[i])
         percent = Cell(f'{100.0 * share:.0f} %', _limit_share_mark(share))
-        rows.append((i + 1, q, *torques, percent if np.isfinite(share) else _NO_VALUE))
+        rows.append((i + 1, q, *texts, percent if np.isfinite(share) else _DASH))
     columns = [Header(name, format='.1f') for name in TorqueColumn]
     heads: list[Header | str] = ['', Header('q', format='.2f'), *columns, 'limit']
     about = (
@@ -146,21 +144,17 @@ class Window:
             # viser opens its port in a thread, and waits for ever if that fails, so some port of
             # `host` is opened first.
             socket.create_server((host, 0)).close()
-            self.server: Any = viser.ViserServer(
-                host=host, port=port, verbose=False, label=arm.name
-            )
+            self.server: Any = viser.ViserServer(host, port, arm.name, verbose=False)
         except (OSError, RuntimeError) as error:
             why = getattr(error, 'strerror', None) or error
             raise OutputError(
                 f'{host}:{port} cannot be served: {why}. Choose another address or port.'
             ) from error
         self.arm = arm
-        self.server.gui.configure_theme(
-            control_width='large', show_logo=False, show_share_button=False
-        )
-        self.status_text = self.server.gui.add_markdown('')
-        self.error_text = self.server.gui.add_markdown('')
-        self._table = self.server.gui.add_html('')
+        gui = self.server.gui
+        gui.configure_theme(control_width='large', show_logo=False, show_share_button=False)
+        self.status_text, self.error_text = gui.add_markdown(''), gui.add_markdown('')
+        self._table = gui.add_html('')
         self._model = NewtonEulerModel(arm)
         self._draw_arm()
 
@@ -304,9 +298,7 @@ def show_playback(window: Window, playback: Playback, keep_running: Callable[[],
     """Show a recording in a loop, a state every 0.05 s, until `keep_running` returns False."""
     gui = window.server.gui
     playing = gui.add_checkbox('play', True)
-    slider = gui.add_slider(
-        'time [s]', min=0.0, max=round(playback.duration, 2), step=0.01, initial_value=0.0
-    )
+    slider = gui.add_slider('time [s]', 0.0, round(playback.duration, 2), 0.01, 0.0)
     shown = None
     while keep_running():
         began = time.monotonic()
