@@ -19,13 +19,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ._options import STDOUT_PATH
 from ..files import write_text
 
-_LABEL_STYLES = {
-    'warning': 'yellow',
-    'error': 'red',
-    'pass': 'green',
-    'MISMATCH': 'red',
-    'not physical': 'red',
-}
+_LABEL_STYLES = dict.fromkeys(('error', 'MISMATCH', 'not physical'), 'red')
+_LABEL_STYLES |= {'warning': 'yellow', 'pass': 'green'}
+_TEXT_UNCHANGED: dict[str, Any] = {'markup': False, 'emoji': False, 'highlight': False}
 _PROGRESS_LINE_PERIOD_S = 10.0
 _END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -51,14 +47,7 @@ def make_console(*, stderr: bool = False) -> Console:
     with suppress(OSError, ValueError):
         in_front = os.tcgetpgrp((sys.stderr if stderr else sys.stdout).fileno()) == os.getpgrp()
     quiet, forced = silent and not stderr, None if in_front else False
-    return _Terminal(
-        stderr=stderr,
-        quiet=quiet,
-        force_terminal=forced,
-        markup=False,
-        emoji=False,
-        highlight=False,
-    )
+    return _Terminal(stderr=stderr, quiet=quiet, force_terminal=forced, **_TEXT_UNCHANGED)
 
 
 def print_rich(*what: Any) -> None:

@@ -8,7 +8,7 @@ arms by axis, inertia and limits of each joint.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -158,7 +158,7 @@ def compare_arms(options: Options) -> int:
 def _print_differences(
     shown: Sequence[ParameterDifference], labels: str, joints: Sequence[str], *, passed: bool
 ) -> int:
-    """Print differences between two arms; return how many of them have an effect on torque."""
+    """Print each part's largest difference; return how many differences affect torques."""
     effective = sum(diff.has_effect for diff in shown)
     count = f'{len(shown)} {"difference" if len(shown) == 1 else "differences"}'
     say(
@@ -167,22 +167,14 @@ def _print_differences(
         "mass and tensor, in the space frame at zero; each place's largest difference:",
         PASS if passed else MISMATCH,
     )
-    for text, has_effect in _difference_lines(shown, joints):
-        say(text, style='red' if has_effect else 'dim')
-    return effective
-
-
-def _difference_lines(
-    shown: Sequence[ParameterDifference], joints: Sequence[str]
-) -> Iterator[tuple[str, bool]]:
-    """Yield a line for each joint and other part of two arms with its largest difference."""
     for place in ('base', *joints, 'flange', 'arm'):
         here = [diff for diff in shown if diff.place == place]
         if here:
             more = f' {len(here) - 1} more there (--json lists all).' if len(here) > 1 else ''
-            yield f'- {here[0]}{more}', here[0].has_effect
+            say(f'- {here[0]}{more}', style='red' if here[0].has_effect else 'dim')
         else:
-            yield f'- {"friction" if place == "arm" else place}: the same.', False
+            say(f'- {"friction" if place == "arm" else place}: the same.', style='dim')
+    return effective
 
 
 def _arm_label(given: str, arm: ArmDescription) -> str:

@@ -175,14 +175,12 @@ def read_recording(
     if moved:
         remarks.append(f'{moved} {of_all} came late, and were put in the order of their stamps')
     if len(rows) < seen:
-        skipped = f"{seen - len(rows)} {of_all} name none of the arm's joints"
-        remarks.append(f'{skipped} and were passed over')
+        remarks.append(f"{seen - len(rows)} {of_all} name none of the arm's joints; passed over")
     if rosbag.is_unclosed(rosbag.mcap_in_folder(bag)):
         remarks.append(rosbag.RECOVERED_REMARK)
-    numbers, stamp_column, states = zip(*rows)
+    numbers, stamps_ns, states = zip(*rows)
     q, dq, effort = np.ascontiguousarray(np.swapaxes(states, 0, 1))
-    stamp_array = np.array(stamp_column, dtype=np.int64)
-    found = Recording(f'{bag}', chosen, names, stamp_array, q, dq, effort, tuple(remarks))
+    found = Recording(f'{bag}', chosen, names, np.array(stamps_ns), q, dq, effort, tuple(remarks))
     require_valid_rows(found, where, [f'message {one}' for one in numbers], _STAMP_ADVICE[stamps])
     return found
 

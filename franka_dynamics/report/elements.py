@@ -6,6 +6,7 @@ import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
+from functools import partial
 from html import escape
 import io
 import json
@@ -106,10 +107,11 @@ class Table:
 
     def html(self) -> str:
         """Return the table as HTML; each cell's CSS class is its mark."""
-        heads = ''.join(f'<th>{escape(head.text)}</th>' for head in self._header_objects())
+        columns, cells = self._headers_and_cells()
+        heads = ''.join(f'<th>{escape(head.text)}</th>' for head in columns)
         rows = [
             ''.join(f'<td class="{cell.mark}">{escape(text)}</td>' for cell, text in row)
-            for row in self._cells_with_texts()
+            for row in cells
         ]
         body = '\n'.join(f'<tr>{row}</tr>' for row in rows)
         return (
@@ -128,29 +130,25 @@ class Table:
         # Strings become rich's Text, because rich reads brackets in a plain string as markup.
         if self.title:
             yield Text(self.title, 'bold')
-        rows, heads = self._cells_with_texts(), [head.text for head in self._header_objects()]
-        texts = [[text for _, text in row] for row in rows]
-        width = sum(max(map(len, column)) + 2 for column in zip(heads, *texts))
+        heads, rows = self._headers_and_cells()
+        texts = [[head.text for head in heads], *([text for _, text in row] for row in rows)]
+        width = sum(max(map(len, column)) + 2 for column in zip(*texts))
         blanks = (0, int(width <= options.max_width), 0, 0)
         table = RichTable(box=SIMPLE_HEAD, padding=blanks, show_edge=False, header_style='')
         for place, head in enumerate(heads):
             right = place and any(_is_numeric(row[place][0].value) for row in rows)
             justify: Literal['left', 'right'] = 'right' if right else 'left'
-            table.add_column(Text(head), justify=justify, overflow='fold')
+            table.add_column(Text(head.text), justify=justify, overflow='fold')
         for row in rows:
             table.add_row(*(Text(text, _STYLES.get(cell.mark, '')) for cell, text in row))
         yield table
         yield ''
 
-    def _header_objects(self) -> list[Header]:
-        """Return the columns' headers as Header objects, also of those given as plain strings."""
-        return [Header(head) if isinstance(head, str) else head for head in self.headers]
-
-    def _cells_with_texts(self) -> list[list[tuple[Cell, str]]]:
-        """Return each row's cells, also of those given as plain values, with their texts."""
-        heads = self._header_objects()
+    def _headers_and_cells(self) -> tuple[list[Header], list[list[tuple[Cell, str]]]]:
+        """Return Headers and rows of Cells with texts, also of plain strings and values."""
+        heads = [Header(head) if isinstance(head, str) else head for head in self.headers]
         rows = [[one if isinstance(one, Cell) else Cell(one) for one in row] for row in self.rows]
-        return [
+        return heads, [
             [(cell, _cell_text(cell.value, head)) for cell, head in zip(row, heads, strict=True)]
             for row in rows
         ]
@@ -236,12 +234,10 @@ def to_json_types(value: Any) -> Any:
         return {str(to_json_types(key)): to_json_types(one) for key, one in value.items()}
     if isinstance(value, Enum):
         return to_json_types(value.value)
-    if value is None or isinstance(value, str):
+    if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, (np.ndarray, np.generic)):
         return to_json_types(value.tolist())
-    if isinstance(value, (bool, int)):
-        return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Path):
@@ -287,18 +283,16 @@ def torque_figure(
     n = motion.q.shape[1]
     figure = figure_of_size((12.0, 1.7 * n + 0.8))
     axes = figure.subplots(n, 2, sharex=True, squeeze=False)
-    time = with_nan_gaps(motion.time, motion.piece)
+    curve = partial(with_nan_gaps, piece=motion.piece)
+    time = curve(motion.time)
     for (left, right), name, measured, model in zip(
         axes, joint_names, motion.effort.T, predicted.T
     ):
         residual = measured - model
-        for values, style in (
-            (measured, {'color': MEASURED_COLOR, 'lw': 1.6, 'label': 'measured, filtered'}),
-            (model, {'color': PREDICTED_COLOR, 'lw': 1.0, 'ls': '--', 'label': label}),
-        ):
-            left.plot(time, with_nan_gaps(values, motion.piece), **style)
+        left.plot(time, curve(measured), MEASURED_COLOR, lw=1.6, label='measured, filtered')
+        left.plot(time, curve(model), PREDICTED_COLOR, lw=1.0, ls='--', label=label)
         right.axhline(0.0, color='#aaaaaa', lw=0.6)
-        right.plot(time, with_nan_gaps(residual, motion.piece), color=RESIDUAL_COLOR, lw=1.0)
+        right.plot(time, curve(residual), RESIDUAL_COLOR, lw=1.0)
         # The difference's root mean square is written above the axes, where it covers no curve.
         right.set_title(f'{np.sqrt(np.mean(residual**2)):.2f} N m rms', loc='right', fontsize=8)
         left.set_ylabel(f'{name}\n[N m]', fontsize=8)

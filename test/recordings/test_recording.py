@@ -130,7 +130,7 @@ def test_the_arms_joints_are_found_by_name(messages, tmp_path):
     actual = read_recording(write_joint_states(tmp_path / 'bag', mixed), FER.joint_names)
     for name, field in zip(('stamp_ns', 'q', 'dq', 'effort'), ('stamp_ns', *FIELDS)):
         np.testing.assert_array_equal(getattr(actual, name), [one[field] for one in messages])
-    said = "61 of 122 messages on /joint_states name none of the arm's joints and were passed over"
+    said = "61 of 122 messages on /joint_states name none of the arm's joints; passed over"
     assert actual.remarks == (said,)
 
 
