@@ -61,7 +61,7 @@ def check_arms(arm: ArmChoice, options: Options) -> int:
             say(error, NOT_READ)
             found[file] = {'verdict': NOT_READ, 'error': f'{error}'}
     if not found:
-        raise DescriptionError(f'{options.arms[0]} has no .urdf, .urdf.xacro or MJCF; name the file.')
+        raise DescriptionError(f'{options.arms[0]} has no .urdf, .urdf.xacro or MJCF; name files.')
     counts = Counter(result['verdict'] for result in found.values())
     if not alone:
         say(f'{len(found)} files: {", ".join(f"{n} {word}" for word, n in counts.items())}.')
