@@ -52,17 +52,15 @@ def run(
     return 0
 
 
-def _save_plots(
-    folder: Path, result: ReplayEvaluation, tracking: TrackingPrediction | None
-) -> None:
-    """Save a plot of torques and, if `tracking` is given, of tracking errors; print the paths."""
+def _save_plots(folder: Path, result: ReplayEvaluation, errors: TrackingPrediction | None) -> None:
+    """Save a plot of torques and, if `errors` are given, of tracking errors; print the paths."""
     path = folder / 'torques.png'
     title = f'{Path(result.recording.source).name} on {result.fits[0].arm.name}'
     report.plot_torques(result, title, path)
     say(f'plot: {path}')
-    if tracking is not None:
+    if errors is not None:
         path = folder / 'tracking.png'
-        report.plot_tracking(tracking, title, path)
+        report.plot_tracking(errors, title, path)
         say(f'plot: {path}')
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 import re
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,7 @@ _COMMON_COLUMN_NAMES = {
 }
 _COMMON_STAMP_NAMES = ('t', 'time', 'stamp', 'timestamp')
 # Parts of the names of columns that hold no measured torques: external ones, and commands.
-_NOT_MEASURED_WORDS = frozenset(
-    'cmd command commanded control ctrl d des desired ext external ref'.split()
-)
+_NO_TORQUE_WORDS = set('cmd command commanded control ctrl d des desired ext external ref'.split())
 # An episode begins within this many sampling periods of the first stamp, and has as many rows.
 _EPISODE_PERIOD_COUNT = 10.0
 # With a longer sampling period a remark suggests that stamps are in ms.
@@ -169,23 +168,16 @@ def import_log(
         stamp = given['stamp'][kept] if 'stamp' in given else None
         kept[kept] = _episode_mask(stamp, int(kept.sum()), number, log.source)
         given = {name: part[kept] for name, part in given.items()}
-    recording = recording_from_arrays(
-        given['position'],
-        given.get('velocity'),
-        given['effort'],
-        joint_names=joint_names,
-        stamp=given.get('stamp'),
-        rate=columns.rate,
-        source=log.source,
-        topic=topic,
-    )
+    states = given['position'], given.get('velocity'), given['effort']
+    more: dict[str, Any] = {'stamp': given.get('stamp'), 'rate': columns.rate, 'topic': topic}
+    recording = recording_from_arrays(*states, joint_names=joint_names, source=log.source, **more)
     return replace(recording, remarks=(*remarks, *recording.remarks))
 
 
 def _column_doubts(log: LogTable, named: Mapping[str, str], n: int) -> Iterator[str]:
     """Yield a sentence for each sign in column names that a column holds other values."""
     parts = re.split('[^a-z]+', named['effort'].lower())
-    for word in sorted(_NOT_MEASURED_WORDS.intersection(parts)):
+    for word in sorted(_NO_TORQUE_WORDS.intersection(parts)):
         yield (
             f'effort is read from {named["effort"]!r}: does {word!r} mean measured torques, with '
             'gravity and friction? External torques or commands identify nothing'
@@ -201,14 +193,10 @@ def _column_doubts(log: LogTable, named: Mapping[str, str], n: int) -> Iterator[
 
 def _require_one_clock(log: LogTable, columns: ColumnMap) -> None:
     """Raise RecordingError if the files of a log have different stamps under the same name."""
-    for name in (columns.stamp or '').split(','):
-        last = name.rpartition('/')[2]
+    for name in filter(log.columns.__contains__, (columns.stamp or '').split(',')):
         for other, array in log.columns.items():
-            if (
-                other.rpartition('/')[2] == last
-                and name in log.columns
-                and not np.array_equal(array, log.columns[name])
-            ):
+            same_name = other.rpartition('/')[2] == name.rpartition('/')[2]
+            if same_name and not np.array_equal(array, log.columns[name]):
                 raise RecordingError(
                     f'{log.source}: the stamps {name} and {other} differ; bring all quantities to '
                     'the same rows first, such as by pandas.merge_asof.'
@@ -232,20 +220,16 @@ def _incomplete_mask(
     parts: Mapping[str, Array], source: str, joint_names: Sequence[str], columns: ColumnMap
 ) -> NDArray[np.bool_]:
     """Return a mask of rows that lack a value; raise RecordingError unless they may be skipped."""
-    lacking: dict[str, NDArray[np.bool_]] = {
-        k: np.any(np.isnan(part.reshape(len(part), -1)), axis=1) for k, part in parts.items()
-    }
+    lacking = {k: np.isnan(part.reshape(len(part), -1)).any(axis=1) for k, part in parts.items()}
     rows: NDArray[np.bool_] = np.any(list(lacking.values()), axis=0)
     if rows.all() or (rows.any() and not columns.skip_incomplete):
         first = int(np.argmax(rows))
         what = next(name for name, part in lacking.items() if part[first])
         if parts[what].ndim == 2:
             what = f'{what} of {joint_names[int(np.argmax(np.isnan(parts[what][first])))]}'
-        advice = (
-            'bring all quantities to the same rows first, such as by pandas.merge_asof'
-            if rows.all()
-            else 'leave such rows, as of merged topics, out by --skip-incomplete'
-        )
+        advice = 'leave such rows, as of merged topics, out by --skip-incomplete'
+        if rows.all():
+            advice = 'bring all quantities to the same rows first, such as by pandas.merge_asof'
         raise RecordingError(
             f'{source}, row {first + 1}: {what} is nan or empty, as are values in {rows.sum()} of '
             f'{len(rows)} rows; {advice}.'

@@ -163,15 +163,15 @@ def _far_positions(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     beyond = np.flatnonzero((reach > bound) & (bound > 0.0))  # some files have 0 for no limits
     if len(beyond):
         joint = int(beyond[np.argmax(reach[beyond])])
-        degrees = np.ptp(recording.q[:, joint]) > bound[joint]
+        cause = "its zero is off, or the column is another joint's; correct the column"
+        if np.ptp(recording.q[:, joint]) > bound[joint]:
+            cause = (
+                'they look like degrees, not radians; correct what publishes them and record '
+                'again, or import a log with --position-unit deg (and --velocity-unit deg/s)'
+            )
         yield (
             f'positions reach {reach[joint]:.4g} on {recording.joint_names[joint]}, whose '
-            f'limit is {arm.limit("upper")[joint]:g} rad: '
-        ) + (
-            'they look like degrees, not radians; correct what publishes them and record again, '
-            'or import a log with --position-unit deg (and --velocity-unit deg/s)'
-            if degrees
-            else "its zero is off, or the column is another joint's; correct the column"
+            f'limit is {arm.limit("upper")[joint]:g} rad: {cause}'
         )
 
 
