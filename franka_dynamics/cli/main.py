@@ -212,11 +212,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _print_error(f'{error.filename or "standard output"}: {what}.', EXIT_INVALID_INPUT)
 
 
-def _show_warning(
-    message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
-) -> None:
+def _show_warning(message: Any, category: Any, *place: Any, **_: Any) -> None:
     """Print a warning about a URDF as one sentence, any other warning as Python does."""
-    text = warnings.formatwarning(message, category, filename, lineno)
+    text = warnings.formatwarning(message, category, *place[:2])
     print(f'warning: {message}' if issubclass(category, UrdfWarning) else text, file=sys.stderr)
 
 

@@ -45,9 +45,9 @@ _AXIS_LENGTH_M, _AXIS_RADIUS_M = 0.08, 0.003
 # Radius [m] of the ball at a 1 kg link's centre of mass; a ball's volume is proportional to mass.
 _MASS_CENTER_RADIUS_M = 0.025
 _ARROW_M_PER_NM = 0.05  # length of an arrow per torque [m/(N m)]
-_ARROW_SHAFT_RADIUS_M, _ARROW_HEAD_RADIUS_M, _ARROW_HEAD_LENGTH_M = 0.01, 0.024, 0.025  # [m]
+_ARROW_SIZES_M = {'shaft_radius': 0.01, 'head_radius': 0.024, 'head_length': 0.025}
 # The arrow of a smaller external torque would be shorter than its head, so none is drawn.
-MIN_DRAWN_TORQUE_NM = _ARROW_HEAD_LENGTH_M / _ARROW_M_PER_NM
+MIN_DRAWN_TORQUE_NM = _ARROW_SIZES_M['head_length'] / _ARROW_M_PER_NM
 _LINK_OPACITY = 0.6  # of links; frames and centres of mass stay visible through them
 
 
@@ -177,15 +177,9 @@ class Window:
                 color=_MASS_CENTER_COLOUR,
                 position=link.center_of_mass if link.mass else np.zeros(3),
             )
-        self._arrows = scene.add_arrows(
-            '/external',
-            np.zeros((1, 2, 3)),
-            _EXTERNAL_TORQUE_COLOUR,
-            shaft_radius=_ARROW_SHAFT_RADIUS_M,
-            head_radius=_ARROW_HEAD_RADIUS_M,
-            head_length=_ARROW_HEAD_LENGTH_M,
-            visible=False,
-        )
+        points, colour = np.zeros((1, 2, 3)), _EXTERNAL_TORQUE_COLOUR
+        self._arrows = scene.add_arrows('/external', points, colour, **_ARROW_SIZES_M)
+        self._arrows.visible = False
         # Right of the centre the table covers the scene.
         camera = self.server.initial_camera
         camera.position, camera.look_at = (1.5, -1.6, 1.0), (0.3, 0.2, 0.38)
