@@ -17,7 +17,6 @@ from ..names import AS_LISTED, NO_HAND
 from ..recordings.options import HEADER_STAMP
 
 if TYPE_CHECKING:
-    from ._console import ProgressBar
     from ..arm import ArmDescription, LinkInertia
     from ..recordings.recording import Recording
 
@@ -186,8 +185,8 @@ class BagReader:
             )
         return names
 
-    def read_recording(self, bag: str, arm: 'ArmDescription', bar: 'ProgressBar') -> 'Recording':
-        """Read an arm's joint states from a bag as a Recording."""
+    def read_recording(self, bag: str, arm: 'ArmDescription', bar: Any) -> 'Recording':
+        """Read an arm's joint states from a bag as a Recording; show it in the ProgressBar `bar`."""
         from ..recordings.recording import read_recording
 
         names, progress = self.joint_names_in_bag(arm), bar.new_task(f'reading {bag}')
