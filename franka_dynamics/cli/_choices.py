@@ -186,7 +186,7 @@ class BagReader:
         return names
 
     def read_recording(self, bag: str, arm: 'ArmDescription', bar: Any) -> 'Recording':
-        """Read an arm's joint states from a bag as a Recording; show it in the ProgressBar `bar`."""
+        """Read an arm's joint states from a bag as a Recording, with a progress bar."""
         from ..recordings.recording import read_recording
 
         names, progress = self.joint_names_in_bag(arm), bar.new_task(f'reading {bag}')
