@@ -19,10 +19,10 @@ without a row changes nothing. `ending.py` has the causes that end torques. What
 
 The resting torque is zero if the target adds gravity, in a loop before a usable state that does
 not contradict it, and after an ending with `Reaction.ZERO`; else g(q) of where the arm is, or of
-where its stop by the model ended, with the disturbance torque of an arm that was held at rest
-until its states ceased; else it falls with a load that is not declared. Every torque is within the
-torque limits and, but for a first one (also after `reset`), within the rate of the torque before
-(`torque_output.py`).
+where its stop by the model ended. The disturbance torque of an arm that was at rest is added, so
+that one with a load that nobody declared stays; one that was lost in motion falls with it. Every
+torque is within the torque limits and, but for a first one (also after `reset`), within the rate
+of the torque before (`torque_output.py`).
 
 While the law or a sent resting torque carries the arm, a torque that departs from what the model
 explains, or a joint that is too fast, makes the core brake and hold the arm. An arm at rest is not
@@ -42,11 +42,13 @@ import math
 import threading
 from typing import NamedTuple
 
+import numpy as np
+
 from .control_law import ControlLaw, TorqueRamp
 from .disturbance import DisturbanceMonitor
 from .ending import Cause, Ending, NO_ENDING, Reaction, Reason, ReasonCode, Remedy
 from .state_check import StateCheck
-from .stopping import BrakingController, UnseenArm
+from .stopping import BrakingController, MAX_STOPPED_SPEED_RAD_S, UnseenArm
 from .terms import StateTerms, TermModel
 from .torque_output import TorqueOutput
 from .watchers import MotionWatcher, RepeatedPositionCheck
@@ -174,6 +176,7 @@ class StateMachine:
             # torque none does, and a node, which sends none before the law begins, needs none.
             self.resting_torque_agrees = not self.output.in_loop
             self.unseen.reset()
+            self.brake.begin(0.0 * self.brake.disturbance)
             self.motion_watcher.reset()
             self.output.reset_torques()
             self._use_requested_terms(agrees=True)
@@ -218,8 +221,7 @@ class StateMachine:
     @property
     def _holds_again(self) -> bool:
         """Whether the arm is to be held once it is seen, and its positions are believed."""
-        believed = not (self.states.leapt_joints.any() or self.states.velocity_contradicted)
-        return self.ending.reaction is Reaction.HOLD and believed
+        return self.ending.reaction is Reaction.HOLD and self.states.are_believed
 
     def _record_wait(self, why: Reason | str | None) -> None:
         """Record why no first torque goes out; a receiver's pause lasts while `blocked` does."""
@@ -278,7 +280,10 @@ class StateMachine:
         """
         output, found = self.output, self.disturbances
         may_still_act = output.may_still_act(state, self.states.arrival, terms.adds_gravity)
-        unknown = self.state is State.SILENT and not (output.in_loop or may_still_act)
+        # Brakes hold an arm that rests without torque.
+        braked = self.ending.reaction is Reaction.ZERO and not state.is_moving
+        unknown = not (output.in_loop or may_still_act) or (braked and not terms.adds_gravity)
+        unknown = self.state is State.SILENT and unknown
         if unknown:
             output.sent.clear()  # another receiver, or the arm was moved
         if not output.sent:
@@ -297,6 +302,7 @@ class StateMachine:
         """
         pauses = self.ending.reaction is Reaction.ZERO
         lasts = self.faulty or pauses or self.state in (State.BRAKING, State.HOLDING)
+        lasts = lasts or (later.reaction is Reaction.ZERO and not self.enabled)
         self.ending = self.ending.joined_with(later) if lasts else later
         if acts:
             events = {Reaction.RELEASE: CoreEvent.RELEASE, Reaction.HOLD: CoreEvent.HOLD}
@@ -314,8 +320,15 @@ class StateMachine:
         if before is State.RUNNING:
             self.unreported_endings.append(self.ending)
             self.reference.clear(self.ending)
+        own = self.disturbances
         if self.state is State.BRAKING:
-            own, gains = self.disturbances, (self.asked.kp, self.asked.kd)
-            self.brake.begin(own.disturbance_torque, gains, torque_swings=own.is_torque_swinging)
+            gains, swings = (self.asked.kp, self.asked.kd), own.is_torque_swinging
+            self.brake.begin(own.disturbance_torque, gains, torque_swings=swings)
+        elif self.state is State.STOPPING and before is State.RUNNING:
+            # Where positions stand still, it is what drives the arm unseen.
+            seen, stuck = self.unseen.last_seen, self.repeated_positions.stuck_joints.any()
+            speed = np.inf if seen is None or stuck else np.abs(seen[1]).max()
+            is_still = bool(speed < MAX_STOPPED_SPEED_RAD_S)
+            self.brake.begin(own.disturbance_torque, is_still=is_still)
         calm = self.state in (State.RUNNING, State.SILENT)
         _LOG.log(logging.INFO if calm else logging.WARNING, '%s', self.status)

@@ -15,105 +15,104 @@ Computes the torque for each joint state, in a step of six parts.
 Part 6 comes after the torque. So does part 5 while a law or the brake acts, so that `send` is
 called before them, else parts 5 and 2 come first. What they find changes the next torque.
 `core_state.py` says what is commanded in each state, and what the resting torque is. A state is
-usable if part 1 finds nothing. Cases:
+usable if part 1 finds nothing. Latched: the law waits for `start`. Cases:
 
 Torques begin
 - A loop's first usable state gets the resting torque at once, whatever its size: zero if the
-  target adds gravity or a measured torque contradicts the settings, else g(q). The next measured
-  torque is then that zero and contradicts nothing: the torque comes to g(q) at its rate until the
-  law begins at the 20th usable state; what is missing then comes with the law's ramp, in 0.2 s.
-  Before a usable state a loop gets zero, and then comes to g(q) at the torque's rate. A node sends
-  nothing.
+  target adds gravity or a measured torque contradicts the settings, else g(q). If the receiver
+  applies and measures that zero, it contradicts nothing: the torque comes to g(q) at its rate.
+  Before a usable state a loop gets zero, then g(q) at its rate. A node sends nothing.
 - After 20 usable states in a row, of a median age of at most 15 ms, the law begins, unless a
   measured torque contradicts the settings. A loop begins at the torque sent last; a node whose
   last torque acts no more as after none. From there the torque ramps to the law's in 0.2 s.
 - A measured torque contradicts the settings if it departs, by more than 10 % of a joint's torque
   limit, from what the motion needs, or from the sum of what was sent (before the first torque:
-  nothing) and what the target adds. It refuses the first torque, as where nobody said that the
-  receiver adds g(q), and a loop gets the resting torque; zero at its first usable state. An arm
-  that then moves by 3 mrad is braked and held (`check_fall`).
+  nothing) and what the target adds. A loop then gets the resting torque; zero at its first usable
+  state. An arm that moves by 3 mrad then is braked and held, unless `blocked` (`check_fall`).
 - Without a measured torque nothing is compared before the first torque. The law begins, and an arm
   that it drives is braked once it gets too fast or a disturbance torque exceeds its bound.
-- A torque after none begins at zero if the target adds gravity; else the law's at the measured
-  torque or, without, g(q), and a brake's that catches a falling arm at g(q)
-  (`_prepare_first_torque`). The part of g(q) that a target which adds gravity lacks, as of a
-  payload unknown to the robot, comes by the rate alone.
+- A torque after none, also after a pause of an arm that rests, begins at zero if the target adds
+  gravity; else the law's at the measured torque or, without, g(q), and a brake's that catches a
+  falling arm at g(q) (`_prepare_first_torque`). The part of g(q) that a target which adds gravity
+  lacks, as of a payload unknown to the robot, comes by the rate alone.
 
-States are missing or wrong
-- No new state for 20 ms (`state_timeout`; a stamp that is not new counts as none, and until then
-  repeats the last torque): the motion ends. An arm that moved is brought to rest by its model in
-  0.25 s, or longer while states that cannot be used show that it moves (`_stopping_torque`); then
-  it gets the resting torque of where that ended. A node publishes both; the resting torque, its
-  last one, then goes on acting. A loop that calls neither `step` nor `tick` applies its last
-  torque until the first state after the gap, which begins the stop.
-- The first state after a gap is not answered by the law. While a stop by the model lasts, an arm
-  that moves gets the torque that stops it from that position and velocity. From the next usable
-  state on the brake brings it to rest; then it gets the resting torque or, after a fault, is held.
-  Lost states that are no fault: the law begins one state after the arm rests, by its ramp. After a
-  stop by the model, or of an arm that was at rest, the core is SILENT: a loop gets the resting
-  torque and a node sends nothing, even if the arm moves. After 20 usable states the law begins
-  again, as above; an arm that was held is held again.
-- States lost more than 5 times within a minute are a fault: the resting torque stays, and the law
-  waits for `start`.
-- A clock of stamps that is set back (by more than 1 s, or for 20 states) counts as lost states.
-- One impossible position or velocity ends torques at once: the other joints are slowed as seen.
-  That one is slowed by its velocity or, where this is impossible too or repeats bit for bit, by
-  its model; this lasts until its position is possible, under a target that adds gravity only while
-  its velocity changes. The fault is latched, before the first torque, too: the resting torque
-  stays, an arm that still moves at the next usable state is braked and held, and the law waits for
-  `start`. A position that is not a number latches nothing: it counts as lost states. One that
-  leaps is believed no more. A velocity beyond twice its limit that positions confirm in two states
-  in a row is that of a joint which torques drive, as reversed ones: nothing brakes the arm any
-  more.
-- Positions that contradict velocities: positions are believed, and the model stops the arm with
-  the velocities that they give. Positions that repeat bit for bit: of a joint that was faster than
-  0.1 rad/s the last torque is repeated for 20 ms (if all repeat), then the model stops the arm
-  from its last velocity. Velocities that change, and take a joint 0.02 rad from where its position
-  repeats, are believed instead, also of an arm that was at rest; until then a slower arm gets the
-  law's torque. If each joint that is stuck is believed by its velocity, or the target adds no
-  gravity, the stop ends when positions change by no leap, else after 0.25 s. All are latched.
-- States 20 ms old give no first torque of the law (15 ms is the most); an arm that is to be braked
-  is braked by them, too. Up to `max_state_age` a law that runs goes on, and is compared with the
-  torque that acted then; the brake softens its gains (`stopping.py`). Older ones count as lost:
-  the model stops the arm, from the position in each of them and a velocity that decays, until that
-  is 0.02 rad/s (0.4 s from 1.1 rad/s).
-- An effort that is not a number at one joint counts as no measured effort at all. A motion goes on
-  without: what is commanded is then compared with what the motion needs. An effort beyond 3 torque
-  limits makes the state impossible: all joints are slowed as seen, and the fault is latched.
+States are missing or wrong: the motion ends, and the stop by the model (STOPPING) slows each joint
+with a time constant of 0.1 s. Which velocity it goes by (SEEN: the measured position and velocity;
+OWN: the velocity alone, from the last believed position, if it is possible and changes, else
+MODEL; MODEL: the last believed one, as it decays), and what ends it:
+
+  what is wrong                                 joints                  until            latched
+  no new state for 20 ms (`state_timeout`)      MODEL                   0.25 s           no
+  the first state after a gap                   SEEN                    the next state   no
+  a position or velocity is no number           that OWN, others SEEN   it is a number   no
+  an impossible position or velocity            that OWN, others SEEN   it is possible   yes
+  an effort beyond 3 torque limits              SEEN                    it is possible   yes
+  a position leaps (2 limits and 0.02 rad)      that OWN, others SEEN   0.02 rad of OWN  yes
+  velocities contradict positions               SEEN, by positions      `start`          yes
+  positions repeat bit for bit                  those OWN, others SEEN  they change      yes
+  states older than `max_state_age`             positions SEEN, MODEL   younger states   no
+
+- A stamp that is not new counts as no state. Until the law or the brake notices that a velocity is
+  wrong (0.02 rad away), or that positions repeat (20 ms; those of an arm slower than 0.1 rad/s
+  only once its velocities take it 0.02 rad away, or the reference moves), they answer it. Of a
+  faster arm whose positions all repeat, the last torque is repeated for these 20 ms.
+- The stop by the model lasts 0.25 s; longer, for at most 1 s, while joints that are followed are
+  faster than 0.02 rad/s; and without that bound under a target that adds no gravity, because the
+  arm may fall, while states come in which a joint is not SEEN, or which cannot be used and the arm
+  moves. Under a target that adds gravity it ends after 0.25 s if a joint goes by MODEL. Then the
+  torque goes to the resting torque, and the core is SILENT.
+- The first usable state, while the stop lasts, ends it: an arm faster than 0.04 rad/s is braked to
+  rest; then the law begins one state after, by its ramp, without the motion, or if latched the
+  arm is held. After SILENT, or at rest, the law begins after 20 usable states, even if the arm
+  moves; if latched, an arm that moved at the first usable state is braked and held then. An arm
+  that was held is held again after 20 usable states. After a leap that stays, or velocities that
+  contradict positions, nothing brakes, holds or watches the arm until `start`.
+- States lost more than 5 times within a minute are a fault; if they were impossible, nothing
+  brakes the arm any more. A loss within 50 ms of the last one, of an arm that brakes again after a
+  fault, is the same loss. A clock of stamps that is set back (by more than 1 s, or for 20 states)
+  counts as lost states.
+- A velocity beyond twice its limit that positions confirm in two states in a row is that of a
+  joint which torques drive, as reversed ones, and nothing brakes the arm any more; unless the
+  measured torques are the sent ones: then the arm is pushed, and braked as after other states.
+- States 20 ms old give no first torque of the law (15 ms is the most). Up to `max_state_age` a law
+  that runs goes on, and the brake softens its gains (`stopping.py`).
+- An effort that is not a number at one joint counts as no measured effort at all.
+- A node publishes the stop and the resting torque, its last one, which goes on acting. A loop that
+  calls neither `step` nor `tick` applies its last torque until the first state after the gap.
 
 Torques are wrong
 - A measured torque that departs from the one sent, or from what the motion needs, by more than
   20 % of a limit (31 % at limits below 20 N m), at one joint or several, makes the core brake and
   hold the arm. The estimate reaches 91 % of a step after 24 ms, and has to be beyond its bound for
   20 ms; an arm at rest is not compared for 1 s after the law begins, unless it was held
-  (`check_bounds`).
+  (`check_bounds`). A held arm is not watched: a push moves it until a value is impossible.
 - If such an excess is explained by torques sent to other joints, earlier or reversed, the arm is
   let go without braking, after 6 states if reversed, else after 10, and the resting torque follows
   (`wiring.py`), zero where torques are exchanged or reversed. Without a measured torque the arm is
-  braked first, and uninvolved joints may be taken for exchanged. Exchanged measured torques let
-  the arm go, too, under a target that adds no gravity, once sent torques vary by more than the
-  noise of efforts (else it is braked and held), and it gets g(q) at every joint; under fci the
+  braked first, for up to 55 ms by torques that drive it, to 5 to 9 rad/s, and uninvolved or
+  pushed joints may be taken for exchanged. Under fci, at rest, an exchange is not noticed, because
+  nothing is sent; nor is a small one at first anywhere: it makes feedback unstable, and the arm
+  swings until torques are so far apart: after 0.01 to 2 s, at 0.4 to 2.4 rad/s.
+- Exchanged measured torques let the arm go, too, under a target that adds no gravity, once sent
+  torques vary by more than the noise of efforts (else it is braked and held); under fci the
   gravity in them tells them apart, and the arm is braked and held.
-- A smaller exchange is not noticed at first: it makes feedback unstable, and the arm swings until
-  torques are so far apart: after 0.01 s (gravity exchanged) to 2 s (a wrist, small gains), at 0.4
-  to 2.4 rad/s. Under a target that adds gravity an arm at rest shows none, because nothing is
-  sent.
 - A torque that is not finite is never sent: the resting torque follows, within the rate, and the
   fault is latched (`_torque_at_state`).
 - Where limits of torque or rate hold a brake's torque back, the pose to hold moves along with that
   joint until the arm has come to rest.
 
 Stops and settings
-- When a motion has ended, the law holds its last position. Whatever ends the law ends the motion,
-  also one that would have ended while the arm is braked: the brake pulls to where braking began,
-  or to where limits, or a push of more than 0.11 rad, moved that pose.
+- When a motion has ended, the law holds its last position. Whatever ends the law ends the motion;
+  the brake pulls to where braking began, or to where limits, or a push of more than 0.11 rad,
+  moved that pose.
 - `stop` brakes the arm to rest, then gives the resting torque. A second one adds its reason to
   that of an arm that is braked, held or faulty, else replaces it. With Stop.HOLD it makes an arm
   held that is still braked, or whose torque still goes to the resting torque after a stop without
   a fault. `stop` of a held arm lets go of it.
-- Stop.PAUSE and Stop.TO_ZERO give zero torque, at the rate; nothing brakes the arm, and one that
-  does not carry itself falls. After a pause the law begins by itself at the next usable state,
-  unless torques had been stopped before, or were during it: then it waits for `start`.
+- Stop.PAUSE and Stop.TO_ZERO give zero torque, at the rate; nothing brakes or watches the arm, and
+  one that does not carry itself falls (STOPPING while it moves). After a pause the law begins by
+  itself at the next usable state, unless a fault or a stop came before or during it: then it waits
+  for `start`.
 - `start` of a held arm begins the law at the torque sent last, without a motion: kp pulls to where
   the arm is. It raises StartRefusedError if states are too old, or a torque departs by more than
   10 % of a limit (for 2 s after a change of payload: beyond any share of that load). While a stop
@@ -130,7 +129,7 @@ import numpy as np
 from .core_state import ACTIVE_STATES, CoreEvent, State, StateMachine
 from .ending import Cause, Ending, Reaction, Reason, ReasonCode
 from .limits import MAX_STEP_S
-from .state_check import MIN_GOOD_STATE_COUNT, StampOrder, StateSample
+from .state_check import MAX_POSITION_DRIFT_RAD, MIN_GOOD_STATE_COUNT, StampOrder, StateSample
 from .stopping import MAX_STOPPED_SPEED_RAD_S
 from .terms import StateTerms
 from ..arguments import with_argument_checks
@@ -276,6 +275,8 @@ class CoreStep(StateMachine):
         if problem is not None:
             if states.stamp is None and self.output.in_loop:
                 states.require_radians(sample.q)
+            if problem.reaction is Reaction.COAST and self.disturbances.is_effort_as_sent:
+                problem = problem._replace(reaction=Reaction.AWAIT)  # pushed, not driven
             return problem
         problem = states.update(sample, now)
         self.desired = self.reference.at(sample.stamp)
@@ -301,11 +302,14 @@ class CoreStep(StateMachine):
             believed = unseen.probable_state(now)[1]  # an old velocity would drive the arm
             by_velocity = none
         unseen.record_seen(sample.q, believed, now, seen, by_velocity)
+        if states.leapt_joints.any() and unseen.last_seen is not None:
+            away = np.abs(sample.q - unseen.probable_state(now)[0])
+            states.leapt_joints = states.leapt_joints & ~(away < MAX_POSITION_DRIFT_RAD)
         if self.latest is not None and self.acting.friction.model is not None:
             self.acting.friction.update(sample.stamp, sample.q)
         if problem is None:
             states.accept_latest()
-            if not (states.velocity_contradicted or states.leapt_joints.any()):
+            if states.are_believed:
                 if unseen.stops and np.abs(sample.dq).max() > MAX_STOPPED_SPEED_RAD_S:
                     if self.faulty and self.ending.reaction in _HELD_ONCE_SEEN:
                         self.ending = self.ending._replace(reaction=Reaction.HOLD)
@@ -454,21 +458,25 @@ class CoreStep(StateMachine):
 
     @property
     def _hold_disturbance(self) -> Array:
-        """The disturbance torque of an arm at rest that is to be held, else zero, (n,) [N m]."""
-        # Without it, an arm that was held with an undeclared load falls once its states cease. One
-        # that moves is pushed, and would go on.
-        held = self.ending.reaction is Reaction.HOLD and self.brake.is_still
-        carries = held and not self.acting.adds_gravity
+        """The disturbance torque that the torque held an arm against at rest, else zero, (n,)."""
+        # Without it, an arm with an undeclared load falls. One that moves may be pushed, and would
+        # go on.
+        coasts = self.ending.reaction is Reaction.COAST
+        carries = self.brake.is_still and not (coasts or self.acting.adds_gravity)
         return self.brake.disturbance if carries else np.zeros_like(self.brake.disturbance)
 
     # 6. Must torques end? ----------------------------------------------------------------------
     def _run_watchers(self, state: StateTerms, refused: Reason | None) -> None:
         """Brake the arm or end its torques if a watcher finds it fast, falling or disturbed."""
         active, elapsed = self.state in ACTIVE_STATES, self.states.elapsed
+        watched = self.ending.reaction not in _NOT_BRAKED and self.states.are_believed
+        watched = watched and not active
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.
-        falls = not active and self.enabled and state.is_moving
-        rests = not active and self._resting_torque_carries_arm(falls)
+        falls = watched and self.enabled and state.is_moving and not self.blocked
+        sends = self.state is State.STOPPING or self.output.in_loop
+        rests = self.resting_torque_agrees and not self.acting.adds_gravity
+        rests = watched and sends and (rests or falls)
         carries = self.state is State.RUNNING or rests
         found = [  # in the order of priority; all look
             self.motion_watcher.check_fall(state.q, refused if falls else None),
@@ -482,10 +490,3 @@ class CoreStep(StateMachine):
             if unknown and not self.acting.adds_gravity:
                 self.disturbances.reset_at_first_torque(state.stamp)  # of torques not sent
             self._end_torques(ending)
-
-    def _resting_torque_carries_arm(self, falls: bool) -> bool:
-        """Return whether the resting torque is sent, and moves the arm if it is wrong."""
-        then, adds_gravity = self.ending.reaction, self.acting.adds_gravity
-        sends = self.state is State.STOPPING or self.output.in_loop
-        carries = self.resting_torque_agrees and not adds_gravity and then is not Reaction.ZERO
-        return sends and (carries or falls) and then is not Reaction.COAST

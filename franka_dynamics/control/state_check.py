@@ -153,20 +153,22 @@ class StateCheck:
         """Trust positions and velocities again, and count losses of states from zero."""
         self.leapt_joints = ~self._all
         self.velocity_contradicted = self._was_unseen = False
-        # Stamp, position and velocity before a leap that may still be taken back.
-        self._before_leap: tuple[float, Array, Array] | None = None
         self.reset_state_losses()
 
     def reset_except_position(self) -> None:
         """Reset to no joint state, but keep the last position and the losses of states."""
         self.stamp: float | None = None
         self.good_count = self.age_in_periods = 0
-        self._drift, self._before_leap, self.dq_before = self._zero, None, self._zero
+        self._drift = self.dq_before = self._zero
         self.position_repeats = self.outrun_joints = self.changed_velocities = ~self._all
         self.possible_joints = self._all
         self.elapsed = self.age = self.arrival = 0.0
-        # Stamp and velocity of the latest state, possible or not [s, rad/s].
+        # Stamp and velocity of the latest state, possible or not; of each joint the last possible
+        # position and its stamp, how far and how long it is from the one before, and whether that
+        # is a leap.
         self._given_stamp, self._given_dq = -math.inf, self.q * np.nan
+        self._seen_q, self._seen_at = self.q * np.nan, self._zero
+        self._moved, self._gap, self._leaps = self._zero, self._zero, ~self._all
         # Directions of joints whose positions confirmed that they are too fast; 0 of the others.
         self._too_fast_signs = self._zero
         # When the latest state came, by the clock of stamps and by this computer's [s].
@@ -230,6 +232,11 @@ class StateCheck:
             return None
         self.problem = ReasonCode.TIME_STANDS(stamp=stamp)
         return self.problem
+
+    @property
+    def are_believed(self) -> bool:
+        """Whether no joint has leapt, and no velocity contradicts positions, since `start`."""
+        return not (self.velocity_contradicted or self.leapt_joints.any())
 
     @property
     def has_enough_states(self) -> bool:
@@ -311,18 +318,26 @@ class StateCheck:
         self.possible_joints, n = self._all, len(q)
         self.changed_velocities, self._given_dq = dq != self._given_dq, dq
         silence, self._given_stamp = stamp - self._given_stamp, stamp
+        self._moved, self._gap = moved, gap = q - self._seen_q, stamp - self._seen_at
         returns = self.silence_timeout() < silence < math.inf
         self._was_unseen |= returns
+        way = self._fastest * np.maximum(gap, 1e-9) + MAX_POSITION_DRIFT_RAD  # inf * 0 is NaN
+        self._leaps = possible[:n] & (np.abs(moved) > way)
+        if returns or self.stamp is None:
+            self._leaps = ~self._all
+        self.leapt_joints = self.leapt_joints | self._leaps
+        self._seen_q = np.where(possible[:n], q, self._seen_q)
+        self._seen_at = np.where(possible[:n], stamp, self._seen_at)
         confirmed, signs_before = ~self._all, self._too_fast_signs
         self._too_fast_signs = self._zero
         if not possible.all() and self.stamp is not None:
-            way = MIN_CONFIRMED_SPEED_RATIO * (stamp - self.stamp) * np.abs(dq)
-            moved = np.where(dq > 0.0, q - self.q, self.q - q)
-            fast = returns | (moved >= way)  # a gap's first state is not used
+            way = MIN_CONFIRMED_SPEED_RATIO * gap * np.abs(dq)
+            far = np.where(dq > 0.0, moved, -moved) >= way
+            fast = returns | far  # a gap's first state is not used
             # One position a period cannot confirm more than a turn a period.
             confirmed = (np.abs(dq) * self.period <= math.tau) & fast
             self._too_fast_signs = np.where(
-                confirmed & (moved >= way) & ~possible[n : 2 * n], np.sign(dq), 0.0
+                confirmed & far & ~possible[n : 2 * n], np.sign(dq), 0.0
             )
             possible[n : 2 * n] |= confirmed & self._was_unseen
         if possible.all():
@@ -363,9 +378,11 @@ class StateCheck:
         """Record a possible state that came at `now` [s]; return an ending if it is unusable."""
         stamp, q, dq, age = sample.stamp, sample.q, sample.dq, sample.age
         self.arrival, self._arrival_times = now, (stamp + (age or 0.0), monotonic())
-        self.position_repeats = (q == self.q) & (self._before_leap is None)
+        self.position_repeats = q == self.q
         why = self._check_timing(stamp, age)
         problem = Cause.STATES_LOST.ending(why) if why else self._check_motion(stamp, q, dq)
+        if self._leaps.any() or self.elapsed > self.silence_timeout():
+            self._track.clear()
         self.dq_before, self.q, self.dq = self.dq, q, dq
         self._track.append((stamp, q))
         return problem
@@ -406,29 +423,21 @@ class StateCheck:
         """Return an ending if a joint moved too fast, or not as its velocity says, else None."""
         if self.elapsed == 0.0:  # the first state
             return None
-        leap = self._before_leap
-        if leap is not None and stamp - leap[0] > self.silence_timeout():
-            leap = self._before_leap = None
-        before = leap or (stamp - self.elapsed, self.q, self.dq)
-        gap, moved = stamp - before[0], q - before[1]
-        far = np.abs(moved) > self._fastest * gap + MAX_POSITION_DRIFT_RAD
-        keep = max(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
-        self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + before[2])
+        gap, moved, far = self._gap, self._moved, self._leaps
+        keep = np.maximum(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
+        self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + self.dq)
         most = MAX_POSITION_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
         wrong = np.abs(drift) > (most if dq.any() else MAX_STILL_POSITION_DRIFT_RAD)
         still = self.position_repeats
         self.outrun_joints, wrong = wrong & still, far | (wrong & ~still)
         if not wrong.any():
-            if leap is not None:
-                self.leapt_joints = ~self._all
-            self._before_leap = None
             return None
         joint = int((far if far.any() else wrong).argmax())
         name, drifted = self._names[joint], float(drift[joint])
         if far[joint]:
-            self._before_leap = leap if self.leapt_joints.any() else before
-            self.leapt_joints = self.leapt_joints | far
-            why = ReasonCode.POSITION_LEAP(joint=name, moved=float(moved[joint]), gap=gap)
+            why = ReasonCode.POSITION_LEAP(
+                joint=name, moved=float(moved[joint]), gap=float(gap[joint])
+            )
             return Cause.STATE_IMPOSSIBLE.ending(why)
         self.velocity_contradicted = True
         why = ReasonCode.WRONG_VELOCITY(joint=name, moved=drifted, velocity=float(dq[joint]))

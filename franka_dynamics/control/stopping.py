@@ -89,6 +89,7 @@ class BrakingController:
         gains: tuple[Array, Array] | None = None,
         *,
         torque_swings: bool = False,
+        is_still: bool = False,
     ) -> None:
         """
         Start braking at the next joint state.
@@ -96,7 +97,7 @@ class BrakingController:
         `disturbance` is the present disturbance torque, (n,) [N m]; `gains` are kp and kd of a PD
         torque, (n,) each [N m/rad, N m s/rad]. None: there is no PD torque. `torque_swings`: the
         sent torque swung, as by gains too high for the delay of torques; until the arm has rested
-        they are scaled down.
+        they are scaled down. `is_still`: the arm is at rest.
         """
         self.disturbance = self._largest = disturbance
         self._gains = np.zeros((2, *disturbance.shape)) if gains is None else np.array(gains)
@@ -109,7 +110,8 @@ class BrakingController:
         self._torque_changed_s: Array | None = None
         self._stop_pose: Array | None = None
         self._time = self._faster_s = 0.0
-        self._max_speed, self._rest_count = np.zeros_like(disturbance), 0
+        self._max_speed = np.zeros_like(disturbance)
+        self._rest_count = MIN_GOOD_STATE_COUNT * is_still
 
     def torque(
         self,
@@ -303,18 +305,21 @@ class UnseenArm:
         """
         Return whether the arm is at rest at a time [s] according to the model.
 
-        Where the target adds no gravity, a joint that is not seen may fall, and the others are
-        slowed as long as they are seen. So is, whatever the target, an arm of which each joint is
-        seen or believed by its velocity, while one is not seen.
+        Joints that are seen, or believed by their velocity, are slowed until they rest, for at
+        most MAX_BRAKING_TIME_S. Where the target adds no gravity, joints may fall: while some are
+        seen, the stop goes on until all are. Where it does, it ends if one is not followed.
         """
-        if now - self._begun < UNSEEN_STOP_TIME_S or self.last_seen is None:
-            return now - self._begun >= UNSEEN_STOP_TIME_S
+        since_begin = now - self._begun
+        if since_begin < UNSEEN_STOP_TIME_S or self.last_seen is None:
+            return since_begin >= UNSEEN_STOP_TIME_S
         _, dq, since = self.last_seen
         seen = np.broadcast_to(now - since < MAX_STATE_GAP_S, dq.shape)
         if terms.adds_gravity and not seen.all():
             return True  # swapped joints would be driven for ever
-        falls = seen.any() and not (seen & ~self._by_velocity).all()
-        return not (falls or (np.abs(dq) > MAX_REST_SPEED_RAD_S)[seen].any())
+        if not terms.adds_gravity and seen.any() and not (seen & ~self._by_velocity).all():
+            return False
+        moves = np.abs(dq) > MAX_REST_SPEED_RAD_S
+        return since_begin > MAX_BRAKING_TIME_S or not moves[seen].any()
 
     def resting_torque(self, terms: TermModel, now: float) -> Array:
         """Return the torque that holds the arm if the target needs one, else zero, (n,) [N m]."""

@@ -227,6 +227,22 @@ def test_a_load_told_before_it_is_taken_stops_nothing_and_one_never_taken_does()
             loop.until(State.HOLDING, MAX_PICK_UP_TIME_S)
 
 
+@pytest.mark.parametrize('lost', ['a joint', 'all', 'stopped', 'let go'])
+def test_an_arm_that_rests_under_an_unknown_load_goes_on_resting_without_feedback(lost):
+    loop = Loop(replace(MUJOCO, **GENTLE), friction=True, payload=body(1.0)).run(1.6)
+    begin, read = loop.arm.position, loop.arm.read
+    if lost == 'all':
+        loop.tick(500)
+    elif lost == 'a joint':
+        wrong = np.where(np.arange(7) == 1, 9.0, 0.0)
+        loop.arm.read = lambda: replace(one := read(), position=one.position + wrong)
+    else:
+        loop.controller.stop('test', Stop.LET_GO if lost == 'stopped' else Stop.HOLD)
+        loop.run(0.2).controller.stop('test')
+    loop.run(0.5 if lost != 'all' else 0.0)
+    assert np.abs(loop.arm.position - begin).max() < 0.05
+
+
 def test_a_held_arm_that_is_pushed_stays_held():
     fastest = {}
     for hold in (True, False):
@@ -400,14 +416,20 @@ def test_an_arm_whose_torques_are_exchanged_gets_none_at_these_joints():
     np.testing.assert_allclose(loop.command, expected, rtol=0, atol=1.0)
 
 
-# Where braking drives a joint, the stop by the model would, too.
-@pytest.mark.parametrize('moves, count', [(True, 60), (False, 60), (True, 1)])
-def test_a_joint_that_gets_faster_than_possible_is_not_braked_any_more(moves, count):
+# Where braking drives a joint, the stop by the model would, too. A pushed one gets what is sent.
+@pytest.mark.parametrize(
+    'moves, count, measured',
+    [(True, 60, False), (False, 60, False), (True, 1, False), (True, 60, True)],
+)
+def test_a_joint_that_torques_drive_faster_than_possible_is_not_braked(moves, count, measured):
     script = Script(MUJOCO).braking(hold=True)
-    for k in range(60):
-        script.leap(0.0 if moves else -6e-3 * np.eye(7)[6])  # else only its velocity is wrong
-        script.give(dq=6.0 * (k < count) * np.eye(7)[6] + np.eye(7)[0])
-    assert (abs(script.sent[-1][0]) < 1.0) == (moves and count > 1)  # g(q) is 0 there
+    for k in range(-5, 60):
+        fast = 6.0 * (0 <= k < count) * np.eye(7)[6]
+        script.leap(0.0 if moves else -1e-3 * fast)  # else only its velocity is wrong
+        effort = script.core.output.last_torque if measured else None
+        script.give(dq=fast + np.eye(7)[0], effort=effort)
+    driven = moves and count > 1 and not measured
+    assert (abs(script.sent[-1][0]) < 1.0) == driven  # g(q) is 0 there
 
 
 def test_a_brake_takes_energy_from_the_first_cycle_on():

@@ -22,6 +22,7 @@ from franka_dynamics.control.limits import MAX_STEP_S
 from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.state_check import MAX_STATE_LOSS_COUNT, MIN_GOOD_STATE_COUNT
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
+from franka_dynamics.simulation.arm_simulation import Push
 
 from .closed_loop import (
     core,
@@ -278,6 +279,15 @@ def test_a_joint_that_moves_while_all_velocities_are_zero_is_stopped():
         script.q, states = script.q + 0.5e-3 * LAST, states + 1
         script.give()
     assert 8 < states < 15 and 'all velocities are zero' in script.core.why
+
+
+def test_velocities_that_are_reversed_do_not_drive_the_arm():
+    loop = Loop(PD, controller={'applied_when_silent': True}, armature=True).run(0.4)
+    loop.swing(speed=0.6)
+    read, begun = loop.arm.read, loop.fastest
+    loop.arm.read = lambda: replace(one := read(), velocity=-one.velocity)
+    loop.run(1.0)
+    assert loop.controller.faulty and loop.fastest < begun + 0.6
 
 
 def contradict(script, offset, count):
@@ -571,6 +581,32 @@ def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong, sp
     loop.start()
     np.testing.assert_allclose(torques(1.0)[-1], GRAVITY, rtol=1e-9, atol=1e-12)
     assert loop.state is State.RUNNING
+
+
+@pytest.mark.parametrize('stopped', [True, False])
+def test_after_a_pause_the_law_begins_at_the_torque_that_carries_the_arm_if_nobody_stopped(
+    stopped,
+):
+    script = Script(MUJOCO, applied_when_silent=True).running().give(200)
+    if stopped:
+        script.stop().give(100)
+    script.stop(Stop.PAUSE).core.blocked = 'the receiver is not known'
+    script.give(100)
+    assert not script.sent[-1].any()
+    script.core.blocked = ''
+    script.give(1)
+    assert script.core.state is (State.SILENT if stopped else State.RUNNING)
+    np.testing.assert_allclose(script.sent[-1], 0.0 if stopped else GRAVITY, rtol=0.0, atol=1e-9)
+
+
+def test_an_arm_that_is_guided_before_its_receiver_is_known_gets_no_torque():
+    loop = Loop(Settings(target='fci'), gravity_compensation=True, brake_release_after=0.0)
+    loop.controller.blocked = 'the receiver is not known'
+    loop.arm.push = Push((0.0, 0.0, -60.0), 0.0, 1.0)
+    loop.command = STILL
+    loop.arm.step(STILL, is_new=True)
+    loop.run(0.3)
+    assert loop.speed > 0.3 and not loop.published
 
 
 @pytest.mark.parametrize('begun', [Script.running, lambda script: script.braking(True)])

@@ -86,8 +86,9 @@ def test_settings_that_are_right_begin_in_silence():
 def test_an_arm_that_moves_while_wrong_settings_are_refused_is_held(kind, measures):
     carried = Settings(payload=payload(0.4)).payload_inertia()
     settings = Settings(target='mujoco', **HALF)
-    loop = kind(settings, measures=measures, friction=True, payload=carried).run(0.5)
+    loop = kind(settings, measures=measures, friction=True).run(0.5)
     loop.controller.stop('a user')
+    loop.run(0.1).arm.set_payload(carried)
     loop.run(0.5).controller.change(payload=payload(2.9))
     assert loop.speed > 0.1
     loop.controller.start()
@@ -263,7 +264,9 @@ def test_an_arm_is_braked_by_velocities_while_its_positions_are_wrong(kind, targ
     read, positions, begun = loop.arm.read, shifted(kind), loop.fastest
     loop.arm.read = lambda: replace(one := read(), position=positions(one.position))
     loop.run(1.2)
-    assert loop.controller.state in (State.SILENT, State.STOPPING, State.HOLDING)
+    # An arm that would fall is slowed as long as it is not seen as a whole.
+    falls = target == 'mujoco' and loop.controller.state is State.STOPPING
+    assert falls or loop.controller.state in (State.SILENT, State.HOLDING)
     assert loop.fastest < begun + 0.8
 
 
@@ -284,6 +287,32 @@ def test_an_arm_is_braked_after_states_that_cannot_be_used(kind, times, target, 
     # What is latched keeps the arm held; what is not lets the law begin again.
     runs = bad is np.nan and times == 1
     assert loop.controller.state is (State.RUNNING if runs else State.HOLDING)
+
+
+@pytest.mark.parametrize(
+    'offset, share, count',
+    [(-0.3, 0.02, 9999), (1.0, 0.01, 9999), (0.3, 0.1, 9999), (0.3, 1.0, 40)],
+)
+def test_velocities_that_come_from_a_leap_of_positions_do_not_drive_the_arm(offset, share, count):
+    loop = applied_loop(Settings(target='mujoco', **HALF), armature=True).run(0.4)
+    read, begin = loop.arm.read, loop.arm.time + 0.2
+    q_before, velocity = loop.arm.position, np.zeros(7)
+
+    def differences():
+        nonlocal q_before, velocity
+        state = read()
+        leaps = begin <= state.time < begin + 1e-3 * count
+        q = state.position + offset * leaps * np.eye(7)[1]
+        velocity = velocity + share * ((q - q_before) / 1e-3 - velocity)
+        q_before = q
+        return replace(state, position=q, velocity=velocity)
+
+    loop.arm.read = differences
+    loop.move(0, 0.4)
+    loop.run(1.5)
+    assert loop.fastest < 1.1 and loop.controller.faulty
+    # A position that comes back to where the velocity took the joint is believed again.
+    assert loop.controller.state is (State.HOLDING if count == 40 else State.STOPPING)
 
 
 REST_S, MOTION_S = 0.45, 0.9

@@ -163,7 +163,7 @@ public:
       moves = moves || (seen && std::abs(last_.dq[i]) > kMaxRestSpeedRadS);
     }
     moves = moves && now - begun_ < kMaxBrakingTimeS;  // a wrong model is let go
-    return (all || !adds_gravity) && ((any && !whole) || moves);
+    return adds_gravity ? all && moves : (any && !whole) || moves;
   }
 
   /// Compute the torque that brings the arm to rest; velocities are taken to decay exponentially.
