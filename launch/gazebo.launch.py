@@ -7,8 +7,6 @@ control:=direct drives the arm by Gazebo's own ApplyJointForce and JointStatePub
 starts paused. control:=ros2_control drives it by gz_ros2_control's effort interface.
 """
 
-import sys
-
 from launch.actions import ExecuteProcess, IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import PathJoinSubstitution
@@ -116,6 +114,14 @@ def ros2_control_launch_actions(arguments, arm):
     ]
 
 
+def wait_command(node):
+    """Return the command line that ends once the status of gazebo_direct says the arm is held."""
+    topic = f'{node}/status diagnostic_msgs/msg/DiagnosticStatus'
+    qos = '--qos-durability transient_local --qos-reliability reliable'
+    is_held = "('held', 'True') in [(value.key, value.value) for value in m.values]"
+    return [*f'ros2 topic echo {topic} --once --no-daemon {qos} --filter'.split(), is_held]
+
+
 def direct_control_actions(arguments, arm):
     """Return the actions that start Gazebo paused, spawn the arm, and resume once it is held."""
     shapes = load_shapes(arm.name)
@@ -138,11 +144,8 @@ def direct_control_actions(arguments, arm):
         arguments.namespace,
         parameters=[{'robot_type': arguments.robot_type, 'hand': arguments.hand}],
     )
-    # The typed status of gazebo_direct says when the arm is held.
     name = f'/{arguments.namespace.strip("/")}/gazebo_direct'.replace('//', '/')
-    held = ExecuteProcess(
-        output='screen', cmd=[sys.executable, '-m', 'franka_dynamics.ros.wait_until_held', name]
-    )
+    held = ExecuteProcess(cmd=wait_command(name))
     kinds = '--reqtype gz.msgs.WorldControl --reptype gz.msgs.Boolean --timeout 5000'
     service = f'gz service -s /world/{gazebo.WORLD_NAME}/control {kinds} --req'
     resume = ExecuteProcess(output='screen', cmd=[*service.split(), 'pause: false'])

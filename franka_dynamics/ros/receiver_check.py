@@ -185,15 +185,18 @@ class ReceiverCheck:
             return False
         if not self._heard_at:
             return now < self._listen_until or self._state_count < _MIN_HEARD_STATE_COUNT
-        names = ', '.join(publisher_names(self._node, self.topic))
+        names = publisher_names(self._node, self.topic)
         if names or now >= self._heard_at + _REFUSAL_DELAY_S:
             # A name is discovered later than its messages.
-            self._set_permission(
-                TorquePermission.REFUSED,
-                f'somebody else commands {self.topic}, and two sources of torque would take turns '
-                f'(publishers listed: {names}); stop the other one, or remap ~/command',
-            )
+            self._set_permission(TorquePermission.REFUSED, self._rival_text(names))
         return True
+
+    def _rival_text(self, names: Sequence[str]) -> str:
+        """Return a sentence that others send torques, too, with the publishers' names."""
+        return (
+            f'somebody else commands {self.topic}, and two sources of torque take turns '
+            f'(publishers listed: {", ".join(names)}); stop the other one, or remap ~/command'
+        )
 
     @property
     def receivers_text(self) -> str:
@@ -202,12 +205,8 @@ class ReceiverCheck:
 
     def _find_delivery_problem(self, found: dict[str, Receiver]) -> str:
         """Return why torques are not received or applied, or who else sends them; else ''."""
-        rivals = publisher_names(self._node, self.topic)
-        if rivals:
-            return (
-                f'{", ".join(rivals)} publishes on {self.topic}, too, and two sources of torque '
-                'take turns; stop the other one, or remap ~/command'
-            )
+        if rivals := publisher_names(self._node, self.topic):
+            return self._rival_text(rivals)
         own = self._node.get_fully_qualified_name()
         listed = self._node.get_publishers_info_by_topic(self.topic)
         # As the middleware knows it, with its defaults.

@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip('ros2launch', reason="ROS's own ros2cli and ros2launch are not installed")
 
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
@@ -20,12 +21,14 @@ from franka_dynamics.arm import load
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.files import share_directory
 from franka_dynamics.ros.node_client import NodeClient
+from franka_dynamics.ros.topics import DESCRIPTION_QOS
 from franka_dynamics.ros.trajectory_messages import reference_message
 
 from .conftest import ArmStream, COMMAND
 from ..launch_files import launching
-from ..processes import start_python, TIMEOUT_S
+from ..processes import background, start_python, TIMEOUT_S
 from ..ros2_control_prefix import environment, in_prefixes
+from ..scripts import loaded
 
 # A pause of a busy machine moves the last joint of a bare fr3 by up to a radian for a time.
 TOLERANCE_RAD = 0.1
@@ -149,3 +152,23 @@ def test_a_motion_ends_where_it_should_and_ctrl_c_ends_both_nodes(probe, launche
     launch.send_signal(signal.SIGINT)
     assert launch.wait(TIMEOUT_S) == 0
     assert len(re.findall('process has finished cleanly', log.read_text())) == 2
+
+
+def test_what_resumes_gazebo_waits_for_the_status_that_the_arm_is_held(probe):
+    pytest.importorskip('ros2topic', reason="ROS's own ros2topic is not installed")
+    with loaded(share_directory() / 'launch' / 'gazebo.launch.py') as module:
+        _, *words = module.wait_command('/gazebo_direct')
+    status = probe.create_publisher(DiagnosticStatus, 'gazebo_direct/status', DESCRIPTION_QOS)
+
+    def say(held):
+        status.publish(DiagnosticStatus(values=[KeyValue(key='held', value=f'{held}')]))
+
+    with background('-c', LAUNCH, *words) as waiting:
+        probe.until(status.get_subscription_count, 'it listens')
+        for _ in range(50):
+            say(held=False)
+            probe.spin()
+        assert waiting.poll() is None
+        say(held=True)
+        probe.until(lambda: waiting.poll() is not None, 'its end')
+    assert waiting.returncode == 0

@@ -140,9 +140,10 @@ def test_a_later_sender_is_shown_a_later_source_of_states_stops(probe, arm, star
     node = start_node(target='fci', **INCLINED)
     arm.until(lambda: len(commands) > 100, 'commands')
     other = probe.create_publisher(Float64MultiArray, COMMAND, 1)
-    arm.until_says(COMMANDS, f'/probe publishes on {TORQUES}, too')
-    arm.until_says('feedforward', '/probe publishes')
-    assert probe.status('feedforward').level == 'WARN' and '/probe publishes' in node.text
+    said = f'somebody else commands {TORQUES}'
+    arm.until_says(COMMANDS, said)
+    arm.until_says('feedforward', 'publishers listed: /probe)')
+    assert probe.status('feedforward').level == 'WARN' and said in node.text
     second = probe.create_publisher(JointState, 'joint_states', 1)
     arm.until(second.get_subscription_count, 'a listener')
     second.publish(arm.message(position=[5.0] * 7))  # of one that might have been restarted

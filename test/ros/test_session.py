@@ -6,7 +6,7 @@ from itertools import cycle
 import signal
 import time
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import pytest
 from rclpy.time import Time
@@ -24,13 +24,11 @@ from franka_dynamics.errors import SettingsError
 from franka_dynamics.ros.messages import seconds_to_stamp
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.status import NodeStatus
-from franka_dynamics.ros.topics import DESCRIPTION_QOS
 from franka_dynamics.ros.trajectory_messages import reference_message, trajectory_message
 from franka_dynamics.simulation.gazebo import holding_torque
 
 from .conftest import COMMAND, FER, ROOT_NAMES, stamp
 from ..agreement import refuses
-from ..processes import background
 
 NODE = '/feedforward'
 
@@ -347,24 +345,6 @@ def test_its_start_is_held_and_a_command_followed_within_the_rate_until_it_ends(
         gazebo.publish(running=True)
     probe.until(lambda: gazebo.publish(running=True) or len(states) > before + 1, 'its states')
     assert {tuple(one.name) for one in states} == {names}
-
-
-def test_what_resumes_gazebo_waits_for_the_status_that_the_arm_is_held(probe):
-    # Whatever the log says, and in which pieces it is printed.
-    status = probe.create_publisher(DiagnosticStatus, 'gazebo_direct/status', DESCRIPTION_QOS)
-
-    def say(held):
-        status.publish(DiagnosticStatus(values=[KeyValue(key='held', value=f'{held}')]))
-
-    with background('-m', 'franka_dynamics.ros.wait_until_held', '/gazebo_direct') as waiting:
-        probe.until(status.get_subscription_count, 'it listens')
-        for _ in range(50):
-            say(held=False)
-            probe.spin()
-        assert waiting.poll() is None
-        say(held=True)
-        probe.until(lambda: waiting.poll() is not None, 'its end')
-    assert waiting.returncode == 0
 
 
 # The last of this file, because its node ends with it.
