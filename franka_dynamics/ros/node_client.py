@@ -25,7 +25,7 @@ from .topic_listener import TopicListener
 from .topics import REFERENCE_QOS
 from ..errors import FrankaDynamicsError, SettingsError, short_text
 
-_DISCOVERY_TIMEOUT_S = 5.0
+_STOP_DELIVERY_TIMEOUT_S = 5.0  # until the node has a request to stop
 _MAX_BRAKING_WAIT_S = 10.0  # of a node that brakes an arm before it answers
 # Wait before a request or a trajectory [s]: a server that has not discovered the client discards
 # the answer, and a subscriber that has not discovered the publisher receives nothing.
@@ -80,10 +80,7 @@ class NodeClient(TopicListener):
     """
 
     def __init__(
-        self,
-        name: str,
-        timeout: float = _DISCOVERY_TIMEOUT_S,
-        meanwhile: Callable[[], None] = lambda: None,
+        self, name: str, timeout: float = 5.0, meanwhile: Callable[[], None] = lambda: None
     ) -> None:
         """Make the client; the node is looked up at the first use."""
         super().__init__('client', meanwhile)
@@ -203,7 +200,7 @@ class NodeClient(TopicListener):
         finally:
             if reports.state not in _FINAL_STATES:
                 publisher.publish(JointTrajectory())
-                publisher.wait_for_all_acked(Duration(seconds=_DISCOVERY_TIMEOUT_S))
+                publisher.wait_for_all_acked(Duration(seconds=_STOP_DELIVERY_TIMEOUT_S))
             self.node.destroy_publisher(publisher)
             self.node.destroy_subscription(subscription)
         if reports.state != _FINISHED_STATE:

@@ -188,10 +188,10 @@ class ReceiverCheck:
         names = publisher_names(self._node, self.topic)
         if names or now >= self._heard_at + _REFUSAL_DELAY_S:
             # A name is discovered later than its messages.
-            self._set_permission(TorquePermission.REFUSED, self._rival_text(names))
+            self._set_permission(TorquePermission.REFUSED, self._other_senders_text(names))
         return True
 
-    def _rival_text(self, names: Sequence[str]) -> str:
+    def _other_senders_text(self, names: Sequence[str]) -> str:
         """Return a sentence that others send torques, too, with the publishers' names."""
         return (
             f'somebody else commands {self.topic}, and two sources of torque take turns '
@@ -206,7 +206,7 @@ class ReceiverCheck:
     def _find_delivery_problem(self, found: dict[str, Receiver]) -> str:
         """Return why torques are not received or applied, or who else sends them; else ''."""
         if rivals := publisher_names(self._node, self.topic):
-            return self._rival_text(rivals)
+            return self._other_senders_text(rivals)
         own = self._node.get_fully_qualified_name()
         listed = self._node.get_publishers_info_by_topic(self.topic)
         # As the middleware knows it, with its defaults.

@@ -142,9 +142,8 @@ def all_idle_reason(target: str, receivers: Mapping[str, Receiver]) -> str:
     """Return why none of a target's receivers applies torques now; '' if one does."""
     kinds = {*EXPECTED_RECEIVERS[target]} - {ReceiverKind.UNRECOGNISED}
     expected = [(name, one.idle_reason) for name, one in receivers.items() if one.kind in kinds]
-    if not expected or not all(why for _, why in expected):
-        return ''
-    return ', '.join(f'{name} {why}' for name, why in expected)
+    are_idle = all(why for _, why in expected)
+    return ', '.join(f'{name} {why}' for name, why in expected) if are_idle else ''
 
 
 class ControllerManagerClient:

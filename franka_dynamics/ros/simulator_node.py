@@ -109,7 +109,7 @@ class SimulatorNode(CheckedParameters, Node):
         reading, stamp = self._simulation.read(), self._epoch + self._simulation.time
         self._publish_state(reading, stamp)
         deadline = self._wait_for_step(executor, deadline, stop)
-        reading.write(log, stamp)
+        reading.write_step(log, stamp)
         torque = self._receiver.step(reading.time, reading.position, reading.velocity)
         self._simulation.step(torque, is_new=self._has_new_torque)
         if self._simulation.is_braked is self._receiver.is_held:

@@ -96,7 +96,7 @@ class SensorReading:
     velocity: Array
     effort: Array
 
-    def write(self, file: BinaryIO, stamp: float) -> None:
+    def write_step(self, file: BinaryIO, stamp: float) -> None:
         """
         Write the reading, which has a stamp [s], to the step log, a binary file of all steps.
 
@@ -156,8 +156,8 @@ class ArmSimulation:
         plant, step = driven.with_payload(settings.payload), TIMESTEP_S / self._substeps
         self.model = build_mujoco_model(plant, gravity=settings.gravity, timestep=step, stops=True)
         self.data = self._mujoco.MjData(self.model)
-        upright = arm.mount[:3, :3] @ GRAVITY  # gravity that an upright arm has
-        self._upright_model = build_mujoco_model(arm, gravity=upright)
+        # With the gravity that an upright arm has.
+        self._upright_model = build_mujoco_model(arm, gravity=arm.mount[:3, :3] @ GRAVITY)
         self._upright_data = self._mujoco.MjData(self._upright_model)
         friction = arm.friction or arm.simulated_friction
         if settings.friction and friction is None:

@@ -19,12 +19,10 @@ from ..errors import SettingsError
 # sources.
 MOTOR_INERTIA_KG_M2 = np.array([0.6057, 0.6057, 0.4625, 0.4625, 0.2055, 0.2055, 0.2055])
 TORQUE_FEEDBACK_GAIN = 3.0
-TORQUE_RIPPLE_AMPLITUDES_NM = np.array(
-    [
-        (0.13, 0.10, 0.13, 0.05, 0.01, 0.01, 0.0),
-        (0.58, 0.50, 0.38, 0.54, 0.06, 0.09, 0.0),
-        (0.10, 0.26, 0.08, 0.32, 0.12, 0.12, 0.0),
-    ]
+TORQUE_RIPPLE_AMPLITUDES_NM = (
+    (0.13, 0.10, 0.13, 0.05, 0.01, 0.01, 0.0),
+    (0.58, 0.50, 0.38, 0.54, 0.06, 0.09, 0.0),
+    (0.10, 0.26, 0.08, 0.32, 0.12, 0.12, 0.0),
 )
 
 
@@ -88,7 +86,7 @@ def franka_elasticity(arm: ArmDescription) -> JointElasticity:
         damping=np.array([17.0, 15.0, 13.0, 11.0, 1.2, 1.2, 0.3]),
         motor_inertia=MOTOR_INERTIA_KG_M2 / (1.0 + TORQUE_FEEDBACK_GAIN),
         ripple_cycles_per_rad=np.array([38.4, 38.4, 38.4, 38.4, 25.6, 25.6, 25.6]),
-        ripple_amplitudes=TORQUE_RIPPLE_AMPLITUDES_NM,
+        ripple_amplitudes=np.array(TORQUE_RIPPLE_AMPLITUDES_NM),
         ripple_harmonics=np.array([0.5, 1.0, 2.0]),
         torque_noise_std=np.array([0.52, 0.65, 0.48, 0.33, 0.12, 0.15, 0.02]),
     )

@@ -73,7 +73,7 @@ def test_steps_come_back_as_they_were_read(tmp_path):
     log, readings = (tmp_path / 'steps').open('wb'), []
     for step in range(50):
         reading = arm.read()
-        reading.write(log, EPOCH + reading.time)
+        reading.write_step(log, EPOCH + reading.time)
         arm.step(np.full(7, 0.1 * step))
         readings.append(reading)
     log.close()
