@@ -107,10 +107,8 @@ def load_arm(
         # It imports Pinocchio, which loading an arm by name or from an arm file does not need.
         from .urdf.importer import import_urdf
 
-        imported = import_urdf(
-            arm, joint_names=joints, held=held, tip=tip, prefix=prefix, xacro=xacro
-        )
-        description = with_hand(imported, hand)
+        read = import_urdf(arm, joint_names=joints, held=held, tip=tip, prefix=prefix, xacro=xacro)
+        description = with_hand(read, hand)
     elif any(one is not None and len(one) for one in (joints, held, tip, xacro)):
         raise DescriptionError(
             f'{arm} is no URDF or MJCF: joints and flange cannot be chosen, and it has no '

@@ -127,10 +127,8 @@ def _require_writable(folder: Path, target: Path) -> None:
         nearest = next(place for place in (folder, *folder.parents) if place.exists())
         # A file is created on trial, because permissions alone do not reveal a file system that
         # refuses new files, such as /proc, or a name that is too long.
-        scratch = tempfile.NamedTemporaryFile(
-            dir=nearest, prefix=f'.{target.stem}-', suffix=target.suffix
-        )
-        scratch.close()
+        prefix, suffix = f'.{target.stem}-', target.suffix
+        tempfile.NamedTemporaryFile(dir=nearest, prefix=prefix, suffix=suffix).close()
 
 
 PACKAGE_NAME = 'franka_dynamics'

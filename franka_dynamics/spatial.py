@@ -220,9 +220,8 @@ def joint_twist(axis: ArrayLike, point: ArrayLike, kind: JointKind = JointKind.R
         Revolute: (-axis x point, axis) (Panda notebook, cell 8); prismatic: (axis, 0).
 
     """
-    direction, foot = np.broadcast_arrays(
-        np.asarray(axis, dtype=float), np.asarray(point, dtype=float)
-    )
+    given = (np.asarray(one, dtype=float) for one in (axis, point))
+    direction, foot = np.broadcast_arrays(*given)
     if as_enum(JointKind, kind, 'The kind of a joint', RigidMotionError) is JointKind.PRISMATIC:
         return np.concatenate((direction, np.zeros_like(direction)), axis=-1)
     return np.concatenate((-np.cross(direction, foot), direction), axis=-1)

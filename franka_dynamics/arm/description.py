@@ -126,9 +126,7 @@ class ArmDescription(ArmFields):
         frame_names = [frame.name for frame in self.fixed_frames]
         for what, names in (('joint', self.joint_names), ('frame', frame_names)):
             if twice := [name for name in names if names.count(name) > 1]:
-                raise DescriptionError(
-                    f'{self.name} has two {what}s named {twice[0]!r}; rename one.'
-                )
+                raise DescriptionError(f'{self.name} names two {what}s {twice[0]!r}; rename one.')
         for frame in self.fixed_frames:
             if frame.joint is not None and not 0 <= frame.joint <= self.n:
                 raise DescriptionError(

@@ -43,9 +43,8 @@ def copy_package(output: Path) -> Path:
         with tempfile.TemporaryDirectory(dir=output) as beside:
             # A build in the source tree is no part of the package.
             ignored = shutil.ignore_patterns('build', 'install', 'log')
-            whole = shutil.copytree(
-                share_directory() / 'cpp', Path(beside, PACKAGE_NAME), ignore=ignored
-            )
+            whole = Path(beside, PACKAGE_NAME)
+            shutil.copytree(share_directory() / 'cpp', whole, ignore=ignored)
             whole.rename(folder)
     except OSError as error:
         why = error.strerror

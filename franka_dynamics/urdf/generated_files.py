@@ -16,6 +16,7 @@ from ..arm.shapes import load_hand_shapes, load_shapes, Shape
 from ..names import NO_HAND
 
 _NAMESPACE = 'http://www.ros.org/wiki/xacro'
+_MACRO = f'{{{_NAMESPACE}}}macro'
 # Stands for the macro's argument while the URDF is written, which has no $ in its names.
 _PREFIX_PLACEHOLDER, _PREFIX_ARGUMENT = 'prefix__', '${prefix}'
 ElementTree.register_namespace('xacro', _NAMESPACE)
@@ -44,7 +45,7 @@ def arm_macro_text(arm: str) -> str:
     bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX_PLACEHOLDER) for name in sets}
     texts = {name: urdf_text(one, root=root, shapes=shapes) for name, one in bare.items()}
     robots = {name: ElementTree.fromstring(text) for name, text in texts.items()}
-    macro = _new_macro('arm', 'prefix inertial_set meshes')
+    macro = Element(_MACRO, name='arm', params='prefix inertial_set meshes')
     _add_property(macro, 'set', f"${{inertial_set if inertial_set else '{sets[0]}'}}")
     _require_choice(macro, 'set', sets, f'inertial_set of {arm}')
     for element in robots[sets[0]]:
@@ -59,7 +60,7 @@ def arm_macro_text(arm: str) -> str:
 
 def hands_macro_text() -> str:
     """Return the text of a xacro file whose macro `hand` attaches a shipped hand to a link."""
-    macro = _new_macro('hand', 'hand prefix parent stem')
+    macro = Element(_MACRO, name='hand', params='hand prefix parent stem')
     names = available_hands()
     _require_choice(macro, 'hand', names, 'hand')
     joint = add_tag(macro, 'joint', name='${prefix}${stem}hand_joint', type='fixed')
@@ -99,11 +100,6 @@ def _require_choice(macro: Element, variable: str, choices: Sequence[str], what:
     refusal = f'{what} must be one of {", ".join(choices)}; it is '
     unless = _add_condition(macro, 'unless', f'{variable} in {list(choices)}')
     _add_property(unless, 'refusal', f"${{xacro.fatal('{refusal}' + {variable})}}")
-
-
-def _new_macro(name: str, parameters: str) -> Element:
-    """Return an xacro macro with a name and the parameters, separated by blanks."""
-    return Element(f'{{{_NAMESPACE}}}macro', name=name, params=parameters)
 
 
 def _add_property(parent: Element, name: str, value: str) -> None:

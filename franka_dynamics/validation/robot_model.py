@@ -77,10 +77,8 @@ def read_robot_state(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
     with require_extra("the robot's control interface", 'fci'):
         import pylibfranka
     try:
-        command = [sys.executable, '-c', _PROBE_SCRIPT, address]
-        answer = subprocess.run(
-            command, timeout=timeout, capture_output=True, text=True, check=False
-        )
+        probe = [sys.executable, '-c', _PROBE_SCRIPT, address]
+        answer = subprocess.run(probe, timeout=timeout, capture_output=True, encoding='utf-8')
     except subprocess.TimeoutExpired as error:
         raise RobotInterfaceError(
             f'{address} does not answer within {timeout:g} s; is another client connected to it?'
@@ -97,9 +95,8 @@ def read_robot_state(address: str, timeout: float = 10.0) -> tuple[Any, Any]:
         return robot.read_once(), robot.load_model()
     except (pylibfranka.FrankaException, RuntimeError) as error:
         # Errors of Poco, libfranka's network library, arrive as plain RuntimeErrors.
-        raise RobotInterfaceError(
-            f'{address}: {str(error).removeprefix("libfranka: ")}'
-        ) from error
+        reason = str(error).removeprefix('libfranka: ')
+        raise RobotInterfaceError(f'{address}: {reason}') from error
     finally:
         os.sched_setscheduler(0, policy, priority)
 

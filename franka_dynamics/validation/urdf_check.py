@@ -142,9 +142,8 @@ def checked_arm_from_urdf(
     arm = compare_files.arm_of_chain(chain, reference)
     reference = compare_files.reference_on_mount_of(reference, arm)
     links = compare_files.links_in_frames_of(reference, arm)
-    nearest = compare_files.nearest_set(
-        links, compare_files.published_sets(reference, expected_hand)
-    )
+    published = compare_files.published_sets(reference, expected_hand)
+    nearest = compare_files.nearest_set(links, published)
     if expected_hand is None and nearest.published_arm.hand == NO_HAND:
         _require_mass_of_hand(chain)
     known = replace(reference, links=nearest.published_arm.links, hand=nearest.published_arm.hand)
@@ -158,10 +157,8 @@ def checked_arm_from_urdf(
     verdict = UrdfVerdict(source, reference.name, nearest, same, findings, notes)
     if findings:
         _raise_mismatch(verdict)
-    inertials, hand = verdict.inertial_set, verdict.hand_in_urdf
-    arm = replace(
-        arm, joints=tuple(joints), notes=reference.notes, inertial_set=inertials, hand=hand
-    )
+    name, hand = verdict.inertial_set, verdict.hand_in_urdf
+    arm = replace(arm, joints=tuple(joints), notes=reference.notes, inertial_set=name, hand=hand)
     unphysical = tuple(f'{sentence}.' for sentence in arm.inconsistencies())
     return arm, replace(verdict, notes=(*unphysical, *verdict.notes))
 
@@ -222,15 +219,13 @@ def _inertial_findings(
 
 def _raise_mismatch(verdict: UrdfVerdict) -> None:
     """Raise UrdfMismatchError with the verdict's first finding and the number of others."""
-    others, more = len(verdict.findings) - 1, ''
+    (first, *others), more = verdict.findings, ''
     if others:
-        what = f'{others} more {"difference" if others == 1 else "differences"}'
+        what = f'{len(others)} more difference{"" if len(others) == 1 else "s"}'
         more = f' {what}; "franka-dynamics arm compare" lists all.'
     axes = f'the joints of {verdict.arm_name}'
     against = axes if verdict.nearest is None else verdict.nearest
-    raise UrdfMismatchError(
-        f'{verdict.source} against {against}: {verdict.findings[0]}{more}', verdict
-    )
+    raise UrdfMismatchError(f'{verdict.source} against {against}: {first}{more}', verdict)
 
 
 def _require_masses(chain: SerialChain) -> None:

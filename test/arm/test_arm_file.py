@@ -291,7 +291,7 @@ def mapping(path):
 WRONG_FIELDS = [
     ('convention', 'craig', 'line 1: convention', "'craig'", 'modified or standard'),
     ('joints', [], '0 joints and 2 links', 'at least one'),
-    ('joints.1.name', 'shoulder', "two joints named 'shoulder'"),
+    ('joints.1.name', 'shoulder', "names two joints 'shoulder'"),
     ('joints.0.dh.a', float('inf'), '(shoulder).dh.a is inf; it must be finite'),
     ('joints.0.limits.position', [1.0], 'limits.position must be a list of 2 numbers'),
     ('joints.1.dh.alpha', -90, 'joints[2] (slide).dh.alpha is -90 rad, more than a turn'),
@@ -434,8 +434,8 @@ CALLS = {
             (lambda k=k: FER.with_joint_names(['a'] * k), '7 joints', f'{k} names')
             for k in (0, 3, 6, 9)
         ),
-        (lambda: FER.with_joint_names(['a'] * 7), "two joints named 'a'"),
-        (lambda: toy(2, 'a', 'a'), "two joints named 'a'"),
+        (lambda: FER.with_joint_names(['a'] * 7), "names two joints 'a'"),
+        (lambda: toy(2, 'a', 'a'), "names two joints 'a'"),
         *((lambda b=b: toy(1, 'a', base=b), 'base pose of toy') for b in (np.eye(3), SCALED)),
         *(
             (lambda f=f: DHRow(**{f: float('nan')}), f'{f} of a DH row is nan')
