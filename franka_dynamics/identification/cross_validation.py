@@ -72,7 +72,7 @@ class CrossValidation:
         self.min_residual = least_squares.min_noise(sums)
         used = np.flatnonzero(sums.sample_counts)  # folds with samples
         self.products, self.sample_counts = sums.products[used], sums.sample_counts[used]
-        common = noise = least_squares.common_noise(sums, prior, precision, self.per_joint)
+        common = noise = least_squares.common_noise(sums, prior, precision)
         for _ in range(2):
             theta = least_squares.fit_theta(sums, prior, precision, noise)
             noise = least_squares.joint_noise(sums, theta)

@@ -91,29 +91,18 @@ class ExcitationProblem:
         static = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
         return Prior.centered_at(self.arm, self.model, np.maximum(static, _MIN_STATIC_TORQUE_NM))
 
-    @cached_property
-    def torque_noise_std(self) -> Array:
-        """Each joint's assumed noise, the rms residual to expect of a good fit, (n,) [N m]."""
-        return self.prior.expected_residual
-
-    @cached_property
-    def _prior_information(self) -> Array:
-        """Inverse covariance of prior and earlier recordings, shape (p, p)."""
-        known = 0.0 if self.known_information is None else self.known_information
-        return self.prior.information(1.0)[0] + known
-
     def parameter_std(self, q: Array, dq: Array, ddq: Array) -> Array:
         """
         Return the predicted standard deviation of every parameter, shape (..., p).
 
         The motion's states (..., samples, n) [rad, rad/s, rad/s^2] are evenly spread in time.
         """
-        rows = self.regressor(q, dq, ddq) / self.torque_noise_std[:, None]
+        rows = self.regressor(q, dq, ddq) / self.prior.expected_residual[:, None]
         stacked = rows.reshape(*rows.shape[:-3], -1, rows.shape[-1])
         samples_per_state = self.duration * _INDEPENDENT_SAMPLE_HZ / rows.shape[-3]
-        information = (
-            samples_per_state * np.swapaxes(stacked, -1, -2) @ stacked + self._prior_information
-        )
+        information = samples_per_state * np.swapaxes(stacked, -1, -2) @ stacked
+        known = 0.0 if self.known_information is None else self.known_information
+        information = information + (self.prior.information(1.0)[0] + known)
         # The matrix to invert is better conditioned in units of the prior's standard deviations.
         scale = self.prior.std
         covariance = np.linalg.inv(information * scale * scale[:, None])
@@ -128,7 +117,7 @@ class ExcitationProblem:
     def _largest_torques(self) -> Array:
         """Largest torque, in units of noise, of one unit of each base parameter, (b,)."""
         states = sample_states(self.arm, _STATE_COUNT)
-        rows = np.abs(self.model.base.regressor(*states)) / self.torque_noise_std[:, None]
+        rows = np.abs(self.model.base.regressor(*states)) / self.prior.expected_residual[:, None]
         return np.asarray(rows.max(axis=(0, 1)))
 
     def torque_to_noise_ratio(self, std: Array) -> Array:
@@ -194,7 +183,7 @@ class ExcitationProblem:
 def information_matrix(problem: ExcitationProblem, motion: Motion) -> Array:
     """Return the information matrix of a prepared recording of the same arm, shape (p, p)."""
     columns = motion.q, motion.dq, motion.ddq
-    rows = problem.regressor(*columns) / problem.torque_noise_std[:, None]
+    rows = problem.regressor(*columns) / problem.prior.expected_residual[:, None]
     return np.asarray(np.einsum('tja,tjb->ab', rows, rows))
 
 

@@ -20,10 +20,9 @@ import numpy as np
 
 from . import least_squares
 from .least_squares import FOLD_COUNT, GramSums
-from .options import IdentificationOptions, MAX_MASS_RATIO
+from .options import MAX_MASS_RATIO
 from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from .results import Estimate, TorqueErrors
-from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..arm.bodies import load_hand, NO_HAND
 from ..arrays import Array
@@ -220,21 +219,6 @@ def _cone_constraints(links: PhysicalConstraints, count: int, log_det: int) -> I
 
 
 @dataclass(frozen=True, eq=False)
-class FitSetup:
-    """The published sets to compare with, options and torque model of an identification."""
-
-    published_arms: tuple[ArmDescription, ...]
-    options: IdentificationOptions
-    model: TorqueModel
-    unit: TorqueErrorUnit
-
-    def priors(self, sums: GramSums) -> list[Prior]:
-        """Return the priors about the starting set and, after it, about the published sets."""
-        sets = (self.model.arm, *self.published_arms)
-        return [Prior.centered_at(one, self.model, sums.max_torque) for one in sets]
-
-
-@dataclass(frozen=True, eq=False)
 class DataSplit:
     """
     Gram matrices of recordings, split by folds or recordings into fitted and left-out parts.
@@ -281,11 +265,16 @@ class FitResults:
 
 
 def fit_parameter_sets(
-    setup: FitSetup, priors: Sequence[Prior], links: PhysicalConstraints, sums: GramSums
+    priors: Sequence[Prior], links: PhysicalConstraints, precision: float, sums: GramSums
 ) -> FitResults:
-    """Return every parameter set fitted to Gram sums; it can run in another process."""
-    (prior, *others), precision = priors, setup.options.regularization
-    noise = least_squares.common_noise(sums, prior, precision, np.array(setup.unit.per_joint))
+    """
+    Return every parameter set fitted to Gram sums; it can run in another process.
+
+    `priors` are those about the starting set and, after it, about the published sets; `precision`
+    is that of the first.
+    """
+    prior, *others = priors
+    noise = least_squares.common_noise(sums, prior, precision)
     base = least_squares.fit_theta(sums, prior, precision, noise)
     consistent = fit_consistent_parameters(
         least_squares.weighted_equations(sums, prior, noise), prior, links, precision
@@ -297,13 +286,16 @@ def fit_parameter_sets(
 
 
 def all_torque_errors(
-    setup: FitSetup, parts: DataSplit, whole: FitResults, each: Sequence[FitResults]
+    priors: Sequence[Prior], parts: DataSplit, whole: FitResults, each: Sequence[FitResults]
 ) -> tuple[TorqueErrors, ...]:
     """
     Return the torque errors of all parameter sets, on all data and on left-out parts.
 
-    `whole` are fitted to all data, `each` to `parts.fitted_sums`.
+    `priors` are those of `fit_parameter_sets`; `whole` are fitted to all data, `each` to
+    `parts.fitted_sums`.
     """
+    start, *published = (prior.reference for prior in priors)
+    unit = TorqueErrorUnit.for_arm(start)
     fits = each if len(each) > 1 else [*each] * len(parts.left_out_sums)
     unseen = list(zip(parts.left_out_sums, fits))
 
@@ -313,25 +305,25 @@ def all_torque_errors(
         """Return the torque errors of parameter set k, or of its first `last` parameters."""
         squares = [sums.squared_residuals(own.thetas[k][:last]) for sums, own in tested]
         count = sum(sums.sample_count for sums, _ in tested)
-        return ResidualRms.from_squares(np.sum(squares, axis=0), count, setup.unit)
+        return ResidualRms.from_squares(np.sum(squares, axis=0), count, unit)
 
-    sets = [f'{one.inertial_set}, {one.hand}' for one in setup.published_arms]
+    sets = [f'{one.inertial_set}, {one.hand}' for one in published]
     found = []
     for k, name in enumerate(['base parameters', 'consistent', *sets]):
         train, test = errors(k, [(parts.total, whole)]), errors(k, unseen)
-        rigid = errors(k, unseen, len(setup.model.base))
+        rigid = errors(k, unseen, len(priors[0].model.base))
         folds = tuple(errors(k, [part]).E for part in unseen)
         found.append(TorqueErrors(name, train, test, rigid, folds))
     return tuple(found)
 
 
-def final_estimate(setup: FitSetup, prior: Prior, sums: GramSums, whole: FitResults) -> Estimate:
+def final_estimate(prior: Prior, precision: float, sums: GramSums, whole: FitResults) -> Estimate:
     """Return the parameters fitted to all recordings, with their covariance."""
     base, theta, *_ = whole.thetas
-    spread, precision = least_squares.posterior_covariance(
-        sums, prior, setup.options.regularization, whole.torque_noise_std, base
+    spread, supported = least_squares.posterior_covariance(
+        sums, prior, precision, whole.torque_noise_std, base
     )
     ratios = least_squares.std_to_prior_ratios(
         sums, prior, least_squares.rms_residuals(sums, base)
     )
-    return Estimate(setup.model, prior, theta, base, spread, ratios, precision)
+    return Estimate(prior.model, prior, theta, base, spread, ratios, supported)

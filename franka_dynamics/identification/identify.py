@@ -29,9 +29,9 @@ from .least_squares import fit_theta, GramSums, rms_residuals
 from .options import IdentificationOptions
 from .prior import Prior
 from .results import Identification, Improvement, mass_ratios, RecordingsSummary
-from .summary import as_sources, labels_of, RecordingLike, Source, SourceSummary
+from .summary import as_sources, labels_of, RecordingLike, SourceSummary
+from .torque_model import TorqueModel
 from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
-from ..arm import ArmDescription
 from ..arm_io import ArmLike, as_description
 from ..errors import ClusterError, IdentificationError, RecordingError
 from ..recordings.replay import TorqueErrorUnit
@@ -102,68 +102,63 @@ def identify(
         no bag, or no test bag, can be used.
 
     """
-    start = as_description(start)
+    start, asked = as_description(start), IdentificationOptions() if options is None else options
     fitted, tested = as_sources(recordings, start), as_sources(tests, start)
-    setup = _identification_setup(fitted, start, published, options)
+    if not fitted:
+        raise IdentificationError('There is no recording to identify from.')
+    asked.effort_scales(start.n)  # raises errors before any recording is read
+    sets = [as_description(one) for one in published] or [start]
+    model, unit = asked.torque_model(start), TorqueErrorUnit.for_arm(start)
     map_all: Callable[..., Iterable[Any]] = map if executor is None else executor.map
     sources = [*fitted, *tested]
-    reading = partial(summary.summarise_source, setup.model, setup.options)
-    read = _with_progress(map_all(reading, sources, labels_of(sources)), len(sources), progress)
+
+    def summaries(by: TorqueModel) -> Iterable[SourceSummary]:
+        """Return the summaries of all recordings by a torque model."""
+        return map_all(partial(summary.summarise_source, by, asked), sources, labels_of(sources))
+
+    read = _with_progress(summaries(model), len(sources), progress)
     used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
     parts = fit.DataSplit.from_sums([one.sums for one in used if one.sums is not None], unseen)
-    asked = [*parts.fitted_sums, parts.total]
-    prior, *sets = priors = setup.priors(parts.total)
+    most, precision = parts.total.max_torque, asked.regularization
+    prior, *others = priors = [Prior.centered_at(one, model, most) for one in (start, *sets)]
     links = fit.PhysicalConstraints.from_prior(prior, start)
-    fitting = map_all(partial(fit.fit_parameter_sets, setup, priors, links), asked)
-    *fits, whole = _with_progress(fitting, len(asked), progress)
-    errors = fit.all_torque_errors(setup, parts, whole, fits)
-    estimated = fit.final_estimate(setup, prior, parts.total, whole)
+    to_fit = [*parts.fitted_sums, parts.total]
+    fitting = map_all(partial(fit.fit_parameter_sets, priors, links, precision), to_fit)
+    *fits, whole = _with_progress(fitting, len(to_fit), progress)
+    errors = fit.all_torque_errors(priors, parts, whole, fits)
+    estimated = fit.final_estimate(prior, precision, parts.total, whole)
     arm = fit.arm_from_fit(start, prior, whole.consistent_fit, estimated.covariance)
-
-    def verdict_under(gravity: Sequence[float]) -> RecordingVerdict:
-        """Return the verdict on the recordings under another gravity [m/s^2]."""
-        model = setup.model.with_gravity(gravity)
-        again = partial(summary.summarise_source, model, setup.options)
-        each = [one for one in map_all(again, sources, labels_of(sources)) if one.sums is not None]
-        sums = fit.DataSplit.from_sums([one.sums for one in each], 0).total
-        centered = Prior.centered_at(start, model, sums.max_torque)
-        return judge_recordings(sums, centered, (), each)
-
     ratios, theta = mass_ratios(arm, start), estimated.theta
-    verdict = judge_recordings(parts.total, prior, sets if published else (), used, ratios)
+    verdict = judge_recordings(parts.total, prior, others if published else (), used, ratios)
     return Identification(
         start=start,
-        options=setup.options,
+        options=asked,
         arm=arm,
         estimate=estimated,
         scores=errors,
         improvement=Improvement.from_errors(errors[1], errors[2:]),
-        verdict=with_gravity_refitted(verdict, verdict_under),
+        verdict=with_gravity_refitted(
+            verdict, lambda gravity: _verdict_by(model.with_gravity(gravity), summaries)
+        ),
         recordings=RecordingsSummary(
             notes=tuple(one.note for one in used),
-            errors=tuple(one.torque_errors(theta, setup.unit).E for one in parts.per_recording),
-            effort_rms=parts.total.torque_errors(np.zeros(0), setup.unit),
+            errors=tuple(one.torque_errors(theta, unit).E for one in parts.per_recording),
+            effort_rms=parts.total.torque_errors(np.zeros(0), unit),
             test_count=unseen,
             signal=used[0].signal,
             failures=tuple(failures),
-            remarks=tuple(_contradiction_remarks(used, prior, setup.options, parts.total)),
+            remarks=tuple(_contradiction_remarks(used, prior, asked, parts.total)),
         ),
     )
 
 
-def _identification_setup(
-    recordings: Sequence[Source],
-    arm: ArmDescription,
-    published: Sequence[ArmLike],
-    options: IdentificationOptions | None,
-) -> fit.FitSetup:
-    """Return the setup of an identification; raise errors in it before any recording is read."""
-    asked = IdentificationOptions() if options is None else options
-    if not recordings:
-        raise IdentificationError('There is no recording to identify from.')
-    asked.effort_scales(arm.n)
-    sets = tuple(as_description(one) for one in published) or (arm,)
-    return fit.FitSetup(sets, asked, asked.torque_model(arm), TorqueErrorUnit.for_arm(arm))
+def _verdict_by(
+    model: TorqueModel, summaries: Callable[[TorqueModel], Iterable[SourceSummary]]
+) -> RecordingVerdict:
+    """Return the verdict on recordings by a torque model, from the summaries that it gives."""
+    used = [one for one in summaries(model) if one.failure is None]
+    sums = fit.DataSplit.from_sums([one.sums for one in used if one.sums], 0).total
+    return judge_recordings(sums, Prior.centered_at(model.arm, model, sums.max_torque), (), used)
 
 
 def _with_progress(items: Iterable[T], n: int, progress: ProgressCallback | None) -> Iterator[T]:
@@ -223,10 +218,10 @@ def _contradiction_remarks(
     if len(used) < 2:
         return
     precision = options.regularization
-    together = fit_theta(every, prior, precision, prior.expected_residual)
+    together = fit_theta(every, prior, precision)
     for one in used:
         assert one.sums is not None
-        alone = fit_theta(one.sums, prior, precision, prior.expected_residual)
+        alone = fit_theta(one.sums, prior, precision)
         both, own = (
             np.linalg.norm(rms_residuals(one.sums, theta) / prior.expected_residual)
             for theta in (together, alone)

@@ -23,6 +23,7 @@ import numpy as np
 
 from .faults import faults_of
 from .faults.fault import TorqueSamples
+from .options import DEFAULT_PRIOR_PRECISION
 from .prior import Prior, starting_set_precision, StartingSetPrecision
 from .torque_model import TorqueModel
 from ..arrays import Array, NDArray
@@ -188,15 +189,21 @@ def residual_weights(noise: Array) -> Array:
     return 1.0 / (SAMPLES_PER_INDEPENDENT_SAMPLE * noise**2)
 
 
-def fit_theta(sums: GramSums, prior: Prior, precision: float, noise: Array) -> Array:
+def fit_theta(
+    sums: GramSums,
+    prior: Prior,
+    precision: float = DEFAULT_PRIOR_PRECISION,
+    noise: Array | None = None,
+) -> Array:
     """
     Return the base and friction parameters with the least weighted squares plus prior cost, (p,).
 
     `precision` is that of the prior of inertias: masses have a relative deviation of 1 / sqrt of
     it. `noise` (n,) is the standard deviation of each joint's residual that the weights assume
-    [N m].
+    [N m], by default the prior's `expected_residual`.
     """
-    return fit_theta_to_gram(sums.gram_matrix(residual_weights(noise)), prior, precision)
+    weights = residual_weights(prior.expected_residual if noise is None else noise)
+    return fit_theta_to_gram(sums.gram_matrix(weights), prior, precision)
 
 
 def fit_theta_to_gram(gram: Array, prior: Prior, precision: float) -> Array:
@@ -240,13 +247,14 @@ def min_noise(sums: GramSums) -> Array:
     return np.asarray(np.maximum(_MIN_NOISE_RATIO * sums.max_torque, 1e-12))
 
 
-def common_noise(sums: GramSums, prior: Prior, precision: float, per_joint: Array) -> Array:
+def common_noise(sums: GramSums, prior: Prior, precision: float) -> Array:
     """
     Return one noise level for all joints, the rms residual of a first fit, (n,) [N m].
 
-    `per_joint` (n,) converts the joints' efforts to the unit of E, in which the level is one.
+    It is one in the unit of the torque error E.
     """
-    first = rms_residuals(sums, fit_theta(sums, prior, precision, prior.expected_residual))
+    per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
+    first = rms_residuals(sums, fit_theta(sums, prior, precision))
     size = np.sqrt(np.mean((first * per_joint) ** 2)) / per_joint
     return np.asarray(np.maximum(size, _MIN_RESIDUAL_RATIO * prior.expected_residual))
 

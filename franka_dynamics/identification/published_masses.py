@@ -118,9 +118,7 @@ class _FitsNearPublishedMasses:
     def __init__(self, sums: GramSums, prior: Prior) -> None:
         """Set up the normal equations, with masses known as well as the torques show."""
         self.sums, self.n = sums, prior.model.n
-        theta = least_squares.fit_theta(
-            sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual
-        )
+        theta = least_squares.fit_theta(sums, prior)
         noise = least_squares.joint_noise(sums, theta)
         triangle, effort = least_squares.weighted_equations(sums, prior, noise)
         self.p, b = len(theta), len(prior.model.base)
@@ -178,11 +176,14 @@ def corrected_state_sums(
     weights = np.stack([least_squares.residual_weights(noise), per_joint**2]) * (
         len(motion) / len(part)
     )
-    found = []
-    for fault in (None, *state_faults_of(model.n)):
-        states = part.q, part.dq, part.ddq
-        base = model.base.regressor(*(fault.corrected_states(*states) if fault else states))
-        rows = model.regressor(fault.as_recorded(base) if fault else base, friction)
+    n, found = model.n, []
+    as_they_are = np.eye(n), np.zeros(n), np.eye(n)
+    for real, error, recorded in (
+        as_they_are,
+        *(fault.recording_maps(n) for fault in state_faults_of(n)),
+    ):
+        states = (part.q - error) @ real, part.dq @ real, part.ddq @ real
+        rows = model.regressor(recorded @ model.base.regressor(*states), friction)
         rows = np.concatenate([rows, part.effort[..., None]], axis=-1)
         each = rows.swapaxes(0, 1)
         found.append(np.tensordot(weights, each.swapaxes(1, 2) @ each, 1))

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Base parameters written as sums of standard parameters."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 # Coefficients equal within _WEIGHT_TOLERANCE, relative, are written as one number.
 _WEIGHT_TOLERANCE = 1e-12
+Weight = TypeVar('Weight')
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,11 @@ class Relation:
         """Return the relation as text, such as 'XXR_5 = XX_5 - YY_5 + YY_6'."""
         if len(self.terms) == 1 and self.terms[0] == (1.0, self.name):
             return self.name
-        return f'{self.name} = {_sum_text(self.terms)}'
+        groups = grouped_terms(
+            self.terms, lambda a, b: not _is_unit(a) and abs(a - b) <= _WEIGHT_TOLERANCE * abs(b)
+        )
+        texts = ((w < 0.0, '' if _is_unit(w) else f'{abs(w):.6g} ', names) for w, names in groups)
+        return f'{self.name} = {sum_text(texts)}'
 
 
 def relations(
@@ -47,23 +53,27 @@ def relations(
     return tuple(found)
 
 
-def _sum_text(terms: Sequence[tuple[float, str]]) -> str:
-    """Return a sum as text; parameters with equal coefficients other than +-1 share brackets."""
-    groups: list[tuple[float, list[str]]] = []
+def grouped_terms(
+    terms: Iterable[tuple[Weight, str]], is_alike: Callable[[Weight, Weight], bool]
+) -> list[tuple[Weight, list[str]]]:
+    """Return weights with the names that they multiply, of alike weights only the first."""
+    groups: list[tuple[Weight, list[str]]] = []
     for weight, name in terms:
-        for size, members in groups:
-            if not _is_unit(weight) and abs(weight - size) <= _WEIGHT_TOLERANCE * abs(size):
-                members.append(name)
-                break
+        alike = [names for known, names in groups if is_alike(weight, known)]
+        if alike:
+            alike[0].append(name)
         else:
             groups.append((weight, [name]))
+    return groups
+
+
+def sum_text(groups: Iterable[tuple[bool, str, Sequence[str]]]) -> str:
+    """Return a sum as text, from whether a group is subtracted, its factor, and its names."""
     text = ''
-    for weight, members in groups:
-        sign = '-' if weight < 0.0 else '+'
-        body = members[0] if len(members) == 1 else f'({" + ".join(members)})'
-        factor = '' if _is_unit(weight) else f'{abs(weight):.6g} '
-        text += f' {sign} {factor}{body}'
-    return text[3:] if text.startswith(' + ') else text[1:]
+    for is_negative, factor, names in groups:
+        body = ' + '.join(names)
+        text += f' {"-" if is_negative else "+"} {factor}' + (f'({body})' if names[1:] else body)
+    return text.removeprefix(' + ')
 
 
 def _is_unit(weight: float) -> bool:

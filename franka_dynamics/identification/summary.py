@@ -13,7 +13,7 @@ import numpy as np
 from .faults import Diagnosis, MIN_HARMFUL_ERROR_RATIO
 from .faults.checks import Contact, contact_mask
 from .least_squares import fit_theta, GramSums, joint_noise, min_noise, repetition_period
-from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
+from .options import IdentificationOptions
 from .prior import Prior
 from .published_masses import corrected_state_sums
 from .torque_model import TorqueModel
@@ -237,7 +237,7 @@ def summarise_motion(motion: Motion, model: TorqueModel, note: SourceNote) -> So
     moving = preprocessing.without_rest(motion)
     sums = GramSums.from_motion(model, moving, period=repetition_period(motion))
     prior = Prior.centered_at(model.arm, model, sums.max_torque)
-    theta = fit_theta(sums, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
+    theta = fit_theta(sums, prior)
     per_joint = np.array(TorqueErrorUnit.for_arm(model.arm).per_joint)
     corrected = corrected_state_sums(model, moving, joint_noise(sums, theta), per_joint)
     contact = _harmful_contact(moving, prior, sums, theta)
@@ -261,7 +261,7 @@ def _harmful_contact(
         if not out.any():
             return None
         rest = GramSums.from_motion(model, motion.part(~out), period=np.inf, with_faults=False)
-        theta = fit_theta(rest, prior, DEFAULT_PRIOR_PRECISION, prior.expected_residual)
+        theta = fit_theta(rest, prior)
     unit = TorqueErrorUnit.for_arm(model.arm)
     before, after = (rest.torque_errors(one, unit).E for one in (whole, theta))
     found = Diagnosis(Contact.kind, (), (worst,), before, after)

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from . import direct_method
 from .direct_method import ModifiedDH
+from .relations import grouped_terms, sum_text
 from ..arm_io import ArmLike, as_description
 from ..dynamics.model import GRAVITY
 from ..errors import require_extra
@@ -103,20 +104,14 @@ def symbolic_base_parameters(
     as_symbols = np.frompyfunc(lambda number: _as_symbol(number, values), 1, 1)
     steps = [step._replace(combinations=as_symbols(step.combinations)) for step in steps]
     columns, matrix = direct_method.regrouping_map(arm, rows, steps)
-    relations = {}
+    relations, names = {}, numbers.standard_names
     for name, column, row, floats in zip(numbers.names, columns, matrix, numbers.matrix):
         # Terms with sines and cosines may cancel only numerically, so the numeric map decides
         # which terms are zero.
         others = [int(k) for k in np.flatnonzero(floats) if k != column]
-        groups: list[tuple[sp.Expr, list[str]]] = []
-        for k in (column, *others):
-            factor = sp.factor_terms(sp.expand(row[k]))
-            same = [of for known, of in groups if known == factor and factor not in (1, -1)]
-            if same:
-                same[0].append(numbers.standard_names[k])
-            else:
-                groups.append((factor, [numbers.standard_names[k]]))
-        relations[name] = tuple((factor, tuple(names)) for factor, names in groups)
+        named = ((sp.factor_terms(sp.expand(row[k])), names[k]) for k in (column, *others))
+        groups = grouped_terms(named, lambda a, b: a == b and a not in (1, -1))
+        relations[name] = tuple((factor, tuple(members)) for factor, members in groups)
     factors = (factor for terms in relations.values() for factor, _ in terms)
     used = set().union(*(factor.free_symbols for factor in factors))
     return SymbolicBaseParameters(relations, {x: v for x, v in values.items() if x in used})
@@ -165,17 +160,15 @@ def _as_symbol(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
 
 def _sum_text(terms: WeightedSum, *, latex: bool = False) -> str:
     """Return weighted parameters as the text of a sum; those of equal weight share brackets."""
-    text, times = '', r'\,' if latex else '*'
+    groups = []
     for factor, names in terms:
         negative = factor.could_extract_minus_sign()
         size = -factor if negative else factor
-        body = ' + '.join(_as_latex(sp.Symbol(name)) if latex else name for name in names)
-        body = f'({body})' if len(names) > 1 else body
-        if size != 1:
-            written = _as_latex(size) if latex else str(size)
-            body = f'({written}){times}{body}' if size.is_Add else f'{written}{times}{body}'
-        text += f' {"-" if negative else "+"} {body}'
-    return text.removeprefix(' + ')
+        written = _as_latex(size) if latex else str(size)
+        written = (f'({written})' if size.is_Add else written) + (r'\,' if latex else '*')
+        own = [_as_latex(sp.Symbol(name)) if latex else name for name in names]
+        groups.append((negative, '' if size == 1 else written, own))
+    return sum_text(groups)
 
 
 def _as_latex(expression: sp.Expr) -> str:

@@ -62,7 +62,9 @@ def test_predicted_deviations_are_those_of_estimates():
     motion = drawn_motion(problem, 2, 600)
     # 30 independent samples per second for 20 s, with the problem's noise.
     model = problem.model
-    rows = model.regressor(*model.regressor_blocks(motion)) / problem.torque_noise_std[:, None]
+    rows = (
+        model.regressor(*model.regressor_blocks(motion)) / problem.prior.expected_residual[:, None]
+    )
     information, _ = Prior.centered_at(FER, model, np.ones(7)).information(1.0)
     known = np.linalg.cholesky(information).T
     units = 1.0 / np.diag(known)
@@ -112,7 +114,7 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
         fd.Model(one).inverse_dynamics(*fd.sample_states(FR3, 500))
         for one in (with_link(FR3, 6, changed), FR3)
     )
-    part = (np.abs(with_it - without) / problem.torque_noise_std).max()
+    part = (np.abs(with_it - without) / problem.prior.expected_residual).max()
     assert part == pytest.approx(problem.torque_to_noise_ratio(deviations)[place], rel=1e-6)
     assert part < 0.1
 

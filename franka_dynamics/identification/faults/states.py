@@ -62,12 +62,13 @@ class StateFault(Fault, ABC):
         return (1.0,)
 
     @abstractmethod
-    def corrected_states(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array, Array]:
-        """Return the real q, dq, ddq (N, n) of recorded ones."""
+    def recording_maps(self, n: int) -> tuple[Array, Array, Array]:
+        """
+        Return S (n, n), e (n,) and T (n, n) of real states and recorded torques.
 
-    def as_recorded(self, torques: Array) -> Array:
-        """Return torques at the real states, or columns (N, n, ...), as they would be recorded."""
-        return torques
+        Of recorded states the real ones are (q - e) S, dq S and ddq S; torques tau at the real
+        states are recorded as T tau.
+        """
 
 
 @dataclass(frozen=True)
@@ -86,20 +87,10 @@ class ReversedAxis(StateFault):
         """Return two faults of each joint, with and without a reversed effort."""
         return [cls((joint,), effort) for joint in range(n) for effort in (True, False)]
 
-    def _axis_signs(self, n: int) -> Array:
-        """Return -1 for the joint and 1 for the others, (n,)."""
-        return np.where(np.arange(n) == self.joints[0], -1.0, 1.0)
-
-    def corrected_states(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array, Array]:
-        """Return q, dq, ddq (N, n) with the joint's signs reversed."""
-        sign = self._axis_signs(q.shape[1])
-        return sign * q, sign * dq, sign * ddq
-
-    def as_recorded(self, torques: Array) -> Array:
-        """Return torques (N, n, ...) with the joint's sign reversed if its effort is."""
-        sign = self._axis_signs(torques.shape[1])
-        turned = np.swapaxes(np.swapaxes(torques, 1, -1) * sign, 1, -1)
-        return turned if self.effort_reversed else torques
+    def recording_maps(self, n: int) -> tuple[Array, Array, Array]:
+        """Return maps that reverse the joint's signs, of its torque if its effort is reversed."""
+        signs = np.diag(np.where(np.arange(n) == self.joints[0], -1.0, 1.0))
+        return signs, np.zeros(n), signs if self.effort_reversed else np.eye(n)
 
 
 class ExchangedColumns(StateFault):
@@ -108,15 +99,11 @@ class ExchangedColumns(StateFault):
     kind, of_all_joints, of_joint_pairs = 'columns', False, True
     text = 'All columns of {joints} are exchanged. Check the order of the joints.'
 
-    def corrected_states(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array, Array]:
-        """Return q, dq, ddq (N, n) with the two joints' columns exchanged."""
-        return self.as_recorded(q), self.as_recorded(dq), self.as_recorded(ddq)
-
-    def as_recorded(self, torques: Array) -> Array:
-        """Return torques (N, n, ...) with the two joints' columns exchanged."""
-        order = np.arange(torques.shape[1])
-        order[[*self.joints]] = self.joints[::-1]
-        return torques[:, order]
+    def recording_maps(self, n: int) -> tuple[Array, Array, Array]:
+        """Return maps that exchange the two joints' states and torques."""
+        exchange = np.eye(n)
+        exchange[[*self.joints]] = exchange[[*self.joints[::-1]]]
+        return exchange, np.zeros(n), exchange
 
 
 @dataclass(frozen=True)
@@ -137,9 +124,10 @@ class QuarterTurn(StateFault):
         """The error of the position [rad]."""
         return (0.5 * np.pi * self.turns,)
 
-    def corrected_states(self, q: Array, dq: Array, ddq: Array) -> tuple[Array, Array, Array]:
-        """Return q, dq, ddq (N, n) with the joint's error subtracted from its position."""
-        return q - self.known_values[0] * (np.arange(q.shape[1]) == self.joints[0]), dq, ddq
+    def recording_maps(self, n: int) -> tuple[Array, Array, Array]:
+        """Return maps that subtract the error from the joint's position."""
+        error = np.where(np.arange(n) == self.joints[0], self.known_values[0], 0.0)
+        return np.eye(n), error, np.eye(n)
 
 
 class EffortDelay(Fault):
