@@ -10,8 +10,6 @@ report (sections 1.2 to 3), which `python_text` and `latex_text` write.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-import functools
 from typing import NamedTuple
 
 from ..errors import require_extra
@@ -30,17 +28,6 @@ G = sp.Symbol('g', positive=True)
 VELOCITIES = sp.Matrix(sp.symbols('v1 v2 v3', real=True))
 BOX_INERTIA_ABOUT_X = M2 * (A2**2 + B2**2) / 12
 BOX_INERTIA_IN_PAPER = M2 * (B2**2 + sp.Symbol('c2', positive=True) ** 2) / 12
-
-
-@dataclass(frozen=True)
-class EquationsOfMotion:
-    """Symbolic B ddq + C dq + g = tau, T = 1/2 dq^T B dq, g = dU/dq, without friction."""
-
-    mass_matrix: sp.Matrix
-    coriolis: sp.Matrix
-    gravity: sp.Matrix
-    kinetic: sp.Expr
-    potential: sp.Expr
 
 
 def link_transforms() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
@@ -72,12 +59,10 @@ def geometric_jacobian() -> sp.Matrix:
 _MASS_CENTERS = tuple(map(sp.Matrix, ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0))))
 
 
-def centers_of_mass() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
+def centers_of_mass() -> list[sp.Matrix]:
     """Return centres of mass in {S}, (3, 1) each; link 2's has a2/2 where the paper has c2/2."""
     pairs = zip(frame_poses()[1:], _MASS_CENTERS)
-    placed = (pose[:3, :3] * center + pose[:3, 3] for pose, center in pairs)
-    first, second, third = (center.applyfunc(sp.expand) for center in placed)
-    return first, second, third
+    return [(pose[:3, :3] * own + pose[:3, 3]).applyfunc(sp.expand) for pose, own in pairs]
 
 
 def central_inertias() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
@@ -94,9 +79,13 @@ def central_inertias() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
     return first, second, sp.diag(across, M3 * R3**2 / 2, across)
 
 
-@functools.cache
-def equations_of_motion() -> EquationsOfMotion:
-    """Return the equations of motion by Lagrange (Busellato 2023, sections 2 and 3, corrected)."""
+def equations_of_motion() -> dict[str, sp.Expr | sp.Matrix]:
+    """
+    Return B, C, g of B ddq + C dq + g = tau, and the energies T and U, from which they follow.
+
+    T = 1/2 dq^T B dq, g = dU/dq, by Lagrange, without friction (Busellato 2023, sections 2 and 3,
+    corrected).
+    """
     kinetic = sp.Integer(0)
     bodies = zip(MASSES, centers_of_mass(), frame_poses()[1:], central_inertias())
     for mass, center, pose, tensor in bodies:
@@ -116,13 +105,9 @@ def equations_of_motion() -> EquationsOfMotion:
 
     coriolis = sp.Matrix(3, 3, lambda i, j: sum(christoffel_term(i, j, k) for k in range(3)))
     gravity = sp.Matrix([_d_dq(potential, joint) for joint in range(3)])
-    return EquationsOfMotion(
-        inertia.applyfunc(_collect_by_mass),
-        coriolis.applyfunc(_collect_by_mass),
-        gravity.applyfunc(_collect_by_mass),
-        _collect_by_mass(kinetic),
-        _collect_by_mass(potential),
-    )
+    matrices = {'B': inertia, 'C': coriolis, 'g': gravity}
+    found = {name: matrix.applyfunc(_collect_by_mass) for name, matrix in matrices.items()}
+    return {**found, 'T': _collect_by_mass(kinetic), 'U': _collect_by_mass(potential)}
 
 
 def _d_dq(value: sp.Expr | sp.Matrix, joint: int) -> sp.Expr | sp.Matrix:
@@ -204,9 +189,7 @@ def _kinematics_sections() -> list[ReportSection]:
 
 def _dynamics_sections() -> list[ReportSection]:
     """Return the sections on centres of mass, energies and equations of motion."""
-    forms = equations_of_motion()
-    B = forms.mass_matrix
-    centers, tensors = centers_of_mass(), central_inertias()
+    forms, centers, tensors = equations_of_motion(), centers_of_mass(), central_inertias()
     return [
         ReportSection(
             '2 centres of mass and tensors about them',
@@ -225,16 +208,15 @@ def _dynamics_sections() -> list[ReportSection]:
             'v_i are the joint velocities dq_i.',
             {
                 **{str(v): sp.Symbol(f'dq{i}') for i, v in enumerate(VELOCITIES, 1)},
-                **{f'B{i + 1}{j + 1}': B[i, j] for i in range(3) for j in range(i, 3)},
-                'T': forms.kinetic,
-                'U': forms.potential,
+                **{f'B{i + 1}{j + 1}': forms['B'][i, j] for i in range(3) for j in range(i, 3)},
+                **{name: forms[name] for name in 'TU'},
             },
         ),
         ReportSection(
             '3 equations of motion: B ddq + C dq + g = tau + J_G^T w',
             'w is the wrench (force, moment) that the surroundings exert on the end effector, at '
             'the origin of {3}, in {S}: -h_e of the report. No friction.',
-            {'C': forms.coriolis, 'g': forms.gravity},
+            {name: forms[name] for name in 'Cg'},
         ),
     ]
 
