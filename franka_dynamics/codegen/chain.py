@@ -152,20 +152,21 @@ def build_chain(
         Frame that is the tip; FLANGE is a tree's tool.
 
     """
-    own, tip_body, tip = tree_and_frame(description, frame)
-    tree, moves = with_axes_along_z(own), frames_along_z(own)
-    reach = float(np.abs(tree.placements[:, :3, 3]).max(initial=0.0))
+    tree, tip_body, tip = tree_and_frame(description, frame)
+    moves = np.array([_joint_axis_frame(twist) for twist in tree.twists])
+    backs = np.array([*map(inverse_transform, moves), np.eye(4)])  # the last of BASE_BODY
+    placements = backs[list(tree.parents)] @ tree.placements @ moves
+    reach = float(np.abs(placements[:, :3, 3]).max(initial=0.0))
     joints: list[GeneratorJoint] = []
     gravity_at: dict[int, NumberArray] = {}
     roots: dict[int, NumberArray] = {}
-    bodies = zip(tree.parents, tree.placements, own.inertias)
+    bodies = zip(tree.parents, placements, tree.inertias)
     for i, (parent, placement, link) in enumerate(bodies):
         axes, theta = _axes_and_angle(placement[:3, :3])
         origin = np.where(np.abs(placement[:3, 3]) > _MAX_ROUNDOFF * reach, placement[:3, 3], 0.0)
         body = _symbolic_inertia(graph, i + 1) if graph else link.pseudo_inertia().astype(object)
-        back = inverse_transform(moves[i])
-        body = transformed_inertia(body, back[:3, :3], back[:3, 3])
-        rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(own.rotor_inertias[i])
+        body = transformed_inertia(body, backs[i, :3, :3], backs[i, :3, 3])
+        rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(tree.rotor_inertias[i])
         if parent == BASE_BODY:
             gravity_at[i] = _gravity_in_axes(axes, gravity)
             roots[i] = np.block([[axes, origin[:, None]], [np.zeros(3), 1.0]])
@@ -173,13 +174,7 @@ def build_chain(
         revolute = bool(tree.twists[i, 3:].any())
         joints.append(GeneratorJoint(revolute, axes, origin, theta, body, rotor))
     return GeneratorChain(
-        tuple(joints),
-        gravity_at,
-        roots,
-        tip if tip_body == BASE_BODY else inverse_transform(moves[tip_body]) @ tip,
-        tree.parents,
-        tip_body,
-        tree.names,
+        tuple(joints), gravity_at, roots, backs[tip_body] @ tip, tree.parents, tip_body, tree.names
     )
 
 
@@ -276,48 +271,19 @@ def _gravity_in_axes(axes: NumberArray, gravity: NumberArray) -> NumberArray:
 _ALONG_Z_TOLERANCE = 1e-12
 
 
-def with_axes_along_z(tree: BodyTree) -> BodyTree:
+def _joint_axis_frame(twist: Array) -> Array:
     """
-    Return the tree with every body's frame moved so that its joint's axis is z.
-
-    Inertias, placements and the tool's pose are transformed accordingly: torques, energies and
-    poses of the tool do not change.
-    """
-    moves = frames_along_z(tree)
-    backs = [inverse_transform(move) for move in moves]
-    before = [np.eye(4) if parent == BASE_BODY else backs[parent] for parent in tree.parents]
-    return replace(
-        tree,
-        placements=np.array(before) @ tree.placements @ moves,
-        twists=np.array([_unit_twist_along_z(twist) for twist in tree.twists]),
-        inertias=tuple(body.expressed_in(back) for body, back in zip(tree.inertias, backs)),
-        tool=backs[tree.tool_body] @ tree.tool,
-    )
-
-
-def frames_along_z(tree: BodyTree) -> Array:
-    """
-    Return the pose, in each body's frame, of a frame whose z is the joint's axis, (n, 4, 4).
+    Return the pose, in the body's frame, of a frame whose z is the joint's axis, (4, 4).
 
     For a revolute joint, the returned frame's origin is the point of the joint's axis nearest to
     the origin of the body's frame. For a body's frame whose z is already the joint's axis, the
     pose is the identity.
     """
-    return np.array([_joint_axis_frame(twist) for twist in tree.twists])
-
-
-def _unit_twist_along_z(twist: Array) -> Array:
-    """Return the unit twist about z, or along z if `twist` is that of a prismatic joint."""
-    return np.eye(6)[5 if twist[3:].any() else 2]
-
-
-def _joint_axis_frame(twist: Array) -> Array:
-    """Return the pose, in the body's frame, of a frame whose z is the joint's axis."""
-    if np.abs(twist - _unit_twist_along_z(twist)).max() <= _ALONG_Z_TOLERANCE:
-        return np.eye(4)
     v, omega = twist[:3], twist[3:]
-    axis = omega if omega.any() else v
-    pose = np.eye(4)
+    axis, pose = omega if omega.any() else v, np.eye(4)
+    along_z = np.eye(6)[5 if omega.any() else 2]
+    if np.abs(twist - along_z).max() <= _ALONG_Z_TOLERANCE:
+        return pose
     pose[:3, 3] = np.cross(omega, v)
     # x is the body-frame axis nearest to a right angle with the joint's axis, made orthogonal to
     # the joint's axis.
