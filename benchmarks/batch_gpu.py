@@ -24,7 +24,7 @@ import numpy as np
 
 from franka_dynamics.arm import load
 from franka_dynamics.batch.batch_model import BatchModel
-from franka_dynamics.batch.traced_model import TracedModel
+from franka_dynamics.batch.generated_model import TracedModel
 from franka_dynamics.codegen.quantities import INPUT_ARRAYS, output_shape
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.names import Quantity

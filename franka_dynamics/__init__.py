@@ -19,7 +19,7 @@ _NAMES = {
     'arm': 'ArmDescription available_arms available_hands available_sets LinkInertia load_hand',
     'arm_io': 'load=load_arm save write_mjcf write_urdf',
     'batch.batch_model': 'BatchModel',
-    'batch.traced_model': 'TracedModel',
+    'batch.generated_model': 'TracedModel',
     'codegen.c_code': 'c_header',
     'codegen.equations': 'customised_equations',
     'codegen.file_text': 'operation_count',

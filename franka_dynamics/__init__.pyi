@@ -13,7 +13,7 @@ from .arm_io import save as save
 from .arm_io import write_mjcf as write_mjcf
 from .arm_io import write_urdf as write_urdf
 from .batch.batch_model import BatchModel as BatchModel
-from .batch.traced_model import TracedModel as TracedModel
+from .batch.generated_model import TracedModel as TracedModel
 from .codegen.c_code import c_header as c_header
 from .codegen.equations import customised_equations as customised_equations
 from .codegen.file_text import operation_count as operation_count

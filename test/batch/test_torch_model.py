@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from franka_dynamics.batch.traced_model import TracedModel
+from franka_dynamics.batch.generated_model import TracedModel
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import JointVectorError
 

@@ -34,7 +34,7 @@ _MAX_ERROR_SHARE = 0.2
 class Contact(Fault):
     """A contact in a recording; its value is the start of the worst second [s]."""
 
-    kind, of_all_joints = 'contact', False
+    kind, joint_counts = 'contact', ()
     text = (
         'Something touched the arm about {0:.0f} s after the beginning of {where}, or its efforts '
         'were wrong there. Cut this out, or record again with nobody near.'
@@ -44,7 +44,7 @@ class Contact(Fault):
 class DrivingFriction(Fault):
     """Fitted friction of the wrong sign in some joints, with friction torques [N m] as values."""
 
-    kind, of_all_joints = 'driven', False
+    kind, joint_counts = 'driven', ()
     text = (
         'Friction would drive {joints} instead of braking. Its effort has the wrong sign, is not '
         'of this joint, or was compensated for friction: record measured torques.'
@@ -54,7 +54,7 @@ class DrivingFriction(Fault):
 class MassesAtBound(Fault):
     """Fitted masses at a bound in some links, with ratios to the starting masses as values."""
 
-    kind, of_all_joints = 'heavy', False
+    kind, joint_counts = 'heavy', ()
     text = (
         'The fit makes links as heavy, or as light, as it may ({0:.2g} times ...): efforts are no '
         'measured torques (external ones, commands, other units), or this is another arm. Record '
@@ -65,7 +65,7 @@ class MassesAtBound(Fault):
 class EffortsNotMeasured(Fault):
     """Efforts that may lack the torques of published masses, with the range of their factor."""
 
-    kind, of_all_joints = 'not_measured', False
+    kind, joint_counts = 'not_measured', ()
     text = (
         'Efforts contain {0:.2f} to {1:.2f} times the torques of the published masses, perhaps '
         'none: they are external torques or commands, lack gravity, or are currents '
@@ -76,7 +76,7 @@ class EffortsNotMeasured(Fault):
 class UnexplainedEfforts(Fault):
     """Efforts that the model does not explain, with E on left-out parts / rms effort as value."""
 
-    kind, of_all_joints = 'unexplained', False
+    kind, joint_counts = 'unexplained', ()
     text = (
         'The model explains too little: E on left-out parts is {0:.0%} of the efforts. Are the '
         "columns in the order of the arm's joints, is this the arm, are these measured torques, "

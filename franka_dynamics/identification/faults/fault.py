@@ -118,18 +118,16 @@ class Fault:
     A fault of a recording, with the torques that it adds to measured ones, and a sentence on it.
 
     `joints` (indices from 0) are those at fault, none if the fault is of all. A kind has a name
-    `kind`; whether each joint may have the fault, all together, or two; whether its value is read
-    off all fitted torques, because inertias explain a part; whether it is in a part of the
-    recording alone, or in positions, velocities or times; whether the user is asked about one that
-    does no harm; names of its columns, `column_suffixes`, if it has several; and a sentence `text`
-    for `str.format` (the words are those of `sentence`).
+    `kind`; `joint_counts`, of how many joints the fault may be: 0 of all together, 1 of each, 2 of
+    any two; whether its value is read off all fitted torques, because inertias explain a part;
+    whether it is in a part of the recording alone, or in positions, velocities or times; whether
+    the user is asked about one that does no harm; names of its columns, `column_suffixes`, if it
+    has several; and a sentence `text` for `str.format` (the words are those of `sentence`).
     """
 
     joints: tuple[int, ...] = ()
     kind: ClassVar[str]
-    of_each_joint: ClassVar[bool] = False
-    of_all_joints: ClassVar[bool] = True
-    of_joint_pairs: ClassVar[bool] = False
+    joint_counts: ClassVar[tuple[int, ...]] = (0,)
     value_is_from_torques: ClassVar[bool] = False
     is_in_part_of_time: ClassVar[bool] = False
     is_in_states: ClassVar[bool] = False
@@ -140,10 +138,7 @@ class Fault:
     @classmethod
     def for_joint_count(cls, n: int) -> 'list[Fault]':
         """Return the faults of this kind that an arm of n joints may have."""
-        joints: list[tuple[int, ...]] = [()] if cls.of_all_joints else []
-        joints += combinations(range(n), 1) if cls.of_each_joint else ()
-        joints += combinations(range(n), 2) if cls.of_joint_pairs else ()
-        return [cls(each) for each in joints]
+        return [cls(each) for k in cls.joint_counts for each in combinations(range(n), k)]
 
     @property
     def column_names(self) -> tuple[str, ...]:

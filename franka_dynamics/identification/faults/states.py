@@ -96,7 +96,7 @@ class ReversedAxis(StateFault):
 class ExchangedColumns(StateFault):
     """Exchanged positions, velocities and efforts of two joints."""
 
-    kind, of_all_joints, of_joint_pairs = 'columns', False, True
+    kind, joint_counts = 'columns', (2,)
     text = 'All columns of {joints} are exchanged. Check the order of the joints.'
 
     def recording_maps(self, n: int) -> tuple[Array, Array, Array]:
@@ -133,7 +133,7 @@ class QuarterTurn(StateFault):
 class EffortDelay(Fault):
     """A delay of efforts; its value is the time by which they lag the positions [s]."""
 
-    kind, of_each_joint, asks_user = 'delay', True, True
+    kind, joint_counts, asks_user = 'delay', (0, 1), True
     text = (
         '{effort} is {ms:.0f} ms {late_or_early} against the positions. Record both in one '
         'message, or move the effort columns.'

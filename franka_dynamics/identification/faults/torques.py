@@ -37,7 +37,7 @@ def _friction_divided_by(friction: Array, joints: tuple[int, ...], ratio: float)
 class Gain(Fault):
     """A wrong gain of the effort; its value is the ratio of recorded to real effort."""
 
-    kind, of_each_joint = 'gain', True
+    kind, joint_counts = 'gain', (0, 1)
     text = '{effort}'
 
     def columns(self, at: TorqueSamples) -> list[Array]:
@@ -70,7 +70,7 @@ class Gain(Fault):
 class VaryingGain(Fault, ABC):
     """A gain that depends on `gain_variable`, with recorded / real effort at both ends."""
 
-    of_all_joints, of_each_joint = False, True
+    joint_counts = (1,)
     variable_range: ClassVar[tuple[float, float]]
 
     @property
@@ -133,7 +133,7 @@ class OneWayGain(VaryingGain):
 class Saturation(Fault):
     """A gain that falls with the torque, with its change at the largest torque as value."""
 
-    kind, of_all_joints, of_each_joint = 'saturation', False, True
+    kind, joint_counts = 'saturation', (1,)
     text = (
         '{effort} has another gain at large torques than at small ones ({0:+.2f} of it): its '
         'sensor or drive saturates. Record slower motions or with less load.'
@@ -152,7 +152,7 @@ class Saturation(Fault):
 class Offset(Fault):
     """An offset of the effort; its value is the error [N m]. It is only a question."""
 
-    kind, of_all_joints, of_each_joint = 'offset', False, True
+    kind, joint_counts = 'offset', (1,)
     text = '{effort} is off by {0:.2f} N m. Zero its sensor, or subtract this from its column.'
 
     @property
@@ -168,7 +168,7 @@ class Offset(Fault):
 class OffsetDrift(Fault):
     """A drift of the effort offset; its value is the change from begin to end [N m]."""
 
-    kind, of_all_joints, of_each_joint = 'offset_drift', False, True
+    kind, joint_counts = 'offset_drift', (1,)
     text = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'
 
     def columns(self, at: TorqueSamples) -> list[Array]:
@@ -180,7 +180,7 @@ class OffsetDrift(Fault):
 class ExchangedEfforts(Fault):
     """Exchanged efforts of two joints; its value is the share that is exchanged, 1 for all."""
 
-    kind, of_all_joints, of_joint_pairs = 'exchanged', False, True
+    kind, joint_counts = 'exchanged', (2,)
     text = 'The efforts of {joints} are exchanged. Exchange their columns.'
 
     def columns(self, at: TorqueSamples) -> list[Array]:
