@@ -328,7 +328,7 @@ def outcome(
 def identified(model: TorqueModel, arm: ArmDescription, sums: GramSums) -> Array:
     """Return base and friction parameters of the physically consistent arm, (p,)."""
     prior = Prior.centered_at(arm, model, sums.max_torque)
-    noise = common_noise(sums, prior, DEFAULT_PRIOR_PRECISION, np.ones(arm.n))
+    noise = common_noise(sums, prior, DEFAULT_PRIOR_PRECISION)
     links, rows = (
         PhysicalConstraints.from_prior(prior, arm),
         weighted_equations(sums, prior, noise),

@@ -43,9 +43,6 @@ class EquationsKey(NamedTuple):
         return customised_equations(description, gravity=gravity, **self._asdict())
 
 
-_KEYS_WITHOUT_OPTIONS = {quantity: EquationsKey(quantity) for quantity in Quantity}
-
-
 class GeneratedModel(ABC):
     """
     Base class of models that evaluate generated equations, with the methods of `fd.Model`.
@@ -100,7 +97,7 @@ class GeneratedModel(ABC):
         if count != len(INPUT_ARRAYS[quantity]):
             names = ', '.join(INPUT_ARRAYS[quantity])
             raise JointVectorError(f'{quantity.value} takes {names}; got {count} arrays.')
-        return EquationsKey(quantity, **options) if options else _KEYS_WITHOUT_OPTIONS[quantity]
+        return EquationsKey(quantity, **options)
 
     def _checked_frame(self, frame: Frame) -> Frame:
         """Return `frame` if it is a frame's number or name; raise FrameError for anything else."""

@@ -32,14 +32,15 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
     # Without (void) compilers warn of unused arguments, such as q in the gravity of an arm of
     # prismatic joints.
     body = [f'  (void) {array};' for array, elements in program.inputs.items() if not elements]
-    body += program.body_lines('  const double ', 'parameters->p', ';')
+    body += [f'  const double {line};' for line in program.body_lines('parameters->p')]
     body += [f'  {line};' for line in program.result_lines(equations.output, '][')]
     if not equations.parameters:
         return _function_text(f'{qualifiers} void {name}', [*arguments, output], body)
     if not program.p_values:
         body.insert(0, '  (void) parameters;')
     struct = f'{name}_parameters'
-    prepare = program.preparation_lines(equations.parameters, '  const double ', ';')
+    read = program.preparation_lines(equations.parameters)
+    prepare = [f'  const double {line};' for line in read]
     prepare += [f'  parameters->p[{k}] = {value};' for k, value in enumerate(program.p_values)]
     prepare += [] if program.p_values else ['  (void) X;', '  parameters->p[0] = 0.0;']
     return '\n'.join(

@@ -73,18 +73,18 @@ class Program:
         self.results = [(one.indices, self._signed_text(one.value)) for one in outputs]
         self.p_values = [self._variable_names[number] for number in self._prepared_numbers]
 
-    def body_lines(self, opening: str, prepared: str, end: str) -> list[str]:
-        """Return the lines that read inputs and prepared values, then the statements' lines."""
+    def body_lines(self, prepared: str) -> list[str]:
+        """Return assignments that read inputs and prepared values, then the statements."""
         inputs = [(array, i) for array, elements in self.inputs.items() for i in elements]
         read = [f'{array}{i} = {array}[{i - 1}]' for array, i in inputs]
         read += [f'{name} = {prepared}[{k}]' for k, name in enumerate(self.p_values)]
-        return [f'{opening}{text}{end}' for text in (*read, *self.statements)]
+        return [*read, *self.statements]
 
-    def preparation_lines(self, parameters: Sequence[str], opening: str, end: str) -> list[str]:
-        """Return the lines that read the parameters and compute the prepared values."""
+    def preparation_lines(self, parameters: Sequence[str]) -> list[str]:
+        """Return assignments that read the parameters and compute the prepared values."""
         words = {*self.p_values, *re.findall(r'\w+', ' '.join(self.preparation))}
         read = [f'{name} = X[{k}]' for k, name in enumerate(parameters) if name in words]
-        return [f'{opening}{text}{end}' for text in (*read, *self.preparation)]
+        return [*read, *self.preparation]
 
     def result_lines(self, output: str, between: str) -> list[str]:
         """Return assignments such as M[0][1] = M[1][0] = ...; `between` separates indices."""

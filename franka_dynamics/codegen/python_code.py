@@ -18,14 +18,13 @@ def python_function(equations: Equations, docstring: str = '') -> str:
     and the first one's name, takes the array X of the parameters in their order and fills `p`.
     """
     program = equations.program
-    body = program.body_lines('    ', 'p', '')
-    body += [f'    {line}' for line in program.result_lines(equations.output, ', ')]
+    body = [*program.body_lines('p'), *program.result_lines(equations.output, ', ')]
     arguments = [*equations.arrays, *(['p'] if equations.parameters else []), equations.output]
     text = _function_text(equations.name, arguments, docstring, body)
     if not equations.parameters:
         return text
-    prepare = program.preparation_lines(equations.parameters, '    ', '')
-    prepare += [f'    p[{k}] = {name}' for k, name in enumerate(program.p_values)]
+    prepare = program.preparation_lines(equations.parameters)
+    prepare += [f'p[{k}] = {name}' for k, name in enumerate(program.p_values)]
     name, docstring = f'prepare_{equations.name}', 'Fill p from the parameters X.'
     return f'{text}\n\n{_function_text(name, ["X", "p"], docstring, prepare)}'
 
@@ -46,10 +45,8 @@ def python_callable(equations: Equations, xp: Any) -> Callable[..., None]:
 
 def _function_text(name: str, arguments: list[str], docstring: str, body: list[str]) -> str:
     """Return the text of a Python function from its arguments, docstring and lines."""
-    lines = [f'def {name}({", ".join(arguments)}):']
-    if docstring:
-        lines.append(f'    """{docstring}"""')
-    return '\n'.join([*lines, *body]) + '\n'
+    body = [f'"""{docstring}"""', *body] if docstring else body
+    return '\n    '.join([f'def {name}({", ".join(arguments)}):', *body]) + '\n'
 
 
 def python_module(listed: Sequence[Equations]) -> str:

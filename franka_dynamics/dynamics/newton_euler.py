@@ -4,8 +4,8 @@
 Recursive Newton-Euler dynamics, computed from Denavit-Hartenberg rows.
 
 `PinocchioModel` is cross-checked against `NewtonEulerModel`. They share only the arm description
-and checks of arguments: this module uses no Pinocchio, no six-dimensional vectors and no inertias
-about centres of mass. It computes frames and joint axes from the rows' numbers itself, so that the
+and checks of arguments: this module uses no Pinocchio, no spatial algebra and no inertias about
+centres of mass. It computes frames and joint axes from the rows' numbers itself, so that the
 cross-check shows an error in `DHRow.transform` or `joint_placements`, which `PinocchioModel` uses.
 All methods also take a stack of states: arrays of shape (..., n).
 """
@@ -20,7 +20,6 @@ from .model import as_joint_stack, broadcast_states, DynamicsFormulation, symmet
 from ..arm import ArmDescription, Convention, DHRow, JointKind, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arrays import Array, ArrayLike
-from ..spatial import cross
 
 
 class JointPlacement(NamedTuple):
@@ -164,6 +163,16 @@ def in_child_axes(rotation: Array, vector: Array) -> Array:
 def in_parent_axes(rotation: Array, vector: Array) -> Array:
     """Return R v, vectors (..., 3) rotated into the axes of the parent frame."""
     return np.einsum('...ij,...j->...i', rotation, vector)
+
+
+def cross(first: Array, second: Array) -> Array:
+    """Return a x b for stacks of vectors, faster than numpy.cross, which handles any axes."""
+    a, b = first, second
+    out = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
+    out[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
+    out[..., 2] = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+    return out
 
 
 class NewtonEulerModel(DynamicsFormulation):

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..torque_model import MASS_AND_MOMENT_INDICES, OFFSET_SYMBOL, TorqueModel
+from ..torque_model import OFFSET_SYMBOL, TorqueModel
 from ...arrays import Array, NDArray
 from ...dynamics.newton_euler import NewtonEulerModel
 from ...recordings.preprocessing import Motion
@@ -49,8 +49,7 @@ class TorqueSamples:
 
     `rigid_torque` (N, n) are the rigid-body torques by `dynamics`, `total_torque` those and the
     friction that remains, `torque_rate` the change of the latter per second, `jerk` that of the
-    accelerations, `time_fraction` (N,) the time as a fraction of the recording, 0 to 1, and
-    `unit_load` (b, 4) the base parameters of a unit of mass and of first moments at the flange.
+    accelerations, and `time_fraction` (N,) the time as a fraction of the recording, 0 to 1.
     """
 
     model: TorqueModel
@@ -61,7 +60,6 @@ class TorqueSamples:
     torque_rate: Array
     jerk: Array
     time_fraction: Array
-    unit_load: Array
 
     @classmethod
     def from_motion(cls, model: TorqueModel, motion: Motion, friction: Array) -> 'TorqueSamples':
@@ -81,8 +79,7 @@ class TorqueSamples:
                     step = 1.0 / motion.options.rate
                     change[piece] = np.gradient(signal[piece], step, axis=0)
         elapsed = np.linspace(0.0, 1.0, len(motion), endpoint=False)
-        load = model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
-        return cls(model, dynamics, motion, rigid, total, rate, jerk, elapsed, load)
+        return cls(model, dynamics, motion, rigid, total, rate, jerk, elapsed)
 
     def part(self, chosen: slice | NDArray[np.bool_]) -> 'TorqueSamples':
         """Return only the chosen samples, as a slice or mask selects them."""
@@ -112,6 +109,9 @@ def _fitted_friction(effort: Array, rigid: Array, columns: Array, model: TorqueM
     return found
 
 
+FAULT_CLASSES: 'dict[str, type[Fault]]' = {}  # all kinds of faults, by `kind`
+
+
 @dataclass(frozen=True)
 class Fault:
     """
@@ -122,7 +122,8 @@ class Fault:
     any two; whether its value is read off all fitted torques, because inertias explain a part;
     whether it is in a part of the recording alone, or in positions, velocities or times; whether
     the user is asked about one that does no harm; names of its columns, `column_suffixes`, if it
-    has several; and a sentence `text` for `str.format` (the words are those of `sentence`).
+    has several; and a sentence `text` for `str.format` (the words are those of `sentence`). A
+    subclass with a `kind` of its own is entered in FAULT_CLASSES.
     """
 
     joints: tuple[int, ...] = ()
@@ -134,6 +135,11 @@ class Fault:
     asks_user: ClassVar[bool] = False
     column_suffixes: ClassVar[tuple[str, ...]] = ()
     text: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        """Enter a subclass with a `kind` of its own in FAULT_CLASSES."""
+        if 'kind' in vars(cls):
+            FAULT_CLASSES[cls.kind] = cls
 
     @classmethod
     def for_joint_count(cls, n: int) -> 'list[Fault]':

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from .fault import Diagnosis, Fault, TorqueSamples
-from ..torque_model import OFFSET_SYMBOL
+from ..torque_model import MASS_AND_MOMENT_INDICES, OFFSET_SYMBOL
 from ...arrays import Array
 from ...dynamics.newton_euler import NewtonEulerModel
 
@@ -270,7 +270,8 @@ class Load(Fault):
 
     def columns(self, at: TorqueSamples) -> list[Array]:
         """Return the torques of a unit of mass and of each first moment as columns."""
-        return [*np.moveaxis(at.regressor @ at.unit_load, -1, 0)]
+        load = at.model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
+        return [*np.moveaxis(at.regressor @ load, -1, 0)]
 
 
 class Force(Fault):
