@@ -91,57 +91,60 @@ class ChainWriter:
         """Return the elements (i, j), i <= j, of the mass matrix."""
         return mass_matrix(self.graph, self._regrouped_chain, self.q)
 
-    def outputs(self, values: NumberArray | Sequence[Number]) -> list[Output]:
-        """Return each element of an array of expressions as an Output with its index."""
-        array: Any = np.asarray(values, dtype=object)
-        return [Output((at,), self.graph.expression(array[at])) for at in np.ndindex(array.shape)]
+
+# The elements of a quantity by their indices; of a symmetric matrix those (..., i, j), i <= j.
+Elements = dict[tuple[int, ...], Number]
 
 
-_OutputFunction = Callable[[ChainWriter], list[Output]]
+_Writer = Callable[[ChainWriter], Elements | NumberArray | Sequence[Number]]
 
 
-def _torque_outputs(*moving: str, weightless: bool = False) -> _OutputFunction:
-    """Return a function that outputs torques, with dq or ddq zero unless named in `moving`."""
-    return lambda writer: writer.outputs(writer.torques(*moving, weightless=weightless))
+def _torques(*moving: str, weightless: bool = False) -> _Writer:
+    """Return a function that returns torques, with dq or ddq zero unless named in `moving`."""
+    return lambda writer: writer.torques(*moving, weightless=weightless)
 
 
-def _mass_matrix(writer: ChainWriter) -> list[Output]:
-    """Return the elements of the mass matrix."""
-    return _symmetric_outputs(writer.mass_matrix())
+def _at_tip(write: Callable[..., NumberArray], *arrays: str) -> _Writer:
+    """Return a function that returns `write(graph, chain, *arrays)`, of named input `arrays`."""
+    return lambda one: write(one.graph, one.chain, *map(one.input_elements, arrays))
 
 
-def _symmetric_outputs(elements: Mapping[tuple[int, int], Expression]) -> list[Output]:
-    """Return the outputs of a symmetric matrix, from its elements (i, j), i <= j."""
-    entries = sorted(elements.items())
-    return [Output(((i, j),) if i == j else ((i, j), (j, i)), one) for (i, j), one in entries]
+def _mass_matrix(writer: ChainWriter) -> Elements:
+    """Return the elements (i, j), i <= j, of the mass matrix, row by row."""
+    return dict(sorted(writer.mass_matrix().items()))
 
 
-def _torque_derivatives(writer: ChainWriter) -> list[Output]:
+def _frames(writer: ChainWriter) -> NumberArray:
+    """Return the poses of all frames, each of which is the tip of one of the writer's chains."""
+    return np.array([tip_pose(writer.graph, chain, writer.q) for chain in writer.chains])
+
+
+def _jacobian(writer: ChainWriter) -> NumberArray:
+    """Return the tip's Jacobian in the reference frame."""
+    return jacobian(writer.graph, writer.chain, writer.q, writer.reference_frame)
+
+
+def _torque_derivatives(writer: ChainWriter) -> Elements:
     """Return D[0] = dtau/dq, D[1] = dtau/d(dq) and D[2] = dtau/d(ddq) = M, which is symmetric."""
-    outputs = []
-    torques, n = writer.torques('dq', 'ddq'), writer.chain.n
-    variables = [each for array in ('q', 'dq', 'ddq') for each in writer.input_elements(array)]
-    for i, torque in enumerate(torques):
-        for k, slope in enumerate(gradient(writer.graph, torque, variables)):
-            kind, j = divmod(k, n)
-            if kind < 2:
-                outputs.append(Output(((kind, i, j),), slope))
-            elif i <= j:
-                outputs.append(Output(((2, i, j), (2, j, i)) if i < j else ((2, i, i),), slope))
-    return outputs
+    torques, joints = writer.torques('dq', 'ddq'), range(writer.chain.n)
+    arrays = [writer.input_elements(name) for name in ('q', 'dq', 'ddq')]
+    variables = [each for array in arrays for each in array]
+    slopes = [gradient(writer.graph, torque, variables) for torque in torques]
+    places = [(i, k, j) for i in joints for k in range(3) for j in joints if k < 2 or i <= j]
+    return {(k, i, j): slopes[i][k * len(joints) + j] for i, k, j in places}
 
 
-def _coriolis_matrix(writer: ChainWriter) -> list[Output]:
+def _coriolis_matrix(writer: ChainWriter) -> NumberArray:
     """Return the elements of the Coriolis matrix of Christoffel symbols."""
     # Each element of C dq is a quadratic form of dq, whose symmetric coefficients are the
     # Christoffel symbols of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half
     # its gradient is a row of C.
     graph, rates = writer.graph, writer.input_elements('dq')
     rows = [gradient(graph, value, rates) for value in writer.torques('dq', weightless=True)]
-    return writer.outputs(0.5 * np.array(rows))
+    return 0.5 * np.array(rows)
 
 
-def _regressor(writer: ChainWriter) -> list[Output]:
+def _regressor(writer: ChainWriter) -> NumberArray:
     """Return the elements of the regressor of the chosen columns."""
     # The torques are linear in the parameters, so their gradients by the parameters are the rows
     # of the regressor.
@@ -149,17 +152,17 @@ def _regressor(writer: ChainWriter) -> list[Output]:
     named = every if writer.columns is None else [every[column] for column in writer.columns]
     parameters = [writer.graph.variable(name) for name in named]
     rows = [gradient(writer.graph, torque, parameters) for torque in writer.torques('dq', 'ddq')]
-    return writer.outputs(np.array(rows, dtype=object).reshape(len(rows), len(named)))
+    return np.array(rows, dtype=object).reshape(len(rows), len(named))
 
 
-def _forward_dynamics(writer: ChainWriter) -> list[Output]:
+def _forward_dynamics(writer: ChainWriter) -> list[Expression]:
     """Return the accelerations M^-1 (tau - C dq - g)."""
     right = [tau - rest for tau, rest in zip(writer.input_elements('tau'), writer.torques('dq'))]
     factors = ldl_factors(writer.graph, writer.mass_matrix(), writer.chain.joint_names, label=True)
-    return writer.outputs(solve_ldl(writer.graph, *factors, right))
+    return solve_ldl(writer.graph, *factors, right)
 
 
-def _operational_space_inertia(writer: ChainWriter) -> list[Output]:
+def _operational_space_inertia(writer: ChainWriter) -> Elements:
     """Return the elements of (J M^-1 J^T)^-1 at the tip."""
     graph = writer.graph
     if len(writer.chain.joints_to_tip()) < TWIST_SIZE:
@@ -174,66 +177,45 @@ def _operational_space_inertia(writer: ChainWriter) -> list[Output]:
     least = MIN_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(TWIST_SIZE))
     factors = ldl_factors(graph, mobility, least=least)
     columns = [solve_ldl(graph, *factors, unit) for unit in np.eye(TWIST_SIZE)]
-    return _symmetric_outputs({(i, j): columns[j][i] for i, j in places})
-
-
-def _frames(writer: ChainWriter) -> list[Output]:
-    """Return the poses of all frames, each of which is the tip of one of the writer's chains."""
-    poses = [tip_pose(writer.graph, chain, writer.q) for chain in writer.chains]
-    return writer.outputs(np.array(poses))
-
-
-def _tip_outputs(write: Callable[..., NumberArray], *arrays: str) -> _OutputFunction:
-    """
-    Return a function that outputs the array `write(graph, chain, *arrays)` at the chain's tip.
-
-    `write` is a function of graph, chain and the input `arrays`.
-    """
-    return lambda one: one.outputs(write(one.graph, one.chain, *map(one.input_elements, arrays)))
-
-
-def _jacobian(writer: ChainWriter) -> list[Output]:
-    """Return the tip's Jacobian in the reference frame."""
-    return writer.outputs(jacobian(writer.graph, writer.chain, writer.q, writer.reference_frame))
+    return {(i, j): columns[j][i] for i, j in places}
 
 
 class _Definition(NamedTuple):
     """
     A quantity's input arrays, output array, its shape, and the function that writes it.
 
-    In the shape n is the number of joints. `parameter_kinds` are the parameters that it depends
-    on, masses and gravity.
+    The function returns an array of expressions, or elements by their indices. In the shape n is
+    the number of joints. `parameter_kinds` are the parameters that the quantity depends on, masses
+    and gravity.
     """
 
     array_names: str
     output_name: str
     shape: str
-    write: _OutputFunction
+    write: _Writer
     parameter_kinds: str = 'mass gravity'
 
 
 _DEFINITIONS = {
-    Quantity.INVERSE_DYNAMICS: _Definition('q dq ddq', 'tau', 'n', _torque_outputs('dq', 'ddq')),
-    Quantity.NONLINEAR_EFFECTS: _Definition('q dq', 'tau', 'n', _torque_outputs('dq')),
-    Quantity.GRAVITY: _Definition('q', 'tau', 'n', _torque_outputs()),
-    Quantity.CORIOLIS: _Definition(
-        'q dq', 'tau', 'n', _torque_outputs('dq', weightless=True), 'mass'
-    ),
+    Quantity.INVERSE_DYNAMICS: _Definition('q dq ddq', 'tau', 'n', _torques('dq', 'ddq')),
+    Quantity.NONLINEAR_EFFECTS: _Definition('q dq', 'tau', 'n', _torques('dq')),
+    Quantity.GRAVITY: _Definition('q', 'tau', 'n', _torques()),
+    Quantity.CORIOLIS: _Definition('q dq', 'tau', 'n', _torques('dq', weightless=True), 'mass'),
     Quantity.MASS_MATRIX: _Definition('q', 'M', 'n n', _mass_matrix, 'mass'),
     Quantity.DERIVATIVES: _Definition('q dq ddq', 'D', '3 n n', _torque_derivatives),
     Quantity.FORWARD_DYNAMICS: _Definition('q dq tau', 'ddq', 'n', _forward_dynamics),
     Quantity.CORIOLIS_MATRIX: _Definition('q dq', 'C', 'n n', _coriolis_matrix, 'mass'),
     Quantity.REGRESSOR: _Definition('q dq ddq', 'H', 'n columns', _regressor),
-    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', _tip_outputs(tip_pose, 'q'), ''),
+    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', _at_tip(tip_pose, 'q'), ''),
     Quantity.JACOBIAN: _Definition('q', 'J', '6 n', _jacobian, ''),
     Quantity.BIAS_ACCELERATION: _Definition(
-        'q dq', 'a', '6', _tip_outputs(bias_acceleration, 'q', 'dq'), ''
+        'q dq', 'a', '6', _at_tip(bias_acceleration, 'q', 'dq'), ''
     ),
     Quantity.OPERATIONAL_SPACE_INERTIA: _Definition(
         'q', 'A', '6 6', _operational_space_inertia, 'mass'
     ),
     Quantity.FRAMES: _Definition('q', 'T', 'frames 4 4', _frames, ''),
-    Quantity.FIRST_MOMENT: _Definition('q', 'h', '3', _tip_outputs(first_moment, 'q'), 'mass'),
+    Quantity.FIRST_MOMENT: _Definition('q', 'h', '3', _at_tip(first_moment, 'q'), 'mass'),
 }
 # In a formula {tip} stands for the name of a frame.
 FORMULAS = {
@@ -278,7 +260,16 @@ def outputs_of(
 
     With `derivatives` return those of the elements by all inputs: one more axis, at the end.
     """
-    outputs = _DEFINITIONS[quantity].write(writer)
+    found = _DEFINITIONS[quantity].write(writer)
+    outputs = []
+    if isinstance(found, dict):
+        for (*at, i, j), value in found.items():
+            places = ((*at, i, j),) if (*at, j, i) in found else ((*at, i, j), (*at, j, i))
+            outputs.append(Output(places, writer.graph.expression(value)))
+    else:
+        array: Any = np.asarray(found, dtype=object)
+        every = np.ndindex(array.shape)
+        outputs = [Output((at,), writer.graph.expression(array[at])) for at in every]
     if not derivatives:
         return outputs
     variables = [one for array in INPUT_ARRAYS[quantity] for one in writer.input_elements(array)]
