@@ -191,13 +191,9 @@ def _wait_for_robot_description(node: Any, should_stop: Callable[[], bool]) -> t
     executor serves this node's subscriptions meanwhile.
     """
     topic, came = node.resolve_topic_name(tables.ROBOT_DESCRIPTION), list[Any]()
-    waiting = Node(
-        f'{node.get_name()}_description',
-        context=node.context,
-        use_global_arguments=False,
-        enable_rosout=False,
-        start_parameter_services=False,
-    )
+    options = {'context': node.context, 'use_global_arguments': False, 'enable_rosout': False}
+    name = f'{node.get_name()}_description'
+    waiting = Node(name, start_parameter_services=False, **options)
     waiting.create_subscription(String, topic, came.append, DESCRIPTION_QOS)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(waiting)

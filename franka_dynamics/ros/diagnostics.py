@@ -30,9 +30,7 @@ MIN_CLOCK_RATE_HZ = 20.0  # below it the steps of a clock make joint states too 
 
 # How a node's user makes it command again, where the core's own words do not say it.
 _REMEDY_TEXTS = {
-    Remedy.START: (
-        'activate the node (`franka-dynamics node state activate`); if it is active, wait'
-    ),
+    Remedy.START: 'activate the node (`franka-dynamics node state activate`); if active, wait',
     Remedy.CLEAR: 'remove the cause, then clear the fault (`franka-dynamics node clear`)',
 }
 _RATE_ADVICE = (

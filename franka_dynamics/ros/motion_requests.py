@@ -95,7 +95,7 @@ class MotionRequests:
         )
 
     @contextmanager
-    def _refusals_reported(self, goal_id: str) -> Iterator[None]:
+    def _report_refusals(self, goal_id: str) -> Iterator[None]:
         """Report a refusal of a motion, and raise it again; reports repeat `goal_id`."""
         self._diagnostics.refusal_text = ''
         try:
@@ -149,13 +149,13 @@ class MotionRequests:
         if self._node.controller is None:
             return
         with suppress(ReferenceRefusedError):
-            with self._refusals_reported(''):
+            with self._report_refusals(''):
                 message = parse_message(JointTrajectory, data, 'reference', ReferenceRefusedError)
             self._log_ignored_efforts(message)
             # A joint trajectory needs no frame, so the sender may use frame_id to mark a
             # trajectory and recognise the reports about it.
             goal_id = message.header.frame_id[:_MAX_GOAL_ID_LENGTH]
-            with self._refusals_reported(goal_id):
+            with self._report_refusals(goal_id):
                 self._follow_motion(conversion.parse_reference(message), goal_id)
 
     def _on_goal(self, handle: Any) -> None:
@@ -169,7 +169,7 @@ class MotionRequests:
         try:
             if self._node.controller is None:
                 raise NotActiveError('The node is not configured.')
-            with self._refusals_reported(goal_id):
+            with self._report_refusals(goal_id):
                 names = list(self._node.controller.names)
                 path = conversion.MotionTolerances.from_messages(goal.path_tolerance, names)
                 # By default the next motion could begin where this one ends.

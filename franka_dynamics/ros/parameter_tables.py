@@ -51,11 +51,8 @@ def parameter_specs(node: str) -> tuple[ParameterSpec, ...]:
 def no_such_parameter_sentence(names: Iterable[str], known: Iterable[str] = ()) -> str:
     """Return a sentence that no parameters of these names exist, with the nearest known names."""
     near = {name: nearest_name(name, known) for name in names}
-    sentences = (
-        f'{short_text(name, 80)}: no such parameter'
-        f'{_PARAMETER_HINTS.get(name) or (f", but {near[name]}" if near[name] else "")}'
-        for name in near
-    )
+    hints = {name: f', but {one}' if one else '' for name, one in near.items()} | _PARAMETER_HINTS
+    sentences = (f'{short_text(name, 80)}: no such parameter{hints[name]}' for name in near)
     return f'{"; ".join(sentences)}. `franka-dynamics node defaults` prints all of them.'
 
 
@@ -77,13 +74,10 @@ def parameter_file_text(node: str) -> str:
         inactive = spec.while_inactive and node == 'feedforward'  # the others are always active
         changes = '' if spec.read_only else 'inactive' if inactive else 'running'
         notes = spec.kind, spec.constraint_text, changes and f'may be changed while {changes}'
-        lines += textwrap.wrap(
-            f'{spec.description} ({"; ".join(filter(None, notes))})',
-            _MAX_LINE_WIDTH,
-            initial_indent=f'{indent}# ',
-            subsequent_indent=f'{indent}# ',
-            break_on_hyphens=False,
-        )
+        sentence = f'{spec.description} ({"; ".join(filter(None, notes))})'
+        width = _MAX_LINE_WIDTH - len(f'{indent}# ')
+        comment = textwrap.wrap(sentence, width, break_on_hyphens=False)
+        lines += [f'{indent}# {line}' for line in comment]
         lines.append(f'{indent}{name}: {yaml_text(spec.default)}')
     return _FILE_HEADER.format(node) + '\n'.join(lines) + '\n'
 

@@ -13,19 +13,11 @@ from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParam
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
 
-from .parameter_tables import no_such_parameter_sentence
+from .parameter_tables import no_such_parameter_sentence, yaml_text
 from ..errors import name_list, SettingsError
 from ..files import read_text
 from ..parameter_schema import ParameterSpec, require_allowed_value
 
-# How a value of each type is written.
-_EXAMPLE_VALUES = {
-    'bool': 'true',
-    'double': '1.0',
-    'string': 'fr3',
-    'double_array': '[1.0, 2.0]',
-    'string_array': '[a, b]',
-}
 # Likeness of two names, by difflib, from which one is the other with a typo.
 _MIN_TYPO_SIMILARITY = 0.8
 # Parameters that rclpy declares for every node, and for publishers and subscriptions.
@@ -94,8 +86,7 @@ def declare_parameters(node: Any, table: Sequence[ParameterSpec]) -> dict[str, A
             parameter = node.declare_parameter(spec.name, default)
         except InvalidParameterTypeException as error:
             raise SettingsError(
-                f'{spec.name} must be of type {spec.kind}, written as '
-                f'{_EXAMPLE_VALUES[spec.kind]} (default {spec.default!r}).'
+                f'{spec.name} must be of type {spec.kind}, written as {_example_text(spec)}.'
             ) from error
         if parameter.value is None:
             # If one parameter had no value, `ros2 param dump` would print none of them.
@@ -106,6 +97,12 @@ def declare_parameters(node: Any, table: Sequence[ParameterSpec]) -> dict[str, A
         # out of range: its message is clearer than rclpy's.
         node.set_descriptor(spec.name, _parameter_descriptor(spec, kind))
     return parameter_values(node, table)
+
+
+def _example_text(spec: ParameterSpec) -> str:
+    """Return a value of a parameter's type as YAML: its default, or a list if that is empty."""
+    lists = {'double_array': [1.0, 2.0], 'string_array': ['a', 'b']}
+    return yaml_text(spec.default or lists.get(spec.kind, spec.default))
 
 
 def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str]) -> None:
@@ -175,7 +172,7 @@ def _require_valid_changes(node: Any, changes: Sequence[Parameter]) -> None:
         if change.type_ is not Parameter.Type[spec.kind.upper()]:
             raise SettingsError(
                 f'{spec.name} is given a value of type {change.type_.name.lower()}; it must be '
-                f'{spec.kind}, written as {_EXAMPLE_VALUES[spec.kind]}.'
+                f'{spec.kind}, written as {_example_text(spec)}.'
             )
         require_allowed_value(spec, change.value)
         if spec.while_inactive and node.active:
