@@ -117,7 +117,7 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
         ({'use_sim_time': 'true', 'publish_clock': 'true'}, ('use_sim_time', 'publish_clock')),
         ({'lockstep_rat': '100.0'}, ('lockstep_rat:', 'but lockstep_rate')),
         ({'robot_description': '<robot/>'}, ('robot_description:', 'model_source')),
-        ({'lockstep_rate': 'fast'}, ('lockstep_rate', 'double', '1.0')),
+        ({'lockstep_rate': 'fast'}, ('lockstep_rate', 'double', '0.0')),
         ({'lockstep_rate': '-1.0'}, ('lockstep_rate', '-1')),
         ({'noise': '[0.0,.inf,0.0]'}, ('noise', 'inf')),
         ({'nonsense': '1.0'}, ('nonsense: no such parameter',)),
