@@ -205,9 +205,7 @@ def joint_values(
     )
 
 
-def broadcast_state_shape(
-    shapes: Mapping[str, tuple[int, ...]], joints: Sequence[str]
-) -> tuple[int, ...]:
+def batch_shape(shapes: Mapping[str, tuple[int, ...]], joints: Sequence[str]) -> tuple[int, ...]:
     """
     Return the broadcast shape of the leading axes of joint-state arrays, each (..., n).
 

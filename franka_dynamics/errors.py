@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 _MAX_SHOWN_CHARACTERS = 60
 _MAX_LISTED_NAMES = 12
-_EnumMember = TypeVar('_EnumMember', bound=Enum)
+_Member = TypeVar('_Member', bound=Enum)
 
 
 def short_text(text: str, max_length: int = _MAX_SHOWN_CHARACTERS) -> str:
@@ -67,9 +67,7 @@ class FrankaDynamicsError(Exception):
     status = 2
 
 
-def as_enum(
-    kind: type[_EnumMember], word: object, name: str, error: type[FrankaDynamicsError]
-) -> _EnumMember:
+def as_enum(kind: type[_Member], word: object, name: str, error: type[Exception]) -> _Member:
     """Return the member of an Enum that is `word` or has the value `word`; else raise `error`."""
     try:
         return kind(word)

@@ -13,7 +13,7 @@ import numpy as np
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
-from ..arrays import ArrayLike, broadcast_leading_shape, broadcast_state_shape
+from ..arrays import ArrayLike, batch_shape, broadcast_leading_shape
 from ..codegen.chain import tree_and_frame
 from ..codegen.equations import customised_equations, Equations
 from ..codegen.python_code import python_callable
@@ -136,7 +136,7 @@ class GeneratedModel(ABC):
         """
         found = self._read_arrays(dict(zip(INPUT_ARRAYS[quantity], given)), read)
         shapes = {name: tuple(array.shape) for name, array in found.items()}
-        return list(found.values()), broadcast_state_shape(shapes, self.description.joint_names)
+        return list(found.values()), batch_shape(shapes, self.description.joint_names)
 
     def inverse_dynamics(self, q: Any, dq: Any, ddq: Any, wrench: Any = None) -> Any:
         """Return the torque M ddq + C dq + g - J^T w for a flange wrench w, (..., n) [N m]."""

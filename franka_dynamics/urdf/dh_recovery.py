@@ -123,7 +123,7 @@ def description_from_chain(
         If `tip` is not fixed to the last link.
 
     """
-    arm, links = _arm_in_link_frames(chain, convention, tip), [one.child for one in chain.joints]
+    arm, links = _arm_in_links(chain, convention, tip), [one.child for one in chain.joints]
     frames = arm.frames(np.zeros(arm.n))
     backs = [inverse_transform(frame) for frame in frames]
     placed = zip(arm.links, backs, links)
@@ -139,9 +139,7 @@ def description_from_chain(
     )
 
 
-def _arm_in_link_frames(
-    chain: SerialChain, convention: Convention, tip: str | None
-) -> ArmDescription:
+def _arm_in_links(chain: SerialChain, convention: Convention, tip: str | None) -> ArmDescription:
     """Return a chain's arm with DH rows, but with link inertias in the URDF's link frames."""
     document, tool, axes = chain.document, find_flange(chain, tip), []
     for joint in chain.joints:

@@ -81,7 +81,7 @@ def mjcf_text(
     known = None if ideal else description.friction
     if not (ideal or isinstance(known, LinearFriction)):
         known = description.simulated_friction or known
-    friction, left_out = writer.viscous_and_coulomb_friction(known, description.n)
+    friction, left_out = writer.sliding_friction(known, description.n)
     if left_out:
         root.append(ElementTree.Comment(left_out))
     if not ideal and description.simulated_armature is not None:

@@ -82,7 +82,7 @@ def urdf_text(
     links = links_to_write(description, unique_name, root=root, on_axes=True)
     robot = Element('robot', name=description.name)
     joint_name = UniqueNames(*description.joint_names)
-    friction, left_out = viscous_and_coulomb_friction(description.friction, description.n)
+    friction, left_out = sliding_friction(description.friction, description.n)
     for comment in filter(None, (_rotor_comment(description), left_out)):
         robot.append(ElementTree.Comment(comment))
 
@@ -212,9 +212,7 @@ def _add_motion(element: Element, joint: Joint, axis: Array, friction: Sequence[
         add_tag(element, 'dynamics', **dict(zip(('damping', 'friction'), friction)))
 
 
-def viscous_and_coulomb_friction(
-    friction: Friction | None, n: int
-) -> tuple[Sequence[tuple[float, ...]], str]:
+def sliding_friction(friction: Friction | None, n: int) -> tuple[Sequence[tuple[float, ...]], str]:
     """
     Return each joint's viscous and Coulomb friction, and a comment on friction left out.
 

@@ -120,10 +120,8 @@ def compare_with_robot(
         If the robot has another number of joints than the arm.
 
     """
-    if arm.n != len(state.q):
-        raise RobotInterfaceError(
-            f'the robot has {len(state.q)} joints and {arm.name} {arm.n}; give --arm.'
-        )
+    if arm.n != (n := len(state.q)):
+        raise RobotInterfaceError(f'the robot has {n} joints and {arm.name} {arm.n}; give --arm.')
     model = PinocchioModel(arm, GRAVITY)
     tool = np.reshape(state.F_T_EE, (4, 4), order='F')
     reported = np.reshape(state.O_T_EE, (4, 4), order='F')

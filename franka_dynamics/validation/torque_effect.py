@@ -4,7 +4,7 @@
 
 from dataclasses import dataclass, replace
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -65,9 +65,7 @@ class ArmInSpace(BodyTree):
         apart = np.cross(d, q - p) if self.twists[i, 3:].any() else np.zeros(3)
         return bool(max(np.abs(np.cross(d, e)).max(), np.abs(apart).max()) <= tolerance)
 
-    def motion_to(
-        self, other: 'ArmInSpace', first: int, tolerance: float, *, flange: bool
-    ) -> Array | None:
+    def motion_to(self, other: Self, first: int, atol: float, *, flange: bool) -> Array | None:
         """
         Return the motion (4, 4) that brings the joints from `first` on to those of another arm.
 
@@ -97,9 +95,9 @@ class ArmInSpace(BodyTree):
         shift = np.linalg.lstsq(np.vstack(across), np.concatenate(offsets), rcond=1e-9)[0]
         motion[:3, 3] = center + shift - turn @ center
         brought = self.with_moved_joints(motion, first)
-        fits = all(brought.axes_agree(other, i, tolerance) for i in joints)
+        fits = all(brought.axes_agree(other, i, atol) for i in joints)
         apart = np.abs(brought.tool - other.tool).max() if flange else 0.0
-        return motion if fits and apart <= tolerance else None
+        return motion if fits and apart <= atol else None
 
 
 @dataclass(frozen=True)
