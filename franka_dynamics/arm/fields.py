@@ -18,8 +18,7 @@ from ..errors import as_enum, DescriptionError
 from ..spatial import JointKind
 
 
-@dataclass(frozen=True)
-class FormatTerms:
+class FormatTerms(NamedTuple):
     """
     Terms of a file format (URDF or MJCF) for links, joints and their numbers, for messages.
 

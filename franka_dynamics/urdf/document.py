@@ -3,8 +3,9 @@
 """The tree of links and joints of a URDF or MJCF, with limits, masses and notes on the file."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..spatial import exp6, joint_twist, JointKind
 MOVING_JOINT_TYPES = ('revolute', 'continuous', 'prismatic')
 # In the name of a link that is no body of the MJCF, but stands between two joints of a body.
 VIRTUAL_LINK_MARK = '@'
+CUBE_CORNERS = np.array([*product((-1.0, 1.0), repeat=3)])  # (8, 3), of a cube with edges of 2
 # What states the tensor of a body of an MJCF whose inertia is computed from its geoms.
 TENSOR_FROM_GEOMS = 'geoms'
 
@@ -146,8 +148,8 @@ class UrdfDocument:
         """Return the format's terms, with mass and tensor named by the link's entries."""
         if (stated := self.tensor_sources.get(link)) == TENSOR_FROM_GEOMS:
             mass, center, tensor = (f'{one} of its geoms' for one in ('mass', 'centre', 'inertia'))
-            return replace(self.terms, mass=mass, center=center, tensor=tensor)
-        return replace(self.terms, tensor=f'inertial {stated}') if stated else self.terms
+            return self.terms._replace(mass=mass, center=center, tensor=tensor)
+        return self.terms._replace(tensor=f'inertial {stated}') if stated else self.terms
 
     def joint_type(self, joint: UrdfJoint) -> str:
         """Return a joint's type for a message, in the terms of the file's format."""

@@ -8,7 +8,6 @@ A link is a body, a site (without mass), or what stands between two joints of on
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 import warnings
@@ -28,7 +27,7 @@ from ..spatial import exp6, joint_twist, JointKind
 # Names of what has none in the MJCF, with its number there.
 UNNAMED_BODY, UNNAMED_JOINT = 'unnamed_body', 'unnamed_joint'
 _SIMULATED_QUANTITIES = ('armature', 'damping', 'frictionloss')  # of a joint, as MuJoCo names them
-_CUBE_CORNERS_M = 0.01 * np.array(list(product((-1.0, 1.0), repeat=3)))
+_CUBE_CORNERS_M = 0.01 * document.CUBE_CORNERS
 
 
 def is_mjcf_text(text: str) -> bool:

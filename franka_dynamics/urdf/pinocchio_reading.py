@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds Pinocchio's models of whole URDFs and MJCFs, and reads the shapes of their links."""
 
-from itertools import product
 from pathlib import Path
 import re
 import xml.etree.ElementTree as ElementTree
@@ -10,15 +9,13 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pinocchio as pin
 
-from .document import MOVING_JOINT_TYPES, UrdfDocument
+from .document import CUBE_CORNERS, MOVING_JOINT_TYPES, UrdfDocument
 from ..arm.fields import JointLimits
 from ..arrays import Array
 from ..errors import UrdfError
 from ..spatial import JointKind
 
 _REQUIRED_LIMITS = ('effort', 'velocity')  # in a <limit>, by urdfdom
-# Shape (8, 3), of a cube with edges of 2 about the origin.
-CUBE_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 _UNALIGNED_JOINT_MODELS = {
     JointKind.REVOLUTE: pin.JointModelRevoluteUnaligned,
     JointKind.PRISMATIC: pin.JointModelPrismaticUnaligned,

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from .document import TENSOR_FROM_GEOMS, UrdfDocument
-from .pinocchio_reading import CUBE_CORNERS, pinocchio_model_of_document, shapes_by_link
+from .document import CUBE_CORNERS, TENSOR_FROM_GEOMS, UrdfDocument
+from .pinocchio_reading import pinocchio_model_of_document, shapes_by_link
 from ..arm.fields import FormatTerms
 from ..arm.inertia import LinkInertia
 from ..arrays import Array

@@ -9,7 +9,6 @@ other has. Numbers have up to 15 decimals, small masses and tensors 12 digits.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 import math
 from typing import Any, NamedTuple
 import xml.etree.ElementTree as ElementTree
@@ -252,8 +251,7 @@ class LinkToWrite(NamedTuple):
     pose: Array
 
 
-@dataclass(frozen=True, eq=False)
-class LinksToWrite:
+class LinksToWrite(NamedTuple):
     """
     The base, moving links, flange and links for further frames that a file of an arm will have.
 

@@ -7,9 +7,10 @@ Of an arm from a URDF the published set of inertias, and the hand, nearest to it
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,8 +40,7 @@ _MASS_RATIO_TOLERANCE = 1e-6  # a larger mass may differ by this share
 URDF_LIMITS = ('lower', 'upper', 'velocity', 'effort')
 
 
-@dataclass(frozen=True, eq=False)
-class NearestSet:
+class NearestSet(NamedTuple):
     """
     The published inertial set nearest to an arm's links, with the distance of each link.
 

@@ -19,8 +19,6 @@ from .torque_effect import ParameterDifference, TorqueProbe
 from ..arm import ArmDescription, Joint
 from ..arm.arm_file import is_xml_text
 from ..arm.bodies import NO_HAND
-from ..arrays import ArrayLike
-from ..dynamics.model import GRAVITY
 from ..errors import name_list, UrdfError, UrdfMismatchError
 from ..urdf.arm_choice import find_flange
 from ..urdf.reading import parse_robot, read_document
@@ -92,7 +90,6 @@ def checked_arm_from_urdf(
     held: Mapping[str, float] | None = None,
     expected_hand: str | None = None,
     accept_unknown_inertials: bool = False,
-    gravity: ArrayLike = GRAVITY,
 ) -> tuple[ArmDescription, UrdfVerdict]:
     """
     Return a URDF's arm after checking its geometry and inertials against published ones.
@@ -115,8 +112,6 @@ def checked_arm_from_urdf(
         A hand that the URDF must carry, or 'none'; any if not given.
     accept_unknown_inertials : bool
         Whether physical inertials of no published set are accepted.
-    gravity : array_like, shape (3,)
-        Gravity in the space frame [m/s^2], for the effects of differences on torques.
 
     Returns
     -------
@@ -147,7 +142,7 @@ def checked_arm_from_urdf(
     if expected_hand is None and nearest.published_arm.hand == NO_HAND:
         _require_mass_of_hand(chain)
     known = replace(reference, links=nearest.published_arm.links, hand=nearest.published_arm.hand)
-    found = compare_descriptions(known, arm, gravity)
+    found = compare_descriptions(known, arm)
     if found.geometry:
         refused = UrdfVerdict(source, reference.name, findings=found.geometry, notes=chain.notes)
         _raise_mismatch(refused)
