@@ -187,7 +187,9 @@ class MotionPlanner:
     Plans the motion that one request asks for.
 
     `request` is a single set-point if `is_setpoint`, the next points of a stream if `is_window`.
-    The arm is at `measured_q`, None if that is not known; `has_kp`: to where it is desired.
+    The arm is at `measured_q`, None if that is not known. `has_kp` says that it is pulled to where
+    it is desired: by the motion `present`, from which the requested one begins, at the stamp
+    `stamp` [s] of the latest joint state.
     """
 
     arm: ArmDescription
@@ -196,20 +198,16 @@ class MotionPlanner:
     is_window: bool
     measured_q: Array | None
     has_kp: bool
+    present: Trajectory
+    stamp: float
 
-    def current_motion(
-        self, motion: Trajectory | None, stamp: float | None
-    ) -> tuple[float, Trajectory]:
+    def require_start_allowed(self) -> None:
         """
-        Return the latest stamp [s] and the present motion, from which the requested one begins.
+        Raise ReferenceRefusedError for points that are not on time, or cannot begin at once.
 
-        Refuses points that are not on time, or begin at once though nothing pulls the arm to
-        where they begin.
+        They cannot if nothing pulls the arm to where they begin.
         """
-        points, measured_q = self.request, self.measured_q
-        if stamp is None or (motion is None and measured_q is None):
-            raise errors.ReferenceRefusedError('No position known; wait for states or hold one.')
-        present = motion or Trajectory.at_rest(measured_q, stamp)
+        points, stamp, measured_q = self.request, self.stamp, self.measured_q
         lateness = 0.0 if points.start is None else stamp - points.start
         if points.start is not None and self.is_window:
             lateness -= points.times[-1]  # some points are past
@@ -223,8 +221,7 @@ class MotionPlanner:
             )
         at_once = len(points.times) and (points.start or 0.0) <= stamp + MAX_LATENESS_S
         if measured_q is not None and at_once and not self.has_kp:
-            self._require_start_near(measured_q, present.at(stamp).q, None, 'The arm stands')
-        return stamp, present
+            self._require_start_near(measured_q, self.present.at(stamp).q, None, 'The arm stands')
 
     def _require_start_near(
         self, q: Array, desired: Array, measured: Array | None, what: str = 'The reference starts'
@@ -245,7 +242,7 @@ class MotionPlanner:
             )
 
     def plan_motion(
-        self, present: Trajectory, stamp: float, lead: float, stream: Array | None
+        self, lead: float, stream: Array | None
     ) -> tuple[Trajectory, Array | None, bool]:
         """
         Return the motion, the stream that it belongs to, and whether it may begin in the past.
@@ -253,41 +250,38 @@ class MotionPlanner:
         Only a set-point with velocity may: it begins when it is due. `stream` goes on until now.
         """
         points, single, continued = self.request, self.is_setpoint, None
-        begin = (stamp if single else stamp + lead) - present.time_zero
-        t0 = begin if points.start is None else points.start - present.time_zero
+        time_zero = self.present.time_zero
+        begin = (self.stamp if single else self.stamp + lead) - time_zero
+        t0 = begin if points.start is None else points.start - time_zero
         try:
             if single and points.velocities is None:
-                continued = _stream_with_point(stream, stamp, points.positions[0])
+                continued = _stream_with_point(stream, self.stamp, points.positions[0])
                 if points.times[0] == 0.0:
-                    motion = self._motion_along_stream(continued, present, begin, lead)
+                    motion = self._motion_along_stream(continued, begin, lead)
                     return motion, continued, False
                 points = replace(points, velocities=_last_stream_velocity(continued))
-            return self._motion_through_points(points, present, begin, t0), continued, single
+            return self._motion_via_points(points, begin, t0), continued, single
         except errors.LimitExceededError as error:
             raise errors.LimitExceededError(error.what, error.time - t0) from None
 
     # Both return a motion, with the time zero of the present one; times are seconds after it.
-    def _motion_along_stream(
-        self, stream: Array, present: Trajectory, now: float, lead: float
-    ) -> Trajectory:
+    def _motion_along_stream(self, stream: Array, now: float, lead: float) -> Trajectory:
         """Return a smooth motion through the last points of a stream."""
         if len(stream) == 1:
             first = stream[0, _POSITION_COL:]
-            self._require_start_near(first, present.sampled(now)[0], self.measured_q)
+            self._require_start_near(first, self.present.sampled(now)[0], self.measured_q)
         rows = _averaged_points(stream)
         due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
-        return spline_through_points(self.arm, present, now + lead, due, rows[:, 1:], True)
+        return spline_through_points(self.arm, self.present, now + lead, due, rows[:, 1:], True)
 
-    def _motion_through_points(
-        self, points: TrajectoryRequest, present: Trajectory, begin: float, t0: float
-    ) -> Trajectory:
+    def _motion_via_points(self, points: TrajectoryRequest, begin: float, t0: float) -> Trajectory:
         """
         Return the motion through points; without points, the present motion braked to rest.
 
         The motion begins at `begin`, or at `t0`, the points' time zero, if this is later. A
         streamed point with velocity is followed as it is.
         """
-        arm, streamed = self.arm, self.is_setpoint or self.is_window
+        arm, present, streamed = self.arm, self.present, self.is_setpoint or self.is_window
         if not len(points.times):
             return braked_motion(arm, present, begin)
         times, begin = t0 + points.times, max(begin, t0)

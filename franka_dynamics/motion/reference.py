@@ -184,14 +184,19 @@ class Reference:
         single = times is None
         if window:  # its velocities do not fit its positions to more than some per cent
             points = replace(points, velocities=None, accelerations=None)
-        planner = planning.MotionPlanner(self._arm, points, single, window, measured_q, pulled)
         with self._planning:
             for lead in planning.PLANNING_TIME_CANDIDATES_S:
                 with self._lock:
-                    before, followed = self.motion, self._open_events
-                    stamp, present = planner.current_motion(before, self._stamp)
+                    before, followed, stamp = self.motion, self._open_events, self._stamp
+                if stamp is None or (before is None and measured_q is None):
+                    raise ReferenceRefusedError('No position known; wait for states or hold one.')
+                present = before or Trajectory.at_rest(measured_q, stamp)
+                planner = planning.MotionPlanner(
+                    self._arm, points, single, window, measured_q, pulled, present, stamp
+                )
+                planner.require_start_allowed()
                 self._warn_of_milliseconds(points.times)
-                planned, stream, in_past = planner.plan_motion(present, stamp, lead, self._stream)
+                planned, stream, in_past = planner.plan_motion(lead, self._stream)
                 with self._lock:
                     if self.motion is not before or self._open_events is not followed:
                         raise ReferenceRefusedError('The arm was stopped while it was planned.')

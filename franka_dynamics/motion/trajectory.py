@@ -121,18 +121,14 @@ class Trajectory:
         return Trajectory(np.append(self.times[kept], other.times), states, self.time_zero)
 
     def require_within_limits(
-        self,
-        arm: ArmDescription,
-        share: float = 1.0,
-        end: float = np.inf,
-        start: Array | None = None,
+        self, arm: ArmDescription, share: float = 1.0, end: float = np.inf, q0: Array | None = None
     ) -> 'Trajectory':
         """
         Return the motion; raise LimitExceededError if it leaves the arm's limits.
 
         They are the limits of position, of velocity (at its position) and `share` times that of
         acceleration, of segments that begin earlier than `end`, a time after `time_zero` [s].
-        Where the arm stands beyond a limit of position, at `start`, (n,), the motion may lead back
+        Where the arm stands beyond a limit of position, at `q0`, (n,), the motion may lead back
         from there, but not further out. The error names joint and limit.
         """
         h = np.append(np.diff(self.times), 0.0)[self.times < end]
@@ -142,8 +138,8 @@ class Trajectory:
         q, dq, ddq = np.moveaxis(powers @ self._coefficients[1 : len(h) + 1], 1, 0)
         most = share * arm.limit('acceleration')
         lower, upper = arm.limit('lower'), arm.limit('upper')
-        if start is not None:
-            lower, upper = np.minimum(lower, start), np.maximum(upper, start)
+        if q0 is not None:
+            lower, upper = np.minimum(lower, q0), np.maximum(upper, q0)
         for name, per, values, low, high in (
             ('a position', '', q, lower, upper),
             ('a velocity', '/s', dq, *arm.velocity_bounds(q)),
@@ -164,15 +160,15 @@ class Trajectory:
         return self
 
     def braked_to_rest(
-        self, arm: ArmDescription, share: float = 1.0, start: Array | None = None
+        self, arm: ArmDescription, share: float = 1.0, q0: Array | None = None
     ) -> 'Trajectory':
         """
         Return the motion, braked to rest within the arm's limits if it does not end at rest.
 
-        The motion itself may use `share` times the limit of acceleration; `start` is that of
+        The motion itself may use `share` times the limit of acceleration; `q0` is that of
         `require_within_limits`.
         """
-        self.require_within_limits(arm, share, start=start)
+        self.require_within_limits(arm, share, q0=q0)
         last, end = self.states[-1:], self.times[-1:]
         q, dq, ddq = last[0]
         if np.abs(dq).max() <= MAX_ROUNDING_ERROR:

@@ -87,20 +87,17 @@ class NodeGroup:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start_node(
-        self,
-        module: str,
-        parameters: Mapping[str, Any],
-        remappings: Mapping[str, str] | None = None,
+        self, module: str, values: Mapping[str, Any], remappings: Mapping[str, str] | None = None
     ) -> None:
         """
         Start the node of a module of `franka_dynamics.ros` in the namespace of simulated arms.
 
-        `parameters` and `remappings` (topics) are the node's.
+        `values` of parameters and `remappings` (topics) are the node's.
         """
         names = {'__ns': f'/{SIMULATION_NAMESPACE}', **(remappings or {})}
         with (self._folder / f'{module}.log').open('wb') as log:
             self._running[module] = subprocess.Popen(
-                node_command_line(module, parameters, names),
+                node_command_line(module, values, names),
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
