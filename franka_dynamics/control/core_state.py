@@ -279,11 +279,8 @@ class StateMachine:
         measured or it is not `effort_trusted`, g(q).
         """
         output, found = self.output, self.disturbances
-        may_still_act = output.may_still_act(state, self.states.arrival, terms.adds_gravity)
-        # Brakes hold an arm that rests without torque.
-        braked = self.ending.reaction is Reaction.ZERO and not state.is_moving
-        unknown = not (output.in_loop or may_still_act) or (braked and not terms.adds_gravity)
-        unknown = self.state is State.SILENT and unknown
+        acts = output.may_still_act(state, self.states.arrival, terms.adds_gravity)
+        unknown = self.state is State.SILENT and not acts
         if unknown:
             output.sent.clear()  # another receiver, or the arm was moved
         if not output.sent:
@@ -297,12 +294,11 @@ class StateMachine:
         """
         End torques for a reason, or add the reason to that of an ending that lasts.
 
-        An ending that is latched, pauses, or by which the arm is braked or held, is joined with a
-        later one. `acts`: the state changes, too.
+        An ending that waits for `start`, that pauses, or by which the arm is braked or held, is
+        joined with a later one. `acts`: the state changes, too.
         """
         pauses = self.ending.reaction is Reaction.ZERO
-        lasts = self.faulty or pauses or self.state in (State.BRAKING, State.HOLDING)
-        lasts = lasts or (later.reaction is Reaction.ZERO and not self.enabled)
+        lasts = not self.enabled or pauses or self.state in (State.BRAKING, State.HOLDING)
         self.ending = self.ending.joined_with(later) if lasts else later
         if acts:
             events = {Reaction.RELEASE: CoreEvent.RELEASE, Reaction.HOLD: CoreEvent.HOLD}

@@ -31,10 +31,10 @@ Torques begin
   state. An arm that moves by 3 mrad then is braked and held, unless `blocked` (`check_fall`).
 - Without a measured torque nothing is compared before the first torque. The law begins, and an arm
   that it drives is braked once it gets too fast or a disturbance torque exceeds its bound.
-- A torque after none, also after a pause of an arm that rests, begins at zero if the target adds
-  gravity; else the law's at the measured torque or, without, g(q), and a brake's that catches a
-  falling arm at g(q) (`_prepare_first_torque`). The part of g(q) that a target which adds gravity
-  lacks, as of a payload unknown to the robot, comes by the rate alone.
+- A torque after none begins at zero if the target adds gravity; else the law's at the measured
+  torque or, without, g(q), and a brake's that catches a falling arm at g(q), also after zero
+  torque, as of a pause (`_prepare_first_torque`). The part of g(q) that a target which adds
+  gravity lacks, as of a payload unknown to the robot, comes by the rate alone.
 
 States are missing or wrong: the motion ends, and the stop by the model (STOPPING) slows each joint
 with a time constant of 0.1 s. Which velocity it goes by (SEEN: the measured position and velocity;
@@ -89,10 +89,11 @@ Torques are wrong
 - If such an excess is explained by torques sent to other joints, earlier or reversed, the arm is
   let go without braking, after 6 states if reversed, else after 10, and the resting torque follows
   (`wiring.py`), zero where torques are exchanged or reversed. Without a measured torque the arm is
-  braked first, for up to 55 ms by torques that drive it, to 5 to 9 rad/s, and uninvolved or
-  pushed joints may be taken for exchanged. Under fci, at rest, an exchange is not noticed, because
-  nothing is sent; nor is a small one at first anywhere: it makes feedback unstable, and the arm
-  swings until torques are so far apart: after 0.01 to 2 s, at 0.4 to 2.4 rad/s.
+  braked first, for up to 55 ms by torques that drive it, to 5 to 9 rad/s, and uninvolved joints
+  may be taken for exchanged beside others; a joint that is pushed alone is not. Under fci, at
+  rest, an exchange is not noticed, because nothing is sent; nor is a small one at first anywhere:
+  it makes feedback unstable, and the arm swings until torques are so far apart: after 0.01 to 2 s,
+  at 0.4 to 2.4 rad/s.
 - Exchanged measured torques let the arm go, too, under a target that adds no gravity, once sent
   torques vary by more than the noise of efforts (else it is braked and held); under fci the
   gravity in them tells them apart, and the arm is braked and held.
@@ -105,10 +106,9 @@ Stops and settings
 - When a motion has ended, the law holds its last position. Whatever ends the law ends the motion;
   the brake pulls to where braking began, or to where limits, or a push of more than 0.11 rad,
   moved that pose.
-- `stop` brakes the arm to rest, then gives the resting torque. A second one adds its reason to
-  that of an arm that is braked, held or faulty, else replaces it. With Stop.HOLD it makes an arm
-  held that is still braked, or whose torque still goes to the resting torque after a stop without
-  a fault. `stop` of a held arm lets go of it.
+- `stop` brakes the arm to rest, then gives the resting torque. A second one adds its reason.
+  With Stop.HOLD it makes an arm held that is still braked, or whose torque still goes to the
+  resting torque after a stop without a fault. `stop` of a held arm lets go of it.
 - Stop.PAUSE and Stop.TO_ZERO give zero torque, at the rate; nothing brakes or watches the arm, and
   one that does not carry itself falls (STOPPING while it moves). After a pause the law begins by
   itself at the next usable state, unless a fault or a stop came before or during it: then it waits
@@ -339,7 +339,7 @@ class CoreStep(StateMachine):
             if not self.resting_torque_agrees:
                 self.resting_torque_agrees = True
                 self.disturbances.reset_at_first_torque(state.stamp)
-        if self._holds_again and self.states.has_enough_states:
+        if self._holds_again and self.states.has_enough_states and not self.blocked:
             self._begin_torques(CoreEvent.HOLD, state)
         elif self.enabled:
             why: Reason | str | None = refused or self.blocked or self._start_refusal()

@@ -98,11 +98,16 @@ class TorqueOutput:
 
     def may_still_act(self, state: StateTerms, now: float, adds_gravity: bool) -> bool:
         """
-        Return whether the receiver may still apply the last torque that a node sent.
+        Return whether the receiver may still apply the last torque.
 
-        It does not if the arm rests more than MAX_START_DISTANCE_RAD beyond where its motion took
-        it, COMMAND_TIMEOUT_S after the last torque; nor if the target now adds gravity otherwise.
+        Zero torque, as after a pause, carries no arm whose target adds no gravity. A loop applies
+        any other. A receiver of a node's does not if the arm rests more than
+        MAX_START_DISTANCE_RAD beyond where its motion took it, COMMAND_TIMEOUT_S after the last
+        torque; nor if the target now adds gravity otherwise.
         """
+        carries = adds_gravity or bool(self.last_torque.any())
+        if self.in_loop or not carries:
+            return carries
         added, seen, seen_at = self._ended
         if added != adds_gravity or seen is None:
             return False

@@ -12,9 +12,10 @@ between drive and sensor, which the model lacks:
     received(t) = +- sent(t - delay) to some joint - J ddq(t), with one delay for all joints
     received(t) = sent(t - short delay) + a constant - J ddq(t)
 
-Few states tell only a joint's own reversed torque from a push. A joint that gets next to nothing
-is no evidence: its torque may be lost, or cancelled by somebody, or exchanged with that of a joint
-to which little is sent.
+Few states tell only a joint's own reversed torque from a push, and so do more while no other joint
+misses its own torque: an exchange shows in two. A joint that gets next to nothing is no evidence:
+its torque may be lost, or cancelled by somebody, or exchanged with that of a joint to which little
+is sent.
 """
 
 import numpy as np
@@ -66,6 +67,9 @@ def find_misdirected_joints(
             return None
         torque, size = received[-count:, i], count * noticeable_bound[i] ** 2
         constant, residuals = _fit_residuals(sent, torque, ddq[-count:, i], i)
+        misses_own = excess[-1] > np.minimum(noticeable_bound, noticeable_bound[i])
+        if np.count_nonzero(misses_own) == 1:
+            residuals[:, :, ~misses_own] = np.inf
         by_constants.append(constant / size)
         by_sent.append(residuals / size)
         substantial.append(torque @ torque > MIN_RECEIVED_TORQUE_RATIO**2 * size)

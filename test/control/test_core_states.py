@@ -609,6 +609,48 @@ def test_an_arm_that_is_guided_before_its_receiver_is_known_gets_no_torque():
     assert loop.speed > 0.3 and not loop.published
 
 
+@pytest.mark.parametrize('in_loop', [False, True])
+@pytest.mark.parametrize('target', ['fci', 'mujoco'])
+def test_an_arm_that_moves_during_a_pause_is_no_fault(target, in_loop):
+    script = Script(Settings(target=target), applied_when_silent=in_loop).running()
+    script.core.blocked = 'paused'
+    script.stop(Stop.PAUSE).give(100)
+    script.sent.clear()
+    pushed = NewtonEulerModel(FER).gravity(script.q) * (target == 'fci') + 20.0  # [N m]
+    script.give(200, MOVING, effort=pushed)
+    assert not np.any(script.sent) and not script.core.faulty
+    script.core.blocked = ''
+    assert script.give(50, effort=pushed - 20.0).core.state is State.RUNNING
+
+
+@pytest.mark.parametrize('in_loop', [False, True])
+def test_an_arm_that_is_to_be_held_again_is_not_while_its_receiver_is_not_known(in_loop):
+    script = Script(Settings(target='fci'), applied_when_silent=in_loop).holding().tick(200)
+    script.core.blocked = 'receivers are being checked'
+    script.sent.clear()
+    script.give(200)
+    assert script.core.state is State.SILENT and not np.any(script.sent)
+    script.core.blocked = ''
+    assert script.give(100).core.state is State.HOLDING
+
+
+@pytest.mark.parametrize('in_loop', [False, True])
+def test_an_arm_on_its_brakes_is_carried_once_the_right_receiver_is_back(in_loop):
+    script = Script(MUJOCO, applied_when_silent=in_loop).running().stop(Stop.TO_ZERO).give(300)
+    script.start().give(3, effort=STILL)
+    np.testing.assert_allclose(script.sent[-1], GRAVITY, rtol=0.0, atol=0.1)
+
+
+@pytest.mark.parametrize('settings', [MUJOCO, PD, Settings(target='fci')])
+def test_no_watcher_hands_an_arm_to_the_brake_whose_velocities_are_wrong(settings):
+    script, states = Script(settings).running(), []
+    for _ in range(200):  # 1.5 rad/s, whose sign is wrong
+        script.leap(3e-3 * np.eye(7)[0]).give(1, -1.5 * np.eye(7)[0])
+        states.append(script.core.state)
+    after = states[states.index(State.STOPPING) :]
+    assert State.BRAKING not in after and State.BRAKING in states
+
+
 @pytest.mark.parametrize('begun', [Script.running, lambda script: script.braking(True)])
 def test_a_torque_that_is_not_finite_is_not_sent_and_ends_torques(begun):
     script = begun(Script())
