@@ -41,9 +41,7 @@ WRONG_TARGET = (
 )
 WRONG_UNITS = 'efforts are not in N m'
 NO_GRAVITY_IN_EFFORT = 'efforts are reported without gravity, or brakes hold the arm'
-REVERSED_EFFORT = (
-    'efforts are reported with the other sign (the load on the drives, not their torque)'
-)
+REVERSED_EFFORT = 'efforts have the other sign (the load on the drives, not their torque)'
 JOINT_ORDER = 'the joints have another order or other signs here than in the arm'
 TORQUE_LOST = 'no torque arrives: its receiver ignores what is sent, or brakes hold the arm'
 DEAD_MOTOR = 'a dead motor or a closed brake of {joint}'

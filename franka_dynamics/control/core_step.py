@@ -431,17 +431,15 @@ class CoreStep(StateMachine):
         arm, terms, output = self.unseen, self.acting, self.output
         stops = arm.stops and self.ending.reaction not in _NOT_BRAKED
         stops = stops and not arm.has_stopped(terms, now)
-        carried = self._hold_disturbance
-        goal = arm.stopping_torque(terms, now) + carried if stops else self._resting_torque(now)
+        goal = resting = self._resting_torque(now)
+        if stops:
+            goal = arm.stopping_torque(terms, now) + self._hold_disturbance
         if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
-            stops, goal = False, self._resting_torque(now)
+            stops, goal = False, resting
         goal = output.limiter.clip_torque(goal)
         torque = output.send_torque(goal, now - output.sent_at, now)
         probable = None if arm.last_seen is None else arm.probable_state(now)
-        velocities = [] if probable is None else [probable[1]]
-        if self.latest is not None and self.states.problem is None:
-            velocities.append(self.states.trusted_velocity(self.latest.dq))
-        moves = np.max(np.abs(velocities), initial=0.0) > MAX_STOPPED_SPEED_RAD_S
+        moves = probable is not None and np.abs(probable[1]).max() > MAX_STOPPED_SPEED_RAD_S
         goes_on = moves and silence <= MAX_STATE_GAP_S and not terms.adds_gravity
         if np.array_equal(torque, goal) and not (goes_on or stops):
             self._change_state(CoreEvent.AT_RESTING_TORQUE)

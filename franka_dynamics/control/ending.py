@@ -42,8 +42,7 @@ class ReasonCode(str, Enum):
     STALE = 'joint states are {age:.4g} ms old ({most:.0f} are allowed); {advice}'
     FUTURE = 'joint states are {age:.4g} ms ahead of the clock ({most:.0f} are allowed); {advice}'
     STALE_AT_START = (
-        'joint states are {age:.0f} ms old ({most:.0f} are allowed before the first torque); '
-        '{advice}'
+        'joint states are {age:.0f} ms old ({most:.0f} are allowed at the first torque); {advice}'
     )
     TIME_STANDS = 'the time of joint states does not go on ({stamp:g} s again)'
     CLOCK_SET_BACK = 'the clock of the joint states was set back'
@@ -64,9 +63,7 @@ class ReasonCode(str, Enum):
         '{joint} is {moved:.3g} rad from where its velocity ({velocity:.3g} rad/s) takes it; '
         + _LEAP_ADVICE
     )
-    ZERO_VELOCITIES = (
-        'all velocities are zero, and {joint} moved by {moved:.3g} rad: check its driver'
-    )
+    ZERO_VELOCITIES = 'all velocities are zero; {joint} moved {moved:.3g} rad: check its driver'
     FROZEN_POSITION = (
         'the position of {joint} stands still bit for bit at {value:.6g} rad, for {still:.0f} ms, '
         'though the joint must move; either its torque is not applied, or a brake holds it, or '

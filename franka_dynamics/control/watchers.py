@@ -120,8 +120,6 @@ class RepeatedPositionCheck:
     ----------
     still_s : ndarray, shape (n,)
         For how long the position of each joint repeats, while a torque acts [s].
-    has_repeats : bool
-        Whether a position repeats, or is stuck.
     stuck_joints, outrun_joints : ndarray of bool, shape (n,)
         Whether the joint's position stood still though it must move, and whether its velocity
         says that it moves, until the position changes.
@@ -135,7 +133,6 @@ class RepeatedPositionCheck:
 
     def clear(self) -> None:
         """Reset to no position that repeats."""
-        self.has_repeats = False
         # Of each joint, while its position repeats: the velocity before, the torque sent then, and
         # whether it must have moved.
         self.still_s = self._dq = self._torque = self._zero
@@ -153,10 +150,8 @@ class RepeatedPositionCheck:
         """
         same = states.position_repeats
         if not (same.any() or self.stuck_joints.any()):
-            if self.has_repeats:
-                self.clear()
+            self.clear()
             return None
-        self.has_repeats = True
         self.stuck_joints = self.stuck_joints & same
         self.outrun_joints = same & (self.outrun_joints | states.outrun_joints)
         if torque is None:
@@ -187,7 +182,7 @@ class RepeatedPositionCheck:
     @property
     def is_arm_frozen(self) -> bool:
         """Whether all positions of an arm that moved are those of the state before."""
-        return self.has_repeats and bool(self.still_s.all() and self._moved_joints.any())
+        return bool(self.still_s.all() and self._moved_joints.any())
 
     def extrapolated_state(self, q: Array) -> tuple[Array, Array]:
         """Return q and dq, (n,) each, as if frozen joints had kept the velocity from before."""
