@@ -10,7 +10,7 @@ target adds gravity.
 """
 
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,34 +57,11 @@ class ExcessKind(Enum):
     ESTIMATE = 'the commanded torque less what the motion needs, where none is measured'
 
 
-class CauseRow(NamedTuple):
-    """
-    A row of CAUSE_TABLE: the conditions that an excess must meet, and its probable causes.
-
-    `sign` is how the excess's `gravity_sign` begins, '' that it has none. The other conditions are
-    what the excess has under the same names; ANY: any.
-    """
-
-    kind: ExcessKind
-    sign: str
-    is_multi_joint: bool | None
-    arm_moves: bool | None
-    target_adds_gravity: bool | None
-    causes: tuple[str, ...]
-
-    def matches(self, excess: 'TorqueExcess') -> bool:
-        """Return whether an excess meets the conditions of the row."""
-        sign = excess.gravity_sign
-        if not (sign.startswith(self.sign) if self.sign else not sign):
-            return False
-        found = excess.kind, excess.is_multi_joint, excess.arm_moves, excess.target_adds_gravity
-        given = self.kind, self.is_multi_joint, self.arm_moves, self.target_adds_gravity
-        return all(one in (ANY, value) for one, value in zip(given, found))
-
-
 ANY = None
 COMMAND, MOTION, ESTIMATE = ExcessKind
-_CAUSE_ROWS = (
+# The conditions that an excess must meet, and its probable causes: kind, how `gravity_sign` begins
+# ('' that it has none), `is_multi_joint`, `arm_moves`, `target_adds_gravity`; ANY: any.
+CAUSE_TABLE: tuple[tuple[Any, ...], ...] = (
     (COMMAND, '+', ANY, ANY, True, (G_ADDED_TWICE, OTHER_SENDER)),
     (COMMAND, '-', True, ANY, True, (TORQUE_LOST, NOBODY_ADDS_G, JOINT_ORDER)),
     (COMMAND, '-', False, ANY, True, (DEAD_MOTOR, NOBODY_ADDS_G)),
@@ -109,7 +86,6 @@ _CAUSE_ROWS = (
     (ESTIMATE, '+', ANY, ANY, False, (UNDECLARED_LOAD, TORQUE_LOST, JOINT_ORDER)),
     (ESTIMATE, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, DEAD_MOTOR, OTHER_SENDER, JOINT_ORDER)),
 )
-CAUSE_TABLE = tuple(map(CauseRow._make, _CAUSE_ROWS))
 
 
 class TorqueExcess(NamedTuple):
@@ -150,5 +126,12 @@ class TorqueExcess(NamedTuple):
 
 def probable_causes(excess: TorqueExcess) -> str:
     """Return the probable causes of an excess, the likeliest first, as part of a sentence."""
-    row = next(row for row in CAUSE_TABLE if row.matches(excess))
-    return ', or '.join(row.causes).format(target=excess.target, joint=excess.joint)
+    sign, adds_gravity = excess.gravity_sign, excess.target_adds_gravity
+    found = excess.kind, excess.is_multi_joint, excess.arm_moves, adds_gravity
+    causes = next(
+        causes
+        for kind, begin, *others, causes in CAUSE_TABLE
+        if (sign.startswith(begin) if begin else not sign)
+        and all(one in (ANY, value) for one, value in zip((kind, *others), found))
+    )
+    return ', or '.join(causes).format(target=excess.target, joint=excess.joint)

@@ -13,7 +13,6 @@ torque that the target adds:
 Without a measured torque `external` is `disturbance`.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -186,14 +185,12 @@ class DisturbanceMonitor:
         sent, received, _ = self._latest_samples[-1:].swapaxes(0, 1)
         return self.has_effort and bool((np.abs(received - sent) <= self.start_bound).all())
 
-    def update(
-        self, state: StateTerms, effort: Array | None, sent: Sequence[Array], late: int
-    ) -> None:
+    def update(self, state: StateTerms, effort: Array | None, sent: list[Array], lag: int) -> None:
         """
         Update the disturbance torques by one state, its sent torques and its measured torque.
 
         `effort` is the measured torque, (n,) [N m], or None; `sent` are the torques sent before
-        this state, (n,) each [N m], of which the last `late` had not arrived when it was measured.
+        this state, (n,) each [N m], of which the last `lag` had not arrived when it was measured.
         """
         terms = self._terms
         if self._pick_up is not None:
@@ -203,7 +200,7 @@ class DisturbanceMonitor:
         self._state = state
         added = state.gravity - terms.gravity_to_command(state.q, state.gravity)
         if sent:
-            believed = added + sent[-1 - min(late, len(sent) - 1)]
+            believed = added + sent[-1 - min(lag, len(sent) - 1)]
             self._acting_torque = added + sent[-1]
         else:
             # Before the first torque a target that compensates gravity carries the arm itself,

@@ -178,9 +178,8 @@ class Settings:
         name = description.file or description.name
         if self.terms.friction and description.friction is None:
             raise SettingsError(
-                f'terms.friction is on, but {name} has no friction model; add one to the arm file '
-                '(identify writes it; a simulator may have that of simulated_friction), or switch '
-                'it off.'
+                f'terms.friction is on, but {name} has no friction model; add one (identify '
+                'writes it; a simulator may have that of simulated_friction), or switch it off.'
             )
 
     def _require_gravity(self, description: ArmDescription) -> None:
@@ -244,11 +243,9 @@ class StateLimits:
 
     def __post_init__(self) -> None:
         """Raise SettingsError for a rate or time not above zero, or an unknown effort_friction."""
-        times = {'min_input_rate': self.min_input_rate, 'state_timeout': self.state_timeout}
-        if self.max_state_age != 0.0:
-            times['max_state_age'] = self.max_state_age
-        for name, value in times.items():
-            if not value > 0.0:
+        for name in ('min_input_rate', 'state_timeout', 'max_state_age'):
+            value = getattr(self, name)
+            if not value > 0.0 and (name, value) != ('max_state_age', 0.0):
                 raise SettingsError(f'{name} is {value:g}; it must be above zero.')
         if self.effort_friction not in EFFORT_FRICTION_CHOICES:
             raise SettingsError(

@@ -305,15 +305,13 @@ class StateCheck:
         near = self._older_count < MIN_GOOD_STATE_COUNT and behind <= MAX_REORDERING_TIME_S
         return StampOrder.OUT_OF_ORDER if near else StampOrder.SET_BACK
 
-    def check_values(
-        self, q: Array, dq: Array, effort: Array | None, stamp: float
-    ) -> Ending | None:
+    def check_values(self, q: Array, dq: Array, tau: Array | None, stamp: float) -> Ending | None:
         """
         Return an ending if a value is impossible for this arm, or no number.
 
         A velocity beyond its bound is accepted after a gap if the positions confirm it.
         """
-        every = np.concatenate((q, dq, self._zero if effort is None else effort))
+        every = np.concatenate((q, dq, self._zero if tau is None else tau))
         possible = (every >= self._lowest) & (every <= self._highest)
         self.possible_joints, n = self._all, len(q)
         self.changed_velocities, self._given_dq = dq != self._given_dq, dq
@@ -336,9 +334,7 @@ class StateCheck:
             fast = returns | far  # a gap's first state is not used
             # One position a period cannot confirm more than a turn a period.
             confirmed = (np.abs(dq) * self.period <= math.tau) & fast
-            self._too_fast_signs = np.where(
-                confirmed & far & ~possible[n : 2 * n], np.sign(dq), 0.0
-            )
+            self._too_fast_signs = np.sign(dq) * (confirmed & far & ~possible[n : 2 * n])
             possible[n : 2 * n] |= confirmed & self._was_unseen
         if possible.all():
             return None
@@ -352,9 +348,8 @@ class StateCheck:
         if unknown.any():
             return Cause.STATES_LOST.ending(ReasonCode.VALUE_NOT_FINITE(**value))
         if kind == 2:
-            return cause.ending(
-                ReasonCode.EFFORT_NOT_N_M(times=MAX_POSSIBLE_EFFORT_RATIO, **value)
-            )
+            why = ReasonCode.EFFORT_NOT_N_M(times=MAX_POSSIBLE_EFFORT_RATIO, **value)
+            return cause.ending(why)
         # A glitch of positions confirms a velocity of their differences, but hardly twice.
         if kind == 1 and self._too_fast_signs[joint] * signs_before[joint] > 0.0:
             cause = Cause.DRIVEN
@@ -435,9 +430,7 @@ class StateCheck:
         joint = int((far if far.any() else wrong).argmax())
         name, drifted = self._names[joint], float(drift[joint])
         if far[joint]:
-            why = ReasonCode.POSITION_LEAP(
-                joint=name, moved=float(moved[joint]), gap=float(gap[joint])
-            )
+            why = ReasonCode.POSITION_LEAP(joint=name, moved=moved[joint], gap=gap[joint])
             return Cause.STATE_IMPOSSIBLE.ending(why)
         self.velocity_contradicted = True
         why = ReasonCode.WRONG_VELOCITY(joint=name, moved=drifted, velocity=float(dq[joint]))

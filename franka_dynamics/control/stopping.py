@@ -114,18 +114,13 @@ class BrakingController:
         self._rest_count = MIN_GOOD_STATE_COUNT * is_still
 
     def torque(
-        self,
-        state: StateTerms,
-        terms: TermModel,
-        disturbance: Array,
-        elapsed: float,
-        age: float = 0.0,
+        self, state: StateTerms, terms: TermModel, excess: Array, elapsed: float, age: float = 0.0
     ) -> Array:
         """
         Return the torque that brakes and then holds the arm, shape (n,) [N m].
 
-        `disturbance` is the torque that the model does not explain now, (n,) [N m], `elapsed` the
-        time since the state before [s], `age` the age of `state` [s]. With old states, and in a
+        `excess` is the torque that the model does not explain now, (n,) [N m], `elapsed` the time
+        since the state before [s], `age` the age of `state` [s]. With old states, and in a
         slow loop, whose torques are late, too, gains are scaled down until kd alone would not slow
         a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO ages; and what kd damps is left to it.
         If the sent torque swung, BRAKING_TIME_CONSTANT_S is the least such time until the arm has
@@ -139,7 +134,7 @@ class BrakingController:
         kp, kd = self._gains / np.maximum(1.0, least * self._gains[1] / mass.diagonal())
         bound, squared = MAX_BRAKING_DECELERATION_RAD_S2, (2.0 * time_constant) ** 2
         away = self._distance_to_stop_pose(q, bound * squared)
-        compensated = self._compensated_disturbance(disturbance, dq, elapsed)
+        compensated = self._compensated_disturbance(excess, dq, elapsed)
         slowing = self._has_gains / squared * away + np.clip(dq / time_constant, -bound, bound)
         undamped = _undamped_share(mass, kd, time_constant, age)
         feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis + compensated
@@ -250,25 +245,20 @@ class UnseenArm:
         self.stops, self._begun, self._by_velocity = False, 0.0, np.array(False)
 
     def record_seen(
-        self,
-        q: Array,
-        dq: Array,
-        now: float,
-        seen: NDArray[np.bool_],
-        by_velocity: NDArray[np.bool_],
+        self, q: Array, dq: Array, now: float, seen: NDArray[np.bool_], followed: NDArray[np.bool_]
     ) -> None:
         """
         Record the positions and velocities of the joints `seen`, (n,) each, at a time [s].
 
-        Those `by_velocity`, whose positions are not believed, go on from their last position. The
-        others keep theirs; an arm that was never seen as a whole has none.
+        Those `followed` by their velocity, as their positions are not believed, go on from their
+        last position. The others keep theirs; an arm that was never seen as a whole has none.
         """
-        self._by_velocity = by_velocity
+        self._by_velocity = followed
         if seen.all():
             self.last_seen = q, dq, now
         elif self.last_seen is not None:
             q_last, dq_last, when = self.last_seen
-            moved, known = np.where(seen, q, self.probable_state(now)[0]), seen | by_velocity
+            moved, known = np.where(seen, q, self.probable_state(now)[0]), seen | followed
             both = np.where(known, moved, q_last), np.where(known, dq, dq_last)
             self.last_seen = *both, np.where(known, now, when)
 

@@ -21,7 +21,7 @@ class TorqueOutput:
     """
     Limits, sends and counts the torques of one arm.
 
-    A loop applies each torque, also in silence, for a whole `loop_period` [s]; None: a node. Its
+    A loop applies each torque, also in silence, for a whole `period` [s]; None: a node. Its
     last torque may go on acting in silence; its receiver applies a new one within MAX_STEP_S.
     `send` is called with each torque, (n,) [N m], if given.
 
@@ -46,13 +46,10 @@ class TorqueOutput:
     """
 
     def __init__(
-        self,
-        arm: ArmDescription,
-        loop_period: float | None,
-        send: Callable[[Array], object] | None,
+        self, arm: ArmDescription, period: float | None, send: Callable[[Array], object] | None
     ) -> None:
-        self.in_loop = loop_period is not None
-        longest_step = max(MAX_STEP_S, loop_period or 0.0)
+        self.in_loop = period is not None
+        longest_step = max(MAX_STEP_S, period or 0.0)
         self._zero, self._effort_limit = np.zeros(arm.n), arm.limit('effort')
         self.limiter = TorqueLimiter(self._effort_limit, arm.limit('effort_rate'), longest_step)
         self._send = send
