@@ -58,15 +58,16 @@ MODEL; MODEL: the last believed one, as it decays), and what ends it:
   faster arm whose positions all repeat, the last torque is repeated for these 20 ms.
 - The stop by the model lasts 0.25 s; longer, for at most 1 s, while joints that are followed are
   faster than 0.02 rad/s; and without that bound under a target that adds no gravity, because the
-  arm may fall, while states come in which a joint is not SEEN, or which cannot be used and the arm
-  moves. Under a target that adds gravity it ends after 0.25 s if a joint goes by MODEL. Then the
-  torque goes to the resting torque, and the core is SILENT.
+  arm may fall, while states come in which a joint is not SEEN. Under a target that adds gravity it
+  ends after 0.25 s if a joint goes by MODEL. Then the torque goes to the resting torque, still
+  STOPPING while an arm that the target does not carry moves; then the core is SILENT.
 - The first usable state, while the stop lasts, ends it: an arm faster than 0.04 rad/s is braked to
   rest; then the law begins one state after, by its ramp, without the motion, or if latched the
   arm is held. After SILENT, or at rest, the law begins after 20 usable states, even if the arm
   moves; if latched, an arm that moved at the first usable state is braked and held then. An arm
-  that was held is held again after 20 usable states. After a leap that stays, or velocities that
-  contradict positions, nothing brakes, holds or watches the arm until `start`.
+  that was held is held again after 20 usable states. A leap back is one more unusable state. After
+  a leap that stays, or velocities that contradict positions, nothing brakes, holds or watches the
+  arm until `start`; a loop gets g(q) of where OWN took a joint that leapt.
 - States lost more than 5 times within a minute are a fault; if they were impossible, nothing
   brakes the arm any more. A loss within 50 ms of the last one, of an arm that brakes again after a
   fault, is the same loss. A clock of stamps that is set back (by more than 1 s, or for 20 states)
