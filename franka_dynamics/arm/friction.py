@@ -125,9 +125,7 @@ class LinearFriction(ValueEquality):
             freeze_arrays(self, FrictionError, what, covariance=shape)
             self._check_covariance()
         if not 0.0 < self.width < np.inf:
-            raise FrictionError(
-                f'A friction width of {self.width} rad/s is not positive and finite.'
-            )
+            raise FrictionError(f'A friction width of {self.width} rad/s is not finite and > 0.')
 
     def _check_covariance(self) -> None:
         """Raise FrictionError unless each covariance is symmetric and positive semidefinite."""

@@ -102,9 +102,7 @@ def doctor() -> None:
 @root_command.command(short_help='An arm with its torques in the browser.')
 @click.argument('bag', type=click.Path(), required=False)
 @shared.gravity_option
-@option(
-    '--urdf', 'URDF of the meshes (default: that of --arm, or of the running arm)', click.Path()
-)
+@option('--urdf', 'URDF of the meshes (default: that of --arm or the running arm)', click.Path())
 @shared.node_option
 @option('--host', 'address to serve; 0.0.0.0: everybody in the network', default='127.0.0.1')
 @option('--port', 'port, or the next free one', click.IntRange(0, 65535), default=8080)

@@ -209,16 +209,14 @@ def tree_and_frame(
     )
 
 
-def transformed_inertia(
-    body: NumberArray, rotation: NumberArray, origin: NumberArray
-) -> NumberArray:
+def transformed_inertia(body: NumberArray, turn: NumberArray, origin: NumberArray) -> NumberArray:
     """Return the pseudo-inertia (4, 4) in frame A of a body given in frame B, B's pose in A."""
-    S, h, m = body[:3, :3], rotation @ body[:3, 3], body[3, 3]
+    S, h, m = body[:3, :3], turn @ body[:3, 3], body[3, 3]
     # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the origin
     # and k = R h + m p / 2.
     middle = h + origin * (0.5 * m)
     shifted = np.outer(middle, origin)
-    return pseudo_inertia(rotation @ S @ rotation.T + shifted + shifted.T, h + origin * m, m)
+    return pseudo_inertia(turn @ S @ turn.T + shifted + shifted.T, h + origin * m, m)
 
 
 def pseudo_inertia(second: NumberArray, first: NumberArray, mass: Number) -> NumberArray:

@@ -285,11 +285,9 @@ def torque_figure(
     axes = figure.subplots(n, 2, sharex=True, squeeze=False)
     curve = partial(with_nan_gaps, piece=motion.piece)
     time = curve(motion.time)
-    for (left, right), name, measured, model in zip(
-        axes, joint_names, motion.effort.T, predicted.T
-    ):
-        residual = measured - model
-        left.plot(time, curve(measured), MEASURED_COLOR, lw=1.6, label='measured, filtered')
+    for (left, right), name, effort, model in zip(axes, joint_names, motion.effort.T, predicted.T):
+        residual = effort - model
+        left.plot(time, curve(effort), MEASURED_COLOR, lw=1.6, label='measured, filtered')
         left.plot(time, curve(model), PREDICTED_COLOR, lw=1.0, ls='--', label=label)
         right.axhline(0.0, color='#aaaaaa', lw=0.6)
         right.plot(time, curve(residual), RESIDUAL_COLOR, lw=1.0)
