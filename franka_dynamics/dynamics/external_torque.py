@@ -149,16 +149,14 @@ class LoadEstimator:
         self._ends: list[tuple[float, Array, Array]] = []
         self._sum, self._count = np.zeros_like(self._weight), 0
 
-    def update(
-        self, stamp: float, q: Array, dq: Array, torque: Array, arm: PinocchioModel
-    ) -> None:
+    def update(self, stamp: float, q: Array, dq: Array, tau: Array, arm: PinocchioModel) -> None:
         """
-        Update the estimate by a joint state and its external torque, (n,) [N m].
+        Update the estimate by a joint state and its external torque `tau`, (n,) [N m].
 
         The torque is the measured one less that of `arm`; `stamp` in s, `q` and `dq`, (n,) each,
         in rad and rad/s.
         """
-        self._sum, self._count = self._sum + torque, self._count + 1
+        self._sum, self._count = self._sum + tau, self._count + 1
         if self._ends and 0.0 < stamp - self._ends[-1][0] < AVERAGING_BLOCK_S:
             return
         mean, ends = self._sum / self._count, [*self._ends[-2:], (stamp, q, dq)]

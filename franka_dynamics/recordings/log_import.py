@@ -220,7 +220,9 @@ def _incomplete_mask(
     parts: Mapping[str, Array], source: str, joint_names: Sequence[str], columns: ColumnMap
 ) -> NDArray[np.bool_]:
     """Return a mask of rows that lack a value; raise RecordingError unless they may be skipped."""
-    lacking = {k: np.isnan(part.reshape(len(part), -1)).any(axis=1) for k, part in parts.items()}
+    lacking = {
+        k: np.any(np.isnan(part.reshape(len(part), -1)), axis=1) for k, part in parts.items()
+    }
     rows: NDArray[np.bool_] = np.any(list(lacking.values()), axis=0)
     if rows.all() or (rows.any() and not columns.skip_incomplete):
         first = int(np.argmax(rows))
