@@ -45,20 +45,14 @@ class ParameterSpec:
     bounds: tuple[float, float] | None = None  # of a double
 
     @property
-    def unit(self) -> str:
-        """Unit of a double parameter, which [...] in its description states, or ''."""
-        found = _UNIT_PATTERN.search(self.description) if self.kind == 'double' else None
-        return found[1] if found else ''
-
-    @property
     def constraint_text(self) -> str:
-        """The parameter's choices or range as text, '' if it has neither."""
+        """The parameter's choices, or range in the unit of its description, or ''."""
         if self.choices:
             return 'one of ' + ', '.join(choice or 'empty' for choice in self.choices)
         if self.bounds is None:
             return ''
-        low, high = self.bounds
-        return f'{low:g} to {high:g}{f" {self.unit}" if self.unit else ""}'
+        (low, high), unit = self.bounds, _UNIT_PATTERN.search(self.description)
+        return f'{low:g} to {high:g}{f" {unit[1]}" if unit else ""}'
 
 
 @functools.cache

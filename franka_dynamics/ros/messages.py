@@ -211,19 +211,15 @@ class JointStateReader:
     def _parse_message(self, data: bytes) -> JointState:
         """Return the joint state in serialized bytes; store a pattern for the next message."""
         message = parse_message(JointState, data, 'joint state', JointStateError)
-        names, position, velocity = message.name, message.position, message.velocity
-        order = self._joint_order(names)
-        derived = self._derive_velocity and not velocity
-        if not len(names) == len(position) == (len(names) if derived else len(velocity)):
-            without = '' if velocity else _VELOCITY_ADVICE
+        order = self._joint_order(message.name)
+        rows = message.name, message.position, message.velocity, message.effort
+        n, q, dq, effort = map(len, rows)
+        derived = self._derive_velocity and dq == 0
+        if q != n or (dq != n and not derived) or effort not in (0, n):
+            without = '' if dq or derived else _VELOCITY_ADVICE
             raise JointStateError(
-                f'The joint state has {len(names)} names but {len(position)} values of position '
-                f'and {len(velocity)} of velocity; both must be given for every joint{without}.'
-            )
-        if len(message.effort) not in (0, len(names)):
-            raise JointStateError(
-                f'The joint state has {len(names)} names but {len(message.effort)} values of '
-                'effort; give one for every joint, or none.'
+                f'The joint state has {n} names but {q} values of position, {dq} of velocity and '
+                f'{effort} of effort; give one for every joint, or no effort{without}.'
             )
         self._order, self._pattern = np.array(order), _joint_state_pattern(message, data)
         return message

@@ -195,9 +195,7 @@ def use_isolated_network() -> None:
 
 def _claim_free_domain() -> int:
     """Reserve a ROS domain that no node on this machine uses, and return its number."""
-    domains = list(_ROS_DOMAIN_IDS)
-    random.SystemRandom().shuffle(domains)
-    for domain in domains:
+    for domain in random.SystemRandom().sample(_ROS_DOMAIN_IDS, len(_ROS_DOMAIN_IDS)):
         claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             claim.bind(f'\0franka_dynamics/domain/{domain}')

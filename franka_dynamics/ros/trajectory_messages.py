@@ -116,11 +116,9 @@ def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
 
 
 def trajectory_from_message(message: JointTrajectory) -> Trajectory:
-    """Return the trajectory in a message with positions, velocities and accelerations."""
+    """Return the trajectory in a message with positions and velocities."""
     request = parse_trajectory(message)
-    assert request.velocities is not None and request.accelerations is not None
-    states = np.stack((request.positions, request.velocities, request.accelerations), axis=1)
-    return Trajectory(request.times, states, request.start or 0.0)
+    return Trajectory(request.times, request.point_states(), request.start or 0.0)
 
 
 def shipped_excitation_path(arm: str) -> Path | None:

@@ -246,8 +246,8 @@ def late_description():
 STATES = {
     errors.JointStateError: [
         (joint_state(position=[1.0, 2.0]), '3 names but 2 values of position'),
-        (joint_state(velocity=[]), '3 values of position and 0 of velocity'),
-        (joint_state(effort=[1.0]), '3 names but 1 values of effort'),
+        (joint_state(velocity=[]), '3 values of position, 0 of velocity'),
+        (joint_state(effort=[1.0]), '1 of effort'),
         (joint_state(['b_joint1', *WANTED[1:]]), 'lacks a_joint1; it has b_joint1'),
         (joint_state([*WANTED, WANTED[0]], range(12)), 'repeats a_joint1'),
         *((data, UNREADABLE) for data in (b'', GOOD[:60])),
