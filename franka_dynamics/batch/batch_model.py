@@ -17,7 +17,7 @@ from typing import Any
 from . import numpy_arrays
 from .generated_model import EquationsKey, GeneratedModel
 from .kernel import available_thread_count, DeviceKernel, Kernel
-from .libraries import are_kernel_inputs, ArrayLibrary, library_of
+from .libraries import are_kernel_inputs, library_of
 from ..arm import ArmDescription
 from ..arrays import ArrayLike
 from ..codegen.quantities import output_shape
@@ -89,7 +89,7 @@ class BatchModel(GeneratedModel):
         """Return the attributes to pickle: all but compiled code, which cannot be pickled."""
         return {**self.__dict__, '_kernels': {}, 'jax_functions': {}}
 
-    def library(self, *given: Any) -> ArrayLibrary:
+    def library(self, *given: Any) -> Any:
         """Return the module of this package for the array library that the arguments belong to."""
         return library_of(given)
 

@@ -1,11 +1,19 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the array library that the arguments of a batch belong to."""
+"""
+Finds the array library that the arguments of a batch belong to.
+
+This package has a module for arrays of NumPy, PyTorch, JAX and CuPy each. There `xp` is the array
+library's own module, and KERNEL_TYPES the type and the precisions of arrays that kernels read as
+they are, or None if all have to be converted. `as_array(values)` returns an argument as the
+library's array, or raises TypeError or ValueError. `evaluate(model, key, arrays, lead)` returns a
+quantity of a `BatchModel` at arrays with leading axes `lead`.
+"""
 
 from collections.abc import Container, Sequence
 from importlib import import_module
 import sys
-from typing import Any, Protocol
+from typing import Any
 
 from . import numpy_arrays
 from ..errors import JointVectorError
@@ -15,25 +23,7 @@ _DLPACK_CUDA_DEVICE_TYPES = (2, 13)  # of DLPack: device and managed memory
 KernelTypes = tuple[Any, Container[Any]] | None
 
 
-class ArrayLibrary(Protocol):
-    """
-    Protocol of the modules of this package for arrays of NumPy, PyTorch, JAX and CuPy.
-
-    `xp` is the array library's own module, KERNEL_TYPES the type and the precisions of arrays that
-    kernels read as they are, or None if all have to be converted by `as_array`.
-    """
-
-    xp: Any
-    KERNEL_TYPES: KernelTypes
-
-    def as_array(self, values: Any) -> Any:
-        """Return an argument as the library's array; raise TypeError or ValueError otherwise."""
-
-    def evaluate(self, model: Any, key: Any, arrays: Sequence[Any], lead: tuple[int, ...]) -> Any:
-        """Return a quantity of a `BatchModel` at arrays with leading axes `lead`."""
-
-
-def library_of(given: Sequence[Any]) -> ArrayLibrary:
+def library_of(given: Sequence[Any]) -> Any:
     """Return the module for the library of some arguments, NumPy's if no other knows them."""
     for name, kind in (('torch', 'Tensor'), ('jax', 'Array')):
         known = getattr(sys.modules.get(name), kind, ())

@@ -137,15 +137,9 @@ def _motor_derivative(chain: ClosedChain, motion: JointStates, tree: DynamicsDer
         pull = tau_hat[..., first : first + closed] @ loop.directions
         rows += signs[:, None] * np.einsum('...i,...jik->...jk', pull, d_twists)
         first += closed
-    G_a, G_p = rows[..., chain.active, :], rows[..., chain.passive, :]
     J_p_transposed = np.swapaxes(-np.linalg.solve(g_p, g_a), -1, -2)  # -g_a^T g_p^{-T}
-    S = tree.tau.full
-    return (
-        -G_a
-        - J_p_transposed @ G_p
-        + S[..., chain.active, :]
-        + J_p_transposed @ S[..., chain.passive, :]
-    )
+    rest = tree.tau.full - rows  # S - G
+    return rest[..., chain.active, :] + J_p_transposed @ rest[..., chain.passive, :]
 
 
 def _space_twist_derivatives(chain: ClosedChain, q: Array, tree: DynamicsDerivatives) -> Array:

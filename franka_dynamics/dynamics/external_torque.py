@@ -191,9 +191,8 @@ class LoadEstimator:
 
     def load_torque(self) -> Array:
         """Return the load's torque at the latest motion, (n,) [N m]."""
-        return np.asarray(
-            self._regressor[:, :4] @ np.linalg.solve(self._information, self._vector)[:4]
-        )
+        load = np.linalg.solve(self._information, self._vector)[:4]
+        return np.asarray(self._regressor[:, :4] @ load)
 
     def load_text(self) -> str:
         """Return the undeclared load's mass as text; '' if not significant or hardly moved yet."""

@@ -18,7 +18,7 @@ raise JointVectorError.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,18 +31,6 @@ from ..names import GRAVITY
 
 ALIGNED_FRAME = 'LOCAL_WORLD_ALIGNED'
 REFERENCE_FRAMES = ('LOCAL', 'WORLD', ALIGNED_FRAME)
-
-
-class HasJoints(Protocol):
-    """Protocol of objects with named joints, such as arm descriptions and trees of bodies."""
-
-    @property
-    def n(self) -> int:
-        """Number of joints."""
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """The joints' names in order."""
 
 
 class TorqueDerivatives(NamedTuple):
@@ -155,10 +143,12 @@ def require_reference_frame(name: str) -> str:
 
 
 def as_joint_stack(
-    description: HasJoints, values: ArrayLike | None, name: str, *, finite: bool = True
+    description: Any, values: ArrayLike | None, name: str, *, finite: bool = True
 ) -> Array:
     """
     Return `values` as floats (..., n); raise JointVectorError for a wrong shape, NaN or inf.
+
+    `description` is an arm or a tree of n joints.
 
     Raises
     ------
@@ -172,12 +162,12 @@ def as_joint_stack(
 
 
 def broadcast_states(
-    description: HasJoints, *, finite: bool = True, **values: ArrayLike | None
+    description: Any, *, finite: bool = True, **values: ArrayLike | None
 ) -> list[Array]:
     """
     Return the given arrays (q=..., dq=..., wrench=...), broadcast to common leading axes.
 
-    A wrench that is None is left out of the list.
+    `description` is an arm or a tree. A wrench that is None is left out of the list.
 
     Raises
     ------

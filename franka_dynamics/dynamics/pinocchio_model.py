@@ -13,11 +13,11 @@ import numpy as np
 import pinocchio as pin
 
 from . import model
-from .model import as_gravity_vector, broadcast_states, GRAVITY, total_mass
+from .model import broadcast_states, GRAVITY, total_mass
 from .pinocchio_builder import build_pinocchio_model, has_regular_mass_matrix, pinocchio_frame_name
 from .regressor import torque_regressor
 from ..arm.frames import FLANGE, Frame, frame_placement, frame_table
-from ..arm_io import ArmLike, as_description
+from ..arm_io import ArmLike
 from ..arrays import Array, ArrayLike
 
 _REFERENCE_FRAMES = {name: getattr(pin.ReferenceFrame, name) for name in model.REFERENCE_FRAMES}
@@ -102,7 +102,7 @@ class _WorkBuffers(threading.local):
         self.data = arm.createData()
 
 
-class PinocchioModel:
+class PinocchioModel(model.DynamicsFormulation):
     """
     Dynamics of an arm, computed by Pinocchio.
 
@@ -120,10 +120,10 @@ class PinocchioModel:
     """
 
     def __init__(self, description: ArmLike, gravity: ArrayLike = GRAVITY) -> None:
-        description = self.description = as_description(description)
-        n = description.n
+        super().__init__(description, gravity)
+        description, n = self.description, self.description.n
         self.model = build_pinocchio_model(description)
-        self.model.gravity.linear = as_gravity_vector(gravity)
+        self.model.gravity.linear = self._gravity
         self._weightless = self.model.copy()
         self._weightless.gravity = pin.Motion.Zero()
         self._workspace = _WorkBuffers(self.model)
@@ -132,10 +132,6 @@ class PinocchioModel:
         self._named_ids = {name: self.model.getFrameId(one) for name, one in names.items()}
         self._frame_ids = [self._named_ids[i + 1] for i in range(n + 1)]
         self._may_be_singular = not has_regular_mass_matrix(description, self.model)
-
-    def __repr__(self) -> str:
-        """Return one line that names the model and its arm."""
-        return f'<{type(self).__name__} of {self.description.name}, {self.description.n} joints>'
 
     @property
     def data(self) -> pin.Data:

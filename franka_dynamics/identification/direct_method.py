@@ -201,19 +201,16 @@ def _energy_diffs(tree: BodyTree, gravity: Array) -> Iterator[Array]:
     and one row of DU^j for each gravity vector other than zero. The rows are differences from q_j
     = dq_j = 0; the last column is for the rotor inertia.
     """
-    tree, directions = (
-        base_parameters.scaled_tree(tree),
-        base_parameters.gravity_directions(gravity),
-    )
+    scaled = base_parameters.scaled_tree(tree)
+    directions = base_parameters.gravity_directions(gravity)
     shape = (2, 1 + _MOTION_COUNT, _STATE_COUNT, tree.n)
     drawn = np.random.default_rng(0).uniform(-_STATE_RANGE, _STATE_RANGE, shape)
     own_motions = drawn.copy()
     own_motions[:, 0] = 0.0
     for j in range(tree.n):
         q, dq = np.where(np.arange(tree.n) == j, own_motions, drawn[:, :1])
-        rows = np.pad(
-            _link_energies(tree, q, dq, directions)[..., j, :, :], [(0, 0)] * 3 + [(0, 1)]
-        )
+        energies = _link_energies(scaled, q, dq, directions)[..., j, :, :]
+        rows = np.pad(energies, [(0, 0)] * 3 + [(0, 1)])
         rows[..., 0, 10] = 0.5 * dq[..., j] ** 2
         yield (rows[1:] - rows[0]).reshape(-1, 11)
 

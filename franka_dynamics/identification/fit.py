@@ -320,10 +320,7 @@ def all_torque_errors(
 def final_estimate(prior: Prior, precision: float, sums: GramSums, whole: FitResults) -> Estimate:
     """Return the parameters fitted to all recordings, with their covariance."""
     base, theta, *_ = whole.thetas
-    spread, supported = least_squares.posterior_covariance(
-        sums, prior, precision, whole.torque_noise_std, base
-    )
-    ratios = least_squares.std_to_prior_ratios(
-        sums, prior, least_squares.rms_residuals(sums, base)
-    )
+    noise = whole.torque_noise_std
+    spread, supported = least_squares.posterior_covariance(sums, prior, precision, noise, base)
+    ratios = least_squares.std_to_prior_ratios(sums, prior, base)
     return Estimate(prior.model, prior, theta, base, spread, ratios, supported)

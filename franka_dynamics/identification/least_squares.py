@@ -308,14 +308,14 @@ def posterior_covariance(
     return np.asarray(inverse @ spread @ inverse), supported
 
 
-def std_to_prior_ratios(sums: GramSums, prior: Prior, noise: Array) -> Array:
+def std_to_prior_ratios(sums: GramSums, prior: Prior, theta: Array) -> Array:
     """
-    Return the parameters' standard deviations divided by those of the prior, shape (p,).
+    Return the standard deviations of fitted parameters divided by those of the prior, shape (p,).
 
     The prior has precision one. 1 means that the samples say nothing about a parameter.
     """
     known, _ = prior.information(1.0)
-    p = len(known)
-    matrix = sums.gram_matrix(residual_weights(noise))[:p, :p]
+    p, weights = len(known), residual_weights(rms_residuals(sums, theta))
+    matrix = sums.gram_matrix(weights)[:p, :p]
     spread = np.sqrt(np.diag(np.linalg.inv(matrix + known)))
     return np.asarray(spread / prior.std)

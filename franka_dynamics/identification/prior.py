@@ -240,9 +240,7 @@ def starting_set_precision(
     triangle, effort = equations
     free = np.zeros((len(effort), 0)) if free_columns is None else free_columns
     table = log_evidence((triangle, effort), prior, free, _FINE_PRECISIONS)
-    return StartingSetPrecision(
-        _likely_precision(table.max(axis=1)), _likely_precision(table.max(axis=0))
-    )
+    return StartingSetPrecision(*(_likely_precision(table.max(axis=axis)) for axis in (1, 0)))
 
 
 def log_evidence(
@@ -261,9 +259,8 @@ def log_evidence(
     """
     triangle, effort = equations
     b = len(prior.model.base)
-    unknown = np.concatenate(
-        [triangle[:, b:] * prior.friction_std, _UNKNOWN_STD * free_columns], axis=1
-    )
+    friction = triangle[:, b:] * prior.friction_std
+    unknown = np.concatenate([friction, _UNKNOWN_STD * free_columns], axis=1)
     # Friction and noise together have the covariance root @ root.T; the inverse of root whitens
     # them.
     root = np.linalg.cholesky(np.eye(len(effort)) + unknown @ unknown.T)

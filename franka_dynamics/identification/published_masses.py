@@ -131,9 +131,8 @@ class _FitsNearPublishedMasses:
         self.last = last = sums.products.shape[-1]
         wider = np.eye(last, last + free.shape[1])
         wider[:b, last:] = free
-        self.information = (
-            wider.T @ sums.gram_matrix(least_squares.residual_weights(noise)) @ wider
-        )
+        products = sums.gram_matrix(least_squares.residual_weights(noise))
+        self.information = wider.T @ products @ wider
         self.information[: self.p, : self.p] += known
         self.information[: self.p, last - 1] += known @ prior.center
         self.places = {Gain(): [last], Load(): [*range(last + 1, last + 5)]}
@@ -173,20 +172,16 @@ def corrected_state_sums(
     chosen = np.zeros(len(motion), dtype=bool)
     chosen[np.linspace(0, len(motion) - 1, min(len(motion), _MAX_SAMPLE_COUNT)).astype(int)] = True
     part, friction = motion.part(chosen), model.friction_columns(motion)[chosen]
-    weights = np.stack([least_squares.residual_weights(noise), per_joint**2]) * (
-        len(motion) / len(part)
-    )
-    n, found = model.n, []
+    weights = np.stack([least_squares.residual_weights(noise), per_joint**2])
+    n, found, share = model.n, [], len(part) / len(motion)
     as_they_are = np.eye(n), np.zeros(n), np.eye(n)
-    for real, error, recorded in (
-        as_they_are,
-        *(fault.recording_maps(n) for fault in state_faults_of(n)),
-    ):
+    maps = [as_they_are, *(fault.recording_maps(n) for fault in state_faults_of(n))]
+    for real, error, recorded in maps:
         states = (part.q - error) @ real, part.dq @ real, part.ddq @ real
         rows = model.regressor(recorded @ model.base.regressor(*states), friction)
         rows = np.concatenate([rows, part.effort[..., None]], axis=-1)
         each = rows.swapaxes(0, 1)
-        found.append(np.tensordot(weights, each.swapaxes(1, 2) @ each, 1))
+        found.append(np.tensordot(weights / share, each.swapaxes(1, 2) @ each, 1))
     return np.stack(found, axis=1), len(motion)
 
 
@@ -258,13 +253,10 @@ def _log_evidence_of(gram: Array, prior: Prior) -> float:
     b = len(prior.model.base)
     offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.names]
     free = np.column_stack([triangle[:, :b] @ prior.center[:b], triangle[:, offsets]])
-    unknowns, least = (
-        (free, np.column_stack([free, triangle[:, :b] @ load])),
-        DEFAULT_PRIOR_PRECISION,
-    )
+    with_load, least = np.column_stack([free, triangle[:, :b] @ load]), DEFAULT_PRIOR_PRECISION
+    equations = triangle, effort
     tables = (
-        log_evidence((triangle, effort), prior, unknown, min_mass_precision=least)
-        for unknown in unknowns
+        log_evidence(equations, prior, one, min_mass_precision=least) for one in (free, with_load)
     )
     rest = float(gram[-1, -1] - effort @ effort)
     return max(float(table.max()) for table in tables) - 0.5 * rest

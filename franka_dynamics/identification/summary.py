@@ -182,9 +182,8 @@ def summarise_source(
         if isinstance(source, Motion):
             motion = replace(source, effort=recording.effort)
         else:
-            motion = preprocessing.prepare(
-                recording, source.signal if isinstance(source, Bag) else None
-            )
+            signal = source.signal if isinstance(source, Bag) else None
+            motion = preprocessing.prepare(recording, signal)
         trimmed = 2.0 * motion.options.trim * isinstance(source, Motion)
         note = SourceNote(
             name,

@@ -76,9 +76,8 @@ class FrictionTerms:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of all friction parameters joint by joint, such as fv_1, fc_1 and fo_1."""
-        return tuple(
-            f'{symbol}_{joint}' for joint in range(1, self.n + 1) for symbol in self.symbols
-        )
+        joints = range(1, self.n + 1)
+        return tuple(f'{symbol}_{joint}' for joint in joints for symbol in self.symbols)
 
     def columns(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """

@@ -10,7 +10,6 @@ report (sections 1.2 to 3), which `python_text` and `latex_text` write.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from ..errors import require_extra
 
@@ -136,12 +135,8 @@ def _collect_by_mass(value: sp.Expr) -> sp.Expr:
     return sp.collect(_expand_in_sines(value), MASSES, sp.factor_terms)
 
 
-class ReportSection(NamedTuple):
-    """A section of the report with its title, an explanation and named formulas."""
-
-    title: str
-    sentence: str
-    formulas: Mapping[str, sp.Expr | sp.Matrix]
+# A section of the report, with its title, an explanation and named formulas.
+ReportSection = tuple[str, str, Mapping[str, sp.Expr | sp.Matrix]]
 
 
 def rpr_report() -> list[ReportSection]:
@@ -156,7 +151,7 @@ def _kinematics_sections() -> list[ReportSection]:
     height = (pz - D0) / A3
     jacobian = geometric_jacobian()
     return [
-        ReportSection(
+        (
             '1.2 direct kinematics',
             'S_i, C_i are the sine and cosine of theta_i = q_i, D = d2bar + d2, d2 = q2.',
             {
@@ -167,7 +162,7 @@ def _kinematics_sections() -> list[ReportSection]:
                 'p_3': frame_poses()[3][:3, 3],
             },
         ),
-        ReportSection(
+        (
             '1.3 inverse kinematics',
             'Exactly four branches: the roots w = D + a3 C3 and c = C3 take either sign. Out of '
             'reach if px^2 + py^2 < a1^2 or |pz - d0| > a3.',
@@ -179,7 +174,7 @@ def _kinematics_sections() -> list[ReportSection]:
                 'd2': w - A3 * c - d2bar,
             },
         ),
-        ReportSection(
+        (
             '1.4 and 1.5 Jacobians',
             'Rows of J_G are (v, omega).',
             {'J_A': jacobian[:3, :], 'J_G': jacobian},
@@ -191,7 +186,7 @@ def _dynamics_sections() -> list[ReportSection]:
     """Return the sections on centres of mass, energies and equations of motion."""
     forms, centers, tensors = equations_of_motion(), centers_of_mass(), central_inertias()
     return [
-        ReportSection(
+        (
             '2 centres of mass and tensors about them',
             'I2x is the box about x2: the first form with its length a2 along z2, where p_l2 puts '
             'it (config/arms/rpr.yaml), the second with the tensor as the report prints it. I2y '
@@ -203,7 +198,7 @@ def _dynamics_sections() -> list[ReportSection]:
                 'I2x_printed': BOX_INERTIA_IN_PAPER,
             },
         ),
-        ReportSection(
+        (
             '2.1 and 2.2 energies',
             'v_i are the joint velocities dq_i.',
             {
@@ -212,7 +207,7 @@ def _dynamics_sections() -> list[ReportSection]:
                 **{name: forms[name] for name in 'TU'},
             },
         ),
-        ReportSection(
+        (
             '3 equations of motion: B ddq + C dq + g = tau + J_G^T w',
             'w is the wrench (force, moment) that the surroundings exert on the end effector, at '
             'the origin of {3}, in {S}: -h_e of the report. No friction.',
@@ -224,9 +219,9 @@ def _dynamics_sections() -> list[ReportSection]:
 def python_text(sections: Sequence[ReportSection]) -> str:
     """Return a Python module of assignments, which reads q1, dq1, ..., lengths and masses."""
     lines = ['from math import atan2, cos, sin, sqrt']
-    for section in sections:
-        lines += ['', f'# {section.title}', f'# {section.sentence}']
-        for name, value in section.formulas.items():
+    for title, sentence, formulas in sections:
+        lines += ['', f'# {title}', f'# {sentence}']
+        for name, value in formulas.items():
             matrix = isinstance(value, sp.MatrixBase)
             lines.append(f'{name} = {value.tolist() if matrix else value}')
     return '\n'.join([*lines, ''])
@@ -235,9 +230,9 @@ def python_text(sections: Sequence[ReportSection]) -> str:
 def latex_text(sections: Sequence[ReportSection]) -> str:
     """Return the formulas as equations of LaTeX, with titles as comments."""
     lines = []
-    for section in sections:
-        lines.append(f'% {section.title}')
-        for name, value in section.formulas.items():
+    for title, _, formulas in sections:
+        lines.append(f'% {title}')
+        for name, value in formulas.items():
             written = sp.latex(value, mat_delim='', mat_str='bmatrix')
             lines.append(rf'\[ {sp.latex(sp.Symbol(name))} = {written} \]')
     return '\n'.join([*lines, ''])
