@@ -32,6 +32,8 @@ _PARAMETER_FILE_COMMENT = """\
 """
 _FORMAT_HINT = 'a parameter file starts with /**:'
 _DESK_HINT = 'an end effector of Desk starts with { and has mass, centerOfMass and inertia'
+# A payload as users give one: a body, or numbers in PAYLOAD_ORDER.
+PayloadLike = LinkInertia | ArrayLike
 # Keys are nodes' names, ros__parameters and names of parameters.
 _ParameterSections = dict[str, dict[str, dict[str, Any]]]
 
@@ -182,7 +184,7 @@ def read_payload(given: str) -> LinkInertia:
     return body
 
 
-def as_payload(given: LinkInertia | ArrayLike) -> LinkInertia:
+def as_payload(given: PayloadLike) -> LinkInertia:
     """
     Return a payload, given as LinkInertia or 4 or 10 numbers, as LinkInertia at the flange.
 

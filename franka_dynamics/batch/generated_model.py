@@ -20,7 +20,7 @@ from ..codegen.python_code import python_callable
 from ..codegen.quantities import INPUT_ARRAYS
 from ..dynamics import model
 from ..dynamics.body_tree import BodyTree, RobotLike
-from ..dynamics.model import AccelerationDerivatives, as_gravity_vector, TorqueDerivatives
+from ..dynamics.model import AccelerationDerivatives, as_gravity_vector, GRAVITY, TorqueDerivatives
 from ..dynamics.regressor import checked_columns, N_LINK_PARAMETERS
 from ..errors import as_enum, JointVectorError, SettingsError
 from ..names import Quantity
@@ -327,9 +327,7 @@ class TracedModel(GeneratedModel):
 
     """
 
-    def __init__(
-        self, description: RobotLike, xp: Any, gravity: ArrayLike = model.GRAVITY
-    ) -> None:
+    def __init__(self, description: RobotLike, xp: Any, gravity: ArrayLike = GRAVITY) -> None:
         needed = ('sin', 'cos', 'sqrt', 'stack', 'where', 'isfinite')
         missing = [name for name in needed if not hasattr(xp, name)]
         if missing:

@@ -15,8 +15,8 @@ from .torque_model import OFFSET_SYMBOL, SLIP_SYMBOL, TorqueModel
 from .verdict import RecordingVerdict
 from ..arm import ArmDescription, LinkInertia
 from ..arm.arm_file import arm_file_text
-from ..arm.payload import as_payload
-from ..arrays import Array, ArrayLike
+from ..arm.payload import as_payload, PayloadLike
+from ..arrays import Array
 from ..errors import IdentificationError
 from ..files import write_text
 from ..recordings.preprocessing import SignalOptions
@@ -206,11 +206,7 @@ class Identification:
         return best, min(own, key=lambda one: one.test.E)
 
     def save(
-        self,
-        path: str | Path,
-        *,
-        payload: LinkInertia | ArrayLike | None = None,
-        anyway: bool = False,
+        self, path: str | Path, *, payload: PayloadLike | None = None, anyway: bool = False
     ) -> None:
         """
         Write the identified arm to an arm file (.yaml), completely or not at all.
@@ -237,9 +233,7 @@ def mass_ratios(arm: ArmDescription, start: ArmDescription) -> Array:
     return np.array([own.mass / begin.mass for own, begin in zip(arm.links, start.links)])
 
 
-def identified_arm_text(
-    result: Identification, payload: LinkInertia | ArrayLike | None = None
-) -> str:
+def identified_arm_text(result: Identification, payload: PayloadLike | None = None) -> str:
     """
     Return the identified arm as the text of an arm file that names recordings and errors.
 
