@@ -46,7 +46,7 @@ LONGEST = (
     'test_identify.py',
 )
 WAITING_ROOMS = ('ros', 'launch_files')
-SLOWEST_ROOMS = ('control', 'cpp_package', 'identification', 'cli', 'examples', 'batch')
+SLOWEST_ROOMS = ('control', 'cpp_package', 'identification', 'cli', 'batch', 'validation')
 
 # What needs more of ROS than its wheels bring, and what needs PyTorch. By default these are
 # neither collected nor counted as skipped: CONTRIBUTING.md names the commands that run them.

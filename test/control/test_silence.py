@@ -51,7 +51,7 @@ def test_settings_changed_in_silence_do_not_drive_the_arm(changed, measures, sta
     loop.run(0.2).controller.change(**change)
     if starts:
         loop.controller.start()
-    loop.run(0.8)
+    loop.run(0.5)
     if starts and not measures and change.get('payload') is None:
         assert loop.controller.state is State.SILENT  # the motion alone shows what is wrong
     assert loop.fastest < 0.1

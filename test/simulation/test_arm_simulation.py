@@ -402,7 +402,7 @@ def test_the_worlds_gravity_and_name_are_ours():
 
 # The cycle that gz_ros2_control loses at its start, in MuJoCo, with the gains for it. ------------
 
-HELD = 600  # cycles before the start, in which the node settles
+HELD = 200  # cycles before the start, in which the node settles
 UNTIL_THE_NODE_IS_HEARD = 6  # cycles: one without torque, then the initial effort
 MOST_RAD = 0.03  # 0.028 of a bare fr3's last joint with states 20 ms old; the others 0.019
 
