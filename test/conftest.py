@@ -225,7 +225,7 @@ def remembered_regressors():
             found = compute(tree, *states, **options)
             found.setflags(write=False)
         remembered[key] = found
-        if len(remembered) > 100:  # two motions with every fault of their states, 1.5 MB each
+        if len(remembered) > 150:  # four motions with every fault of their states, 1.5 MB each
             del remembered[next(iter(remembered))]
         return found
 

@@ -117,7 +117,7 @@ def reverse(loop, joint):
     return loop
 
 
-@pytest.mark.parametrize('effort', [np.nan, 0.0, -1, -2, -3])
+@pytest.mark.parametrize('effort', [np.nan, 0.0, -1, -3])
 def test_an_effort_that_is_missing_or_one_of_the_last_commands_stops_nothing(effort):
     loop = Loop(Settings(target='fci', **GENTLE), **CARRIED)
 
@@ -352,7 +352,7 @@ def test_an_arm_whose_states_grow_too_old_is_not_driven_by_their_velocity():
     assert loop.speed < 0.1
 
 
-@pytest.mark.parametrize('rate', [0.03, 1.0, 3.0])
+@pytest.mark.parametrize('rate', [0.03, 3.0])
 def test_old_states_leave_no_joint_to_a_kd_that_hardly_damps_it(rate):
     kd = tuple(low_gains(FER, rate)[1])
     core_options, arm = {'limits': StateLimits()}, {'gravity_compensation': True}

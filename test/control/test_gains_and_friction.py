@@ -290,7 +290,7 @@ def test_without_gains_too_much_friction_makes_no_joint_faster_than_its_referenc
     assert end < 0.02
 
 
-@pytest.mark.parametrize('make, gains', [('other', 'none'), ('own', 'gentle'), ('other', 'firm')])
+@pytest.mark.parametrize('make, gains', [('other', 'none'), ('other', 'firm')])
 def test_friction_of_the_wrong_sign_at_one_joint_does_not_drive(make, gains):
     without, slow, *_ = run(make, gains, 0.0)
     fastest, end, *_, state = run(make, gains, 1.0, wrong=1)

@@ -151,7 +151,7 @@ def test_an_arm_on_a_wall_or_a_ceiling_that_is_told_so_starts(silent, degrees, m
 
 
 @pytest.mark.parametrize('measures', [True, False])
-@pytest.mark.parametrize('degrees', [60, 120, 180])
+@pytest.mark.parametrize('degrees', [60, 180])
 def test_a_loop_holds_an_arm_that_an_undeclared_mounting_lets_fall_at_first(degrees, measures):
     angle = np.deg2rad(degrees)
     gravity = (9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle))
@@ -161,7 +161,7 @@ def test_a_loop_holds_an_arm_that_an_undeclared_mounting_lets_fall_at_first(degr
     assert 'gravity_vector' in loop.controller.why or 'allowed' in loop.controller.why
 
 
-@pytest.mark.parametrize('degrees', [60, 120, 180])
+@pytest.mark.parametrize('degrees', [60, 180])
 def test_a_node_brakes_an_arm_that_falls_before_the_first_torque_within_the_rate(degrees):
     angle = np.deg2rad(degrees)
     gravity = (9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle))

@@ -225,7 +225,8 @@ def test_sources_at_fault_are_refused_before_any_fit(simulate, sources, error, n
 
 
 def test_a_path_is_that_of_a_bag(simulate, tmp_path):
-    recording, truth = simulate(FER, noise=0.1, duration=12.0), FER
+    truth = first_joints(FER, 2)
+    recording = simulate(truth, noise=0.1, duration=12.0)
     fd.write_recording(recording, tmp_path / 'bag')
     found = fd.identify(str(tmp_path / 'bag'), truth, options=SIMPLE)
     expected = fd.identify([recording], truth, options=SIMPLE)
