@@ -28,24 +28,22 @@ class ControlLaw:
     """
     Computes the torque at a joint state from model terms and PD gains.
 
-    `description` is the arm without the settings' payload. With `as_given` its joints have no
+    `arm` is the arm without the settings' payload. With `as_given` its joints have no
     other rotor inertia and friction than it says, as in a simulation; else at least those of the
     target's arms. Raises SettingsError if the settings cannot be used on this arm.
     """
 
-    def __init__(
-        self, description: ArmDescription, settings: Settings, *, as_given: bool = False
-    ) -> None:
-        settings.validate(description)
-        self.description, self.settings, n = description, settings, description.n
-        self.terms = TermModel(description, settings)
+    def __init__(self, arm: ArmDescription, settings: Settings, *, as_given: bool = False) -> None:
+        settings.validate(arm)
+        self.description, self.settings, n = arm, settings, arm.n
+        self.terms = TermModel(arm, settings)
         self.kp, self.kd = settings.gains(n)
         self.pulls = bool(self.kp.any())
         # Damping [N m s/rad] and rotor inertia [kg m^2] that the joints have beyond the model.
-        damps = not as_given or description.friction is not None
+        damps = not as_given or arm.friction is not None
         damped = self.kd + (ASSUMED_FRICTION_DAMPING_NMS_RAD if damps else 0.0)
         rotors = 0.0 if as_given else settings.profile.rotor_inertia
-        mass = self.terms.true_model.mass_matrix(description.home_position) + rotors * np.eye(n)
+        mass = self.terms.true_model.mass_matrix(arm.home_position) + rotors * np.eye(n)
         self._inertia = mass.diagonal()
         # Largest stable delay of torques [s], for kp of each joint, (n,), and for all gains. kd
         # makes joint velocities decay at home at some rate [1/s], and alone oscillates if its
@@ -57,7 +55,7 @@ class ControlLaw:
         self._max_kp_delay = np.divide(damped, self.kp, out=unlimited, where=self.kp > 0.0)
         self._max_delay = min(self._max_kd_delay, self._max_kp_delay.min())
         self._zero = np.zeros(n)
-        self._effort = description.limit('effort')
+        self._effort = arm.limit('effort')
 
     def instability_reason(self, period: float, age: float) -> Reason | None:
         """Return why the loop would oscillate with states of this period and age [s], or None."""

@@ -298,7 +298,7 @@ class CoreStep(StateMachine):
             unseen.record_seen(*repeated.extrapolated_state(sample.q), now, possible, none)
         believed, why = states.trusted_velocity(sample.dq), problem and problem.last_reason
         seen = possible & ~stuck & ~states.leapt_joints
-        by_velocity = states.changed_velocities & (~stuck | repeated.outrun_joints) & ~seen
+        by_velocity = states.changed_velocities & (~stuck | states.outrun_joints) & ~seen
         if why is not None and why.code is ReasonCode.STALE and unseen.last_seen is not None:
             believed = unseen.probable_state(now)[1]  # an old velocity would drive the arm
             by_velocity = none

@@ -21,29 +21,27 @@ from ..dynamics.newton_euler import NewtonEulerModel
 
 # Gains for torques held for T have kd = r m and kp = r kd / (4 DAMPING_RATIO^2) with
 # m = 1 / (M^-1)_ii, the effective inertia of each joint at home while the other joints are free,
-# and a rate r that is 4 1/s with T = MAX_TORQUE_HOLD_TIME_S, and grows in proportion to 1 / T.
+# and a rate r that is 4 1/s with T = MAX_HOLD_TIME_S, and grows in proportion to 1 / T.
 # With 5 1/s torques may be held for 0.18 s, with 6 1/s for 0.15 s.
 DAMPING_RATIO = np.sqrt(2.0 / 3.0)
-MAX_TORQUE_HOLD_TIME_S = 0.21
+MAX_HOLD_TIME_S = 0.21
 # Upper bounds of kp and kd from `low_gains` relative to the torque limit [1/rad, s/rad]:
 # 60 N m/rad and 6 N m s/rad for a limit of 87 N m.
 _MAX_LOW_KP_RATIO, _MAX_LOW_KD_RATIO = 0.7, 0.07
 
 
-def default_gains(
-    arm: ArmDescription, hold_time: float = MAX_TORQUE_HOLD_TIME_S
-) -> tuple[Array, Array]:
+def default_gains(arm: ArmDescription, hold_time: float = MAX_HOLD_TIME_S) -> tuple[Array, Array]:
     """
     Return the highest gains kp and kd that are stable with torques held for `hold_time` [s].
 
     kp [N m/rad or N/m] and kd [N m s/rad or N s/m] have shape (n,). `hold_time` counts as at most
-    MAX_TORQUE_HOLD_TIME_S. The gains are in proportion to the inertia that each joint has at the
+    MAX_HOLD_TIME_S. The gains are in proportion to the inertia that each joint has at the
     arm's home pose while the other joints are free: a single joint has the damping ratio
     DAMPING_RATIO. On simulated arms with friction and inertias 10 % off they follow motions at
     90 % of the limits with errors of up to 1.1 rad at the wrist if torques may be held for 0.21 s,
     and of 0.4 rad for 0.05 s.
     """
-    rate = 4.0 * max(1.0, MAX_TORQUE_HOLD_TIME_S / hold_time)
+    rate = 4.0 * max(1.0, MAX_HOLD_TIME_S / hold_time)
     kd = rate * _inertia_at_home(arm)
     return rate * kd / (4.0 * DAMPING_RATIO**2), kd
 

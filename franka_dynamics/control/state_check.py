@@ -96,7 +96,7 @@ class StateCheck:
         velocity are possible.
     changed_velocities, outrun_joints : ndarray of bool, shape (n,)
         Which velocities are possible and not bit for bit those of the state before; which
-        positions repeat though the velocity takes the joint elsewhere.
+        positions repeat since before the velocity took the joint elsewhere.
     elapsed, age : float
         Time between it and the one before, and its age [s].
     age_in_periods : int
@@ -320,20 +320,18 @@ class StateCheck:
         returns = self.silence_timeout() < silence < math.inf
         self._was_unseen |= returns
         way = self._fastest * np.maximum(gap, 1e-9) + MAX_POSITION_DRIFT_RAD  # inf * 0 is NaN
-        self._leaps = possible[:n] & (np.abs(moved) > way)
-        if returns or self.stamp is None:
-            self._leaps = ~self._all
+        judged = self.stamp is not None and not returns
+        self._leaps = possible[:n] & (np.abs(moved) > way) & judged
         self.leapt_joints = self.leapt_joints | self._leaps
         self._seen_q = np.where(possible[:n], q, self._seen_q)
         self._seen_at = np.where(possible[:n], stamp, self._seen_at)
-        confirmed, signs_before = ~self._all, self._too_fast_signs
-        self._too_fast_signs = self._zero
+        signs_before, self._too_fast_signs = self._too_fast_signs, self._zero
         if not possible.all() and self.stamp is not None:
             way = MIN_CONFIRMED_SPEED_RATIO * gap * np.abs(dq)
             far = np.where(dq > 0.0, moved, -moved) >= way
-            fast = returns | far  # a gap's first state is not used
-            # One position a period cannot confirm more than a turn a period.
-            confirmed = (np.abs(dq) * self.period <= math.tau) & fast
+            # A gap's first state is not used. One position a period cannot confirm more than a
+            # turn a period.
+            confirmed = (np.abs(dq) * self.period <= math.tau) & (returns | far)
             self._too_fast_signs = np.sign(dq) * (confirmed & far & ~possible[n : 2 * n])
             possible[n : 2 * n] |= confirmed & self._was_unseen
         if possible.all():
@@ -424,7 +422,8 @@ class StateCheck:
         most = MAX_POSITION_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
         wrong = np.abs(drift) > (most if dq.any() else MAX_STILL_POSITION_DRIFT_RAD)
         still = self.position_repeats
-        self.outrun_joints, wrong = wrong & still, far | (wrong & ~still)
+        self.outrun_joints = still & (self.outrun_joints | wrong)
+        wrong = far | (wrong & ~still)
         if not wrong.any():
             return None
         joint = int((far if far.any() else wrong).argmax())

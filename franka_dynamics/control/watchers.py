@@ -120,9 +120,8 @@ class RepeatedPositionCheck:
     ----------
     still_s : ndarray, shape (n,)
         For how long the position of each joint repeats, while a torque acts [s].
-    stuck_joints, outrun_joints : ndarray of bool, shape (n,)
-        Whether the joint's position stood still though it must move, and whether its velocity
-        says that it moves, until the position changes.
+    stuck_joints : ndarray of bool, shape (n,)
+        Whether the joint's position stood still though it must move, until it changes.
 
     """
 
@@ -137,7 +136,7 @@ class RepeatedPositionCheck:
         # whether it must have moved.
         self.still_s = self._dq = self._torque = self._zero
         none = np.zeros(len(self._zero), dtype=bool)
-        self.stuck_joints = self.outrun_joints = self._must_move = none
+        self.stuck_joints = self._must_move = none
 
     def check_positions(
         self, states: StateCheck, torque: Array | None, desired_dq: Array | None
@@ -153,10 +152,9 @@ class RepeatedPositionCheck:
             self.clear()
             return None
         self.stuck_joints = self.stuck_joints & same
-        self.outrun_joints = same & (self.outrun_joints | states.outrun_joints)
         if torque is None:
             self.still_s, self._must_move = self._zero, self._must_move & False
-            stuck = self.outrun_joints
+            stuck = states.outrun_joints
         else:
             begins = same & (self.still_s == 0.0)
             self._torque = np.where(begins, torque, self._torque)
@@ -164,7 +162,7 @@ class RepeatedPositionCheck:
             self.still_s = np.where(same, self.still_s + states.elapsed, 0.0)
             led = np.abs(torque - self._torque) > self._stiction
             led &= False if desired_dq is None else np.abs(desired_dq) > MAX_REST_SPEED_RAD_S
-            moves = self._moved_joints | self.outrun_joints | led
+            moves = self._moved_joints | states.outrun_joints | led
             self._must_move = same & (self._must_move | moves)
             stuck = self._must_move & (self.still_s > states.silence_timeout())
         if not stuck.any():
