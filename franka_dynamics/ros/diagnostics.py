@@ -252,9 +252,9 @@ class FeedforwardDiagnostics(StatusPublisher):
         text += f': {event.reason}' if event.reason else ''
         wrong = ReferenceState.REFUSED, ReferenceState.INTERRUPTED
         bad = event.state in wrong or (event.state is ReferenceState.FINISHED and is_far)
-        row = DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs
-        self._reference = (row,)  # all events are published, and the latest one again
-        self.publish_rows(row, is_event=True)
+        # All events are published, and the latest one again.
+        self._reference = ((DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs),)
+        self.publish_rows(*self._reference, is_event=True)
         self.status_log.log_if_due(text, bad=bad)
         self.on_reference_event(event)
 

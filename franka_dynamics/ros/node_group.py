@@ -113,10 +113,8 @@ class NodeGroup:
         `plant` and `node` are their parameters; the arm's ~/status says when it is held. With
         `lockstep_rate` [steps/s at most] simulated time waits for each torque.
         """
-        pacing: dict[str, Any] = {}
-        if lockstep_rate:
-            # The node of a busy machine may need long.
-            pacing = {'lockstep_rate': lockstep_rate, 'lockstep_timeout': 1.0}
+        # The node of a busy machine may need long.
+        pacing = {'lockstep_rate': lockstep_rate, 'lockstep_timeout': 1.0} if lockstep_rate else {}
         self.start_node('simulator_node', {**plant, **pacing})
         # On a busy machine the simulated arm pauses, unlike a real arm, and simulated time falls
         # behind. With long time-outs the node does not stop the arm when joint states are late.

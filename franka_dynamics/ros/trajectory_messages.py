@@ -58,8 +58,7 @@ def trajectory_point(time: float, *row: Array | None) -> JointTrajectoryPoint:
     """
     since = seconds_to_stamp(time)
     after = Duration(sec=since.sec, nanosec=since.nanosec)
-    given = {name: values for name, values in zip(_POINT_FIELDS, row) if values is not None}
-    fields = {name: float64_array(values) for name, values in given.items()}
+    fields = {name: float64_array(one) for name, one in zip(_POINT_FIELDS, row) if one is not None}
     return JointTrajectoryPoint(time_from_start=after, **fields)
 
 
@@ -185,17 +184,15 @@ class MotionTolerances(NamedTuple):
                     f'A tolerance is for {errors.short_text(message.name)!r}, which is no joint '
                     f'of this arm: it has {errors.name_list(names)}.'
                 )
-            if math.isnan(message.position + message.velocity):
+            given = message.position, message.velocity, message.acceleration
+            if math.isnan(sum(given[:2])) or message.acceleration > 0.0:
                 raise errors.ReferenceRefusedError(
-                    f'The tolerance of {message.name} is NaN; give a number, or 0 for the default.'
+                    f'The tolerances of {message.name} in position, velocity and acceleration are '
+                    f'{given}; give numbers, 0 for the default, and 0 for the acceleration.'
                 )
-            if message.acceleration > 0.0:
-                raise errors.ReferenceRefusedError(
-                    f'The tolerance of {message.name} has an acceleration, unmeasured: give it 0.'
-                )
-            for bound, given in zip(found, (message.position, message.velocity)):
-                if given:
-                    bound[names.index(message.name)] = given if given > 0.0 else np.inf
+            for bound, largest in zip(found, given):
+                if largest:
+                    bound[names.index(message.name)] = largest if largest > 0.0 else np.inf
         return found
 
     def violation(self, q: Array, dq: Array, desired: ReferencePoint, arm: ArmDescription) -> str:

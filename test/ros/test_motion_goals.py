@@ -152,7 +152,7 @@ def test_goals_of_moveit_are_followed_refused_replaced_and_cancelled(make_world)
         (goal(names=['a', *NAMES[1:]], start=AWAY), Result.INVALID_JOINTS, 'must name each'),
         (goal(path=[('a', {})]), Result.INVALID_JOINTS, "'a', which is no joint"),
         (goal(path=[(NAMES[0], {'acceleration': 1.0})]), Result.INVALID_GOAL, 'acceleration'),
-        (goal(path=[(NAMES[0], {'position': np.nan})]), Result.INVALID_GOAL, 'is NaN'),
+        (goal(path=[(NAMES[0], {'position': np.nan})]), Result.INVALID_GOAL, 'nan'),
     ):
         status, found, said = world.end_of(bad)
         assert (status, found, words in said, len(said) < 600) == (ABORTED, code, True, True), said
