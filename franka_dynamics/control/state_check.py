@@ -316,7 +316,9 @@ class StateCheck:
         self.possible_joints, n = self._all, len(q)
         self.changed_velocities, self._given_dq = dq != self._given_dq, dq
         silence, self._given_stamp = stamp - self._given_stamp, stamp
-        self._moved, self._gap = moved, gap = q - self._seen_q, stamp - self._seen_at
+        # NumPy would warn of infinities, and of a signalling NaN.
+        moved, gap = np.where(possible[:n], q, np.nan) - self._seen_q, stamp - self._seen_at
+        self._moved, self._gap = moved, gap
         returns = self.silence_timeout() < silence < math.inf
         self._was_unseen |= returns
         way = self._fastest * np.maximum(gap, 1e-9) + MAX_POSITION_DRIFT_RAD  # inf * 0 is NaN
@@ -332,7 +334,8 @@ class StateCheck:
             # A gap's first state is not used. One position a period cannot confirm more than a
             # turn a period.
             confirmed = (np.abs(dq) * self.period <= math.tau) & (returns | far)
-            self._too_fast_signs = np.sign(dq) * (confirmed & far & ~possible[n : 2 * n])
+            driven = confirmed & far & ~possible[n : 2 * n]
+            self._too_fast_signs = np.where(dq > 0.0, 1.0, -1.0) * driven
             possible[n : 2 * n] |= confirmed & self._was_unseen
         if possible.all():
             return None
