@@ -32,7 +32,7 @@ PATH = Path(__file__).parents[1] / 'cpp/include/franka_dynamics_controllers/cons
 _CONSTANTS = {
     limits: 'MAX_TORQUE_RATE_NM_S MAX_STEP_S MAX_BRAKING_DECELERATION_RAD_S2 '
     'RUNAWAY_DETECTION_TIME_S BRAKING_TIME_CONSTANT_S',
-    disturbance: 'MAX_DISTURBANCE_TIME_S',
+    disturbance: 'MAX_DISTURBANCE_TIME_S MAX_START_DISTURBANCE_RATIO',
     control_law: 'RAMP_S',
     state_check: 'POSITION_TOLERANCE_RAD MAX_POSSIBLE_SPEED_RATIO MIN_GOOD_STATE_COUNT',
     receiver: 'COMMAND_TIMEOUT_S',

@@ -105,7 +105,7 @@ class BrakingController:
         self._min_time_constant = BRAKING_TIME_CONSTANT_S if torque_swings else 0.0
         self.at_rest = False
         self.driven: Reason | None = None
-        self._held_back = np.zeros_like(disturbance)
+        self._held_back, self._drives = np.zeros_like(disturbance), False
         # Since `begin`, when each joint's torque can have changed from before to braking [s].
         self._torque_changed_s: Array | None = None
         self._stop_pose: Array | None = None
@@ -137,8 +137,11 @@ class BrakingController:
         compensated = self._compensated_disturbance(excess, dq, elapsed)
         slowing = self._has_gains / squared * away + np.clip(dq / time_constant, -bound, bound)
         undamped = _undamped_share(mass, kd, time_constant, age)
-        feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis + compensated
-        return feedforward - kp * away - kd * dq - mass @ (undamped * slowing)
+        feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis
+        braking = compensated - kp * away - kd * dq - mass @ (undamped * slowing)
+        # A smaller torque drives no joint: it is pushed, as a wrist of which M is next to nothing.
+        self._drives = bool((np.abs(braking) > self._small).any())
+        return feedforward + braking
 
     def _distance_to_stop_pose(self, q: Array, most: float) -> Array:
         """
@@ -203,7 +206,7 @@ class BrakingController:
         self._max_speed = np.where(turning, np.maximum(self._max_speed, speed), self._max_speed)
         faster = speed - self._max_speed
         joint = int((faster - self._max_speed_gain).argmax())
-        gains = not self.at_rest and faster[joint] > self._max_speed_gain[joint]
+        gains = self._drives and not self.at_rest and faster[joint] > self._max_speed_gain[joint]
         self._faster_s = self._faster_s + elapsed if gains else 0.0
         if self._faster_s >= RUNAWAY_DETECTION_TIME_S:
             name, more = self._names[joint], float(faster[joint])

@@ -270,6 +270,16 @@ def test_a_held_arm_keeps_the_gains_with_which_it_was_braked(built):
     np.testing.assert_allclose(after[0], before[0], rtol=0.0, atol=ATOL)
 
 
+def test_a_wrist_that_is_pushed_while_hardly_any_torque_brakes_it_is_not_let_go(core):
+    receiver, q = Receiver(core('bare'), Settings(target='mujoco'), 'motion'), ARMS['bare'].home
+    states = []
+    for k in range(600):
+        dq = min(0.01 * max(0, k - 20), 4.0) * np.eye(7)[6]
+        q = q + 1e-3 * dq
+        states.append(receiver.cycle(q * (np.nan if k == 1 else 1.0), dq)[1])
+    assert 'braking' in states and 'fault' not in states[states.index('braking') :]
+
+
 MUJOCO, TURN = {'target': 'mujoco'}, {'gravity_vector': INCLINED}
 ROBOT, NODE = ({'mount_tilt_compensated_by': who} for who in ('robot', 'node'))
 DOWN_IN_BASE = {'gravity_vector': tuple(OTHERS['inclined'].base[:3, :3].T @ (0.0, 0.0, -9.81))}

@@ -23,6 +23,7 @@ constexpr double kMaxBrakingDecelerationRadS2 = 30.0;
 constexpr double kRunawayDetectionTimeS = 0.005;
 constexpr double kBrakingTimeConstantS = 0.03;
 constexpr double kMaxDisturbanceTimeS = 0.02;
+constexpr double kMaxStartDisturbanceRatio = 0.1;
 constexpr double kRampS = 0.2;
 constexpr double kPositionToleranceRad = 0.2;
 constexpr double kMaxPossibleSpeedRatio = 2.0;

@@ -59,7 +59,11 @@ public:
     }
     begun_ = true;
     terms.inertia(q, slowing, tau);
-    for (std::size_t i = 0; i < arm.n(); ++i) {tau[i] -= pull[i];}
+    drives_ = false;
+    for (std::size_t i = 0; i < arm.n(); ++i) {
+      tau[i] -= pull[i];
+      drives_ = drives_ || std::abs(tau[i]) > kMaxStartDisturbanceRatio * arm.effort[i];
+    }
   }
 
   /// Note what limits made of a desired torque.
@@ -85,7 +89,7 @@ private:
     for (std::size_t i = 0; i < arm.n(); ++i) {
       const double speed = std::abs(dq[i]), most = kMaxSpeedIncreaseRatio * arm.velocity[i];
       const bool turning = !turned_known_ || time_ < turned_[i];
-      gains = gains || (!turning && !at_rest_ && speed > speed_[i] + most);
+      gains = gains || (drives_ && !turning && !at_rest_ && speed > speed_[i] + most);
       speed_[i] = turning ? std::max(speed_[i], speed) : speed_[i];
     }
     gaining_ = gains ? gaining_ + elapsed : 0.0;
@@ -98,6 +102,7 @@ private:
   Vector turned_{};  // when the torque of each joint has been turned at its rate limit [s]
   int resting_ = 0;
   bool pulls_ = false, begun_ = false, at_rest_ = false, turned_known_ = false;
+  bool drives_ = false;  // whether the last torque is large enough to drive a joint
 };
 
 /// Knows where an arm was seen last, and brings it to rest from there by the model. A joint whose
