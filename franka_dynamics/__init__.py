@@ -41,8 +41,8 @@ _NAMES = {
     'identification.identify': 'identify',
     'identification.other_controllers': 'predict_tracking',
     'identification.payload': 'identify_payload',
-    'mesh.mesh': 'inertia_motion_derivative mesh_inertia TriangleMesh vertex_derivatives',
-    'mesh.mesh_file': 'load_mesh',
+    'mesh.mesh': 'inertia_motion_derivative load_mesh mesh_inertia TriangleMesh '
+    'vertex_derivatives',
     'recordings.log_import': 'import_log recording_from_arrays',
     'recordings.options': 'ColumnMap',
     'recordings.recording': 'read_recording write_recording',

@@ -153,9 +153,8 @@ def load(
         raise DescriptionError(f'repair is {repair!r}; it must be {" or ".join(REPAIR_METHODS)}.')
     chosen = file.default_set if inertial_set is None else inertial_set
     if chosen not in file.inertial_sets:
-        raise UnknownArmError(
-            f'{path} has no inertial set {chosen!r}; it has {", ".join(file.inertial_sets)}.'
-        )
+        known = ', '.join(file.inertial_sets)
+        raise UnknownArmError(f'{path} has no inertial set {chosen!r}; it has {known}.')
     spelled, inertial = canonical_arm_name(arm), file.inertial_sets[chosen]
     try:
         description = _description_with_set(file, chosen, str(path))

@@ -22,7 +22,6 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints, TypeVar
 import numpy as np
 
 from .strict_yaml import line_number_of, read_mapping
-from .. import errors
 from ..arrays import Array
 from ..errors import DescriptionError, FrankaDynamicsError, short_repr, short_text
 
@@ -120,10 +119,7 @@ def read_typed_file(path: Path, kind: type[_FileType], expected: str) -> _FileTy
         If the content is wrong; the message names file, line, field and value.
 
     """
-    try:
-        modified = path.stat().st_mtime_ns
-    except OSError as error:
-        raise DescriptionError(errors.unreadable_file_message(path, error)) from error
+    modified = path.stat().st_mtime_ns if path.is_file() else 0
     schema: Any = kind
     found: _FileType = _read_cached_file(path, schema, expected, modified)
     return found

@@ -17,8 +17,7 @@ from ..arm.payload import desk_json, payload_array, payload_parameter_text
 from ..arrays import Array
 from ..errors import SettingsError
 from ..identification.payload import identify_payload
-from ..mesh.mesh import mesh_inertia, mesh_volume
-from ..mesh.mesh_file import load_mesh
+from ..mesh.mesh import load_mesh, mesh_inertia, mesh_volume
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import Motion, prepare
 from ..recordings.recording import effort_scales

@@ -265,9 +265,8 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
         if length < _AXIS_LENGTH_TOLERANCE:
             raise joint.error(f' has the axis {axis.tolist()}, which has no direction.')
         if abs(length - 1.0) > _AXIS_LENGTH_TOLERANCE:
-            joint.notes.other_notes.append(
-                f'joint {name!r} has an axis of length {length:.6g}; its direction alone was used.'
-            )
+            doubt = f'has an axis of length {length:.6g}; its direction alone was used.'
+            joint.notes.other_notes.append(f'joint {name!r} {doubt}')
         axis = axis / length
     limits, doubts = _parse_limits(parts.get('limit'), kind)
     joint.notes.other_notes.extend(f'joint {name!r} {doubt}' for doubt in doubts)
