@@ -154,13 +154,12 @@ class StatusLog:
     def log_if_due(self, text: str, gap: float = _MIN_LOG_PERIOD_S, *, bad: bool = True) -> None:
         """Log a text unless the same text, numbers apart, was logged within a `gap` [s]."""
         what, now = re.sub(r'[\d.]+', '', text), time.monotonic()
-        if now < self._logged.get(what, -math.inf) + gap:
-            return
-        self._logged[what] = now
-        if bad:
-            self._node.get_logger().warning(text)
-        else:
-            self._node.get_logger().info(text)
+        if now >= self._logged.get(what, -math.inf) + gap:
+            self._logged[what] = now
+            if bad:
+                self._node.get_logger().warning(text)
+            else:
+                self._node.get_logger().info(text)
 
 
 class FeedforwardDiagnostics(StatusPublisher):

@@ -101,9 +101,7 @@ def arm_from_parameters(values: dict[str, Any]) -> ArmDescription:
     if not names:
         return arm
     if len(names) != arm.n or len(set(names)) != len(names):
-        raise SettingsError(
-            f'joint_names must be {arm.n} names of joints of {arm.name}, base to tip; got {names}.'
-        )
+        raise SettingsError(f'Give {arm.n} different joint_names, base to tip; got {names}.')
     return arm.with_joint_names(names)
 
 

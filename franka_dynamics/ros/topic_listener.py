@@ -37,9 +37,7 @@ def full_name(name: str, candidates: Collection[str], kind: str) -> str:
     if name.startswith('/') or not found or f'/{name}' in found:
         return f'/{name.removeprefix("/")}'
     if len(found) > 1:
-        raise SettingsError(
-            f'{name} stands for {len(found)} {kind}s: {name_list(found)}; name one with its slash.'
-        )
+        raise SettingsError(f'{name} stands for {kind}s {name_list(found)}; give a full name.')
     return found[0]
 
 
