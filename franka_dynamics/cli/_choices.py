@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The classes that load the arm and read the bags that command-line options select."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -89,12 +89,6 @@ class ArmChoice:
 
         return None if self.payload is None else read_payload(self.payload)
 
-    def load_all(self, sets: Iterable[str], hands: Iterable[str]) -> 'list[ArmDescription]':
-        """Load the arm with each combination of an inertial set and a hand."""
-        choices = (replace(self, inertial_set=name, hand=hand) for name in sets for hand in hands)
-        arms = [choice.load() for choice in choices]
-        return list({(arm.inertial_set, arm.hand): arm for arm in arms}.values())
-
     def load_sets_and_hands(
         self, sets: Sequence[str] = (), hands: Sequence[str] = ()
     ) -> 'list[ArmDescription]':
@@ -103,11 +97,13 @@ class ArmChoice:
         from ..arm.arm_file import is_franka_arm
 
         sets = sets or available_sets(self.arm)
-        if hands:
-            return self.load_all(sets, hands)
-        # Not the older hands' descriptions: the heavier ones would take the place of a load.
-        own = self.load_all(sets[:1], (AS_LISTED,))[0].name
-        return self.load_all(sets, (AS_LISTED, NO_HAND, *['franka_hand'] * is_franka_arm(own)))
+        if not hands:
+            # Not the older hands' descriptions: the heavier would take the place of a load.
+            own = replace(self, inertial_set=sets[0], hand=AS_LISTED).load().name
+            hands = AS_LISTED, NO_HAND, *['franka_hand'] * is_franka_arm(own)
+        choices = (replace(self, inertial_set=name, hand=hand) for name in sets for hand in hands)
+        arms = [choice.load() for choice in choices]
+        return list({(arm.inertial_set, arm.hand): arm for arm in arms}.values())
 
     def title(self, arm: 'ArmDescription') -> str:
         """Return one line with the names of the arm, its inertial set, hand and payload."""

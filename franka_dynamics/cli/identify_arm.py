@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ._choices import ArmChoice, BagReader, Options, require_installed
 from ._console import print_rich, ProgressBar, say, say_each, write_json
-from ..arm import ArmDescription, available_sets
+from ..arm import ArmDescription
 from ..errors import ClusterError, name_list, require_extra
 from ..files import write_text
 from ..identification.identify import identify
@@ -64,7 +64,7 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
 def _published_arms(arm: ArmChoice, start: ArmDescription) -> list[ArmDescription]:
     """Return the published sets to compare with, those with the arm's own hand first."""
     hand = start.hand if arm.hand == AS_LISTED else arm.hand
-    own = arm.load_all(available_sets(arm.arm), (hand,))
+    own = arm.load_sets_and_hands(hands=(hand,))
     return [*own, *(other for other in arm.load_sets_and_hands() if other.hand != start.hand)]
 
 

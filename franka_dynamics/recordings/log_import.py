@@ -220,13 +220,11 @@ def _incomplete_mask(
     parts: Mapping[str, Array], source: str, joint_names: Sequence[str], columns: ColumnMap
 ) -> NDArray[np.bool_]:
     """Return a mask of rows that lack a value; raise RecordingError unless they may be skipped."""
-    lacking = {
-        k: np.any(np.isnan(part.reshape(len(part), -1)), axis=1) for k, part in parts.items()
-    }
-    rows: NDArray[np.bool_] = np.any(list(lacking.values()), axis=0)
+    empty = {k: np.any(np.isnan(part.reshape(len(part), -1)), axis=1) for k, part in parts.items()}
+    rows: NDArray[np.bool_] = np.any(list(empty.values()), axis=0)
     if rows.all() or (rows.any() and not columns.skip_incomplete):
         first = int(np.argmax(rows))
-        what = next(name for name, part in lacking.items() if part[first])
+        what = next(name for name, part in empty.items() if part[first])
         if parts[what].ndim == 2:
             what = f'{what} of {joint_names[int(np.argmax(np.isnan(parts[what][first])))]}'
         advice = 'leave such rows, as of merged topics, out by --skip-incomplete'

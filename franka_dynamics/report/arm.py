@@ -59,18 +59,15 @@ def inertia_rows(arm: ArmDescription, q: Array | None = None) -> list[InertiaRow
     At a pose `inertia` is R I R^T, S_I in the documentation of the library Exp[licit], still about
     the origin of the link's frame (docs/theory/errata.md).
     """
-    found: Sequence[tuple[Any, ...]]
+    links: Sequence[Any] = arm.links if q is None else space_inertias(arm, q)
+    names = 'about_frame_origin', 'about_center_of_mass'
     if q is None:
-        found = [(one, one.inertia, one.inertia_at_center_of_mass) for one in arm.links]
-    else:
-        found = [
-            (one, one.about_frame_origin, one.about_center_of_mass)
-            for one in space_inertias(arm, q)
-        ]
-    return [
-        InertiaRow(str(i), link.mass, link.center_of_mass, *map(elements_from_tensor, tensors))
-        for i, (link, *tensors) in enumerate(found, start=1)
-    ]
+        names = 'inertia', 'inertia_at_center_of_mass'
+    rows = []
+    for i, link in enumerate(links, start=1):
+        tensors = (elements_from_tensor(getattr(link, name)) for name in names)
+        rows.append(InertiaRow(str(i), link.mass, link.center_of_mass, *tensors))
+    return rows
 
 
 def frame_origins(arm: ArmDescription, q: Array) -> Array:

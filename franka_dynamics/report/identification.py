@@ -29,37 +29,34 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
     """Return an identification as data for JSON, torque errors in `result.unit`, others in SI."""
     recordings, estimate = result.recordings, result.estimate
     heads = 'name', 'start', 'base', 'base_deviation', 'consistent'
-    data: dict[str, Any] = elements.to_json_types(
-        {
-            'arm': result.start.name,
-            'starting_set': result.start.inertial_set,
-            'hand': result.start.hand,
-            'recordings': recordings.notes,
-            'unusable': recordings.failures,
-            'signal': recordings.signal,
-            'options': result.options,
-            'scores': result.scores,
-            'improvement': result.improvement,
-            'verdict': {
-                **vars(result.verdict),
-                'sound': result.verdict.sound,
-                'accepted': result.accepted,
-                'sentences': [
-                    *_verdict_sentences(result),
-                    *ambiguity_sentences(result.verdict, result.start.joint_names),
-                ],
-            },
-            'prior': {'precision': result.options.regularization, 'supported': estimate.precision},
-            'parameters': [dict(zip(heads, row)) for row in _parameter_rows(result)],
-            'left_open': dict(zip(estimate.model.names, estimate.std_to_prior_ratios.tolist())),
-            'slip_reaches_rad': estimate.model.friction.slip_reaches,
-            'residual_of_recordings': dict(zip(recordings.names, recordings.errors)),
-            'unseen_recordings': recordings.names[len(recordings.names) - recordings.test_count :],
-            'masses': [link.mass for link in result.arm.links],
-            'remarks': recordings.remarks,
-        }
-    )
-    return data
+    return {
+        'arm': result.start.name,
+        'starting_set': result.start.inertial_set,
+        'hand': result.start.hand,
+        'recordings': recordings.notes,
+        'unusable': recordings.failures,
+        'signal': recordings.signal,
+        'options': result.options,
+        'scores': result.scores,
+        'improvement': result.improvement,
+        'verdict': {
+            **vars(result.verdict),
+            'sound': result.verdict.sound,
+            'accepted': result.accepted,
+            'sentences': [
+                *_verdict_sentences(result),
+                *ambiguity_sentences(result.verdict, result.start.joint_names),
+            ],
+        },
+        'prior': {'precision': result.options.regularization, 'supported': estimate.precision},
+        'parameters': [dict(zip(heads, row)) for row in _parameter_rows(result)],
+        'left_open': dict(zip(estimate.model.names, estimate.std_to_prior_ratios.tolist())),
+        'slip_reaches_rad': estimate.model.friction.slip_reaches,
+        'residual_of_recordings': dict(zip(recordings.names, recordings.errors)),
+        'unseen_recordings': recordings.names[len(recordings.names) - recordings.test_count :],
+        'masses': [link.mass for link in result.arm.links],
+        'remarks': recordings.remarks,
+    }
 
 
 def _parameter_rows(result: Identification) -> list[tuple[Any, ...]]:
@@ -232,14 +229,7 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
         *(elements.paragraph(line, 'warning') for line in detail_sentences(result)),
         *identification_tables(result),
         elements.heading('Torques and friction'),
-        *(
-            elements.picture(draw(result, motion, name), f'{what} of {name}')
-            for name, motion in motions
-            for what, draw in (
-                ('measured and predicted torques', recording_figure),
-                ('friction', friction_figure),
-            )
-        ),
+        *(one for name, motion in motions for one in _motion_pictures(result, motion, name)),
         elements.heading('Base parameters'),
         elements.picture(parameter_figure(result), 'base parameters with two standard deviations'),
         parameter_table(result),
@@ -261,10 +251,13 @@ def _method_sentence(result: Identification) -> str:
     )
 
 
-def recording_figure(result: Identification, motion: Motion, name: str) -> Any:
-    """Return a figure of measured torque, the identified arm's, and their difference."""
+def _motion_pictures(result: Identification, motion: Motion, name: str) -> Iterator[str]:
+    """Yield pictures of a motion's measured and predicted torques, and of its friction."""
     predicted = result.estimate.model.torque(motion, result.estimate.theta)
-    return elements.torque_figure(motion, predicted, 'identified', result.start.joint_names, name)
+    joints = result.start.joint_names
+    torques = elements.torque_figure(motion, predicted, 'identified', joints, name)
+    yield elements.picture(torques, f'measured and predicted torques of {name}')
+    yield elements.picture(friction_figure(result, motion, name), f'friction of {name}')
 
 
 def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
