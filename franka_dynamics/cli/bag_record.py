@@ -43,11 +43,10 @@ def record_and_check(
         def should_continue(progress: RecordingProgress) -> bool:
             """Show the progress; return whether to go on recording."""
             status_line.update(Text(f'recording {bag}: {progress}; Ctrl-C ends'))
-            if not progress.has_arm_state and progress.first_state_age > _OTHER_ARM_TIMEOUT_S:
-                # No motion is sent, and _check_recording names the joints of both arms.
-                return False
+            # To another arm no motion is sent, and _check_recording names the joints of both.
+            other = not progress.has_arm_state and progress.first_state_age > _OTHER_ARM_TIMEOUT_S
             silent = not progress.state_count and progress.elapsed > _FIRST_STATE_TIMEOUT_S
-            if play is not None and silent:
+            if other or (silent and play is not None):
                 return False
             return keep_running() and not _is_recording_over(options.duration, progress)
 
