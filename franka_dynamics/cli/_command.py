@@ -22,7 +22,7 @@ class Command(click.Command):
     A command that calls a function of another module, which is imported when the command runs.
 
     `work` is MODULE.FUNCTION; by default it is `run` of the module named after the command's
-    words, as cli/arm_show.py of arm show. The function that declares the command has its options
+    words, as cli/bag_replay.py. The function that declares the command has its options
     and help alone. The other function gets the values of the options that `options_as` has added
     as dataclasses, and those of all others as one argument `options`.
 

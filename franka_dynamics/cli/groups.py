@@ -38,7 +38,7 @@ def arm() -> None:
     """Show, check, import and export arms."""
 
 
-@arm.command()
+@arm.command(work='arm_files.show_arm')
 @click.argument('positional', type=shared.ARM_TYPE, required=False, metavar='[ARM]')
 @option('--q', 'show inertias in the space frame at this pose', CommaList('zero|home|Q1,...'))
 @choice_or_flag('--base-parameters', 'print the base parameters', GRAVITY_DIRECTIONS)
@@ -221,7 +221,7 @@ def identify() -> None:
     """Identify an arm or a payload from bags, or plan a motion to record."""
 
 
-@identify.command('arm')
+@identify.command('arm', work='identify.run')
 @click.argument('bags', type=click.Path(), nargs=-1, required=True, metavar='BAG...')
 @option('--test', 'bags that decide, not fitted (default: parts of BAGs)', _BAGS_TYPE, 'tests')
 @option('--output', 'new file for the identified arm', shared.NEW_FILE_TYPE)
@@ -267,7 +267,7 @@ def identify_payload() -> None:
     """Identify a payload on the flange from recordings with and without it."""
 
 
-@identify.command()
+@identify.command(work='identify.plan')
 @shared.gravity_option
 @option('--output', 'a JointTrajectory as YAML', shared.FILE_TYPE, default='excitation.yaml')
 @option('--period', 'duration of the motion [s]', Number(), default=10.0)

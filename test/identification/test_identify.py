@@ -441,7 +441,7 @@ def test_the_verb_writes_one_arm_from_this_process_two_and_a_cluster(cluster, pa
 
 def test_an_address_where_nobody_listens_is_refused_by_name(paths, monkeypatch, capsys):
     pytest.importorskip('distributed')
-    monkeypatch.setattr('franka_dynamics.cli.identify_arm._DASK_TIMEOUT_S', 0.5)
+    monkeypatch.setattr('franka_dynamics.cli.identify._DASK_TIMEOUT_S', 0.5)
     for address in ('tcp://127.0.0.1:9', 'nonsense://x'):
         assert main(['identify', 'arm', str(paths[0]), '--workers', address]) == EXIT_INVALID_INPUT
         assert f'No Dask scheduler answers at {address}' in capsys.readouterr().err

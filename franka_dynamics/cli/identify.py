@@ -1,0 +1,214 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+The work of `identify arm`, which writes an arm file from recordings, and of `identify plan`.
+
+The latter computes a motion for identification.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+import shlex
+
+import numpy as np
+import yaml
+
+from ._choices import ArmChoice, BagReader, Options, require_installed
+from ._console import print_rich, ProgressBar, say, say_each, write_json
+from ..arm import ArmDescription
+from ..errors import ClusterError, IdentificationError, name_list, require_extra
+from ..files import write_text
+from ..identification import excitation_problem as planning
+from ..identification.excitation import choose_repetitions, Excitation, optimise_excitation
+from ..identification.excitation_problem import ExcitationProblem, MAX_STD_TO_PRIOR_RATIO
+from ..identification.identify import identify
+from ..identification.options import (
+    ExcitationLimits,
+    IdentificationOptions,
+    MAX_REPETITIONS,
+    MIN_REPETITIONS,
+)
+from ..identification.results import Identification, IDENTIFIED_SET_NAME
+from ..identification.summary import Bag, labels_of
+from ..names import AS_LISTED
+from ..recordings.preprocessing import Motion, prepare
+from ..report import identification as pages
+from ..report.elements import Header, rounded_to_deviation, Table
+from ..report.replay import TORQUE_ERROR_DEFINITION
+
+_DASK_TIMEOUT_S = 20.0
+_POINT_RATE_HZ = 25.0
+
+
+def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: Options) -> int:
+    """Identify the arm, print and write the results; return 1 if the arm is not accepted."""
+    needed = 'rosbags', 'scipy', 'clarabel', *(['matplotlib'] if options.report else [])
+    require_installed(f'Identifying an arm needs {name_list(needed)}', 'identify', *needed)
+    arm = reader.arm_in_bag(options.bags[0], arm)
+    start = arm.load()
+    names = reader.joint_names_in_bag(start)
+    fitted, left_out = (
+        [Bag(path, names, reader.topic, reader.stamps) for path in paths]
+        for paths in (options.bags, options.tests)
+    )
+    with ProgressBar() as bar, _executor_of_workers(options.workers) as executor:
+        published, progress = _published_arms(arm, start), bar.new_task('identifying')
+        result = identify(
+            fitted, start, published, fit, tests=left_out, executor=executor, progress=progress
+        )
+    # Files are written before results are printed, because `| head` can end this program.
+    if options.output and result.accepted:
+        result.save(options.output, payload=arm.read_payload())
+    if options.report:
+        page = pages.identification_page(result, _used_motions(result, [*fitted, *left_out]))
+        write_text(options.report, page)
+    if options.json:
+        write_json(options.json, pages.identification_as_data(result))
+    say(pages.conclusion_sentence(result), style='bold')
+    say_each(pages.detail_sentences(result), 'warning')
+    print_rich(*pages.identification_tables(result))
+    say(TORQUE_ERROR_DEFINITION)
+    page_line = options.report and f'page: {options.report}'
+    say_each(filter(None, [pages.tracking_sentence(result), page_line]))
+    if not result.accepted:
+        say(_refusal_sentence(result), style='red')
+        return 1
+    say(_arm_file_sentence(options.output, len(result.recordings.names)))
+    return 0
+
+
+def _published_arms(arm: ArmChoice, start: ArmDescription) -> list[ArmDescription]:
+    """Return the published sets to compare with, those with the arm's own hand first."""
+    hand = start.hand if arm.hand == AS_LISTED else arm.hand
+    own = arm.load_sets_and_hands(hands=(hand,))
+    return [*own, *(other for other in arm.load_sets_and_hands() if other.hand != start.hand)]
+
+
+def _used_motions(result: Identification, bags: Sequence[Bag]) -> Iterator[tuple[str, Motion]]:
+    """Yield name and motion of each bag that the identification used."""
+    scale = result.options.effort_scales(result.estimate.model.n)
+    for name, bag in zip(labels_of(bags), bags, strict=True):
+        if name in result.recordings.names:
+            yield name, bag.motion(scale)
+
+
+def _arm_file_sentence(output: Path | None, count: int) -> str:
+    """Return a sentence on where the arm file is, and how many bags it was fitted to."""
+    if output is None:
+        return 'no arm file was written: name one with --output'
+    what = f'all {count} bags' if count > 1 else 'all of the bag'
+    return f'arm file: {output} (set {IDENTIFIED_SET_NAME}, fitted to {what})'
+
+
+def _refusal_sentence(result: Identification) -> str:
+    """Return why the identified arm is not accepted."""
+    if not result.verdict.sound:
+        why = 'the recordings are not sound; --anyway accepts them'
+    else:
+        why = 'it is not better than the published sets; --anyway writes it nevertheless'
+    return f'No arm file was written: {why}.'
+
+
+@contextmanager
+def _executor_of_workers(workers: str) -> Iterator[Executor | None]:
+    """Yield an executor of so many processes or of a Dask cluster, or None for one process."""
+    if workers.isdigit():
+        with ProcessPoolExecutor(int(workers)) if int(workers) > 1 else nullcontext() as pool:
+            yield pool
+        return
+    with require_extra('Identifying on a cluster needs dask', 'cluster'):
+        from distributed import Client
+    try:
+        client = Client(workers, timeout=_DASK_TIMEOUT_S)
+    except (OSError, ValueError) as error:
+        fix = 'start one with `dask scheduler`, or fix the address'
+        raise ClusterError(f'No Dask scheduler answers at {workers} ({error}); {fix}.') from error
+    with client:
+        yield client.get_executor(pure=False)
+
+
+def plan(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: Options) -> int:
+    """Write an excitation trajectory; return 1 if it leaves essential parameters unidentified."""
+    description = arm.load()
+    first, times = options.start or description.home, options.repetitions or MIN_REPETITIONS
+    if first is None:
+        raise IdentificationError(f'{description.name} has no home pose; give one with --start.')
+    period, output = options.period, options.output
+    problem = ExcitationProblem(description, limits, options.gravity, duration=times * period)
+    with ProgressBar() as bar:
+        motions = [prepare(reader.read_recording(bag, description, bar)) for bag in options.given]
+        planned = problem
+        if motions:
+            known = np.sum([planning.information_matrix(problem, one) for one in motions], axis=0)
+            planned = replace(problem, known_information=known)
+        search = {'draws': options.draws, 'iterations': options.iterations}
+        search |= {'period': period, 'progress': bar.new_task('planning')}
+        excitation = optimise_excitation(planned, first, **search)
+    if options.repetitions is None:
+        bounds = MIN_REPETITIONS, MAX_REPETITIONS
+        excitation, times = choose_repetitions(planned, excitation, *bounds)
+    left = excitation.std_to_prior_ratios
+    given = f', and the {len(motions)} given bags' if motions else ''
+    say(
+        f'After {times} repetitions of {period:g} s ({times * period / 60.0:.1f} minutes){given} '
+        f'{np.count_nonzero(left <= MAX_STD_TO_PRIOR_RATIO)} of {len(left)} base parameters are '
+        f"identifiable; a standard deviation is at most {left.max():.0%} of the prior's (masses "
+        '100 %, others in proportion).'
+    )
+    missing = _print_unidentified_parameters(problem, excitation)
+    write_text(output, _trajectory_yaml(description.joint_names, excitation, period))
+    say(
+        f'trajectory: {output}; play it with `franka-dynamics node play`, or with\n'
+        '  ros2 topic pub --once /feedforward/reference '
+        f'trajectory_msgs/msg/JointTrajectory "$(cat {shlex.quote(str(output))})"'
+    )
+    return 1 if missing else 0
+
+
+def _print_unidentified_parameters(problem: ExcitationProblem, excitation: Excitation) -> int:
+    """Print the parameters left unidentified; return how many of them matter for torques."""
+    missing = problem.unidentified_mask(excitation.parameter_std)
+    base, values = problem.model.base, problem.model.base.values(problem.arm)
+    torques = problem.torque_to_noise_ratio(excitation.parameter_std)
+    rows = [
+        (
+            *(base.names[k], *rounded_to_deviation(values[k], excitation.parameter_std[k])),
+            *(excitation.std_to_prior_ratios[k], torques[k]),
+            'NOT identifiable' if missing[k] else 'not needed',
+        )
+        for k in np.flatnonzero(excitation.std_to_prior_ratios > MAX_STD_TO_PRIOR_RATIO)
+    ]
+    heads = (
+        *('parameter', 'start', 'deviation', Header("of the prior's", format='.0%')),
+        *(Header('torque, of the noise', format='.2g'), ''),
+    )
+    title = (
+        'base parameters that stay unknown: the part of the prior deviation that is left, and the '
+        "torque that one deviation makes, relative to a joint's noise (not needed: below 0.1)"
+    )
+    if rows:
+        print_rich(Table(title, heads, rows))
+    if count := np.count_nonzero(missing):
+        say(
+            f'{count} that matter are NOT identifiable: move more (--fraction, --period), repeat '
+            'more often (--repetitions), or plan a second motion with this bag (--given).'
+        )
+    return int(count)
+
+
+def _trajectory_yaml(joint_names: Sequence[str], excitation: Excitation, period: float) -> str:
+    """Return one period [s] of an excitation as the YAML text of a JointTrajectory message."""
+    time = np.linspace(0.0, period, round(period * _POINT_RATE_HZ) + 1)
+    fields = ('positions', 'velocities', 'accelerations')
+    stamps = np.round(time * 1e9).astype(np.int64).tolist()
+    states = (np.round(excitation.trajectory.at(time), 6) + 0.0).tolist()
+    points = [
+        dict(zip(fields, rows))
+        | {'time_from_start': dict(zip(('sec', 'nanosec'), divmod(stamp, 10**9)))}
+        for stamp, *rows in zip(stamps, *states, strict=True)
+    ]
+    message = {'joint_names': list(joint_names), 'points': points}
+    return yaml.safe_dump(message, sort_keys=False, default_flow_style=None, width=1000)
