@@ -69,11 +69,9 @@ class ColumnMap:
 
     def __post_init__(self) -> None:
         """Raise RecordingError for an unknown unit."""
-        for unit, known, what in (
-            (self.position_unit, POSITION_UNITS, 'position'),
-            (self.velocity_unit, VELOCITY_UNITS, 'velocity'),
-            (self.stamp_unit, STAMP_UNITS, 'stamp'),
-        ):
+        units = {'position': POSITION_UNITS, 'velocity': VELOCITY_UNITS, 'stamp': STAMP_UNITS}
+        for what, known in units.items():
+            unit = getattr(self, f'{what}_unit')
             if unit not in known:
                 raise RecordingError(f'The unit of {what} is {unit!r}; known: {", ".join(known)}.')
 

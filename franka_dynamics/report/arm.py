@@ -75,9 +75,9 @@ def frame_origins(arm: ArmDescription, q: Array) -> Array:
     return NewtonEulerModel(arm).frames(q)[:, :3, 3]
 
 
-def arm_tables(arm: ArmDescription, rows: Sequence[InertiaRow], q: Array | None) -> list[Table]:
+def arm_tables(arm: ArmDescription, rows: list[InertiaRow], q: Array | None) -> Iterator[Table]:
     """
-    Return tables of DH rows, origins of frames (at a pose q), centres of mass and inertias.
+    Yield tables of DH rows, origins of frames (at a pose q), centres of mass and inertias.
 
     `rows` come from `inertia_rows` at the same pose `q`. If `q` is None, inertias are in the
     links' frames, and the table of frame origins is left out.
@@ -88,24 +88,23 @@ def arm_tables(arm: ArmDescription, rows: Sequence[InertiaRow], q: Array | None)
     heads: tuple[Header | str, ...] = 'frame', 'joint', 'kind', 'a [m]', 'd [m]'
     heads += tuple(f'{one} [rad]' for one in angles)
     cells: list[list[Any]] = [_dh_cells(row, angles) for row in dh_rows(arm)]
-    tables = [Table(f'{arm.convention.value} Denavit-Hartenberg rows', heads, cells)]
+    yield Table(f'{arm.convention.value} Denavit-Hartenberg rows', heads, cells)
     if q is not None:
         names = [*(str(i + 1) for i in range(arm.n)), 'flange']
         title = f'origins in {{S}} at q = ({", ".join(f"{value:.6g}" for value in q)})'
         origins = zip(names, frame_origins(arm, q))
         cells = [[name, *_round_values(origin)] for name, origin in origins]
-        tables.append(Table(title, ['frame', *headers('xyz', '.6f', 'm')], cells))
+        yield Table(title, ['frame', *headers('xyz', '.6f', 'm')], cells)
     heads = 'link', Header('m', 'kg', '.6g'), *headers((f'c {a}' for a in 'xyz'), '.6g', 'm')
     cells = [[row.link, row.mass, *_round_values(row.center_of_mass)] for row in rows]
-    tables.append(Table(f'mass and centre of mass {place}', heads, cells))
+    yield Table(f'mass and centre of mass {place}', heads, cells)
     for about, tensors in (
         ("about the frame's origin", [row.inertia for row in rows]),
         ('about the centre of mass', [row.inertia_at_center_of_mass for row in rows]),
     ):
         heads = 'link', *headers((f'I {name}' for name in TENSOR_ORDER), '.6g')
         cells = [[row.link, *_round_values(tensor)] for row, tensor in zip(rows, tensors)]
-        tables.append(Table(f'inertia [kg m^2] {place}, {about}', heads, cells))
-    return tables
+        yield Table(f'inertia [kg m^2] {place}, {about}', heads, cells)
 
 
 def _round_values(values: Array) -> list[float]:
