@@ -69,24 +69,19 @@ def recording_from_arrays(
 
     """
     names = tuple(joint_names)
-    named = {'position': q, 'velocity': q if dq is None else dq, 'effort': effort}
-    position, velocity, torque = (
-        as_array(values, (...,), f'{source}: {what}', RecordingError, finite=False)
-        for what, values in named.items()
-    )
+    position = as_array(q, (...,), f'{source}: position', RecordingError, finite=False)
     if position.shape != (*position.shape[:1], len(names)) or len(position) < 2:
         raise RecordingError(
             f'{source}: position has shape {position.shape}, expected (rows, {len(names)}) with '
             f'two rows or more: one column per joint, {name_list(names)}.'
         )
+    velocity, torque = (
+        as_array(values, position.shape, f'{source}: {what}', RecordingError, finite=False)
+        for what, values in (('velocity', q if dq is None else dq), ('effort', effort))
+    )
     remarks: tuple[str, ...] = ()
     if dq is None:
         remarks = ('velocity was derived from position by central differences',)
-    for values, what in ((velocity, 'velocity'), (torque, 'effort')):
-        if values.shape != position.shape:
-            raise RecordingError(
-                f'{source}: {what} has shape {values.shape}, unlike position, {position.shape}.'
-            )
     stamp_ns = _stamps_ns(len(position), stamp, rate, source)
     period = float(np.median(np.diff(stamp_ns))) * 1e-9 if len(stamp_ns) > 1 else 0.0
     if period > _MAX_PLAUSIBLE_PERIOD_S:
@@ -268,9 +263,7 @@ def _stamps_ns(
         if not 0.0 < rate <= 1e9:
             raise RecordingError(f'{source}: the rate is {rate} Hz; it must be positive.')
         return np.round(np.arange(count) * (1e9 / rate)).astype(np.int64)
-    times = as_array(stamp, (...,), f'{source}: stamp', RecordingError, finite=False)
-    if times.shape != (count,):
-        raise RecordingError(f'{source}: stamp has shape {times.shape}, expected ({count},).')
+    times = as_array(stamp, (count,), f'{source}: stamp', RecordingError, finite=False)
     bad = np.flatnonzero(~np.isfinite(times) | (times < 0.0))
     if len(bad):
         raise RecordingError(
