@@ -32,9 +32,7 @@ class ReasonCode(str, Enum):
     FEW_STATES = '{good} of {needed} good joint states have come'
     SILENCE = 'no new joint state for {silence:.0f} ms'
     STATES_MISSING = '{gap:.0f} ms of joint states are missing'
-    RARE_STATES = (
-        'joint states come at {rate:.0f} Hz, and at least {least:.0f} Hz are needed; {advice}'
-    )
+    RARE_STATES = 'joint states come at {rate:.0f} Hz, but {least:.0f} Hz are needed; {advice}'
     COARSE_STAMPS = (
         'the times of joint states come in steps of {step:.3g} ms, several states at a time: give '
         'each state its own time'
