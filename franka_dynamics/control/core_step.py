@@ -86,7 +86,8 @@ Torques are wrong
   20 % of a limit (31 % at limits below 20 N m), at one joint or several, makes the core brake and
   hold the arm. The estimate reaches 91 % of a step after 24 ms, and has to be beyond its bound for
   20 ms; an arm at rest is not compared for 1 s after the law begins, unless it was held
-  (`check_bounds`). A held arm is not watched: a push moves it until a value is impossible.
+  (`check_bounds`). A held arm bears 10 % of each limit beyond what it bore when braking began. It
+  is not watched: a stronger push moves it at any speed, until a value is impossible.
 - If such an excess is explained by torques sent to other joints, earlier or reversed, the arm is
   let go without braking, after 6 states if reversed, else after 10, and the resting torque follows
   (`wiring.py`), zero where torques are exchanged or reversed. Without a measured torque the arm is

@@ -110,9 +110,9 @@ class StateCheck:
     problem : Reason or None
         Why the latest state cannot be used.
     leapt_joints : ndarray of bool, shape (n,)
-        Which joints moved as they cannot, and did not come back at once. Until `start` a stop by
-        the model, and the resting torque, follow such a joint by its velocity; the watchers and
-        the brake go by what is measured.
+        Which joints moved as they cannot, until `start` or until their positions are where their
+        velocities took them. A stop by the model, and the resting torque, follow such a joint by
+        its velocity.
     velocity_contradicted : bool
         Whether velocities contradict positions: until `start` they are not believed.
 
