@@ -257,8 +257,7 @@ class MotionPlanner:
             if single and points.velocities is None:
                 continued = _stream_with_point(stream, self.stamp, points.positions[0])
                 if points.times[0] == 0.0:
-                    motion = self._motion_along_stream(continued, begin, lead)
-                    return motion, continued, False
+                    return self._motion_along_stream(continued, begin, lead), continued, False
                 points = replace(points, velocities=_last_stream_velocity(continued))
             return self._motion_via_points(points, begin, t0), continued, single
         except errors.LimitExceededError as error:

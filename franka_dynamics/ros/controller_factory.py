@@ -192,8 +192,7 @@ def _wait_for_robot_description(node: Any, should_stop: Callable[[], bool]) -> t
     """
     topic, came = node.resolve_topic_name(tables.ROBOT_DESCRIPTION), list[Any]()
     options = {'context': node.context, 'use_global_arguments': False, 'enable_rosout': False}
-    name = f'{node.get_name()}_description'
-    waiting = Node(name, start_parameter_services=False, **options)
+    waiting = Node(f'{node.get_name()}_description', start_parameter_services=False, **options)
     waiting.create_subscription(String, topic, came.append, DESCRIPTION_QOS)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(waiting)

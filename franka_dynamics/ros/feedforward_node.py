@@ -169,8 +169,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """Make the controller from the parameters; raise FrankaDynamicsError if they are wrong."""
         parameters = parameter_values(self, tables.parameter_specs(NODE_NAME))
         arm, self._urdf = arm_and_urdf_from_parameters(self, parameters, self.should_stop)
-        publish = self.cycle.publish_torque
-        controller, difference = make_controller(self, parameters, arm, publish)
+        controller, difference = make_controller(self, parameters, arm, self.cycle.publish_torque)
         frame = parameters['frame']
         self._term_publishers.set_controller(controller, int(frame) if frame.isdigit() else frame)
         self._diagnostics.set_controller(controller, difference)

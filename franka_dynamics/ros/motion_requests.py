@@ -128,8 +128,7 @@ class MotionRequests:
         is_rare = problem is not None and problem.code in _RARE_STATE_CODES
         if latest is not None and is_rare and has_times and reference.motion is None:
             planned = reference.follow(**motion, goal_id=goal_id, measured_q=latest.q)
-            reason = f'torques were added to it, but it is not followed here: {problem}'
-            reference.clear(reason)
+            reference.clear(f'torques were added to it, but it is not followed here: {problem}')
         else:
             planned = controller.follow(**motion, goal_id=goal_id)
         if has_times and self._motion_publisher.get_subscription_count():

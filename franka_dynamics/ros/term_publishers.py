@@ -92,8 +92,7 @@ class TermPublishers:
         wrench.wrench.force.x = pose.pose.position.x = MessageTemplate.PLACEHOLDER
         messages: dict[str | type, Any] = {WrenchStamped: wrench, PoseStamped: pose}
         for kind in {kind for kind, _ in TERM_TOPICS.values() if isinstance(kind, str)}:
-            axes = map(rows.__getitem__, kind.split('/'))
-            labels = ['/'.join(row) for row in product(*axes)]
+            labels = ['/'.join(row) for row in product(*(rows[axis] for axis in kind.split('/')))]
             row = MessageTemplate.placeholder_row(len(labels))
             messages[kind] = JointState(header=header, name=labels, effort=row)
         self._templates = {kind: MessageTemplate(one) for kind, one in messages.items()}
@@ -122,8 +121,7 @@ class TermPublishers:
             try:
                 values = term(self, state, command)
                 if values is not None:
-                    data = self._templates[kind].serialize(stamp, values)
-                    self._publishers[name].publish(data)
+                    self._publishers[name].publish(self._templates[kind].serialize(stamp, values))
             except Exception as error:
                 self._failed.add(name)
                 self._node.get_logger().error(
