@@ -61,11 +61,28 @@ def plausibility_warnings(recording: Recording, arm: ArmDescription) -> tuple[st
     return (*fatal_faults(recording, arm), *minor_faults(recording, arm))
 
 
-def minor_faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
-    """Return sentences on torques far beyond the joints' limits, and on jumps of positions."""
-    in_newton_meters = not any(_large_efforts(recording, arm))
-    spikes = _effort_spikes(recording, arm) if in_newton_meters else ()
-    return (*spikes, *_position_jumps(recording, arm))
+def minor_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+    """Yield sentences on torques far beyond the joints' limits, and on jumps of positions."""
+    part = _effort_share(recording.effort, arm)
+    row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
+    # Efforts in another unit are a fatal fault.
+    if part[row, joint] > _MAX_EFFORT_RATIO and not any(_large_efforts(recording, arm)):
+        yield (
+            f'the effort of {recording.joint_names[joint]} is {recording.effort[row, joint]:.4g} '
+            f'N m at {recording.time[row]:.2f} s, far beyond its limit of '
+            f'{arm.limit("effort")[joint]:g} N m ({np.count_nonzero(part > _MAX_EFFORT_RATIO)} '
+            'such values): a collision, or values that were not measured; cut them out'
+        )
+    part = _speed_limit_ratio(recording, arm)
+    row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
+    if part[row, joint] > _MIN_JUMP_SPEED_RATIO:
+        change = recording.q[row + 1, joint] - recording.q[row, joint]
+        yield (
+            f'the position of {recording.joint_names[joint]} jumps by {change:.3g} rad at '
+            f'{recording.time[row + 1]:.2f} s, {part[row, joint]:.3g} times as fast as it can '
+            f'move ({np.count_nonzero(part > _MIN_JUMP_SPEED_RATIO)} such steps): values that '
+            'were not measured, or recordings put together; cut them out'
+        )
 
 
 def fatal_faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
@@ -256,36 +273,9 @@ def _large_efforts(recording: Recording, arm: ArmDescription) -> Iterator[str]:
         )
 
 
-def _effort_spikes(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if an |effort| is above 1.5 times the joint's effort limit."""
-    part = _effort_share(recording.effort, arm)
-    row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
-    if part[row, joint] > _MAX_EFFORT_RATIO:
-        yield (
-            f'the effort of {recording.joint_names[joint]} is {recording.effort[row, joint]:.4g} '
-            f'N m at {recording.time[row]:.2f} s, far beyond its limit of '
-            f'{arm.limit("effort")[joint]:g} N m ({np.count_nonzero(part > _MAX_EFFORT_RATIO)} '
-            'such values): a collision, or values that were not measured; cut them out'
-        )
-
-
 def _speed_limit_ratio(recording: Recording, arm: ArmDescription) -> Array:
     """Return |change of position| per second / velocity limit, (messages - 1, n)."""
     step = np.maximum(np.diff(recording.time), _MIN_STEP_S)
     limit = arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
     return np.asarray(rate / np.where(limit > 0.0, limit, np.inf))
-
-
-def _position_jumps(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if a position changes at over 3 times the joint's velocity limit."""
-    part = _speed_limit_ratio(recording, arm)
-    row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
-    if part[row, joint] > _MIN_JUMP_SPEED_RATIO:
-        change = recording.q[row + 1, joint] - recording.q[row, joint]
-        yield (
-            f'the position of {recording.joint_names[joint]} jumps by {change:.3g} rad at '
-            f'{recording.time[row + 1]:.2f} s, {part[row, joint]:.3g} times as fast as it can '
-            f'move ({np.count_nonzero(part > _MIN_JUMP_SPEED_RATIO)} such steps): values that '
-            'were not measured, or recordings put together; cut them out'
-        )
