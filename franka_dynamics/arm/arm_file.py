@@ -241,8 +241,7 @@ def _arm_path(arm: str | Path) -> Path:
     if is_robot_source(arm):
         file = 'FILE' if is_xml_text(arm) else shlex.quote(text)
         raise DescriptionError(
-            f'{text} is no arm file, which is needed here; write one with '
-            f'"franka-dynamics arm import {file} --output arm.yaml".'
+            f'{text} is no arm file; run "franka-dynamics arm import {file} --output arm.yaml".'
         )
     own, names, name = Path(text).expanduser(), available_arms(), canonical_arm_name(text)
     shipped = share_directory() / 'config' / 'arms' / f'{ARM_NAME_ALIASES.get(name, name)}.yaml'
@@ -253,8 +252,7 @@ def _arm_path(arm: str | Path) -> Path:
         raise DescriptionError(f"{own} is a folder; give the path of an arm's file.")
     if path is own:
         raise DescriptionError(
-            f"{path} does not exist; give the path of an arm's YAML file "
-            f'or one of the shipped arms: {", ".join(names)}.'
+            f'{path} does not exist; give an existing file or one of {", ".join(names)}.'
         )
     near = errors.nearest_name(name, (*names, *ARM_NAME_ALIASES))
     also = ', '.join(f'{alias} is the {arm}' for alias, arm in ARM_NAME_ALIASES.items())

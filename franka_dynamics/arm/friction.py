@@ -215,8 +215,7 @@ class MaxwellSlipFriction(LinearFriction):
         self._check_parameters(elements)
         if len(set(self.reach.tolist())) < elements:
             raise FrictionError(
-                f'Two elements of a Maxwell-slip friction have the same reach '
-                f'({array_text(self.reach)}); combine them into one.'
+                f'Two slip elements have the same reach, {array_text(self.reach)}; combine them.'
             )
 
 

@@ -68,10 +68,9 @@ def read_document(
         As `read_robot_text` and `parse_robot`.
 
     """
-    given = is_xml_text(urdf)
-    if given and xacro:
-        raise DescriptionError('A text has no xacro arguments; leave xacro out, or give the file.')
-    if given:
+    if is_xml_text(urdf):
+        if xacro:
+            raise DescriptionError('A text has no xacro arguments; omit xacro, or give a file.')
         return parse_robot(str(urdf).strip(), source or '')
     path = Path(urdf)
     return parse_robot(read_robot_text(path, xacro), source or str(urdf), path)

@@ -198,8 +198,7 @@ def _require_chain(
             kind = f'is {document.joint_type(joint)}'
             what = f'mimics {joint.leader!r}' if joint.is_moving else kind
             raise document.error(
-                f'joint {name!r} {what}; a joint of the arm must be '
-                f'{document.terms.moving_joints}, and move on its own.'
+                f'joint {name!r} {what}; it must be {document.terms.moving_joints}, independent.'
             )
         if any(name in loop for loop in document.loops):
             raise document.error(f'joint {name!r} is in an unsupported <connect> or <weld> loop.')
