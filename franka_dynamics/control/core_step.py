@@ -183,6 +183,9 @@ class CoreStep(StateMachine):
             self._record_state(sample, now, problem)
             if problem is not None:
                 return self._reject_state(problem, now)
+            self.states.accept_latest()
+            if self.unseen.stops:
+                self._end_stop_by_model(sample.dq)
             assert self.latest is not None, 'the state is possible'
             latest, refused, acts = self.latest, None, self.state in ACTIVE_STATES
             sent, age = list(self.output.sent), self.states.age_in_periods
@@ -309,15 +312,17 @@ class CoreStep(StateMachine):
             states.leapt_joints = states.leapt_joints & ~(away < MAX_POSITION_DRIFT_RAD)
         if self.latest is not None and self.acting.friction.model is not None:
             self.acting.friction.update(sample.stamp, sample.q)
-        if problem is None:
-            states.accept_latest()
-            if states.are_believed:
-                if unseen.stops and np.abs(sample.dq).max() > MAX_STOPPED_SPEED_RAD_S:
-                    if self.faulty and self.ending.reaction in _HELD_ONCE_SEEN:
-                        self.ending = self.ending._replace(reaction=Reaction.HOLD)
-                    if self.ending.reaction not in _NOT_BRAKED:
-                        self._change_state(CoreEvent.RELEASE)
-                unseen.stops = False
+
+    def _end_stop_by_model(self, dq: Array) -> None:
+        """End the stop by the model at a usable state; brake an arm that moves at dq, (n,)."""
+        if not self.states.are_believed:
+            return
+        self.unseen.stops = False
+        if np.abs(dq).max() > MAX_STOPPED_SPEED_RAD_S:
+            if self.faulty and self.ending.reaction in _HELD_ONCE_SEEN:
+                self.ending = self.ending._replace(reaction=Reaction.HOLD)
+            if self.ending.reaction not in _NOT_BRAKED:
+                self._change_state(CoreEvent.RELEASE)
 
     def _warn_while_waiting(self) -> None:
         """Log after many silent states why no torque is sent though the user wants torques."""
