@@ -163,9 +163,9 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], arm: ArmDescriptio
     if list(parameters['kp']) != _KP_FOR_DEFAULT_GAINS:
         return
     settings = tables.settings_from_parameters({**parameters, 'kp': [0.0], 'kd': [0.0]})
-    held = max(COMMAND_TIMEOUT_S, STATE_TIMEOUT_PERIOD_COUNT * parameters['period'])
-    if settings.target == 'mujoco':
-        held = COMMAND_TIMEOUT_S  # the simulated arm holds no torque longer, but is braked
+    # The simulated arm holds no torque longer than COMMAND_TIMEOUT_S, but is braked.
+    periods = 0.0 if settings.target == 'mujoco' else STATE_TIMEOUT_PERIOD_COUNT
+    held = max(COMMAND_TIMEOUT_S, periods * parameters['period'])
     loaded = arm.with_payload(settings.payload_inertia())
     if settings.profile.rotor_inertia and loaded.simulated_armature is not None:
         # Without the drives' inertia the last joint of a bare FR3 would be nearly free.

@@ -378,7 +378,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """Latch a fault if robot_description has changed since the model was made from it."""
         if self.controller and message.data != self._urdf:
             self.controller.stop(
-                'robot_description has changed: clean up and configure the node again', Stop.FINAL
+                'robot_description has changed: clean up and configure anew', Stop.FINAL
             )
 
 
