@@ -11,7 +11,6 @@ needed.
 from collections.abc import Mapping, Sequence
 import math
 import struct
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,24 +18,12 @@ from .equations import Equations
 from .expression import Node, NodeKind, reachable_nodes
 
 _INSTRUCTIONS = {NodeKind.ADD: 'fadd', NodeKind.SUBTRACT: 'fsub', NodeKind.MULTIPLY: 'fmul'}
-
-
-class _SineConstants(NamedTuple):
-    """Constants of the approximation of sine and cosine in one floating-point precision."""
-
-    half_pi: tuple[float, ...]
-    rounding_constant: float
-    sine_coefficients: tuple[float, ...]
-    cosine_coefficients: tuple[float, ...]
-    max_argument: float
-
-
 # Constants for sines and cosines: pi/2 as a sum, whose first terms have so few digits that their
 # products with a number of quarter turns are exact (Cody and Waite 1980); a large number, whose
 # addition rounds a number of quarter turns to a whole number; the coefficients of the polynomials
 # of sine and cosine (fdlibm, Sun Microsystems 1993; Cephes, Moshier 1992); the largest angle whose
 # sine is right to an ulp where products and sums are fused: 2^49 quarter turns, 2^20 in float32.
-_DOUBLE_CONSTANTS = _SineConstants(
+_DOUBLE_CONSTANTS = (
     (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
     6755399441055744.0,
     (
@@ -58,7 +45,7 @@ _DOUBLE_CONSTANTS = _SineConstants(
     ),
     2**49 * math.pi / 2,
 )
-_SINGLE_CONSTANTS = _SineConstants(
+_SINGLE_CONSTANTS = (
     (1.5703125, 4.837512969970703125e-4, 7.54978995489188e-8),
     12582912.0,
     (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
@@ -101,7 +88,7 @@ class _AssemblyWriter:
         self.equations, self.lanes, self.single = equations, lanes, single
         self.number, self.bits = ('float', 32) if single else ('double', 64)
         self.vector = f'<{lanes} x {self.number}>'
-        self.constants = _SINGLE_CONSTANTS if single else _DOUBLE_CONSTANTS
+        self.sine_constants = _SINGLE_CONSTANTS if single else _DOUBLE_CONSTANTS
         self.sqrt_function = f'@llvm.sqrt.v{lanes}f{self.bits}'
         self.lines: list[str] = []
         self.value_names: dict[int, str] = {}  # LLVM name of a node's value, by the node's number
@@ -166,8 +153,11 @@ class _AssemblyWriter:
 
     def _emit_nan_mask(self, elements: Mapping[str, Sequence[str]]) -> str:
         """Append a vector of zeros, NaN for states with invalid inputs, and return its name."""
-        largest = np.finfo(np.float32 if self.single else float).max
-        scale = self._constant_vector(float(largest / self.constants.max_argument))
+        largest, limit = (
+            np.finfo(np.float32 if self.single else float).max,
+            self.sine_constants[-1],
+        )
+        scale = self._constant_vector(float(largest / limit))
         # A position beyond the limit becomes infinite here, and times 0 NaN.
         scaled = [self._emit_operation('fmul', value, scale) for value in elements['q']]
         rates = [value for name, each in elements.items() if name != 'q' for value in each]
@@ -197,7 +187,7 @@ class _AssemblyWriter:
 
     def _emit_sine_cosine(self, x: str) -> tuple[str, str]:
         """Append sine and cosine of a vector of angles, and return their names."""
-        half_pi, large, sines, cosines, _ = self.constants
+        half_pi, large, sines, cosines, _ = self.sine_constants
         rounded = self._emit_operation('fmul', x, self._constant_vector(2.0 / math.pi))
         rounded = self._emit_operation('fadd', rounded, self._constant_vector(large))
         quarters, y = self._emit_operation('fsub', rounded, self._constant_vector(large)), x

@@ -202,18 +202,13 @@ def optimise_excitation(
     pose = problem.arm.joint_vector(start, 'start')
     rng = np.random.default_rng(0)
     candidates, numbers = [], []
-
-    def report(done: int) -> None:
-        """Report how many draws and steps of the optimisation are done."""
-        if progress is not None:
-            progress(done, draws + iterations)
-
+    total, report = draws + iterations, progress or (lambda done, total: None)
     for k in range(draws):
         candidates.append(random_trajectory(problem, pose, period, rng))
         numbers.append(float(problem.criterion(*candidates[-1].states_over_period(_SAMPLE_COUNT))))
-        report(k + 1)
+        report(k + 1, total)
     best = candidates[int(np.argmin(numbers))]
-    optimal = _optimise_locally(problem, best, iterations, lambda step: report(draws + step))
+    optimal = _optimise_locally(problem, best, iterations, lambda k: report(draws + k, total))
     improved = scale_to_limits(problem, optimal, _CHECK_SAMPLE_COUNT)
     if problem.criterion(*improved.states_over_period(_SAMPLE_COUNT)) > min(numbers):
         improved = scale_to_limits(problem, best, _CHECK_SAMPLE_COUNT)

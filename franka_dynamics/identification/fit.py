@@ -223,11 +223,10 @@ class DataSplit:
     """
     Gram matrices of recordings, split by folds or recordings into fitted and left-out parts.
 
-    `per_recording` are the recordings' own, `total` is their sum. Of `fitted_sums` there is one
+    `total` is the sum of all. Of `fitted_sums` there is one
     for each that is left out, or a single one for all test recordings.
     """
 
-    per_recording: tuple[GramSums, ...]
     total: GramSums
     fitted_sums: tuple[GramSums, ...]
     left_out_sums: tuple[GramSums, ...]
@@ -242,10 +241,10 @@ class DataSplit:
         # One prior for all: of joints without a torque limit by the largest torque.
         whole = replace(reduce(add, fitted), max_torque=every.max_torque)
         if tested:
-            return cls(tuple(each), every, (whole,), tuple(tested))
+            return cls(every, (whole,), tuple(tested))
         folds = np.flatnonzero(whole.sample_counts).tolist()
         others = (whole.with_folds([j for j in folds if j != k]) for k in folds)
-        return cls(tuple(each), every, tuple(others), tuple(whole.with_folds([k]) for k in folds))
+        return cls(every, tuple(others), tuple(whole.with_folds([k]) for k in folds))
 
 
 @dataclass(frozen=True, eq=False)

@@ -142,7 +142,7 @@ def identify(
         ),
         recordings=RecordingsSummary(
             notes=tuple(one.note for one in used),
-            errors=tuple(one.torque_errors(theta, unit).E for one in parts.per_recording),
+            errors=tuple(one.sums.torque_errors(theta, unit).E for one in used if one.sums),
             effort_rms=parts.total.torque_errors(np.zeros(0), unit),
             test_count=unseen,
             signal=used[0].signal,

@@ -239,19 +239,18 @@ def summarise_motion(motion: Motion, model: TorqueModel, note: SourceNote) -> So
     theta = fit_theta(sums, prior)
     per_joint = np.array(TorqueErrorUnit.for_arm(model.arm).per_joint)
     corrected = corrected_state_sums(model, moving, joint_noise(sums, theta), per_joint)
-    contact = _harmful_contact(moving, prior, sums, theta)
-    touched = None if contact is None else replace(contact, where=note.name)
+    contact = _harmful_contact(moving, prior, sums, theta, note.name)
     moves = note.duration - preprocessing.seconds_at_rest(motion)
-    return SourceSummary(note, motion.options, sums, corrected, touched, moves)
+    return SourceSummary(note, motion.options, sums, corrected, contact, moves)
 
 
 def _harmful_contact(
-    motion: Motion, prior: Prior, sums: GramSums, whole: Array
+    motion: Motion, prior: Prior, sums: GramSums, whole: Array, name: str
 ) -> Diagnosis | None:
     """
     Return a contact that would make the identified arm wrong, or None.
 
-    `whole` (p,) are parameters fitted to all of the motion.
+    `whole` (p,) are parameters fitted to all of the motion, which is called `name`.
     """
     model, theta = prior.model, whole
     for _ in range(_MAX_CONTACT_SEARCHES):
@@ -263,7 +262,7 @@ def _harmful_contact(
         theta = fit_theta(rest, prior)
     unit = TorqueErrorUnit.for_arm(model.arm)
     before, after = (rest.torque_errors(one, unit).E for one in (whole, theta))
-    found = Diagnosis(Contact.kind, (), (worst,), before, after)
+    found = Diagnosis(Contact.kind, (), (worst,), before, after, where=name)
     return found if before > MIN_HARMFUL_ERROR_RATIO * after else None
 
 
