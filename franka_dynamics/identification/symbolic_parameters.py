@@ -71,22 +71,19 @@ class SymbolicBaseParameters:
             for name, terms in self.regrouped.items()
         ]
         alone = [f'${_as_latex(sp.Symbol(x))}$' for x in self.relations if x not in self.regrouped]
-        return '\n'.join(
-            (
-                r'\documentclass[a4paper]{article}',
-                r'\usepackage[margin=15mm]{geometry}',
-                r'\usepackage{amsmath}',
-                r'\allowdisplaybreaks',
-                r'\begin{document}',
-                r'\[ ' + r', \quad '.join(values) + r' \]' if values else '',
-                '\n'.join((r'\begin{align*}', ' \\\\\n'.join(rows), r'\end{align*}'))
-                if rows
-                else '',
-                rf'\noindent Standard parameters that stand alone: {", ".join(alone) or "none"}.',
-                r'\end{document}',
-                '',
-            )
-        )
+        table = [r'\begin{align*}', ' \\\\\n'.join(rows), r'\end{align*}'] if rows else ['']
+        lines = [
+            r'\documentclass[a4paper]{article}',
+            r'\usepackage[margin=15mm]{geometry}',
+            r'\usepackage{amsmath}',
+            r'\allowdisplaybreaks',
+            r'\begin{document}',
+            r'\[ ' + r', \quad '.join(values) + r' \]' if values else '',
+            *table,
+            rf'\noindent Standard parameters that stand alone: {", ".join(alone) or "none"}.',
+            r'\end{document}',
+        ]
+        return '\n'.join([*lines, ''])
 
 
 def symbolic_base_parameters(
