@@ -58,9 +58,7 @@ class LinkMotion(NamedTuple):
     acceleration: NumberArray
 
 
-def outward_recursion(
-    graph: Graph, chain: GeneratorChain, inputs: JointInputs
-) -> list[LinkMotion]:
+def link_motions(graph: Graph, chain: GeneratorChain, inputs: JointInputs) -> list[LinkMotion]:
     """Return the motion of every link, from the base to the tips."""
     still = np.array([graph.zero] * 3)
     motions: list[LinkMotion] = []
@@ -158,7 +156,7 @@ def _rotation_and_inertia(
 
 def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: JointInputs) -> list[Expression]:
     """Return the expression of every joint's torque (or force), by the Newton-Euler recursion."""
-    motions = outward_recursion(graph, chain, inputs)
+    motions = link_motions(graph, chain, inputs)
     none = np.array([graph.zero] * 3)
     # The wrench that each link exerts on the bodies beyond the link and, at the tip, on the
     # surroundings.
@@ -303,7 +301,7 @@ def bias_acceleration(
     if chain.tip_body == BASE_BODY:
         return np.array([*still, *still])
     inputs = JointInputs(q, dq, [graph.zero] * chain.n, (still, still), weightless=True)
-    tip = outward_recursion(graph, chain, inputs)[chain.tip_body]
+    tip = link_motions(graph, chain, inputs)[chain.tip_body]
     rotation, _ = _frames_to_tip(graph, chain, q)[chain.tip_body]
     acceleration = tip.acceleration + tip.U @ chain.tip_pose[:3, 3]
     return np.array([*rotation @ acceleration, *rotation @ tip.domega])

@@ -153,11 +153,8 @@ class _AssemblyWriter:
 
     def _emit_nan_mask(self, elements: Mapping[str, Sequence[str]]) -> str:
         """Append a vector of zeros, NaN for states with invalid inputs, and return its name."""
-        largest, limit = (
-            np.finfo(np.float32 if self.single else float).max,
-            self.sine_constants[-1],
-        )
-        scale = self._constant_vector(float(largest / limit))
+        largest = np.finfo(np.float32 if self.single else float).max
+        scale = self._constant_vector(float(largest / self.sine_constants[-1]))
         # A position beyond the limit becomes infinite here, and times 0 NaN.
         scaled = [self._emit_operation('fmul', value, scale) for value in elements['q']]
         rates = [value for name, each in elements.items() if name != 'q' for value in each]

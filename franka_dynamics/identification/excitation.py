@@ -248,18 +248,19 @@ def choose_repetitions(
 
 
 def _optimise_locally(
-    problem: ExcitationProblem,
-    start: FourierTrajectory,
-    iterations: int,
-    report: Callable[[int], None],
+    problem: ExcitationProblem, start: FourierTrajectory, steps: int, report: Callable[[int], None]
 ) -> FourierTrajectory:
-    """Return a trajectory optimised by SLSQP; `report` is called with each iteration's number."""
+    """
+    Return a trajectory optimised by SLSQP in at most `steps` steps.
+
+    `report` is called with each step's number.
+    """
     from scipy.optimize import minimize
 
     shapes = np.array(fourier_basis(start.period, _sample_times(_SAMPLE_COUNT, start.period)))
     # Coefficients are scaled to equal rms velocity: the optimisation then converges faster.
     unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)
-    steps = _GRADIENT_STEP * np.eye(len(unit))
+    moves = _GRADIENT_STEP * np.eye(len(unit))
 
     def cost_and_margins(x: Array) -> Array:
         """Return criterion and margins to m limits, (..., 1 + m), of scaled coefficients x."""
@@ -278,7 +279,7 @@ def _optimise_locally(
     @lru_cache(maxsize=1)
     def cached_jacobian(x: bytes) -> Array:
         """Return the derivatives of `cached_values`, (1 + m, coefficients)."""
-        moved = cost_and_margins(np.frombuffer(x) + steps)
+        moved = cost_and_margins(np.frombuffer(x) + moves)
         return np.asarray((moved - cached_values(x)).T / _GRADIENT_STEP)
 
     iteration = count(1)
@@ -292,7 +293,7 @@ def _optimise_locally(
             'jac': lambda x: cached_jacobian(x.tobytes())[1:].copy(),
         },
         method='SLSQP',
-        options={'maxiter': iterations, 'ftol': _CONVERGENCE_TOLERANCE},
+        options={'maxiter': steps, 'ftol': _CONVERGENCE_TOLERANCE},
         callback=lambda _: report(next(iteration)),
     )
     return replace(start, coefficients=(unit * found.x).reshape(start.coefficients.shape))

@@ -203,10 +203,8 @@ def _cone_constraints(links: PhysicalConstraints, count: int, log_det: int) -> I
         yield psd_cone(one, slope)
         mass = np.zeros((2, count))
         mass[:, block] = np.outer([1.0, -1.0], links.prior_sqrt[block, block][_MASS_INDEX])
-        center, own = links.prior_center[block][_MASS_INDEX], links.masses[k]
-        yield nonnegative_cone(
-            [center - own / MAX_MASS_RATIO, own * MAX_MASS_RATIO - center], mass
-        )
+        mean, own = links.prior_center[block][_MASS_INDEX], links.masses[k]
+        yield nonnegative_cone([mean - own / MAX_MASS_RATIO, own * MAX_MASS_RATIO - mean], mass)
     if links.bare_link_terms is not None:
         before, by = links.bare_link_terms
         slope = np.zeros((4, 4, count))

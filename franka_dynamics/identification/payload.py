@@ -114,9 +114,8 @@ def identify_payload(
     if not bare or not carrying:
         raise IdentificationError('A payload needs recordings without and with it.')
     # As of `identify arm`; rotors, whose torques a load's inertia would take, are always fitted.
-    model = TorqueModel.for_arm(
-        arm, gravity=gravity, rotor_inertia=True, slip_reaches=SLIP_REACHES_RAD
-    )
+    reaches = SLIP_REACHES_RAD
+    model = TorqueModel.for_arm(arm, gravity=gravity, rotor_inertia=True, slip_reaches=reaches)
     both = [*bare, *carrying]
     max_torque = np.max([np.abs(motion.effort).max(axis=0) for motion in both], axis=0)
     rows = [_load_columns(model, motion, float(k >= len(bare))) for k, motion in enumerate(both)]

@@ -253,10 +253,8 @@ def _log_evidence_of(gram: Array, prior: Prior) -> float:
     b = len(prior.model.base)
     offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.names]
     free = np.column_stack([triangle[:, :b] @ prior.center[:b], triangle[:, offsets]])
-    with_load, least = np.column_stack([free, triangle[:, :b] @ load]), DEFAULT_PRIOR_PRECISION
-    equations = triangle, effort
-    tables = (
-        log_evidence(equations, prior, one, min_mass_precision=least) for one in (free, with_load)
-    )
+    unknowns = free, np.column_stack([free, triangle[:, :b] @ load])
+    equations, least = (triangle, effort), DEFAULT_PRIOR_PRECISION
+    tables = (log_evidence(equations, prior, one, min_mass_precision=least) for one in unknowns)
     rest = float(gram[-1, -1] - effort @ effort)
     return max(float(table.max()) for table in tables) - 0.5 * rest

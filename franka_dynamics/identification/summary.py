@@ -192,7 +192,7 @@ def summarise_source(
             duration=recording.duration + trimmed,
             samples=len(preprocessing.without_rest(motion)),
             remarks=motion.remarks,
-            warnings=_warnings(recording, motion, name, arm, options)[:_MAX_WARNING_COUNT],
+            warnings=_warnings(recording, motion, name, arm, options.anyway)[:_MAX_WARNING_COUNT],
             digest=sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
         )
         return summarise_motion(motion, model, note)
@@ -203,17 +203,13 @@ def summarise_source(
 
 
 def _warnings(
-    recording: Recording,
-    motion: Motion,
-    name: str,
-    arm: ArmDescription,
-    options: IdentificationOptions,
+    recording: Recording, motion: Motion, name: str, arm: ArmDescription, anyway: bool
 ) -> tuple[str, ...]:
     """
     Return a sentence for each sign that a recording is implausible.
 
     Raises RecordingError if the arm stands still, or if the recording has a fault that makes all
-    results meaningless, unless `options.anyway`.
+    results meaningless, unless `anyway`.
     """
     if not len(preprocessing.without_rest(motion)):
         raise RecordingError(
@@ -224,7 +220,7 @@ def _warnings(
     measured = preprocessing.without_idle_effort(recording)
     require_units(measured, arm)
     wrong = fatal_faults(measured, arm)
-    if wrong and not options.anyway:
+    if wrong and not anyway:
         raise RecordingError(
             f'{Path(name).name}: {wrong[0]}. Correct the recording, or accept it with --anyway.'
         )
