@@ -118,7 +118,7 @@ def at(states, T, times):
 
 def play(arm, torques, T):
     """Send torques, (N, n) at equal steps, to an arm in MuJoCo; return its last position."""
-    model = build_mujoco_model(arm, timestep=T / len(torques))
+    model = build_mujoco_model(arm, dt=T / len(torques))
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
     data = mujoco.MjData(model)
     data.qpos[:] = START

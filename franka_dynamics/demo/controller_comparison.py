@@ -21,7 +21,6 @@ import numpy as np
 from .multisine import multisine
 from .report import TrackingErrorSeries
 from ..arm import ArmDescription, LinkInertia, ViscousCoulombFriction
-from ..arrays import Array
 from ..control.default_gains import low_gains
 from ..control.feedforward import Feedforward, State
 from ..control.settings import Terms
@@ -143,7 +142,7 @@ def compare_controllers(
     `published` has no home pose.
     """
     request = multisine(published, motion, amplitude)
-    plant, gains = random_plant(published), low_gains(published, _MAX_DAMPING_RATE_PER_S)
+    plant = random_plant(published)
     recording = record_plant(published, progress)
     progress('identifying it', 0.4)
     identified = identify([recording], published).arm
@@ -156,7 +155,8 @@ def compare_controllers(
     errors = {}
     for share, (name, (arm, terms)) in enumerate(controllers.items()):
         progress(f'following with {name}', 0.5 + 0.12 * share)
-        _, errors[name] = _follow_motion(plant, arm, gains, request, terms)
+        controller = _controller(arm, published, terms)
+        _, errors[name] = _follow_motion(plant, controller, request)
     return recording, errors
 
 
@@ -164,10 +164,9 @@ def record_plant(published: ArmDescription, progress: OnProgress = lambda *_: No
     """Return the recording of the plant drawn near a published arm on an informative motion."""
     progress('arm that differs from the model: planning a motion to identify it', 0.0)
     excitation = _excitation_motion(published)
-    gains = low_gains(published, _MAX_DAMPING_RATE_PER_S)
     progress('recording the plant', 0.2)
-    terms = Terms(coriolis=False, inertia=False)
-    return _follow_motion(random_plant(published), published, gains, excitation, terms)[0]
+    controller = _controller(published, published, Terms(coriolis=False, inertia=False))
+    return _follow_motion(random_plant(published), controller, excitation)[0]
 
 
 def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
@@ -185,17 +184,17 @@ def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
     return TrajectoryRequest(arm.joint_names, points, *best.at(points))
 
 
+def _controller(arm: ArmDescription, published: ArmDescription, terms: Terms) -> Feedforward:
+    """Return the controller with an arm's model and weak gains for the published arm."""
+    kp, kd = (tuple(gain) for gain in low_gains(published, _MAX_DAMPING_RATE_PER_S))
+    return Feedforward(arm, 'mujoco', terms=terms, kp=kp, kd=kd)
+
+
 def _follow_motion(
-    plant: Plant,
-    arm: ArmDescription,
-    gains: tuple[Array, Array],
-    request: TrajectoryRequest,
-    terms: Terms,
+    plant: Plant, controller: Feedforward, request: TrajectoryRequest
 ) -> tuple[Recording, TrackingErrorSeries]:
     """Return the recording and tracking error of a motion that one controller follows."""
-    simulation = ArmSimulation(plant.arm, plant.settings)
-    kp, kd = (tuple(gain) for gain in gains)
-    controller = Feedforward(arm, 'mujoco', terms=terms, kp=kp, kd=kd)
+    arm, simulation = controller.description, ArmSimulation(plant.arm, plant.settings)
     rows, errors, times = [], [], []
     planned: Trajectory | None = None
     duration = float(request.times[-1])

@@ -154,7 +154,7 @@ class ArmSimulation:
             driven = arm.with_armature()
             self._armature = np.asarray(driven.simulated_armature)
         plant, step = driven.with_payload(settings.payload), TIMESTEP_S / self._substeps
-        self.model = build_mujoco_model(plant, gravity=settings.gravity, timestep=step, stops=True)
+        self.model = build_mujoco_model(plant, gravity=settings.gravity, dt=step, stops=True)
         self.data = self._mujoco.MjData(self.model)
         # With the gravity that an upright arm has.
         self._upright_model = build_mujoco_model(arm, gravity=arm.mount[:3, :3] @ GRAVITY)

@@ -31,11 +31,7 @@ def import_mujoco() -> Any:
 
 
 def build_mujoco_model(
-    arm: ArmDescription,
-    *,
-    gravity: ArrayLike = GRAVITY,
-    timestep: float = TIMESTEP_S,
-    stops: bool = False,
+    arm: ArmDescription, gravity: ArrayLike = GRAVITY, dt: float = TIMESTEP_S, stops: bool = False
 ) -> 'mujoco.MjModel':
     """
     Return the MuJoCo model of an arm, compiled from its MJCF (`mjcf_text`).
@@ -43,8 +39,8 @@ def build_mujoco_model(
     The frame of body i is DH frame {i}. Motors apply exactly the commanded torque, and joints have
     neither friction nor damping: only rigid-body dynamics are simulated. With `stops` the joints
     end at the arm's position limits; within the limits stops exert no torque. `arm` is the
-    arm with hand and payload; `gravity` is in the space frame, MuJoCo's world [m/s^2]; `timestep`
-    is in s.
+    arm with hand and payload; `gravity` is in the space frame, MuJoCo's world [m/s^2]; `dt` is the
+    time step [s].
 
     Raises
     ------
@@ -58,7 +54,7 @@ def build_mujoco_model(
     arm.require_physical('the simulator')
     bare = replace(arm, home=None, fixed_frames=())  # the flange is its only site
     spec = mujoco.MjSpec.from_string(mjcf_text(bare, ideal=True))
-    spec.option.timestep = timestep
+    spec.option.timestep = dt
     spec.option.gravity = np.asarray(gravity, dtype=float)
     # Neighbouring links may overlap at a joint, so contacts are switched off.
     spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
@@ -70,7 +66,7 @@ def build_mujoco_model(
             element.limited = mujoco.mjtLimited.mjLIMITED_TRUE
             # A missing position limit becomes a position that no joint reaches.
             element.range = np.clip(limits, -1e6, 1e6)
-            element.solref_limit = (_STOP_TIME_STEPS * timestep, 1.0)
+            element.solref_limit = (_STOP_TIME_STEPS * dt, 1.0)
             element.solimp_limit = _STOP_SOLIMP
     spec.bodies[-1].sites[0].name = FLANGE_SITE
     return spec.compile()
