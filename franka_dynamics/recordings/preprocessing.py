@@ -327,7 +327,8 @@ class PieceFilter:
 
     def _low_pass(self, values: Array) -> Array:
         """Return recorded values (N, k) low-pass filtered and resampled, (samples, k)."""
-        signal = _import_scipy_signal()
+        with require_extra('Filtering recordings needs scipy', 'replay'):
+            from scipy import signal
         b, a = signal.butter(FILTER_ORDER, self.options.cutoff, fs=self.options.rate)
         known_at, values = self._anti_alias(values)
         return np.asarray(signal.filtfilt(b, a, _resample(known_at, values, self.time), axis=0))
@@ -339,7 +340,8 @@ class PieceFilter:
         # frequency, where the low-pass filter with Metric E's cut-off attenuates them.
         if own_rate <= 1.5 * self.options.rate:
             return piece.time, values
-        signal = _import_scipy_signal()
+        from scipy import signal
+
         time = np.arange(int(np.floor(piece.duration * own_rate)) + 1) / own_rate
         edge = _ANTI_ALIASING_EDGE * self.options.rate / own_rate
         sections = signal.butter(_ANTI_ALIASING_ORDER, edge, output='sos')
@@ -349,10 +351,3 @@ class PieceFilter:
 def _resample(known_at: Array, values: Array, time: Array) -> Array:
     """Return columns of `values`, known at times `known_at`, interpolated linearly to `time`."""
     return np.column_stack([np.interp(time, known_at, column) for column in values.T])
-
-
-def _import_scipy_signal() -> Any:
-    """Return scipy.signal; MissingDependencyError if scipy is not installed."""
-    with require_extra('Filtering recordings needs scipy', 'replay'):
-        from scipy import signal
-    return signal

@@ -135,10 +135,9 @@ def choose_topic(reader: Any, bag: Path, topic: str | None) -> str:
         if requested not in (*candidates, *robot_states):
             raise RecordingError(f'{bag} has no {JOINT_STATE_TYPE} on {requested}; {there}.')
         return requested
-    if DEFAULT_JOINT_STATE_TOPIC in candidates:
-        return DEFAULT_JOINT_STATE_TOPIC
+    default = [name for name in candidates if name == DEFAULT_JOINT_STATE_TOPIC]
     named = [name for name in candidates if name.endswith(DEFAULT_JOINT_STATE_TOPIC)]
-    for found in (named, candidates):
+    for found in (default, named, candidates):
         if len(found) == 1:
             return found[0]
     if candidates:

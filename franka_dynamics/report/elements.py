@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
-from ..arrays import Array, NDArray
+from ..arrays import Array
 from ..errors import require_extra
 from ..files import atomic_write
 
@@ -267,11 +267,6 @@ def figure_of_size(size: tuple[float, float]) -> Any:
     return Figure(figsize=size, layout='constrained')
 
 
-def with_nan_gaps(values: NDArray[np.float64], piece: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return a curve (N,) with NaN wherever `piece` changes, so that no line bridges the gap."""
-    return np.asarray(np.insert(values, np.flatnonzero(np.diff(piece)) + 1, np.nan))
-
-
 def torque_figure(
     motion: 'Motion', predicted: Array, label: str, joint_names: Sequence[str], title: str
 ) -> Any:
@@ -283,7 +278,8 @@ def torque_figure(
     n = motion.q.shape[1]
     figure = figure_of_size((12.0, 1.7 * n + 0.8))
     axes = figure.subplots(n, 2, sharex=True, squeeze=False)
-    curve = partial(with_nan_gaps, piece=motion.piece)
+    # With NaN between pieces, so that no line bridges a gap.
+    curve = partial(np.insert, obj=np.flatnonzero(np.diff(motion.piece)) + 1, values=np.nan)
     time = curve(motion.time)
     for (left, right), name, effort, model in zip(axes, joint_names, motion.effort.T, predicted.T):
         residual = effort - model
