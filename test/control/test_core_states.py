@@ -584,9 +584,7 @@ def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong, sp
 
 
 @pytest.mark.parametrize('stopped', [True, False])
-def test_after_a_pause_the_law_begins_at_the_torque_that_carries_the_arm_if_nobody_stopped(
-    stopped,
-):
+def test_after_a_pause_the_law_begins_at_the_torque_that_carries_the_arm_unless_stopped(stopped):
     script = Script(MUJOCO, applied_when_silent=True).running().give(200)
     if stopped:
         script.stop().give(100)

@@ -455,10 +455,8 @@ def test_on_a_real_arm_friction_takes_a_third_of_what_is_left(fixture, request):
 
 def test_with_the_true_model_and_friction_nothing_is_left(simulate):
     true = replace(FER, friction=ViscousCoulombFriction(*np.full((3, 7), 0.5)))
-    recording = simulate(true, friction=true.friction, rate=100.0)
-    found = other_controllers.predict_tracking(
-        recording, replace(true, file='own.yaml'), 100.0, 0.0
-    )
+    log = simulate(true, friction=true.friction, rate=100.0)
+    found = other_controllers.predict_tracking(log, replace(true, file='own.yaml'), 100.0, 0.0)
     *_, without, whole = found.total
     assert whole < 0.3 * without  # but for reversals, at which a filter blurs the measured torque
     assert found.rows[-1] == '+ friction, gaz2019'

@@ -102,9 +102,7 @@ def _amplitude(arm: ArmDescription) -> Array:
     return amplitude * np.resize((1.0, -0.7, 0.5), arm.n)
 
 
-def _followed(
-    arm: ArmDescription, settings: Settings, payload: tuple[float, ...]
-) -> Iterator[str]:
+def _followed(arm: ArmDescription, settings: Settings, load: tuple[float, ...]) -> Iterator[str]:
     """Yield rows of the core: a start, a motion, changed settings, and states that are lost."""
     yield 'begin'
     yield _settings_row('motion', settings, arm)
@@ -128,8 +126,8 @@ def _followed(
             core.follow([begin, begin + way], [0.0, seconds], *np.zeros((2, 2, arm.n)))
         if k == _CHANGES:
             kp = tuple(0.5 * gain for gain in settings.kp)
-            settings = replace(settings, kp=kp, payload=payload, scale=0.5)
-            core.change(kp=kp, payload=payload, scale=0.5)
+            settings = replace(settings, kp=kp, payload=load, scale=0.5)
+            core.change(kp=kp, payload=load, scale=0.5)
             yield _settings_row('motion', settings, arm)
         if k >= _LOST:  # the position of one joint, then of all, then the velocities, too
             bad = np.nan if settings.payload_known_to_robot else arm.limit('upper') + 1.0

@@ -253,9 +253,7 @@ def test_torques_flow_while_the_controller_is_active_and_no_other_could_take_the
     efforts.until(WEIGHT, 'the arm carried once it has gone')
 
 
-@pytest.mark.skipif(
-    not PREFIXES, reason='FRANKA_DYNAMICS_ROS2_CONTROL names no prefix with rclcpp'
-)
+@pytest.mark.skipif(not PREFIXES, reason='FRANKA_DYNAMICS_ROS2_CONTROL is no prefix with rclcpp')
 def test_built_and_run_it_gives_the_law_it_states(probe, tmp_path):
     source = ROOT / 'examples/cpp_controller'
     build, install = tmp_path / 'build', tmp_path / 'install'

@@ -131,7 +131,7 @@ def since_start(messages):
 
 
 @pytest.mark.parametrize(
-    ('name', 'kind', 'read', 'actual', 'most'),
+    'track',
     [
         # A fiftieth of the error without the terms, in half a period 28.7 mrad and 22.8 mm.
         ('joint_impedance', JointState, joint_positions, joint_positions, 0.57e-3),
@@ -139,19 +139,9 @@ def since_start(messages):
     ],
 )
 def test_with_the_terms_an_example_tracks_its_motion(
-    probe,
-    start_arm,
-    start_node,
-    launch,
-    commands,
-    tmp_path,
-    monkeypatch,
-    name,
-    kind,
-    read,
-    actual,
-    most,
+    probe, start_arm, start_node, launch, commands, tmp_path, monkeypatch, track
 ):
+    name, kind, read, actual, most = track
     monkeypatch.chdir(tmp_path)  # where the example writes its picture
     desired = probe.collect(kind, f'/{name}/desired', depth=4000)
     states = probe.collect(JointState, 'joint_states', depth=4000)
