@@ -62,12 +62,12 @@ MODEL; MODEL: the last believed one, as it decays), and what ends it:
   ends after 0.25 s if a joint goes by MODEL. Then the torque goes to the resting torque, still
   STOPPING while an arm that the target does not carry moves; then the core is SILENT.
 - The first usable state, while the stop lasts, ends it: an arm faster than 0.04 rad/s is braked to
-  rest; then the law begins one state after, by its ramp, without the motion, or if latched the
-  arm is held. After SILENT, or at rest, the law begins after 20 usable states, even if the arm
-  moves; if latched, an arm that moved at the first usable state is braked and held then. An arm
-  that was held is held again after 20 usable states. A leap back is one more unusable state. After
-  a leap that stays, or velocities that contradict positions, nothing brakes, holds or watches the
-  arm until `start`; a loop gets g(q) of where OWN took a joint that leapt.
+  rest; then the law begins one state after, by its ramp, without the motion, or if latched the arm
+  is held. After SILENT, or at rest, the law begins after 20 usable states, even if the arm moves;
+  if latched, an arm that moved at the first usable state is braked and held then. An arm that was
+  held is held again after 20 usable states, unless `blocked`. A leap back is one more unusable
+  state. After a leap that stays, or velocities that contradict positions, nothing brakes, holds or
+  watches the arm until `start`; a loop gets g(q) of where OWN took a joint that leapt.
 - States lost more than 5 times within a minute are a fault; if they were impossible, nothing
   brakes the arm any more. A loss within 50 ms of the last one, of an arm that brakes again after a
   fault, is the same loss. A clock of stamps that is set back (by more than 1 s, or for 20 states)
@@ -86,8 +86,9 @@ Torques are wrong
   20 % of a limit (31 % at limits below 20 N m), at one joint or several, makes the core brake and
   hold the arm. The estimate reaches 91 % of a step after 24 ms, and has to be beyond its bound for
   20 ms; an arm at rest is not compared for 1 s after the law begins, unless it was held
-  (`check_bounds`). A held arm bears 10 % of each limit beyond what it bore when braking began. It
-  is not watched: a stronger push moves it at any speed, until a value is impossible.
+  (`check_bounds`). A held arm bears 10 % of each limit beyond what it bore when braking began,
+  less at a light wrist without its drive's inertia in the model. It is not watched: a stronger
+  push moves it at any speed, until a value is impossible.
 - If such an excess is explained by torques sent to other joints, earlier or reversed, the arm is
   let go without braking, after 6 states if reversed, else after 10, and the resting torque follows
   (`wiring.py`), zero where torques are exchanged or reversed. Without a measured torque the arm is
