@@ -200,9 +200,8 @@ def joint_values(
     if not fits:
         raise _shape_error(name, vector.shape, f'(..., {n})' if stack else f'({n},)', joints, arm)
     at = tuple(np.argwhere(~np.isfinite(vector))[0])
-    raise JointVectorError(
-        f'{name} of {arm and "joint "}{joints[at[-1]]} is {vector[at]}; each must be finite.'
-    )
+    joint = f'{arm and "joint "}{joints[at[-1]]}'
+    raise JointVectorError(f'{name} of {joint} is {vector[at]}; each must be finite.')
 
 
 def batch_shape(shapes: Mapping[str, tuple[int, ...]], joints: Sequence[str]) -> tuple[int, ...]:

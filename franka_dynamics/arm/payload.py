@@ -164,9 +164,8 @@ def read_payload(given: str) -> LinkInertia:
         sections = read_typed_file(path, _ParameterSections, _FORMAT_HINT)
         if len(sections) != 1:
             nodes = f'more than one node ({", ".join(sections)})' if sections else 'no node'
-            raise DescriptionError(
-                f'{given} names {nodes}; a payload is one section with ros__parameters, payload.'
-            )
+            fix = 'a payload is one section with ros__parameters and payload'
+            raise DescriptionError(f'{given} names {nodes}; {fix}.')
         (section,) = sections.values()
         numbers = section.get('ros__parameters', {}).get('payload', ())
     else:

@@ -252,9 +252,8 @@ def encode(kind: Any, value: Any) -> Any:
         for name, chosen in inner[1].classes.items():
             if type(value) is chosen:
                 return {inner[1].tag: name, **encode(chosen, value)}
-        raise DescriptionError(
-            f'A {type(value).__name__} has no form in a file; use {", ".join(inner[1].classes)}.'
-        )
+        known = ', '.join(inner[1].classes)
+        raise DescriptionError(f'A {type(value).__name__} has no form in a file; use {known}.')
     if origin in (Annotated, Union, UnionType):
         return encode(next(one for one in inner if one is not NoneType), value)
     if origin is tuple:

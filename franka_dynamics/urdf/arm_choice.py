@@ -198,9 +198,8 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
     links = [*filter(document.is_link_of_file, chain.tool_links)] or [*chain.tool_links]
     if tip is not None:
         if tip not in chain.tool_links:
-            raise document.error(
-                f'{words.link} {tip!r} is not fixed to {last!r}; these are: {name_list(links)}.'
-            )
+            fixed = name_list(links)
+            raise document.error(f'{words.link} {tip!r} is not fixed to {last!r}; choose {fixed}.')
         return Flange(tip)
     endings = (*_FLANGE_NAME_ENDINGS, f'link{len(chain.joints) + 1}', 'flange')
     named = [name for one in endings for name in links if _name_ends_with(name, one)]

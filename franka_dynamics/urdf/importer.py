@@ -92,9 +92,8 @@ def import_urdf(
     if joint_names is not None and len(joint_names):
         for one in joint_names:
             if not one.startswith(prefix):
-                raise document.error(
-                    f'{one} lacks the prefix {prefix!r}; leave out --arm-prefix, or name others.'
-                )
+                fix = 'leave out --arm-prefix, or name others'
+                raise document.error(f'{one} lacks the prefix {prefix!r}; {fix}.')
     else:
         require_moving_joints(document, held or ())
         joint_names, gripper = choose_joints(document, prefix, held or ())

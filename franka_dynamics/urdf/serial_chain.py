@@ -9,7 +9,7 @@ added, too. Moving joints on other branches, and their bodies, are left out.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from ..spatial import inverse_transform
 _MAX_LEVEL_TILT_RAD = 1e-6  # [rad]; a link less tilted than this is level
 
 
-@dataclass(frozen=True, eq=False)
-class SerialChain:
+class SerialChain(NamedTuple):
     """
     A serial arm in a URDF with its joints, and poses and inertias of the links that they move.
 
@@ -129,7 +128,7 @@ def read_chain(
         branch = f'another branch of the {document.terms.file}'
         notes.append(f'{name_list(others)}: on {branch}, left out.')
     chain = SerialChain(document, tuple(arm), poses, fixed, tools, positions, tuple(notes))
-    return replace(chain, torque_notes=(*torque_notes, *_massless_link_notes(chain)))
+    return chain._replace(torque_notes=(*torque_notes, *_massless_link_notes(chain)))
 
 
 def _place_links(
