@@ -27,7 +27,7 @@ from ..errors import FrankaDynamicsError, UrdfWarning
 from ..names import ParameterMode, PRECISIONS, Quantity
 
 PROGRAM_NAME = 'franka-dynamics'
-_SETTINGS = {'help_option_names': ['-h', '--help'], 'show_default': True}  # of all commands
+_CONTEXT_SETTINGS = {'help_option_names': ['-h', '--help'], 'show_default': True}
 _COMPLETION_VARIABLE = '_FRANKA_DYNAMICS_COMPLETE'  # set by the script that click gives a shell
 EXIT_INVALID_INPUT = FrankaDynamicsError.status
 EXIT_INTERRUPTED = 130  # as shells report SIGINT
@@ -36,7 +36,7 @@ _MIN_MASS_OR_DENSITY = 1e-9  # smallest mass [kg] and density [kg/m^3]: both mus
 _QUANTITIES, _MODES = ([member.value for member in kind] for kind in (Quantity, ParameterMode))
 
 
-@click.group(cls=Group, context_settings=_SETTINGS)
+@click.group(cls=Group, context_settings=_CONTEXT_SETTINGS)
 @click.version_option(__version__, message='%(prog)s %(version)s')
 def root_command() -> None:
     """
