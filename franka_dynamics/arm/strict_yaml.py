@@ -8,6 +8,7 @@ keys it keeps the last: in an arm's parameters, errors that nobody notices.
 """
 
 from collections.abc import Sequence
+import json
 from pathlib import Path
 import re
 from typing import Any
@@ -90,7 +91,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
         content = loader.get_single_data()
     except OSError as error:
         raise DescriptionError(unreadable_file_message(path, error)) from error
-    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+    except (UnicodeDecodeError, json.JSONDecodeError, yaml.YAMLError, RecursionError) as error:
         detail, kind = ' '.join(str(error).split()), 'JSON' if path.suffix == '.json' else 'YAML'
         raise DescriptionError(
             f'{path} cannot be read as {kind}: {detail}. The file may be cut short; {expected}.'
@@ -103,7 +104,10 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
 
 def _text_without_json_tabs(path: Path) -> str:
     """Return a file's text; of JSON, which YAML contains but for tabs, with blanks for these."""
-    return read_text(path).expandtabs() if path.suffix == '.json' else read_text(path)
+    text = read_text(path)
+    if path.suffix == '.json':
+        json.loads(text)  # YAML is more lenient
+    return text.expandtabs() if path.suffix == '.json' else text
 
 
 def line_number_of(path: Path, keys: Sequence[str | int]) -> int:

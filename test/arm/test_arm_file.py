@@ -333,7 +333,7 @@ TEXTS = [
 ]
 # A text of Desk's file, and what is named beside the file.
 DESK = [
-    ('mass: 1', 'line 1: centerOfMass is missing'),
+    ('mass: 1', 'cannot be read as JSON'),
     ('[' * 200_000, 'cannot be read as JSON', 'recursion'),
     (json.dumps({**EXAMPLE, 'mass': '0.9'}, indent='\t'), 'mass must be a number'),
     (json.dumps(EXAMPLE).replace('"mass": 0.9', '"mass": 0.9, "mass": 2.0'), 'mass is given'),
