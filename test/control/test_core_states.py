@@ -24,20 +24,8 @@ from franka_dynamics.control.state_check import MAX_STATE_LOSS_COUNT, MIN_GOOD_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import Push
 
-from .closed_loop import (
-    core,
-    FER,
-    GRAVITY,
-    HOME,
-    Loop,
-    MOVING,
-    MUJOCO,
-    payload,
-    PD,
-    Script,
-    sent_at_rest,
-    STILL,
-)
+from . import closed_loop
+from .closed_loop import core, FER, GRAVITY, HOME, Loop, MOVING, MUJOCO, payload, PD, Script, STILL
 from ..agreement import refuses
 
 FCI = Settings(target='fci')
@@ -139,7 +127,7 @@ def test_gains_are_refused_at_once_or_command(period, drives, gains, names):
             made(kd=(float(found[1]),) * 4 + (1.0, 0.5, 0.05))  # the advice can be followed
         return
     loop = made()
-    sent_at_rest(loop, MIN_GOOD_STATE_COUNT, q=arm.home, begin=0.0, period=period)
+    closed_loop.sent_at_rest(loop, MIN_GOOD_STATE_COUNT, q=arm.home, begin=0.0, period=period)
     assert loop.state is State.RUNNING
 
 
@@ -381,7 +369,7 @@ def clock(monkeypatch):
 def test_a_loop_whose_joint_states_stand_still_ends_its_torques(clock):
     # It gives a stamp only, so by stamps no time passes.
     loop = Feedforward(FER, soft_gains=15.0)
-    sent_at_rest(loop, MIN_GOOD_STATE_COUNT + 2, begin=0.0, effort=GRAVITY)
+    closed_loop.sent_at_rest(loop, MIN_GOOD_STATE_COUNT + 2, begin=0.0, effort=GRAVITY)
     frozen = 1e-3 * (MIN_GOOD_STATE_COUNT + 1)
     for clock[0] in np.arange(0.0, 0.02, 1e-4):
         loop.step(HOME + 0.01, STILL, frozen, effort=GRAVITY)
@@ -389,7 +377,7 @@ def test_a_loop_whose_joint_states_stand_still_ends_its_torques(clock):
     for clock[0] in np.arange(0.021, 0.1, 1e-3):
         torque = loop.step(HOME + 0.01, STILL, frozen, effort=GRAVITY)
     assert loop.state is State.SILENT and not torque.any()
-    sent_at_rest(loop, MIN_GOOD_STATE_COUNT + 1, begin=frozen + 1e-3, effort=GRAVITY)
+    closed_loop.sent_at_rest(loop, MIN_GOOD_STATE_COUNT + 1, begin=frozen + 1e-3, effort=GRAVITY)
     assert loop.state is State.RUNNING
 
 
@@ -417,7 +405,7 @@ def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not(clock):
 
 def test_slow_states_give_terms_and_no_torque():
     slow = core(MUJOCO, limits=StateLimits(max_state_age=0.0, state_timeout=0.1))
-    sent_at_rest(slow, 60, period=0.033)
+    closed_loop.sent_at_rest(slow, 60, period=0.033)
     assert slow.state is State.SILENT
     assert '30 Hz' in slow.state_problem
     np.testing.assert_allclose(slow.latest.gravity, GRAVITY, rtol=1e-12, atol=1e-12)
@@ -482,7 +470,7 @@ def test_silence_is_counted_by_the_clock_of_the_caller():
         assert (aged.core.state is State.RUNNING) is running
     # Three periods of slow states are allowed, though a gap in their stamps may be shorter.
     slow = core(MUJOCO, limits=StateLimits(min_input_rate=50, max_state_age=0, state_timeout=0.02))
-    sent_at_rest(slow, 60, period=0.015)
+    closed_loop.sent_at_rest(slow, 60, period=0.015)
     for silence, running in ((0.044, True), (0.046, False)):
         slow.tick(10.0, silence)
         assert (slow.state is State.RUNNING) is running
@@ -658,7 +646,7 @@ def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
 def test_episodes_without_a_reset_are_no_stops_within_a_minute():
     loop = core(MUJOCO, applied_when_silent=True)
     for _ in range(2 * MAX_STATE_LOSS_COUNT):
-        sent_at_rest(loop, 200)
+        closed_loop.sent_at_rest(loop, 200)
         assert loop.state is State.RUNNING, loop.status
 
 
@@ -726,7 +714,7 @@ def test_an_infinite_position_of_a_joint_without_limits_is_unusable(infinite, nu
 
 def test_states_that_stand_still_end_torques_though_their_age_is_always_the_same(clock):
     loop, q = Feedforward(FER, 'mujoco'), np.array(FER.home)
-    sent_at_rest(loop, 30, begin=0.0, age=0.002)
+    closed_loop.sent_at_rest(loop, 30, begin=0.0, age=0.002)
     assert loop.state is State.RUNNING
     for wait, state in ((0.5, State.RUNNING), (1.5, State.SILENT)):
         clock[0] = wait
@@ -928,7 +916,7 @@ def held():
     """Return a loop that holds an arm that nobody else carries, and the time of its last state."""
     arm = load('fr3')
     loop = Feedforward(arm, 'mujoco', soft_gains=20.0)
-    sent_at_rest(loop, 300, q=arm.home, begin=5.0)
+    closed_loop.sent_at_rest(loop, 300, q=arm.home, begin=5.0)
     assert loop.state is State.RUNNING
     return loop, arm
 
@@ -966,7 +954,7 @@ def test_age_and_period_of_states_that_are_forgotten_are_those_assumed():
 def test_an_arm_that_got_faster_than_twice_its_limit_unseen_is_braked(confirmed):
     arm = load('fr3')
     core, q = Feedforward(arm, 'mujoco', applied_when_silent=False), arm.home_position
-    sent_at_rest(core, 200, q=q, begin=0.0)
+    closed_loop.sent_at_rest(core, 200, q=q, begin=0.0)
     assert core.state.name == 'RUNNING'
     for k in range(200, 300):
         core.tick(1e-3 * k)

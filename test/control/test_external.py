@@ -22,11 +22,7 @@ from franka_dynamics.control.settings import (
 from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics import external_torque
-from franka_dynamics.dynamics.external_torque import (
-    MomentumObserver,
-    OBSERVER_BANDWIDTH_RAD_S,
-    OBSERVER_DAMPING_RATIO,
-)
+from franka_dynamics.dynamics.external_torque import MomentumObserver
 from franka_dynamics.errors import SettingsError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 
@@ -167,7 +163,10 @@ def acting(time):
 def test_known_wrenches_in_mujoco_are_told_along_a_motion():
     # Given an arm that moves about home, and a wrench on its flange that turns.
     arm, w = fd.load('fr3v2'), SWING_RATES
-    model, lag = fd.Model(arm), 2.0 * OBSERVER_DAMPING_RATIO / OBSERVER_BANDWIDTH_RAD_S
+    model, lag = (
+        fd.Model(arm),
+        2.0 * external_torque.OBSERVER_DAMPING_RATIO / external_torque.OBSERVER_BANDWIDTH_RAD_S,
+    )
     observer, estimator = MomentumObserver(model), external_torque.WrenchEstimator(model)
 
     def law(simulation, at):

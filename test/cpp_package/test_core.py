@@ -27,24 +27,15 @@ from franka_dynamics.errors import DescriptionError, SettingsError
 from franka_dynamics.parameter_schema import specs_in_files
 from franka_dynamics.urdf.writer import urdf_text
 
-from .cpp_core import (
-    ATOL,
-    compiled,
-    compiled_program,
-    Core,
-    needs_compiler,
-    PACKAGE,
-    PAYLOAD,
-    read,
-    Receiver,
-)
+from . import cpp_core
+from .cpp_core import ATOL, compiled, compiled_program, Core, PACKAGE, PAYLOAD, read, Receiver
 from .vectors import controller_test_vectors
 from .. import scripts
 from ..agreement import refuses
 from ..arms import limited, of_points, random_arm, random_covariance
 from ..urdf.urdf_texts import edited, random_chain
 
-pytestmark = needs_compiler
+pytestmark = cpp_core.needs_compiler
 # Largest allowed values of the settings; the C++ package has its own.
 RANGES = {spec.name: spec.bounds for name in ('torque', 'motion') for spec in specs_in_files(name)}
 INCLINED = (2.0, -3.0, -9.12)

@@ -23,17 +23,13 @@ from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.motion.planning import MAX_POINT_COUNT
 from franka_dynamics.motion.reference import ReferenceEvent, ReferenceState
-from franka_dynamics.ros import diagnostics, messages
+from franka_dynamics.ros import diagnostics, messages, trajectory_messages
 from franka_dynamics.ros.controller_factory import arm_and_urdf_from_parameters
 from franka_dynamics.ros.diagnostics import FeedforwardDiagnostics
 from franka_dynamics.ros.parameter_tables import parameter_specs
 from franka_dynamics.ros.term_publishers import TERM_TOPICS, TermPublishers
 from franka_dynamics.ros.topic_listener import full_name
-from franka_dynamics.ros.trajectory_messages import (
-    parse_reference,
-    parse_trajectory,
-    read_trajectory_file,
-)
+from franka_dynamics.ros.trajectory_messages import parse_trajectory, read_trajectory_file
 
 from .conftest import FER, FER_GRAVITY, Probe
 from ..agreement import refuses
@@ -177,7 +173,7 @@ def test_a_trajectory_is_taken_point_by_point(joints, count, fields):
 def test_a_stamp_of_zero_means_on_arrival_and_no_points_end_what_is_followed():
     point = JointTrajectoryPoint(positions=[0.0])
     assert parse_trajectory(JointTrajectory(joint_names=['a'], points=[point])).start is None
-    assert len(parse_reference(JointTrajectory(joint_names=['a'])).times) == 0
+    assert len(trajectory_messages.parse_reference(JointTrajectory(joint_names=['a'])).times) == 0
 
 
 def test_a_files_times_are_read_to_the_nanosecond(tmp_path):

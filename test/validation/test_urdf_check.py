@@ -15,12 +15,8 @@ from franka_dynamics.arm.inertia import elements_from_tensor
 from franka_dynamics.errors import UrdfError, UrdfMismatchError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import add_inertial, urdf_text
-from franka_dynamics.validation.compare_files import (
-    agree_within_rounding,
-    links_in_frames_of,
-    nearest_set,
-    published_sets,
-)
+from franka_dynamics.validation import compare_files
+from franka_dynamics.validation.compare_files import nearest_set, published_sets
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
 from ..agreement import refuses
@@ -71,7 +67,7 @@ def test_a_published_set_is_recognised_with_its_hand(arm, inertial_set, hand):
     found, verdict = checked_arm_from_urdf(urdf_text(description), fd.load(arm))
     assert (verdict.inertial_set, verdict.hand_in_urdf) == (inertial_set, hand)
     assert verdict.nearest.largest_distance < ROUNDING
-    links = links_in_frames_of(description, found)
+    links = compare_files.links_in_frames_of(description, found)
     there, here = ([one.parameters() for one in each] for each in (links, description.links))
     np.testing.assert_allclose(there, here, rtol=0.0, atol=ROUNDING)
 
@@ -235,14 +231,19 @@ def with_added(link, mass=0.0, center=0.0, tensor=0.0):
     ],
 )
 def test_four_decimals_are_the_border_between_rounded_and_other(change, same):
-    assert agree_within_rounding(with_added(GAZ.links[3], **change), GAZ.links[3]) is same
+    assert (
+        compare_files.agree_within_rounding(with_added(GAZ.links[3], **change), GAZ.links[3])
+        is same
+    )
 
 
 def test_a_small_link_rounded_to_four_decimals_is_another():
     # Its moments of inertia are 2e-4 kg m^2; rounding changes them by up to a quarter.
     fr3 = fd.load('fr3').links[6]
     rounded = elements_from_tensor(fr3.inertia_at_center_of_mass).round(4)
-    assert not agree_within_rounding(about_center(fr3.mass, fr3.center_of_mass, rounded), fr3)
+    assert not compare_files.agree_within_rounding(
+        about_center(fr3.mass, fr3.center_of_mass, rounded), fr3
+    )
 
 
 def test_given_every_known_set_when_identified_then_it_is_itself():
