@@ -29,11 +29,11 @@ explains, or a joint that is too fast, makes the core brake and hold the arm. An
 compared for 1 s after the law begins, which also forgets what was estimated before; if it was held
 it is compared at once, and the estimates go on. The core lets go of the arm only where what the
 brake sends cannot arrive (`wiring.py`), or where a joint gets faster by 0.4 of its velocity limit
-while the brake sends more than 10 % of a torque limit. An arm that was let go for such a cause
-(`Reaction.COAST`) is not watched any more, nor one that rests under a target which adds gravity; a
-loop's resting g(q) is watched also after a plain stop, and an arm that is pushed then is braked
-and held. An arm that falls while its torques are refused, as under a mounting that nobody
-declared, is braked and held, too.
+while the brake sends more than 10 % of the least torque limit. An arm that was let go for such a
+cause (`Reaction.COAST`) is not watched any more, nor one that rests under a target which adds
+gravity; a loop's resting g(q) is watched also after a plain stop, and an arm that is pushed then
+is braked and held. An arm that falls while its torques are refused, as under a mounting that
+nobody declared, is braked and held, too.
 """
 
 from collections import deque

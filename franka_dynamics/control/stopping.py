@@ -139,8 +139,9 @@ class BrakingController:
         undamped = _undamped_share(mass, kd, time_constant, age)
         feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis
         braking = compensated - kp * away - kd * dq - mass @ (undamped * slowing)
-        # A smaller torque drives no joint: it is pushed, as a wrist of which M is next to nothing.
-        self._drives = bool((np.abs(braking) > self._small).any())
+        # Smaller torques drive no joint, nor one that gets another's: it is pushed, as a wrist of
+        # which M is next to nothing.
+        self._drives = bool(np.abs(braking).max() > self._small.min())
         return feedforward + braking
 
     def _distance_to_stop_pose(self, q: Array, most: float) -> Array:

@@ -59,10 +59,11 @@ public:
     }
     begun_ = true;
     terms.inertia(q, slowing, tau);
+    const double least = *std::min_element(arm.effort.begin(), arm.effort.begin() + arm.n());
     drives_ = false;
     for (std::size_t i = 0; i < arm.n(); ++i) {
       tau[i] -= pull[i];
-      drives_ = drives_ || std::abs(tau[i]) > kMaxStartDisturbanceRatio * arm.effort[i];
+      drives_ = drives_ || std::abs(tau[i]) > kMaxStartDisturbanceRatio * least;
     }
   }
 
