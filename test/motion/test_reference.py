@@ -13,12 +13,8 @@ from franka_dynamics.arm import load
 from franka_dynamics.control.state_check import POSITION_TOLERANCE_RAD
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import LimitExceededError, ReferenceRefusedError
-from franka_dynamics.motion.planning import (
-    MAX_LATENESS_S,
-    MAX_POINT_COUNT,
-    PLANNING_TIME_CANDIDATES_S,
-    TrajectoryRequest,
-)
+from franka_dynamics.motion import planning
+from franka_dynamics.motion.planning import PLANNING_TIME_CANDIDATES_S, TrajectoryRequest
 from franka_dynamics.motion.reference import Reference
 
 from ..arms import limited
@@ -274,7 +270,7 @@ def test_no_points_bring_a_motion_to_rest_without_a_step(speed):
     assert not states[1][-1].any()
 
 
-@pytest.mark.parametrize(('count', 'velocities'), [(16, True), (MAX_POINT_COUNT, False)])
+@pytest.mark.parametrize(('count', 'velocities'), [(16, True), (planning.MAX_POINT_COUNT, False)])
 def test_a_motion_under_way_is_replaced_without_a_step(count, velocities):
     reference, _ = swinging(0.1)
     before = run(reference, 0.0, 0.8)
@@ -479,7 +475,7 @@ def test_a_set_point_with_velocity_that_ceases_is_braked_without_a_step():
     reference.follow(HOME, dq=np.eye(7)[0], ddq=-np.eye(7)[0])
     states = run(reference, 0.0, 2.0)
     require_smooth(states)
-    fades = slice(1, round(1e3 * MAX_LATENESS_S))
+    fades = slice(1, round(1e3 * planning.MAX_LATENESS_S))
     assert (states[1][fades, 0] > 0.94).all()
     assert not states[1][-1].any()
 

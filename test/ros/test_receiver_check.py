@@ -17,18 +17,9 @@ from trajectory_msgs.msg import JointTrajectory
 
 from franka_dynamics.control.settings import RECEIVER_PROFILES
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
-from franka_dynamics.ros import receiver_check
+from franka_dynamics.ros import receiver_check, receivers
 from franka_dynamics.ros.receiver_check import SecondPublisherDetector, TorquePermission
-from franka_dynamics.ros.receivers import (
-    all_idle_reason,
-    DECLARATION_SERVICES,
-    declared_kind,
-    declared_targets,
-    EXPECTED_RECEIVERS,
-    Receiver,
-    ReceiverKind,
-    refusal_reason,
-)
+from franka_dynamics.ros.receivers import all_idle_reason, Receiver, ReceiverKind, refusal_reason
 from franka_dynamics.ros.topics import DESCRIPTION_QOS
 
 from .conftest import COMMAND, FER, FER_GRAVITY, INCLINED
@@ -67,20 +58,20 @@ EVERY_S = 0.2  # a look by `judged` makes and destroys a publisher and a subscri
     ],
 )
 def test_a_receiver_is_refused_by_name_unless_the_target_expects_it(target, found, wrong):
-    receivers = {f'/node{i}': Receiver(kind) for i, kind in enumerate(found)}
-    said = refusal_reason(target, TORQUES, receivers)
+    nodes = {f'/node{i}': Receiver(kind) for i, kind in enumerate(found)}
+    said = refusal_reason(target, TORQUES, nodes)
     own_simulator = 'takes_torques_with_gravity of type std_srvs/srv/Trigger'
     assert (own_simulator in said) == (found == [UNKNOWN] and target == 'mujoco')
     for i in range(len(found)):
         assert (f'/node{i}' in said) == (i == wrong)
-    assert set(EXPECTED_RECEIVERS) == set(RECEIVER_PROFILES)
+    assert set(receivers.EXPECTED_RECEIVERS) == set(RECEIVER_PROFILES)
 
 
 def test_a_controller_may_declare_the_only_target_it_takes_torques_for():
     service = {'/one/franka_dynamics/takes_torques_for_mujoco': ['std_srvs/srv/Trigger']}
-    assert declared_targets('/one', service) == ['mujoco']
-    assert not declared_targets('/two', service)
-    assert declared_kind('/one', service) is UNKNOWN
+    assert receivers.declared_targets('/one', service) == ['mujoco']
+    assert not receivers.declared_targets('/two', service)
+    assert receivers.declared_kind('/one', service) is UNKNOWN
 
 
 def test_torques_wait_while_only_idle_controllers_would_take_them():
@@ -243,7 +234,7 @@ def judged(probe, name, target='mujoco'):
 
 
 def test_only_a_declared_simulated_arm_is_one_whatever_else_publishes_or_offers(probe):
-    declared = DECLARATION_SERVICES[ARM].removeprefix('~/')
+    declared = receivers.DECLARATION_SERVICES[ARM].removeprefix('~/')
     with probe.neighbour('dashboard') as other:
         other.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         for kind, name in (
