@@ -16,20 +16,10 @@ import yaml
 
 import franka_dynamics as fd
 from franka_dynamics import errors
-from franka_dynamics.arm import (
-    Convention,
-    DHRow,
-    Joint,
-    JointKind,
-    JointLimits,
-    load,
-    load_hand,
-    MaxwellSlipFriction,
-    SigmoidFriction,
-    strict_yaml,
-    ViscousCoulombFriction,
-)
+from franka_dynamics.arm import Convention, DHRow, JointKind, MaxwellSlipFriction, strict_yaml
 from franka_dynamics.arm.arm_file import arm_file_text
+from franka_dynamics.arm.fields import Joint, JointLimits
+from franka_dynamics.arm.friction import SigmoidFriction, ViscousCoulombFriction
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.arm.units import doubted_units
 from franka_dynamics.arm_io import save
@@ -322,11 +312,17 @@ TEXTS = [
     (mapping, 'a: [1, 2\n', 'cannot be read as YAML', 'may be cut short'),
     (mapping, '', 'holds no mapping (it is empty or a bare NoneType)'),
     (mapping, '[' * 1200, 'cannot be read as YAML'),
-    (load, FER_TEXT.replace('87.0', '1' * 5000), 'effort must be a number', '5002 characters'),
-    (load, FER_TEXT.replace('effort: 87.0', 'effort: 87000.0'), 'fer_joint1', '87000 N m', 'N mm'),
-    (load_hand, HAND.replace('inertia: [0.001', 'inertia: [0.1'), 'body that cannot exist'),
-    (load_hand, HAND.replace('0.5', '800.0'), 'Are these grams'),
-    (load_hand, HAND.replace('0.0, 0.1]', '0.0, 100.0]'), 'Are these millimetres'),
+    (fd.load, FER_TEXT.replace('87.0', '1' * 5000), 'effort must be a number', '5002 characters'),
+    (
+        fd.load,
+        FER_TEXT.replace('effort: 87.0', 'effort: 87000.0'),
+        'fer_joint1',
+        '87000 N m',
+        'N mm',
+    ),
+    (fd.load_hand, HAND.replace('inertia: [0.001', 'inertia: [0.1'), 'body that cannot exist'),
+    (fd.load_hand, HAND.replace('0.5', '800.0'), 'Are these grams'),
+    (fd.load_hand, HAND.replace('0.0, 0.1]', '0.0, 100.0]'), 'Are these millimetres'),
     (read_payload, '{}', 'names no node'),
     (read_payload, TWO_NODES, 'names more than one node (a, b)'),
     (read_payload, PAYLOAD_OF_3, 'A payload, mass, ', 'must be finite'),
@@ -351,11 +347,11 @@ DESK = [
 ]
 IN_FILES = [
     *(
-        (load, 'arm.yaml', changed(path, value), [name.replace('LINK', LINK) for name in names])
+        (fd.load, 'arm.yaml', changed(path, value), [name.replace('LINK', LINK) for name in names])
         for path, value, *names in WRONG_FIELDS
     ),
     *((read, 'a.yaml', text, names) for read, text, *names in TEXTS),
-    *((read, 'a.json', text, n) for text, *n in DESK for read in (load_hand, read_payload)),
+    *((read, 'a.json', text, n) for text, *n in DESK for read in (fd.load_hand, read_payload)),
 ]
 
 
@@ -400,7 +396,7 @@ def toy(count, *names, base=FER.base):
 
 
 def rounded(inertial_set):
-    load('fer', inertial_set, repair=REPAIR_TO_NEAREST)
+    fd.load('fer', inertial_set, repair=REPAIR_TO_NEAREST)
 
 
 def friction_of_ones(**more):
@@ -413,9 +409,9 @@ NO_NUMBERS = ('1', 'heavy', '1,2,3,nan', '1_0,0,0,0', '1' * 5000)
 NUMBERS = ('A payload, mass, x, y, z, xx, ', 'must be finite')
 CALLS = {
     errors.UnknownArmError: [
-        (lambda: load('ur5'), "'ur5'", 'fer, fr3, fr3v2, fr3v2_1, '),
-        (lambda: load('fer', 'gaz'), "'gaz'", 'gaz2019, ledezma'),
-        (lambda: load('fer', hand='claw'), "'claw'", 'franka_hand, '),
+        (lambda: fd.load('ur5'), "'ur5'", 'fer, fr3, fr3v2, fr3v2_1, '),
+        (lambda: fd.load('fer', 'gaz'), "'gaz'", 'gaz2019, ledezma'),
+        (lambda: fd.load('fer', hand='claw'), "'claw'", 'franka_hand, '),
     ],
     errors.SettingsError: [
         (lambda: sample_states('fer', -1), '-1'),
@@ -423,7 +419,7 @@ CALLS = {
         (lambda: compare_formulations('fer', count=0), 'count is 0'),
     ],
     errors.DescriptionError: [
-        (lambda: load('/no.yaml'), '/no.yaml does not exist'),
+        (lambda: fd.load('/no.yaml'), '/no.yaml does not exist'),
         (lambda: mapping('/'), '/ cannot be read'),
         *((lambda f=f: read_payload(f), f) for f in ('/no.yaml', '/no.json')),
         (lambda: arm_file_text(replace(FER, friction=Sticky())), 'Sticky has no', KNOWN),

@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 
 import franka_dynamics as fd
-from franka_dynamics.arm import (
-    Convention,
-    JointLimits,
-    MaxwellSlipFriction,
-    payload,
-    SigmoidFriction,
-)
+from franka_dynamics.arm import Convention, JointLimits, MaxwellSlipFriction, payload
 from franka_dynamics.arm.arm_file import arm_file_text, repaired_arm
 from franka_dynamics.arm.bodies import Box, Cylinder
 from franka_dynamics.arm.frames import to_modified_convention
-from franka_dynamics.arm.friction import friction_along, FrictionState, slip_state_bounds
+from franka_dynamics.arm.friction import (
+    friction_along,
+    FrictionState,
+    SigmoidFriction,
+    slip_state_bounds,
+)
 from franka_dynamics.arm.inertia import elements_from_tensor, physical_link
 from franka_dynamics.arm.units import doubted_units
 from franka_dynamics.errors import DescriptionError, InertiaError, UrdfWarning

@@ -13,12 +13,8 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import Convention, DHRow, JointKind
+from franka_dynamics.codegen import chain as chains
 from franka_dynamics.codegen.c_code import c_header
-from franka_dynamics.codegen.chain import (
-    build_chain,
-    regroup_parameters,
-    with_origins_nearest_parent,
-)
 from franka_dynamics.codegen.equations import ParameterMode, Quantity
 from franka_dynamics.codegen.expression import Graph
 from franka_dynamics.codegen.program import Output, Program
@@ -219,11 +215,11 @@ def test_counts_are_as_documented_and_in_sum_below_printed(robot, inertia, class
 
 def with_wrench_on_the_last_link(arm, classical):
     """Return inverse dynamics with a wrench as the table has it, about the last link's origin."""
-    graph, chain = Graph(), build_chain(arm, np.array([0.0, 0.0, -9.81]))
+    graph, chain = Graph(), chains.build_chain(arm, np.array([0.0, 0.0, -9.81]))
     if not classical:
-        moved = with_origins_nearest_parent(chain)
+        moved = chains.with_origins_nearest_parent(chain)
         np.testing.assert_array_equal(moved.tip_pose, chain.tip_pose)  # it is that origin still
-        chain = regroup_parameters(moved)
+        chain = chains.regroup_parameters(moved)
     q, dq, ddq, force, moment = (
         np.array([graph.variable(f'{array}{i + 1}') for i in range(size)])
         for array, size in (('q', 6), ('dq', 6), ('ddq', 6), ('f', 3), ('m', 3))

@@ -12,13 +12,10 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm import MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.arm.friction import FrictionState
+from franka_dynamics.control import settings as options
 from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.feedforward import State, StateLimits
-from franka_dynamics.control.settings import (
-    friction_in_measured_effort,
-    RECEIVER_PROFILES,
-    Settings,
-)
+from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
 from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics import external_torque
@@ -137,13 +134,13 @@ def test_friction_is_taken_out_and_slip_elements_are_followed(true, wrong, shown
     [('auto', 'fci', 1), ('auto', 'mujoco', 0), ('included', 'mujoco', 1), ('excluded', 'fci', 0)],
 )
 def test_friction_in_effort_is_the_arm_files_or_none_by_choice(choice, target, taken_out):
-    found = friction_in_measured_effort(choice, FER, RECEIVER_PROFILES[target])
+    found = options.friction_in_measured_effort(choice, FER, RECEIVER_PROFILES[target])
     assert found is (FER.friction if taken_out else None)
 
 
 def test_effort_friction_of_an_arm_without_friction_is_refused():
     with pytest.raises(SettingsError, match=r'effort_friction is included, but .*fr3.* has no'):
-        friction_in_measured_effort('included', fd.load('fr3'), RECEIVER_PROFILES['fci'])
+        options.friction_in_measured_effort('included', fd.load('fr3'), RECEIVER_PROFILES['fci'])
 
 
 # The wrench. ----------------------------------------------------------------------------------

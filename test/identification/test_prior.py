@@ -13,12 +13,9 @@ from franka_dynamics.arm.bodies import load_hand
 from franka_dynamics.demo.controller_comparison import random_plant
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import fit, least_squares
+from franka_dynamics.identification import prior as priors
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.prior import (
-    Prior,
-    starting_set_precision,
-    with_minimum_gyration,
-)
+from franka_dynamics.identification.prior import Prior, with_minimum_gyration
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.recordings.preprocessing import prepare
 
@@ -136,7 +133,7 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
         arms = [random_plant(FER, seed, deviation).arm for seed in range(9)]
         all_sums = [drawn(samples, arm, rng)[0] for arm in arms]
         fits = [least_squares.weighted_equations(sums, PRIOR, NOISE) for sums in all_sums]
-        found = [starting_set_precision(one, PRIOR) for one in fits]
+        found = [priors.starting_set_precision(one, PRIOR) for one in fits]
         precisions = np.array([(one.masses, one.inertias) for one in found])
         masses, inertias = np.median(precisions, axis=0) * deviation**2
         # The smallest precision that agrees with the samples is mostly below the true precision.

@@ -21,17 +21,9 @@ from franka_dynamics.recordings.options import SignalOptions
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
+from franka_dynamics.view import window as views
 from franka_dynamics.view.meshes import MeshesError, urdf_meshes
-from franka_dynamics.view.window import (
-    limit_share_colour,
-    MIN_DRAWN_TORQUE_NM,
-    Playback,
-    show_playback,
-    torque_limit_shares,
-    TorqueColumn,
-    ViewState,
-    Window,
-)
+from franka_dynamics.view.window import TorqueColumn, ViewState, Window
 
 from ..agreement import refuses
 from ..scripts import parsed
@@ -131,7 +123,7 @@ def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
     np.testing.assert_allclose(tails, frames[:, :3, 3], rtol=0.0, atol=1e-6)
     along = 0.05 * external[told, None] * frames[:, :3, 2]
     np.testing.assert_allclose(tips - tails, along, rtol=0.0, atol=1e-6)
-    for external in (np.zeros(7), np.full(7, 0.99 * MIN_DRAWN_TORQUE_NM)):
+    for external in (np.zeros(7), np.full(7, 0.99 * views.MIN_DRAWN_TORQUE_NM)):
         page.show_state(ViewState(0.0, Q, {TorqueColumn.EXTERNAL: external}))
         assert not arrows.visible
 
@@ -202,10 +194,10 @@ def test_the_share_of_the_limit_is_the_commands_the_measured_torques_or_unknown(
         ({TorqueColumn.GRAVITY: zero, TorqueColumn.MEASURED: six}, shares),
         ({TorqueColumn.GRAVITY: six}, np.nan),
     ):
-        found = torque_limit_shares(ViewState(0.0, FER.home, torques), FER)
+        found = views.torque_limit_shares(ViewState(0.0, FER.home, torques), FER)
         np.testing.assert_allclose(np.nan if found is None else found, expected, rtol=1e-14)
-    free, near, at = (limit_share_colour(share) for share in (0.69, 0.71, 1.0))
-    assert limit_share_colour(0.0) == free and len({free, near, at}) == 3
+    free, near, at = (views.limit_share_colour(share) for share in (0.69, 0.71, 1.0))
+    assert views.limit_share_colour(0.0) == free and len({free, near, at}) == 3
 
 
 # Another formulation of the same terms: 1e-13 measured.
@@ -216,7 +208,7 @@ def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
     push = np.array([0.0, 4.0, 0.0, -3.0, 0.0, 1.0, 0.0])
     recording = simulate(FER, duration=8.0)
     motion = prepare(recording)
-    playback = Playback(FER, motion, GRAVITY)
+    playback = views.Playback(FER, motion, GRAVITY)
     i = len(motion) // 2
     state = playback.state(float(motion.time[i] - motion.time[0]))
     model, (q, dq, ddq) = fd.Model(FER), (motion.q[i], motion.dq[i], motion.ddq[i])
@@ -229,7 +221,7 @@ def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
     ):
         np.testing.assert_allclose(state.torques[name], expected, rtol=0.0, atol=ATOL_NM)
     pushed = prepare(replace(recording, effort=recording.effort + push))
-    states = Playback(FER, pushed, GRAVITY).state(3.0), playback.state(3.0)
+    states = views.Playback(FER, pushed, GRAVITY).state(3.0), playback.state(3.0)
     after, before = (one.torques[TorqueColumn.EXTERNAL] for one in states)
     np.testing.assert_allclose(after - before, push, rtol=0.0, atol=1e-9)  # a filter of gain 1
 
@@ -242,7 +234,7 @@ def test_a_motion_is_played_at_its_own_pace_and_from_its_beginning_again(page, m
     zeros = np.zeros((17, 7))
     motion = Motion(times, *[zeros] * 5, piece=np.zeros(17, int), options=SignalOptions())
     monkeypatch.setattr(page, 'show_state', lambda state: seen.append(state.time))
-    show_playback(page, Playback(FER, motion, GRAVITY), lambda: len(seen) < 5)
+    views.show_playback(page, views.Playback(FER, motion, GRAVITY), lambda: len(seen) < 5)
     np.testing.assert_allclose(seen, [0.0, 0.05, 0.1, 0.15, 0.0], rtol=0.0, atol=1e-9)
     # What showing leaves of a step of 0.05 s.
     np.testing.assert_allclose(slept, [0.04] * 5, rtol=1e-9)
