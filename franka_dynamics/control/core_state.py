@@ -19,10 +19,10 @@ without a row changes nothing. `ending.py` has the causes that end torques. What
 
 The resting torque is zero if the target adds gravity, in a loop before a usable state that does
 not contradict it, and after an ending with `Reaction.ZERO`; else g(q) of where the arm is, or of
-where its stop by the model ended. The disturbance torque of an arm that was at rest is added, so
-that one with a load that nobody declared stays; one that was lost in motion falls with it. Every
-torque is within the torque limits and, but for a first one (also after `reset`), within the rate
-of the torque before (`torque_output.py`).
+where its stop by the model ended. The disturbance torque of an arm that was at rest when its
+states were lost is added, so that one with a load that nobody declared stays; one that was lost in
+motion, or is stopped, falls with it. Every torque is within the torque limits and, but for a first
+one (also after `reset`), within the rate of the torque before (`torque_output.py`).
 
 While the law or a sent resting torque carries the arm, a torque that departs from what the model
 explains, or a joint that is too fast, makes the core brake and hold the arm. An arm at rest is not

@@ -467,8 +467,8 @@ class CoreStep(StateMachine):
         """The disturbance torque that the torque held an arm against at rest, else zero, (n,)."""
         # Without it, an arm with an undeclared load falls. One that moves may be pushed, and would
         # go on.
-        coasts = self.ending.reaction is Reaction.COAST
-        carries = self.brake.is_still and not (coasts or self.acting.adds_gravity)
+        unknown = self.ending.reaction in (Reaction.COAST, Reaction.RELEASE)  # who stops may push
+        carries = self.brake.is_still and not (unknown or self.acting.adds_gravity)
         return self.brake.disturbance if carries else np.zeros_like(self.brake.disturbance)
 
     # 6. Must torques end? ----------------------------------------------------------------------
