@@ -585,6 +585,13 @@ def test_after_a_pause_the_law_begins_at_the_torque_that_carries_the_arm_unless_
     np.testing.assert_allclose(script.sent[-1], 0.0 if stopped else GRAVITY, rtol=0.0, atol=1e-9)
 
 
+def test_a_start_while_the_receiver_is_unknown_gives_no_torque():
+    script = Script(MUJOCO).running().give(3, MOVING)
+    script.core.blocked = 'the receiver is not known'
+    script.stop(Stop.PAUSE).give(100, MOVING).start().give(100, MOVING)
+    assert not script.sent[-1].any()
+
+
 def test_an_arm_that_is_guided_before_its_receiver_is_known_gets_no_torque():
     loop = Loop(Settings(target='fci'), gravity_compensation=True, brake_release_after=0.0)
     loop.controller.blocked = 'the receiver is not known'
