@@ -73,8 +73,8 @@ MODEL; MODEL: the last believed one, as it decays), and what ends it:
   fault, is the same loss. A clock of stamps that is set back (by more than 1 s, or for 20 states)
   counts as lost states.
 - A velocity beyond twice its limit that positions confirm in two states in a row is that of a
-  joint which torques drive, as reversed ones, and nothing brakes the arm any more; unless the
-  measured torques are the sent ones: then the arm is pushed, and braked as after other states.
+  joint which torques drive, as reversed ones, and nothing brakes the arm any more, even if
+  it is a push that makes it so fast.
 - States 20 ms old give no first torque of the law (15 ms is the most). Up to `max_state_age` a law
   that runs goes on, and the brake softens its gains (`stopping.py`).
 - An effort that is not a number at one joint counts as no measured effort at all.
@@ -281,8 +281,6 @@ class CoreStep(StateMachine):
         if problem is not None:
             if states.stamp is None and self.output.in_loop:
                 states.require_radians(sample.q)
-            if problem.reaction is Reaction.COAST and self.disturbances.is_effort_as_sent:
-                problem = problem._replace(reaction=Reaction.AWAIT)  # pushed, not driven
             return problem
         problem = states.update(sample, now)
         self.desired = self.reference.at(sample.stamp)

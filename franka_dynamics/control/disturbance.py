@@ -179,12 +179,6 @@ class DisturbanceMonitor:
         little = np.abs(self.received_torque) <= self._stiction
         return not self.has_effort or bool(little.all())
 
-    @property
-    def is_effort_as_sent(self) -> bool:
-        """Whether a torque is measured, and every joint gets what is sent and added."""
-        sent, received, _ = self._latest_samples[-1:].swapaxes(0, 1)
-        return self.has_effort and bool((np.abs(received - sent) <= self.start_bound).all())
-
     def update(self, state: StateTerms, effort: Array | None, sent: list[Array], lag: int) -> None:
         """
         Update the disturbance torques by one state, its sent torques and its measured torque.
