@@ -59,7 +59,7 @@ OnProgress = Callable[[str, float], None]
 @dataclass(frozen=True, eq=False)
 class Plant:
     """
-    A simulated arm whose true parameters differ from every published set.
+    A simulated arm whose true inertias differ from those of every published inertial set.
 
     `arm` is the arm that MuJoCo simulates, its friction included; `settings` hold the load unknown
     to the model, elastic joints, vibration and sensor noise.
@@ -185,7 +185,7 @@ def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
 
 
 def _controller(arm: ArmDescription, published: ArmDescription, terms: Terms) -> Feedforward:
-    """Return the controller with an arm's model and weak gains for the published arm."""
+    """Return a controller with the model of `arm` and weak gains computed for `published`."""
     kp, kd = (tuple(gain) for gain in low_gains(published, _MAX_DAMPING_RATE_PER_S))
     return Feedforward(arm, 'mujoco', terms=terms, kp=kp, kd=kd)
 

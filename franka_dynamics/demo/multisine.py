@@ -20,7 +20,7 @@ _SAMPLES_PER_POINT = 40
 
 def multisine(arm: ArmDescription, duration: float, amplitude: float) -> TrajectoryRequest:
     """
-    Return a trajectory that moves each joint about home in two sines, faded in and out.
+    Return a trajectory that moves each joint about home by a sum of two sines, faded in and out.
 
     `duration` is in seconds, `amplitude` the largest deflection of a joint [rad], reduced so that
     the joint uses at most 80 % of the distance to its position limits and of its limits of

@@ -122,7 +122,7 @@ class DemoResult(NamedTuple):
 
 
 class ReportRow(NamedTuple):
-    """A row of the report, with a value and, if there is one, its bound and whether it is kept."""
+    """A row of the report with a value, its bound, if any, and whether the value is within it."""
 
     name: str
     value: float
@@ -252,7 +252,7 @@ def _bounded_row(name: str, value: float, bound: float, unit: str) -> ReportRow:
 def _tracking_rows(
     errors: Mapping[str, TrackingErrorSeries], ratio: float, compared: int = 0
 ) -> tuple[ReportRow, ...]:
-    """Return rows of tracking errors; the last error's bound is `ratio` times error `compared`."""
+    """Return rows of rms tracking errors, the last bounded by `ratio` times error `compared`."""
     rows = []
     for name, (_, error) in errors.items():
         rms = _rms_error(error)

@@ -32,7 +32,7 @@ _LEVEL_BY_STATE = {
 
 class CommandReceiver(TorqueReceiver):
     """
-    A receiver whose torques come from the command topic, and whose state goes to `~/status`.
+    A receiver of an arm's torques from the command topic, which publishes its state on ~/status.
 
     `on_torque_taken` is called after each accepted torque. A service declares to senders whether
     the arm adds its gravity torque to a torque that it takes.
@@ -63,13 +63,13 @@ class CommandReceiver(TorqueReceiver):
         self.publish_status_if_due()
 
     def _on_kind_request(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        """Answer a request of the declaration service with the receiver's state as a sentence."""
+        """Return `answer` with the receiver's state as text, and success False in a fault."""
         answer.success, answer.message = self.state is not ReceiverState.FAULT, self.state_text
         return answer
 
     def publish_status_if_due(self) -> None:
         """
-        Publish the receiver's status each second and after a change of its state, which is logged.
+        Publish the receiver's status each second and on changes of state; log those changes.
 
         `ros2 topic echo` subscribes without the durability of a publisher that it has not
         discovered yet, and gets only what is published later.

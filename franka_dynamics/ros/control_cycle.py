@@ -39,7 +39,7 @@ class ControlCycle:
     active = is_ending = has_receiver = uses_simulated_time = False
 
     def __init__(self, node: Any, reports: FeedforwardDiagnostics, terms: TermPublishers) -> None:
-        """Store what the cycle uses; `set_joints` must follow before the first joint state."""
+        """Make a node's cycle; `set_joints` must be called before the first joint state."""
         self._commands, self._clock = node.commands, node.get_clock()
         self._receivers: ReceiverCheck = node.receivers
         self._diagnostics, self._terms, self.lock = reports, terms, threading.Lock()
@@ -49,7 +49,7 @@ class ControlCycle:
         self._last_stamp, self.has_new_state, self._published_at = np.nan, False, 0.0
 
     def set_joints(self, names: Sequence[str], *, measures_velocity: bool) -> None:
-        """Set the names, in the order of the torques, of the joints to read from joint states."""
+        """Set the names of the joints to read from joint states, in the order of the torques."""
         self._reader = JointStateReader(names, derive_velocity=not measures_velocity)
         self._command_prefix = float64_message_prefix(len(names))
 
@@ -66,7 +66,7 @@ class ControlCycle:
                 self._run_cycle(self.controller, data, number)
 
     def _run_cycle(self, controller: Feedforward, data: bytes, number: int | None) -> None:
-        """Run one control cycle of an active node, whose lock the caller holds."""
+        """Run one control cycle of an active node; the caller must have acquired `lock`."""
         now, clock, wrong = time.monotonic(), self._node_time(), ''
         try:
             reading = self._reader.read(data)
@@ -109,7 +109,7 @@ class ControlCycle:
             self._terms.publish_terms(state, sent, reading.stamp_message)
 
     def publish_torque(self, torque: Array) -> None:
-        """Publish a torque, (n,) [N m], if there is a receiver; the controller calls this."""
+        """Publish the controller's torque, (n,) [N m], if there is a receiver."""
         if self.has_receiver:
             self._commands.publish(self._command_prefix + torque.tobytes())
             self._diagnostics.published_count += 1

@@ -114,7 +114,7 @@ class _DemoRun:
     """One run of the demonstration, in real time or in lockstep."""
 
     def __init__(self, plan: DemoPlan, folder: Path, progress: OnProgress, load: float) -> None:
-        """Store the plan and the load of the machine before; nothing is started yet."""
+        """Store plan, folder, progress callback and the machine's load before the run."""
         self._plan, self._folder, self._cpu_load = plan, folder, load
         self._progress, self._task_text = progress, ''
         self._planned_motions: list[JointTrajectory] = []
@@ -195,7 +195,7 @@ class _DemoRun:
         self._require_new_torques()
 
     def _require_new_torques(self) -> None:
-        """Raise TooBusyError if in real time more than a tenth of the steps had no new torque."""
+        """Raise TooBusyError if over a tenth of a real-time run's steps had no new torque."""
         missed, steps = self._step_counts()
         if not self._plan.lockstep and missed > _MAX_MISSED_CYCLE_RATIO * steps:
             late = f'{missed} of {steps} cycles ({100 * missed / steps:.0f} %)'

@@ -41,7 +41,7 @@ _RATE_ADVICE = (
 
 class StatusLog:
     """
-    A log of changes of a feedforward node's status, which it words for the node's user.
+    A log of changes of a feedforward node's status, in words for the node's user.
 
     The log says why torques end, wait or are not received. `controller` is set when the node is
     configured. `arrived_at` is when the latest joint state came [s], `is_final` says that the node
@@ -51,13 +51,13 @@ class StatusLog:
     controller: Feedforward
 
     def __init__(self, node: Any, state_topic: str, receivers: ReceiverCheck) -> None:
-        """Store the node, its topic of joint states and its receivers; nothing is logged yet."""
+        """Make an empty log for a node, its topic of joint states and its receiver check."""
         self._node, self._state_topic, self._receivers = node, state_topic, receivers
         self.is_final = False
         self.reset()
 
     def status(self) -> Status:
-        """Return the controller's status with the node's remedy and reason for no torque."""
+        """Return the controller's status with remedy and reason worded for the node's user."""
         controller = self.controller
         status = controller.status
         remedy = Remedy(status.remedy)
@@ -74,7 +74,7 @@ class StatusLog:
         return why.text(self._advice_on) if isinstance(why, (Reason, Ending)) else str(why or '')
 
     def _advice_on(self, code: ReasonCode) -> str | None:
-        """Return advice on a reason for missing torques, given as its code; None without any."""
+        """Return advice on the reason code of missing torques, or None if there is no advice."""
         if code is ReasonCode.RARE_STATES:
             return _RATE_ADVICE
         old = code in (ReasonCode.STALE, ReasonCode.FUTURE, ReasonCode.STALE_AT_START)
@@ -117,7 +117,7 @@ class StatusLog:
         self._last_reason, self._has_run, self._changed_at = '', False, time.monotonic()
 
     def log_status_changes(self, status: Status, *, waits: bool) -> None:
-        """Log changes of a status; while the node `waits` to begin, repeat why it does not."""
+        """Log changes of a status; while the node `waits`, repeat why there is no torque."""
         controller, now = self.controller, time.monotonic()
         while controller.unreported_endings:
             ending = controller.unreported_endings.popleft()
@@ -136,7 +136,7 @@ class StatusLog:
             self.log_if_due(f'no torque{yet}: {status.why}', _REPEATED_LOG_PERIOD_S)
 
     def _log_change(self, status: Status, waits: bool) -> None:
-        """Log a status whose state, fault or waiting differs from the one before."""
+        """Log a changed status, unless its reason has been logged already."""
         logger = self._node.get_logger()
         if status.state is State.RUNNING:
             self._last_reason, self._has_run = '', True
@@ -172,7 +172,7 @@ class FeedforwardDiagnostics(StatusPublisher):
     """
 
     def __init__(self, node: Any, state_topic: str, terms: TermPublishers) -> None:
-        """Make the publishers on a node; `set_controller` must follow before reports."""
+        """Make the publishers on a node; `set_controller` must be called before any report."""
         super().__init__(node)
         self._receivers, self._terms, self.model_difference = node.receivers, terms, math.nan
         self.status_log = StatusLog(node, state_topic, node.receivers)
@@ -224,7 +224,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             self.publish_rows(*rows, *self._model_rows())
 
     def _report_reference(self, event: ReferenceEvent) -> None:
-        """Publish and log an event of a reference motion; store and pass it on, too."""
+        """Publish, log and store a reference motion's event; call `on_reference_event`."""
         controller, refused_by = self.controller, type(event.reason).__name__
         event = event._replace(reason=self.status_log.reason_text(event.reason))
         pairs: dict[str, Any] = {
@@ -322,7 +322,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         }
 
     def _values_by_joint(self, key: str, numbers: Any) -> dict[str, float]:
-        """Return each joint's number under `key` with the joint's name in place of {}."""
+        """Return the joints' numbers by `key` with each joint's name in place of {}."""
         return {key.format(name): float(one) for name, one in zip(self.controller.names, numbers)}
 
     def _wrench_row(self) -> StatusRow:

@@ -153,7 +153,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     # Lifecycle ---------------------------------------------------------------------------------
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load the arm, cross-check its model between formulations, and make the controller."""
+        """Load the arm, compare its two dynamics models, and make the controller."""
         try:
             self._configure()
         except FrankaDynamicsError as error:
@@ -299,7 +299,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         return _BACKGROUND_TASK_PERIOD_S if self.active else INACTIVE_POLL_PERIOD_S
 
     def _check_receivers(self, controller: Feedforward) -> None:
-        """Allow torques, or stop the controller if a node that `target` excludes receives them."""
+        """Update the check of receivers; stop the controller if they must not get its torques."""
         cycle, receivers = self.cycle, self.receivers
         receivers.update_permission()
         controller.blocked = receivers.reason
@@ -337,7 +337,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def clear_fault(self) -> None:
         """
-        Clear the fault of the controller; torques then begin once nothing speaks against them.
+        Clear the fault of the controller; torques then begin once all checks pass.
 
         Which nodes receive them is checked first, unless it is known.
         """

@@ -85,7 +85,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         self._receiver.publish_status_if_due()
 
     def _count_holding_steps(self) -> None:
-        """Count steps in which Gazebo receives all joint forces; then report the arm as held."""
+        """Count steps in which Gazebo gets all joint forces; report when they hold the arm."""
         if all(publisher.get_subscription_count() > 0 for publisher in self._forces):
             self._holding_step_count += 1
             if self._holding_step_count == _MIN_HOLDING_STEP_COUNT:

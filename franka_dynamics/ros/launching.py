@@ -64,7 +64,7 @@ def launch_description(
 
 
 def namespace_argument(nodes: str) -> LaunchArgument:
-    """Return the launch argument `namespace` of a simulation; `nodes` is the text of its help."""
+    """Return the launch argument `namespace` of a simulation, whose help text names `nodes`."""
     why = "a real arm's controller in the same ROS domain would then take the torques."
     return SIMULATION_NAMESPACE, f"Namespace of {nodes}. With / they get a real arm's names: {why}"
 
@@ -88,7 +88,7 @@ def simulation_arguments(target: str) -> dict[str, LaunchArgument]:
 
 def argument_file_list(argument: str, path: str) -> list[str]:
     """
-    Return the file that a launch argument names as a list of one path; [] if it names none.
+    Return the path in a launch argument's value as a list of one path; [] for an empty value.
 
     A leading ~ is expanded: in `params_file:=~/mine.yaml` no shell does. launch_ros would only
     warn of a file that does not exist, and start the node without it. Raises SettingsError if
@@ -107,7 +107,7 @@ def string_parameter(value: Any) -> Any:
 
 def exit_callback(name: str, next_actions: Sequence[Any] | None = None) -> Any:
     """
-    Return a callback for a process's end that starts `next_actions`, or shuts launch down.
+    Return a process's exit callback that starts `next_actions`, or by default ends the launch.
 
     After a failure the callback raises, because only then `ros2 launch` exits with 1.
     """
@@ -131,7 +131,7 @@ def start_after_success(process: Any, name: str, *next_actions: Any) -> Any:
 
 def package_node(executable: str, namespace: str, *, name: str = '', **node_options: Any) -> Node:
     """
-    Return the action that starts a node of this package, whose end ends the launch.
+    Return the action that starts a node of this package; the launch ends when the node does.
 
     With a name and a namespace launch_ros writes the parameters into a section for this node.
     Otherwise the section is for all nodes (/**), and a parameter file that names the node, as
@@ -189,7 +189,7 @@ def foreign_node(package: str, executable: str, namespace: str, **node_options: 
 
 
 def robot_state_publisher(namespace: str, urdf: Any) -> Node:
-    """Return the action that starts robot_state_publisher for a URDF, a text or a command."""
+    """Return the action that starts robot_state_publisher with a URDF's text or xacro command."""
     parameters = [{'robot_description': string_parameter(urdf), 'use_sim_time': True}]
     name = 'robot_state_publisher'
     return foreign_node(name, name, namespace, parameters=parameters)

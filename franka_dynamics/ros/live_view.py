@@ -51,7 +51,7 @@ class LiveView(TopicListener):
 
     @property
     def urdf(self) -> str | None:
-        """The URDF text on robot_description beside the joint states; None before one has come."""
+        """The latest URDF text on robot_description in the joint states' namespace, or None."""
         topic = f'{self._topic.rpartition("/")[0]}/robot_description'
         message = self.newest_message(String, topic, DESCRIPTION_QOS)
         return None if message is None else message.data

@@ -30,7 +30,7 @@ class CheckResult(NamedTuple):
 
 
 def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
-    """Yield the results of all checks of this machine, milder ones if the arm is simulated."""
+    """Yield the results of all checks of this machine, less severe for a simulated arm."""
     # Scheduling is a thread's own: `doctor` itself never runs under SCHED_FIFO.
     with ThreadPoolExecutor() as thread:
         priority = os.sched_param(REALTIME_PRIORITY)
@@ -65,7 +65,7 @@ def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
 
 
 def make_result(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> CheckResult:
-    """Return a check's result, which is GOOD or else has `level` and the fix in its sentence."""
+    """Return a check's result: GOOD with its text, or `level` with the text and the fix."""
     level, text = (GOOD, text) if good else (level, f'{text}: {fix}')
     return CheckResult(subject, level, text)
 

@@ -124,7 +124,7 @@ class NoArmJointsError(JointStateError):
 
 def _joint_state_pattern(message: JointState, data: bytes) -> re.Pattern[bytes] | None:
     """
-    Return a pattern of the joint states that differ from one in stamp, values and padding alone.
+    Return a pattern of the bytes of `message` with any other stamp, values and padding.
 
     Its groups are stamp, positions, velocities and efforts in the serialized message, of which
     `data` is an example. In OMG's XCDR, version 1, a number stands at a multiple of its size after
@@ -133,7 +133,7 @@ def _joint_state_pattern(message: JointState, data: bytes) -> re.Pattern[bytes] 
     parts, at = [re.escape(data[:STAMP_OFFSET]), b'(.{8})'], STAMP_OFFSET + STAMP_STRUCT.size
 
     def add_constant(size: int) -> None:
-        """Add a count of four bytes, and the `size` bytes of what is counted, to the pattern."""
+        """Add a count of four bytes, and the `size` bytes after it, to the pattern unchanged."""
         nonlocal at
         start = at + -at % 4
         parts.append(b'.{%d}' % (start - at) + re.escape(data[start : start + 4 + size]))
@@ -170,7 +170,7 @@ class JointStateReader:
     """
 
     def __init__(self, joint_names: Sequence[str], *, derive_velocity: bool = False) -> None:
-        """Read joints of these names, whose order is that of the arrays."""
+        """Store the names of the joints to read, in the order of the arrays."""
         self._joint_names, self._derive_velocity = tuple(joint_names), derive_velocity
         # Stamp, position and derived velocity.
         self._last: tuple[float, Array, Array] = math.inf, _EMPTY_ARRAY, _EMPTY_ARRAY
@@ -178,7 +178,7 @@ class JointStateReader:
 
     def read(self, data: bytes) -> JointReading:
         """
-        Return the arm's joints' values in a serialized sensor_msgs/JointState.
+        Return positions, velocities and efforts of the arm's joints in a serialized JointState.
 
         Raises NoArmJointsError if the joint state has none of the arm's joints. Raises
         JointStateError if the bytes are no joint state, the stamp has 10^9 nanoseconds or more,
@@ -225,7 +225,7 @@ class JointStateReader:
         return message
 
     def _mean_velocity(self, stamp: float, q: Array) -> Array:
-        """Return the mean joint velocities since the last state, (n,); zeros for the first one."""
+        """Return mean joint velocities since the last joint state, (n,); zeros for the first."""
         before, last_q, velocity = self._last
         if stamp != before:
             velocity = (q - last_q) / (stamp - before) if stamp > before else np.zeros(len(q))
@@ -233,7 +233,7 @@ class JointStateReader:
         return velocity
 
     def _joint_order(self, given: Sequence[str]) -> list[int]:
-        """Return the arm's joints' indices in `given` names; JointStateError if one is missing."""
+        """Return indices of the arm's joints in `given`, which must name each of them once."""
         missing = [name for name in self._joint_names if name not in given]
         if missing:
             kind = NoArmJointsError if len(missing) == len(self._joint_names) else JointStateError

@@ -56,15 +56,15 @@ class _Goal:
 
 class MotionRequests:
     """
-    Checks, starts and reports the motions that are requested of a feedforward node.
+    A server that checks, starts and reports the motions requested of a feedforward node.
 
-    They come on the topic ~/reference, or as goals of the action FollowJointTrajectory. Any motion
-    takes the place of the one before, whose goal then ends. All methods run on the node's service
-    thread; `service_entities` has the executor there.
+    Motions come on the topic ~/reference, or as goals of the action FollowJointTrajectory. Any
+    motion takes the place of the one before, whose goal then ends. All methods run on the node's
+    service thread; `service_entities` has the executor there.
     """
 
     def __init__(self, node: Any, diagnostics: FeedforwardDiagnostics) -> None:
-        """Make subscription, action server (unless control_msgs is missing), and publisher."""
+        """Make the motions' publisher, subscription and, with control_msgs, action server."""
         self._node, self._diagnostics = node, diagnostics
         self._motion_publisher = node.create_lifecycle_publisher(
             JointTrajectory, '~/feedforward_trajectory', PUBLISHER_QOS
@@ -96,7 +96,7 @@ class MotionRequests:
 
     @contextmanager
     def _report_refusals(self, goal_id: str) -> Iterator[None]:
-        """Report a refusal of a motion, and raise it again; reports repeat `goal_id`."""
+        """Record with `goal_id` a refusal of a motion that the block raises; raise it again."""
         self._diagnostics.refusal_text = ''
         try:
             yield
@@ -203,7 +203,7 @@ class MotionRequests:
         return request
 
     def _on_reference_event(self, event: ReferenceEvent) -> None:
-        """End a goal whose motion was interrupted or replaced; mark one whose motion is over."""
+        """End goals whose motion was interrupted or replaced; mark a goal's finished motion."""
         ended = {}
         if event.state is ReferenceState.ACCEPTED:
             why = 'Not reached when another reference took its place.'
@@ -232,7 +232,7 @@ class MotionRequests:
             self._end_goal(goal.handle, *end)
 
     def _goal_outcome(self, goal: _Goal) -> tuple[str, int, str] | None:
-        """Return the ending, error code and sentence with which a goal ends now, or None."""
+        """Return the final status, error code and text of a goal that ends now, else None."""
         controller, result = self._node.controller, self._type.Result
         state, motion = controller.latest, goal.motion
         if goal.handle.is_cancel_requested:

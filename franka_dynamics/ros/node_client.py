@@ -48,7 +48,7 @@ class NodeClientError(FrankaDynamicsError):
 
 
 class _MotionReports:
-    """The reports of a node on /diagnostics about one motion, and about other motions."""
+    """The latest reports of a node on /diagnostics about one motion and about any other motion."""
 
     def __init__(self, name: str, identifier: str) -> None:
         """Store the node's name and the motion's identifier; no report has come yet."""
@@ -148,7 +148,7 @@ class NodeClient(TopicListener):
         return str(self.call_service(GetState, 'get_state').current_state.label)
 
     def status_sentence(self) -> str:
-        """Return the node's latest ~/status as a sentence; '' if none comes within 2 s."""
+        """Return the node's latest ~/status as text; '' if no status comes within 2 s."""
         self.wait_until(lambda: self.latest_status(self.name) is not None, _STATUS_TIMEOUT_S)
         status = self.latest_status(self.name)
         return '' if status is None else status.sentence
@@ -168,7 +168,7 @@ class NodeClient(TopicListener):
         return self.lifecycle_state()
 
     def clear_fault(self) -> str:
-        """Clear the node's fault; return its answer, NodeClientError if the fault remains."""
+        """Clear the node's fault; return its answer, or raise NodeClientError if one remains."""
         answer = self.call_service(Trigger, 'clear_fault')
         if not answer.success:
             raise NodeClientError(f'{self.name}: {answer.message}')
@@ -211,7 +211,7 @@ class NodeClient(TopicListener):
         return reports.state
 
     def _wait_until_node_free(self, publisher: Any, reports: _MotionReports) -> None:
-        """Wait until the node is heard; raise NodeClientError if it follows another motion."""
+        """Wait for the node's topics; raise NodeClientError if it follows another motion."""
         heard = publisher.get_subscription_count
         if not self.wait_until(lambda: heard() and reports.other_state is not None, self._timeout):
             raise NodeClientError(
@@ -226,7 +226,7 @@ class NodeClient(TopicListener):
             )
 
     def _wait_until_motion_end(self, reports: _MotionReports) -> None:
-        """Wait until the node reports the motion's end; raise NodeClientError if it is gone."""
+        """Wait until the motion's end is reported; raise NodeClientError if the node ends."""
         self.wait_until(lambda: bool(reports.state) or self._is_node_gone(), self._answer_timeout)
         over = ('', *_FINAL_STATES)
         self.wait_until(lambda: reports.state in over or self._is_node_gone(), math.inf)

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""This package's nodes as child processes, in an isolated ROS network if wanted."""
+"""This package's nodes as child processes, optionally in an isolated ROS network."""
 
 from collections.abc import Mapping
 import os

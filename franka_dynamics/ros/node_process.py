@@ -238,12 +238,12 @@ class NodeEntities:
     """
 
     def __init__(self, node: Any, serves: Callable[[Any], bool]) -> None:
-        """Show of a node's entities those for which `serves` returns True."""
+        """Store the node and `serves`, a function that returns True for entities to show."""
         self._node, self._serves = node, serves
         self.executor: Any = None  # the executor sets it
 
     def __getattr__(self, kind: str) -> Any:
-        """Return an attribute of the node; of its entity lists only the entities to serve."""
+        """Return an attribute of the node; of an entity list only what `serves` accepts."""
         found = getattr(self._node, kind)
         return [*filter(self._serves, list(found))] if kind in _ENTITY_LISTS else found
 

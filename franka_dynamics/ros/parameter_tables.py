@@ -90,7 +90,7 @@ def yaml_text(value: Any) -> str:
 
 def arm_from_parameters(values: dict[str, Any]) -> ArmDescription:
     """
-    Return the arm that the parameters robot_type, hand and others select.
+    Return the arm that the values of a node's arm parameters select, such as robot_type.
 
     Raises DescriptionError if there is no such arm, inertial set or hand, or its file is wrong;
     SettingsError if joint_names does not fit the arm.

@@ -30,7 +30,7 @@ class CheckedParameters:
     active = False  # while it is, parameters of some kind are fixed
 
     def __init__(self, *arguments: Any, **node_options: Any) -> None:
-        """Make the node such that it takes parameters that it has not declared yet."""
+        """Make the node, and let rclpy declare all parameters that were given to the node."""
         # `declare_parameters` compares what the node was given with its table.
         options = {'automatically_declare_parameters_from_overrides': True, **node_options}
         super().__init__(*arguments, **options)
@@ -100,17 +100,17 @@ def declare_parameters(node: Any, table: Sequence[ParameterSpec]) -> dict[str, A
 
 
 def _example_text(spec: ParameterSpec) -> str:
-    """Return a value of a parameter's type as YAML: its default, or a list if that is empty."""
+    """Return as YAML a parameter's default, or an example list if the default is empty."""
     lists = {'double_array': [1.0, 2.0], 'string_array': ['a', 'b']}
     return yaml_text(spec.default or lists.get(spec.kind, spec.default))
 
 
 def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str]) -> None:
     """
-    Raise SettingsError for given parameters that a node has not, if they were meant for it.
+    Raise SettingsError for unknown parameters that were probably meant for this node.
 
-    They were if a command line gives them, or their name is like a known one. Others are logged: a
-    file with the section /** may be for many nodes.
+    These are parameters that a command line gives, or whose name is like a known one. Others are
+    logged: a file with the section /** may be for many nodes.
     """
     unknown = sorted({*given} - known)
     words = [word.partition(':=')[0].rpartition(':') for word in sys.argv if ':=' in word]
@@ -125,7 +125,7 @@ def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str])
 
 
 def _warn_of_unused_arguments(node: Any, given: Sequence[str]) -> None:
-    """Log a warning for each command-line option that gives this node no parameter."""
+    """Log a warning for each command-line option that sets no parameter of this node."""
     own, full_name = node.get_name(), node.get_fully_qualified_name()
     for flag, word in pairwise(sys.argv):
         missed = False

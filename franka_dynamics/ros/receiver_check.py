@@ -42,14 +42,14 @@ _MAX_MESSAGES_BETWEEN_DROPS = 2000
 
 class SecondPublisherDetector:
     """
-    Detects a second publisher of a topic by falling sequence numbers of messages.
+    A detector of a second publisher of a topic by falling sequence numbers of messages.
 
     `has_dropped` says whether the latest number is lower than the one before: it is the first of a
     publisher that was restarted, or of a second one.
     """
 
     def __init__(self) -> None:
-        """Begin without any number."""
+        """Begin with no sequence number received."""
         self._last, self._since_drop = 0, _MAX_MESSAGES_BETWEEN_DROPS
         self.has_dropped = False
 
@@ -64,7 +64,7 @@ class SecondPublisherDetector:
 
 
 class TorquePermission(Enum):
-    """Whether the node may send torques: unknown at first and while all receivers are idle."""
+    """Whether the node may send torques, undecided at first and while all receivers are idle."""
 
     CHECKING = 'checking'
     GRANTED = 'granted'
@@ -180,7 +180,7 @@ class ReceiverCheck:
         return _CERTAIN_REFUSAL_DELAY_S if certain else _REFUSAL_DELAY_S
 
     def _must_keep_listening(self, now: float) -> bool:
-        """Return whether to listen on for other senders of torques; refuse torques after one."""
+        """Return whether to keep listening for other senders; refuse torques if one is heard."""
         if self._subscription is None:
             return False
         if not self._heard_at:

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Finds the nodes that receive torques, classifies them, and says which torques each kind may get.
+The search for nodes that receive torques, and rules on which torques each kind may get.
 
 Receivers declare themselves as simulated arms, or the controller managers in their namespaces list
 them as controllers. The kind of any other node is unknown. A torque for a simulation contains
@@ -64,7 +64,7 @@ class ReceiverKind(Enum):
 
 class Receiver(NamedTuple):
     """
-    The kind of a node that receives torques, its description, and why it applies none.
+    The kind and description of a node that receives torques, and why it is idle or uncertain.
 
     `description` says more than its kind, if more is known. `idle_reason` says why it applies no
     torque now, '' if it does. `uncertainty` says why its kind is not known for certain, '' if it
@@ -77,7 +77,7 @@ class Receiver(NamedTuple):
     uncertainty: str = ''
 
     def __str__(self) -> str:
-        """Return why the kind is uncertain, else the description, by default that of the kind."""
+        """Return why the kind is uncertain, or else the description, or else the kind's text."""
         return self.uncertainty or self.description or self.kind.value
 
 
@@ -99,7 +99,7 @@ EXPECTED_RECEIVERS = {
 
 
 def declared_kind(name: str, services: ServiceTypes) -> ReceiverKind:
-    """Return the kind of receiver that a node declares by offering a service of that kind."""
+    """Return the kind of receiver that a node declares by the services that it offers."""
     for kind, service in DECLARATION_SERVICES.items():
         if TRIGGER_TYPE in services.get(service.replace('~', name), ()):
             return kind
@@ -107,7 +107,7 @@ def declared_kind(name: str, services: ServiceTypes) -> ReceiverKind:
 
 
 def declared_targets(name: str, services: ServiceTypes) -> list[str]:
-    """Return the only targets whose torques a node declares to take; [] if it declares none."""
+    """Return the only targets whose torques a node declares to accept; [] if undeclared."""
     own = TARGET_DECLARATION_SERVICE.replace('~', name)
     return [one for one in EXPECTED_RECEIVERS if TRIGGER_TYPE in services.get(own.format(one), ())]
 
@@ -192,7 +192,7 @@ class ControllerManagerClient:
 
 class ReceiverFinder:
     """
-    Finds the nodes that receive torques on a topic, and what kind of receiver each is.
+    A finder of the nodes that receive torques on a topic, and of each receiver's kind.
 
     `target` and `joints` are those of the torques. There is a client of each controller manager in
     the namespaces of these nodes.
@@ -202,7 +202,7 @@ class ReceiverFinder:
     joints: Sequence[str]
 
     def __init__(self, node: Any, topic: str) -> None:
-        """Store the node that asks and the topic of torques; nothing is known yet."""
+        """Store the node that queries the ROS graph, and the topic of torques."""
         self._node, self._topic = node, topic
         self._managers = dict[str, ControllerManagerClient]()
         self._listed: Set[str] = set()  # names of the nodes that were found last
@@ -251,7 +251,7 @@ class ReceiverFinder:
     def _classify_receiver(
         self, name: str, services: ServiceTypes, simulated: set[str], nodes: Mapping[str, int]
     ) -> Receiver:
-        """Return the kind of receiver that a node is; `nodes` counts those of each name."""
+        """Return the kind of receiver that a node is; `nodes` counts the nodes of each name."""
         receiver, manager = Receiver(declared_kind(name, services)), ''
         if receiver.kind is ReceiverKind.UNRECOGNISED:
             receiver, manager = self._classify_by_managers(name, services, simulated)
@@ -273,7 +273,7 @@ class ReceiverFinder:
         self, name: str, services: ServiceTypes, simulated: set[str]
     ) -> tuple[Receiver, str]:
         """
-        Return a receiver's kind as a controller manager lists it, and the manager's name.
+        Return a receiver classified by its controller manager, and the name of that manager.
 
         Receivers are looked up by controller managers in their own namespace. The name is '' if
         none of these has a controller of the receiver's name.
@@ -303,7 +303,7 @@ class ReceiverFinder:
 
     def _update_managers(self, namespaces: Set[str], quick: bool) -> None:
         """
-        Find the managers in namespaces, and ask each for its controllers, more often if `quick`.
+        Find the managers in namespaces; request each one's controllers, more often if `quick`.
 
         A manager is known by the type of its service, whatever its name.
         """

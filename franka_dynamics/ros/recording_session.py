@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The recording of a running system's topics to a bag, and of problems that make it unusable.
+The recording of a running system's topics to a bag, and checks that the bag is usable.
 
 The bag is MCAP; messages are stored as the bytes received.
 """
@@ -88,7 +88,7 @@ class _Recorder(TopicListener):
         self.node.create_subscription(kind, topic, store_message, _RECORDER_QOS, raw=True)
 
     def write_messages(self, progress: RecordingProgress) -> None:
-        """Write the messages that have come to the bag, and update the progress."""
+        """Write to the bag the messages that have arrived, and update the progress."""
         self.poll()
         state = None
         for arrival, connection, data in sorted(self._received, key=itemgetter(0)):

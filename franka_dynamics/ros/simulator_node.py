@@ -105,7 +105,7 @@ class SimulatorNode(CheckedParameters, Node):
         return 0
 
     def _run_step(self, executor: Any, deadline: float, stop: StopRequest, log: BinaryIO) -> float:
-        """Publish a joint state, wait for its torque, simulate a step; return its deadline [s]."""
+        """Publish a joint state, wait for a torque, simulate a step; return the deadline [s]."""
         reading, stamp = self._simulation.read(), self._epoch + self._simulation.time
         self._publish_state(reading, stamp)
         deadline = self._wait_for_step(executor, deadline, stop)
@@ -158,7 +158,7 @@ class SimulatorNode(CheckedParameters, Node):
         return deadline
 
     def _publish_state(self, reading: SensorReading, time_: float) -> None:
-        """Publish a joint state and, if the parameter says so, the clock, with a stamp [s]."""
+        """Publish a joint state with stamp `time_` [s], and that time on /clock if required."""
         stamp = seconds_to_stamp(time_)
         if self._clock_publisher is not None:
             self._clock_publisher.publish(Clock(clock=stamp))
@@ -199,7 +199,7 @@ def _simulated_arm(values: dict[str, Any]) -> ArmDescription:
 
 
 def _ideal_arm_warnings(values: dict[str, Any], arm: ArmDescription) -> Iterator[str]:
-    """Yield a warning if the parameter `ideal` leaves out inertia that the arm's drives have."""
+    """Yield a warning if `ideal` is set for an arm whose drives have inertia."""
     if values['ideal'] and arm.simulated_armature is not None:
         fix = "a node's default gains (kp: [-1.0]) are too high: set kp and kd of the node"
         yield f"ideal: joints without their drives' inertia, for which {fix}"

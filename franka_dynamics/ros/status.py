@@ -91,7 +91,7 @@ class NodeStatus(NamedTuple):
 
     @property
     def is_arm_held(self) -> bool:
-        """Whether this is a receiver's status and says that torques hold the arm."""
+        """Whether this is a receiver's status that says that torques hold the arm in place."""
         return self.values.get(StatusKey.ARM_HELD) == 'True'
 
     @classmethod
@@ -142,7 +142,7 @@ class StatusPublisher:
         return NodeStatus('', self._name, *row).to_message(self._arm)
 
     def publish_rows(self, *rows: StatusRow, is_event: bool = False) -> None:
-        """Publish rows of statuses, stamped now; but for events the next are due in a second."""
+        """Publish status rows, stamped now; unless `is_event`, set the next time to publish."""
         statuses = [NodeStatus(self._name, *row).to_message(self._arm) for row in rows]
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self._node.get_clock().now().to_msg()
@@ -196,7 +196,7 @@ class NodeSnapshot:
         return float('nan') if status is None else float(status.values.get(key, 'nan'))
 
     def as_dict(self, now: float) -> dict[str, Any]:
-        """Return the node's data for JSON, in which numbers are numbers, and NaN null."""
+        """Return the node's torque limits, statuses and torques as a dict to write as JSON."""
         return {
             'node': self.name,
             'silent': self.is_silent(now),

@@ -98,7 +98,7 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
             return sorted(one.name for one in listener.heard_nodes().values() if one.is_simulator)
 
         def is_graph_settled() -> bool:
-            """Return whether no joint state or simulated arm is still expected to be heard."""
+            """Return whether waiting for a first joint state or simulated arm can end."""
             # Stamps off the clock may be those of a simulated arm, whose diagnostics are late on a
             # busy machine. The first joint state of a listed publisher may still come.
             comes = states.are_stamps_off_clock if states.stamps else node.count_publishers(topic)
@@ -165,7 +165,7 @@ def _other_state_topics(node: Any, topic: str) -> list[str]:
 
 
 def _clock_checks(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[CheckResult]:
-    """Yield the result of the check whether stamps and clocks advance and agree."""
+    """Yield the result of checking that stamps and clocks advance and agree."""
     clock, age = publisher_names(node, '/clock'), states.median_age
     stamped = _mean_rate_hz(states.stamps)  # 0 if they stand still
     speed = _mean_rate_hz(states.arrivals) / stamped if stamped else 0.0  # of simulated time
@@ -192,7 +192,7 @@ def _clock_checks(node: Any, states: _StateTimes, simulator: list[str]) -> Itera
 
 
 def _command_checks(node: Any, command: str) -> Iterator[CheckResult]:
-    """Yield the result of the check which nodes publish torques, and how many receive them."""
+    """Yield a check's result on which nodes publish torques, and how many receive them."""
     publishers, listeners = publisher_names(node, command), node.count_subscribers(command)
     names = ', '.join(publishers)
     if len(publishers) > 1:
@@ -206,7 +206,7 @@ def _command_checks(node: Any, command: str) -> Iterator[CheckResult]:
 
 
 def _disturbance_checks(node: NodeSnapshot) -> Iterator[CheckResult]:
-    """Yield a note if a node estimates a large external force, with the mass of that weight."""
+    """Yield a note on a node's large external force, with the mass of the same weight."""
     keys = (f'f{axis} [N]' for axis in 'xyz')
     force = math.hypot(*(node.value_of(DiagnosticSubject.EXTERNAL_WRENCH, key) for key in keys))
     if force > _MIN_UNEXPLAINED_FORCE_N:  # false for NaN

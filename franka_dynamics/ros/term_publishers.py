@@ -105,7 +105,7 @@ class TermPublishers:
         return self._controller.asked.terms.true_model
 
     def update_subscribed_terms(self) -> None:
-        """Look up which terms have subscribers, to publish these alone."""
+        """Update the list of the terms that have subscribers, the only ones to publish."""
         sound = {name: one for name, one in self._publishers.items() if name not in self._failed}
         self._subscribed = [name for name, one in sound.items() if one.get_subscription_count()]
 
@@ -131,7 +131,7 @@ class TermPublishers:
                 self.update_subscribed_terms()
 
     def frame_pose(self, q: Array) -> Array:
-        """Return the frame's position [m] and quaternion x y z w at positions q, shape (7,)."""
+        """Return the frame's position [m] and quaternion x y z w in {S} for joints at q, (7,)."""
         return pin.SE3ToXYZQUAT(pin.SE3(self.model.frame_pose(q, self.frame)))
 
     def external_torque(self) -> Array | None:
@@ -145,7 +145,7 @@ class TermPublishers:
         return torques.external_torque if known else None
 
     def external_wrench(self, q: Array) -> ExternalWrench | None:
-        """Return the external wrench at the frame for positions q, (n,); None while unknown."""
+        """Return the external wrench at the frame with the joints at q, (n,), None if unknown."""
         if self._estimator.model is not self.model:  # a payload was put on
             self._estimator = WrenchEstimator(self.model, self.frame)
         torque = self.external_torque()

@@ -134,11 +134,11 @@ class TopicListener:
             self._executor.spin_once(timeout_sec=0.0)
 
     def _store_arrival(self, nanoseconds: int) -> None:
-        """Store the arrival of the message being taken, system time [ns]; 0 means now."""
+        """Store when the present message arrived, system time [ns]; 0 stands for now."""
         self.arrival_ns = nanoseconds or time.time_ns()  # not every middleware tells it
 
     def wait_until(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Poll until `done()` is True, for at most `seconds` [s]; return whether it was."""
+        """Poll until `done()` is True or `seconds` [s] have passed; return whether it is True."""
         end = time.monotonic() + seconds
         self.poll()
         while not done():

@@ -196,7 +196,7 @@ class MotionTolerances(NamedTuple):
         return found
 
     def violation(self, q: Array, dq: Array, desired: ReferencePoint, arm: ArmDescription) -> str:
-        """Return which joint is outside the tolerances of a desired state, and how far, or ''."""
+        """Return as text which joint is out of tolerance from `desired`, and how far, or ''."""
         distances = np.abs(q - desired.q), np.abs(dq - desired.dq)
         for error, bound, per in zip(distances, self, ('', '/s')):
             k = int((error - bound).argmax())

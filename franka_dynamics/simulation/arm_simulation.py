@@ -98,7 +98,7 @@ class SensorReading:
 
     def write_step(self, file: BinaryIO, stamp: float) -> None:
         """
-        Write the reading, which has a stamp [s], to the step log, a binary file of all steps.
+        Write the reading and its stamp [s] as one step to the step log, a binary file.
 
         A step is a row of 8-byte floats: stamp, positions, velocities, efforts. The arm's own
         process writes the log: recording the steps over DDS would take as much processor time as

@@ -103,17 +103,17 @@ class ElasticDrive:
         self.put_at_rest(np.asarray(q, dtype=float), np.zeros(len(elasticity.stiffness)))
 
     def put_at_rest(self, q: Array, torque: Array) -> None:
-        """Put the motors at rest where the gears exert `torque` [N m] on links at q [rad]."""
+        """Put the motors at rest such that the gears exert `torque` [N m] on links at q [rad]."""
         self.position = q + torque / self._joints.stiffness
         self.velocity = np.zeros_like(q)
 
     def step(self, motor_torque: Array, q: Array, dq: Array, dt: float) -> Array:
         """
-        Advance the motors by `dt` [s], and return K (th - q) + D th' for the links, (n,) [N m].
+        Advance the motors by `dt` [s]; return the gear torque without link damping, (n,) [N m].
 
-        The caller must add the remaining part of the gear torque, -D q', as joint damping, which
-        the integration of the links treats implicitly. The motors' velocity is advanced first,
-        then their position with the new velocity.
+        The result is K (th - q) + D th'. The caller must add the rest of the gear torque, -D q',
+        as joint damping, which the integration of the links treats implicitly. The motors'
+        velocity is advanced first, then their position with the new velocity.
         """
         joints = self._joints
         ripple = np.add.reduce(joints.ripple_amplitudes * np.sin(self._waves * self.position))
