@@ -240,7 +240,7 @@ class BaseParameters:
 
     def check_at_random_states(self) -> tuple[int, float]:
         """
-        Return the regressor's rank and the regrouping error at new random states, for a check.
+        Return the regressor's rank and the largest error of regrouping it, at new random states.
 
         The rank is the number of significant singular values of the regressor H, and should be the
         number of base parameters. The error is the largest absolute entry of H - H[:, columns] @
@@ -308,7 +308,7 @@ def base_parameters(
 
 
 def _geometry_fields(one: ArmDescription | BodyTree) -> tuple[Any, ...]:
-    """Return an arm's or a tree's joints and placements, without inertias, for a comparison."""
+    """Return the values that define the geometry of an arm or a tree, without inertias."""
     if isinstance(one, BodyTree):
         return one.parents, one.placements.tolist(), one.twists.tolist()
     return one.convention, one.base.tolist(), [(joint.kind, joint.row) for joint in one.joints]
@@ -316,7 +316,7 @@ def _geometry_fields(one: ArmDescription | BodyTree) -> tuple[Any, ...]:
 
 def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int], Array, RankGap]:
     """
-    Return a matrix's independent columns, and all columns as combinations of these.
+    Return the indices of independent columns, coefficients of all columns, and the rank gap.
 
     `stacked` (rows, p) has columns of comparable size, which are tested in `order` (p indices) for
     dependence on earlier columns. Returned are the indices of the b independent columns, `kept`;
@@ -391,7 +391,7 @@ def parameter_scales(tree: BodyTree, *, rotor_inertia: bool) -> Array:
 
 def column_orders(tree: BodyTree, *, rotor_inertia: bool) -> list[list[int]]:
     """
-    Return, for each body, its parameters' indices in the order in which independence is tested.
+    Return each body's parameter indices in the order of the test for independent columns.
 
     The indices are those of the tree's standard parameters. The order is the reverse of the
     elimination order; with `rotor_inertia` the rotor inertia of the body's joint comes last.

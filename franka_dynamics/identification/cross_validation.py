@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Fits of recordings without one fold each, with and without a fault's regressor columns.
+Cross-validation of fits to recordings, with and without a fault's regressor columns.
 
 Cross-validation (Stone 1974, "Cross-validatory choice and assessment of statistical predictions",
 J. R. Stat. Soc. B 36(2)): every fold is predicted by a fit to the others. Two fits are compared by
@@ -89,7 +89,7 @@ class CrossValidation:
 
     @cached_property
     def baseline(self) -> 'FoldFits':
-        """The fits with the columns of `given_faults` and of no other fault."""
+        """The fits with the regressor columns of `given_faults`, but of no other fault."""
         return FoldFits(self)
 
     @cached_property
@@ -106,16 +106,17 @@ class CrossValidation:
         return CrossValidation(self.sums, self.prior, _FIXED_INERTIAS_PRECISION, offsets)
 
     def share_of_efforts(self, error: float) -> float:
-        """Return a torque error E divided by the rms of efforts."""
+        """Return a torque error E divided by the rms effort of the recordings."""
         efforts = self.sums.squared_residuals(np.zeros(0)) / self.sums.sample_count
         return error / float(np.sqrt(efforts @ self.per_joint**2))
 
     def log_bayes_factor(self, fault: Fault, min_precision: float = 0.0) -> float:
         """
-        Return the log evidence (`prior.log_evidence`) with a fault minus that without it.
+        Return the log evidence of measured torques with a fault's columns minus that without them.
 
-        The precision of the starting set is in each case the likeliest one, of masses from
-        `min_precision` on: a fault counts that makes the recordings agree with published masses.
+        The precision of the starting set is in both (`prior.log_evidence`) the likeliest one, of
+        masses from `min_precision` on: a fault counts that makes the recordings agree with
+        published masses.
         """
         free = [k for k in self.free_columns(fault) if k >= self.parameter_count]
         columns = [*range(self.parameter_count), *free]
@@ -130,13 +131,13 @@ class CrossValidation:
         return float(more - less)
 
     def free_columns(self, fault: Fault | None = None) -> list[int]:
-        """Return the indices of the columns of `given_faults` and of one more fault, if given."""
+        """Return indices of regressor columns of `given_faults` and, unless None, of `fault`."""
         names = [name for one in self.given_faults for name in one.column_names]
         names += fault.column_names if fault else ()
         return self.sums.column_indices([*dict.fromkeys(names)])  # gain and drift share one
 
     def with_given_fault(self, fit: 'FoldFits') -> 'CrossValidation':
-        """Return a cross-validation all of whose fits also have a harmless fault's columns."""
+        """Return a copy of the cross-validation with a harmless fault's columns in all fits."""
         extended = copy(self)
         vars(extended).pop('baseline', None)
         extended.given_faults = (*self.given_faults, fit.fault)
@@ -144,7 +145,7 @@ class CrossValidation:
         return extended
 
     def fits_with_each(self, faults: list[Fault]) -> 'list[FoldFits]':
-        """Return the fits with each further fault that has columns, the likeliest first."""
+        """Return fits with the columns of each fault not in `given_faults`, likeliest first."""
         others = [one for one in faults if one.column_names and one not in self.given_faults]
         each = [FoldFits(self, one) for one in others]
         return sorted(each, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))
@@ -152,7 +153,7 @@ class CrossValidation:
 
 class FoldFits:
     """
-    Fits of a recording's folds with one more fault's columns or none, and their residuals.
+    Fits that each leave out a fold, with the columns of one fault or none, and their residuals.
 
     The coefficients of all columns are `folds` (folds, c) without each fold, `theta_of_all` (c,)
     of all, and `arm_theta` (c,) of all with the arm's weights. `squared_residuals` (folds, n) are
@@ -183,7 +184,7 @@ class FoldFits:
 
     @property
     def fault(self) -> Fault:
-        """The fault whose columns these fits have beside the given faults' columns."""
+        """The fault whose columns the fits have in addition to the given faults' columns."""
         assert self._fault is not None
         return self._fault
 
@@ -197,7 +198,7 @@ class FoldFits:
 
     def _rigid_torque_coefficients(self, names: tuple[str, ...]) -> dict[str, float]:
         """
-        Return the coefficients of named columns that fit the fitted rigid-body torques best.
+        Return coefficients with which named columns fit the fitted rigid-body torques best.
 
         Inertias explain a part of what such a fault adds; the sum of both shows the whole of it.
         """
@@ -214,11 +215,11 @@ class FoldFits:
         return self.fault.is_possible(self.fault_values, self.system.prior.model.gravity)
 
     def as_question(self) -> Diagnosis:
-        """Return the fault as a question to the user, without errors E."""
+        """Return the fault as a Diagnosis that is a question to the user, without errors E."""
         return Diagnosis(self.fault.kind, self.fault.joints, self.fault_values)
 
     def diagnosis(self, other: 'FoldFits | None' = None) -> Diagnosis:
-        """Return the fault as a diagnosis, with E of fits without it, with it and with another."""
+        """Return a Diagnosis of the fault, with errors E without it, with it and with `other`."""
         before = self.system.baseline.test_error()
         second = before if other is None else other.test_error()
         return replace(self.as_question(), before=before, after=self.test_error(), second=second)
@@ -245,7 +246,7 @@ class FoldFits:
 
     @cached_property
     def log_bayes_factor(self) -> float:
-        """The log evidence (`prior.log_evidence`) with the fault minus that without it."""
+        """Log evidence of measured torques with the fault's columns minus that without them."""
         return self.system.log_bayes_factor(self.fault)
 
     @cached_property
@@ -293,7 +294,7 @@ class FoldFits:
 
     def is_significant(self) -> bool:
         """
-        Return whether the fault is possible and improves predictions of folds and masses.
+        Return whether the fault is possible, predicts folds better and has strong evidence.
 
         A fault in a part that begins elsewhere than in the middle fits one fold badly, by which
         its mean is not significant; the median over folds decides as well.
@@ -320,7 +321,7 @@ class FoldFits:
         return self.error_ratio < MIN_HARMFUL_ERROR_RATIO
 
     def agrees_with_start(self) -> bool:
-        """Return whether the fault's size stays similar with the starting set's inertias fixed."""
+        """Return whether the fitted fault changes little if the starting inertias are fixed."""
         columns = self.system.sums.column_indices(self.fault.column_names)
         fixed = FoldFits(self.system.at_starting_inertias, self.fault)
         own, beside_fixed = self.theta_of_all[columns], fixed.theta_of_all[columns]

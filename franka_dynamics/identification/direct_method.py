@@ -59,7 +59,7 @@ class ModifiedDH(NamedTuple):
 
 def energy_transform(row: ModifiedDH) -> Array:
     """
-    Return the matrix that transforms energies from frame j - 1 to frame j, (10, 10).
+    Return the matrix that transforms energy regressors from frame j - 1 to frame j, (10, 10).
 
     It is lambda^j of (16) to (19) in the paper, of floats or symbols as in `row`: the transpose
     transforms parameters from frame j to frame j - 1. A turn and a shift along z, then along x,
@@ -90,7 +90,7 @@ def direct_base_parameters(
     arm: ArmLike, gravity: ArrayLike = GRAVITY, *, rotor_inertia: bool | None = None
 ) -> BaseParameters:
     """
-    Return the base parameters of an arm by the direct method.
+    Return an arm's base parameters by the direct method of Gautier and Khalil (1990).
 
     The direct method computes the links' energies from link to link; `base_parameters` factors the
     torque regressor instead. `arm` is an arm, or its name or file; `gravity` and `rotor_inertia`
@@ -116,7 +116,7 @@ def regrouping_map(
     arm: ArmDescription, rows: Sequence[ModifiedDH], steps: Sequence[RegroupableCombinations]
 ) -> tuple[tuple[int, ...], Array]:
     """
-    Regroup parameters from tip to base; return the kept ones and the map to base parameters.
+    Return the kept parameters' indices and the map from standard to base parameters, (b, p).
 
     Step b of Gautier and Khalil: from the last link to the first, each combination in `steps[j]`,
     times its eliminated parameter, is subtracted from link j's parameters and, multiplied by the
@@ -163,7 +163,7 @@ def regroupable_combinations(
     arm: ArmDescription, gravity: ArrayLike, *, rotor_inertia: bool | None = None
 ) -> tuple[list[RegroupableCombinations], RankGap]:
     """
-    Return each link's combinations that can be regrouped, and the smallest rank gap.
+    Return each link's parameter combinations that can be regrouped, and the smallest rank gap.
 
     The combinations fulfil conditions (13) to (15). The rank gap has the links' smallest
     `smallest_kept` and largest `largest_dropped`. These are steps a and c of Gautier and Khalil,
@@ -194,7 +194,7 @@ def regroupable_combinations(
 
 def _energy_diffs(tree: BodyTree, gravity: Array) -> Iterator[Array]:
     """
-    Yield by joint how its position and velocity change the energy regressors of its link.
+    Yield for each joint the changes of its link's energy regressors that its motion causes.
 
     DE^j and DU^j are the regressors of link j's kinetic and potential energy. Each array has shape
     (rows, 11): for each random state of the arm and each random motion of joint j one row of DE^j,
@@ -217,10 +217,11 @@ def _energy_diffs(tree: BodyTree, gravity: Array) -> Iterator[Array]:
 
 def _link_energies(tree: BodyTree, q: Array, dq: Array, gravity: Array) -> Array:
     """
-    Return DE and, under each gravity vector (k, 3), DU of every body, (..., n, 1 + k, 10).
+    Return each body's regressors of kinetic and k potential energies, (..., n, 1 + k, 10).
 
-    A body of mass m and momentum p has the kinetic energy V' p / 2, with V its twist, and the
-    potential energy -m g' c with c its centre of mass in the space frame.
+    The rows are DE and, for each of k vectors `gravity` (k, 3), DU. A body of mass m and momentum
+    p has the kinetic energy V' p / 2, with V its twist, and the potential energy -m g' c with c
+    its centre of mass in the space frame.
     """
     V = TreeKinematics(tree, (q, dq, np.zeros_like(q)), np.zeros(3)).V[..., None, :]
     found = np.zeros((*q.shape, 1 + len(gravity), N_LINK_PARAMETERS))
@@ -233,7 +234,7 @@ def energy_regressors(
     description: ArmLike, q: ArrayLike, dq: ArrayLike, gravity: ArrayLike = GRAVITY
 ) -> tuple[Array, Array]:
     """
-    Return the regressors DE and DU of kinetic and potential energy, (..., 10 n) each.
+    Return the regressors of kinetic and potential energy, DE and DU, (..., 10 n) each.
 
     They are those of Gautier and Khalil 1990, eq. 10 and 11. A body of mass m, first moment m c,
     inertia J about the origin of its frame and twist (v, omega), all in its own frame, has the

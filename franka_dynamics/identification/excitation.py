@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Optimisation of a motion within an arm's limits that determines the arm's parameters well.
+Optimisation of motions within an arm's limits for identifying the arm's parameters.
 
 The motion is a Fourier series (Swevers et al. 1997, "Optimal robot excitation and identification",
 IEEE T-RA 13(5)):
@@ -40,7 +40,7 @@ _MIN_LIMIT_MARGIN = 5e-4  # margin for the motion between samples [rad, m, or re
 @dataclass(frozen=True, eq=False)
 class FourierTrajectory:
     """
-    One period of a periodic motion of n joints.
+    A periodic motion of n joints by Fourier series, at rest at the start of each period.
 
     `start` (n,) is the pose at the beginning and end of each period [rad], `period` is in s, and
     `coefficients` (n, 2 H - 2) are the free coefficients of each joint [rad], with H = 5
@@ -72,16 +72,16 @@ class FourierTrajectory:
 
 
 def _sample_times(samples: int, period: float) -> Array:
-    """Return evenly spaced times of one period without its end, (samples,) [s]."""
+    """Return evenly spaced times from 0 to just before the period's end, (samples,) [s]."""
     return np.arange(samples) / samples * period
 
 
 def fourier_basis(period: float, time: Array) -> tuple[Array, Array, Array]:
     """
-    Return the Fourier basis functions at `time` and two derivatives, (..., 2 H - 2) each.
+    Return the basis functions of a FourierTrajectory at `time`, and their two derivatives.
 
-    Of the 2 H coefficients of a joint two are used up by zero velocity and acceleration at the
-    start.
+    Each has shape (..., 2 H - 2) for H harmonics: of the 2 H coefficients of a joint two are used
+    up by zero velocity and acceleration at the start.
     """
     k = np.arange(1.0, HARMONIC_COUNT + 1.0)
     rate = 2.0 * np.pi / period * k
@@ -150,7 +150,7 @@ def scale_to_limits(
     """
 
     def scaled(amplitude: float) -> FourierTrajectory:
-        """Return the trajectory with its coefficients times a factor."""
+        """Return the trajectory with its coefficients multiplied by `amplitude`."""
         return replace(trajectory, coefficients=amplitude * trajectory.coefficients)
 
     def keeps_limits(amplitude: float) -> bool:
@@ -226,7 +226,7 @@ def choose_repetitions(
     problem: ExcitationProblem, excitation: Excitation, min_count: int, max_count: int
 ) -> tuple[Excitation, int]:
     """
-    Return the motion with predictions for the number of repetitions chosen, and that number.
+    Return the motion with predictions for the fewest sufficient repetitions, and their number.
 
     The number of repetitions is the smallest, from `min_count` to `max_count`, after which
     `unidentified_mask` holds for no base parameter, or else `max_count`. `problem.duration`
@@ -234,7 +234,7 @@ def choose_repetitions(
     """
 
     def with_repetitions(repetitions: int) -> Excitation:
-        """Return the trajectory and predictions for a number of repetitions."""
+        """Return the trajectory with standard deviations predicted for a number of repetitions."""
         lasting = replace(problem, duration=repetitions * excitation.trajectory.period)
         return _with_predicted_std(lasting, excitation.trajectory)
 
@@ -263,7 +263,7 @@ def _optimise_locally(
     moves = _GRADIENT_STEP * np.eye(len(unit))
 
     def cost_and_margins(x: Array) -> Array:
-        """Return criterion and margins to m limits, (..., 1 + m), of scaled coefficients x."""
+        """Return criterion and m limit margins of scaled Fourier coefficients x, (..., 1 + m)."""
         coefficients = (unit * x).reshape(*x.shape[:-1], problem.arm.n, -1)
         states = [shape @ np.swapaxes(coefficients, -1, -2) for shape in shapes]
         states[0] = states[0] + start.start
@@ -273,12 +273,12 @@ def _optimise_locally(
     # Caches, because SLSQP asks for a point's criterion and margins separately.
     @lru_cache(maxsize=1)
     def cached_values(x: bytes) -> Array:
-        """Return criterion and margins at the scaled coefficients of which `x` are the bytes."""
+        """Return criterion and limit margins of scaled coefficients, given as bytes, (1 + m,)."""
         return cost_and_margins(np.frombuffer(x))
 
     @lru_cache(maxsize=1)
     def cached_jacobian(x: bytes) -> Array:
-        """Return the derivatives of `cached_values`, (1 + m, coefficients)."""
+        """Return derivatives of criterion and margins by coefficient, (1 + m, coefficients)."""
         moved = cost_and_margins(np.frombuffer(x) + moves)
         return np.asarray((moved - cached_values(x)).T / _GRADIENT_STEP)
 

@@ -86,7 +86,7 @@ class ExcitationProblem:
 
     @cached_property
     def prior(self) -> Prior:
-        """The prior of precision one, with a standard deviation of 100 % of each mass."""
+        """The prior under which each link's mass has a relative standard deviation of 100 %."""
         q = sample_states(self.arm, _STATE_COUNT).q
         static = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
         return Prior.centered_at(self.arm, self.model, np.maximum(static, _MIN_STATIC_TORQUE_NM))
@@ -115,14 +115,14 @@ class ExcitationProblem:
 
     @cached_property
     def _largest_torques(self) -> Array:
-        """Largest torque, in units of noise, of one unit of each base parameter, (b,)."""
+        """Largest torque, divided by noise, that one unit of each base parameter causes, (b,)."""
         states = sample_states(self.arm, _STATE_COUNT)
         rows = np.abs(self.model.base.regressor(*states)) / self.prior.expected_residual[:, None]
         return np.asarray(rows.max(axis=(0, 1)))
 
     def torque_to_noise_ratio(self, std: Array) -> Array:
         """
-        Return the torque by one standard deviation of each base parameter, divided by noise, (b,).
+        Return the torque / noise that one standard deviation of each base parameter causes, (b,).
 
         For each base parameter the ratio is the largest over joints and over random states within
         the arm's limits, because a parameter that the motion does not determine causes little
@@ -181,7 +181,7 @@ class ExcitationProblem:
 
 
 def information_matrix(problem: ExcitationProblem, motion: Motion) -> Array:
-    """Return the information matrix of a prepared recording of the same arm, shape (p, p)."""
+    """Return the information matrix that a prepared recording gives on all parameters, (p, p)."""
     columns = motion.q, motion.dq, motion.ddq
     rows = problem.regressor(*columns) / problem.prior.expected_residual[:, None]
     return np.asarray(np.einsum('tja,tjb->ab', rows, rows))
@@ -243,7 +243,7 @@ def link_clearances(points: Array) -> Array:
 
 
 def _segment_gap(a: Array, b: Array, c: Array, d: Array) -> Array:
-    """Return the distance of segments ab and cd (Ericson, "Real-Time Collision Detection")."""
+    """Return the gap between segments ab and cd (Ericson, "Real-Time Collision Detection")."""
     along, other, between = b - a, d - c, a - c
     aa, ae, af = (np.sum(along * one, -1) for one in (along, other, between))
     ee, ef = (np.sum(other * one, -1) for one in (other, between))

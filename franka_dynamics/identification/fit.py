@@ -67,7 +67,7 @@ class PhysicalConstraints:
 
     @classmethod
     def from_prior(cls, prior: Prior, start: ArmDescription) -> 'PhysicalConstraints':
-        """Return the matrices for fits under a prior, about a starting set with its hand."""
+        """Return constraint matrices for fits under a prior, from a starting set and its hand."""
         center = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
         root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
         basis, relative = pseudo_inertia_basis(), []
@@ -221,8 +221,8 @@ class DataSplit:
     """
     Gram matrices of recordings, split by folds or recordings into fitted and left-out parts.
 
-    `total` is the sum of all. Of `fitted_sums` there is one
-    for each that is left out, or a single one for all test recordings.
+    `total` is the sum of all. Of `fitted_sums` there is one for each that is left out, or a single
+    one for all test recordings.
     """
 
     total: GramSums
@@ -265,10 +265,10 @@ def fit_parameter_sets(
     priors: Sequence[Prior], links: PhysicalConstraints, precision: float, sums: GramSums
 ) -> FitResults:
     """
-    Return every parameter set fitted to Gram sums; it can run in another process.
+    Return the unconstrained, consistent and published parameter sets fitted to Gram sums.
 
     `priors` are those about the starting set and, after it, about the published sets; `precision`
-    is that of the first.
+    is that of the first. The function can run in another process.
     """
     prior, *others = priors
     noise = least_squares.common_noise(sums, prior, precision)

@@ -113,7 +113,7 @@ def identify(
     sources = [*fitted, *tested]
 
     def summaries(by: TorqueModel) -> Iterable[SourceSummary]:
-        """Return the summaries of all recordings by a torque model."""
+        """Return all recordings' summaries, with regressors of the torque model `by`."""
         return map_all(partial(summary.summarise_source, by, asked), sources, labels_of(sources))
 
     read = _with_progress(summaries(model), len(sources), progress)
@@ -155,7 +155,7 @@ def identify(
 def _verdict_by(
     model: TorqueModel, summaries: Callable[[TorqueModel], Iterable[SourceSummary]]
 ) -> RecordingVerdict:
-    """Return the verdict on recordings by a torque model, from the summaries that it gives."""
+    """Return the verdict on recordings by a torque model, from `summaries(model)`."""
     used = [one for one in summaries(model) if one.failure is None]
     sums = fit.DataSplit.from_sums([one.sums for one in used if one.sums], 0).total
     return judge_recordings(sums, Prior.centered_at(model.arm, model, sums.max_torque), (), used)

@@ -152,7 +152,7 @@ class GramSums:
 
     @property
     def sample_count(self) -> int:
-        """The number of samples."""
+        """The number of samples of all folds."""
         return int(self.sample_counts.sum())
 
     def squared_residuals(self, theta: Array) -> Array:
@@ -185,7 +185,7 @@ class GramSums:
 
 
 def residual_weights(noise: Array) -> Array:
-    """Return the weight of each joint's residuals in the fits, (n,) [1/(N m)^2], by its noise."""
+    """Return each joint's weight of residuals in fits from its noise, (n,) [1/(N m)^2]."""
     return 1.0 / (SAMPLES_PER_INDEPENDENT_SAMPLE * noise**2)
 
 
@@ -196,7 +196,7 @@ def fit_theta(
     noise: Array | None = None,
 ) -> Array:
     """
-    Return the base and friction parameters with the least weighted squares plus prior cost, (p,).
+    Return parameters that minimise weighted squared residuals plus the prior's cost, (p,).
 
     `precision` is that of the prior of inertias: masses have a relative deviation of 1 / sqrt of
     it. `noise` (n,) is the standard deviation of each joint's residual that the weights assume
@@ -207,7 +207,7 @@ def fit_theta(
 
 
 def fit_theta_to_gram(gram: Array, prior: Prior, precision: float) -> Array:
-    """Return the parameters (p,) that fit a Gram matrix (c, c), torque last, under the prior."""
+    """Return the fit (p,), under a prior, to a Gram matrix (c, c) whose last column is torque."""
     known, pull = prior.information(precision)
     p = len(pull)
     return np.asarray(np.linalg.solve(gram[:p, :p] + known, gram[:p, -1] + pull))
@@ -215,7 +215,7 @@ def fit_theta_to_gram(gram: Array, prior: Prior, precision: float) -> Array:
 
 def fit_friction(sums: GramSums, prior: Prior, noise: Array) -> Array:
     """
-    Return the prior's base parameters with friction parameters fitted beside them, (p,).
+    Return the prior's mean base parameters, and friction fitted while these are fixed, (p,).
 
     Friction dissipates, as in the consistent fit. Raises MissingDependencyError if scipy is not
     installed.
@@ -249,9 +249,9 @@ def min_noise(sums: GramSums) -> Array:
 
 def common_noise(sums: GramSums, prior: Prior, precision: float) -> Array:
     """
-    Return one noise level for all joints, the rms residual of a first fit, (n,) [N m].
+    Return the joints' noise, equal for all in the unit of the torque error E, (n,) [N m].
 
-    It is one in the unit of the torque error E.
+    It is the rms residual over all joints, in this unit, of a first fit.
     """
     per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
     first = rms_residuals(sums, fit_theta(sums, prior, precision))
@@ -271,9 +271,10 @@ def weighted_equations(sums: GramSums, prior: Prior, noise: Array) -> tuple[Arra
 
 def sqrt_equations(products: Array, columns: list[int], units: Array) -> tuple[Array, Array]:
     """
-    Return R (k, k), z (k,) whose R^T R and R^T z are parts of a Gram matrix (c, c), torque last.
+    Return R (k, k), z (k,) with R^T R, R^T z equal to parts of a Gram matrix for k columns.
 
-    Only the chosen k columns count; `units` (k,) are sizes of their coefficients.
+    Those are the blocks of the k chosen columns and, right of them, of the torque, which is the
+    last column of `products` (c, c). `units` (k,) are sizes of the columns' coefficients.
     """
     chosen = products[np.ix_(columns, columns)]
     values, axes = np.linalg.eigh(chosen * units * units[:, None])

@@ -47,7 +47,7 @@ _MAX_SAMPLING_RATE_HZ, _CUTOFF_FREQUENCY_HZ = 200.0, 5.0
 
 
 def franky_text(arm: ArmDescription) -> str:
-    """Return Python code that makes franky's FrictionCompensationParams of an arm's friction."""
+    """Return Python code that makes franky's FrictionCompensationParams from an arm's friction."""
     dq, torque = _friction_samples(arm)
     from scipy.optimize import lsq_linear
 
@@ -68,7 +68,7 @@ def franky_text(arm: ArmDescription) -> str:
 
 
 def crisp_text(arm: ArmDescription) -> str:
-    """Return a parameter file with an arm's friction as crisp_controllers' fp1, fp2 and fp3."""
+    """Return the text of a parameter file for crisp_controllers with an arm's friction."""
     dq, torque = _friction_samples(arm)
     from scipy.optimize import least_squares
 
@@ -133,7 +133,7 @@ def _fit_comment(arm: ArmDescription, name: str, error: Array, torque: Array) ->
 
 
 def _as_text(values: Array) -> str:
-    """Return numbers as a list in text."""
+    """Return numbers as text, a bracketed list with four decimals."""
     return '[' + ', '.join(f'{one + 0.0:.4f}' for one in values) + ']'
 
 
@@ -155,7 +155,7 @@ class TrackingPrediction:
 
     @property
     def total(self) -> Array:
-        """Root mean square over the joints of each row, (k,) [rad]."""
+        """Root mean square tracking error of all joints by feedforward torque, (k,) [rad]."""
         return np.asarray(np.sqrt(np.mean(self.errors**2, axis=1)))
 
 
@@ -228,7 +228,7 @@ def _pd_gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array
 def _torques_left_to_gains(
     motion: Motion, arm: ArmDescription, kd: Array, gravity: ArrayLike
 ) -> Iterator[tuple[str, Array]]:
-    """Yield names of feedforward torques, and what each leaves to the PD's gains, (N, n) [N m]."""
+    """Yield names of feedforward torques, and the torque the PD then adds, (N, n) [N m]."""
     q, dq, ddq, effort = motion.q, motion.dq, motion.ddq, motion.effort
     gravity_left = effort - PinocchioModel(arm, gravity).gravity(q)
     yield 'PD that damps to rest', gravity_left + kd * dq
@@ -254,7 +254,7 @@ def _torques_left_to_gains(
 
 
 def _torque_along_pieces(motion: Motion, torque: Any) -> Array:
-    """Return a torque that depends on the path, (N, n) [N m], along each piece of a motion."""
+    """Return path-dependent torques, computed for each piece of a motion alone, (N, n) [N m]."""
     return np.concatenate([torque(one.q, one.dq) for one in motion.pieces()])
 
 

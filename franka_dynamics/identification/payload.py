@@ -59,7 +59,7 @@ class PayloadEstimate:
 
 def _payload(vector: Array, covariance: Array, noise: Array, arm_mass: float) -> PayloadEstimate:
     """
-    Return the estimate from a load's ten fitted parameters about the flange's origin.
+    Return the payload estimate from a load's ten fitted parameters about the flange's origin.
 
     `vector` (10,) and `covariance` (10, 10) are in the order of Gautier and Khalil 1990, eq. 3.
     Raises IdentificationError unless the mass is above both three of its standard deviations and a
@@ -85,7 +85,7 @@ def _payload(vector: Array, covariance: Array, noise: Array, arm_mass: float) ->
 
 
 def _central_values(vector: Array) -> Array:
-    """Return mass, centre of mass and inertia about it (10,) from parameters about the origin."""
+    """Return mass, centre of mass and central inertia (10,) from parameters about the origin."""
     return payload_array(LinkInertia.from_parameters(vector))
 
 
@@ -132,7 +132,7 @@ def _fit_load(
     columns: Array, torque: Array, seconds: NDArray[np.intp], prior: Prior
 ) -> tuple[Array, Array, Array]:
     """
-    Return a load's fitted parameters (10,), their covariance (10, 10), and the noise (n,) [N m].
+    Return a load's fitted parameters (10,), covariance (10, 10), and joint noise (n,) [N m].
 
     `columns` (N, n, p + 10) are those of the arm with `prior`, and of the load, `torque` (N, n)
     the measured torques. Residuals of samples with the same number in `seconds` (N,) are summed.
@@ -161,7 +161,7 @@ def _fit_load(
 
 
 def _load_columns(model: TorqueModel, motion: Motion, loaded: float) -> Array:
-    """Return the arm's regressor and that of a load times `loaded`, (N, n, p + 10)."""
+    """Return columns of the arm's parameters and, times `loaded`, of a load's, (N, n, p + 10)."""
     base, friction = model.regressor_blocks(motion)
     load = loaded * (base @ model.payload_matrix)
     return np.concatenate([model.regressor(base, friction), load], axis=-1)

@@ -145,7 +145,7 @@ class Prior:
 
     @cached_property
     def expected_residual(self) -> Array:
-        """Rms residual to expect of a good fit, for joints without friction, (n,) [N m]."""
+        """Rms residual to expect of a good fit, by the joints' torque limits, (n,) [N m]."""
         return expected_residual(self.effort_limit)
 
     @cached_property
@@ -168,7 +168,7 @@ class Prior:
 
     @cached_property
     def sqrt_precision(self) -> Array:
-        """Square root S of the inertias' prior precision, (b, b), for the cost |S (x - x0)|^2."""
+        """Square root S of the base parameters' prior precision matrix S^T S, (b, b)."""
         matrix = self.model.base.matrix
         scale = self.std[: len(matrix)]
         spread = (matrix @ self.covariance @ matrix.T) / np.outer(scale, scale)
@@ -177,10 +177,10 @@ class Prior:
     @cached_property
     def covariance_factors(self) -> tuple[Array, Array]:
         """
-        Factors F (b, k) of the base parameters' covariances F F^T, C_m by masses, C_I by inertias.
+        Factors F (b, k) of base parameters' prior covariances F F^T by masses and by inertias.
 
-        The module's docstring defines both covariances. C_I is the covariance of inertias for
-        given masses and first moments.
+        The module's docstring defines both covariances, C_m and C_I. C_I is the covariance of
+        inertias for given masses and first moments.
         """
         base = self.model.base
         order = [*MASS_AND_MOMENT_INDICES, *range(6)]
@@ -198,7 +198,7 @@ class Prior:
 
     def information(self, precision: float) -> tuple[Array, Array]:
         """
-        Return the prior's inverse covariance (p, p), and that times its mean (p,).
+        Return the prior's information matrix (p, p), and that matrix times the mean (p,).
 
         `precision` is that of the inertias: the reference's masses have a relative standard
         deviation of 1 / sqrt(precision).
@@ -276,7 +276,7 @@ def log_evidence(
 
 
 def _likely_precision(profile: Array) -> float:
-    """Return the likeliest precision if it is below 1, else the smallest likely one from 1 on."""
+    """Return the likeliest precision if below 1, else the smallest likely one of at least 1."""
     likely = np.flatnonzero(profile >= profile.max() - _LOG_LIKELIHOOD_DROP)
     best = _FINE_PRECISIONS[int(np.argmax(profile))]
     return float(max(_FINE_PRECISIONS[likely[0]], min(1.0, best)))

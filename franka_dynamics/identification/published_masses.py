@@ -116,7 +116,7 @@ class _FitsNearPublishedMasses:
     """
 
     def __init__(self, sums: GramSums, prior: Prior) -> None:
-        """Set up the normal equations, with masses known as well as the torques show."""
+        """Set up the normal equations, with masses as precise as torques suggest."""
         self.sums, self.n = sums, prior.model.n
         theta = least_squares.fit_theta(sums, prior)
         noise = least_squares.joint_noise(sums, theta)
@@ -163,7 +163,7 @@ def corrected_state_sums(
     model: TorqueModel, motion: Motion, noise: Array, per_joint: Array
 ) -> tuple[Array, int]:
     """
-    Return Gram matrices at the recorded and at each fault's corrected states, and a sample count.
+    Return Gram matrices at recorded states and at states corrected for each fault, and a count.
 
     The matrices (2, 1 + faults, p + 1, p + 1) are weighted by each joint's `noise` (n,) [N m], and
     by `per_joint` (n,), which converts efforts to the unit of E. The first is at the recorded
@@ -200,7 +200,7 @@ class StateFaultFit(NamedTuple):
     error_after: float
 
     def diagnosis(self, other: 'StateFaultFit | None' = None) -> Diagnosis:
-        """Return the fault as a diagnosis, with E of fits without it, with it and with another."""
+        """Return a Diagnosis of the fault, with errors E without it, with it and with `other`."""
         second = other.error_after if other else self.error_before
         fault = self.fault
         errors = self.error_before, self.error_after, second
@@ -219,7 +219,7 @@ def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFi
     before, known = _torque_error(plain, theta, count), _log_evidence_of(own, prior)
 
     def fits(matter: bool) -> Iterator[StateFaultFit]:
-        """Yield the fits for faults with a large effect if `matter`, else those for the others."""
+        """Yield fits for faults with a large effect on E if `matter`, else with a small one."""
         for fault, weighted, common in zip(state_faults_of(prior.model.n), others, rest):
             corrected = fit_theta_to_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
             after = _torque_error(common, corrected, count)
@@ -243,7 +243,7 @@ def _torque_error(gram: Array, theta: Array, count: int) -> float:
 
 def _log_evidence_of(gram: Array, prior: Prior) -> float:
     """
-    Return the log evidence of a Gram matrix, with a common factor of efforts and offsets free.
+    Return a Gram matrix's log evidence, with unknown effort offsets and common effort factor.
 
     A load is free where that is likelier. Masses are known as well as in the fit, or better:
     those of a set that is good for nothing would explain the recorded states, too.

@@ -56,7 +56,7 @@ def relations(
 def grouped_terms(
     terms: Iterable[tuple[Weight, str]], is_alike: Callable[[Weight, Weight], bool]
 ) -> list[tuple[Weight, list[str]]]:
-    """Return weights with the names that they multiply, of alike weights only the first."""
+    """Return (weight, names) pairs in which terms of alike weights are merged."""
     groups: list[tuple[Weight, list[str]]] = []
     for weight, name in terms:
         alike = [names for known, names in groups if is_alike(weight, known)]
@@ -68,7 +68,7 @@ def grouped_terms(
 
 
 def sum_text(groups: Iterable[tuple[bool, str, Sequence[str]]]) -> str:
-    """Return a sum as text, from whether a group is subtracted, its factor, and its names."""
+    """Return a sum as text, from groups of (is subtracted, factor, names)."""
     text = ''
     for is_negative, factor, names in groups:
         body = ' + '.join(names)

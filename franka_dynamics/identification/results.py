@@ -81,14 +81,14 @@ class Improvement:
 
     @property
     def better(self) -> bool:
-        """Whether the gain exceeds its spread over unseen parts and the smallest useful gain."""
+        """Whether the reduction of E exceeds its spread over parts and the smallest useful one."""
         return self.gain > max(self.spread if np.isfinite(self.spread) else 0.0, self.min_gain)
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """
-    The parameters fitted to all recordings.
+    Parameters fitted to all recordings, with covariance, prior and starting set's precision.
 
     `theta` (p,) are the identified arm's base parameters, then its friction parameters.
     `unconstrained_theta` (p,) and `covariance` (p, p) are base parameters and friction without
@@ -195,7 +195,7 @@ class Identification:
 
     @property
     def better_hand(self) -> tuple[TorqueErrors, TorqueErrors] | None:
-        """Errors of the best set with another hand and with the own; None if the own is best."""
+        """Torque errors of the best set with another hand and with the arm's, or None."""
         own = [one for one in self.published if one.name.endswith(f', {self.start.hand}')]
         best = self.best_published
         if not own or best in own or not Improvement.from_errors(best, own).better:

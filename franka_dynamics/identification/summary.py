@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and prepares recordings, and reduces each to sums, in this or in worker processes."""
+"""Reads and prepares recordings, and reduces each to Gram matrices for the fits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -65,7 +65,7 @@ RecordingLike = Source | str | Path  # as users give one
 def as_sources(
     given: Sequence[RecordingLike] | RecordingLike, arm: ArmDescription
 ) -> list[Source]:
-    """Return recordings in a list, with paths as Bags; IdentificationError for another type."""
+    """Return a list of recordings, paths as Bags; raise IdentificationError for other types."""
     if isinstance(given, (str, Path, Bag, Recording, Motion)):
         given = [given]
     sources: list[Source] = []
@@ -152,7 +152,7 @@ class SourceNote:
 @dataclass(frozen=True, eq=False)
 class SourceSummary:
     """
-    A recording reduced to sums, whose size does not depend on the recording's length.
+    A recording reduced to Gram matrices, whose size does not depend on the recording's length.
 
     `corrected_sums` are `corrected_state_sums` and their number of samples. `contact` is one that
     would make the identified arm wrong. `moving_s` is for how long the arm moves [s]. `failure` is
@@ -228,7 +228,7 @@ def _warnings(
 
 
 def summarise_motion(motion: Motion, model: TorqueModel, note: SourceNote) -> SourceSummary:
-    """Return a prepared motion reduced to sums, without samples at which every joint rests."""
+    """Return the summary of a prepared motion, without samples at which every joint rests."""
     moving = preprocessing.without_rest(motion)
     sums = GramSums.from_motion(model, moving, period=repetition_period(motion))
     prior = Prior.centered_at(model.arm, model, sums.max_torque)

@@ -131,7 +131,7 @@ def _symbol_rows(rows: Sequence[ModifiedDH]) -> tuple[list[ModifiedDH], dict[sp.
         return letter
 
     def cos_sin(name: str, cosine: float, sine: float) -> tuple[sp.Expr, sp.Expr]:
-        """Return an angle's cosine and sine, integers of multiples of 90 deg, else symbols."""
+        """Return an angle's cosine and sine, integers for multiples of 90 deg, else symbols."""
         if cosine == round(cosine) and sine == round(sine):
             return round(cosine), round(sine)
         pair = sp.symbols(f'C{name} S{name}', real=True)

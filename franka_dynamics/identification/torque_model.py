@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The model to identify, joint torques that are linear in base parameters and friction."""
+"""The identified model of joint torques, linear in base and friction parameters."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -152,7 +152,7 @@ class TorqueModel:
         rotor_inertia: bool = False,
         slip_reaches: tuple[float, ...] = (),
     ) -> 'TorqueModel':
-        """Return the model of an arm; its columns depend on the geometry, not on inertias."""
+        """Return an arm's torque model, whose regressor depends on the arm's geometry alone."""
         return cls(
             base_parameters(arm, gravity, rotor_inertia=rotor_inertia),
             FrictionTerms(arm.n, slip_reaches=slip_reaches),
@@ -194,7 +194,7 @@ class TorqueModel:
         return motion.filtered(self.friction.columns)
 
     def regressor_blocks(self, motion: Motion) -> tuple[Array, Array]:
-        """Return columns of base parameters, (N, n, b), and of friction, (N, n, terms)."""
+        """Return regressor columns of base parameters, (N, n, b), and friction, (N, n, terms)."""
         return self.base.regressor(motion.q, motion.dq, motion.ddq), self.friction_columns(motion)
 
     @cached_property
@@ -205,7 +205,7 @@ class TorqueModel:
         return self.base.matrix[:, last] @ parameter_transform(flange[:3, :3], flange[:3, 3])
 
     def regressor(self, rigid: Array, friction_columns: Array) -> Array:
-        """Return the regressor Y of all parameters, (..., n, p), from `regressor_blocks`."""
+        """Return the regressor of all parameters, (..., n, p), from its two `regressor_blocks`."""
         n, k = friction_columns.shape[-2:]
         wide = np.zeros((*friction_columns.shape[:-1], n, k))
         joints = np.arange(n)

@@ -83,7 +83,7 @@ def _with_given_faults(
     fits: CrossValidation,
 ) -> tuple[CrossValidation, list[FoldFits], list[FoldFits], FoldFits | None]:
     """
-    Include harmless faults in all fits until a harmful fault explains most; return the fits.
+    Return fits that include each harmless fault that explains more than all harmful ones.
 
     While a harmless fault explains more than the harmful ones, its columns are added to all fits,
     and the other faults are tried again. Also returned are the fits with each of these, the
@@ -172,7 +172,7 @@ def judge_motion(
     """Return the verdict on one prepared motion, called `name`."""
 
     def verdict_by(own: TorqueModel) -> RecordingVerdict:
-        """Return the verdict by a torque model."""
+        """Return the verdict on the motion, judged with a torque model."""
         one = summarise_motion(motion, own, SourceNote(name))
         assert one.sums is not None
         most = one.sums.max_torque
@@ -188,7 +188,7 @@ def with_gravity_refitted(
     found: RecordingVerdict, verdict_under: Callable[[Sequence[float]], RecordingVerdict]
 ) -> RecordingVerdict:
     """
-    Return the verdict; if a turned gravity is its only cause, gravity's direction is fitted again.
+    Return the verdict, with gravity's direction refitted if a turned gravity is the only fault.
 
     `verdict_under` returns the verdict on the same recordings under a gravity [m/s^2]. Where that
     explains too little, its verdict is returned.
@@ -281,7 +281,7 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
 @dataclass(frozen=True, eq=False)
 class ReplayEvaluation:
     """
-    Torque errors of inertial sets on a recording, and the verdict on it.
+    Torque errors of inertial sets on a recording, and the verdict on that recording.
 
     `motion` is the prepared `recording`, `fits` the arms' errors, the best first;
     `equally_good_fits` are those as good as it. `verdict` is None after too little motion.
@@ -303,7 +303,7 @@ def evaluate_replay(
     options: IdentificationOptions,
 ) -> ReplayEvaluation:
     """
-    Compare the torques recorded in a motion with the torques that each arm predicts for it.
+    Return each arm's torque errors on a recording, and the verdict on the recording.
 
     Raises RecordingError if the recording has other units, or too few samples.
     """

@@ -108,7 +108,7 @@ def arm_tables(arm: ArmDescription, rows: list[InertiaRow], q: Array | None) -> 
 
 
 def _round_values(values: Array) -> list[float]:
-    """Return numbers rounded to 12 decimals, without which 0 would print as 1e-18."""
+    """Return numbers rounded to 12 decimals, so that rounding errors of 0 print as 0."""
     return [float(value) for value in np.round(values, 12) + 0.0]
 
 
@@ -175,7 +175,7 @@ def rank_gap_notes(base: BaseParameters) -> Iterator[str]:
 
 
 class LinkConsistency(NamedTuple):
-    """One link's mass [kg] and margins by which a real body can have its inertia."""
+    """A link's mass [kg] and margins by which its inertia is that of a possible body."""
 
     joint: str
     mass: float
@@ -195,7 +195,7 @@ def link_consistency(arm: ArmDescription) -> list[LinkConsistency]:
 
 
 def crosscheck_sentence(result: CrosscheckResult) -> str:
-    """Return a sentence with the largest difference, its tolerance and the number of states."""
+    """Return a sentence on the largest difference from Pinocchio, the tolerance and the states."""
     return (
         f'largest difference from Pinocchio {result.largest:.1e}, tolerance '
         f'{result.tolerance:.0e} ({result.states} states, seed {result.seed})'
@@ -237,7 +237,7 @@ def implausible_value_tables(doubts: Sequence[ImplausibleValue], source: str) ->
 
 
 def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, ...]:
-    """Return a table of differences by quantity, and one of links' physical consistency."""
+    """Return a table of differences by dynamic quantity, and one of links' consistency."""
     units = {quantity.name: quantity.unit for quantity in COMPARED_QUANTITIES}
     title = f'largest difference from {result.reference}, relative to the largest value'
     rows = []

@@ -145,7 +145,7 @@ class Table:
         yield ''
 
     def _headers_and_cells(self) -> tuple[list[Header], list[list[tuple[Cell, str]]]]:
-        """Return Headers and rows of Cells with texts, also of plain strings and values."""
+        """Return the table's columns as Headers, and rows of pairs of a Cell and printed text."""
         heads = [Header(head) if isinstance(head, str) else head for head in self.headers]
         rows = [[one if isinstance(one, Cell) else Cell(one) for one in row] for row in self.rows]
         return heads, [
@@ -191,7 +191,7 @@ def rounded_to_deviation(value: float, deviation: float) -> tuple[str, str]:
 
 
 def html_page(title: str, parts: Iterable[str | Table]) -> str:
-    """Return an HTML page; `parts` are pieces of HTML or tables, the title is plain text."""
+    """Return an HTML page with a plain-text title, from `parts` that are HTML or tables."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"/>'
         f'<title>{escape(title)}</title><style>{_PAGE_STYLE}</style></head>\n<body>\n'

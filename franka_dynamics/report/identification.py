@@ -60,7 +60,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
 
 
 def _parameter_rows(result: Identification) -> list[tuple[Any, ...]]:
-    """Return each parameter's name, start, estimate, deviation and consistent value as a row."""
+    """Return rows of parameter name, start, estimate, standard deviation and consistent value."""
     names, start = result.estimate.model.names, result.estimate.model.base.values(result.start)
     starts = [*start, *[None] * (len(names) - len(start))]
     found = result.estimate
@@ -92,7 +92,7 @@ def conclusion_sentence(result: Identification) -> str:
 
 
 def _missed_bound_text(result: Identification) -> str:
-    """Return which improvement an arm was not found to have, as the end of a sentence."""
+    """Return the end of a sentence on which improvement the identified arm does not reach."""
     gained, why = result.improvement, f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
     if gained.gain > gained.min_gain:
         why = f'by more than the spread between parts, {gained.spread:.3f} {result.unit}'
@@ -210,7 +210,7 @@ def identification_tables(result: Identification) -> list[Table]:
 
 
 def parameter_table(result: Identification) -> Table:
-    """Return a table of parameters by start, estimate, deviation and consistent value."""
+    """Return a table of parameters' start, estimate, standard deviation and consistent value."""
     numbers = headers(('start', 'base', 'deviation', 'consistent'), '.4g')
     title, rows = 'base parameters and friction', _parameter_rows(result)
     return Table(title, ['parameter', *numbers], rows)
@@ -295,7 +295,7 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
 
 
 def parameter_figure(result: Identification) -> Any:
-    """Return a figure of each base parameter's change from the starting set, with deviations."""
+    """Return a figure of base parameters' changes from the starting set, with deviations."""
     model, estimate = result.estimate.model, result.estimate
     count = len(model.base)
     start, names = model.base.values(result.start), np.array(model.names[:count])

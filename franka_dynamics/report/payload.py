@@ -48,7 +48,7 @@ def inertia_sentences(estimate: PayloadEstimate) -> list[str]:
 def scale_sentence(
     estimate: PayloadEstimate, known_mass: float | None, effort_scale: Sequence[float]
 ) -> str:
-    """Return a sentence on the scale of efforts, from the payload's mass and `effort_scale`."""
+    """Return a sentence on the factor of all efforts, from a payload's fitted and known mass."""
     mass = float(estimate.values[0])
     if not known_mass:
         return (

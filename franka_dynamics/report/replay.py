@@ -83,7 +83,7 @@ def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
 
 
 def ambiguity_sentences(verdict: RecordingVerdict, names: Sequence[str]) -> Iterator[str]:
-    """Yield sentences on what joint torques leave open, in any motion and in this motion."""
+    """Yield sentences on quantities that torques cannot tell, in general and in one motion."""
     found = verdict.mass_ambiguity
     if found is None:
         return
@@ -100,7 +100,7 @@ def ambiguity_sentences(verdict: RecordingVerdict, names: Sequence[str]) -> Iter
 
 
 def _range_text(kind: str, name: str, least: float, most: float) -> str:
-    """Return text on the range that a motion leaves open of a joint's gain or encoder zero."""
+    """Return text on the range of a joint's effort gain or encoder zero that a motion allows."""
     if kind == 'gain':
         if least <= 0.0:
             return f'the effort of {name} is not known'
@@ -190,7 +190,7 @@ def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
 
 
 def fit_quality_sentence(best: ReplayFit) -> str:
-    """Return a sentence on the E that a correct inertial set has, and advice if none has it."""
+    """Return a sentence on the error E of a set that fits, with advice if no set reaches it."""
     limit, unit = best.arm.limit('effort'), best.unit
     if not (np.isfinite(limit) & (limit > 0.0)).all():
         return 'The arm has no effort limits, by which E of a set that fits is estimated.'
@@ -231,7 +231,7 @@ def joint_table(fits: Sequence[ReplayFit], joint_names: Sequence[str]) -> Table:
 
 def plot_torques(result: ReplayEvaluation, title: str, path: Path) -> None:
     """
-    Plot each joint's measured torque, the first fit's torque and their difference to a file.
+    Plot each joint's measured torque, the best set's torque and their difference to a file.
 
     The suffix of `path` selects the picture's format. If drawing fails, no file is written.
     """

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-All kinds of faults that a recording may have, each with its regressor columns and sentence.
+Kinds of faults that a recording may have, with regressor columns and text for the user.
 
 A kind is a subclass of `Fault` in one of the files here: its columns by name, its value in the
 user's terms, when it is possible, and its sentence. Elsewhere kinds are named only where they are
@@ -24,5 +24,5 @@ def faults_of(n: int) -> list[Fault]:
 
 
 def state_faults_of(n: int) -> list[StateFault]:
-    """Return every `StateFault` that recordings of an arm of n joints may have."""
+    """Return every fault of recorded positions and velocities that an arm of n joints may have."""
     return [fault for fault in faults_of(n) if isinstance(fault, StateFault)]

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that checks of residuals and of fits find; they add no columns to a fit."""
+"""Faults without regressor columns, which checks of residuals and fitted parameters find."""
 
 from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ _MAX_ERROR_SHARE = 0.2
 
 
 class Contact(Fault):
-    """A contact in a recording; its value is the start of the worst second [s]."""
+    """A contact of the arm in a recording; the value is when the worst second starts [s]."""
 
     kind, joint_counts = 'contact', ()
     text = (
@@ -52,7 +52,7 @@ class DrivingFriction(Fault):
 
 
 class MassesAtBound(Fault):
-    """Fitted masses at a bound in some links, with ratios to the starting masses as values."""
+    """Fitted link masses at a bound of the fit, with ratios to the starting masses as values."""
 
     kind, joint_counts = 'heavy', ()
     text = (
@@ -63,7 +63,7 @@ class MassesAtBound(Fault):
 
 
 class EffortsNotMeasured(Fault):
-    """Efforts that may lack the torques of published masses, with the range of their factor."""
+    """Efforts that may not be measured, with the range of their common factor as values."""
 
     kind, joint_counts = 'not_measured', ()
     text = (
@@ -74,7 +74,7 @@ class EffortsNotMeasured(Fault):
 
 
 class UnexplainedEfforts(Fault):
-    """Efforts that the model does not explain, with E on left-out parts / rms effort as value."""
+    """Efforts that the model explains badly, with torque error E / rms effort as value."""
 
     kind, joint_counts = 'unexplained', ()
     text = (
@@ -86,7 +86,7 @@ class UnexplainedEfforts(Fault):
 
 def contact_mask(motion: Motion, residual: Array, least: Array) -> tuple[NDArray[np.bool_], float]:
     """
-    Return which samples lie in seconds of unusually large residuals, and the worst one's start.
+    Return which samples lie in seconds of unusually large residuals, and when the worst starts.
 
     Residuals (N, n) [N m] are taken relative to each joint's usual one, by the median, or to
     `least` (n,). The samples are a mask (N,), the start is in [s].
@@ -130,7 +130,7 @@ def masses_at_bound(ratios: Array | None) -> Sequence[Diagnosis]:
 def _diagnosis_of_joints(
     kind: type[Fault], joints: NDArray[np.intp], values: Array
 ) -> Sequence[Diagnosis]:
-    """Return one diagnosis of `kind` for the joints with their values; empty without joints."""
+    """Return a list of one diagnosis of some joints with their values, or () without joints."""
     if not len(joints):
         return ()
     return [Diagnosis(kind.kind, tuple(joints.tolist()), tuple(values[joints].tolist()))]
@@ -156,5 +156,5 @@ def unmeasured_efforts(factor: tuple[float, float], doubted: bool) -> Sequence[D
 
 
 def unexplained_efforts(share: float) -> Sequence[Diagnosis]:
-    """Return a fault if the error E, as a `share` of the rms effort, is too large."""
+    """Return a fault if `share`, the torque error E divided by the rms effort, is too large."""
     return [Diagnosis(UnexplainedEfforts.kind, (), (share,))] if share > _MAX_ERROR_SHARE else ()

@@ -45,7 +45,7 @@ class Diagnosis:
 @dataclass(frozen=True, eq=False)
 class TorqueSamples:
     """
-    Torques of the starting set along a motion, of which faults' regressor columns are made.
+    Torques of the starting set along a motion, from which faults' regressor columns are made.
 
     `rigid_torque` (N, n) are the rigid-body torques by `dynamics`, `total_torque` those and the
     friction that remains, `torque_rate` the change of the latter per second, `jerk` that of the
@@ -82,7 +82,7 @@ class TorqueSamples:
         return cls(model, dynamics, motion, rigid, total, rate, jerk, elapsed)
 
     def part(self, chosen: slice | NDArray[np.bool_]) -> 'TorqueSamples':
-        """Return only the chosen samples, as a slice or mask selects them."""
+        """Return the samples that a slice or a mask (N,) selects."""
         names = 'rigid_torque', 'total_torque', 'torque_rate', 'jerk', 'time_fraction'
         arrays = {name: getattr(self, name)[chosen] for name in names}
         return replace(self, motion=self.motion.part(chosen), **arrays)
@@ -94,12 +94,12 @@ class TorqueSamples:
         return self.model.base.regressor(motion.q, motion.dq, motion.ddq)
 
     def only_joints(self, torque: Array, joints: tuple[int, ...]) -> Array:
-        """Return torques (N, n), set to zero except at `joints`; unchanged if that is empty."""
+        """Return torques (N, n), zero except at `joints`; unchanged if `joints` is empty."""
         return torque * np.isin(np.arange(self.model.n), joints) if joints else torque
 
 
 def _fitted_friction(effort: Array, rigid: Array, columns: Array, model: TorqueModel) -> Array:
-    """Return the friction in `effort`, less offsets, fitted beside a gain of `rigid`, (N, n)."""
+    """Return friction less offsets, fitted to `effort` together with a gain of `rigid`, (N, n)."""
     sliding = [not symbol.startswith(OFFSET_SYMBOL) for symbol in model.friction.symbols]
     found = np.zeros_like(effort)
     for joint, own in enumerate(np.moveaxis(columns, 1, 0)):
@@ -115,7 +115,7 @@ FAULT_CLASSES: 'dict[str, type[Fault]]' = {}  # all kinds of faults, by `kind`
 @dataclass(frozen=True)
 class Fault:
     """
-    A fault of a recording, with the torques that it adds to measured ones, and a sentence on it.
+    A fault of a recording, with torques that it adds to measured ones and text for the user.
 
     `joints` (indices from 0) are those at fault, none if the fault is of all. A kind has a name
     `kind`; `joint_counts`, of how many joints the fault may be: 0 of all together, 1 of each, 2 of
@@ -154,12 +154,12 @@ class Fault:
 
     @property
     def simpler_fault(self) -> 'Fault':
-        """The fault of fewer columns of which this one is a variant, or itself."""
+        """A fault with fewer columns that this fault extends, or else this fault."""
         return self
 
     def columns(self, at: TorqueSamples) -> list[Array]:
         """
-        Return the regressor columns, torques (N, n) that one unit of each name adds to the effort.
+        Return the torques (N, n) that one unit of each regressor column adds to the effort.
 
         A kind without columns of its own is found otherwise, or has columns of the torque model.
         """
@@ -167,7 +167,7 @@ class Fault:
 
     def fault_values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """
-        Return the fault's values in the units that users see from fitted coefficients by column.
+        Return the fault's values for the user, from fitted coefficients by column name.
 
         `found` has those of the other faults in the fit as well; `gravity` (3,) is as declared.
         """

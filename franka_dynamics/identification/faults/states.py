@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Faults of recorded states and times, such as zeros, axes, exchanged columns, lags and stamps."""
+"""Faults of recorded states and times, such as encoder zeros, axis signs, lags and stamps."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ class EncoderZero(Fault):
 
 class StateFault(Fault, ABC):
     """
-    A fault of recorded positions and velocities that has no size to fit and no columns.
+    A fault of recorded positions and velocities that is tried by correcting them, not fitted.
 
     It is found by fits to the model at the corrected states.
     """
@@ -64,10 +64,10 @@ class StateFault(Fault, ABC):
     @abstractmethod
     def recording_maps(self, n: int) -> tuple[Array, Array, Array]:
         """
-        Return S (n, n), e (n,) and T (n, n) of real states and recorded torques.
+        Return the map (S, e) from recorded to real states, and T from real to recorded torques.
 
-        Of recorded states the real ones are (q - e) S, dq S and ddq S; torques tau at the real
-        states are recorded as T tau.
+        The real states are (q - e) S, dq S and ddq S of the recorded ones, with S (n, n) and e
+        (n,); torques tau at the real states are recorded as T tau, with T (n, n).
         """
 
 
@@ -88,7 +88,7 @@ class ReversedAxis(StateFault):
         return [cls((joint,), effort) for joint in range(n) for effort in (True, False)]
 
     def recording_maps(self, n: int) -> tuple[Array, Array, Array]:
-        """Return maps that reverse the joint's signs, of its torque if its effort is reversed."""
+        """Return maps that reverse the joint's state and, if `effort_reversed`, its effort."""
         signs = np.diag(np.where(np.arange(n) == self.joints[0], -1.0, 1.0))
         return signs, np.zeros(n), signs if self.effort_reversed else np.eye(n)
 
@@ -108,7 +108,7 @@ class ExchangedColumns(StateFault):
 
 @dataclass(frozen=True)
 class QuarterTurn(StateFault):
-    """A zero of a joint's position that is off by `turns` times pi/2."""
+    """A zero of a joint's encoder that is wrong by `turns` times pi/2 [rad]."""
 
     turns: int = 1
     kind = 'quarter_turn'
@@ -121,7 +121,7 @@ class QuarterTurn(StateFault):
 
     @property
     def known_values(self) -> tuple[float, ...]:
-        """The error of the position [rad]."""
+        """The recorded minus the real position of the joint [rad], in a tuple."""
         return (0.5 * np.pi * self.turns,)
 
     def recording_maps(self, n: int) -> tuple[Array, Array, Array]:

@@ -68,7 +68,7 @@ class Gain(Fault):
 
 
 class VaryingGain(Fault, ABC):
-    """A gain that depends on `gain_variable`, with recorded / real effort at both ends."""
+    """A gain that depends on a variable, with recorded / real effort at the ends of its range."""
 
     joint_counts = (1,)
     variable_range: ClassVar[tuple[float, float]]
@@ -126,12 +126,12 @@ class OneWayGain(VaryingGain):
     )
 
     def gain_variable(self, at: TorqueSamples) -> Array:
-        """Return the sign of the velocity."""
+        """Return the signs of the joint velocities, (N, n)."""
         return np.asarray(np.sign(at.motion.dq))
 
 
 class Saturation(Fault):
-    """A gain that falls with the torque, with its change at the largest torque as value."""
+    """A gain that falls with the torque; the value is the change of gain at the largest torque."""
 
     kind, joint_counts = 'saturation', (1,)
     text = (
@@ -157,7 +157,7 @@ class Offset(Fault):
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Name of the torque model's offset column, on which a fit then puts no prior."""
+        """Name of the joint's offset column in the torque model, which the fault also uses."""
         return (f'{OFFSET_SYMBOL}_{self.joints[0] + 1}',)
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
@@ -178,7 +178,7 @@ class OffsetDrift(Fault):
 
 
 class ExchangedEfforts(Fault):
-    """Exchanged efforts of two joints; its value is the share that is exchanged, 1 for all."""
+    """Exchanged efforts of two joints; the value is the exchanged share, 1 for whole efforts."""
 
     kind, joint_counts = 'exchanged', (2,)
     text = 'The efforts of {joints} are exchanged. Exchange their columns.'
@@ -289,7 +289,7 @@ class Force(Fault):
         return float(np.linalg.norm(values)) > _MIN_FORCE_N
 
     def columns(self, at: TorqueSamples) -> list[Array]:
-        """Return the efforts that balance a unit force, which are minus the Jacobian's rows."""
+        """Return the efforts that balance unit forces along x, y and z, minus Jacobian rows."""
         return [*-at.dynamics.jacobian(at.motion.q)[:, :3].swapaxes(0, 1)]
 
 
@@ -299,12 +299,12 @@ class SecondHalfFault(Fault):
     is_in_part_of_time = True
 
     def columns(self, at: TorqueSamples) -> list[Array]:
-        """Return the other kind's columns, set to zero in the first half."""
+        """Return the columns of the other kind, set to zero in the recording's first half."""
         return [one * (at.time_fraction >= 0.5)[:, None] for one in super().columns(at)]
 
 
 class LoadChange(SecondHalfFault, Load):
-    """An undeclared load in the second half, with mass [kg] and first moment [kg m] as values."""
+    """An undeclared load in a recording's second half, by mass [kg] and first moment [kg m]."""
 
     kind = 'load_change'
     text = (
@@ -314,7 +314,7 @@ class LoadChange(SecondHalfFault, Load):
 
 
 class ForceChange(SecondHalfFault, Force):
-    """A constant force that acts in the second half only, in the space frame [N]."""
+    """A constant force on the flange in a recording's second half only, in the space frame [N]."""
 
     kind = 'force_change'
     text = (
@@ -325,7 +325,7 @@ class ForceChange(SecondHalfFault, Force):
 
 @dataclass(frozen=True)
 class MissingRotors(Fault):
-    """Rotor inertias that the model lacks, with those of `count` joints [kg m^2] as values."""
+    """Rotor inertias that the model lacks; the values are the fitted ones by joint [kg m^2]."""
 
     count: int = 0
     kind = 'rotors'
@@ -345,6 +345,6 @@ class MissingRotors(Fault):
         return tuple(f'{self.kind}_{joint + 1}' for joint in range(self.count))
 
     def columns(self, at: TorqueSamples) -> list[Array]:
-        """Return each joint's acceleration, or zeros if the model has rotors."""
+        """Return each joint's acceleration as a column, or zeros if the model has rotors."""
         missing = at.motion.ddq * (not at.model.base.rotor_inertia)
         return [missing * own for own in np.eye(at.model.n)]
