@@ -84,8 +84,7 @@ def test_joint_transforms_are_products_of_matrix_exponentials(convention):
 
 @pytest.mark.parametrize('seed', range(3))
 def test_rows_made_modified_keep_torques_and_flange(seed):
-    rng = np.random.default_rng(seed)
-    arm = random_arm(rng, convention=Convention.STANDARD)
+    arm = random_arm(np.random.default_rng(seed), convention=Convention.STANDARD)
     arm = replace(arm, flange=replace(arm.flange, a=0.0, alpha=0.0))
     other = to_modified_convention(arm)
     assert other.convention is Convention.MODIFIED
@@ -239,8 +238,7 @@ def test_the_fers_friction_is_gazs_formula():
 @pytest.mark.parametrize('sign', [-1.0, 1.0])
 def test_sigmoid_friction_saturates_at_a_huge_velocity(sign):
     # The direct formula overflows in exp here, which pytest would turn into an error.
-    at_rest = AMPLITUDE / (1 + np.exp(-SLOPE * D))
-    expected = (AMPLITUDE if sign > 0 else 0.0) - at_rest
+    expected = (AMPLITUDE if sign > 0 else 0.0) - (AMPLITUDE / (1 + np.exp(-SLOPE * D)))
     torque = SigmoidFriction(AMPLITUDE, SLOPE, D).torque(np.full(7, sign * 1e6))
     np.testing.assert_allclose(torque, expected, rtol=0.0, atol=ATOL_NM)
 

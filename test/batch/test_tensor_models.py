@@ -351,8 +351,6 @@ def test_jax_buffers_on_a_gpu_are_read_and_written_on_jaxs_stream(core, monkeypa
     monkeypatch.setattr(jax_arrays, 'buffer_callback', buffer_callback)
     monkeypatch.setattr(jax, 'default_backend', lambda: 'gpu')
     q, dq, tau = (jax.numpy.asarray(x) for x in STATES)
-    model = fd.BatchModel(RPR)
-    found = model.forward_dynamics(q[:, None], dq[:, None], tau[:, None])
-    expected = fd.Model(RPR).forward_dynamics(*STATES)
-    assert_close(np.asarray(found[:, 0]), expected, 1e-9)
+    found = fd.BatchModel(RPR).forward_dynamics(q[:, None], dq[:, None], tau[:, None])
+    assert_close(np.asarray(found[:, 0]), fd.Model(RPR).forward_dynamics(*STATES), 1e-9)
     assert core.launched == [(5, 1)]

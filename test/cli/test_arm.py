@@ -170,8 +170,7 @@ def test_links_without_inertials_are_one_sentence_and_their_geometry_is_compared
 
 
 def test_a_urdf_is_compared_with_the_nearest_published_set_and_hand(urdf, figures):
-    path = urdf(load('fr3', hand='franka_hand'))
-    data = figures('arm compare fr3', path)
+    data = figures('arm compare fr3', urdf(load('fr3', hand='franka_hand')))
     assert (data['passed'], data['first']['hand']) == (True, 'franka_hand')
     assert data['differences'] == []
     assert 'inertials of fr3 franka_description, franka_hand, within rounding' in data['notes'][0]
@@ -312,8 +311,7 @@ def test_a_gripper_is_carried_by_the_last_link_and_a_wrist_that_carries_one_is_t
 )
 def test_what_is_missing_in_a_urdf_is_noted(pattern, text, note, imported):
     limitless = 'limit' in pattern
-    changed = re.sub(pattern, text, six_axes(), count=0 if limitless else 1)
-    arm, said = imported(changed)
+    arm, said = imported(re.sub(pattern, text, six_axes(), count=0 if limitless else 1))
     assert f'note: {note}' in said
     assert np.isinf(arm.limit('effort')).all() == limitless
 

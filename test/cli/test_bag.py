@@ -188,8 +188,7 @@ def test_the_columns_that_are_suggested_read_the_log(log, first, gap, answered, 
     for joint in range(1, 8):
         header = re.sub(rf'([a-z]){joint}\b', rf'\g<1>{gap}#{joint - 1 + first}', header)
     log.write_text(f'{header.replace("#", "")}\n{rows}')
-    said = refused('bag', 'import', log)
-    words = shlex.split(said.partition(' Try ')[2].rstrip('. \n'))
+    words = shlex.split(refused('bag', 'import', log).partition(' Try ')[2].rstrip('. \n'))
     assert answered('bag import --arm fer', log, *words)[0] == 0
     assert len(fd.read_recording(tmp_path / 'log', FER.joint_names)) == 301
 

@@ -262,8 +262,7 @@ def test_an_arm_whose_file_states_no_home_needs_no_start(tmp_path, answered):
     (tmp_path / 'fr3.urdf').write_text(urdf_text(fd.load('fr3')), 'utf-8')
     out = tmp_path / 'excitation.yaml'
     answered(f'{PLAN} --repetitions 10 --arm', tmp_path / 'fr3.urdf', '--output', out)
-    points = yaml.safe_load(out.read_text())['points']
-    q = np.array([point['positions'] for point in points])
+    q = np.array([point['positions'] for point in yaml.safe_load(out.read_text())['points']])
     limits = [fd.load('fr3').limit(name) for name in ('lower', 'upper')]
     assert ((q > limits[0] + 0.0999) & (q < limits[1] - 0.0999)).all()
     assert (np.ptp(q, axis=0) > 0.1).all()

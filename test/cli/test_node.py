@@ -99,8 +99,7 @@ def test_every_joint_has_a_label_of_its_own_whatever_its_name(joints):
     view = NodeSnapshot('feedforward')
     told(view, DiagnosticSubject.TORQUE_LIMITS, 'OK', 'ur10e', **dict.fromkeys(joints, '87'))
     told(view, 'Command', 'OK', 'torques are sent')
-    shown = rendered(state_view([view], 1.0), 80)
-    rows = [line.split() for line in shown.splitlines()]
+    rows = [line.split() for line in rendered(state_view([view], 1.0), 80).splitlines()]
     labels = [row[0] for row in rows if row[1:] == ['87']]
     assert len(set(labels)) == len(joints)
     assert all(joint.endswith(label) for joint, label in zip(joints, labels))

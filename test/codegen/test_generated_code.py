@@ -45,8 +45,7 @@ def compiled(folder, source, *options):
     """Generate the header by the command, compile a caller of it, and load the caller."""
     assert main([*COMMAND, '--language', 'c', '--output', str(folder), *options]) == 0
     options = [*STRICT, '-O1', '-fPIC', '-shared', '-I', '.', '-o', 'run.so']
-    command = [COMPILER, *options, str(source), '-lm']
-    subprocess.run(command, check=True, cwd=folder)
+    subprocess.run([COMPILER, *options, str(source), '-lm'], check=True, cwd=folder)
     return ctypes.CDLL(str(folder / 'run.so')).run
 
 

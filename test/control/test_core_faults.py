@@ -122,8 +122,7 @@ def test_an_effort_that_is_missing_or_one_of_the_last_commands_stops_nothing(eff
     loop = Loop(Settings(target='fci', **GENTLE), **CARRIED)
 
     def given(_):
-        sent = [NOTHING] * 3 + loop.published
-        return sent[effort] if effort < 0.0 else np.full(7, effort)
+        return ([NOTHING] * 3 + loop.published)[effort] if effort < 0.0 else np.full(7, effort)
 
     replacing_effort(loop, given).run(0.3)
     loop.move(3, 0.2, 0.7)
@@ -135,8 +134,7 @@ def test_an_effort_that_is_missing_or_one_of_the_last_commands_stops_nothing(eff
 
 @pytest.mark.parametrize('bumps', [0, 10])
 def test_short_unexplained_torques_stop_nothing_but_a_lasting_one_does(bumps):
-    patient = StateLimits(max_state_age=0.0, state_timeout=0.2)
-    controller, stamp = core(FCI, limits=patient), 1.0
+    controller, stamp = core(FCI, limits=StateLimits(max_state_age=0.0, state_timeout=0.2)), 1.0
 
     def give(gap, more=0.0):
         nonlocal stamp

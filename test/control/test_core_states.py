@@ -489,8 +489,7 @@ def test_a_loop_of_10_ms_may_lose_a_state(late, stops):
 def test_a_source_whose_stamps_stand_still_is_lost_whatever_the_age(age):
     script = Script(MUJOCO).running()
     for k in range(100):
-        now = script.time + 1e-3 * k
-        script.core.step(HOME, STILL, script.time, now=now, age=age(k))
+        script.core.step(HOME, STILL, script.time, now=script.time + 1e-3 * k, age=age(k))
     assert script.core.state is not State.RUNNING
 
 
@@ -513,8 +512,7 @@ def test_after_a_reset_an_episode_is_bit_equal():
         torques = []
         for k in range(200):
             q = HOME + 1e-4 * rng.normal(size=7)
-            effort = GRAVITY if k > 1 else None
-            torques.append(loop.step(q, STILL, 1e-3 * k, effort=effort))
+            torques.append(loop.step(q, STILL, 1e-3 * k, effort=GRAVITY if k > 1 else None))
             if k == 50:
                 loop.follow(HOME + 0.02)
         loop.reset()

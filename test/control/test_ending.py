@@ -83,8 +83,7 @@ def test_a_held_arm_that_is_pushed_away_is_not_driven_on_while_no_states_come():
     loop.run(1.6 - loop.arm.time)
     assert loop.controller.state is State.HOLDING and loop.speed > 0.5
     torque = loop.tick(300)
-    controller = loop.controller
-    seen = controller.unseen.probable_state(np.inf)[0]
+    seen = loop.controller.unseen.probable_state(np.inf)[0]
     np.testing.assert_allclose(torque, fd.NewtonEulerModel(FER).gravity(seen), rtol=0.0, atol=0.05)
 
 

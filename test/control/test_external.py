@@ -62,8 +62,7 @@ def test_a_flange_push_is_observed_as_minus_j_transpose_force_and_nothing_before
 
 
 def test_a_gap_in_the_states_starts_the_observer_over():
-    model = fd.Model(FER)
-    observer, dq = MomentumObserver(model), np.zeros(7)
+    observer, dq = MomentumObserver(fd.Model(FER)), np.zeros(7)
     for k in range(100):
         observer.update(1e-3 * k, FER.home, dq, np.full(7, 10.0))
     # The observer restarts as if the arm did not accelerate: with an effort of zero, something

@@ -51,8 +51,7 @@ def random_friction(rng, least=-0.1):
 
 def path(rng, count=400):
     """Return a random motion with turns, large and small, shape (count, N)."""
-    steps = rng.normal(0.0, 1.0, (count, N)).cumsum(axis=0)
-    return 0.004 * rng.uniform(0.1, 5.0, N) * steps
+    return 0.004 * rng.uniform(0.1, 5.0, N) * rng.normal(0.0, 1.0, (count, N)).cumsum(axis=0)
 
 
 def commanded(known, q, dq, held=True):
@@ -330,8 +329,7 @@ def hold_radius(linear, kp, kd, period, age=0.0):
     n = len(linear.ddq)
     by_q, per_torque = linear.A[n:, :n], linear.B[n:]
     # g(q) is part of the feedback, and A_qq = -M^-1 dg/dq at rest.
-    stiffness = np.diag(kp) + np.linalg.solve(per_torque, by_q)
-    gain = np.hstack((stiffness, np.diag(kd)))
+    gain = np.hstack((np.diag(kp) + np.linalg.solve(per_torque, by_q), np.diag(kd)))
 
     def flow(time):
         """Return the effect of a state and of a constant feedback after a time."""
@@ -371,8 +369,7 @@ def test_states_of_any_age_held_as_long_as_allowed_are_stable(name, hand):
     model, home, gains = NewtonEulerModel(arm), arm.home_position, default_gains(arm)
     linear = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n), model.gravity(home))
     for age in oldest * np.linspace(0.0, 0.8, 5):
-        longest = silent * (1.0 - age / oldest)
-        for period in longest * np.linspace(0.125, 1.0, 4):
+        for period in (silent * (1.0 - age / oldest)) * np.linspace(0.125, 1.0, 4):
             assert hold_radius(linear, *gains, period, age) < 1.0
     # The oldest age and the longest silence together are unstable.
     assert hold_radius(linear, *gains, silent, oldest) > 1.0

@@ -85,8 +85,7 @@ def test_settings_that_are_right_begin_in_silence():
 @pytest.mark.parametrize('measures', [False, True])
 def test_an_arm_that_moves_while_wrong_settings_are_refused_is_held(kind, measures):
     carried = Settings(payload=payload(0.4)).payload_inertia()
-    settings = Settings(target='mujoco', **HALF)
-    loop = kind(settings, measures=measures, friction=True).run(0.5)
+    loop = kind(Settings(target='mujoco', **HALF), measures=measures, friction=True).run(0.5)
     loop.controller.stop('a user')
     loop.run(0.1).arm.set_payload(carried)
     loop.run(0.5).controller.change(payload=payload(2.9))

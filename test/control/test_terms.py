@@ -93,8 +93,7 @@ def test_a_receiver_that_carries_the_arm_leaves_no_gravity_to_us(target, payload
 def test_fci_on_a_tilted_base_leaves_true_minus_assumed_gravity():
     terms, independent = models(gravity_vector=TILTED)
     left = [terms.gravity_to_command(q, terms.gravity(q)) for q in STATES.q]
-    carried = fd.NewtonEulerModel(FER, DOWN)
-    expected = independent.gravity(STATES.q) - carried.gravity(STATES.q)
+    expected = independent.gravity(STATES.q) - fd.NewtonEulerModel(FER, DOWN).gravity(STATES.q)
     np.testing.assert_allclose(left, expected, rtol=0, atol=ATOL_NM)
 
 
@@ -170,8 +169,7 @@ def test_a_target_that_adds_gravity_needs_to_be_said_who_compensates_the_tilt(ti
     by_robot = commanded(arm, FR3.home, target=target, mount_tilt_compensated_by='robot')
     assert not by_robot.any()
     by_node = commanded(arm, FR3.home, target=target, mount_tilt_compensated_by='node')
-    expected = pinocchios(text, FR3.home) - pinocchios(UPRIGHT, FR3.home)
-    assert_near(by_node, expected, ATOL)
+    assert_near(by_node, pinocchios(text, FR3.home) - pinocchios(UPRIGHT, FR3.home), ATOL)
 
 
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
@@ -432,8 +430,7 @@ def test_gains_hold_the_arm_where_it_stands_also_after_hand_guiding(guided):
     loop = Loop(Settings(target='fci', **GAINS), gravity_compensation=True)
     start = loop.arm.position
     loop.run(0.4)
-    held = loop.controller.reference.at(0.39).q
-    np.testing.assert_allclose(held, start, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(loop.controller.reference.at(0.39).q, start, rtol=0, atol=1e-12)
     loop.controller.change(**guided)
     loop.run(0.1)
     # The arm is guided away and released; then the gains are switched on again.

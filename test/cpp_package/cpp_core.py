@@ -155,8 +155,7 @@ class Receiver:
     def cycle(self, q, dq, elapsed=1e-3):
         """Return the torque of a cycle, NaN before the first command, and the state after it."""
         torque = np.empty(len(q))
-        state = self._library.cycle(self._made, elapsed, q, dq, torque)
-        return torque, state.decode()
+        return torque, self._library.cycle(self._made, elapsed, q, dq, torque).decode()
 
     @property
     def latched(self):

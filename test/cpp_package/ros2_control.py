@@ -181,8 +181,7 @@ class Senders:
             client.set_parameters({'payload': list(payload)})
         self._spin(0.5)
         rows = self._ended()
-        held = rows[rows[:, 0] < since]
-        return held[-1, 1:], rows[-1, 1:], str(refusal.value)
+        return rows[rows[:, 0] < since][-1, 1:], rows[-1, 1:], str(refusal.value)
 
     def _ended(self):
         """End the manager; return the time and the efforts of its cycles."""

@@ -242,8 +242,7 @@ def test_gains_that_change_while_a_position_is_held_begin_by_a_ramp_and_pull_no_
     after = np.vstack((last, torques(aside, 250)))
     assert np.abs(np.diff(after, axis=0)).max() < 2.0 * np.abs(last).max() / 200
     receiver.configure(stiff)
-    guided = torques(aside + 0.2, 250)[-1]
-    np.testing.assert_allclose(guided, 0.0, rtol=0.0, atol=ATOL)
+    np.testing.assert_allclose(torques(aside + 0.2, 250)[-1], 0.0, rtol=0.0, atol=ATOL)
 
 
 def test_a_held_arm_keeps_the_gains_with_which_it_was_braked(built):

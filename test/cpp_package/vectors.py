@@ -171,8 +171,7 @@ def _braked(arm: ArmDescription, settings: Settings) -> Iterator[str]:
         stamp += seconds
         dq = np.round(2.0 * amplitude * math.exp(-k / 20.0) + (k // 50 == 2) * push, _DIGITS)
         q = np.round(q + _PERIOD_S * dq, _DIGITS)
-        state = terms.terms_at(stamp, q, dq, None)
-        desired = brake.torque(state, terms, zero, seconds)
+        desired = brake.torque(terms.terms_at(stamp, q, dq, None), terms, zero, seconds)
         torque = limiter.limit(desired, torque, seconds)
         brake.record_limited_torque(desired, torque)
         name = ReceiverState.HOLDING if brake.at_rest else ReceiverState.BRAKING

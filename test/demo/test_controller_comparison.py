@@ -32,8 +32,7 @@ def test_drawn_links_are_physical_and_off_by_the_deviation():
 
 
 def test_vibration_has_its_rms_in_every_band():
-    arm = load('fer')
-    simulation = ArmSimulation(arm, SimulationSettings(vibration_rms=0.5))
+    simulation = ArmSimulation(load('fer'), SimulationSettings(vibration_rms=0.5))
     samples = []
     for _ in range(4000):  # behind closed brakes the sensors see the drives and the vibration
         simulation.step(np.zeros(7))

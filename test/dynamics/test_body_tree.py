@@ -190,8 +190,7 @@ def planar_four_bar(crank, coupler, rocker, ground):
 
 
 def test_an_end_turned_by_half_a_turn_is_open_and_assembled_anew():
-    q = FIVE_BAR.assemble([0.1, -0.1], HOME)
-    turned = q + [0.0, 0.0, 0.0, 0.0, np.pi]
+    turned = FIVE_BAR.assemble([0.1, -0.1], HOME) + [0.0, 0.0, 0.0, 0.0, np.pi]
     assert np.linalg.norm(FIVE_BAR.closure_error(turned)) == pytest.approx(np.pi, abs=1e-13)
     # Equation (11): links 1-2-3 and links 4-5 end in one orientation.
     angles = FIVE_BAR.assemble([0.1, -0.1], turned)

@@ -116,8 +116,7 @@ def test_generated_code_and_wrenches_are_of_the_frame(frame):
     rows = ('jacobian', (6, 7), jacobian), ('flange_pose', (4, 4), pose)
     for quantity, shape, expected in rows:
         out = np.zeros(shape)
-        equations = fd.customised_equations(ARM, quantity, frame=frame)
-        python_callable(equations, np)(q, out)
+        python_callable(fd.customised_equations(ARM, quantity, frame=frame), np)(q, out)
         np.testing.assert_allclose(out, expected, rtol=0.0, atol=ATOL)
     point = WrenchEstimator(model, frame, [0.0, 0.1, 0.0]).jacobian(q)
     arm = model.frame_pose(q, frame)[:3, 1] * 0.1
@@ -221,8 +220,7 @@ def test_a_force_at_the_frame_accelerates_its_inertia(seed):
     for make in FORMULATIONS.values():
         model = make(arm, GRAVITY)
         push = np.einsum('sij,i->sj', model.jacobian(q), force)
-        rest = model.nonlinear_effects(q, dq)
-        ddq = model.forward_dynamics(q, dq, rest + push)
+        ddq = model.forward_dynamics(q, dq, model.nonlinear_effects(q, dq) + push)
         acceleration = np.einsum('sij,sj->si', model.jacobian(q), ddq)
         inertia = fd.Model(arm, GRAVITY).operational_space_inertia(q)
         np.testing.assert_array_equal(inertia, np.swapaxes(inertia, -1, -2))

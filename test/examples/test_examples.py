@@ -223,8 +223,7 @@ def test_a_solved_reach_keeps_every_limit(time_optimal_reach, planned):
         assert (np.abs(values) <= share * arm.limit(limit)).all()
     # Between the knots too positions and velocities are integrals; differences round the kinks.
     times = np.linspace(0.0, duration, 2001)
-    fine = time_optimal_reach.at(planned[1], duration, times)
-    for values, slopes in pairwise(fine):
+    for values, slopes in pairwise(time_optimal_reach.at(planned[1], duration, times)):
         rates = np.gradient(values, times, axis=0)[1:-1]
         np.testing.assert_allclose(rates, slopes[1:-1], rtol=0.0, atol=0.05)
     # Fast: one joint at the full speed allowed needs nearly as long.

@@ -77,8 +77,7 @@ def test_a_replay_and_an_identification_give_one_verdict(simulate):
     # Of an arm with much friction and masses 20 % off, which fits near the starting set miss.
     arm = first_joints(FER, 3)
     rough = ViscousCoulombFriction(np.full(3, 1.0), np.full(3, 3.0), np.zeros(3))
-    recording = simulate(drawn_around(arm, 0, size=0.2), friction=rough, noise=0.1)
-    motion = prepare(recording)
+    motion = prepare(simulate(drawn_around(arm, 0, size=0.2), friction=rough, noise=0.1))
     result = fd.identify([motion], arm, [arm], SIMPLE)
     replayed = judge_motion(motion, result.estimate.model, [arm], 'log')
     scale = result.verdict.mass_ambiguity.scale
@@ -364,8 +363,7 @@ def test_one_of_two_recordings_is_refused(simulate, without, loaded):
 def test_an_estimate_of_no_real_body_gives_one_with_its_mass_and_centre():
     body = LinkInertia.from_center_of_mass(1.0, [0.0, 0.0, 0.1], np.diag([1e-3, 1e-3, 4e-3]))
     assert not body.is_physical()
-    covariance = 1e-6 * np.eye(10)
-    found = _payload(body.parameters(), covariance, np.ones(7), 18.0)
+    found = _payload(body.parameters(), 1e-6 * np.eye(10), np.ones(7), 18.0)
     assert body_of(found).is_physical()
     np.testing.assert_allclose(found.payload[:4], found.values[:4], rtol=0.0, atol=1e-12)
     # The second moments along x, y and z are 2, 2 and -1 g m^2; the negative one is raised to

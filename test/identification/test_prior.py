@@ -158,8 +158,7 @@ SLIPPING = IdentificationOptions().torque_model(FER)
 
 @pytest.fixture(scope='module')
 def motion(simulate):
-    recording = simulate(FER, duration=24.0, friction=RUBBING, noise=0.2)
-    return prepare(recording)
+    return prepare(simulate(FER, duration=24.0, friction=RUBBING, noise=0.2))
 
 
 @pytest.fixture(scope='module')
@@ -178,8 +177,7 @@ def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
     theta, *_ = np.linalg.lstsq(stacked, np.append(right.ravel(), pull), rcond=None)
     found = least_squares.fit_theta(sums, prior, 1.0, prior.expected_residual)
     np.testing.assert_allclose(found / prior.std, theta / prior.std, atol=1e-6)
-    left = motion.effort - SLIPPING.torque(motion, theta)
-    rms = np.sqrt(np.mean(left**2, axis=0))
+    rms = np.sqrt(np.mean((motion.effort - SLIPPING.torque(motion, theta)) ** 2, axis=0))
     np.testing.assert_allclose(least_squares.rms_residuals(sums, theta), rms, rtol=1e-6)
     triangle, effort = least_squares.weighted_equations(sums, prior, prior.expected_residual)
     expected = rows.reshape(len(right.ravel()), -1)

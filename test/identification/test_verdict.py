@@ -489,8 +489,7 @@ def test_two_gains_of_drawn_arms_are_not_taken_for_a_third_joints():
 def test_a_faint_zero_that_hides_published_masses_is_found():
     # Left-out parts of a small, noisy motion hardly show it; masses beside it are unlike any arm.
     faint = {'widest': 0.2, 'noise': 2.0}
-    found = of_a_drawn_arm('fr3', 5, 0.03, lambda log: turned(log, 1, 0.2), **faint)
-    (cause,) = found.causes
+    (cause,) = of_a_drawn_arm('fr3', 5, 0.03, lambda log: turned(log, 1, 0.2), **faint).causes
     assert (cause.kind, cause.joints) == ('zero', (1,))
     assert cause.values[0] == pytest.approx(0.2, abs=0.03)
     assert of_a_drawn_arm('fr3', 5, 0.03, lambda log: log, **faint).sound

@@ -197,8 +197,7 @@ def commands():
     for page in PAGES:
         text = page.read_text(encoding='utf-8')
         blocks = '\n'.join(re.findall(r'```(?:sh)?\n(.*?)```', text, re.S)).replace('\\\n', ' ')
-        inline = re.findall(r'`(ros2 [^`]+)`', text)
-        for line in (*blocks.splitlines(), *inline):
+        for line in (*blocks.splitlines(), *re.findall(r'`(ros2 [^`]+)`', text)):
             if not line.strip().startswith('ros2 '):
                 continue
             line = line.partition(' > ')[0]  # the shell, not ros2, reads a redirection
@@ -221,8 +220,7 @@ def test_a_launch_command_of_a_page_gives_arguments_that_exist(text):
     from launch.launch_description_sources import get_launch_description_from_python_launch_file
 
     name, *given = [word for word in COMMANDS[text][2:] if not word.startswith('--')]
-    path = ROOT / 'launch' / name
-    description = get_launch_description_from_python_launch_file(str(path))
+    description = get_launch_description_from_python_launch_file(str(ROOT / 'launch' / name))
     declared = {one.name: one for one in description.get_launch_arguments()}
     for argument, value in (word.split(':=') for word in given):
         choices = declared[argument].choices

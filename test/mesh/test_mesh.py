@@ -61,13 +61,11 @@ def test_a_corner_tetrahedron_has_the_integrals_products():
     faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
     actual = fd.mesh_inertia(fd.TriangleMesh(np.eye(4, 3, -1), faces), 1.0)
     inertia = np.full((3, 3), -1 / 120) + np.eye(3) * (2 / 60 + 1 / 120)
-    expected = fd.LinkInertia(1 / 6, np.full(3, 1 / 24), inertia)
-    assert_inertias_close(actual, expected, RTOL)
+    assert_inertias_close(actual, fd.LinkInertia(1 / 6, np.full(3, 1 / 24), inertia), RTOL)
 
 
 def test_many_faces_agree_with_trimesh():
-    trimesh = pytest.importorskip('trimesh')
-    ball = trimesh.creation.icosphere(6)
+    ball = pytest.importorskip('trimesh').creation.icosphere(6)
     ball.apply_scale((0.1, 0.2, 0.05))
     ball.apply_translation((0.1, -0.2, 0.3))
     ball.density = DENSITY
@@ -165,8 +163,7 @@ def test_given_each_format_when_loaded_then_the_inertia_survives(tmp_path, suffi
     loaded = fd.load_mesh(write(mesh, tmp_path / f'tool{suffix}'), unit='m').mesh
     found, expected = (fd.mesh_inertia(one, 1000.0).parameters() for one in (loaded, mesh))
     # STL stores single precision, PLY and OBJ eight decimals.
-    atol = 1e-6 * np.abs(expected).max()
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=atol)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-6 * np.abs(expected).max())
 
 
 def test_an_stls_notes_tell_its_unit_and_merged_vertices(tmp_path):
@@ -218,8 +215,7 @@ SHEET = fd.TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 1]
 
 
 def test_a_solid_of_two_parts_with_a_cavity_is_read(tmp_path):
-    path = write(joined(BOX, SMALL, BESIDE, flip=(1,)), tmp_path / 'tool.stl')
-    loaded = fd.load_mesh(path)
+    loaded = fd.load_mesh(write(joined(BOX, SMALL, BESIDE, flip=(1,)), tmp_path / 'tool.stl'))
     np.testing.assert_allclose(mesh_volume(loaded.mesh), 8e-3 - 1.25e-4 + 1e-3, rtol=1e-6)
     assert '3 parts; where they overlap' in loaded.notes[-1]
 

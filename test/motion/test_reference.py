@@ -68,8 +68,7 @@ def require_smooth(states, share=1.0):
 
 
 def torques(q, ddq):
-    inertia = NewtonEulerModel(ARM, (0.0, 0.0, 0.0)).mass_matrix(q)
-    return np.einsum('kij,kj->ki', inertia, ddq)
+    return np.einsum('kij,kj->ki', NewtonEulerModel(ARM, (0.0, 0.0, 0.0)).mass_matrix(q), ddq)
 
 
 # Rest and trajectories ---------------------------------------------------------------------------
@@ -278,8 +277,7 @@ def test_a_motion_under_way_is_replaced_without_a_step(count, velocities):
     phase = np.pi * later[:, None] / 3.0 * np.ones(7)
     q, dq = before[0][-1] + 0.1 * (1.0 - np.cos(phase)), 0.1 * np.pi / 3.0 * np.sin(phase)
     reference.follow(q, later, dq if velocities else None)
-    after = run(reference, 0.8, 2.0)
-    require_smooth([np.vstack(pair) for pair in zip(before, after)])
+    require_smooth([np.vstack(pair) for pair in zip(before, run(reference, 0.8, 2.0))])
 
 
 def busy(during):
@@ -301,8 +299,7 @@ def test_a_motion_planned_too_slowly_is_planned_again_from_where_the_arm_is_by_t
         for _ in range(milliseconds):
             states.append(reference.at(1e-3 * next(stamps)))
 
-    motion = swinging(0.1)[0].motion
-    reference = Reference(busy(lambda: pass_by(50)), motion)
+    reference = Reference(busy(lambda: pass_by(50)), swinging(0.1)[0].motion)
     pass_by(500)
     times = np.arange(0.0, 0.975, 0.05)
     planned = reference.follow(swing(0.5 + times, 0.1)[0], times)
@@ -507,8 +504,7 @@ def test_a_set_point_with_velocity_beyond_a_limit_or_without_room_to_brake_is_re
 
 
 def test_an_arm_without_stated_limits_is_led_too():
-    arm = limited(ARM, acceleration=np.inf, velocity=np.inf, jerk=np.inf)
-    reference = held(arm=arm)
+    reference = held(arm=limited(ARM, acceleration=np.inf, velocity=np.inf, jerk=np.inf))
     reference.follow([HOME + 0.2], [0.5])
     np.testing.assert_allclose(reference.at(9.0).q, HOME + 0.2, rtol=0.0, atol=1e-15)
 

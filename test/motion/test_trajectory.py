@@ -198,8 +198,7 @@ def trapezoid(goal, scale):
     ways = [0.5 * rate * t**2, 1.0 - 0.5 * rate * (end - t) ** 2]
     s = np.select(part, ways, speed * (t - rise / 2))
     ds = np.select(part, [rate * t, rate * (end - t)], speed)
-    dds = np.select(part, [rate, -rate], 0.0)
-    rows = [np.outer(values, away) for values in (s, ds, dds)]
+    rows = [np.outer(values, away) for values in (s, ds, np.select(part, [rate, -rate], 0.0))]
     return TrajectoryRequest(FR3.joint_names, t, FR3.home + rows[0], *rows[1:])
 
 
@@ -227,8 +226,7 @@ def test_what_is_held_after_a_braking_motion_holds_the_arm(target):
 
 def test_moveits_plans_are_taken_below_full_speed():
     low, high = FR3.limit('lower'), FR3.limit('upper')
-    goals = low + (high - low) * np.random.default_rng(0).uniform(0.1, 0.9, (50, 7))
-    for goal in goals:
+    for goal in low + (high - low) * np.random.default_rng(0).uniform(0.1, 0.9, (50, 7)):
         motion, _ = filled(LAW, trapezoid(goal, 0.9), 5.0, FR3.home)
         np.testing.assert_allclose(motion.positions[-1], goal, rtol=0.0, atol=1e-12)
 
@@ -347,8 +345,7 @@ def test_too_many_points_points_without_times_and_a_set_point_in_the_future_are_
         reference.follow(np.tile(FER.home, (3, 1)))
     with pytest.raises(ReferenceRefusedError, match='1 s ahead'):
         reference.follow(FER.home, start=NOW + 1.0)
-    point = TrajectoryRequest(FER.joint_names, np.zeros(1), FER.home[None])
-    asked = point.follow_kwargs(FER)
+    asked = TrajectoryRequest(FER.joint_names, np.zeros(1), FER.home[None]).follow_kwargs(FER)
     assert asked.get('times') is None
     np.testing.assert_array_equal(asked['q'], FER.home)
 

@@ -49,8 +49,7 @@ def test_a_slow_sinusoids_state_and_acceleration_are_its_own(rate):
 
 def test_uneven_stamps_leave_each_state_at_its_own_time():
     even = sinusoid()
-    rng = np.random.default_rng(0)
-    stamp_ns = even.stamp_ns + rng.integers(0, 10_000_000, len(even))
+    stamp_ns = even.stamp_ns + np.random.default_rng(0).integers(0, 10_000_000, len(even))
     omega = 2.0 * np.pi * SLOW_HZ
     uneven = replace(even, stamp_ns=stamp_ns, q=np.sin(omega * stamp_ns[:, None] * 1e-9))
     motion = prepare(uneven)
@@ -154,8 +153,7 @@ def test_columns_are_filtered_like_the_torque(rate):
     np.testing.assert_array_equal(filtered[:, :, 1], motion.q)
     # The column of the filtered velocity differs: at reversals it changes faster.
     assert np.abs(np.tanh(motion.dq / 0.01) - motion.effort).max() > 0.2
-    part = motion.part(slice(3, 8)).filtered(signals)
-    np.testing.assert_array_equal(part, filtered[3:8])
+    np.testing.assert_array_equal(motion.part(slice(3, 8)).filtered(signals), filtered[3:8])
 
 
 FER = load('fer')
@@ -195,8 +193,7 @@ def test_a_simulated_arm_leaves_only_the_filters_error(simulate):
 
 def test_braked_seconds_are_named_and_left_out(simulate):
     # As in the demonstration's bag, the first second is behind brakes, with zero effort.
-    arm = replace(load('fer'), friction=None)
-    recording = simulate(arm, rate=100.0)
+    recording = simulate(replace(load('fer'), friction=None), rate=100.0)
     effort = recording.effort.copy()
     effort[:100] = 0.0
     effort[500:520, 3] = 0.0  # one joint alone is no braked arm

@@ -72,8 +72,7 @@ def written(recording, folder, storage):
 def test_a_written_bag_is_read_with_its_numbers(simulate, tmp_path, storage, suffix, single_file):
     recording = simulate(FER, duration=2.0)
     bag = written(recording, tmp_path, storage)
-    path = bag / f'bag.{suffix}' if single_file else bag
-    actual = read_recording(path, FER.joint_names)
+    actual = read_recording(bag / f'bag.{suffix}' if single_file else bag, FER.joint_names)
     assert_same_states(actual, recording)
     assert (actual.joint_names, actual.topic) == (FER.joint_names, '/joint_states')
     assert actual.remarks == ()

@@ -135,8 +135,7 @@ def until_found(probe, looking, expected):
 
 
 def test_a_receiver_is_what_it_declares_or_a_manager_lists_or_unknown(probe, looking, loaded):
-    names = [name for name in CONTROLLERS if name != 'joint_state_broadcaster']
-    loaded('simulated', *names)
+    loaded('simulated', *[name for name in CONTROLLERS if name != 'joint_state_broadcaster'])
     loaded('real', 'effort_controller')
     probe.create_subscription(Float64MultiArray, TORQUES, print, 1)  # the node itself
     with closing(Probe('arm', namespace='/simulated')) as arm:

@@ -276,8 +276,7 @@ def test_a_policy_allows_exactly_what_the_node_has(node, launch, probe):
         shown, named = zip(*alike) if alike else ((), ())
         return policy - set(named), found - set(shown)
 
-    parameters = PARAMETERS[node]
-    launch(f'{node}_node', **parameters)
+    launch(f'{node}_node', **PARAMETERS[node])
     # A node asks who receives its torques once states have come.
     states = ArmStream(probe, load('fr3').joint_names, load('fr3').home)
     states.until(lambda: not differences()[0], f'all of {policy}')

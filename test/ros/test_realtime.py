@@ -178,8 +178,7 @@ def test_a_log_that_nobody_reads_stops_nothing_and_one_that_is_read_is_whole():
         assert select([process.stdout], [], [], TIMEOUT_S)[0], 'it is stopped'
         assert process.stdout.readline() == 'goes on\n'
         process.stderr.close()
-    few = FLOODED.replace('600', '30')
-    errors = run_python('-c', few)[2]
+    errors = run_python('-c', FLOODED.replace('600', '30'))[2]
     assert all(f'{k} xxx' in errors for k in range(30))
 
 

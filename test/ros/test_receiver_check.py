@@ -100,8 +100,7 @@ def test_a_receiver_that_carries_its_arm_follows_the_next_node(probe, arm, start
 
 @pytest.mark.parametrize('kind', [JointState, Float64MultiArray])
 def test_beside_another_sender_there_is_no_first_torque(probe, arm, start_node, commands, kind):
-    topic = 'joint_states' if kind is JointState else COMMAND
-    other = probe.create_publisher(kind, topic, 1)
+    other = probe.create_publisher(kind, 'joint_states' if kind is JointState else COMMAND, 1)
 
     def speak():
         other.publish(arm.message() if kind is JointState else Float64MultiArray(data=[0.5] * 7))
@@ -279,8 +278,7 @@ def test_torques_that_nobody_gets_are_a_warning_that_says_why(probe, arm, start_
     def until_told(level, words):
         def told():
             one, both = probe.status('feedforward'), probe.status(COMMANDS)
-            heard = one and both and one.level == both.level == level
-            return heard and words in one.message
+            return (one and both and one.level == both.level == level) and words in one.message
 
         arm.until(told, f'{level}: {words}')
 

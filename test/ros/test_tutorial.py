@@ -128,8 +128,7 @@ def through(shell, page, sim):
         if verb(words) in RECORDER:
             said[verb(words)] = recorded(shell, [*words, *few])
         else:
-            count = len(verb(words).split()) + 2
-            said[' '.join(words[:count])] = shell.run([*words, *few])
+            said[' '.join(words[: (len(verb(words).split()) + 2)])] = shell.run([*words, *few])
 
     system = running(shell, sim)
     for words in every:

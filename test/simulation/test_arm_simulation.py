@@ -379,8 +379,7 @@ def test_the_direct_models_zero_is_the_start_pose_by_pinocchio(arm):
     model = pin.buildModelFromXML(gazebo.gazebo_urdf(description, start))
     q, dq, ddq = fd.sample_states(description, 50, 0)
     expected = fd.NewtonEulerModel(description).inverse_dynamics(q, dq, ddq)
-    states = zip(q - start, dq, ddq)
-    actual = [pin.rnea(model, model.createData(), *state) for state in states]
+    actual = [pin.rnea(model, model.createData(), *state) for state in zip(q - start, dq, ddq)]
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=TORQUE)
     found = model.lowerPositionLimit, model.upperPositionLimit
     moved = [description.limit(limit) - start for limit in ('lower', 'upper')]
@@ -415,8 +414,7 @@ def test_the_node_brings_the_arm_back_after_a_lost_cycle():
     controller = core(Settings('gz_ros2_control', kp=kp, kd=kd), arm=arm)
     states = [(arm.home_position, np.zeros(arm.n))] * HELD
     for k in range(HELD + round(seconds / STEP)):
-        late = max(k - age, 0)
-        torque = controller.step(*states[late], STEP * k)
+        torque = controller.step(*states[max(k - age, 0)], STEP * k)
         if k >= HELD:
             lost, heard = k == HELD, k >= HELD + UNTIL_THE_NODE_IS_HEARD
             held = 0.0 * gazebo.holding_torque(arm) if lost else gazebo.holding_torque(arm)

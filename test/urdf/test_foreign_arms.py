@@ -101,8 +101,7 @@ def test_two_arms_on_tilted_mounts_are_chosen_by_prefix():
     body = halves[1][halves[1].index('<joint name="right_fr3_link0_joint"') :]
     text = halves[0].replace('</robot>', body)
     for side in ('left_', 'right_'):
-        arm = load(text, prefix=side)
-        assert_as_in_file(arm, text)
+        assert_as_in_file(load(text, prefix=side), text)
         # The arm that is recognised by its joints' names keeps its mount, too.
         known, verdict = checked_arm_from_urdf(text, load('fr3', prefix=side))
         assert_as_in_file(known, text)
@@ -214,8 +213,7 @@ def test_a_wrist_whose_link_is_a_fixed_jaw_is_the_arms():
 def test_a_grippers_opening_is_held_with_what_follows_it():
     follower = finger('b', END, axis='0 -1 0', more=mimic('a', 0.5, 0.01))
     text = robot(chain(*ARM), finger('a', END), follower)
-    arm = load(text, held={'a': 0.2})
-    assert_as_in_file(arm, text, {'a': 0.2, 'b': 0.11})
+    assert_as_in_file(load(text, held={'a': 0.2}), text, {'a': 0.2, 'b': 0.11})
 
 
 def test_a_mimic_joint_counts_with_its_ratio_or_is_refused():
@@ -244,8 +242,7 @@ def with_mimic(text, name, driver):
 
 @pytest.mark.parametrize('field', ['links', 'base', 'row'])
 def test_a_fault_of_the_import_is_an_error_that_names_joint_and_quantity(field):
-    text = robot(chain(*ARM))
-    arm = load(text)
+    arm = load(robot(chain(*ARM)))
     changed = {'base': np.diag([1.0, -1.0, -1.0, 1.0])}
     if field == 'links':
         changed = {'links': (*arm.links[:2], arm.links[2] + arm.links[2])}

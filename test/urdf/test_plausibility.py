@@ -165,8 +165,7 @@ IDENTIFIED = {
 
 @pytest.mark.parametrize('arm', IDENTIFIED)
 def test_few_numbers_of_shipped_arms_are_doubted(arm):
-    text = (share_directory() / 'urdf' / f'{arm}.urdf').read_text('utf-8')
-    found = doubts(text)
+    found = doubts((share_directory() / 'urdf' / f'{arm}.urdf').read_text('utf-8'))
     assert {name for doubt in found for name in doubt.names} == IDENTIFIED[arm]
     assert not any(doubt.impossible for doubt in found)
 

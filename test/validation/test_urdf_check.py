@@ -326,8 +326,7 @@ def test_each_fault_of_a_random_arms_link_is_named_alone(convention):
     ('shift', 'parameter'), [({'a': 0.013}, 'position '), ({'alpha': 0.05}, 'turn about ')]
 )
 def test_a_moved_axis_is_one_difference_of_its_joint_or_of_the_base(arm, shift, parameter):
-    rng = np.random.default_rng(5)
-    arm = FER if arm == 'fer' else random_arm(rng, joints=6, **TURNING)
+    arm = FER if arm == 'fer' else random_arm(np.random.default_rng(5), joints=6, **TURNING)
     for joint, name in enumerate(arm.joint_names):
         found = fd.compare(arm, with_row_shifted(arm, joint, **shift)).geometry
         assert {one.place for one in found} == {name if joint else 'base'}
@@ -350,8 +349,7 @@ def test_a_slide_along_or_turn_about_an_axis_is_one_difference(shift, parameter)
 def test_a_reversed_joint_is_one_difference():
     text = edited(URDF, "joint[@name='fer_joint2']/axis", xyz='0 0 -1')
     text = edited(text, "joint[@name='fer_joint4']/axis", xyz='0 0 -1')
-    limits = "joint[@name='fer_joint4']/limit"
-    text = edited(text, limits, lower='0.0698', upper='3.0718')
+    text = edited(text, "joint[@name='fer_joint4']/limit", lower='0.0698', upper='3.0718')
     found = fd.compare(FER, text)
     assert [(one.place, one.parameter) for one in found.differences] == [
         ('fer_joint2', 'direction of the axis'),
