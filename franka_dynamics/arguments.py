@@ -34,7 +34,7 @@ _evaluated_annotations = cache(get_type_hints)  # of a function, by its argument
 
 def with_argument_checks(function: _FunctionType) -> _FunctionType:
     """
-    Return a function or class that raises ArgumentError for arguments of types not annotated.
+    Return a function or class that raises ArgumentError for arguments not of annotated types.
 
     What arrays, enumerations and objects that may be named must be, the function itself says.
     """

@@ -108,7 +108,7 @@ def as_array(
     """
 
     def array_error(found: str) -> Exception:
-        """Return the error on the array; `found` is added to the end of its message."""
+        """Return the error on the array, with the text `found` at the end of its message."""
         expected = f'{shape}'.replace('None', 'k').replace('Ellipsis', '...')
         text = f'{words} must be finite numbers of shape {expected}; got {array_text(given)}'
         return error(f'{text}{found}.')
@@ -135,7 +135,7 @@ def as_array(
 
 
 def _real_array(given: object) -> np.ndarray:
-    """Return values as an array of real numbers; raise TypeError with what they are otherwise."""
+    """Return values as an array; raise TypeError, saying what they are, unless they are real."""
     values = np.asarray(given)
     if isinstance(given, np.ma.MaskedArray):
         raise TypeError('masked; give .filled(nan)')

@@ -43,7 +43,7 @@ def name_list(names: Sequence[object]) -> str:
 
 
 def distinct_texts(value: float | str, bound: float | str, digits: int = 3) -> tuple[str, ...]:
-    """Return two values as texts, numbers with as many digits as needed for different texts."""
+    """Return two values as texts, with as many digits as distinguish unequal numbers."""
     for k in range(digits, 18):
         texts = tuple(one if isinstance(one, str) else f'{one:.{k}g}' for one in (value, bound))
         if texts[0] != texts[1] or value == bound:

@@ -44,7 +44,7 @@ def psd_cone(constant: Array, slope: Array) -> Cone:
 
 
 def exponential_cone(low: int, high: int, count: int) -> Cone:
-    """Return the constraint of `count` unknowns that x[low] <= ln x[high]."""
+    """Return the constraint x[low] <= ln x[high] on a vector x of `count` unknowns."""
     slope = np.zeros((3, count))
     slope[0, low] = slope[2, high] = 1.0
     return Cone('ExponentialConeT', (), np.array([0.0, 1.0, 0.0]), slope)

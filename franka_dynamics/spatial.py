@@ -62,7 +62,7 @@ def matvec(matrix: Array, vector: Array) -> Array:
 
 def hat(vector: ArrayLike) -> Array:
     """
-    Return [w], (..., 3, 3), of a vector (..., 3), or the (..., 4, 4) matrix of a twist (v, omega).
+    Return the skew-symmetric matrix of a vector (..., 3), or the 4 x 4 matrix of a twist (..., 6).
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def adjoint_inverse(transform: ArrayLike) -> Array:
 
 
 def ad(twist: Array) -> Array:
-    """Return the (..., 6, 6) matrix of twists V = (v, omega) that maps a twist W to [V, W]."""
+    """Return the matrix (..., 6, 6) of a twist V = (v, omega) that maps twists W to [V, W]."""
     out = np.zeros((*twist.shape, 6))
     out[..., :3, :3] = out[..., 3:, 3:] = hat(twist[..., 3:])
     out[..., :3, 3:] = hat(twist[..., :3])
@@ -198,7 +198,7 @@ def ad(twist: Array) -> Array:
 
 
 def ad_dual(wrench: Array) -> Array:
-    """Return ad*(F), (..., 6, 6), of a wrench F, with ad(A)^T F = ad*(F) A (Kwon, (10))."""
+    """Return the (..., 6, 6) ad*(F) of a wrench F for which ad(A)^T F = ad*(F) A (Kwon, (10))."""
     out = np.zeros((*wrench.shape, 6))
     force = hat(wrench[..., :3])
     out[..., :3, 3:] = out[..., 3:, :3] = force

@@ -77,7 +77,7 @@ class InertialSet:
 
 
 class ArmFamily(str, Enum):
-    """The maker of an arm, Franka (whose link shapes and hands this package has) or another."""
+    """The maker of an arm, Franka (of which the package has link shapes and hands) or another."""
 
     FRANKA = 'franka'
     OTHER = 'other'
@@ -179,7 +179,7 @@ def load(
 
 
 def _description_with_set(file: ArmFile, inertial_set: str, path: str) -> ArmDescription:
-    """Return the arm of a file with one of its inertial sets, and with the hand in this set."""
+    """Return the arm of an arm file with one inertial set and the hand that this set states."""
     inertial = file.inertial_sets[inertial_set]
     payload = inertial.inertia_of(inertial.payload) or LinkInertia.zero()
     hand = 0.0 if inertial.hand == NO_HAND else load_hand(inertial.hand).mass
@@ -214,7 +214,7 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
 
 
 def _with_hand_frames(description: ArmDescription) -> ArmDescription:
-    """Return an arm with the frames of its hand, unless it has frames of these names."""
+    """Return an arm with the frames of its hand added, except those whose names it already has."""
     names = {frame.name for frame in description.fixed_frames}
     added = tuple(one for one in hand_frames(description.hand) if one.name not in names)
     return replace(description, fixed_frames=(*description.fixed_frames, *added))

@@ -230,7 +230,7 @@ def available_hands() -> tuple[str, ...]:
 
 def load_hand(name: str | Path) -> LinkInertia:
     """
-    Return a hand's mass, first moment and inertia about the flange's origin, in its axes.
+    Return a hand's mass, first moment and inertia about the flange's origin, in the flange's axes.
 
     `name` is that of a shipped hand, or the path of a hand file or of an end-effector file of
     Franka's Desk (.json). `arm.with_payload(hand)` puts the hand on an arm.

@@ -84,7 +84,7 @@ class DHRow:
 
 def to_modified_rows(rows: Sequence[DHRow]) -> tuple[list[DHRow], list[DHRow]]:
     """
-    Return modified rows for standard rows, and each standard frame's row in the modified frame.
+    Return the modified rows of a standard DH table, and rows from modified to standard frames.
 
     The rows of the standard frames have a, alpha and beta only. Each leads from the modified frame
     {i}, which joint i moves, to the standard frame {i}.
@@ -95,6 +95,6 @@ def to_modified_rows(rows: Sequence[DHRow]) -> tuple[list[DHRow], list[DHRow]]:
 
 
 def to_standard_rows(rows: Sequence[DHRow]) -> list[DHRow]:
-    """Return standard rows for modified rows, without the first one's a, alpha and beta."""
+    """Return the standard rows of a modified DH table, dropping its first row's a, alpha, beta."""
     pairs = pairwise([*rows, DHRow()])
     return [replace(row, a=other.a, alpha=other.alpha, beta=other.beta) for row, other in pairs]

@@ -220,7 +220,7 @@ class ArmDescription(ArmFields):
         return joint_values(values, name, self.joint_names, self.name, stack=False)
 
     def _checked_positions(self, q: ArrayLike) -> Array:
-        """Return positions, also NaN or inf, as floats (..., n); check their number of joints."""
+        """Return positions as floats (..., n), checking their shape but allowing NaN and inf."""
         return joint_values(q, 'q', self.joint_names, self.name, finite=False)
 
     def joint_transforms(self, q: ArrayLike) -> list[Array]:
@@ -247,7 +247,7 @@ class ArmDescription(ArmFields):
 
     def frames(self, q: ArrayLike) -> Array:
         """
-        Return the poses of frames {1} to {n} and of the flange in {S}, shape (..., n + 1, 4, 4).
+        Return the poses of frames {1} to {n} and flange in the space frame, (..., n + 1, 4, 4).
 
         Each pose is `base` times DH matrices at joint positions q of shape (..., n) [rad or m].
         """
@@ -335,7 +335,7 @@ class ArmDescription(ArmFields):
                 )
 
     def inconsistencies(self) -> tuple[str, ...]:
-        """Return one sentence for each link whose mass or inertia no real body can have."""
+        """Return a message for each link whose mass or inertia no real body can have."""
         word = self.urdf.terms.link if self.urdf else 'link'
         found = []
         for joint, link in zip(self.joints, self.links):

@@ -20,12 +20,11 @@ from ..spatial import JointKind
 
 class FormatTerms(NamedTuple):
     """
-    Terms of a file format (URDF or MJCF) for links, joints and their numbers, for messages.
+    Words for messages about a URDF or MJCF, such as those for links, joints and their entries.
 
     `moving_joints` names the joint types that an arm can have, `floating_joints` the types of
     floating joints. `inertial` holds the numbers of a link: `mass`, centre of mass (`center`) and
-    `tensor`.
-    `reader` is the library whose own reading of the file an arm is compared with.
+    `tensor`. `reader` is the library whose own reading of the file an arm is compared with.
     """
 
     file: str = 'URDF'

@@ -123,7 +123,7 @@ def unknown_frame_error(frame: object, arm: ArmDescription) -> FrameError:
 
 
 def mount_rotation(arm: ArmDescription) -> Array:
-    """Return the rotation (3, 3) of the base, in whose axes gravity_vector is given, in {S}."""
+    """Return the base's orientation (3, 3) in {S}; gravity_vector is given in the base's axes."""
     # Frame {0} of a URDF is a choice of the import.
     pose = arm.mount if arm.urdf else arm.base
     return np.asarray(pose[:3, :3])
@@ -137,7 +137,7 @@ def is_base_tilted(arm: ArmDescription) -> bool:
 
 def to_modified_convention(description: ArmDescription) -> ArmDescription:
     """
-    Return the arm with modified (Craig) DH rows, its links expressed in their frames.
+    Return the arm with modified (Craig) DH rows, and its link inertias in the modified frames.
 
     Link i is expressed in the modified frame {i}, on the axis of joint i. A standard flange row's
     a and alpha are dropped, because a modified row ends with d: unless both are 0, the flange's

@@ -79,16 +79,16 @@ class LinearFriction(ValueEquality):
 
     @cached_property
     def coefficients(self) -> Array:
-        """Coefficients f_v, f_c, f_o, then a row a_i for each slip element, shape (3 + k, n)."""
+        """Viscous, Coulomb and offset coefficients, then those of slip elements, (3 + k, n)."""
         return np.vstack([self.viscous, self.coulomb, self.offset, self.slip])
 
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
         """
-        Return the terms dq, tanh(dq / width), 1 and z of the coefficients, (..., 3 + k, n).
+        Return the terms, of velocity and slip state, that the coefficients multiply.
 
-        `dq` has shape (..., n), the result (..., 3 + k, n). `slip_state`, shape (..., k, n), is
-        the state z of k Maxwell-slip elements per joint; default: that of steady sliding, z =
-        tanh(dq / width).
+        The terms dq, tanh(dq / width), 1 and z have shape (..., 3 + k, n), `dq` has (..., n).
+        `slip_state`, shape (..., k, n), is the state z of k Maxwell-slip elements per joint;
+        default: that of steady sliding, z = tanh(dq / width).
         """
         velocity = _as_velocity(dq, self.viscous)
         # Terms are filled in row by row, because np.stack would take longer in control loops.
@@ -128,7 +128,7 @@ class LinearFriction(ValueEquality):
             raise FrictionError(f'A friction width of {self.width} rad/s is not finite and > 0.')
 
     def _check_covariance(self) -> None:
-        """Raise FrictionError unless each covariance is symmetric and positive semidefinite."""
+        """Raise FrictionError unless all covariances are symmetric and positive semidefinite."""
         for joint, own in enumerate(np.asarray(self.covariance), 1):
             rounding = _MAX_COVARIANCE_ROUNDING_RATIO * np.abs(own).max()
             uneven = np.abs(own - own.T).max() > rounding
@@ -306,7 +306,7 @@ class FrictionState:
         self.reset()
 
     def reset(self) -> None:
-        """Reset the bounds of z to -1 and 1 (unknown), or to 0 if created with `relaxed`."""
+        """Reset the bounds of slip states to -1 and 1 (unknown), or to 0 if created `relaxed`."""
         self._last_q: tuple[float, Array] | None = None
         self.slip_state_bounds = np.zeros((2, 0, 0))
         if self._maxwell is not None:
@@ -316,12 +316,12 @@ class FrictionState:
 
     @property
     def slip_state(self) -> Array:
-        """States z of k Maxwell-slip elements, -1 to 1, each the mean of its bounds, (k, n)."""
+        """Slip states (-1 to 1) of k Maxwell-slip elements, the means of their bounds, (k, n)."""
         return np.asarray(0.5 * (self.slip_state_bounds[0] + self.slip_state_bounds[1]))
 
     def update(self, stamp: float, q: Array) -> None:
         """
-        Update the bounds of z with joint positions q, (n,) [rad], at the time `stamp` [s].
+        Update the bounds of the slip states by positions q, (n,) [rad], at `stamp` [s].
 
         A step back in time, or a gap longer than MAX_STATE_GAP_S, resets the state.
         """
@@ -338,7 +338,7 @@ class FrictionState:
         self.slip_state_bounds = np.minimum(np.maximum(moved, -1.0), 1.0)
 
     def torque(self, dq: Array) -> Array:
-        """Return the friction torque (n,) [N m] at dq [rad/s] and state z; 0 without a model."""
+        """Return friction torques (n,) [N m] at dq [rad/s] and slip states; 0 without a model."""
         if self.model is None:
             return np.zeros_like(dq)
         if self._maxwell is None:

@@ -232,7 +232,7 @@ class LinkInertia:
         return self.consistency_margin() >= -_EIGENVALUE_ROUNDING_RATIO * scale
 
     def inconsistency(self) -> str:
-        """Return why no real body can have these parameters, to follow 'is'; '' if one can."""
+        """Return why no real body can have these parameters, as words after 'is', or ''."""
         if self.is_physical():
             density = self.equivalent_ball_density() if self.mass > _MIN_POINT_MASS_KG else 0.0
             if density <= _MAX_DENSITY_KG_M3:

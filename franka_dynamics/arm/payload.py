@@ -41,9 +41,9 @@ _ParameterSections = dict[str, dict[str, dict[str, Any]]]
 @dataclass(frozen=True, eq=False)
 class _DeskFile:
     """
-    Mass, centre of mass and tensor (9,), by columns, in the end-effector file of Desk.
+    Mass, centre of mass and inertia tensor (9,) in the end-effector file of Franka's Desk.
 
-    Its other entries are for Desk.
+    Other entries of the file are ignored.
     """
 
     ignores_other_keys: ClassVar = True

@@ -58,7 +58,7 @@ _StrictLoader.add_constructor(_NUMBER_TAGS[0], _construct_decimal)
 
 
 class _StrictDumper(yaml.SafeDumper):
-    """PyYAML's safe dumper, but strings that `_StrictLoader` would read as numbers are quoted."""
+    """PyYAML's safe dumper, which also quotes strings that `_StrictLoader` reads as numbers."""
 
 
 for _kind in (_StrictLoader, _StrictDumper):
@@ -103,7 +103,7 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
 
 
 def _text_without_json_tabs(path: Path) -> str:
-    """Return a file's text; of JSON, which YAML contains but for tabs, with blanks for these."""
+    """Return a file's text, that of a JSON file with blanks for tabs, which YAML forbids."""
     text = read_text(path)
     if path.suffix == '.json':
         json.loads(text)  # YAML is more lenient

@@ -90,7 +90,7 @@ def _within_a_turn_rule(value: float | Array) -> str:
 
 
 def _any_number_rule(_: float) -> str:
-    """Return '' for any number; types with this rule take infinity, too."""
+    """Return '' for any number, also for infinity."""
     return ''
 
 
@@ -235,7 +235,7 @@ def _as_dataclass(kind: Any, value: Any) -> Any:
 
 
 def _fields_by_key(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
-    """Return for each key in a file the fields of `kind` that its entry fills, and their types."""
+    """Return, by key of a file, the dataclass fields that the key's entry fills, with types."""
     hints = get_type_hints(kind, include_extras=True)
     layout: dict[str, list[tuple[Field[Any], Any]]] = {}
     for field in fields(kind):

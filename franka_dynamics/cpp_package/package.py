@@ -181,5 +181,5 @@ def _yaml_number(value: float) -> str:
 
 
 def _yaml_word(name: str) -> str:
-    """Return a name in which _ replaces characters that the YAML file cannot hold."""
+    """Return a name with _ in place of each character that the YAML file cannot contain."""
     return _FORBIDDEN_NAME_CHARACTERS.sub('_', name)

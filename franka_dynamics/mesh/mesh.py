@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Reads STL, OBJ and PLY files as triangle meshes, and computes the inertia of what they bound.
+Reads STL, OBJ and PLY files as triangle meshes, and computes the inertia of enclosed solids.
 
 The inertia and its derivatives are those of Kwon, section 4.
 """
@@ -130,7 +130,11 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
 
 
 def _unit_density_parameters(mesh: TriangleMesh, about: Array) -> Array:
-    """Return mass m, first moment h, I_diag, I_off about a point, for 1 kg/m^3, shape (10,)."""
+    """
+    Return mass, first moment and inertia about a point of a solid of 1 kg/m^3, shape (10,).
+
+    Kwon's order is m, h, I_diag (xx, yy, zz) and I_off (xy, xz, yz).
+    """
     corners = (mesh.vertices - about)[mesh.faces]  # (face, corner, coordinate)
     first, second, third = corners.swapaxes(0, 1)
     s = corners.sum(axis=1)
@@ -184,7 +188,7 @@ def vertex_derivatives(mesh: TriangleMesh, density: float) -> Array:
 
 def _corner_derivatives(vi: Array, vj: Array, vk: Array) -> Array:
     """
-    Return the derivative of each face's share of the ten parameters by its corner `vi`.
+    Return the derivative of each face's share of the inertial parameters by its corner `vi`.
 
     The solid's density is 1 kg/m^3; the parameters are in Kwon's order. Corners of F faces have
     shape (F, 3), derivatives (F, 10, 3).
@@ -215,7 +219,7 @@ def _corner_derivatives(vi: Array, vj: Array, vk: Array) -> Array:
 
 def inertia_motion_derivative(inertia: LinkInertia) -> Array:
     """
-    Return d phi/d eta, (10, 6), of a body's parameters phi by a small rigid displacement eta.
+    Return the derivative (10, 6) of a body's inertial parameters by a small displacement eta.
 
     The body, with the pose T, moves by exp([d eta]), [d eta] = dT T^{-1}. The frame of its inertia
     G = Ad_T^{-T} G_0 Ad_T^{-1} (Kwon, (29)) does not move with the body. The blocks are Kwon's
@@ -356,7 +360,7 @@ def _read_mesh(path: Path) -> tuple[Any, list[str]]:
 
 
 def _unit_of_length(unit: str | None, size: float, path: str | Path) -> tuple[str, str]:
-    """Return a mesh file's unit and a note on how `unit` or the largest extent `size` gave it."""
+    """Return a mesh file's unit, given or derived from the largest extent `size`, and a note."""
     if unit is not None:
         if unit not in METRES_PER_UNIT:
             raise MeshError(f'The unit {unit!r} is none of {", ".join(METRES_PER_UNIT)}.')

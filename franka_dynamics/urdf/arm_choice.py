@@ -40,7 +40,7 @@ def choose_joints(
     document: UrdfDocument, prefix: str = '', held: Collection[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
-    Return the names of the arm's joints, from base to tip, and of joints taken for a gripper's.
+    Return the names of the arm's joints, from base to tip, and of the gripper joints it carries.
 
     Only joints whose names begin with `prefix` and that are not `held` can be the arm's.
 
@@ -161,7 +161,11 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
 
 
 def _has_gripper_name(joint: UrdfJoint, carries_joints: bool) -> bool:
-    """Return whether a joint's name, or a last or sliding joint's link, names a gripper's part."""
+    """
+    Return whether the name of a joint, or of the link that it moves, is that of a gripper part.
+
+    The link's name counts if the joint slides or carries no other joint.
+    """
     words = _words_of_name(joint.name)
     if joint.kind == 'prismatic' or not carries_joints:
         link = _words_of_name(joint.child)

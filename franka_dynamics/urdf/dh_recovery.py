@@ -76,7 +76,7 @@ def dh_rows_from_axes(
 
 def _common_normal(frame: Array, line: JointAxis) -> tuple[Array, Array, float, float, float]:
     """
-    Return the common normal of a frame's z and a line, as direction, foot on z, a, alpha, beta.
+    Return the normal (direction, foot on z) from a frame's z axis to a line, and a, alpha, beta.
 
     For nearly parallel axes the normal leads instead from the origin of the frame, at right angles
     to its z, to the line, and beta is the line's tilt about y (Hayati's parameters).
@@ -102,7 +102,7 @@ def _common_normal(frame: Array, line: JointAxis) -> tuple[Array, Array, float, 
 
 
 def _is_reversed(normal: Array, x: Array, y: Array) -> bool:
-    """Return whether a normal points against x or, if perpendicular to x, against y."""
+    """Return whether a normal points against the axis x or, if perpendicular to it, against y."""
     along = float(normal @ x)
     return along < 0.0 if abs(along) > _ANGLE_NOISE_RAD else float(normal @ y) < 0.0
 

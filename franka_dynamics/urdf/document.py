@@ -25,7 +25,7 @@ TENSOR_FROM_GEOMS = 'geoms'
 
 
 class Notes(NamedTuple):
-    """Notes on a file, in one list those on changed rigid-body torques, in another the rest."""
+    """Two lists of notes on a robot file, on what changes rigid-body torques and on the rest."""
 
     torque_notes: list[str]
     other_notes: list[str]
@@ -145,7 +145,7 @@ class UrdfDocument:
         return MJCF_TERMS if self.mjcf else URDF_TERMS
 
     def inertial_terms(self, link: str) -> FormatTerms:
-        """Return the format's terms, with mass and tensor named by the link's entries."""
+        """Return the format's terms with the names of the entries that state a link's inertia."""
         if (stated := self.tensor_sources.get(link)) == TENSOR_FROM_GEOMS:
             mass, center, tensor = (f'{one} of its geoms' for one in ('mass', 'centre', 'inertia'))
             return self.terms._replace(mass=mass, center=center, tensor=tensor)

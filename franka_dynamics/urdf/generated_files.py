@@ -109,7 +109,7 @@ def _add_property(parent: Element, name: str, value: str) -> None:
 
 
 def _add_condition(parent: Element, tag: str, condition: str) -> Element:
-    """Add to `parent` and return an xacro `if` or `unless` element (`tag`) with a condition."""
+    """Add an xacro element `tag` (`if` or `unless`) with a condition to `parent`; return it."""
     return add_tag(parent, f'{{{_NAMESPACE}}}{tag}', value=f'${{bool({condition})}}')
 
 

@@ -160,7 +160,7 @@ def joint_names_of_arm(
     document: UrdfDocument, arm: ArmDescription, prefix: str | None = None
 ) -> tuple[str, ...]:
     """
-    Return the names of an arm's joints in a URDF, with the given prefix or the only one found.
+    Return an arm's joint names in a URDF, with the given prefix or else the only prefix found.
 
     If a URDF lacks the joint names of an arm with n joints, and no prefix is given, the names are
     those of the first n joints of its only chain. Names with a given prefix are returned even if

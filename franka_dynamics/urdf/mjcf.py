@@ -196,7 +196,7 @@ class _TreeBuilder:
         self._urdf_joints[name] = UrdfJoint(name, 'fixed', parent, child, pose, np.eye(3)[0])
 
     def _add_moving_joint(self, k: int, parent: str, child: str, pose: Array) -> None:
-        """Add a moving joint, whose zero is that of MuJoCo's coordinate, not of its `ref`."""
+        """Add a moving joint whose position 0 is where MuJoCo's qpos is 0, not at its `ref`."""
         model, name, kinds = self._model, self.joints[k], self._mujoco.mjtJoint
         slides = model.jnt_type[k] == kinds.mjJNT_SLIDE
         axis, point = np.array(model.jnt_axis[k]), np.array(model.jnt_pos[k])
@@ -253,7 +253,7 @@ class _TreeBuilder:
             body = int(model.body_parentid[body])
 
     def _effort_limits(self, joint: int) -> Iterator[float]:
-        """Yield the limits of a joint's torque, by its own range and by those of its motors."""
+        """Yield limits of a joint's torque by its `actuatorfrcrange` and its actuators' ranges."""
         model = self._model
         if model.jnt_actfrclimited[joint]:
             yield float(np.abs(model.jnt_actfrcrange[joint]).max())

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Returns notes on what an MJCF has beyond rigid bodies, and on what its compiler changed."""
+"""Notes on parts of an MJCF other than rigid bodies, and on what MuJoCo's compiler changed."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -29,13 +29,13 @@ _NOTE_BY_JOINT_ATTRIBUTE = (
 def notes_on_left_out_parts(
     mujoco: Any, spec: Any, model: Any, bodies: Sequence[str], joints: Sequence[str]
 ) -> Notes:
-    """Return notes on what an MJCF states and no model of the arm contains, one of each kind."""
+    """Return notes on parts of an MJCF that no arm model has, and on changes by its compiler."""
     of_torque = [*_gravity_notes(mujoco, model, bodies), *_compiler_notes(spec, model, bodies)]
     return Notes(of_torque, [*_joint_notes(model, joints), *_unmodelled_part_notes(mujoco, model)])
 
 
 def _gravity_notes(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
-    """Yield notes on another gravity than the default, and on compensated weights."""
+    """Yield notes on gravity other than the default, and on bodies with gravity compensation."""
     off = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY
     gravity = np.zeros(3) if off else model.opt.gravity
     if np.abs(gravity - GRAVITY).max() > _MAX_ROUNDING_RATIO:

@@ -192,7 +192,7 @@ def _placeholder_doubts(
     alike = dict[bytes, list[_Link]]()
 
     def named_magnitudes(body: _Link) -> list[tuple[str, float]]:
-        """Return the distances of a link's centre of mass and next joints from its own joint."""
+        """Return named distances [m] of a link's centre of mass and next joints from its joint."""
         joints = (model.jointPlacements[k].translation for k in model.children[body.joint])
         lengths = [('length', round(float(np.linalg.norm(one)), 6)) for one in joints]
         return [('distance', round(body.center_distance, 6)), *lengths]

@@ -96,7 +96,7 @@ def parse_robot(text: str, source: str = '', path: Path | None = None) -> UrdfDo
 
 
 class _XacroArguments(dict[str, str]):
-    """Arguments given to a xacro file; `asked` holds the names that the file has looked up."""
+    """The arguments of a xacro file by name; `asked` lists the names that the file looked up."""
 
     def __init__(self, given: Mapping[str, object]) -> None:
         """Take the arguments, their values converted to text."""

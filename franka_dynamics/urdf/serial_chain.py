@@ -49,7 +49,7 @@ class SerialChain(NamedTuple):
 
     @property
     def links_with_mass(self) -> dict[str, tuple[str, ...]]:
-        """Names of the links with mass or inertia among the `fixed_links` of each link."""
+        """Names of the links with mass or inertia that move with a link, by that link's name."""
         links = self.document.links
         return {
             name: tuple(one for one in with_it if links[one].has_inertia)
@@ -230,7 +230,7 @@ def _require_chain(
 
 
 def require_moving_joints(document: UrdfDocument, held: Collection[str]) -> None:
-    """Raise UrdfError if one of the joints in `held` is no moving joint of the URDF."""
+    """Raise UrdfError if a joint in `held` (joints to fix) is no moving joint of the URDF."""
     moving = [one.name for one in document.joints.values() if one.is_moving]
     for name in held:
         if name not in moving:
@@ -240,7 +240,7 @@ def require_moving_joints(document: UrdfDocument, held: Collection[str]) -> None
 def _held_positions(
     document: UrdfDocument, arm: Sequence[str], held: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return fixed positions of moving joints below and beyond the arm; UrdfError if invalid."""
+    """Return constant positions of moving joints outside the arm; UrdfError if one is invalid."""
     for name, given in held.items():
         position = float(as_array(given, (), f'{document.source}: held {name!r}', UrdfError))
         joint = document.joints[name]
@@ -256,7 +256,7 @@ def _held_positions(
             )
 
     def position_of(name: str, followers: tuple[str, ...] = ()) -> float:
-        """Return a held joint's position, which for a mimic joint follows from its leader's."""
+        """Return the constant position of a joint, by its leader's if it is a mimic joint."""
         joint = document.joints[name]
         if name in held:
             return float(held[name])

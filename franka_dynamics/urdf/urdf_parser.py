@@ -124,7 +124,7 @@ class _Element:
         return pose_from_xyz_rpy(self.vector('xyz', '0 0 0'), angles)
 
     def vector(self, key: str, absent: str | None = None, count: int = 3) -> Array:
-        """Return an attribute's `count` finite numbers, those in `absent` if it is missing."""
+        """Return `count` finite numbers of an attribute, or of `absent` if it is missing."""
         text = self.element.get(key, absent)
         if text is None:
             raise self.error(f' has no attribute {key!r}.')
@@ -141,7 +141,7 @@ class _Element:
         return values
 
     def number(self, key: str, absent: str | None = None) -> float:
-        """Return an attribute's finite number, the one in `absent` if it is missing."""
+        """Return the finite number of an attribute, or of `absent` if it is missing."""
         return float(self.vector(key, absent, count=1)[0])
 
 

@@ -121,7 +121,7 @@ def urdf_text(
 
 
 def _rotor_comment(description: ArmDescription) -> str:
-    """Return a comment on the rotor inertias, empty if there are none."""
+    """Return an XML comment's text on rotor inertias, which URDF lacks; '' if all are 0."""
     geared = (joint for joint in description.joints if joint.rotor_inertia)
     rotors = ', '.join(f'{joint.name} {number_text(joint.rotor_inertia)}' for joint in geared)
     return rotors and f' Left out, as URDF has no rotor inertias [kg m^2]: {rotors} '
@@ -253,7 +253,7 @@ class LinkToWrite(NamedTuple):
 
 class LinksToWrite(NamedTuple):
     """
-    The base, moving links, flange and links for further frames that a file of an arm will have.
+    The links to write to an arm's file: base, moving links, flange and additional frames.
 
     `root` is the name of the link in the space frame.
     """
@@ -284,7 +284,7 @@ def links_to_write(
         unique_name(name)
 
     def link(wanted: str, place: FramePlacement) -> LinkToWrite:
-        """Return a link for a place, renamed unless the arm's frame `wanted` is that place."""
+        """Return the link to write at a place, named `wanted`, or uniquely if this is taken."""
         own = frames.get(wanted)
         if own and own.joint == place.joint and np.array_equal(own.pose, place.pose):
             del frames[wanted]

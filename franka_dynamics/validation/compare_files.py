@@ -83,7 +83,7 @@ def published_sets(
     reference: ArmDescription, hand: str | None = None, inertial_set: str | None = None
 ) -> list[ArmDescription]:
     """
-    Return an arm in each published inertial set of its file, with each hand and without.
+    Return an arm with each inertial set of its arm file, combined with each hand and no hand.
 
     Without `hand`, each set is returned with no hand and with every shipped hand; with
     `inertial_set` that set alone.
@@ -96,7 +96,7 @@ def published_sets(
 
 def nearest_set(found: Sequence[LinkInertia], known: Sequence[ArmDescription]) -> NearestSet:
     """
-    Return which of the arms `known` has links nearest to the links `found`, and how near.
+    Return the arm in `known` whose link inertias are nearest to `found`, with their distances.
 
     The nearest set has the fewest links that differ; ties are decided by the smallest sum of the
     other links' distances, then by all links' distances.
@@ -123,7 +123,7 @@ def _largest_entry(values: Array) -> float:
 
 
 def links_in_frames_of(arm: ArmDescription, other: ArmDescription) -> tuple[LinkInertia, ...]:
-    """Return inertial parameters of the links of `other` in the DH frames of `arm` (same axes)."""
+    """Return link inertias of `other` in the DH frames of `arm`, which has equal joint axes."""
     zero = np.zeros(arm.n)
     pairs = zip(other.links, arm.frames(zero), other.frames(zero))
     return tuple(link.expressed_in(inverse_transform(here) @ there) for link, here, there in pairs)
@@ -191,7 +191,7 @@ def read_pair(
     nearest: bool = False,
 ) -> tuple[ArmDescription, ArmDescription]:
     """
-    Return two loaded arms; one from a URDF has the friction and rotors of the other.
+    Return two loaded arms, one from a URDF completed by the other's friction and rotor inertias.
 
     `first` and `second` are arms as `compare` takes them, in the order of `with_urdf_second`.
     `inertial_set` and `hand` choose those of an arm that is no URDF; with `nearest`, a shipped arm
@@ -212,7 +212,7 @@ def read_pair(
         raise DescriptionError(f'Neither arm is a xacro file with arguments; leave {given} out.')
 
     def load_either(one: ArmLike) -> ArmDescription:
-        """Return a loaded arm; set and hand are as given only if it is no URDF or MJCF."""
+        """Return a loaded arm, with the given set and hand if it is a shipped arm or arm file."""
         if is_robot_source(one):
             return load_arm(f'{one}', xacro=xacro if _is_xacro(one) else None)
         if isinstance(one, (str, Path)):
@@ -237,7 +237,7 @@ def read_pair(
 
 def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
     """
-    Return a URDF's serial arm with DH rows, completed by rotors and friction of `like`.
+    Return a URDF's serial arm with DH rows, and with friction and rotor inertias of `like`.
 
     What a URDF lacks, such as rotors, friction and acceleration limits, comes from the arm `like`.
     """
@@ -256,7 +256,7 @@ def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
 
 def reference_on_mount_of(reference: ArmDescription, arm: ArmDescription) -> ArmDescription:
     """
-    Return `reference` on the mount of `arm` if this brings their joint axes nearer together.
+    Return `reference`, on the mount of `arm` if its joint axes are then nearer to the arm's.
 
     The base of a file that was made of a mounted arm states the mount, and stays, as the base of a
     URDF's arm does: it is taken if it puts the joints' axes nearer to the arm's.

@@ -45,7 +45,7 @@ class _ValuePair(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """
-    The differences of a second arm from a first, the largest effect on torque first.
+    The differences between two arms, sorted by their effect on joint torques, largest first.
 
     `together` is the effect of all differences at once on torques. `spaces` are the two arms in
     {S}, the first with the differences of its geometry that move what is behind them.
@@ -94,7 +94,7 @@ def compare_descriptions(
 
 
 class _Differences:
-    """A collector of the differences of two arms, joint after joint, in `found`."""
+    """A collector of the differences between two arms, which are added joint by joint."""
 
     def __init__(self, first: ArmDescription, second: ArmDescription, gravity: ArrayLike) -> None:
         """Place both arms in {S}, and compute the effect of all differences at once."""
@@ -171,7 +171,7 @@ class _Differences:
         return brought and not here
 
     def _add_axis(self, motion: Array | None, i: int, name: str) -> None:
-        """Add the displacement of joint axis i, alone or with all behind it (by `motion`)."""
+        """Add the displacement of joint axis i or, given `motion`, of the arm from joint i on."""
         (d, p), (e, q) = self.first_space.axis(i), self.second_space.axis(i)
         if motion is None:
             changed = self.first_space.with_joint(i, self.second_space, 'twists')
@@ -215,7 +215,7 @@ class _Differences:
 
 
 def _friction_model_name(friction: object) -> str:
-    """Return a friction model's class and the reaches of slip elements; 'none' without one."""
+    """Return a friction model's class and the reaches [mrad] of its slip elements, or 'none'."""
     reaches = ', '.join(f'{1e3 * one:g}' for one in getattr(friction, 'reach', ()))
     elements = f' of elements of {reaches} mrad' if reaches else ''
     return f'{type(friction).__name__}{elements}' if friction else 'none'

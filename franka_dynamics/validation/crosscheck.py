@@ -41,7 +41,7 @@ MAX_RELATIVE_DIFFERENCE = 1e-12
 
 class ComparedQuantity(NamedTuple):
     """
-    A quantity that models are compared by, with its number of inputs (q, dq, ddq) and unit.
+    A quantity in which models are compared, with its number of inputs (q, dq, ddq) and unit.
 
     For forward_dynamics a torque takes the place of ddq.
     """
@@ -229,7 +229,7 @@ def crosscheck(
 def _compare_models(
     arm: ArmDescription, gravity: ArrayLike, count: int, seed: int, *, of_node: bool = False
 ) -> CrosscheckResult:
-    """Return differences of all formulations, or of what a node uses, from the first of them."""
+    """Return the differences of all formulations, or of the node's two, from the first one."""
     names = list(FORMULATIONS)[: 2 if of_node else None]
     if count < 1:
         raise SettingsError(f'count is {count}; a comparison needs at least one random state.')
@@ -240,7 +240,7 @@ def _compare_models(
     sizes = {'N m': torque, 'N m s': torque / fastest}
 
     def values_of(model: DynamicsModel, quantity: ComparedQuantity) -> Array:
-        """Return a model's values of a quantity, one row per state, with ddq multiplied by M."""
+        """Return a model's values of a quantity, a row per state; M ddq for forward dynamics."""
         forward = quantity.name == 'forward_dynamics'
         method = getattr(model, quantity.name)
         inputs = (states.q, states.dq, torques if forward else states.ddq)

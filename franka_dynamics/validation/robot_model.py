@@ -52,7 +52,7 @@ while True:
 
 
 class RobotDifference(NamedTuple):
-    """A quantity compared with a robot's, a sentence on it, and whether it is within bounds."""
+    """A quantity, its difference from a robot's as text, and whether this is within bounds."""
 
     subject: str
     sentence: str
@@ -180,7 +180,7 @@ def _jacobian_of_tool(model: PinocchioModel, q: Array, tool: Array) -> Array:
 def _largest_difference(
     arm: ArmDescription, subject: str, unit: str, most: Any, theirs: Array, own: Array
 ) -> RobotDifference:
-    """Return a term's largest difference, and whether it is within `most` or a default."""
+    """Return a term's largest difference from the robot's, and whether it is within bounds."""
     if most is None:
         most = MAX_ROBOT_MODEL_DIFFERENCE_RATIO * np.abs(theirs).max()
     # If M or C dq is zero at all states, only rounding errors are allowed.

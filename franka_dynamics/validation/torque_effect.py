@@ -46,7 +46,7 @@ class ArmInSpace(BodyTree):
         return (omega, np.cross(omega, v) + 0.0) if omega.any() else (v, np.zeros(3))
 
     def with_joint(self, i: int, other: 'ArmInSpace', field: str) -> 'ArmInSpace':
-        """Return the arm with a joint's entry of a field taken from another arm."""
+        """Return the arm with its value of a field at joint i replaced by another arm's."""
         values = list(getattr(self, field))
         values[i] = getattr(other, field)[i]
         changed: dict[str, Any] = {field: tuple(values)}
@@ -67,7 +67,7 @@ class ArmInSpace(BodyTree):
 
     def motion_to(self, other: Self, first: int, atol: float, *, flange: bool) -> Array | None:
         """
-        Return the motion (4, 4) that brings the joints from `first` on to those of another arm.
+        Return the motion (4, 4) in {S} that moves all joints from number `first` to another arm's.
 
         With `flange` the flange is among what is moved. Of several motions the smallest is
         returned, and None if there is no such motion.
@@ -184,7 +184,7 @@ class TorqueProbe:
     def effect(
         self, changed: ArmInSpace, arm: ArmInSpace, *, other: ArmDescription | None = None
     ) -> TorqueEffect:
-        """Return the change of torques from `arm` to `changed` with the friction of `other`."""
+        """Return the torque change from `arm` to `changed`, and to friction of any `other`."""
         rigid = self._rigid_body_torque(changed) - self._rigid_body_torque(arm)
         change = np.vstack([rigid, np.zeros((_PATH_SAMPLE_COUNT, self._first.n))])
         if other is not None:
@@ -200,7 +200,7 @@ class TorqueProbe:
         return tree_motion(arm, *self._states, gravity=self._gravity).tau
 
     def _friction_torque(self, arm: ArmDescription) -> Array:
-        """Return an arm's friction torque at the random states, then along a path."""
+        """Return an arm's friction torque at the random states, then along a motion to and fro."""
         if arm.friction is None:
             return np.zeros((_STATE_COUNT + _PATH_SAMPLE_COUNT, arm.n))
         amplitude = np.geomspace(1e-3, 1.0, _PATH_SAMPLE_COUNT)  # [rad or m]

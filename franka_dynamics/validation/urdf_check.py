@@ -182,7 +182,7 @@ def _inertial_findings(
     nearest: NearestSet, found: Comparison, accept_unknown: bool
 ) -> tuple[bool, tuple[ParameterDifference, ...], tuple[str, ...]]:
     """
-    Return whether inertials are published ones, differences that make it refused, and notes.
+    Return whether inertials are published ones, differences that refuse a URDF, and notes.
 
     A link that is not within rounding of the published one is a finding if its difference changes
     a torque in some mounting of the arm, or if no real body has its parameters.
@@ -249,7 +249,7 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
 
 
 def _tighter_limits(arm: ArmDescription, known: ArmDescription) -> tuple[list[Joint], list[str]]:
-    """Return joints with the tighter limits of two arms, and a note on limits that are `arm`'s."""
+    """Return joints with the tighter limits of two arms, and a note on limits from `arm`."""
     joints, changes = [], []
     for joint, limits in zip(arm.joints, (one.limits for one in known.joints)):
         tighter, words = dict[str, float](), list[str]()

@@ -86,12 +86,12 @@ def torque_limit_shares(state: ViewState, arm: ArmDescription) -> Array | None:
 
 
 def _limit_share_mark(share: float) -> Mark:
-    """Return the mark good, warning or bad for a torque that is this share of its limit."""
+    """Return 'good', 'warning' or 'bad' for the ratio of a torque to its limit."""
     return 'bad' if share >= AT_LIMIT_RATIO else 'warning' if share >= NEAR_LIMIT_RATIO else 'good'
 
 
 def limit_share_colour(share: float) -> tuple[int, int, int]:
-    """Return the RGB colour of a link whose torque is this share of its limit."""
+    """Return the RGB colour of a link for the ratio of its joint's torque to the torque limit."""
     return MARK_COLOURS[_limit_share_mark(share)]
 
 
@@ -199,7 +199,7 @@ class Window:
         return f'http://{self.server.get_host()}:{self.server.get_port()}'
 
     def show_state(self, state: ViewState) -> None:
-        """Show a state in scene and table; browsers get both in one message."""
+        """Show a state in the scene and the table, sent to browsers in one message."""
         with self.server.atomic():
             for frame, pose in zip(self._frames[1:], self._model.frames(state.q)):
                 _set_pose(frame, pose)
