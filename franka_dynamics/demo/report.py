@@ -178,7 +178,7 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
 
 
 def write_json(report: DemoReport, rates: DemoTiming, second: DemoReport, path: Path) -> None:
-    """Write the reports on both parts of the demonstration, and its rates, to a JSON file."""
+    """Write the reports on both parts of the demonstration, and the rates, to a JSON file."""
     content = {
         'passed': report.passed and second.passed,
         'figures': {row.name: row for row in report.rows},

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The receiver of a simulated arm's torques from a topic, which publishes its status."""
+"""The receiver of torques for a simulated arm from a topic, and the receiver's status."""
 
 from collections.abc import Callable
 import time

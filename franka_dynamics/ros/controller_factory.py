@@ -50,7 +50,7 @@ def arm_and_urdf_from_parameters(
     node: Any, values: dict[str, Any], should_stop: Callable[[], bool]
 ) -> tuple[ArmDescription, str | None]:
     """
-    Return the arm that parameters select, and the text of its URDF, if any.
+    Return the arm that parameters select, and the arm's URDF text, None without a URDF.
 
     What is found out about the URDF is logged. Raises SettingsError if parameters are
     inconsistent; DescriptionError if an arm file is missing or cannot be read, or
@@ -130,7 +130,7 @@ def make_controller(
 
 
 def _mount_compensation_sentence(controller: Feedforward) -> str:
-    """Return a sentence on whether the node commands the gravity torque of a tilted mount."""
+    """Return text on whether the node commands the gravity torque of a tilted mount."""
     settings = controller.settings
     if not settings.profile.receiver_adds_gravity:
         return 'gravity follows from the mount; this node commands all of it.'

@@ -83,7 +83,7 @@ def run_demo(
     plan: DemoPlan, folder: Path, progress: OnProgress, log: Callable[[str], object]
 ) -> DemoResult:
     """
-    Run the demonstration in real time, or in lockstep on a slow machine; return its results.
+    Run the demonstration in real time, or in lockstep on a slow machine; return the results.
 
     The processes write their logs into `folder`. `progress` is called many times a second with the
     name of the present step and its progress, 0 to 1; an exception that it raises ends the
@@ -121,7 +121,7 @@ class _DemoRun:
         self._task_span = 0.0, 1.0  # its begin and duration [s of simulated time]
 
     def run(self) -> DemoResult:
-        """Run the demonstration once, in processes that are ended after it; return its results."""
+        """Run the demonstration once, in processes that end with the run; return the results."""
         with (
             NodeGroup(self._folder) as self._nodes,
             NodeClient(_FEEDFORWARD_NODE, _START_TIMEOUT_S, self._report_progress) as self._client,
@@ -171,7 +171,7 @@ class _DemoRun:
         return status is not None and status.is_arm_held and self._simulated_time >= 0.0
 
     def _wait_simulated_time(self, text: str, duration: float) -> tuple[float, float]:
-        """Wait for a duration of simulated time [s]; return its start and end."""
+        """Wait for a duration of simulated time [s]; return the times of start and end."""
         start = self._simulated_time
         self._task_span = start, duration
         end, timeout = start + duration, _MAX_SLOWDOWN_RATIO * duration + _START_TIMEOUT_S
@@ -179,7 +179,7 @@ class _DemoRun:
         return start, self._simulated_time
 
     def _follow_motion(self, text: str) -> None:
-        """Let the arm settle, send the motion to the node, and wait until it has been followed."""
+        """Let the arm settle, send the motion to the node, and wait until the motion is over."""
         plan, before = self._plan, len(self._planned_motions)
         self._wait_simulated_time('settling', _SETTLING_TIME_S)
         self._task_text = text

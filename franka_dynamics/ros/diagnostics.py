@@ -81,7 +81,7 @@ class StatusLog:
         return self._clock_advice() if old else LOOP_ADVICE.get(code)
 
     def _clock_advice(self) -> str:
-        """Return advice about joint states whose stamps are not of this node's clock."""
+        """Return advice about joint states with stamps that do not match the node's clock."""
         publishers = publisher_names(self._node, '/clock')
         clocks = ', '.join(publishers)
         if self._node.get_parameter('use_sim_time').value:
@@ -98,7 +98,7 @@ class StatusLog:
         return 'synchronise clocks (chrony), or set max_state_age to 0 for stamps from elsewhere'
 
     def missing_state_text(self) -> str:
-        """Return a sentence on missing joint states; '' if one came within the last second."""
+        """Return text on missing joint states; '' if a joint state came in the last second."""
         silence = time.monotonic() - self.arrived_at
         if silence < _MISSING_STATE_TIMEOUT_S:
             return ''

@@ -245,7 +245,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             self._motions.deliver_results()
 
     def destroy_node(self) -> None:
-        """Stop the arm; then destroy the node, its action and its lifecycle state machine."""
+        """Stop the arm; then destroy the node with action server and lifecycle state machine."""
         if self.active and self.context.ok():
             self.shut_down()
         elif self.active:

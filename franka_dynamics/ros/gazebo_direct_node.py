@@ -94,7 +94,7 @@ class GazeboDirectNode(CheckedParameters, Node):
                 self.get_logger().info('the arm is held: every force topic has a listener')
 
     def run(self, stop: StopRequest) -> int:
-        """Serve the node's topics until a signal asks it to end; return the exit code."""
+        """Serve the node's topics until a signal ends the process; return the exit code."""
         with Executor() as executor:
             executor.add_node(self)
             while not stop.is_requested and rclpy.ok():
@@ -103,7 +103,7 @@ class GazeboDirectNode(CheckedParameters, Node):
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node until a signal asks it to end; return 2 if a parameter is wrong."""
+    """Run the node until a signal ends it; return the exit code, 2 for a wrong parameter."""
     # Real-time scheduling, as for the feedforward node: every torque passes through this process,
     # and Gazebo's physics does not wait for it.
     return run_node(GazeboDirectNode, GazeboDirectNode.run, args)

@@ -22,7 +22,7 @@ _DEFAULT_MIDDLEWARE = 'rmw_fastrtps_cpp'
 
 
 class CheckResult(NamedTuple):
-    """A check's subject, its level (GOOD, NOTE or TO_DO), and a sentence on what was found."""
+    """The result of a check, with subject, level (GOOD, NOTE or TO_DO) and what was found."""
 
     subject: str
     level: str
@@ -65,7 +65,7 @@ def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
 
 
 def make_result(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> CheckResult:
-    """Return a check's result: GOOD with its text, or `level` with the text and the fix."""
+    """Return a check's result with `text` and GOOD, or with `level` and the fix added."""
     level, text = (GOOD, text) if good else (level, f'{text}: {fix}')
     return CheckResult(subject, level, text)
 

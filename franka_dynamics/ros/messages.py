@@ -91,7 +91,7 @@ class MessageTemplate:
 
     @classmethod
     def placeholder_row(cls, count: int) -> list[float]:
-        """Return a row of `count` numbers whose bytes mark its place in a serialized message."""
+        """Return a row of `count` numbers whose bytes mark the row's place in a message."""
         return [cls.PLACEHOLDER, *[0.0] * (count - 1)]
 
     def serialize(self, stamp: Time, *rows: Array) -> bytes:

@@ -159,7 +159,7 @@ class MotionRequests:
 
     def _on_goal(self, handle: Any) -> None:
         """
-        Follow the motion of a new goal; abort a refused goal with its error code and sentence.
+        Follow the motion of a new goal; abort a refused goal with an error code and a text.
 
         Every goal is accepted first, because a rejection cannot say why.
         """
@@ -271,7 +271,7 @@ class MotionRequests:
         goal.handle.publish_feedback(feedback)
 
     def _end_goal(self, handle: Any, ending: str, code: int, why: str) -> None:
-        """End a goal by a method of its handle, with an error code and a sentence."""
+        """End a goal by a method of the goal's handle, with an error code and a text."""
         goal_id = bytes(handle.goal_id.uuid)
         self._unsent_goal_ids.add(goal_id)
 

@@ -236,9 +236,9 @@ class NodeClient(TopicListener):
 
     def call_service(self, service_type: Any, service: str, **request: Any) -> Any:
         """
-        Call a service of the node with a request of these fields; return its response.
+        Call a service of the node with `request` as the request's fields; return the response.
 
-        Raises NodeClientError if none comes.
+        Raises NodeClientError if no response comes.
         """
         known = self._clients.get(service)
         client = known or self.node.create_client(service_type, f'{self.name}/{service}')

@@ -108,7 +108,7 @@ class NodeGroup:
         self, plant: Mapping[str, Any], node: Mapping[str, Any], lockstep_rate: float | None = None
     ) -> None:
         """
-        Start the processes of a simulated arm and of the feedforward node that holds it.
+        Start the processes of a simulated arm and of the feedforward node that controls it.
 
         `plant` and `node` are their parameters; the arm's ~/status says when it is held. With
         `lockstep_rate` [steps/s at most] simulated time waits for each torque.
@@ -122,7 +122,7 @@ class NodeGroup:
         self.start_node('feedforward_node', {**patient, **node}, {'~/command': COMMAND_TOPIC})
 
     def require_running(self) -> None:
-        """Raise NodeEndedError, with the last line of its log, if a node has ended."""
+        """Raise NodeEndedError, with the last line of the node's log, if a node has ended."""
         for module, process in self._running.items():
             if process.poll() is not None:
                 raise NodeEndedError(self._end_sentence(module, process))
@@ -147,7 +147,7 @@ class NodeGroup:
         return failures
 
     def _end_sentence(self, module: str, process: subprocess.Popen[bytes]) -> str:
-        """Return a sentence on how a node ended, with its log's last line or the log's path."""
+        """Return text on how a node ended, with the last line or the path of the node's log."""
         log = self._folder / f'{module}.log'
         # Python's report of a crash ends with a list of modules, not with the cause.
         if process.returncode < 0:

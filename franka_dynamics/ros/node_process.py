@@ -141,7 +141,7 @@ class StopRequest:
 
 def start_error_sentence(error: Exception) -> str:
     """
-    Return a sentence that explains an error of rclpy at the start of a node.
+    Return text that explains an error of rclpy at the start of a node.
 
     A parameter file, a ROS argument or an environment variable such as ROS_DOMAIN_ID cannot be
     used, or SROS 2 security does not work.

@@ -49,7 +49,7 @@ def parameter_specs(node: str) -> tuple[ParameterSpec, ...]:
 
 
 def no_such_parameter_sentence(names: Iterable[str], known: Iterable[str] = ()) -> str:
-    """Return a sentence that no parameters of these names exist, with the nearest known names."""
+    """Return an error text that parameters of some names do not exist, with similar names."""
     near = {name: nearest_name(name, known) for name in names}
     hints = {name: f', but {one}' if one else '' for name, one in near.items()} | _PARAMETER_HINTS
     sentences = (f'{short_text(name, 80)}: no such parameter{hints[name]}' for name in near)

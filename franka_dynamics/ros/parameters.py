@@ -140,7 +140,7 @@ def _warn_of_unused_arguments(node: Any, given: Sequence[str]) -> None:
 
 
 def _parameter_descriptor(spec: ParameterSpec, kind: Parameter.Type) -> ParameterDescriptor:
-    """Return the rclpy descriptor of a parameter, with type, sentence, constraints and range."""
+    """Return the rclpy descriptor of a parameter, with type, text, constraints and range."""
     ends = [spec.bounds] if spec.bounds else []
     return ParameterDescriptor(
         name=spec.name,

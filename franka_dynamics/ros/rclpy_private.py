@@ -46,7 +46,7 @@ def with_sequence_number(callback: Callable[[Any, int | None], None]) -> Callabl
     """
 
     def on_message(*arguments: Any) -> None:
-        """Call `callback` with the message and its sequence number, None if it has none."""
+        """Call `callback` with a message and its sequence number, None if that is missing."""
         message, info = arguments[0] if len(arguments) == 1 else arguments
         number = info['publication_sequence_number']
         callback(message, None if number == _NO_SEQUENCE_NUMBER else number)

@@ -121,7 +121,7 @@ class ReceiverCheck:
 
     def check_sequence_number(self, number: int | None) -> str:
         """
-        Return a sentence if a joint state's sequence number shows a second publisher, else ''.
+        Return an error text if a joint state's sequence number shows a second publisher, else ''.
 
         The number is None if the middleware does not number messages.
         """
@@ -192,7 +192,7 @@ class ReceiverCheck:
         return True
 
     def _other_senders_text(self, names: Sequence[str]) -> str:
-        """Return a sentence that others send torques, too, with the publishers' names."""
+        """Return text that says that other nodes send torques, with the nodes' names."""
         return (
             f'somebody else commands {self.topic}, and two sources of torque take turns '
             f'(publishers listed: {", ".join(names)}); stop the other one, or remap ~/command'
@@ -236,7 +236,7 @@ class ReceiverCheck:
         self.permission, self.reason = state, reason
 
     def stop_listening(self) -> None:
-        """Destroy the subscription by which other senders of torques are heard."""
+        """Destroy the subscription that detects other senders of torques."""
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None

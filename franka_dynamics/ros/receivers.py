@@ -173,7 +173,7 @@ class ControllerManagerClient:
         return self._request is not None and bool(self._request.done())
 
     def update_controllers(self, period: float) -> None:
-        """Store the manager's answer if it has come; send a new request after `period` [s]."""
+        """Store the manager's answer, if there is one; send a new request after `period` [s]."""
         now = time.monotonic()
         if self.has_new_answer:
             answer, self._request = self._request.result(), None

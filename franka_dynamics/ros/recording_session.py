@@ -101,7 +101,7 @@ class _Recorder(TopicListener):
         progress.problems = list(self._find_problems(progress, state))
 
     def _find_problems(self, progress: RecordingProgress, state: bytes | None) -> Iterator[str]:
-        """Yield sentences on what makes the recording unusable so far; update the progress."""
+        """Yield texts on what makes the recording unusable so far; update the progress."""
         topic = progress.topic
         if not progress.state_count:
             yield f'no joint states on {topic} yet'

@@ -134,7 +134,7 @@ class SimulatorNode(CheckedParameters, Node):
             self.get_logger().info(f'the brakes are open: commands came without a gap for {wait}')
 
     def _wait_for_step(self, executor: Any, deadline: float, stop: StopRequest) -> float:
-        """Serve the node's callbacks until the next step is due; return its deadline [s]."""
+        """Serve the node's callbacks until the next step is due; return the deadline [s]."""
 
         def spin(end: float, *, until_fresh: bool) -> None:
             """Serve callbacks until the time `end` [s], a signal or, on request, a new torque."""
@@ -234,7 +234,7 @@ def _step_log_path(path: str) -> Path:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the simulated arm until a signal asks it to end; return 2 if a parameter is wrong."""
+    """Run the node until a signal ends it; return the exit code, 2 for a wrong parameter."""
     return run_node(SimulatorNode, SimulatorNode.run, args, realtime=REALTIME_OFF)
 
 

@@ -84,7 +84,7 @@ class NodeStatus(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The status as a sentence with state, reason and what makes the node command again."""
+        """The status as one text with state, reason and what makes the node command again."""
         remedy = self.values.get(StatusKey.REMEDY)
         way = f'; {StatusKey.REMEDY}: {remedy}' if remedy else ''
         return f'{self.values.get("state", self.level)}: {self.message}{way}'
@@ -138,7 +138,7 @@ class StatusPublisher:
         self.next_publication = time.monotonic() + DIAGNOSTIC_PERIOD_S  # when to publish next [s]
 
     def own_status_message(self, *row: Any) -> DiagnosticStatus:
-        """Return the message on ~/status with a level, a sentence and values."""
+        """Return a message for ~/status with a level, a text and values."""
         return NodeStatus('', self._name, *row).to_message(self._arm)
 
     def publish_rows(self, *rows: StatusRow, is_event: bool = False) -> None:
@@ -154,7 +154,7 @@ class StatusPublisher:
 @dataclass
 class NodeSnapshot:
     """
-    The latest messages heard from one node.
+    The latest messages received from one node.
 
     `name` is the node's full name without the leading slash. `statuses` maps each subject to a
     diagnostic status, `torques` each term to a torque message. `updated_at` is the steady-clock
@@ -187,7 +187,7 @@ class NodeSnapshot:
         return now - self.updated_at > SILENCE_TIMEOUT_S
 
     def store_status(self, status: NodeStatus, now: float) -> None:
-        """Store a diagnostic status, heard at the time `now` [s], by its subject."""
+        """Store a diagnostic status, received at the time `now` [s], by subject."""
         self.statuses[status.subject], self.updated_at = status, now
 
     def value_of(self, subject: str, key: str) -> float:
@@ -229,7 +229,7 @@ def _parsed_value(text: str) -> bool | int | float | str:
 
 
 def fault_sentences(nodes: Collection[NodeSnapshot], now: float) -> list[str]:
-    """Return a sentence for each silent node and for each status of level ERROR."""
+    """Return a text for each silent node and for each status of level ERROR."""
     silent = [node for node in nodes if node.is_silent(now)]
     statuses = [status for node in nodes for status in node.statuses.values()]
     return [

@@ -94,7 +94,7 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
         listener.poll_for(listen_s)
 
         def simulators() -> list[str]:
-            """Return the names of the simulated arms that were heard, sorted."""
+            """Return the sorted names of the simulated arms that have sent messages."""
             return sorted(one.name for one in listener.heard_nodes().values() if one.is_simulator)
 
         def is_graph_settled() -> bool:

@@ -63,13 +63,13 @@ def trajectory_point(time: float, *row: Array | None) -> JointTrajectoryPoint:
 
 
 def motion_message(names: Sequence[str], motion: Trajectory, effort: Array) -> JointTrajectory:
-    """Return a motion with torques `effort` (k, n) [N m] as a message stamped with its start."""
+    """Return a motion with torques `effort` (k, n) [N m] as a message stamped with the start."""
     rows = motion.positions, motion.velocities, motion.accelerations, effort
     return trajectory_message(names, motion.times - motion.times[0], *rows, start=motion.begin)
 
 
 def reference_message(request: TrajectoryRequest, lead_in: float = 0.0) -> JointTrajectory:
-    """Return a requested trajectory as a message that begins `lead_in` [s] after its arrival."""
+    """Return the message that requests a trajectory `lead_in` [s] after the message arrives."""
     rows = request.positions, request.velocities, request.accelerations
     return trajectory_message(request.joint_names, lead_in + request.times, *rows)
 
