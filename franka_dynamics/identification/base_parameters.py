@@ -75,7 +75,7 @@ _SPAN_TOLERANCE = 1e-9
 @dataclass(frozen=True)
 class RankGap:
     """
-    The smallest column norm kept and the largest removed when independent columns were chosen.
+    The gap between kept and removed columns in a choice of independent columns of a matrix.
 
     A regressor column is kept if its component orthogonal to the earlier columns is significant.
     `smallest_kept` is the smallest orthogonal component of a kept column, relative to the longest

@@ -281,7 +281,7 @@ class FoldFits:
 
     def _theta_without_fault(self) -> Array:
         """
-        Return `arm_theta` with the fault's effect on friction parameters removed, (c,).
+        Return the fitted coefficients with the fault's effect on friction removed, (c,).
 
         A fault's columns contain no friction, so that a fit with them has the friction that is
         recorded, not the real one.

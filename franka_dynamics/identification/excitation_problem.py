@@ -131,7 +131,7 @@ class ExcitationProblem:
         return np.asarray(std[: len(self.model.base)] * self._largest_torques)
 
     def unidentified_mask(self, std: Array) -> NDArray[np.bool_]:
-        """Return which base parameters matter for torques, but stay uncertain, (b,)."""
+        """Return which base parameters affect torques noticeably, but remain uncertain, (b,)."""
         left = std[: len(self.model.base)] / self.prior.std[: len(self.model.base)]
         essential = self.torque_to_noise_ratio(std) > _MIN_ESSENTIAL_TORQUE_RATIO
         return np.asarray((left > MAX_STD_TO_PRIOR_RATIO) & essential, dtype=bool)
@@ -215,7 +215,7 @@ def skeleton_points(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Arr
 
 
 def heights_above_table(points: Array, table: float = 0.0) -> Array:
-    """Return heights above the table of `skeleton_points` from frame 3 on, (..., n) [m]."""
+    """Return the heights of an arm's points from frame 3 on above a table, (..., n) [m]."""
     return np.asarray(points[..., _FIRST_POINT_ABOVE_TABLE:, 2] - table)
 
 

@@ -105,7 +105,7 @@ class GramSums:
         with_faults: bool = True,
     ) -> 'GramSums':
         """
-        Return the sums of a motion, with the columns of all faults if `with_faults`.
+        Return the Gram matrices of a motion, with all faults' columns if `with_faults`.
 
         Without a `period` the motion itself is searched for one.
         """

@@ -81,7 +81,7 @@ class IdentificationOptions:
 @dataclass(frozen=True)
 class ExcitationLimits:
     """
-    Limits that a trajectory must keep; IdentificationError unless 0 < `fraction` <= 1.
+    Limits of an excitation motion; raises IdentificationError unless 0 < `fraction` <= 1.
 
     `fraction` is that of the limits of velocity, acceleration and torque to use, `clearance` [m]
     the distance kept between the links' centre lines, `table` [m] the table's height, `tool` [m]

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Predicts a PD's tracking error with an identified arm, and writes friction for controllers.
+Predicts a PD's tracking error, and writes an arm's friction for franky and crisp_controllers.
 
 The tracking error that a PD keeps along a recorded motion is predicted by what is fed forward
 beside it. Where a stiff inner loop makes the measured torque tau_J the commanded one, a controller

@@ -150,7 +150,7 @@ class Prior:
 
     @cached_property
     def center(self) -> Array:
-        """Mean of the prior, which is the reference's base parameters and no friction, (p,)."""
+        """Mean of the prior, the reference arm's base parameters and zero friction, (p,)."""
         values = self.model.base.values(self.reference)
         return np.concatenate([values, np.zeros(len(self.model.friction.names))])
 

@@ -56,7 +56,7 @@ class TorqueErrors:
 @dataclass(frozen=True)
 class Improvement:
     """
-    Whether an identified arm is better than the best published set, and by how much.
+    A comparison of an identified arm's torque errors with those of the best published set.
 
     `best` is the best published set's name. `gain` is the mean over unseen parts of its E minus
     the identified arm's, `spread` two standard errors of this mean (NaN with a single part), and

@@ -41,7 +41,7 @@ _SMALL_LIMIT_SHARE = 0.018
 
 
 def expected_residual(limit: Array) -> Array:
-    """Return the rms residual of a good fit on test data, at torque limits (n,) [N m]."""
+    """Return the rms residual expected of a good fit at joints with torque limits (n,) [N m]."""
     share = np.where(limit >= _LARGE_LIMIT_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE)
     return np.asarray(share * limit)
 
@@ -112,7 +112,7 @@ class FrictionTerms:
 
     @cached_property
     def is_nonnegative(self) -> NDArray[np.bool_]:
-        """Whether each parameter must be nonnegative, so that friction dissipates."""
+        """Whether each friction parameter must be nonnegative, so that friction dissipates."""
         return np.array([not name.startswith(OFFSET_SYMBOL) for name in self.names])
 
     def model(
@@ -138,7 +138,7 @@ class FrictionTerms:
 
 @dataclass(frozen=True, eq=False)
 class TorqueModel:
-    """The torque model tau = Y(q, dq, ddq) theta, theta = (base parameters, friction)."""
+    """A torque model tau = Y(q, dq, ddq) theta, with base and friction parameters theta."""
 
     base: BaseParameters
     friction: FrictionTerms
@@ -190,7 +190,7 @@ class TorqueModel:
         return np.asarray(self.base.gravity[0])
 
     def friction_columns(self, motion: Motion) -> Array:
-        """Return the columns of friction, filtered like the torque, (N, n, terms)."""
+        """Return regressor columns of friction, filtered like the torque, (N, n, terms)."""
         return motion.filtered(self.friction.columns)
 
     def regressor_blocks(self, motion: Motion) -> tuple[Array, Array]:
@@ -213,7 +213,7 @@ class TorqueModel:
         return np.concatenate([rigid, wide.reshape(*friction_columns.shape[:-1], n * k)], axis=-1)
 
     def torque(self, motion: Motion, theta: ArrayLike) -> Array:
-        """Return the torque Y theta of every sample of a motion, shape (N, n) [N m]."""
+        """Return the model's torque, Y theta, at every sample of a motion, shape (N, n) [N m]."""
         rigid, friction_columns = self.regressor_blocks(motion)
         base, friction = np.split(np.asarray(theta, dtype=float), [len(self.base)])
         terms = friction.reshape(self.n, -1)

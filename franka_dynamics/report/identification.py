@@ -102,7 +102,7 @@ def _missed_bound_text(result: Identification) -> str:
 
 
 def tracking_sentence(result: Identification) -> str:
-    """Return a sentence on the tracking error predicted with the identified torques, or ''."""
+    """Return a sentence on a PD's predicted tracking error for a Franka arm, '' for others."""
     kp, _ = FRANKA_ROS2_GAINS
     if not is_franka_arm(result.start.name) or result.start.n != len(kp):
         return ''
@@ -295,7 +295,7 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
 
 
 def parameter_figure(result: Identification) -> Any:
-    """Return a figure of base parameters' changes from the starting set, with deviations."""
+    """Return a figure of base parameters' changes from the start, with standard deviations."""
     model, estimate = result.estimate.model, result.estimate
     count = len(model.base)
     start, names = model.base.values(result.start), np.array(model.names[:count])

@@ -205,7 +205,7 @@ def fit_quality_sentence(best: ReplayFit) -> str:
 
 
 def replay_table(fits: Sequence[ReplayFit]) -> Table:
-    """Return a table of the torque error E of every inertial set and hand, in given order."""
+    """Return a table of the torque error E of every inertial set and hand, in the order given."""
     friction = any(one.arm.friction is not None for one in fits)
     end = None if friction else -1  # of the columns, the last of which is without friction
     title = f'E over all joints [{fits[0].unit.name}]'

@@ -58,7 +58,7 @@ class StateFault(Fault, ABC):
 
     @property
     def known_values(self) -> tuple[float, ...]:
-        """The fault's values in the units that users see, known without a fit."""
+        """The fault's values for the user, which are known without a fit."""
         return (1.0,)
 
     @abstractmethod

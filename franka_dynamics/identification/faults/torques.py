@@ -75,7 +75,7 @@ class VaryingGain(Fault, ABC):
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Names of the columns of a constant gain and of its change."""
+        """Names of the regressor columns of a constant gain and of the gain's change."""
         return (*self.simpler_fault.column_names, *super().column_names)
 
     @property
