@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Converts and evaluates batches of CuPy arrays, and of others in the memory of an NVIDIA GPU.
+Evaluates dynamics at batches of states in arrays of CuPy, or others on an NVIDIA GPU.
 
 Arrays of other libraries are read through `__cuda_array_interface__` or DLPack, without a copy;
 results are CuPy's.
@@ -29,7 +29,7 @@ KERNEL_TYPES = None  # all arguments are read
 
 
 def as_array(values: Any) -> Any:
-    """Return an argument on a GPU as CuPy's array of the same memory; else TypeError."""
+    """Return a GPU array as a CuPy array of the same memory; TypeError for other values."""
     if not is_on_gpu(values):
         raise TypeError('it is not on the GPU, as others are; give cupy.asarray(array).')
     known = hasattr(values, '__cuda_array_interface__')

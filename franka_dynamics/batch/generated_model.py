@@ -27,7 +27,7 @@ from ..names import Quantity
 
 
 class EquationsKey(NamedTuple):
-    """A quantity and the options of its equations, by which compiled code is looked up."""
+    """A quantity and options of its equations, the key under which compiled code is stored."""
 
     quantity: Quantity
     classical: bool = False
@@ -65,7 +65,7 @@ class GeneratedModel(ABC):
 
     @abstractmethod
     def library(self, *given: Any) -> Any:
-        """Return the object, with `xp` and `as_array`, for the array library of the arguments."""
+        """Return the object that adapts the arguments' array library, by `xp` and `as_array`."""
 
     @abstractmethod
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
@@ -87,7 +87,7 @@ class GeneratedModel(ABC):
 
     def _key_of(self, quantity: Quantity, count: int, options: dict[str, Any]) -> EquationsKey:
         """
-        Return a quantity with its options as a key; check that it takes `count` arrays.
+        Return the `EquationsKey` of a quantity that takes `count` arrays, and its options.
 
         Raises SettingsError if there is no such quantity, and JointVectorError for another number
         of arrays than it takes.
@@ -275,7 +275,7 @@ class GeneratedModel(ABC):
         return self.evaluate(Quantity.OPERATIONAL_SPACE_INERTIA, q, frame=tip)
 
     def _position_and_wrench_torque(self, q: Any, wrench: Any) -> tuple[Any, Any]:
-        """Return positions, NaN where the wrench w is not finite, and J^T w, each (..., n)."""
+        """Return q, NaN where a flange wrench w is not finite, and torque J^T w, each (..., n)."""
         library = self.library(q, wrench)
         (q,), _ = self._read_states(Quantity.FLANGE_POSE, (q,), library.as_array)
         (forces,) = self._read_arrays({'wrench': wrench}, library.as_array).values()

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Converts and evaluates batches of JAX arrays, also under jit, vmap and grad."""
+"""Evaluates dynamics at batches of states in JAX arrays, also under jit, vmap and grad."""
 
 from collections.abc import Sequence
 import functools
@@ -23,7 +23,7 @@ KERNEL_TYPES = None  # all arguments are read
 
 
 def as_array(values: Any) -> Any:
-    """Return an argument as JAX's array."""
+    """Return an argument as a JAX array."""
     return jnp.asarray(values)
 
 

@@ -96,7 +96,7 @@ def available_thread_count() -> int:
 
 @functools.cache
 def _executor() -> ThreadPoolExecutor:
-    """Return the threads that all kernels of the process share."""
+    """Return the thread pool that all kernels of the process share."""
     return ThreadPoolExecutor(available_thread_count(), 'franka_dynamics batch')
 
 
@@ -157,7 +157,7 @@ def _vector_register_bits() -> int:
 
 
 def _load_machine_code(text: str) -> tuple[Any, int]:
-    """Link LLVM assembly; return the owner of the machine code and the address of `run`."""
+    """Link LLVM assembly; return objects that keep the code alive, and the address of `run`."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features().flatten()
@@ -180,7 +180,7 @@ def _load_machine_code(text: str) -> tuple[Any, int]:
 
 def cached_object_code(key: str, compiled: Callable[[], bytes]) -> bytes:
     """
-    Return the object code that `compiled` makes, from the cache folder if it was made before.
+    Return the object code stored under `key` in the cache folder, made by `compiled` if absent.
 
     `key` is all that determines the code, compiler and processor included. The folder is
     franka_dynamics in XDG_CACHE_HOME or else ~/.cache; where it cannot be written nothing is kept.

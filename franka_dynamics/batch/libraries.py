@@ -24,7 +24,7 @@ KernelTypes = tuple[Any, Container[Any]] | None
 
 
 def library_of(given: Sequence[Any]) -> Any:
-    """Return the module for the library of some arguments, NumPy's if no other knows them."""
+    """Return this package's module for the arguments' array library, by default NumPy's."""
     for name, kind in (('torch', 'Tensor'), ('jax', 'Array')):
         known = getattr(sys.modules.get(name), kind, ())
         if any(isinstance(one, known) for one in given):
@@ -38,7 +38,7 @@ def _library_module(name: str) -> Any:
 
 
 def is_on_gpu(values: object) -> bool:
-    """Return whether an object of any library shares memory of an NVIDIA GPU."""
+    """Return whether an object exposes memory of an NVIDIA GPU to other array libraries."""
     device = getattr(values, '__dlpack_device__', None)
     on_gpu = device is not None and device()[0] in _DLPACK_CUDA_DEVICE_TYPES
     return on_gpu or hasattr(values, '__cuda_array_interface__')

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Converts and evaluates batches of NumPy arrays, and of anything that NumPy reads as arrays."""
+"""Evaluates dynamics at batches of states in NumPy arrays or in what NumPy reads as arrays."""
 
 from collections.abc import Container, Sequence
 from typing import Any

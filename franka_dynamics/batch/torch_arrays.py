@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Converts and evaluates batches of PyTorch tensors, with analytic gradients."""
+"""Evaluates dynamics at batches of states in PyTorch tensors, with analytic gradients."""
 
 from collections.abc import Sequence
 import functools
@@ -141,7 +141,7 @@ class _QuantityFunction(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], model: Any, key: Any, *tensors: Any) -> Any:
-        """Return the quantity at batched tensors, and 0, the place of the batch axis."""
+        """Return the quantity at batched tensors, and 0, the index of the batch axis."""
         # The axis of vmap comes first; tensors without this axis are repeated along it.
         stacked, size = [], info.batch_size
         for tensor, dim in zip(tensors, in_dims[2:]):
@@ -151,7 +151,7 @@ class _QuantityFunction(torch.autograd.Function):
 
 
 def _derivatives_and_leading_axes(ctx: Any) -> tuple[Any, Any]:
-    """Return a node's derivatives, (..., size of the quantity, inputs), and its leading axes."""
+    """Return a quantity's derivatives, (..., size of quantity, inputs), and the leading axes."""
     if ctx.key.derivatives:
         raise second_derivative_error('torch')
     tensors = ctx.saved_tensors

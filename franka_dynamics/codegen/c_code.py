@@ -17,11 +17,11 @@ from ..names import PRECISIONS, Quantity
 
 def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inline') -> str:
     """
-    Return equations as a C99 function; input arrays have n numbers, a wrench six.
+    Return the text of a C99 function that evaluates equations at one state.
 
-    With parameters at run time, the text begins with a struct of prepared values and a function
-    that fills the struct. The names of functions and struct begin with `prefix`, an identifier,
-    and an underscore.
+    Input arrays have n numbers, a wrench six. With parameters at run time, the text begins with a
+    struct of prepared values and a function that fills the struct. The names of functions and
+    struct begin with `prefix`, an identifier, and an underscore.
     """
     program, name = equations.program, f'{prefix}_{equations.name}'
     output = f'double {equations.output}' + ''.join(f'[{size}]' for size in equations.shape)
@@ -72,7 +72,7 @@ _REAL_NUMBER_PATTERN = re.compile(r'(?<![\w.])(\d+\.\d*(?:e[-+]?\d+)?|\d+e[-+]?\
 
 def convert_precision(functions: str, precision: str) -> str:
     """
-    Return C functions with arguments, constants and functions of double or float precision.
+    Return the text of C functions converted to a precision, 'double' or 'float'.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def cuda_source(
 
 
 def kernel_name(equations: Equations, prefix: str = '') -> str:
-    """Return the name of the equations' kernel in `cuda_source`."""
+    """Return the name of the CUDA kernel that `cuda_source` writes for the equations."""
     return f'{prefix or as_identifier(equations.arm_name)}_{equations.name}_states'
 
 
@@ -188,7 +188,7 @@ def blocks_per_group(equations: Equations) -> int:
 
 
 def _block_outputs(equations: Equations) -> list[list[tuple[int, ...]]]:
-    """Return the output's indices that each block of a group computes, in order."""
+    """Return the sorted indices of the output elements that each CUDA block computes."""
     shape, plain = equations.shape, output_shape(equations.quantity, equations.n)
     if equations.quantity not in _GRADIENT_QUANTITIES and len(shape) == len(plain):
         return [sorted(place for one in equations.outputs for place in one.indices)]
@@ -240,7 +240,7 @@ def _kernel_text(equations: Equations, prefix: str) -> str:
 
 
 def _input_lines(equations: Equations) -> list[str]:
-    """Return CUDA lines that read a state's inputs, with `unknown` NaN if any is not finite."""
+    """Return CUDA lines that read inputs and set `unknown`: 0, or NaN if one is not finite."""
     lines = ['  double unknown = 0.0;']
     for one in equations.arrays:
         size = TWIST_SIZE if one == 'wrench' else equations.n

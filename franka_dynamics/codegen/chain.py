@@ -76,7 +76,7 @@ class GeneratorJoint:
 @dataclass(frozen=True, eq=False)
 class GeneratorChain:
     """
-    The joints of an arm or a tree, with numbers or expressions, each after its antecedent.
+    An arm or a tree as a list of joints, parents first, with numbers or expressions.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ def tree_and_frame(
 
 
 def transformed_inertia(body: NumberArray, turn: NumberArray, origin: NumberArray) -> NumberArray:
-    """Return the pseudo-inertia (4, 4) in frame A of a body given in frame B, B's pose in A."""
+    """Return a pseudo-inertia (4, 4) transformed from a frame B to A, by B's pose in A."""
     S, h, m = body[:3, :3], turn @ body[:3, 3], body[3, 3]
     # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the origin
     # and k = R h + m p / 2.
@@ -239,7 +239,7 @@ def _symbolic_inertia(graph: Graph, link: int) -> NumberArray:
 
 def _axes_and_angle(rotation: NumberArray) -> tuple[NumberArray, float]:
     """
-    Return E and theta of a rotation E Rz(theta), with E = Rz(gamma) Rx(alpha).
+    Return factor E and angle theta of a rotation E Rz(theta), with E = Rz(gamma) Rx(alpha).
 
     These are the angles of Khalil and Kleinfinger 1986. The x axis of E is the common normal of
     the two joint axes, in the direction within a quarter turn of the antecedent's x.
@@ -324,7 +324,7 @@ def with_origins_nearest_parent(chain: GeneratorChain) -> GeneratorChain:
 
 
 def regroup_parameters(chain: GeneratorChain) -> GeneratorChain:
-    """Return the chain with inertial parameters moved towards the base as base parameters."""
+    """Return the chain with its inertial parameters regrouped to base parameters."""
     joints = list(chain.joints)
     for j in reversed(range(chain.n)):
         joint, parent = joints[j], chain.parents[j]

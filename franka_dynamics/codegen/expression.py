@@ -126,7 +126,7 @@ class Graph:
             self._taken.add(name)
 
     def name_vector(self, name: str, vector: Iterable[Number]) -> None:
-        """Name the components of a vector `name` followed by x, y or z in generated code."""
+        """Name a vector's components in generated code: `name` followed by x, y or z."""
         for component, axis in zip(vector, 'xyz'):
             self.name_value(name + axis, component)
 
@@ -242,7 +242,7 @@ class Graph:
         value: float = 0.0,
         constant: bool = False,
     ) -> Node:
-        """Return the node of an operation, constant or input; equal ones are one object."""
+        """Return the node of an operation, constant or input, one object for all equal nodes."""
         key = (kind, name, value, *(operand.index for operand in operands))
         node = self._nodes.get(key)
         if node is None:

@@ -72,7 +72,7 @@ def file_heading(listed: Sequence[Equations]) -> list[str]:
 
 
 def _equations_with_most_parameters(listed: Sequence[Equations]) -> Equations:
-    """Return equations that depend on most parameters; OutputError if arms or inertias differ."""
+    """Return the equations with most parameters; OutputError if arms or parameters differ."""
     with_mass = [each for each in listed if 'mass' in PARAMETER_KINDS[each.quantity]]
     with_gravity = [each for each in with_mass if 'gravity' in PARAMETER_KINDS[each.quantity]]
     baked = [each for each in with_mass if not each.parameters]
@@ -95,7 +95,7 @@ def _equations_with_most_parameters(listed: Sequence[Equations]) -> Equations:
 
 
 def _parameter_sentences(equations: Equations) -> str:
-    """Return sentences that say which inertial parameters and gravity the code has or reads."""
+    """Return text on the inertial parameters and gravity that the code contains or reads."""
     if equations.parameters:
         return (
             'Inertial parameters and gravity are set at run time, by the functions '

@@ -74,27 +74,27 @@ class Program:
         self.p_values = [self._variable_names[number] for number in self._prepared_numbers]
 
     def body_lines(self, prepared: str) -> list[str]:
-        """Return assignments that read inputs and prepared values, then the statements."""
+        """Return assignments of inputs and of prepared values, followed by the statements."""
         inputs = [(array, i) for array, elements in self.inputs.items() for i in elements]
         read = [f'{array}{i} = {array}[{i - 1}]' for array, i in inputs]
         read += [f'{name} = {prepared}[{k}]' for k, name in enumerate(self.p_values)]
         return [*read, *self.statements]
 
     def preparation_lines(self, parameters: Sequence[str]) -> list[str]:
-        """Return assignments that read the parameters and compute the prepared values."""
+        """Return lines that read run-time parameters and compute values from these alone."""
         words = {*self.p_values, *re.findall(r'\w+', ' '.join(self.preparation))}
         read = [f'{name} = X[{k}]' for k, name in enumerate(parameters) if name in words]
         return [*read, *self.preparation]
 
     def result_lines(self, output: str, between: str) -> list[str]:
-        """Return assignments such as M[0][1] = M[1][0] = ...; `between` separates indices."""
+        """Return lines such as M[0][1] = M[1][0] = t9, where `between` separates indices."""
         return [
             ' = '.join((*(f'{output}[{between.join(map(str, at))}]' for at in places), value))
             for places, value in self.results
         ]
 
     def _needs_variable(self, node: Node) -> bool:
-        """Return whether the value of a node gets a variable of its own."""
+        """Return whether generated code stores a node's value in a variable."""
         costly = (NodeKind.SIN, NodeKind.COS, NodeKind.SQRT, NodeKind.RECIPROCAL)
         if node.kind in costly or self._use_counts[node.index] > 1:
             return True
@@ -120,7 +120,7 @@ class Program:
         return self._graph.name_of(node) or f't{node.index}'
 
     def _node_text(self, node: Node) -> str:
-        """Return the text that stands for a node in an expression."""
+        """Return a node's text in an expression: its variable, constant or operation."""
         if node.index in self._variable_names:
             return self._variable_names[node.index]
         return repr(node.value) if node.kind == NodeKind.CONSTANT else self._operation_text(node)
@@ -149,7 +149,7 @@ class Program:
         return self._negated_text(value.node) or f'-{self._operand_text(value.node, *_SUM_KINDS)}'
 
     def _negated_text(self, node: Node) -> str:
-        """Return the text of -node if it takes no further operation, else ''."""
+        """Return the text of -node if negation takes no further operation, else ''."""
         if node.index in self._variable_names or not node.operands:
             return ''
         first, second = node.operands[0], node.operands[-1]

@@ -40,7 +40,7 @@ TWIST_SIZE = 6  # numbers of a twist or a wrench
 @dataclass(frozen=True)
 class ChainWriter:
     """
-    A writer of inputs, torques and mass matrix of a chain as expressions of a graph.
+    Writes the inputs, torques and mass matrix of a chain as expressions of a graph.
 
     `chains` differ in their tips, of which only FRAMES has several. `keeps_own_parameters` keeps
     the parameters of the description, which are else regrouped to base parameters. With
@@ -57,7 +57,7 @@ class ChainWriter:
 
     @property
     def chain(self) -> GeneratorChain:
-        """The first of the chains, with all inertial parameters as described."""
+        """The first of the chains, with inertial parameters that are not regrouped."""
         return self.chains[0]
 
     @functools.cached_property
@@ -69,11 +69,11 @@ class ChainWriter:
 
     @property
     def q(self) -> tuple[Expression, ...]:
-        """Positions of the joints."""
+        """Joint positions as expressions of the graph."""
         return self.input_elements('q')
 
     def input_elements(self, array: str, size: int = 0) -> tuple[Expression, ...]:
-        """Return the elements of an input array, by default one a joint."""
+        """Return `size` elements of an input array as expressions, by default one per joint."""
         return tuple(self.graph.variable(f'{array}{i + 1}') for i in range(size or self.chain.n))
 
     def torques(self, *moving: str, weightless: bool = False) -> list[Expression]:
@@ -105,7 +105,7 @@ def _torques(*moving: str, weightless: bool = False) -> _Writer:
 
 
 def _at_tip(write: Callable[..., NumberArray], *arrays: str) -> _Writer:
-    """Return a function that returns `write(graph, chain, *arrays)`, of named input `arrays`."""
+    """Return a function that calls `write` with a writer's graph, chain and input `arrays`."""
     return lambda one: write(one.graph, one.chain, *map(one.input_elements, arrays))
 
 
@@ -115,7 +115,7 @@ def _mass_matrix(writer: ChainWriter) -> Elements:
 
 
 def _frames(writer: ChainWriter) -> NumberArray:
-    """Return the poses of all frames, each of which is the tip of one of the writer's chains."""
+    """Return the poses of all frames as expressions; each frame is the tip of one chain."""
     return np.array([tip_pose(writer.graph, chain, writer.q) for chain in writer.chains])
 
 
@@ -145,7 +145,7 @@ def _coriolis_matrix(writer: ChainWriter) -> NumberArray:
 
 
 def _regressor(writer: ChainWriter) -> NumberArray:
-    """Return the elements of the regressor of the chosen columns."""
+    """Return the torque regressor's elements in the writer's `columns`, as expressions."""
     # The torques are linear in the parameters, so their gradients by the parameters are the rows
     # of the regressor.
     every = [name for link in range(writer.chain.n) for name in link_parameter_names(link + 1)]

@@ -46,7 +46,7 @@ class JointInputs:
 
 class LinkMotion(NamedTuple):
     """
-    Expressions of a link's angular velocity, its derivative, and its frame's acceleration.
+    Expressions of a link's angular velocity and acceleration, and its frame's acceleration.
 
     `domega` is the time derivative of omega, U is [domega] + [omega][omega], `acceleration`
     that of the frame's origin.
@@ -90,7 +90,7 @@ def _link_motion(
     dq: Number,
     ddq: Number,
 ) -> LinkMotion:
-    """Return a link's motion from its antecedent's and from the motion of the joint between."""
+    """Return a link's motion from its antecedent's motion and its joint's dq and ddq."""
 
     def into(values: NumberArray) -> NumberArray:
         """Return vectors given in the antecedent's axes, rotated into the link's axes."""
@@ -126,7 +126,7 @@ def _is_axis_permutation(rotation: NumberArray) -> bool:
 
 
 def _U_matrix(omega: Iterable[Number], domega: Iterable[Number]) -> NumberArray:
-    """Return [domega] + [omega][omega]."""
+    """Return the matrix [domega] + [omega][omega], (3, 3), where [v] w = v x w."""
     (x, y, z), (dx, dy, dz) = omega, domega
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
     return np.array(
@@ -233,7 +233,7 @@ def mass_matrix(
 
 
 def _unit_ddq_wrench(joint: GeneratorJoint, body: NumberArray) -> Wrench:
-    """Return force and moment, about the frame's origin, that a body needs for a ddq of 1."""
+    """Return force and moment about the frame's origin, which give a body's joint a ddq of 1."""
     (hx, hy, _), S = body[:3, 3], body
     if joint.revolute:
         return np.array([-hy, hx, 0.0]), np.array([-S[0, 2], -S[1, 2], S[0, 0] + S[1, 1]])
@@ -308,7 +308,7 @@ def bias_acceleration(
 
 
 def first_moment(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> NumberArray:
-    """Return the first moment (3,) of all bodies about the space frame's origin, in its axes."""
+    """Return the first moment (3,) of all bodies about the origin and in the axes of {S}."""
     total = np.array([graph.zero] * 3)
     held = [joint.body_inertia[:, 3] for joint in chain.joints]  # first moment and mass
     for j in reversed(range(chain.n)):
@@ -344,7 +344,7 @@ def wrench_in_tip_frame(
 def _frames_to_tip(
     graph: Graph, chain: GeneratorChain, q: Sequence[Expression]
 ) -> dict[int, tuple[NumberArray, NumberArray]]:
-    """Return rotation and origin in space axes of the base, and of joints that move the tip."""
+    """Return rotation and origin in {S} of the base, and of frames of joints that move the tip."""
     frames = {BASE_BODY: (np.eye(3), np.zeros(3))}
     for j in chain.joints_to_tip():
         joint = chain.joints[j]

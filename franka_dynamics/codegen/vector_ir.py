@@ -141,14 +141,14 @@ class _AssemblyWriter:
         return self._emit(f'{name} contract {self.vector} {a}, {b}')
 
     def _constant_vector(self, value: float) -> str:
-        """Return a number as a constant vector."""
+        """Return the text of a vector constant with a number in every lane."""
         if self.single:
             value = struct.unpack('f', struct.pack('f', value))[0]
         bits = f'0x{struct.unpack("<Q", struct.pack("<d", value))[0]:016X}'
         return self._broadcast(f'{self.number} {bits}')
 
     def _broadcast(self, element: str) -> str:
-        """Return a vector whose lanes are all one element."""
+        """Return the text of a vector constant with the same element in every lane."""
         return '<' + ', '.join([element] * self.lanes) + '>'
 
     def _emit_nan_mask(self, elements: Mapping[str, Sequence[str]]) -> str:
@@ -231,7 +231,7 @@ class _AssemblyWriter:
         return [self._emit(f'getelementptr i8, ptr %{array}, i64 {at}') for at in offsets]
 
     def _load_array(self, array: str, states: Sequence[str]) -> list[str]:
-        """Append loads of an input array; return the name of each joint's vector over states."""
+        """Append loads of an input array; return names of vectors of states, one per joint."""
         rows, found = self._emit_row_addresses(array, states), []
         for column in range(self.equations.n):
             value = 'poison'
@@ -273,13 +273,13 @@ class _AssemblyWriter:
         return self._emit(f'getelementptr {self.number}, ptr {row}, i64 {column}')
 
     def _emit_shuffle(self, a: str, b: str, places: Sequence[int], size: int = 0) -> str:
-        """Append a vector of the elements at `places` of a, then b, and return its name."""
+        """Append a vector of the elements at `places` of a and b joined; return its name."""
         held = f'<{size or self.lanes} x {self.number}>'
         mask = ', '.join(f'i32 {place}' for place in places)
         return self._emit(f'shufflevector {held} {a}, {held} {b}, <{len(places)} x i32> <{mask}>')
 
     def _emit_transpose(self, rows: list[str]) -> list[str]:
-        """Return the columns of the square matrix of `rows`, by exchanging off-diagonal blocks."""
+        """Append the transposition of a square matrix of `rows`; return its columns' names."""
         size, step, held = len(rows), 1, list(rows)
         while step < size:
             low = [j - step + size if j & step else j for j in range(size)]
@@ -294,6 +294,6 @@ class _AssemblyWriter:
 
 
 def _tile_starts(columns: int, tile: int) -> list[int]:
-    """Return the index of each tile's first value; the last two tiles may overlap."""
+    """Return the first index of each tile of `columns` values; the last two tiles may overlap."""
     first = list(range(0, columns - tile + 1, tile))
     return first if columns % tile == 0 else [*first, columns - tile]

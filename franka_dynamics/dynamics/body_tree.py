@@ -189,13 +189,13 @@ class BodyTree(ValueEquality):
         return motions
 
     def values_of_parents(self, values: Array, base: Array) -> Array:
-        """Return each body's parent's row of `values` (..., n, 6), or `base` (6,) for the base."""
+        """Return each body's parent's row of `values` (..., n, 6), for roots `base` (6,)."""
         ground = np.broadcast_to(base, (*values.shape[:-2], 1, 6))
         return np.concatenate((values, ground), axis=-2)[..., self.parents, :]
 
     def sweep_outward(self, inverse: Array, own: Array, base: Array | None = None) -> Array:
         """
-        Return columns X_i = Ad_i^-1 X_parent + own_i of every body i, from the base to the tips.
+        Return X_i = Ad(T_{parent,i})^-1 X_parent + own_i of all bodies i, shape (..., n, 6, K).
 
         `inverse`, shape (..., n, 6, 6), are Ad(T_{parent,i})^-1; `own` has shape (..., n, 6, K),
         and is changed into the result; `base` is X of the base. Columns are twists or like them.
@@ -209,7 +209,7 @@ class BodyTree(ValueEquality):
 
     def sweep_inward(self, inverse: Array, own: Array) -> Array:
         """
-        Return columns Y_i = own_i + sum over i's children c of Ad_c^-T Y_c, from the tips inwards.
+        Return Y_i = own_i + sum over i's children c of Ad(T_{i,c})^-T Y_c, shape (..., n, 6, K).
 
         Shapes are those of `sweep_outward`, `own` is changed, too; columns are wrenches or like
         them.
@@ -256,7 +256,7 @@ def joint_twists(description: ArmDescription) -> Array:
 
 def momentum_regressor(twist: Array) -> Array:
     """
-    Return P (..., 6, 10), P phi = (linear, angular momentum), phi a body's inertial parameters.
+    Return P (..., 6, 10) that maps a body's inertial parameters phi to linear, angular momentum.
 
     phi are a body's `LinkInertia.parameters()`, with mass m, first moment h and inertia J about
     the frame's origin; `twist` is its (v, omega), shape (..., 6). The momenta are m v + omega x h
@@ -273,7 +273,7 @@ def momentum_regressor(twist: Array) -> Array:
 
 def wrench_regressor(velocity: Array, acceleration: Array) -> Array:
     """
-    Return A (..., 6, 10), A phi = (force, moment) for a motion, phi a body's inertial parameters.
+    Return A (..., 6, 10) that maps a body's inertial parameters phi to the (force, moment) needed.
 
     The force is m a + domega x h + omega x (omega x h), the moment J domega + omega x J omega +
     h x a, with phi, m, h and J as in `momentum_regressor`. `velocity` is the twist (v, omega) and
@@ -291,7 +291,7 @@ def wrench_regressor(velocity: Array, acceleration: Array) -> Array:
 
 
 def _inertia_regressor(vector: Array) -> Array:
-    """Return L with L (xx, xy, xz, yy, yz, zz) = J vector for a tensor J, shape (..., 3, 6)."""
+    """Return L (..., 3, 6), L (xx, xy, xz, yy, yz, zz) = J `vector` for any inertia tensor J."""
     out = np.zeros((*vector.shape[:-1], 3, 6))
     x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
     out[..., 0, 0], out[..., 0, 1], out[..., 0, 2] = x, y, z

@@ -286,10 +286,11 @@ class ClosedChain:
 
     def inverse_dynamics(self, motion: JointStates) -> Array:
         """
-        Return the motors' torques tau_a + J_p^T tau_p (Kwon, (13)), shape (..., active).
+        Return the motors' torques at a motion of all joints (Kwon, (13)), shape (..., active).
 
-        tau_a and tau_p [N m or N] are the torques of active and passive joints in the cut tree
-        (`tree_dynamics`), where tau_p need not be zero, although passive joints have no motors.
+        They are tau_a + J_p^T tau_p [N m or N], where tau_a and tau_p are the torques of active
+        and passive joints in the cut tree (`tree_dynamics`). tau_p need not be zero, although
+        passive joints have no motors.
         """
         reduction = np.swapaxes(self.reduction(motion.q), -1, -2)
         return matvec(reduction, self.tree_dynamics(motion).tau)
@@ -299,7 +300,7 @@ class ClosedChain:
         return tree_motion(self.tree, *motion, gravity=self.gravity)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return the motors' mass matrix [1, J_p^T] M [1; J_p], shape (..., active, active)."""
+        """Return the mass matrix reduced to the motors, loops closed, (..., active, active)."""
         still = np.zeros(self.tree.n)
         M = dynamics_derivatives(self.tree, q, still, still, gravity=np.zeros(3)).tau.by_ddq
         reduction = self.reduction(q)
@@ -313,7 +314,7 @@ class ClosedChain:
 
     def loop_differences(self, spatial: Array) -> Array:
         """
-        Return K twist differences of the loops' bodies in k constrained directions, (..., k, K).
+        Return the differences of `spatial` between the two bodies of each loop, (..., k, K).
 
         `spatial`, shape (..., n, 6, K), holds K six-vectors (twists or their derivatives) of each
         body in the space frame. The differences, first body of a loop minus second body, are
@@ -346,7 +347,7 @@ class ClosedChain:
         return g_p, g_a
 
     def reduction(self, q: ArrayLike) -> Array:
-        """Return dq / dq_a = [1; J_p] in the order of all joints, shape (..., n, active)."""
+        """Return the derivatives of all joint positions by the motors', shape (..., n, active)."""
         columns = np.swapaxes(self.passive_jacobian(q), -1, -2)
         return np.swapaxes(self._in_joint_order(np.eye(len(self.active)), columns), -1, -2)
 

@@ -63,12 +63,12 @@ def differentiate_by_parameters(
 @dataclass(frozen=True, eq=False)
 class MotorDerivatives:
     """
-    Derivatives of the motors' torques with the loops kept closed; a = number of motors.
+    Derivatives of motor torques, loops closed, by joint twists, motion and inertial parameters.
 
-    `by_eta` (..., a, n + 1, 6) are the derivatives by corrections of the joint twists and of the
-    tool's pose, at a fixed motion of the motors; `by_q`, `by_dq`, `by_ddq` (..., a, a) those by
-    the motors' positions, velocities, accelerations; `by_parameters` (..., a, n, 10) those by the
-    bodies' inertial parameters.
+    With a motors, `by_eta` (..., a, n + 1, 6) are the derivatives by corrections of the joint
+    twists and of the tool's pose, at a fixed motion of the motors; `by_q`, `by_dq`, `by_ddq` (...,
+    a, a) those by the motors' positions, velocities, accelerations; `by_parameters` (..., a, n,
+    10) those by the bodies' inertial parameters.
     """
 
     by_eta: Array
@@ -80,7 +80,7 @@ class MotorDerivatives:
 
 def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> StateDerivative:
     """
-    Return the derivative of the motors' torques by [eta, q, dq, ddq], taken as independent.
+    Return the derivative of motor torques by all joints' twists, q, dq, ddq as if independent.
 
     Kwon's (14), corrected; `full` has shape (..., a, 9n + 6). The entries of lambda = [eta, q, dq,
     ddq] of the tree count as independent, as in Kwon. The derivative is -G_a + g_a^T g_p^{-T} G_p
@@ -125,7 +125,7 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
 
 
 def _motor_derivative(chain: ClosedChain, motion: JointStates, tree: DynamicsDerivatives) -> Array:
-    """Return the motors' torques derived by (eta, q, dq, ddq), from those of the cut tree."""
+    """Return the derivative of motor torques by joint twists, q, dq, ddq, (..., a, 9n + 6)."""
     g_p, g_a = chain.split_loop_jacobian(chain.loop_jacobian(motion.q))
     tau_p = tree.motion.tau[..., chain.passive]
     tau_hat = np.linalg.solve(np.swapaxes(g_p, -1, -2), tau_p[..., None])[..., 0]
@@ -143,7 +143,7 @@ def _motor_derivative(chain: ClosedChain, motion: JointStates, tree: DynamicsDer
 
 
 def _space_twist_derivatives(chain: ClosedChain, q: Array, tree: DynamicsDerivatives) -> Array:
-    """Return derivatives of space-frame joint twists by [eta, q, dq, ddq], (..., n, 6, 9n + 6)."""
+    """Return joint twists in {S} derived by body-frame twists, q, dq, ddq, (..., n, 6, 9n + 6)."""
     # Joint j's space-frame twist w'_j = Ad(T_j) A_j changes by Ad(T_j) ([D_j, A_j] + dA_j), with
     # D_j = (T_j^-1 dT_j)^vee and dA_j = -[A_j, eta_j] (Kwon, (8)).
     ad_twists = ad(chain.tree.twists)
@@ -154,7 +154,11 @@ def _space_twist_derivatives(chain: ClosedChain, q: Array, tree: DynamicsDerivat
 
 
 def _constraint_derivative(chain: ClosedChain, q: Array, tree: DynamicsDerivatives) -> Array:
-    """Return d/d[eta, q, dq, ddq] of loop pose, twist, acceleration errors, (..., 3k, 9n + 6)."""
+    """
+    Return derivatives of the loops' errors by joint twists, q, dq, ddq, (..., 3k, 9n + 6).
+
+    The errors are those of pose, twist and acceleration in the k directions of all loops.
+    """
     # A body twist V changes in the space frame by d(Ad(T) V) = Ad(T) (dV - [V, D]), with D = (T^-1
     # dT)^vee.
     poses, D = adjoint(chain.tree.poses(q)), tree.displacement.full

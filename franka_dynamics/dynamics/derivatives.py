@@ -33,7 +33,7 @@ from ..spatial import ad, ad_dual, adjoint_inverse, exp6, matvec
 @dataclass(frozen=True, eq=False)
 class StateDerivative:
     """
-    Derivative of a quantity by [eta, q, dq, ddq]; eta corrects the joint twists (POE).
+    Derivative of a quantity by corrections eta of joint twists and tool, and by q, dq, ddq.
 
     The last axis of `full` has all 9n + 6 columns, for n joints. `by_eta`, `by_q`, `by_dq` and
     `by_ddq` are views of blocks of `full`.
@@ -64,7 +64,7 @@ class StateDerivative:
         return self._joint_block(2)
 
     def _joint_block(self, number: int) -> Array:
-        """Return the columns of q (number 0), dq (1) or ddq (2)."""
+        """Return the derivative by q (number 0), dq (1) or ddq (2), shape (..., n)."""
         start = 6 * (self.n + 1) + number * self.n
         return self.full[..., start : start + self.n]
 
@@ -90,7 +90,7 @@ class TreeMotion:
 @dataclass(frozen=True, eq=False)
 class DynamicsDerivatives:
     """
-    The motion at a state and its derivatives by lambda = [eta, q, dq, ddq] (Kwon, (9)).
+    A tree's motion and its derivatives by joint twist corrections, q, dq and ddq (Kwon, (9)).
 
     `twist`, `acceleration` and `wrench` are Kwon's P, Q and R; their `full` has shape (..., n, 6,
     9n + 6). `displacement`, of the same shape, is (T_i^-1 dT_i)^vee, with T_i the pose of body i
@@ -232,13 +232,13 @@ class _TreeRecursion(TreeKinematics):
         self.F = tree.sweep_inward(self.inverse, needed[..., None])[..., 0]
 
     def motion(self) -> TreeMotion:
-        """Return every body's T_{parent,i}, twist, acceleration and wrench, and all torques."""
+        """Return all bodies' poses, twists, accelerations and wrenches, and joint torques."""
         tau = np.einsum('ij,...ij->...i', self.tree.twists, self.F)  # (5)
         tau = tau + self.tree.rotor_inertias * self.ddq
         return TreeMotion(self.transforms, self.V, self.dV, self.F, tau)
 
     def derivatives(self) -> DynamicsDerivatives:
-        """Return the motion and its derivatives by [eta, q, dq, ddq] (Kwon's Algorithm 1)."""
+        """Return motion and its derivatives by joint twists, q, dq, ddq (Kwon's Algorithm 1)."""
         D, P, Q = self._outward_derivatives()
         R = self._wrench_derivatives(P, Q)
         n = self.n
@@ -252,12 +252,12 @@ class _TreeRecursion(TreeKinematics):
         return DynamicsDerivatives(self.motion(), *derivatives)
 
     def _joint_columns(self, i: int) -> tuple[slice, int, int, int]:
-        """Return the columns of eta_i, q_i, dq_i and ddq_i in [eta, q, dq, ddq]."""
+        """Return the columns of a derivative by joint i's twist correction, q, dq and ddq."""
         first, n = 6 * (self.n + 1) + i, self.n
         return slice(6 * i, 6 * i + 6), first, first + n, first + 2 * n
 
     def _outward_derivatives(self) -> tuple[Array, Array, Array]:
-        """Return displacement, twist and acceleration derivatives (Algorithm 1, lines 5 to 20)."""
+        """Return derivatives of poses, twists, accelerations (Kwon's Algorithm 1, lines 5-20)."""
         own, A, ad_A = self.joint_inverse, self.tree.twists, ad(self.tree.twists)
         turned = matvec(self.ad_V, A)  # line 10: [V_i, A] = [Ad^-1 V, A]
         carried = matvec(own, self.dV_before)
@@ -283,7 +283,7 @@ class _TreeRecursion(TreeKinematics):
         return D, P, self.tree.sweep_outward(self.inverse, Q - self.ad_rates @ P)  # line 19
 
     def _wrench_derivatives(self, P: Array, Q: Array) -> Array:
-        """Return the wrenches' derivatives by [eta, q, dq, ddq] (Algorithm 1, lines 21 to 31)."""
+        """Return the derivatives of all bodies' wrenches (Kwon's Algorithm 1, lines 21-31)."""
         gyroscopic = np.swapaxes(self.ad_V, -1, -2) @ self.inertias + self.ad_dual_momentum
         R = self.inertias @ Q - gyroscopic @ P
         tool = R[..., self.tree.tool_body, :, 6 * self.n : 6 * self.n + 6]
@@ -304,10 +304,11 @@ class _TreeRecursion(TreeKinematics):
 @dataclass(frozen=True, eq=False)
 class Linearization:
     """
-    The linear model d/dt (x - x0) = A (x - x0) + B (tau - tau0) + (dq0, ddq0) with x = (q, dq).
+    Forward dynamics linearised at a state (q0, dq0) and torque tau0, with x = (q, dq).
 
-    A is (2n, 2n), B is (2n, n), `ddq` is the acceleration ddq0 (n,) at the state x0. At an
-    equilibrium dq0 = ddq0 = 0; at other states the linear model needs (dq0, ddq0).
+    The model is d/dt (x - x0) = A (x - x0) + B (tau - tau0) + (dq0, ddq0). A is (2n, 2n), B is
+    (2n, n), `ddq` is the acceleration ddq0 (n,) at the state x0. At an equilibrium dq0 = ddq0 = 0;
+    at other states the linear model needs (dq0, ddq0).
     """
 
     A: Array

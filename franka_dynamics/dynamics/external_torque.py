@@ -145,7 +145,7 @@ class LoadEstimator:
         self._discard_averages()
 
     def _discard_averages(self) -> None:
-        """Discard the running average of external torque and the ends of previous averages."""
+        """Discard the average of external torque, and the states at which averages ended."""
         self._ends: list[tuple[float, Array, Array]] = []
         self._sum, self._count = np.zeros_like(self._weight), 0
 
@@ -175,7 +175,7 @@ class LoadEstimator:
             self.reset()
 
     def _fit_load(self, mean: Array, arm: PinocchioModel) -> None:
-        """Update the load estimate by an external torque, (n,) [N m], averaged over a time."""
+        """Update the load estimate by the time average of external torque, (n,) [N m]."""
         (before, _, slow), (begin, q, dq), (end, _, fast) = self._ends
         model, data, last = arm.model, arm.data, arm.model.njoints - 1
         pin.rnea(model, data, q, dq, (fast - slow) / (end - before))
@@ -190,12 +190,12 @@ class LoadEstimator:
         self._moved_s += end - begin
 
     def load_torque(self) -> Array:
-        """Return the load's torque at the latest motion, (n,) [N m]."""
+        """Return joint torques of the undeclared load at the latest motion, (n,) [N m]."""
         load = np.linalg.solve(self._information, self._vector)[:4]
         return np.asarray(self._regressor[:, :4] @ load)
 
     def load_text(self) -> str:
-        """Return the undeclared load's mass as text; '' if not significant or hardly moved yet."""
+        """Return the undeclared load's mass as text; '' if insignificant or hardly moved."""
         if self._moved_s < MIN_LOAD_FIT_TIME_S:
             return ''
         covariance = np.linalg.inv(self._information)
@@ -250,11 +250,11 @@ class ExternalWrench(NamedTuple):
 
     @property
     def singular(self) -> bool:
-        """Whether some direction of the wrench is singular and therefore damped."""
+        """Whether a direction of the wrench is nearly unobservable and therefore damped."""
         return self.max_std > MAX_FORCE_STD_N
 
     def accuracy_text(self) -> str:
-        """Return how accurate the wrench is, in words."""
+        """Return text on the wrench's standard deviation, or that the pose is singular."""
         if self.singular:
             return 'singular pose: some directions of the wrench are unobservable and damped'
         return f'standard deviation at most {self.max_std:.1f} N in every direction'
@@ -263,7 +263,7 @@ class ExternalWrench(NamedTuple):
 @with_argument_checks
 class WrenchEstimator:
     """
-    Estimates the wrench by a damped, weighted pseudo-inverse of a frame's transposed Jacobian.
+    Estimates an external wrench by a damped, weighted pseudo-inverse of a transposed Jacobian.
 
     Joint torques are divided by their standard deviations, moments by CHARACTERISTIC_LENGTH_M.
     Along a singular vector of the weighted J^T with singular value s, the inverse is s / (s^2 +
@@ -300,7 +300,7 @@ class WrenchEstimator:
         return np.vstack([jacobian[:3] + np.cross(jacobian[3:].T, lever).T, jacobian[3:]])
 
     def estimate(self, q: Array, torque: Array) -> ExternalWrench:
-        """Return the wrench that explains external torques best, (n,) [N m], signed as FCI's."""
+        """Return the wrench that best fits external torques (n,) [N m] of libfranka's sign."""
         jacobian = self.jacobian(q)
         # In `weighed`, torques are in units of their standard deviations, wrench components in
         # newtons.
@@ -322,7 +322,7 @@ class WrenchEstimator:
 
 def estimate_wrenches(estimator: WrenchEstimator, q: Array, torque: Array) -> tuple[Array, Array]:
     """
-    Return the wrench of each state and its standard deviations, (N, 6) each [N, N m].
+    Return the external wrench at each state, and standard deviations, (N, 6) each [N, N m].
 
     `q` are positions [rad], `torque` external torques signed as FCI's [N m], (N, n) each.
     """

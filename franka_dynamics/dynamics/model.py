@@ -51,7 +51,7 @@ class AccelerationDerivatives(NamedTuple):
 
 class DynamicsFormulation(ABC):
     """
-    Base class of dynamics models, with methods that use subclasses' frames, M and torques.
+    Base class of an arm's dynamics models, which define frames, M and inverse dynamics.
 
     Parameters
     ----------

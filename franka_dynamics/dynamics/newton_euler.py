@@ -35,7 +35,7 @@ class JointPlacement(NamedTuple):
 
 
 class LinkMotion(NamedTuple):
-    """Motion of a link's frame in its own axes, with gravity as the base's upward acceleration."""
+    """A link frame's velocities and accelerations in link axes, gravity as base acceleration."""
 
     velocity: Array  # (..., 3) [m/s], of the frame's origin
     omega: Array  # (..., 3) [rad/s]
@@ -58,7 +58,7 @@ def dh_row_pose(
     row: DHRow, convention: Convention, angle: ArrayLike = 0.0, displacement: ArrayLike = 0.0
 ) -> tuple[Array, Array]:
     """
-    Return rotation (..., 3, 3) and origin (..., 3) [m] of a row's frame in the previous frame.
+    Return rotation (..., 3, 3), origin (..., 3) [m] of a DH row's frame in the previous frame.
 
     A modified row moves along and about x by a and alpha, about the new y by beta, then along and
     about the new z by d and theta; a standard row moves along and about z first. `angle` [rad] is
@@ -75,7 +75,7 @@ def dh_row_pose(
 
 
 def joint_geometry(description: ArmDescription, q: Array) -> list[JointPlacement]:
-    """Return each joint's axis and its frame's pose in the previous frame at q, (..., n)."""
+    """Return each joint's axis, and its frame's pose in the previous frame, at q (..., n)."""
     joints = []
     z = np.array([0.0, 0.0, 1.0])
     modified = description.convention is Convention.MODIFIED
@@ -166,7 +166,7 @@ def in_parent_axes(rotation: Array, vector: Array) -> Array:
 
 
 def cross(first: Array, second: Array) -> Array:
-    """Return a x b for stacks of vectors, faster than numpy.cross, which handles any axes."""
+    """Return cross products of stacks of vectors (..., 3), faster than numpy.cross."""
     a, b = first, second
     out = np.empty(np.broadcast_shapes(a.shape, b.shape))
     out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
@@ -312,7 +312,7 @@ class NewtonEulerModel(DynamicsFormulation):
     def _transmitted_loads(
         self, q: Array, dq: Array, ddq: Array, wrench: Array | None = None, *, gravity: bool
     ) -> tuple[list[JointPlacement], list[tuple[Array, Array]]]:
-        """Return the joints, and the force and moment that each transmits to its link."""
+        """Return the joints' placements, and the force and moment of each on its link."""
         joints = joint_geometry(self.description, q)
         # Gravity is an upward acceleration of the base (Luh, Walker, Paul 1980).
         upward = self.description.base[:3, :3].T @ (-self._gravity if gravity else np.zeros(3))
@@ -337,7 +337,7 @@ class NewtonEulerModel(DynamicsFormulation):
         return torque
 
     def _tip_wrench(self, q: Array, wrench: Array) -> tuple[Array, Array]:
-        """Return a flange wrench given in {S} axes, moved to frame n's origin and axes."""
+        """Return a flange wrench in {S} axes, transformed to frame n's origin and axes."""
         back = self.frames(q)[..., -2, :3, :3]
         force, moment = in_child_axes(back, wrench[..., :3]), in_child_axes(back, wrench[..., 3:])
         _, flange = dh_row_pose(self.description.flange, self.description.convention)

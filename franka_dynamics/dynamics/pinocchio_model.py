@@ -36,14 +36,14 @@ def _accept_stacks_of(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[
     """
 
     def extend_method(method: _Method[_Arguments]) -> _Method[_Arguments]:
-        """Return the method for stacks of states."""
+        """Return the method extended to stacks of states."""
         parameters = inspect.signature(method)
 
         @functools.wraps(method)
         def checked_method(
             self: 'PinocchioModel', /, *args: _Arguments.args, **kwargs: _Arguments.kwargs
         ) -> Array:
-            """Call the method directly for one finite state, else for each of a stack."""
+            """Return the method's result at one state, or at each of a stack of states."""
             # Fast path for control loops at 1 kHz: arrays of one state, given by place.
             if not kwargs:
                 shapes = self._argument_shapes
@@ -71,7 +71,7 @@ def _stack_results(
     dynamics: 'PinocchioModel',
     given: inspect.BoundArguments,
 ) -> Array:
-    """Return a method's results for states of shape (..., n), broadcast to one stack."""
+    """Return a method's results at each of a stack of states, NaN where a state is not finite."""
     others = {name: value for name, value in given.arguments.items() if name != 'self'}
     states = {name: others.pop(name) for name in vectors if name in others}
     stacks = broadcast_states(dynamics.description, finite=False, **states)
@@ -95,7 +95,7 @@ def _stack_results(
 
 
 class _WorkBuffers(threading.local):
-    """Pinocchio's work space of one model; each thread has its own, because calls overwrite it."""
+    """A separate work space (pinocchio.Data) of a model for each thread, as calls overwrite it."""
 
     def __init__(self, arm: pin.Model) -> None:
         """Allocate the data of a Pinocchio model."""
@@ -174,9 +174,10 @@ class PinocchioModel(model.DynamicsFormulation):
         self, q: ArrayLike, frame: Frame = FLANGE, reference_frame: str = model.ALIGNED_FRAME
     ) -> Array:
         """
-        Return a frame's Jacobian (6, n), rows v [m/rad; 1 if prismatic] and omega [1].
+        Return a frame's geometric Jacobian (v, omega) in `reference_frame`, shape (6, n).
 
-        `frame` is a number or name of the table in `arm.frames`, such as 'fr3_link8'.
+        Rows of v are in m/rad (1 for prismatic joints), of omega in 1. `frame` is a number or name
+        of the table in `arm.frames`, such as 'fr3_link8'.
         """
         reference = _REFERENCE_FRAMES[model.require_reference_frame(reference_frame)]
         place = self._frame_id(frame)
@@ -296,7 +297,7 @@ class PinocchioModel(model.DynamicsFormulation):
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *, columns: Sequence[int] | None = None
     ) -> Array:
         """
-        Return H (n, 10 n) of tau = H X, X the links' inertial parameters, without rotors.
+        Return the regressor H (n, 10 n) of tau = H X, links' parameters X, without rotors.
 
         The columns, or those chosen, are in the order of `parameter_names`, each link's about the
         origin of its DH frame.

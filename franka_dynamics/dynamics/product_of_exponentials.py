@@ -68,7 +68,7 @@ class ExponentialsModel(DynamicsFormulation):
         return np.stack(products, axis=-3)
 
     def frames(self, q: ArrayLike) -> Array:
-        """Return T_1..T_n and the flange's pose in {S}, shape (..., n + 1, 4, 4)."""
+        """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
         products = self.exponentials(q)
         # The flange (the Panda notebook's frame 8) is fixed to the last link.
         return np.concatenate((products, products[..., -1:, :, :]), axis=-3) @ self.zero_transforms
@@ -148,7 +148,7 @@ class ExponentialsModel(DynamicsFormulation):
 
     def mass_matrix_derivatives(self, q: ArrayLike) -> Array:
         """
-        Return dM_ij/dq_k, shape (..., n, n, n), last axis k, by Lie brackets.
+        Return the derivatives dM_ij/dq_k of the mass matrix, (..., n, n, n), by Lie brackets.
 
         With J_i column i of the space Jacobian and N_k the spatial inertia in {S} of links k..n
         together, dM_ij/dq_k = [J_i, J_k]^T N_max(j,k) J_j + J_i^T N_max(i,k) [J_j, J_k], where the

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Draws random joint states, for checks."""
+"""Draws random joint states within an arm's limits, for checks."""
 
 from typing import NamedTuple
 

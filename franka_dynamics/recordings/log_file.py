@@ -88,7 +88,7 @@ def import_library(name: str, file: Path) -> Any:
 
 
 def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield a text file's columns by name; add a remark if its last row breaks off."""
+    """Yield a text file's columns by name; add a remark if the last row is incomplete."""
     pandas = import_library('pandas', file)
     text = read_text(file)
     lines = [line.strip(' ') for line in text.splitlines() if line.strip()]
@@ -143,7 +143,7 @@ def _require_distinct(names: list[str], file: Path) -> None:
 
 
 def _as_numbers(column: Any) -> Array:
-    """Return a column's texts as numbers (rows,), dates in seconds, or lists (rows, k)."""
+    """Return a column of texts as numbers, dates in seconds or lists, shape (rows, k)."""
     numbers = import_module('pandas').to_numeric(column, errors='coerce').to_numpy(dtype=float)
     none = np.isnan(numbers) & (column.str.lower() != 'nan')
     found = _dates_or_lists(column) if none[1:].all() else None
@@ -198,7 +198,7 @@ def _read_hdf5(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     h5py, found = import_library('h5py', file), []
 
     def collect_dataset(name: str, node: Any) -> None:
-        """Keep a dataset of one or two dimensions; h5py calls this for each node."""
+        """Append an HDF5 node to `found` if it is a dataset of one or two dimensions."""
         if isinstance(node, h5py.Dataset) and node.ndim in (1, 2):
             found.append((name, node[()]))
 
@@ -219,7 +219,7 @@ def _read_matlab(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 
 
 def _flatten(prefix: str, variables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the variables of nested mappings by names such as struct.field, but no __ names."""
+    """Yield variables of nested mappings as struct.field; leave out names that begin with __."""
     for name, value in variables.items():
         if isinstance(value, Mapping):
             yield from _flatten(f'{prefix}{name}.', value)

@@ -95,7 +95,7 @@ def recording_from_arrays(
 
 
 def _require_columns(log: LogTable, columns: ColumnMap) -> None:
-    """Raise RecordingError if no columns are named for position, velocity or effort."""
+    """Raise RecordingError unless columns are named for position, velocity and effort."""
     for what in ('position', 'velocity', 'effort'):
         if not vars(columns)[what]:
             derived = (
@@ -110,7 +110,7 @@ def _require_columns(log: LogTable, columns: ColumnMap) -> None:
 
 
 def _option_advice(log: LogTable) -> str:
-    """Return advice on column options for usual column names, such as q1 or tau1, else ''."""
+    """Return advice on options for common column names (q1, tau1) that a log has, else ''."""
     found = []
     for what, stems in _COMMON_COLUMN_NAMES.items():
         usual = (f'{stem}{end}' for stem in stems for end in ('0', '_0', '1', '_1'))
@@ -170,7 +170,7 @@ def import_log(
 
 
 def _column_doubts(log: LogTable, named: Mapping[str, str], n: int) -> Iterator[str]:
-    """Yield a sentence for each sign in column names that a column holds other values."""
+    """Yield a warning for each sign in column names of another quantity or another arm."""
     parts = re.split('[^a-z]+', named['effort'].lower())
     for word in sorted(_NO_TORQUE_WORDS.intersection(parts)):
         yield (

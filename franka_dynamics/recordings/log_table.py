@@ -81,12 +81,12 @@ class LogTable:
         return np.column_stack(found)
 
     def _episodes(self) -> list[int]:
-        """Return the numbers of the episodes whose columns are in groups of their own, sorted."""
+        """Return the sorted numbers of the episodes that have a group of columns each."""
         return sorted({int(one[1]) for one in map(_EPISODE_PATH.match, self.columns) if one})
 
     def episode_columns(self, number: int | None) -> 'LogTable':
         """
-        Return the columns of one episode; those in its group also under names without the group.
+        Return the log of one episode; columns in its group are also named without the group.
 
         Without a number the file must not have a column that numbers several episodes. Raises
         RecordingError that lists the episodes if there is no such episode.
@@ -141,7 +141,7 @@ class LogTable:
 
 
 def episode_hint(numbers: Sequence[float] | Array) -> str:
-    """Return a sentence that lists the episodes of a log and names the option that chooses one."""
+    """Return text that lists the episodes of a log and names the option that chooses one."""
     first, last = int(min(numbers)), int(max(numbers))
     several = f' to {last} ({len(numbers)} in all)' if last > first else ''
     return f'the episodes are {first}{several}; they are not joined: choose one by --episode N.'

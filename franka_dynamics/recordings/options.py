@@ -19,7 +19,7 @@ DERIVED_VELOCITY = 'derived'
 @dataclass(frozen=True)
 class SignalOptions:
     """
-    How recorded signals are resampled and filtered; the defaults are those of the torque error E.
+    Options of resampling and filtering recorded signals, by default those of the torque error E.
 
     `rate` is the sampling rate after resampling [Hz], `cutoff` the cut-off of the low-pass on
     position, velocity and effort [Hz], `trim` the time dropped at each end of every piece after

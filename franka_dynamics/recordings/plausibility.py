@@ -53,7 +53,7 @@ _OTHER_UNITS = (
 
 def plausibility_warnings(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
     """
-    Return one warning, a sentence, for each sign that a recording is implausible.
+    Return a warning for each sign that values of a recording are implausible.
 
     Signs are the results of `fatal_faults` and of `minor_faults`. Raises RecordingError if the
     effort is zero in every message.
@@ -62,7 +62,7 @@ def plausibility_warnings(recording: Recording, arm: ArmDescription) -> tuple[st
 
 
 def minor_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield sentences on torques far beyond the joints' limits, and on jumps of positions."""
+    """Yield warnings of torques far beyond the joints' limits, and of jumps of positions."""
     part = _effort_share(recording.effort, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     # Efforts in another unit are a fatal fault.
@@ -87,7 +87,7 @@ def minor_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 def fatal_faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
     """
-    Return one sentence for each fault that makes all results from a recording meaningless.
+    Return a message on each fault that makes all results from a recording meaningless.
 
     The faults are: efforts of moving joints that never change, freeze or are clipped, or cannot be
     in N m, frozen positions, positions far beyond the limits, and velocities that contradict the
@@ -108,14 +108,14 @@ def fatal_faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
 
 
 def _is_moving(recording: Recording) -> NDArray[np.bool_]:
-    """Return for each message and joint whether the joint moves then, (messages, n)."""
+    """Return whether each joint moves at the time of each message, (messages, n)."""
     half = max(1, round(0.5 * _WINDOW_S / float(np.median(np.diff(recording.time)))))
     q = np.pad(recording.q, ((half, half), (0, 0)), mode='edge')
     return np.asarray(np.abs(q[2 * half :] - q[: -2 * half]) > _MIN_MOVED_RAD)
 
 
 def _clipped_efforts(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
-    """Yield a sentence for each joint whose effort stays at its extreme while the joint moves."""
+    """Yield a message for each joint whose effort stays at its extreme while the joint moves."""
     for joint, name in enumerate(recording.joint_names):
         there = moving[:, joint]
         levels, counts = np.unique(recording.effort[there, joint], return_counts=True)
@@ -131,7 +131,7 @@ def _clipped_efforts(recording: Recording, moving: NDArray[np.bool_]) -> Iterato
 
 
 def _frozen_values(recording: Recording, what: str, values: Array) -> Iterator[str]:
-    """Yield a sentence for each joint whose effort or position stays constant, and then jumps."""
+    """Yield a message for each joint whose effort or position stays constant, then jumps."""
     time, lag = recording.time, int(np.searchsorted(recording.time, _MIN_STEP_S, 'right'))
     for joint, name in enumerate(recording.joint_names):
         column, dq = values[:, joint], recording.dq[:, joint]
@@ -157,7 +157,7 @@ def _frozen_values(recording: Recording, what: str, values: Array) -> Iterator[s
 
 
 def _constant_efforts(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
-    """Yield a sentence if the effort of some joints that move never changes."""
+    """Yield a message if the effort of some moving joints never changes."""
     dead = (np.ptp(recording.effort, axis=0) == 0.0) & moving.any(axis=0)
     if dead.any():
         joint = int(np.flatnonzero(dead)[0])
@@ -174,7 +174,7 @@ def require_units(recording: Recording, arm: ArmDescription) -> None:
 
 
 def _far_positions(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if positions are far beyond limits, as in degrees or with another zero."""
+    """Yield a message if positions are far beyond limits, as in degrees or with another zero."""
     reach = np.abs(recording.q).max(axis=0)
     bound = _MAX_LIMIT_RATIO * np.maximum(np.abs(arm.limit('lower')), np.abs(arm.limit('upper')))
     beyond = np.flatnonzero((reach > bound) & (bound > 0.0))  # some files have 0 for no limits
@@ -217,7 +217,7 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
 
 
 def _velocity_mismatch(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if velocities do not match the changes of the positions."""
+    """Yield a message if velocities do not match the changes of the positions."""
     moved, integrated = _position_changes(recording, arm)
     if not len(moved):
         return
@@ -262,7 +262,7 @@ def _effort_share(effort: Array, arm: ArmDescription) -> Array:
 
 
 def _large_efforts(recording: Recording, arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if the efforts of most messages are far beyond the limits."""
+    """Yield a message if a joint's efforts exceed its limit by far in most messages."""
     usual = np.median(_effort_share(recording.effort, arm), axis=0)
     joint = int(np.argmax(usual))
     if usual[joint] > _MAX_MEDIAN_RATIO:

@@ -99,7 +99,7 @@ class Motion:
         return [self.part(self.piece == number) for number in np.unique(self.piece)]
 
     def second_numbers(self) -> NDArray[np.intp]:
-        """Return the number of the second of each sample, (N,); one ends where a piece ends."""
+        """Return each sample's one-second interval as an index, (N,); none spans two pieces."""
         pairs = np.stack([self.piece, np.floor(self.time - self.time[0])])
         return np.unique(pairs, axis=1, return_inverse=True)[1].ravel()
 
@@ -121,7 +121,7 @@ _ARRAY_FIELDS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece
 
 
 def _with_arrays(motion: Motion, array_of: Callable[[str], Any]) -> Motion:
-    """Return a motion whose arrays are `array_of(name)` for each array's name."""
+    """Return a motion with each array replaced by `array_of` of the array's name."""
     names = [name for name in _ARRAY_FIELDS if getattr(motion, name) is not None]
     return replace(motion, **{name: array_of(name) for name in names})
 
@@ -245,7 +245,7 @@ def without_idle_effort(recording: Recording) -> Recording:
 
 def with_interpolated_effort(recording: Recording) -> Recording:
     """
-    Return a recording with efforts interpolated between updates slower than the messages.
+    Return a recording with efforts interpolated if they change less often than messages come.
 
     A driver that reads efforts at a lower rate repeats them in between, on average half a period
     late. Rounded efforts, or those of an arm at rest, repeat at no steady rate. A remark says so.
@@ -272,13 +272,13 @@ def is_moving(motion: Motion) -> NDArray[np.bool_]:
 
 
 def seconds_at_rest(motion: Motion) -> float:
-    """Return for how long every joint rests [s]."""
+    """Return the total time for which all joints rest in a motion [s]."""
     return float(np.count_nonzero(~is_moving(motion))) / motion.options.rate
 
 
 def without_rest(motion: Motion) -> Motion:
     """
-    Return a motion without the samples at which every joint rests; its pieces end at a rest.
+    Return a motion without samples at which all joints rest, split into pieces at rests.
 
     The torque of a joint at rest is known only up to its static friction. A long rest in one
     posture would look like wrong gravity.
@@ -290,7 +290,7 @@ def without_rest(motion: Motion) -> Motion:
 
 @dataclass(frozen=True, eq=False)
 class PieceFilter:
-    """The filter and resampling of one piece of a recording, applied to all its signals alike."""
+    """Filters and resamples all signals of one piece of a recording in the same way."""
 
     piece: Recording
     period: float
@@ -315,7 +315,7 @@ class PieceFilter:
         return Motion(time, q, dq, ddq, effort, unfiltered, numbers, self.options)
 
     def filtered(self, signals: SignalFunction) -> Array:
-        """Return further signals, filtered and trimmed like the motion, (samples, n, k)."""
+        """Return `signals` of the recorded q and dq, filtered and trimmed, (samples, n, k)."""
         values = signals(self.piece.q, self.piece.dq)
         low = self._low_pass(values.reshape(len(values), -1))
         return self._trim(low).reshape(-1, *values.shape[1:])

@@ -24,7 +24,7 @@ _MAX_EQUAL_ERROR_RATIO = 1.01
 @dataclass(frozen=True)
 class TorqueErrorUnit:
     """
-    Unit of the torque error E over all joints.
+    Unit of the torque error E over all joints, and each joint's factor from effort to the unit.
 
     `name` is 'N m', or '% of the limits' for arms with prismatic joints, whose efforts are in N.
     `per_joint` are the factors from each joint's effort [N m or N] to the unit.
@@ -57,7 +57,7 @@ class TorqueErrorUnit:
 @dataclass(frozen=True, eq=False)
 class ResidualRms:
     """
-    Root mean square errors over time of predicted torques.
+    Root mean square errors of predicted torques over time, by joint and over all joints.
 
     `E` is the error of all joints together, the norm of `joints` after conversion to a
     `TorqueErrorUnit`; `joints` are the errors of single joints, shape (n,) [N m, of a prismatic
@@ -101,7 +101,7 @@ class ReplayFit:
 
     @property
     def name(self) -> str:
-        """The inertial set's name and its hand, such as 'gaz2019 bare'."""
+        """Names of the arm's inertial set and hand, such as 'gaz2019 bare'."""
         return f'{self.arm.inertial_set} {hand_in_words(self.arm.hand)}'
 
 
@@ -127,7 +127,7 @@ def replay_fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAV
 def replay_fits(
     arms: Iterable[ArmDescription], motion: Motion, *, gravity: ArrayLike = GRAVITY
 ) -> tuple[ReplayFit, ...]:
-    """Return each arm's `replay_fit` of a motion, smallest E first; `gravity` is in m/s^2."""
+    """Return each arm's `ReplayFit` of a motion, smallest error first; `gravity` in m/s^2."""
     fits = [replay_fit(arm, motion, gravity=gravity) for arm in arms]
     return tuple(sorted(fits, key=lambda one: one.error.E))
 

@@ -91,7 +91,7 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
 
 
 def _joint_state_decoder(reader: Any, types: Any, bag: Path) -> Callable[[bytes, str], Any]:
-    """Return a function that reads a JointState from its message or from a FrankaRobotState."""
+    """Return a function that reads a JointState from a JointState or FrankaRobotState message."""
     from rosbags.typesys import get_types_from_msg
 
     definition = {one.msgtype: one.msgdef.data for one in reader.connections}.get(ROBOT_STATE_TYPE)
@@ -188,7 +188,7 @@ def mcap_in_folder(bag: Path) -> Path:
 
 
 def is_unclosed(path: Path) -> bool:
-    """Return whether an .mcap file begins as MCAP and lacks MCAP's last bytes."""
+    """Return whether an .mcap file is unclosed: it lacks the MCAP format's closing bytes."""
     if path.suffix != '.mcap' or not path.is_file():
         return False
     with path.open('rb') as file:

@@ -49,7 +49,7 @@ class RprKinematics:
     a3: float
 
     def __post_init__(self) -> None:
-        """Refuse a1 = 0 and a3 <= 0."""
+        """Raise DescriptionError if a1 is zero or a3 is not positive."""
         if self.a1 == 0.0 or not self.a3 > 0.0:
             raise DescriptionError(
                 f'An RPR manipulator needs a1 other than zero and a3 above '
@@ -148,7 +148,7 @@ class RprKinematics:
 
     def inverse_within(self, position: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Array:
         """
-        Return the solutions of `inverse` within limits, (k, 3); UnreachableError if none is.
+        Return the solutions (theta1, d2, theta3) of `inverse` within joint limits, (k, 3).
 
         Parameters
         ----------

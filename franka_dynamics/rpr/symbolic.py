@@ -59,7 +59,7 @@ _MASS_CENTERS = tuple(map(sp.Matrix, ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 
 
 
 def centers_of_mass() -> list[sp.Matrix]:
-    """Return centres of mass in {S}, (3, 1) each; link 2's has a2/2 where the paper has c2/2."""
+    """Return the links' centres of mass in {S}, (3, 1) each, with a2/2 for Busellato's c2/2."""
     pairs = zip(frame_poses()[1:], _MASS_CENTERS)
     return [(pose[:3, :3] * own + pose[:3, 3]).applyfunc(sp.expand) for pose, own in pairs]
 
@@ -80,7 +80,7 @@ def central_inertias() -> tuple[sp.Matrix, sp.Matrix, sp.Matrix]:
 
 def equations_of_motion() -> dict[str, sp.Expr | sp.Matrix]:
     """
-    Return B, C, g of B ddq + C dq + g = tau, and the energies T and U, from which they follow.
+    Return B, C, g of B ddq + C dq + g = tau, and kinetic and potential energy T and U, by name.
 
     T = 1/2 dq^T B dq, g = dU/dq, by Lagrange, without friction (Busellato 2023, sections 2 and 3,
     corrected).
@@ -123,7 +123,7 @@ def _d_dt(matrix: sp.Matrix) -> sp.Matrix:
 
 
 def _expand_in_sines(value: sp.Expr) -> sp.Expr:
-    """Return an expression expanded, with 1 - S_i^2 for C_i^2."""
+    """Return an expression expanded, with cos^2 of joints 1 and 3 replaced by 1 - sin^2."""
     value = sp.expand(value)
     for sine, cosine in ((S1, C1), (S3, C3)):
         value = sp.expand(value.subs(cosine**2, 1 - sine**2))
@@ -140,7 +140,7 @@ ReportSection = tuple[str, str, Mapping[str, sp.Expr | sp.Matrix]]
 
 
 def rpr_report() -> list[ReportSection]:
-    """Return the sections of the RPR report, errors corrected (docs/theory/errata.md)."""
+    """Return the RPR report's sections, the paper's errors corrected (docs/theory/errata.md)."""
     return [*_kinematics_sections(), *_dynamics_sections()]
 
 
@@ -217,7 +217,7 @@ def _dynamics_sections() -> list[ReportSection]:
 
 
 def python_text(sections: Sequence[ReportSection]) -> str:
-    """Return a Python module of assignments, which reads q1, dq1, ..., lengths and masses."""
+    """Return text of a Python module that computes formulas from q1, dq1, ..., lengths, masses."""
     lines = ['from math import atan2, cos, sin, sqrt']
     for title, sentence, formulas in sections:
         lines += ['', f'# {title}', f'# {sentence}']
