@@ -170,7 +170,7 @@ def record_plant(published: ArmDescription, progress: OnProgress = lambda *_: No
 
 
 def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
-    """Return the one of several random periodic motions that determines parameters best."""
+    """Return, of random periodic motions, the one that best excites the inertial parameters."""
     # A margin to the limits, as a weak PD with a wrong gravity torque errs by tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
     rng = np.random.default_rng(0)

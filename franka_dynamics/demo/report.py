@@ -70,7 +70,7 @@ def demo_metrics(
 
 
 def _interval_mask(time: Array, begin: float, end: float) -> NDArray[np.bool_]:
-    """Return the mask of the steps between two times [s]; raise RecordingError without a step."""
+    """Return the mask of the steps between two times [s]; raise RecordingError if it is empty."""
     during = (time >= begin) & (time <= end)
     if not during.any():
         raise RecordingError(f'No step of the arm is from {begin:.3f} to {end:.3f} s.')

@@ -344,7 +344,7 @@ class ArmSimulation:
         return at_rest + (chord - damping) * speed
 
     def _apply_push(self) -> None:
-        """Apply the wrench `push` to the simulated arm while it acts, else none."""
+        """Apply the wrench of `push` to the simulated arm while the push acts."""
         push, model, data = self.push, self.model, self.data
         data.qfrc_applied[:] = 0.0
         if push.is_active(self.time):
