@@ -28,7 +28,7 @@ class InertiaReferencePoint(str, Enum):
 
 
 class Axis(str, Enum):
-    """An axis of the frame in which a body is given."""
+    """An axis (x, y or z) of the frame in which a body is given."""
 
     X = 'x'
     Y = 'y'
@@ -95,7 +95,7 @@ class Box(HomogeneousSolid):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Body:
     """
-    A body's entry in an arm or hand file, its inertial parameters or a homogeneous solid.
+    A body as an arm or hand file states it, by inertial parameters or a homogeneous solid.
 
     It has either a `primitive`, or `mass` [kg], one of `center_of_mass` [m] and `first_moment`
     [kg m], and `inertia` [kg m^2] in the order xx, xy, xz, yy, yz, zz.
@@ -127,7 +127,7 @@ class Body:
             raise FieldError('is not zero although the mass is', 'first_moment')
 
     def link_inertia(self, about: InertiaReferencePoint | None) -> LinkInertia:
-        """Return the body's LinkInertia; its tensor in the file is about the point `about`."""
+        """Return the inertia of the body, whose tensor in the file is about the point `about`."""
         if self.primitive is not None:
             return self.primitive.link_inertia()
         assert self.mass is not None and self.inertia is not None

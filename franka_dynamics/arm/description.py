@@ -288,7 +288,7 @@ class ArmDescription(ArmFields):
 
     @with_argument_checks
     def require_within_rated_load(self, mass: float) -> None:
-        """Raise InertiaError if `mass` plus the `carried` mass [kg] exceeds the rated load."""
+        """Raise InertiaError if `mass` plus hand and payload [kg] exceeds the rated load."""
         if self.rated_load is not None and mass + self.carried > self.rated_load:
             beside = f' beside {self.carried:g} kg of hand and payload' if self.carried else ''
             raise InertiaError(

@@ -75,7 +75,7 @@ class UrdfProvenance:
 
     @property
     def terms(self) -> FormatTerms:
-        """Terms of the file's format, URDF or MJCF, for messages."""
+        """Words of the file's format, URDF or MJCF, for messages."""
         return MJCF_TERMS if self.mjcf else URDF_TERMS
 
 

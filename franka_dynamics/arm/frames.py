@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Places of an arm's frames by number and name, the arm's mount, and modified DH frames.
+Finds an arm's frames by number and name, the arm's mount, and modified DH frames.
 
 Numbers are those of the DH frames, 1..n, and n + 1 is the flange. Names are those of joints, links
 and of frames that are fixed to the arm. A joint's name, also that of a held or fixed joint of a
@@ -43,7 +43,7 @@ class FramePlacement(NamedTuple):
 
 def frame_placement(frame: Frame, arm: ArmDescription) -> FramePlacement:
     """
-    Return the place of a frame, given by number or name; FLANGE is the arm's flange.
+    Return the carrying joint and the pose of a frame, by number or name (FLANGE for the flange).
 
     Raises
     ------
@@ -61,7 +61,7 @@ def frame_placement(frame: Frame, arm: ArmDescription) -> FramePlacement:
 
 def frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
     """
-    Return the places of all frames, by number and by each name that they have.
+    Return the carrying joint and the pose of all frames, by number and by each name.
 
     Fixed frames are found with the prefix of numbered links, too, as fr3_hand_tcp.
     """

@@ -273,7 +273,7 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
 
 
 def _as_velocity(dq: ArrayLike, parameter: Array) -> Array:
-    """Return velocities as an array; raise JointVectorError unless it has a value per joint."""
+    """Return velocities as an array; raise JointVectorError unless there is one per joint."""
     joints = [f'joint {i + 1}' for i in range(len(parameter))]
     return joint_values(dq, 'dq', joints, finite=False)
 

@@ -38,7 +38,7 @@ _MAX_THICKNESS_RATIO, _MAX_COMPACT_JOINT_COUNT = 0.5, 3
 
 class UnitQuestion(NamedTuple):
     """
-    A question whether implausible values of an arm are in another unit.
+    A question to the user whether implausibly large values of an arm are in another unit.
 
     `limit_fields` are the fields of JointLimits that it is about, by the joints' names; a question
     without any is about lengths or masses, on which torques depend.
@@ -65,7 +65,7 @@ def require_si_units(description: ArmDescription, place: str) -> None:
 
 
 def _length_and_mass_doubts(arm: ArmDescription) -> Iterator[str]:
-    """Yield a sentence if the arm is implausibly long, and one if it is implausibly heavy."""
+    """Yield as text the questions if a too long arm is in mm, and if a too heavy one is in g."""
     # DH frames of nearly parallel axes may lie far from the arm, centres of mass do not.
     *frames, flange = arm.frames(np.zeros(arm.n))
     massive = [(frame, link) for frame, link in zip(frames, arm.links) if link.mass > 0.0]

@@ -141,7 +141,7 @@ class UrdfDocument:
 
     @property
     def terms(self) -> FormatTerms:
-        """Terms of the file's format, URDF or MJCF, for messages."""
+        """Words of the file's format, URDF or MJCF, for messages."""
         return MJCF_TERMS if self.mjcf else URDF_TERMS
 
     def inertial_terms(self, link: str) -> FormatTerms:

@@ -141,7 +141,7 @@ def shapes_by_link(
 
 
 def _mesh_path(urdf: Path | None, filename: str) -> Path | None:
-    """Return a mesh's path; package://NAME/PATH is NAME/PATH in a folder above the URDF."""
+    """Return a mesh's path, resolving package://NAME/PATH in folders above the URDF, or None."""
     name = filename.removeprefix('file://')
     folders = [urdf.parent] if urdf else []
     if urdf and name.startswith('package://'):

@@ -312,7 +312,7 @@ def _tensor_problem(body: _Link) -> str:
 
 
 def _power_of_ten_hint(body: _Link) -> str:
-    """Return the question whether a tensor, or one entry of it, is a power of ten off."""
+    """Return as text the question whether a tensor or one of its entries is a power of ten off."""
     physical = _is_possible_tensor(body, body.tensor)
     entries = [('every entry', np.ones((3, 3)))] if physical else []
     for i, j in () if physical else zip(*np.triu_indices(3)):

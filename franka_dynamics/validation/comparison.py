@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compares two arms by the axis, inertia and limits of each joint in {S} at q = 0.
+Compares two arms by each joint's axis, inertia and limits in the space frame at q = 0.
 
 Joints are paired from base to tip. A joint that is moved carries what is behind it: where one
 rigid motion brings the rest of the first arm to that of the second, it is one difference of that
@@ -229,7 +229,7 @@ def _limit_pairs(one: JointLimits, other: JointLimits) -> Iterator[_ValuePair]:
 
 
 def _inertia_pairs(one: LinkInertia, other: LinkInertia) -> Iterator[_ValuePair]:
-    """Yield a pair for each inertial parameter, about the centre of mass if both have mass."""
+    """Yield pairs of inertial parameters, about the centre of mass if both links have mass."""
     yield _ValuePair('mass', 'kg', one.mass, other.mass)
     vector, name, unit = 'center_of_mass', 'centre of mass', 'm'
     tensor, about = 'inertia_at_center_of_mass', 'the centre of mass'
@@ -243,6 +243,6 @@ def _inertia_pairs(one: LinkInertia, other: LinkInertia) -> Iterator[_ValuePair]
 
 
 def _vector_pairs(name: str, unit: str, first: Array, second: Array) -> list[_ValuePair]:
-    """Return a pair for each component of two vectors of the geometry."""
+    """Return a pair of values for each component of two vectors of the geometry."""
     pairs = zip('xyz', first.tolist(), second.tolist())
     return [_ValuePair(f'{name} {axis}', unit, a, b, True) for axis, a, b in pairs]

@@ -151,7 +151,7 @@ class CrosscheckResult:
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """One sentence per formulation beyond the tolerance, and one if the URDF differs."""
+        """Messages on formulations beyond the tolerance, and on a differing reading of a URDF."""
         found, tolerance = [], self.tolerance
         for name in self.formulations:
             values = {quantity: row[name] for quantity, row in self.differences.items()}

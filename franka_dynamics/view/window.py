@@ -117,7 +117,7 @@ def torque_table(state: ViewState, arm: ArmDescription) -> str:
 
 class Window:
     """
-    A server of a page with an arm, its frames, external torques and table; a context manager.
+    A server of a browser page that shows an arm, its frames and torques; a context manager.
 
     Parameters
     ----------
