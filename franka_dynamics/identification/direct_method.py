@@ -219,9 +219,9 @@ def _link_energies(tree: BodyTree, q: Array, dq: Array, gravity: Array) -> Array
     """
     Return each body's regressors of kinetic and k potential energies, (..., n, 1 + k, 10).
 
-    The rows are DE and, for each of k vectors `gravity` (k, 3), DU. A body of mass m and momentum
-    p has the kinetic energy V' p / 2, with V its twist, and the potential energy -m g' c with c
-    its centre of mass in the space frame.
+    They have shape (..., n, 1 + k, 10): DE, and DU for each of the k vectors `gravity` (k, 3). A
+    body of mass m and momentum p has the kinetic energy V' p / 2, with V its twist, and the
+    potential energy -m g' c with c its centre of mass in the space frame.
     """
     V = TreeKinematics(tree, (q, dq, np.zeros_like(q)), np.zeros(3)).V[..., None, :]
     found = np.zeros((*q.shape, 1 + len(gravity), N_LINK_PARAMETERS))
