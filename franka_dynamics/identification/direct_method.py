@@ -217,7 +217,7 @@ def _energy_diffs(tree: BodyTree, gravity: Array) -> Iterator[Array]:
 
 def _link_energies(tree: BodyTree, q: Array, dq: Array, gravity: Array) -> Array:
     """
-    Return each body's regressors of kinetic and k potential energies, (..., n, 1 + k, 10).
+    Return each body's regressors of kinetic energy and of potential energy under k gravities.
 
     They have shape (..., n, 1 + k, 10): DE, and DU for each of the k vectors `gravity` (k, 3). A
     body of mass m and momentum p has the kinetic energy V' p / 2, with V its twist, and the

@@ -251,7 +251,7 @@ def _optimise_locally(
     problem: ExcitationProblem, start: FourierTrajectory, steps: int, report: Callable[[int], None]
 ) -> FourierTrajectory:
     """
-    Return a trajectory optimised by SLSQP in at most `steps` steps.
+    Return a trajectory improved by at most `steps` steps of sequential quadratic programming.
 
     `report` is called with each step's number.
     """

@@ -265,7 +265,7 @@ def fit_parameter_sets(
     priors: Sequence[Prior], links: PhysicalConstraints, precision: float, sums: GramSums
 ) -> FitResults:
     """
-    Return the unconstrained, consistent and published parameter sets fitted to Gram sums.
+    Return unconstrained, consistent and published parameter sets fitted to Gram matrices.
 
     `priors` are those about the starting set and, after it, about the published sets; `precision`
     is that of the first. The function can run in another process.

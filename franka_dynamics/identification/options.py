@@ -69,7 +69,7 @@ class IdentificationOptions:
         return effort_scales(self.effort_scale, n)
 
     def torque_model(self, start: 'ArmDescription') -> 'TorqueModel':
-        """Return the torque model of an arm with these options' gravity, friction and rotors."""
+        """Return the torque model of an arm with the options' gravity, friction and rotors."""
         from .torque_model import SLIP_REACHES_RAD, TorqueModel
 
         reaches = SLIP_REACHES_RAD if self.friction == MAXWELL_SLIP else ()

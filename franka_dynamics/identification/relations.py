@@ -36,7 +36,7 @@ def relations(
     names: Sequence[str], columns: Sequence[int], matrix: NDArray[np.float64]
 ) -> tuple[Relation, ...]:
     """
-    Return one relation per row of the map from standard to base parameters.
+    Return each base parameter's relation, from the map from standard to base parameters.
 
     `names` are those of the p standard parameters, such as XX_1. `columns` has for each base
     parameter the index of the standard parameter whose column it keeps and which comes first in

@@ -195,7 +195,7 @@ class Identification:
 
     @property
     def better_hand(self) -> tuple[TorqueErrors, TorqueErrors] | None:
-        """Torque errors of the best set with another hand and with the arm's, or None."""
+        """Errors of the best sets with another and with the arm's hand, if the other is better."""
         own = [one for one in self.published if one.name.endswith(f', {self.start.hand}')]
         best = self.best_published
         if not own or best in own or not Improvement.from_errors(best, own).better:

@@ -137,7 +137,7 @@ def _diagnosis_of_joints(
 
 
 def wrong_unit_or_sign(factor: tuple[float, float]) -> Sequence[Diagnosis]:
-    """Return a gain fault if the range of a common effort factor shows a wrong unit or sign."""
+    """Return a gain fault if the range of all efforts' factor shows a wrong unit or sign."""
     low, high = factor
     if high < 0.0 or low > _MAX_EFFORT_FACTOR or (high < 1.0 / _MAX_EFFORT_FACTOR and low > 0.0):
         return [Diagnosis(Gain.kind, (), (float(np.mean(factor)),))]
@@ -146,7 +146,7 @@ def wrong_unit_or_sign(factor: tuple[float, float]) -> Sequence[Diagnosis]:
 
 def unmeasured_efforts(factor: tuple[float, float], doubted: bool) -> Sequence[Diagnosis]:
     """
-    Return a fault if the range of a common effort factor is near 0, and excludes 1.
+    Return a fault if the range of all efforts' common factor is near 0 and excludes 1.
 
     A fault of some joint, `doubted`, makes the range wider, but never little.
     """
