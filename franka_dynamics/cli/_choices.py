@@ -56,7 +56,7 @@ def require_option(needed: str, *names: str) -> None:
 
 
 def _option_name(name: str) -> str:
-    """Return a parameter of the running command as users write it."""
+    """Return the name of a parameter of the running command as users type it."""
     params = click.get_current_context().command.params
     param = next((one for one in params if one.name == name), None)
     if param is None:

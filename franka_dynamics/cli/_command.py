@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Commands and groups for click that import what does their work."""
+"""Classes of click commands and groups, which import the function of a command when it runs."""
 
 from dataclasses import fields
 from importlib import import_module
@@ -48,7 +48,7 @@ class Command(click.Command):
         return rest
 
     def import_function(self, path: str) -> Any:
-        """Import and return the function that does the work of a command, given its words."""
+        """Import and return the function that does a command's work, by the command's words."""
         words = '_'.join(path.split()[1:]).replace('-', '_')
         module, _, function = (self.work or f'{words}.run').partition('.')
         return getattr(import_module(f'.{module}', __package__), function)
@@ -84,6 +84,6 @@ class Group(click.Group):
 
 
 def with_xacro_arguments(command: Any) -> Any:
-    """Mark the function of a command that gets the words NAME:=VALUE as `xacro`, a dict."""
+    """Mark a command's function as one that gets NAME:=VALUE words as the dict `xacro`."""
     command.takes_xacro_arguments = True
     return command

@@ -58,7 +58,7 @@ def print_rich(*what: Any) -> None:
 
 def say(text: object, label: str = '', style: str = '') -> None:
     """
-    Print one sentence, not wrapped, so that paths and commands in it can be copied.
+    Print a text without wrapping, so that paths and commands in it can be copied.
 
     `label` is printed before the sentence: note, or in colour warning, error, pass or MISMATCH.
     `style` is rich's style of the whole sentence.
@@ -70,7 +70,7 @@ def say(text: object, label: str = '', style: str = '') -> None:
 
 
 def say_each(sentences: Iterable[object], label: str = '', style: str = '') -> None:
-    """Print sentences, each on a line."""
+    """Print texts, each on its own line."""
     for sentence in sentences:
         say(sentence, label, style)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Types of options (lists are written with commas), options that commands share, their checks."""
+"""Types of command-line options, options that several commands share, and checks of values."""
 
 from collections.abc import Callable
 import math
@@ -38,7 +38,7 @@ class Number(click.FloatRange):
     name = 'number'
 
     def _describe_range(self) -> str:
-        """Return the range as text for the help, '' for none, where click writes x<=None."""
+        """Return the allowed range as text for the help, or '' if it has no bounds."""
         return '' if self.min is self.max is None else super()._describe_range()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -70,7 +70,7 @@ class CommaList(click.ParamType):
     def __init__(
         self, metavar: str, item_type: click.ParamType = click.STRING, count: int | None = None
     ) -> None:
-        """Make the type of `count` values of a type, which the help writes as `metavar`."""
+        """Make the type of `count` items of `item_type`; help shows `metavar` for it."""
         self.metavar, self.item_type, self.count = metavar, item_type, count
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -109,7 +109,7 @@ class OutputPath(click.Path):
         self.check_path = check_path
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path as `check_path` returns it; `check_path` raises OutputError."""
+        """Return the path that `check_path` accepts; otherwise raise its OutputError."""
         return self.check_path(f'{value}')
 
 
@@ -139,7 +139,7 @@ def flag(name: str, help: str, dest: str = '') -> Any:
 
 
 def choice_or_flag(name: str, help: str, values: tuple[str, ...]) -> Any:
-    """Return a decorator that adds an option of `values`; without a value it is the first one."""
+    """Return a decorator for an option with `values` as choices, the first if none is given."""
     return option(name, f'{help}; alone: {values[0]}', values, is_flag=False, flag_value=values[0])
 
 
@@ -212,7 +212,7 @@ def picture_path(text: str) -> Path:
 
 
 def _new_path(path: Path, fix: str) -> Path:
-    """Return a path; raise OutputError, with the fix in its sentence, if it exists."""
+    """Return a path, or raise OutputError with a fix if something exists there already."""
     if path.exists():
         raise OutputError(f'{path} exists already; {fix}')
     return path
@@ -258,7 +258,7 @@ def require_not_existing(output: Path | None, force: bool) -> None:
 
 
 def _validate_ros_name(_context: Any, _parameter: Any, name: str | None) -> str | None:
-    """Return the name; raise click.BadParameter if ROS would refuse it."""
+    """Return a ROS name, or raise click.BadParameter if ROS would refuse the name."""
     if name and not re.fullmatch(r'[~/]?/?([A-Za-z_]\w*/)*[A-Za-z_]\w*', name, re.ASCII):
         raise click.BadParameter(f'{name!r} is no ROS name: letters, digits, _, / between them')
     return name

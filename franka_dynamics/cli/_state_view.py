@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Shows the statuses, rates and torques of the nodes that `node state` has heard."""
+"""Formats statuses, rates and torques of running nodes for the command `node state`."""
 
 from collections.abc import Iterator, Sequence
 import math
@@ -18,7 +18,7 @@ _MIN_OTHER_CLOCK_AGE_MS = 3.6e6  # stamps that far off are simulated time
 
 
 def state_view(nodes: Sequence[NodeSnapshot], now: float) -> Group:
-    """Return all nodes' statuses and feedforward nodes' rates, latency and torques for rich."""
+    """Return a rich view of nodes' statuses and feedforward nodes' rates, latency and torques."""
     ordered = sorted(nodes, key=lambda node: node.name)
     return Group(*(part for node in ordered for part in _node_parts(node, now)))
 
@@ -40,7 +40,7 @@ def _node_parts(node: NodeSnapshot, now: float) -> Iterator[RenderableType]:
 
 
 def _rates_text(node: NodeSnapshot) -> str:
-    """Return a feedforward node's rates of states and commands, age of states and latency."""
+    """Return as text a feedforward node's state and command rates, state age and latency."""
     states, command = DiagnosticSubject.JOINT_STATES, DiagnosticSubject.COMMAND
     rate, commands = (_decimal_text(node.value_of(of, StatusKey.RATE)) for of in (states, command))
     p50, p99 = (
@@ -52,7 +52,7 @@ def _rates_text(node: NodeSnapshot) -> str:
 
 
 def _age_text(age: float) -> str:
-    """Return the states' age [ms] as text: in ms, in s if stamps are late, or simulated time."""
+    """Return the age of joint states [ms] as text, or a note of late stamps or simulated time."""
     if abs(age) >= _MIN_OTHER_CLOCK_AGE_MS:
         return 'simulated time'
     if age > _MAX_STAMP_AGE_MS:
@@ -82,7 +82,7 @@ def _torque_table(node: NodeSnapshot) -> Table:
 
 
 def _torque_cell(torque: float | None, limit: float) -> Cell:
-    """Return a table's cell of a torque [N m], a warning from 80 % of its limit, bad from it."""
+    """Return a table cell of a torque [N m], marked from 80 % and from 100 % of its limit."""
     load = abs(torque) / limit if torque is not None and limit > 0.0 else 0.0
     if load >= _MAX_TORQUE_RATIO:
         return Cell(torque, 'bad')

@@ -119,7 +119,7 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
 
 
 def compare_arms(options: Options) -> int:
-    """Print the largest difference of each joint of two arms; return 1 if one changes a torque."""
+    """Print two arms' largest difference at each joint; return 1 if any changes a torque."""
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
     first, second = map(str, with_urdf_second(options.first, options.second))
     if not is_robot_source(second):
@@ -158,7 +158,7 @@ def compare_arms(options: Options) -> int:
 def _print_differences(
     shown: Sequence[ParameterDifference], labels: str, joints: Sequence[str], *, passed: bool
 ) -> int:
-    """Print each part's largest difference; return how many differences affect torques."""
+    """Print the largest difference in each part of two arms; return how many affect torques."""
     effective = sum(diff.has_effect for diff in shown)
     count = f'{len(shown)} {"difference" if len(shown) == 1 else "differences"}'
     say(
@@ -178,5 +178,5 @@ def _print_differences(
 
 
 def _arm_label(given: str, arm: ArmDescription) -> str:
-    """Return the name or file that was given for an arm, with set and hand unless it is a URDF."""
+    """Return an arm's name or file as the user typed it, with set and hand unless it is a URDF."""
     return given if is_robot_source(given) else f'{given} ({arm.inertial_set}, hand {arm.hand})'

@@ -43,7 +43,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         follow = bar.new_task('starting', 100.0)
 
         def show_progress(text: str, share: float) -> None:
-            """Show a step and the share done; raise KeyboardInterrupt after a signal to end."""
+            """Show the step and the share done; raise KeyboardInterrupt after a signal to end."""
             follow(100.0 * share, description=text)
             if not keep_running():
                 say(f'logs: {folder}')

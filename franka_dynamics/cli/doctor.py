@@ -22,7 +22,7 @@ _LISTENING_TIME_S = 2.0  # time to listen to the running system
 
 
 def run(arm: ArmChoice, options: Options) -> int:
-    """Print one line per check of machine, nodes or robot; return 1 if one is "to do"."""
+    """Print one line per check of machine, robot and nodes; return 1 if a check needs action."""
     if options.robot is None:
         require_option('--robot', 'arm', *MASS_OPTION_NAMES)
     node_results = [] if options.machine else _running_node_checks(options.topic, options.command)
@@ -39,7 +39,7 @@ def run(arm: ArmChoice, options: Options) -> int:
 
 
 def _robot_checks(choice: ArmChoice, address: str) -> Iterator[CheckResult]:
-    """Yield the results of comparing the robot at an address with an arm, one per quantity."""
+    """Yield the results of comparing a robot at an address with an arm's model, by quantity."""
     arm = choice.load()
     # What a URDF holds cannot be taken off.
     hand = AS_LISTED if is_robot_source(choice.arm) else NO_HAND

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The command `franka-dynamics` with its groups, and the commands that belong to none.
+The root command `franka-dynamics`, its groups of commands, and the commands in no group.
 
 Modules that declare commands import no NumPy, so that help and completion are quick; a command
 imports what does the work. Exit status: 0 done, 1 a check failed (a mismatch, a missed bound), or

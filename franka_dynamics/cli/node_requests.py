@@ -53,7 +53,7 @@ def print_or_change_state(options: Options) -> int:
     namespaces = [node.strip('/').rpartition('/')[0]] if '/' in node else []
 
     def read_state(client: NodeClient) -> tuple[str, str, list[NodeSnapshot], float]:
-        """Return a node's state and status, its namespace's nodes as heard, and the time [s]."""
+        """Return a node's state, its status, the nodes heard in its namespace and the time [s]."""
         state = client.lifecycle_state()
         report = client.status_sentence() if state in ('active', 'inactive') else ''
         wait = _TORQUE_TIMEOUT_S if state == 'active' else 0.0
@@ -75,7 +75,7 @@ def _wait_for_nodes(
     feed: TopicListener, namespaces: list[str], timeout: float, wait: float
 ) -> list[NodeSnapshot]:
     """
-    Return the nodes heard in some or all namespaces, and torques that come within `wait` [s].
+    Return nodes heard in `namespaces` (all if empty), with torques arriving within `wait` [s].
 
     A node that falls silent meanwhile, as on a busy machine, has its time-out to be heard again.
     """
@@ -85,7 +85,7 @@ def _wait_for_nodes(
         return [node for node in feed.package_nodes(namespaces) if node.is_feedforward_node]
 
     def all_heard() -> bool:
-        """Return whether none of the nodes is silent."""
+        """Return whether every node in `namespaces` still sends messages."""
         now = time.monotonic()
         return not any(node.is_silent(now) for node in feed.package_nodes(namespaces))
 

@@ -31,7 +31,7 @@ _SIMULATION_RATE_HZ = 1000.0  # steps of the simulated arm per second at --real-
 
 
 class SimError(FrankaDynamicsError):
-    """Another simulated arm already runs, or the arm was not held before --duration was over."""
+    """An error that another simulated arm runs, or that the arm was not held within --duration."""
 
     status = 1
 
@@ -115,7 +115,7 @@ def _run_until_end(
     with TopicListener('sim') as feed:
 
         def keep_waiting(wait: float = 0.0) -> bool:
-            """Receive messages for `wait` [s], print new faults; return whether to wait on."""
+            """Receive messages for `wait` [s], print new faults; return whether to wait more."""
             nonlocal fault
             feed.poll_for(wait)
             latest, before = feed.latest_status(node), fault

@@ -50,7 +50,7 @@ CONTACT = 'something touches the arm, or a closed brake holds it'
 
 
 class ExcessKind(Enum):
-    """Kinds of torque excesses, by the two torques that differ."""
+    """A pair of torques that differ, out of measured, commanded and needed torque."""
 
     COMMAND = 'the measured torque less the commanded one'
     MOTION = 'the measured torque less what the motion needs'
@@ -90,7 +90,7 @@ CAUSE_TABLE: tuple[tuple[Any, ...], ...] = (
 
 class TorqueExcess(NamedTuple):
     """
-    A difference of torques that should be equal.
+    A difference of two joint torques that should be equal, and what its causes depend on.
 
     `torque` is the difference and `gravity` g(q), (n,) each [N m], `bound` the size from which a
     difference is large, (n,) [N m], `joint` the name of the joint with the largest share of it,
@@ -113,7 +113,7 @@ class TorqueExcess(NamedTuple):
 
     @property
     def gravity_sign(self) -> str:
-        """Sign along g(q): '+', '-' if against it, doubled if larger than g(q), '' if mixed."""
+        """Sign of the torque along g(q), '+' or '-', doubled beyond g(q), '' if mixed or small."""
         heavy = np.abs(self.gravity) > self.bound
         ratios = self.torque[heavy] / self.gravity[heavy]
         if not heavy.any() or (np.abs(self.torque)[heavy] <= self.bound[heavy]).all():
@@ -125,7 +125,7 @@ class TorqueExcess(NamedTuple):
 
 
 def probable_causes(excess: TorqueExcess) -> str:
-    """Return the probable causes of an excess, the likeliest first, as part of a sentence."""
+    """Return the probable causes of a torque excess as text, the likeliest first."""
     sign, adds_gravity = excess.gravity_sign, excess.target_adds_gravity
     found = excess.kind, excess.is_multi_joint, excess.arm_moves, adds_gravity
     causes = next(

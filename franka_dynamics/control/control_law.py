@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Computes the torque of a control law: model terms and PD, by one set of settings.
+Computes the torque of a control law from model terms and PD gains, by one set of settings.
 
 Creating a ControlLaw takes about a millisecond, too long for a control cycle. Therefore the node
 creates each ControlLaw outside the control cycle.
@@ -95,7 +95,7 @@ class ControlLaw:
         )
 
     def unused_friction_note(self) -> str:
-        """Return a sentence on friction that is known but not commanded; '' if there is none."""
+        """Return a note if the arm's friction is known but not commanded, else ''."""
         model, kp = self.description.friction, self.kp
         if model is None or self.settings.terms.friction:
             return ''
@@ -123,7 +123,7 @@ class ControlLaw:
 
     def feedforward(self, state: StateTerms, friction: Array) -> Array:
         """
-        Return the feedforward torque, the model's share of the desired one, (n,) [N m].
+        Return the model's part of the desired torque, without PD feedback, (n,) [N m].
 
         It is the gravity torque that the target does not add, plus `scale` times the enabled
         Coriolis and inertia torques and `friction`, (n,) [N m].
@@ -151,7 +151,7 @@ class ControlLaw:
 
     def motion_with_efforts(self, motion: Trajectory) -> tuple[Trajectory, Array]:
         """
-        Return the motion, ended without acceleration, and the torque at its points, (k, n) [N m].
+        Return the motion with no acceleration at its end, and feedforward torques, (k, n) [N m].
 
         joint_trajectory_controller repeats the last point, effort included, until another goal
         comes. A motion that ends while decelerating, as MoveIt's plans do, would leave the torque
@@ -177,7 +177,7 @@ class TorqueRamp:
         self.begin()
 
     def begin(self, start_torque: Array | None = None) -> None:
-        """Start a ramp from a torque, (n,) [N m]; None: from the torque sent last."""
+        """Start a ramp from a torque, (n,) [N m], or from the torque sent last if that is None."""
         self.law: ControlLaw | None = None
         self._start_torque = start_torque
         self._offset: Array | float = 0.0  # from the law's torque [N m]
@@ -186,7 +186,7 @@ class TorqueRamp:
     def torque(
         self, law: ControlLaw, state: StateTerms, reference: ReferencePoint | None, last: Array
     ) -> Array:
-        """Return the law's torque plus the ramp's offset, (n,) [N m]; `last` was sent last."""
+        """Return the torque of a law plus the ramp's offset from it, (n,) [N m]."""
         desired, before, self.law = law.torque(state, reference), self.law, law
         left = max(0.0, 1.0 - (state.stamp - self._since) / RAMP_S)
         if before is law:

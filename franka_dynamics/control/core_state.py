@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-State machine of the core: states, transitions, and the settings by which torques go out.
+State machine of the torque controller, and what it commands in each state.
 
 TRANSITIONS has all changes of the state but that of `reset`, which makes the core SILENT; an event
 without a row changes nothing. `ending.py` has the causes that end torques. What is commanded:
@@ -60,7 +60,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class State(str, Enum):
-    """States of the core: which torque is sent, and why."""
+    """States of the torque controller, which decide which torque is sent."""
 
     SILENT = 'silent'  # a node sends nothing, a loop gets the resting torque
     RUNNING = 'running'
@@ -74,7 +74,7 @@ ACTIVE_STATES = (State.RUNNING, State.BRAKING, State.HOLDING)
 
 
 class CoreEvent(str, Enum):
-    """Events that change the state of the core."""
+    """Events that change the state of the torque controller."""
 
     BEGIN = 'the first torque is allowed, or the fault of a held arm is cleared'
     RELEASE = 'torques end, and the arm is to be braked and let go'
@@ -106,7 +106,7 @@ TRANSITIONS = {
 
 class Stop(Enum):
     """
-    The kinds of stop that a user can ask for, each with its cause and so with what follows.
+    Kinds of stop that a user can request, which differ in what the arm gets afterwards.
 
     LET_GO and PAUSE, which lasts while `blocked`, latch no fault.
     """
@@ -119,7 +119,7 @@ class Stop(Enum):
 
 
 class Status(NamedTuple):
-    """State of the core, its reason, the remedy, and whether a fault is latched."""
+    """The controller's state, its reason, the user's remedy, and whether a fault is latched."""
 
     state: State
     why: str
@@ -134,9 +134,9 @@ class Status(NamedTuple):
 
 class StateMachine:
     """
-    Holds the parts of the core and its state; only its methods change the state.
+    State machine of the torque controller, which holds the controller's parts and state.
 
-    `law` is that of the first settings.
+    Only its methods change the state. `law` is that of the first settings.
     """
 
     def __init__(self, output: TorqueOutput, states: StateCheck, law: ControlLaw) -> None:
@@ -155,7 +155,7 @@ class StateMachine:
 
     def reset(self) -> None:
         """
-        Reset states, torques, references and faults, as after a reset of a simulation.
+        Reset joint states, torques, references and faults, as after a reset of a simulation.
 
         A fault that only a new object clears and a user's stop stay. A held arm is let go. The
         next torque may be any step away from the last one.
@@ -185,7 +185,7 @@ class StateMachine:
             self.asked.terms.friction.reset()
 
     def _forget_joint_states(self, now: float = -math.inf) -> None:
-        """Forget all joint states but the last position; the last torque was sent at `now`."""
+        """Forget joint states but the last position; count the last torque as sent at `now`."""
         self.states.reset_except_position()
         self.repeated_positions.clear()
         self.disturbances.forget_states()
@@ -198,7 +198,7 @@ class StateMachine:
 
     @property
     def status(self) -> Status:
-        """The state of the core, its reason and the remedy."""
+        """The controller's state, its reason and the remedy."""
         with self._lock:
             load = self.disturbances.load.load_text()
             why = self.why or 'torques are sent' + (load and f'; {load}')
@@ -211,28 +211,28 @@ class StateMachine:
 
     @property
     def enabled(self) -> bool:
-        """Whether torques are asked for; they begin once joint states allow it."""
+        """Whether torques go out or will begin by themselves, without a call of `start`."""
         return self.ending.remedy in (Remedy.NONE, Remedy.WAIT)
 
     @property
     def ended(self) -> bool:
-        """Whether the core was stopped, and sends nothing more until `start`."""
+        """Whether the controller is in state SILENT until `start` is called."""
         return self.state is State.SILENT and not (self.enabled or self._holds_again)
 
     @property
     def _holds_again(self) -> bool:
-        """Whether the arm is to be held once it is seen, and its positions are believed."""
+        """Whether the arm must be braked and held, and its joint states are trusted."""
         return self.ending.reaction is Reaction.HOLD and self.states.are_believed
 
     def _record_wait(self, why: Reason | str | None) -> None:
-        """Record why no first torque goes out; a receiver's pause lasts while `blocked` does."""
+        """Record why no first torque is sent yet, or add it to the reason for a receiver pause."""
         paused = self.blocked and self.enabled and self.ending.reaction is Reaction.ZERO
         later = Cause.TORQUE_AWAITED.ending(why or ReasonCode.STATES_AWAITED())
         self.ending = self.ending.joined_with(later) if paused else later
 
     def _use_requested_terms(self, *, agrees: bool, loaded: bool = False) -> None:
         """
-        Compute torques by the terms of the settings asked for from now on, if they may act now.
+        Change to the torque terms of the requested settings, if these may act now.
 
         `agrees`: the arm agrees with the settings asked for; `loaded`: the payload has changed.
         The law or the brake takes other settings at once: their torques ramp, or are taken up by
@@ -248,7 +248,7 @@ class StateMachine:
 
     def _begin_torques(self, event: CoreEvent, state: StateTerms | None = None) -> None:
         """
-        Begin to run or brake, from the last torque if one still acts, else from a first torque.
+        Start the control law or the brake from the last torque if it still acts, or a first one.
 
         `state` is that of an arm to which nothing was sent for a while; None: the brake holds it.
         Under a target that adds gravity the law's ramp begins at the part of g(q) that the target
@@ -274,7 +274,7 @@ class StateMachine:
         self, state: StateTerms, terms: TermModel, *, effort_trusted: bool = True
     ) -> bool:
         """
-        Let the rate count from a first torque if none acts; return whether it is unknown.
+        Set the torque from which the rate limit counts if none acts; return whether none acted.
 
         A first torque is zero if the target adds gravity, else the measured torque or, if none is
         measured or it is not `effort_trusted`, g(q).
@@ -293,7 +293,7 @@ class StateMachine:
 
     def _end_torques(self, later: Ending, *, acts: bool = True) -> None:
         """
-        End torques for a reason, or add the reason to that of an ending that lasts.
+        End torques by an ending, or join that with the present ending if this must last.
 
         An ending that waits for `start`, that pauses, or by which the arm is braked or held, is
         joined with a later one. `acts`: the state changes, too.
@@ -307,7 +307,7 @@ class StateMachine:
             self._change_state(events.get(then, CoreEvent.TORQUES_END))
 
     def _change_state(self, event: CoreEvent) -> None:
-        """Change the state as TRANSITIONS says, and log it."""
+        """Change the state by an event as TRANSITIONS says, and log the new state."""
         before = self.state
         if (before, event) not in TRANSITIONS:
             return

@@ -150,7 +150,7 @@ _HELD_ONCE_SEEN = Reaction.AWAIT, Reaction.RESTING_TORQUE
 
 
 class CoreStep(StateMachine):
-    """Computes the torque for one joint state, or for a time without one."""
+    """Computes the torque for each joint state, or for a time at which no joint state came."""
 
     TICK_S = MAX_STEP_S  # how often `tick` is to be called without a state [s]
 
@@ -224,7 +224,7 @@ class CoreStep(StateMachine):
     @with_argument_checks
     def reject_state(self, why: str, now: float, *, faulty: bool = False) -> Array:
         """
-        Reject a joint state that cannot be read or trusted; return the torque, as `tick` does.
+        Reject a joint state that cannot be read or trusted; return the next torque, (n,) [N m].
 
         `now` is the time by the clock of `tick` [s]. `faulty`: another source sends joint states,
         too, which `start` is to clear.
@@ -293,7 +293,7 @@ class CoreStep(StateMachine):
         return problem
 
     def _record_state(self, sample: StateSample, now: float, problem: Ending | None) -> None:
-        """Record what a state says about the arm: for a stop by its model, and its friction."""
+        """Record a joint state for a stop by the model, and update the friction state by it."""
         states, repeated, unseen = self.states, self.repeated_positions, self.unseen
         possible, stuck = states.possible_joints, repeated.stuck_joints
         none = np.zeros_like(stuck)
@@ -333,7 +333,7 @@ class CoreStep(StateMachine):
     # 2. May torques begin, and by which settings? ----------------------------------------------
     def _begin_torques_if_allowed(self, state: StateTerms) -> Reason | None:
         """
-        Run once the first torque is allowed, or brake an arm that is to be held.
+        Begin the control law if a first torque is allowed, or brake an arm that must be held.
 
         Returns why torques of the settings asked for are refused, if the arm contradicts them.
         """
@@ -356,18 +356,18 @@ class CoreStep(StateMachine):
         return refused
 
     def _start_refusal(self) -> Reason | None:
-        """Return why joint states or gains allow no first torque yet, or None; it is no fault."""
+        """Return why joint states or gains do not allow a first torque yet, or None."""
         law, states = self.asked, self.states
         return states.start_refusal() or law.instability_reason(states.period, states.median_age)
 
     def _bound_violation(self) -> Reason | None:
-        """Return a reason if a torque exceeds the start's bounds by the settings asked for."""
+        """Return a reason if disturbance torques by the requested settings are beyond a bound."""
         found = self.disturbances
         return found.bound_violation(found.start_bound, self.asked.terms)
 
     def _settings_contradiction(self, state: StateTerms) -> Reason | None:
         """
-        Return a reason if the arm contradicts the settings asked for before torques begin.
+        Return a reason if the arm's torques contradict the requested settings before they act.
 
         What is compared is the torque that holds the arm at rest. Brakes may hold the arm before
         the first torque, and later that of a node if it does not move; without measured torque
@@ -382,7 +382,7 @@ class CoreStep(StateMachine):
 
     # 3 and 4. Run, or brake; limit and send -----------------------------------------------------
     def _torque_at_state(self, state: StateTerms, now: float) -> Array:
-        """Return the torque at a usable state, (n,) [N m], and send it."""
+        """Compute, send and return the torque at a usable joint state, (n,) [N m]."""
         states, brake = self.states, self.brake
         if self.state is State.RUNNING:
             if self.asked.pulls and self.desired is None:
@@ -413,7 +413,7 @@ class CoreStep(StateMachine):
     # The torque without a usable state ---------------------------------------------------------
     def _torque_without_state(self, now: float, silence: float = 0.0) -> Array:
         """
-        Return the torque while no state is used: the next one of a stop, the resting or the last.
+        Return the stopping, the resting or the last torque, (n,) [N m], while no state is used.
 
         A loop in silence goes on with the resting torque of where the arm probably is. `silence`
         is the time since the latest state [s].
@@ -427,7 +427,7 @@ class CoreStep(StateMachine):
 
     def _stopping_torque(self, now: float, silence: float = 0.0) -> Array:
         """
-        Return the next torque of an arm that was let go: towards the resting torque.
+        Return the next torque in state STOPPING, on the way to the resting torque, (n,) [N m].
 
         An arm that is not seen is first brought to rest by its model. If the target adds no
         gravity, a moving arm would fall under g(q) of an earlier q; so this lasts while states
@@ -453,7 +453,7 @@ class CoreStep(StateMachine):
         return torque.copy()
 
     def _resting_torque(self, now: float) -> Array:
-        """Return the resting torque, (n,) [N m]; zero before the arm was compared with it."""
+        """Return the resting torque, (n,) [N m], or zero until a joint state agreed with it."""
         torque = self.unseen.resting_torque(self.acting, now) + self._hold_disturbance
         if self.ending.reaction is Reaction.COAST:
             torque = np.where(self.disturbances.misdirected_joints, 0.0, torque)
@@ -462,7 +462,7 @@ class CoreStep(StateMachine):
 
     @property
     def _hold_disturbance(self) -> Array:
-        """The disturbance torque that the torque held an arm against at rest, else zero, (n,)."""
+        """Disturbance torque to add to the resting torque of an arm at rest, else zero, (n,)."""
         # Without it, an arm with an undeclared load falls. One that moves may be pushed, and would
         # go on.
         unknown = self.ending.reaction in (Reaction.COAST, Reaction.RELEASE)  # who stops may push
@@ -471,7 +471,7 @@ class CoreStep(StateMachine):
 
     # 6. Must torques end? ----------------------------------------------------------------------
     def _run_watchers(self, state: StateTerms, refused: Reason | None) -> None:
-        """Brake the arm or end its torques if a watcher finds it fast, falling or disturbed."""
+        """Brake the arm or end its torques if it is too fast, falls or is disturbed too much."""
         active, elapsed = self.state in ACTIVE_STATES, self.states.elapsed
         watched = self.ending.reaction not in _NOT_BRAKED and self.states.are_believed
         watched = watched and not active

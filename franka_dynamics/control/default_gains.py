@@ -64,6 +64,6 @@ def low_gains(
 
 
 def _inertia_at_home(arm: ArmDescription) -> Array:
-    """Return each joint's inertia at home, other joints free: 1 / (M^-1)_ii, (n,) [kg m^2]."""
+    """Return each joint's inertia at home while the other joints are free, (n,) [kg m^2]."""
     inertia = NewtonEulerModel(arm).mass_matrix(arm.home_position)
     return np.asarray(1.0 / np.diag(np.linalg.inv(inertia)))

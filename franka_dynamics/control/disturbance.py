@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Computes the disturbance torques, and checks their bounds.
+Computes disturbance torques, which the model does not explain, and checks their bounds.
 
 A disturbance torque is what the joints get beyond what their motion needs by the model (in the
 literature the residual of the momentum observer). The joints get the sent torque and the gravity
@@ -72,7 +72,7 @@ STICTION_MARGIN_RATIO = 1.25
 
 
 class ObservedTorques(NamedTuple):
-    """What the momentum observer estimates, or a change of it, (n,) each [N m]."""
+    """Torques estimated by the momentum observer, or changes of them, (n,) each [N m]."""
 
     disturbance: Array
     external: Array
@@ -117,7 +117,7 @@ class DisturbanceMonitor:
         self.forget_states()
 
     def forget_states(self) -> None:
-        """Discard states, torques and a change of payload."""
+        """Discard all joint states, torque estimates and the allowance for a changed payload."""
         self._observer = MomentumObserver(self._terms.true_model)
         self._friction = self._effort_friction_state()
         self.load.reset()
@@ -160,7 +160,7 @@ class DisturbanceMonitor:
         return -change.disturbance
 
     def _added_torque(self, terms: TermModel, state: StateTerms | None) -> ObservedTorques:
-        """Return what a change to other terms at a joint state adds to the observed torques."""
+        """Return the increase of the observed torques by other torque terms at a joint state."""
         if state is None:
             return ObservedTorques(self._zero, self._zero, self._zero)
         q, before = state.q, self._terms
@@ -169,19 +169,19 @@ class DisturbanceMonitor:
         return ObservedTorques(-more, old - new if self.has_effort else -more, old - new)
 
     def _effort_friction_state(self) -> FrictionState:
-        """Return the state of the joint friction that the measured torque contains."""
+        """Return a new friction state for the joint friction that the measured torque contains."""
         choice, profile = self._friction_choice, self._terms.profile
         return FrictionState(friction_in_measured_effort(choice, self._arm, profile))
 
     @property
     def is_effort_idle(self) -> bool:
-        """Whether the measured torque is zero but for friction, as while brakes hold the arm."""
+        """Whether measured torques are missing or within friction, as when brakes hold the arm."""
         little = np.abs(self.received_torque) <= self._stiction
         return not self.has_effort or bool(little.all())
 
     def update(self, state: StateTerms, effort: Array | None, sent: list[Array], lag: int) -> None:
         """
-        Update the disturbance torques by one state, its sent torques and its measured torque.
+        Update the disturbance torques by a joint state, the sent and the measured torques.
 
         `effort` is the measured torque, (n,) [N m], or None; `sent` are the torques sent before
         this state, (n,) each [N m], of which the last `lag` had not arrived when it was measured.
@@ -230,7 +230,7 @@ class DisturbanceMonitor:
         self._row_end += 1
 
     def _torque_differences(self) -> tuple[Array, Array]:
-        """Return the measured torque less the needed and less the commanded one, (n,) each."""
+        """Return measured minus needed torque, and measured minus commanded torque, (n,) each."""
         motion, command = self.external_torque, self.external_torque - self.disturbance_torque
         if self._pick_up is not None:
             motion = subtract_load_torque(motion, self._pick_up[1])
@@ -239,12 +239,12 @@ class DisturbanceMonitor:
 
     @property
     def _latest_samples(self) -> Array:
-        """The rows of the last KEPT_STATE_COUNT states at most, (k, 3, n)."""
+        """Sent torque, received torque and velocity at the latest k joint states, (k, 3, n)."""
         return self._torque_rows[max(0, self._row_end - KEPT_STATE_COUNT) : self._row_end]
 
     @property
     def is_torque_swinging(self) -> bool:
-        """Whether the torque sent to a joint rose and fell beyond `running_bound` lately."""
+        """Whether a joint's sent torque lately rose and fell by more than `running_bound`."""
         sent = self._latest_samples[:, 0]
         rises = (sent - np.minimum.accumulate(sent)).max(axis=0, initial=0.0)
         falls = (np.maximum.accumulate(sent) - sent).max(axis=0, initial=0.0)
@@ -254,7 +254,7 @@ class DisturbanceMonitor:
         self, state: StateTerms, elapsed: float, active: bool, carries: bool
     ) -> Ending | None:
         """
-        Return why torques must end if they are mixed up or one exceeds its bound, or None.
+        Return an ending if torques reach wrong joints or disturbances exceed a bound, or None.
 
         `elapsed` is the time since the state before [s]. `active`: the law or the brake answers
         the state; `carries`: the law does, or the resting torque that carries the arm.
@@ -289,7 +289,7 @@ class DisturbanceMonitor:
 
     def speed_gain_at_reversal(self, state: StateTerms) -> Array | float:
         """
-        Return how much faster each joint gets before its torque can be turned, (n,) [rad/s].
+        Return each joint's increase of speed until its torque can be reversed, (n,) [rad/s].
 
         Where the model does not explain an acceleration, it lasts until the commanded torque has
         changed, at its rate limit, by what accelerates the arm. The observer says late what does,
@@ -307,7 +307,7 @@ class DisturbanceMonitor:
 
     def bound_violation(self, bound: Array, terms: TermModel | None = None) -> Reason | None:
         """
-        Return a reason that names the disturbance torque beyond a bound, (n,) [N m], or None.
+        Return a reason if a disturbance torque exceeds its `bound`, (n,) [N m], else None.
 
         If torques go out by other terms than `terms`, it is the disturbance torque that `terms`
         would give, and no share of a load is forgiven.
@@ -347,7 +347,7 @@ class DisturbanceMonitor:
         return f': {self._causes_of(motion, command, joint, self._terms)}'
 
     def _causes_of(self, motion: Array, command: Array, joint: int, terms: TermModel) -> str:
-        """Return the probable causes of torque differences, (n,) each, largest at `joint`."""
+        """Return the probable causes of two torque differences (n,), worst at `joint`, as text."""
         state, bound, load = self._state, self.start_bound, self.load.load_text()
         if load and (np.abs(motion - self.load.load_torque()) <= bound).all():
             return load
@@ -362,12 +362,12 @@ class DisturbanceMonitor:
         return f'{load}, or {likely}' if load else likely
 
     def reset_max_bound_ratios(self) -> None:
-        """Reset the largest share of each joint's bound to zero."""
+        """Reset each joint's largest ratio of disturbance torque to bound to zero."""
         self.max_bound_ratios[:] = 0.0
 
     def can_test_terms(self, terms: TermModel) -> bool:
         """
-        Return whether the measured torque before the first torque tests the model.
+        Return whether a measured torque can test the model before the first torque is sent.
 
         Motor brakes hold an arm that does not carry itself until a torque comes: no torque is
         measured then, or one that says nothing.
@@ -386,7 +386,7 @@ def disturbance_bounds(arm: ArmDescription) -> tuple[Array, Array]:
 
 def subtract_load_torque(difference: Array, lifted: Array) -> Array:
     """
-    Return a torque difference without the share of a load that is not lifted yet, (n,) [N m].
+    Return a torque difference less what a changed payload may explain of it, (n,) [N m].
 
     `lifted`, (n,), is the change of the gravity torque by a change of payload [N m]; at each joint
     any share of it, 0 to 1, is taken off.

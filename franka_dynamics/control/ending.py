@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Why torques end or do not begin, what the arm gets then, and what lets torques begin again.
+Reasons why torques end or do not begin, the reactions to them, and the user's remedies.
 
 `Cause` is the table of causes; docs/reference/reliability.md shows it. An `Ending` is one of them
 with its reason, and the core has at most one: two are joined. A `Reason` is a code with figures,
@@ -22,7 +22,7 @@ _LEAP_ADVICE = (
 
 
 class ReasonCode(str, Enum):
-    """Codes of reasons for which torques end or do not begin; each value is the sentence."""
+    """Codes of reasons why torques end or do not begin, each with a text template as value."""
 
     CALLER_TEXT = '{text}'  # by the caller
     STOPPED_OFTEN = 'stopped {count} times within a minute: {why}'
@@ -111,13 +111,13 @@ LOOP_ADVICE = {
 
 
 class Reason(NamedTuple):
-    """Why torques end or do not begin: a code, and the figures in its sentence by name."""
+    """A reason why torques end or do not begin, as a code and the values in its text by name."""
 
     code: ReasonCode
     text_values: Mapping[str, Any]
 
     def text(self, advice: Callable[[ReasonCode], str | None] = LOOP_ADVICE.get) -> str:
-        """Return the reason in words, with the advice that `advice` gives on its code."""
+        """Return the reason as text, with the advice that `advice` returns for its code."""
         figures = {
             name: value.text(advice) if isinstance(value, Reason) else value
             for name, value in self.text_values.items()
@@ -130,7 +130,7 @@ class Reason(NamedTuple):
 
 
 class Reaction(str, Enum):
-    """What the arm gets once the torques of the control law have ended."""
+    """The torque that the arm gets after the torques of the control law have ended."""
 
     RELEASE = 'braked to rest, then the resting torque'
     HOLD = 'braked to rest, then held'
@@ -158,7 +158,7 @@ class Remedy(str, Enum):
 
 
 class Cause(Enum):
-    """A kind of event that ends torques, what the arm gets then, and how they begin again."""
+    """A cause that ends torques, with the reaction to it and the remedy to begin again."""
 
     TORQUE_AWAITED = 'none yet: a first torque is awaited', Reaction.RESTING_TORQUE, Remedy.WAIT
     STOPPED = 'a stop', Reaction.RELEASE, Remedy.START
@@ -194,7 +194,7 @@ class Cause(Enum):
     MODEL_CHANGED = 'a model that is not the arm', Reaction.RELEASE, Remedy.CONFIGURE
 
     def ending(self, why: Reason | str) -> 'Ending':
-        """Return an ending by this cause, for a reason, or the caller's text."""
+        """Return an ending by this cause with a reason, which may be a text of the caller."""
         reason = ReasonCode.CALLER_TEXT(text=why) if isinstance(why, str) else why
         _, reaction, remedy = self.value
         return Ending(reason, reaction, remedy, reason)
@@ -202,7 +202,7 @@ class Cause(Enum):
 
 class Ending(NamedTuple):
     """
-    Why the law's torques do not go out, what the arm gets instead, and until when.
+    An end of the control law's torques, with its reasons, the reaction and the remedy.
 
     `last_reason` is the latest reason, `first_reason` the one that ended torques, or for which
     none have begun.
@@ -214,23 +214,23 @@ class Ending(NamedTuple):
     first_reason: Reason | None
 
     def text(self, advice: Callable[[ReasonCode], str | None] = LOOP_ADVICE.get) -> str:
-        """Return the first reason and the latest, `Reason.text` each; '' if there are none."""
+        """Return the first and the latest reason as one text, '' if there are none."""
         said = (one.text(advice) for one in (self.first_reason, self.last_reason) if one)
         return '; '.join(dict.fromkeys(said))
 
     @property
     def why(self) -> str:
-        """The first reason and the latest, with advice for a loop in Python."""
+        """The first and the latest reason as text, with advice for a loop in Python."""
         return self.text()
 
     @property
     def is_latched(self) -> bool:
-        """Whether it is a fault, which stays until it is cleared."""
+        """Whether this ending is a fault, which stays until the user clears it."""
         return self.remedy in (Remedy.CLEAR, Remedy.CONFIGURE)
 
     def joined_with(self, later: 'Ending') -> 'Ending':
         """
-        Return the ending that this one and a later one make together.
+        Return the ending that combines this one with a later one.
 
         The first reason stays named, and the harder remedy counts. What follows is what the later
         one says; but an arm that is not seen for a while is held again, and one that was let go,
@@ -243,7 +243,7 @@ class Ending(NamedTuple):
         return Ending(later.last_reason, then, until, self.first_reason)
 
     def with_release(self, remedy: Remedy = Remedy.WAIT) -> 'Ending':
-        """Return this ending with `Reaction.RELEASE` as what follows, and another remedy."""
+        """Return this ending with the reaction `Reaction.RELEASE` and another remedy."""
         return self._replace(reaction=Reaction.RELEASE, remedy=remedy)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-What users of the core call: they make, start, stop and change it, and give it motions.
+The controller class, which users create, start, stop and change, and which follows motions.
 
 `core_step.py` computes the torque for each joint state, by parts that `core_state.py` holds.
 """
@@ -88,11 +88,11 @@ class Feedforward(CoreStep):
 
     def start(self) -> None:
         """
-        Clear a fault, and command torques from the next allowed state on; `status` says why not.
+        Clear a fault, and command torques from the next joint state on that allows them.
 
-        While a stop that is no fault still brakes the arm, torques begin once it is at rest,
-        without the motion. After a stop by the model they begin after 20 usable states, even if
-        the arm moves.
+        `status` says why none are commanded yet. While a stop that is no fault still brakes the
+        arm, torques begin once it is at rest, without the motion. After a stop by the model they
+        begin after 20 usable states, even if the arm moves.
 
         Raises StartRefusedError while the arm is still braked after a fault, while a held arm's
         states are too old or its torque is unexplained, and after a fault that only a new object
@@ -125,7 +125,7 @@ class Feedforward(CoreStep):
     @with_argument_checks
     def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
         """
-        End torques for a reason; `then` says what follows.
+        End torques for a reason; `then` selects if the arm is let go, held or gets zero torque.
 
         By default an arm that moves is braked to rest, by the gains there are and by its model,
         and then gets the resting torque. A stop that does not hold lets go of a held arm; a fault
@@ -142,7 +142,7 @@ class Feedforward(CoreStep):
 
     def change(self, **settings: Any) -> None:
         """
-        Change settings from the next step on.
+        Change settings of the controller from its next step on.
 
         While running, the torque ramps from the old law's to the new. That of a held arm does not
         change, and its brake has the old gains until `start`; a payload is not judged for 2 s.
@@ -168,14 +168,14 @@ class Feedforward(CoreStep):
                 return
 
     def changed_law(self, **settings: Any) -> ControlLaw:
-        """Return the control law that `change` would use with these settings; raise as it does."""
+        """Return the control law that `change` would use with settings, or raise its error."""
         changed = self.settings.changed(**settings)
         law = _stable_law(self.description, changed, self.output, self.states)
         self._require_law_allowed(law)
         return law
 
     def _require_law_allowed(self, law: ControlLaw) -> None:
-        """Raise SettingsError if the present state does not allow a law that can be used."""
+        """Raise SettingsError if the present state does not allow a change to a control law."""
         before, after = self.settings.target, law.settings.target
         if self.state is not State.SILENT and before != after:
             raise SettingsError(
@@ -191,7 +191,7 @@ class Feedforward(CoreStep):
             )
 
     def _joints_with_kp(self, law: ControlLaw) -> Array:
-        """Return which joints' kp a law would raise though the reference is far away, (n,)."""
+        """Return which joints are far from the reference while a law raises their kp, (n,)."""
         far = self.reference.distance(self.states.q) > MAX_START_DISTANCE_RAD
         return np.asarray(far & (law.kp > (self.ramp.law or self.asked).kp))
 
@@ -238,7 +238,7 @@ class Feedforward(CoreStep):
 
     @with_argument_checks
     def settle(self, reason: str) -> None:
-        """End the present motion for a reason, and desire that the arm rests where it is."""
+        """End the present motion for a reason, and brake the reference to the arm's position."""
         with self._lock:
             if self.state is State.RUNNING:
                 self.reference.brake_to_rest(self.states.q, reason)
@@ -270,14 +270,14 @@ class Feedforward(CoreStep):
 
     @property
     def sends(self) -> bool:
-        """Whether the latest torque is new."""
+        """Whether the latest joint state or tick gave a new torque to send."""
         return self.output.is_new
 
 
 def _stable_law(
     arm: ArmDescription, settings: Settings, output: TorqueOutput, states: StateCheck
 ) -> ControlLaw:
-    """Return the control law of some settings; SettingsError if it is unstable, or unusable."""
+    """Return the control law of some settings; raise SettingsError if unstable or unusable."""
     # In a loop's MuJoCo model, joints have the rotor inertia and friction that `arm` states.
     as_given = output.in_loop and settings.target == 'mujoco'
     law = ControlLaw(arm, settings, as_given=as_given)

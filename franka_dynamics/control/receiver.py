@@ -30,7 +30,7 @@ COMMAND_TIMEOUT_S = 50.0 * MAX_STEP_S
 
 
 class ReceiverState(Enum):
-    """States of a receiver of torques: it waits for them, follows them, brakes or holds."""
+    """States of a receiver of torques, such as following a sender or braking the arm."""
 
     WAITING = 'waiting for a first command'  # no torque is applied
     FOLLOWING = 'following'
@@ -47,7 +47,7 @@ class ReceiverState(Enum):
 
 
 class TorqueRefusal(str, Enum):
-    """Why a torque is refused, in the words of the ros2_control controller in C++."""
+    """Reasons to refuse a torque, in the words of the ros2_control controller in C++."""
 
     OTHER_PUBLISHER = 'other publisher'
     WRONG_SIZE = 'wrong size'
@@ -146,7 +146,7 @@ class TorqueReceiver:
 
     @property
     def state_text(self) -> str:
-        """The state as a text, with the cause of a fault."""
+        """The receiver's state as text, with the cause of a fault."""
         cause = f': {self._fault}' if self.state is ReceiverState.FAULT else ''
         return self.state.value + cause
 
@@ -191,7 +191,7 @@ class TorqueReceiver:
         return self.applied_torque
 
     def _time_since_command(self, stamp: float) -> float:
-        """Return the time since the latest stamp [s]; record the stamp if it is in order."""
+        """Return the time from the previous stamp to this one [s]; record this one if in order."""
         elapsed = stamp - self._stamp
         if not math.isfinite(stamp) or -MAX_LATENESS_S <= elapsed < 0.0:
             return 0.0
@@ -206,7 +206,7 @@ class TorqueReceiver:
         self._needed_state_count = math.inf if latched else needed
 
     def _braking_torque(self, q: Array, dq: Array, elapsed: float) -> Array:
-        """Return a torque that brakes or holds the arm, shape (n,) [N m]; set `state`."""
+        """Return a torque that brakes or holds the arm, (n,) [N m]; update `self.state`."""
         terms, brake = self._terms, self._brake
         state = terms.terms_at(self._stamp, q, dq, None)
         torque = brake.torque(state, terms, self._zero, min(elapsed, MAX_BRAKING_TIME_S))
@@ -217,7 +217,7 @@ class TorqueReceiver:
         return torque
 
     def _resting_torque(self) -> Array:
-        """Return the torque at which a fault or braking ends, shape (n,) [N m]."""
+        """Return the torque of a stopped or faulty receiver, shape (n,) [N m]."""
         if self._terms.adds_gravity:
             return self._zero
         if self._possible is None:

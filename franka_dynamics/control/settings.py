@@ -21,7 +21,7 @@ from ..parameter_schema import LIVE_PARAMETER_FILES, require_allowed_value, spec
 @dataclass(frozen=True)
 class ReceiverProfile:
     """
-    A receiver of torques: the torques that the receiver adds, and the joints' rotor inertia.
+    Properties of a receiver of torques, such as whether it adds the gravity torque.
 
     With `receiver_adds_gravity`, only the difference between the true gravity torque and the
     gravity torque that the receiver adds is commanded; otherwise the whole gravity torque is
@@ -97,7 +97,7 @@ class Settings:
     scale: float = 1.0
 
     def changed(self, **others: Any) -> 'Settings':
-        """Return a copy with the given values replaced; SettingsError for an unknown name."""
+        """Return a copy with values replaced by name; raise SettingsError for an unknown name."""
         known = [one.name for one in fields(self)]
         for name in others.keys() - known:
             raise SettingsError(f'There is no setting {name!r}; there are {", ".join(known)}.')

@@ -54,7 +54,7 @@ _LOG = logging.getLogger(__name__)
 
 class StateSample(NamedTuple):
     """
-    One joint state as it comes: arrays of shape (n,), SI units.
+    One received joint state with its stamp, age and arrival time, (n,) arrays in SI units.
 
     `stamp` is its time, `age` how old it is, or None, `now` its arrival by the clock of `tick`.
     `effort` is None if none was measured.
@@ -188,7 +188,7 @@ class StateCheck:
 
     def record_state_loss(self, now: float, brakes_again: bool) -> int:
         """
-        Record a loss of states at `now` [s]; return how many lately if too many, or 0.
+        Record a loss of states at `now` [s]; return the recent losses' number if too many, or 0.
 
         An arm that `brakes_again` was seen for a moment: within 0.05 s that is the same loss.
         """
@@ -307,7 +307,7 @@ class StateCheck:
 
     def check_values(self, q: Array, dq: Array, tau: Array | None, stamp: float) -> Ending | None:
         """
-        Return an ending if a value is impossible for this arm, or no number.
+        Return an ending if a joint state has an impossible or non-finite value, else None.
 
         A velocity beyond its bound is accepted after a gap if the positions confirm it.
         """
@@ -384,7 +384,7 @@ class StateCheck:
         return problem
 
     def trusted_velocity(self, dq: Array) -> Array:
-        """Return the measured velocities, or those by positions if positions contradict them."""
+        """Return measured velocities, or if positions contradict them, velocities by positions."""
         if not self.velocity_contradicted or len(self._track) < 2:
             return dq
         (before, q), (stamp, now) = self._track[0], self._track[-1]

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Brings a moving arm to rest: by its states, or by its model while none can be believed.
+Brings a moving arm to rest by its joint states, or by its model while none can be trusted.
 
 The brake also holds the arm, without a reference. Its torque is g(q) + C(q, dq) dq, a PD torque
 towards the pose where braking began, M(q) a as far as kd damps less, and the disturbance torque,
@@ -146,7 +146,7 @@ class BrakingController:
 
     def _distance_to_stop_pose(self, q: Array, most: float) -> Array:
         """
-        Return how far q is from the pose to hold, (n,) [rad or m]; move this pose where needed.
+        Return q minus the position to hold, (n,) [rad or m]; move this position where needed.
 
         It yields where M(q) a would reach its bound, at a distance of `most`, and the arm stays
         where it was pushed to.
@@ -162,7 +162,7 @@ class BrakingController:
         return away
 
     def _compensated_disturbance(self, disturbance: Array, dq: Array, elapsed: float) -> Array:
-        """Update `disturbance` by the present one; return its compensated part, (n,) [N m]."""
+        """Update `disturbance` by the present one; return the part to compensate, (n,) [N m]."""
         # At first (0.05 s) the observer lags behind an arm that falls: an FR3 mounted upside down,
         # undeclared, was not held without this.
         if self._time < OBSERVER_SETTLING_TIME_S:
@@ -184,7 +184,7 @@ class BrakingController:
         self._largest = self.disturbance
 
     def record_limited_torque(self, desired: Array, sent: Array) -> None:
-        """Record a desired torque and what limits left of it, (n,) each [N m]."""
+        """Record a desired torque and the torque sent after limiting, (n,) each [N m]."""
         self._held_back = desired - sent
         if self._torque_changed_s is None:
             # Before this the torque from before braking may still act.
@@ -215,7 +215,7 @@ class BrakingController:
 
 
 def _undamped_share(mass: Array, kd: Array, time_constant: float, age: float) -> Array:
-    """Return each joint's share of the braking torque M(q) a beside that of its kd, (n,)."""
+    """Return the share of M(q) a that brakes each joint in addition to its kd, (n,)."""
     # With old states M(q) a makes light directions swing that kd damps, as of an iiwa's joints 1
     # and 3: it goes where kd alone takes at most twice as long, the other joints being free.
     aged = min(1.0, MIN_TIME_CONSTANT_TO_AGE_RATIO * age / BRAKING_TIME_CONSTANT_S)
@@ -316,7 +316,7 @@ class UnseenArm:
         return since_begin > MAX_BRAKING_TIME_S or not moves[seen].any()
 
     def resting_torque(self, terms: TermModel, now: float) -> Array:
-        """Return the torque that holds the arm if the target needs one, else zero, (n,) [N m]."""
+        """Return the probable gravity torque, or zero if the target adds gravity, (n,) [N m]."""
         if self.last_seen is None or terms.adds_gravity:
             return np.zeros(terms.loaded_arm.n)
         return terms.gravity(self.probable_state(now)[0])

@@ -114,15 +114,15 @@ class TorqueOutput:
 
     @property
     def last_torque(self) -> Array:
-        """The last torque, zero if there is none, (n,) [N m]; not to be written into."""
+        """The last torque, zero if there is none, (n,) [N m], as an array not to be changed."""
         return self.sent[-1] if self.sent else self._zero
 
     def begin_at_torque(self, torque: Array) -> None:
-        """Record a clipped torque, (n,) [N m], as the last one: the next rate counts from it."""
+        """Record a clipped torque, (n,) [N m], as the last one, from which the rate counts."""
         self.sent.append(self.limiter.clip_torque(torque))
 
     def send_torque(self, desired: Array, elapsed: float, now: float) -> Array:
-        """Send a torque within its limits, `elapsed` [s] after the last one; return it."""
+        """Limit and send a torque, `elapsed` [s] after the last one; return the sent torque."""
         torque = self.limiter.limit(desired, self.sent[-1] if self.sent else None, elapsed)
         self.sent.append(torque)
         set_back = now < self.sent_at - MAX_REORDERING_TIME_S
@@ -135,6 +135,6 @@ class TorqueOutput:
         return torque
 
     def reset_counts(self) -> None:
-        """Reset all counts and the largest shares to zero."""
+        """Reset all counts and the largest ratios of torque to limit to zero."""
         self.counts.clear()
         self.largest_share[:] = 0.0

@@ -60,7 +60,7 @@ class MotionWatcher:
         self.reset()
 
     def reset(self) -> None:
-        """Reset to slow joints, a reference at rest, and an arm that does not fall."""
+        """Forget fast joints, motions of the reference, and a fall of the arm."""
         self._falls_from: Array | None = None  # position when torques were refused first, (n,)
         self._fast_s = 0.0  # how long a joint has been too fast [s]
         self._moved_at = -math.inf  # stamp at which the reference moved last [s]
@@ -131,7 +131,7 @@ class RepeatedPositionCheck:
         self.clear()
 
     def clear(self) -> None:
-        """Reset to no position that repeats."""
+        """Forget all joint positions that repeat."""
         # Of each joint, while its position repeats: the velocity before, the torque sent then, and
         # whether it must have moved.
         self.still_s = self._dq = self._torque = self._zero

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Finds out whether joints get the torques that were sent to others, earlier, or reversed.
+Finds out whether joints get late or reversed torques, or those sent to other joints.
 
 Where a joint gets another torque than is sent to it, the difference either follows what is sent or
 does not. Torques in another order, late or reversed do: braking drives the arm, and letting go
@@ -44,7 +44,7 @@ def find_misdirected_joints(
     rows: Array, excess_bound: Array, noticeable_bound: Array, period: float, *, measured: bool
 ) -> NDArray[np.bool_] | None:
     """
-    Return which joints get others' or reversed torques, or send others theirs, (n,); else None.
+    Return which joints' torques are reversed or exchanged with other joints', (n,), or None.
 
     None unless delayed, exchanged or reversed sent torques explain every received excess.
     `rows`, (N, 3, n), are sent and received torques [N m], without the gravity that the target
@@ -92,14 +92,14 @@ def find_misdirected_joints(
 
 
 def _state_count_since_small(small: Array) -> int:
-    """Return how many states follow the last `small` one, (N,), at most FITTED_STATE_COUNT."""
+    """Return the number of states after the last True of `small`, at most FITTED_STATE_COUNT."""
     last = np.flatnonzero(small[::-1])
     return min(FITTED_STATE_COUNT, int(last[0]) if last.size else len(small))
 
 
 def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[float, Array]:
     """
-    Return summed squared residuals of two fits: of a constant, and of sent torques, (k, 2, n).
+    Return the summed squared residuals of fits by a constant and by sent torques, (k, 2, n).
 
     The latter are those of each delay, of the torque of each joint and of that torque reversed.
     `sent` has shape (N, n), `received` and `ddq` are those of the joint in the last states.
@@ -124,7 +124,7 @@ def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tupl
 
 def _residual_sum(squared: Array, along: Array, ddq_squared: float) -> Array:
     """
-    Return the sum of squares of torques, less what a rotor's inertia explains best.
+    Return the sum of squared torques that remains after fitting a rotor's inertia.
 
     `along` is the sum of torque times acceleration, `ddq_squared` that of squared accelerations.
     """

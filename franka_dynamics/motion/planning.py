@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Requests of motions, and plans of the requested motions from the present one on.
+Requests for motions, and the planning of motions that continue the present one.
 
 Nothing here changes the present motion.
 
@@ -145,6 +145,7 @@ def make_request(
     """
 
     def array(name: str, values: Any, *shape: int | None) -> Array:
+        """Return values as a finite array of a shape, or raise ReferenceRefusedError."""
         return as_array(values, shape, f"The reference's {name}", errors.ReferenceRefusedError)
 
     single = times is None
@@ -174,7 +175,7 @@ def make_request(
 
 
 def require_point_count(points: int, least: int = 1) -> None:
-    """Raise ReferenceRefusedError for fewer points than the least or more than MAX_POINT_COUNT."""
+    """Raise ReferenceRefusedError unless there are `least` to MAX_POINT_COUNT points."""
     if not least <= points <= MAX_POINT_COUNT:
         raise errors.ReferenceRefusedError(
             f'The reference has {points or "no"} points; send between one and {MAX_POINT_COUNT}.'
@@ -184,7 +185,7 @@ def require_point_count(points: int, least: int = 1) -> None:
 @dataclass(frozen=True, eq=False)
 class MotionPlanner:
     """
-    Plans the motion that one request asks for.
+    Plans the motion for one request.
 
     `request` is a single set-point if `is_setpoint`, the next points of a stream if `is_window`.
     The arm is at `measured_q`, None if that is not known. `has_kp` says that it is pulled to where
@@ -203,9 +204,9 @@ class MotionPlanner:
 
     def require_start_allowed(self) -> None:
         """
-        Raise ReferenceRefusedError for points that are not on time, or cannot begin at once.
+        Raise ReferenceRefusedError for points too late, too early, or far from an arm without kp.
 
-        They cannot if nothing pulls the arm to where they begin.
+        Without kp nothing pulls the arm to where the points begin.
         """
         points, stamp, measured_q = self.request, self.stamp, self.measured_q
         lateness = 0.0 if points.start is None else stamp - points.start
@@ -321,7 +322,7 @@ def braked_motion(
 
 
 def _stream_with_point(stream: Array | None, stamp: float, q: Array) -> Array:
-    """Return a stream with one more point; a new one if the last point is too old."""
+    """Return a stream with one more point, or a new stream if the last point is too old."""
     if stream is None or stamp - stream[-1, _ARRIVAL_COL] > STREAM_TIMEOUT_S:
         return np.array([[0.0, stamp, *q]])
     number, last = stream[-1, :_POSITION_COL]
@@ -349,7 +350,7 @@ def _stream_timing(stream: Array) -> tuple[Array, float]:
 
 def _averaged_points(stream: Array) -> Array:
     """
-    Return the points to plan through: rows of time after the last arrival [s] and position.
+    Return a stream's averaged points as rows of time after the last arrival [s] and position.
 
     The points before the last are averaged in groups that span up to _AVERAGING_SPAN_S, with their
     times, because noise between two close points would be a large acceleration.

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Follows the motion of an arm that set-points, streams, chunks and trajectories ask for."""
+"""Plans and follows an arm's desired motion from set-points, streams, chunks and trajectories."""
 
 from collections import deque
 from dataclasses import replace
@@ -64,7 +64,7 @@ class ReferenceEvent(NamedTuple):
 
 class Reference:
     """
-    Plans and follows the desired motion of an arm: none at first, then a position or a motion.
+    Plans and follows the desired motion of an arm, which has none until one is requested.
 
     `at` is called in each control cycle, by one thread. `follow` may be called by any thread: it
     plans beside the cycle, and the new motion begins where the present one will be, with its
@@ -95,7 +95,7 @@ class Reference:
         return bool(self._open_events)
 
     def distance(self, q: Array | None) -> Array:
-        """Return how far q is from the desired position, (n,) [rad or m]; zero without one."""
+        """Return how far q is from the desired position, if there is one, else zeros, (n,)."""
         motion, stamp = self.motion, self._stamp
         if motion is None or stamp is None or q is None:
             return np.zeros(self._arm.n)
@@ -110,7 +110,7 @@ class Reference:
 
     def hold(self, q: ArrayLike | None) -> None:
         """
-        Make q, shape (n,), the desired position until a motion is followed; None: desire none.
+        Make q, (n,), the desired position until a motion is followed, or desire none if None.
 
         Does nothing while a motion is followed or waits to begin.
         """
@@ -210,7 +210,7 @@ class Reference:
 
     def brake_to_rest(self, measured_q: Array, reason: str) -> None:
         """
-        End all motions for a reason, braked to rest where the arm then is.
+        End all motions for a reason, by a motion that brakes to rest where the arm then is.
 
         Where it is desired may be elsewhere, and would go on pulling: as when a goal ends outside
         its tolerances, or is cancelled. Under a lasting load kp's torque stays about the same, and
@@ -248,7 +248,7 @@ class Reference:
     def _begin_motion(
         self, planned: Trajectory, present: Trajectory, goal_id: str, streamed: bool
     ) -> None:
-        """Make the planned motion follow the present one from its begin on."""
+        """Replace the present motion by the planned one from the time at which that begins."""
         stamp, goal = self._stamp or 0.0, planned.positions[-1]
         self.motion = present.followed_by(planned, stamp)
         end = max(planned.end, stamp + planning.STREAM_TIMEOUT_S) if streamed else planned.end

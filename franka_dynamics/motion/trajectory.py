@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Piecewise quintic motions within an arm's limits: through points, blended, braked to rest.
+Piecewise quintic motions within an arm's limits, which pass points, blend or brake to rest.
 
 Whatever is beyond a limit is tried again, slower or with other points, and refused in the end
 (ReferenceRefusedError).
@@ -175,6 +175,7 @@ class Trajectory:
             return self
 
         def braked_within(duration: float) -> Trajectory:
+            """Return the motion, braked to rest in a duration [s] within the arm's limits."""
             # The velocity falls to zero as a cubic of time.
             rest = rest_states(q + duration * dq / 2.0 + duration**2 * ddq / 12.0)[None]
             Trajectory(end, last).with_segments(end + duration, rest).require_within_limits(arm)
@@ -191,6 +192,7 @@ class Trajectory:
         q, dq, ddq = self.states[-1]
 
         def extrapolated_for(h: float) -> Trajectory:
+            """Return the motion with an acceleration that fades in h [s], then braked to rest."""
             end = np.array([[q + h * dq + h**2 * ddq / 3.0, dq + h * ddq / 2.0, 0.0 * ddq]])
             return self.with_segments(self.times[-1:] + h, end).braked_to_rest(arm)
 
@@ -205,7 +207,7 @@ class Trajectory:
         share: float = 1.0,
     ) -> 'Trajectory':
         """
-        Return the motion from `begin` [s after zero] on, blended from `present`, and to rest.
+        Return the motion blended from `present` at `begin` [s after `time_zero`], ending at rest.
 
         If its first point comes late enough, the arm moves there from its present state. Otherwise
         the distance between the present motion and this one, with its rates, is added to this one
@@ -223,6 +225,7 @@ class Trajectory:
         distance *= np.abs(distance[:2]).max() > MAX_ROUNDING_ERROR  # accelerations may step
 
         def blended_over(duration: float) -> Trajectory:
+            """Return the motion, blended over a duration [s] within the arm's limits."""
             ends = np.array([begin, begin + duration])
             times = np.union1d(ends, motion.times[motion.times > begin + _MIN_SEGMENT_DURATION_S])
             times = times[np.diff(times, append=np.inf) > _MIN_SEGMENT_DURATION_S]
@@ -262,6 +265,7 @@ def spline_through_points(
         options, durations = [*product((1.0,), near, (True, False))], BLEND_DURATIONS_S
 
     def make_spline(option: tuple[float, Array, bool]) -> Trajectory:
+        """Return the motion for (ratio of the acceleration limit, points, whether it stops)."""
         share, points, stops = option
         at = times[-len(points) :]
         motion = Trajectory(at, _spline_states(at, points, stops), present.time_zero)
@@ -293,7 +297,7 @@ def _spline_states(times: Array, q: Array, stops: bool) -> Array:
 
 
 def _first_within_limits(make: Callable[[Any], Trajectory], options: Iterable[Any]) -> Trajectory:
-    """Return make(option) of the first option that is not refused; else raise a refusal."""
+    """Return `make(option)` of the first option within limits, or raise the first refusal."""
     refusals = []
     for option in options:
         try:
