@@ -44,7 +44,7 @@ _GRAVITY_VECTORS = dict(zip(GRAVITY_DIRECTIONS, ([GRAVITY], GRAVITY_BASIS_M_S2, 
 
 
 def show_arm(arm: ArmChoice, options: Options) -> int:
-    """Print the arm's tables, or JSON in their place; write the JSON file."""
+    """Print an arm's tables; with --json write them to a file or print JSON in their place."""
     if options.positional is not None:
         forbid_options(f'{options.positional}, the same as --arm {options.positional}', 'arm')
         arm = replace(arm, arm=options.positional)
@@ -179,7 +179,7 @@ def _reloaded_arm(content: str, arm: ArmDescription) -> ArmDescription:
 
 
 def export_arm(arm: ArmChoice, options: Options) -> int:
-    """Print the arm in a format or write it to a file."""
+    """Print the arm in the format of --format, or write it to a file."""
     require_not_existing(options.output, options.force)
     output, form = options.output, options.form
     if output is not None and output.suffix == '.mjcf' and form != 'mjcf':

@@ -14,7 +14,7 @@ from ..view.window import Playback, show_playback, Window
 
 
 def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
-    """Serve the page with the arm, live or from a bag, until Ctrl-C."""
+    """Serve a browser page that shows the arm, live or from a bag, until Ctrl-C."""
     if options.bag:
         forbid_options('a bag: no node runs', 'node')
         arm = reader.arm_in_bag(options.bag, arm)

@@ -293,7 +293,7 @@ class StateMachine:
 
     def _end_torques(self, later: Ending, *, acts: bool = True) -> None:
         """
-        End torques by an ending, or join that with the present ending if this must last.
+        End torques for a later ending, joined with the present ending if that one must last.
 
         An ending that waits for `start`, that pauses, or by which the arm is braked or held, is
         joined with a later one. `acts`: the state changes, too.

@@ -367,7 +367,7 @@ class CoreStep(StateMachine):
 
     def _settings_contradiction(self, state: StateTerms) -> Reason | None:
         """
-        Return a reason if the arm's torques contradict the requested settings before they act.
+        Return a reason if the arm's torques contradict the requested settings before these act.
 
         What is compared is the torque that holds the arm at rest. Brakes may hold the arm before
         the first torque, and later that of a node if it does not move; without measured torque

@@ -199,7 +199,7 @@ class TorqueReceiver:
         return max(0.0, elapsed)  # below zero the clock was set back
 
     def _set_fault(self, why: str, *, latched: bool) -> None:
-        """Begin or prolong a fault, which only a sender ends if it is `latched`."""
+        """Begin or prolong a fault; only an accepted torque ends a `latched` one."""
         if self.state is not ReceiverState.FAULT:
             self.state, self._fault, self._needed_state_count = ReceiverState.FAULT, why, 0.0
         needed = max(self._needed_state_count, MIN_GOOD_STATE_COUNT)

@@ -143,7 +143,7 @@ class StateCheck:
         self.reset()
 
     def reset(self) -> None:
-        """Reset to no joint state and no losses of joint states."""
+        """Forget all joint states and all losses of joint states."""
         self.q, self.dq = np.full_like(self._zero, np.nan), self._zero
         self.problem: Reason | None = ReasonCode.NO_STATE()
         self.trust_states_again()
@@ -156,7 +156,7 @@ class StateCheck:
         self.reset_state_losses()
 
     def reset_except_position(self) -> None:
-        """Reset to no joint state, but keep the last position and the losses of states."""
+        """Forget all joint states except the last position and the record of lost states."""
         self.stamp: float | None = None
         self.good_count = self.age_in_periods = 0
         self._drift = self.dq_before = self._zero

@@ -162,19 +162,19 @@ class TermModel:
         return gravity - pin.computeGeneralizedGravity(self.receiver.model, self.receiver.data, q)
 
     def coriolis(self, q: Array, dq: Array) -> Array:
-        """Return C(q, dq) dq, shape (n,) [N m]."""
+        """Return the Coriolis and centrifugal torque C(q, dq) dq, shape (n,) [N m]."""
         weightless = self._weightless
         return pin.rnea(weightless.model, weightless.data, q, dq, self._zero)
 
     def inertia_torque(self, q: Array, ddq: Array) -> Array:
-        """Return M(q) ddq, shape (n,) [N m]."""
+        """Return the inertia torque M(q) ddq, shape (n,) [N m]."""
         weightless = self._weightless
         return pin.rnea(weightless.model, weightless.data, q, self._zero, ddq)
 
 
 def inverse_mass_matrix(mass: Array) -> Array:
     """
-    Return the inverse of M(q), (n, n); NaN if M(q) is not finite.
+    Return the inverse of a mass matrix M(q), (n, n), NaN if M(q) is not finite.
 
     A joint that moves no mass, as one of a link without inertia, gets no acceleration.
     """

@@ -110,7 +110,7 @@ class Reference:
 
     def hold(self, q: ArrayLike | None) -> None:
         """
-        Make q, (n,), the desired position until a motion is followed, or desire none if None.
+        Make q, (n,), the desired position until a motion is followed, or none if q is None.
 
         Does nothing while a motion is followed or waits to begin.
         """
