@@ -106,7 +106,7 @@ class GeneratedModel(ABC):
         return frame
 
     def _read_arrays(self, named: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
-        """Return arguments as arrays of real numbers, by name; JointVectorError for others."""
+        """Return arguments by name as arrays of real numbers, or raise JointVectorError."""
         found = {}
         for name, values in named.items():
             if isinstance(values, np.ma.MaskedArray):

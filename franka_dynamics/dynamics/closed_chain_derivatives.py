@@ -65,10 +65,10 @@ class MotorDerivatives:
     """
     Derivatives of motor torques, loops closed, by joint twists, motion and inertial parameters.
 
-    With a motors, `by_eta` (..., a, n + 1, 6) are the derivatives by corrections of the joint
-    twists and of the tool's pose, at a fixed motion of the motors; `by_q`, `by_dq`, `by_ddq` (...,
-    a, a) those by the motors' positions, velocities, accelerations; `by_parameters` (..., a, n,
-    10) those by the bodies' inertial parameters.
+    For a number a of motors, `by_eta` (..., a, n + 1, 6) are the derivatives by corrections of the
+    joint twists and of the tool's pose, at a fixed motion of the motors; `by_q`, `by_dq`, `by_ddq`
+    (..., a, a) those by the motors' positions, velocities, accelerations; `by_parameters` (..., a,
+    n, 10) those by the bodies' inertial parameters.
     """
 
     by_eta: Array
@@ -143,7 +143,7 @@ def _motor_derivative(chain: ClosedChain, motion: JointStates, tree: DynamicsDer
 
 
 def _space_twist_derivatives(chain: ClosedChain, q: Array, tree: DynamicsDerivatives) -> Array:
-    """Return joint twists in {S} derived by body-frame twists, q, dq, ddq, (..., n, 6, 9n + 6)."""
+    """Return joint twists' derivatives in {S} by corrections, q, dq, ddq, (..., n, 6, 9n + 6)."""
     # Joint j's space-frame twist w'_j = Ad(T_j) A_j changes by Ad(T_j) ([D_j, A_j] + dA_j), with
     # D_j = (T_j^-1 dT_j)^vee and dA_j = -[A_j, eta_j] (Kwon, (8)).
     ad_twists = ad(chain.tree.twists)

@@ -304,11 +304,11 @@ class _TreeRecursion(TreeKinematics):
 @dataclass(frozen=True, eq=False)
 class Linearization:
     """
-    Forward dynamics linearised at a state (q0, dq0) and torque tau0, with x = (q, dq).
+    A linear model of forward dynamics near a state x0 = (q0, dq0) and torque tau0.
 
-    The model is d/dt (x - x0) = A (x - x0) + B (tau - tau0) + (dq0, ddq0). A is (2n, 2n), B is
-    (2n, n), `ddq` is the acceleration ddq0 (n,) at the state x0. At an equilibrium dq0 = ddq0 = 0;
-    at other states the linear model needs (dq0, ddq0).
+    With x = (q, dq), d/dt (x - x0) = A (x - x0) + B (tau - tau0) + (dq0, ddq0). A is (2n, 2n), B
+    is (2n, n), `ddq` is the acceleration ddq0 (n,) at the state x0. At an equilibrium dq0 = ddq0 =
+    0; at other states the linear model needs (dq0, ddq0).
     """
 
     A: Array

@@ -84,7 +84,7 @@ class DynamicsFormulation(ABC):
 
     @abstractmethod
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q), shape (..., n, n) [kg m^2], symmetric, with rotor inertias."""
+        """Return the mass matrix M(q), rotor inertias included, shape (..., n, n) [kg m^2]."""
 
     @abstractmethod
     def inverse_dynamics(

@@ -225,7 +225,7 @@ class NewtonEulerModel(DynamicsFormulation):
         return jacobian
 
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q), (..., n, n), from torques at unit accelerations without gravity."""
+        """Return the mass matrix M(q), rotor inertias included, shape (..., n, n) [kg m^2]."""
         position = as_joint_stack(self.description, q, 'q')[..., None, :]
         units = np.eye(self.description.n)
         return symmetrize(self._torques(position, np.zeros_like(position), units, gravity=False))
@@ -246,16 +246,16 @@ class NewtonEulerModel(DynamicsFormulation):
         return np.swapaxes(rows, -1, -2)
 
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return C(q, dq) dq, shape (..., n) [N m], by the recursion without gravity."""
+        """Return the Coriolis torques C(q, dq) dq, shape (..., n) [N m]."""
         position, velocity = broadcast_states(self.description, q=q, dq=dq)
         return self._torques(position, velocity, np.zeros_like(velocity), gravity=False)
 
     def gravity(self, q: ArrayLike) -> Array:
-        """Return g(q), shape (..., n) [N m]."""
+        """Return the gravity torques g(q), shape (..., n) [N m]."""
         return self.nonlinear_effects(q, np.zeros(self.description.n))
 
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return C(q, dq) dq + g(q), shape (..., n) [N m]."""
+        """Return Coriolis plus gravity torques C(q, dq) dq + g(q), shape (..., n) [N m]."""
         return self.inverse_dynamics(q, dq, np.zeros(self.description.n))
 
     def inverse_dynamics(

@@ -200,35 +200,35 @@ class PinocchioModel(model.DynamicsFormulation):
 
     @_accept_stacks_of('q')
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """Return M(q) by the composite-rigid-body algorithm, shape (n, n) [kg m^2]."""
+        """Return the mass matrix M(q) by the composite-rigid-body algorithm, (n, n) [kg m^2]."""
         return pin.crba(self.model, self._workspace.data, q)
 
     @_accept_stacks_of('q', 'dq')
     def coriolis_matrix(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return Pinocchio's C(q, dq), shape (n, n) [N m s/rad]; dM/dt = C + C^T."""
+        """Return Pinocchio's Coriolis matrix C(q, dq), (n, n) [N m s/rad]; dM/dt = C + C^T."""
         return pin.computeCoriolisMatrix(self.model, self._workspace.data, q, dq).copy()
 
     @_accept_stacks_of('q', 'dq')
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return C(q, dq) dq, shape (n,) [N m]."""
+        """Return the Coriolis torques C(q, dq) dq, shape (n,) [N m]."""
         # Without gravity, not as a difference, of which a slow motion would leave no digit.
         return pin.nonLinearEffects(self._weightless, self._workspace.data, q, dq)
 
     @_accept_stacks_of('q')
     def gravity(self, q: ArrayLike) -> Array:
-        """Return g(q), shape (n,) [N m]."""
+        """Return the gravity torques g(q), shape (n,) [N m]."""
         return pin.computeGeneralizedGravity(self.model, self._workspace.data, q)
 
     @_accept_stacks_of('q', 'dq')
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return C(q, dq) dq + g(q), shape (n,) [N m]."""
+        """Return Coriolis plus gravity torques C(q, dq) dq + g(q), shape (n,) [N m]."""
         return pin.nonLinearEffects(self.model, self._workspace.data, q, dq)
 
     @_accept_stacks_of('q', 'dq', 'ddq', 'wrench')
     def inverse_dynamics(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, wrench: ArrayLike | None = None
     ) -> Array:
-        """Return M ddq + C dq + g - J^T w (flange wrench w) by Newton-Euler, shape (n,) [N m]."""
+        """Return torques M ddq + C dq + g - J^T w for a flange wrench w, shape (n,) [N m]."""
         torque = pin.rnea(self.model, self._workspace.data, q, dq, ddq)
         return torque if wrench is None else torque - np.matmul(self.jacobian(q).T, wrench)
 

@@ -174,17 +174,17 @@ class ExponentialsModel(DynamicsFormulation):
         return np.einsum('...ijk,...k->...ij', symbols, velocity)
 
     def gravity(self, q: ArrayLike) -> Array:
-        """Return g(q), shape (..., n) [N m], from the links' weights at their centres of mass."""
+        """Return the gravity torques g(q) of the links' weights, shape (..., n) [N m]."""
         linear = self.center_of_mass_jacobians(q)[..., :3, :]
         return -np.einsum('l,a,...laj->...j', self._masses, self._gravity, linear)
 
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return C(q, dq) dq, shape (..., n) [N m]."""
+        """Return the Coriolis torques C(q, dq) dq, shape (..., n) [N m]."""
         q, dq = broadcast_states(self.description, q=q, dq=dq)
         return np.einsum('...ij,...j->...i', self.coriolis_matrix(q, dq), dq)
 
     def nonlinear_effects(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """Return C(q, dq) dq + g(q), shape (..., n) [N m]."""
+        """Return Coriolis plus gravity torques C(q, dq) dq + g(q), shape (..., n) [N m]."""
         return self.coriolis(q, dq) + self.gravity(q)
 
     def inverse_dynamics(

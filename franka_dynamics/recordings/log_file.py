@@ -19,7 +19,7 @@ from ..files import read_text
 
 def read_log(*paths: str | Path) -> LogTable:
     """
-    Return the columns of a log file, or of several that hold the same rows.
+    Return the columns of a log file, or of several files with the same rows.
 
     The names of several files' columns begin with the file's, such as velocity/dq1 or, of a file
     without column names, velocity. Raises RecordingError if two files have the same name, and the

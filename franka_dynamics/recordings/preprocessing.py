@@ -349,5 +349,5 @@ class PieceFilter:
 
 
 def _resample(known_at: Array, values: Array, time: Array) -> Array:
-    """Return columns of `values`, known at times `known_at`, interpolated linearly to `time`."""
+    """Return columns of `values` at times `known_at`, interpolated linearly at times `time`."""
     return np.column_stack([np.interp(time, known_at, column) for column in values.T])

@@ -96,7 +96,7 @@ class RprKinematics:
 
     def inverse(self, position: ArrayLike) -> Array:
         """
-        Return the four solutions (theta1, d2, theta3), (4, 3), for a position of {3}'s origin.
+        Return the four solutions (theta1, d2, theta3), (4, 3), for a position of frame 3's origin.
 
         Parameters
         ----------

@@ -145,7 +145,7 @@ def rpr_report() -> list[ReportSection]:
 
 
 def _kinematics_sections() -> list[ReportSection]:
-    """Return the sections on poses, inverse kinematics and Jacobians."""
+    """Return the RPR report's sections on poses, inverse kinematics and Jacobians."""
     px, py, pz, w, c = sp.symbols('px py pz w c', real=True)
     q1, q2, q3, d2bar = sp.symbols('q1 q2 q3 d2bar', real=True)
     height = (pz - D0) / A3
@@ -183,7 +183,7 @@ def _kinematics_sections() -> list[ReportSection]:
 
 
 def _dynamics_sections() -> list[ReportSection]:
-    """Return the sections on centres of mass, energies and equations of motion."""
+    """Return the RPR report's sections on centres of mass, energies and equations of motion."""
     forms, centers, tensors = equations_of_motion(), centers_of_mass(), central_inertias()
     return [
         (
@@ -228,7 +228,7 @@ def python_text(sections: Sequence[ReportSection]) -> str:
 
 
 def latex_text(sections: Sequence[ReportSection]) -> str:
-    """Return the formulas as equations of LaTeX, with titles as comments."""
+    """Return the formulas as LaTeX equations, with section titles as comments."""
     lines = []
     for title, _, formulas in sections:
         lines.append(f'% {title}')
