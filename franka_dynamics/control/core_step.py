@@ -44,8 +44,10 @@ MODEL; MODEL: the last believed one, as it decays), and what ends it:
   what is wrong                                 joints                  until            latched
   no new state for 20 ms (`state_timeout`)      MODEL                   0.25 s           no
   the first state after a gap                   SEEN                    the next state   no
-  a position or velocity is no number           that OWN, others SEEN   it is a number   no
-  an impossible position or velocity            that OWN, others SEEN   it is possible   yes
+  a position is no number                       that OWN, others SEEN   it is a number   no
+  an impossible position                        that OWN, others SEEN   it is possible   yes
+  a velocity is no number                       positions SEEN, MODEL   it is a number   no
+  an impossible velocity                        positions SEEN, MODEL   it is possible   yes
   an effort beyond 3 torque limits              SEEN                    it is possible   yes
   a position leaps (2 limits and 0.02 rad)      that OWN, others SEEN   0.02 rad of OWN  yes
   velocities contradict positions               SEEN, by positions      `start`          yes
@@ -65,9 +67,10 @@ MODEL; MODEL: the last believed one, as it decays), and what ends it:
   rest; then the law begins one state after, by its ramp, without the motion, or if latched the arm
   is held. After SILENT, or at rest, the law begins after 20 usable states, even if the arm moves;
   if latched, an arm that moved at the first usable state is braked and held then. An arm that was
-  held is held again after 20 usable states, unless `blocked`. A leap back is one more unusable
-  state. After a leap that stays, or velocities that contradict positions, nothing brakes, holds or
-  watches the arm until `start`; a loop gets g(q) of where OWN took a joint that leapt.
+  held is held again after 20 usable states, unless `blocked` or this loss is a fault. A leap back
+  is one more unusable state. After a leap that stays, or velocities that contradict positions,
+  nothing brakes, holds or watches the arm until `start`; a loop gets g(q) of where OWN took a
+  joint that leapt.
 - States lost more than 5 times within a minute are a fault; if they were impossible, nothing
   brakes the arm any more. A loss within 50 ms of the last one, of an arm that brakes again after a
   fault, is the same loss. A clock of stamps that is set back (by more than 1 s, or for 20 states)
@@ -88,7 +91,9 @@ Torques are wrong
   20 ms; an arm at rest is not compared for 1 s after the law begins, unless it was held
   (`check_bounds`). A held arm bears 10 % of each limit beyond what it bore when braking began,
   less at a light wrist without its drive's inertia in the model. It is not watched: a stronger
-  push moves it at any speed, until a value is impossible.
+  push moves it at any speed, until a value is impossible; it is held again once that is possible.
+- The speed of a pushed arm is often found first: a joint beyond 0.6 of its limit (1.15 while a
+  reference moves), with what it gains before its torque can turn, is braked (`check_speeds`).
 - If such an excess is explained by torques sent to other joints, earlier or reversed, the arm is
   let go without braking, after 6 states if reversed, else after 10, and the resting torque follows
   (`wiring.py`), zero where torques are exchanged or reversed. Without a measured torque the arm is
@@ -300,6 +305,10 @@ class CoreStep(StateMachine):
         if problem is not None and stuck.any() and self.state in ACTIVE_STATES:
             unseen.record_seen(*repeated.extrapolated_state(sample.q), now, possible, none)
         believed, why = states.trusted_velocity(sample.dq), problem and problem.last_reason
+        if unseen.last_seen is not None:  # a wrong velocity says nothing against the position
+            wrong = states.possible_positions & ~possible
+            believed = np.where(wrong, unseen.probable_state(now)[1], believed)
+            possible = states.possible_positions
         seen = possible & ~stuck & ~states.leapt_joints
         by_velocity = states.changed_velocities & (~stuck | states.outrun_joints) & ~seen
         if why is not None and why.code is ReasonCode.STALE and unseen.last_seen is not None:
@@ -466,6 +475,7 @@ class CoreStep(StateMachine):
         # Without it, an arm with an undeclared load falls. One that moves may be pushed, and would
         # go on.
         unknown = self.ending.reaction in (Reaction.COAST, Reaction.RELEASE)  # who stops may push
+        unknown = unknown or self.states.velocity_contradicted  # it was estimated from velocities
         carries = self.brake.is_still and not (unknown or self.acting.adds_gravity)
         return self.brake.disturbance if carries else np.zeros_like(self.brake.disturbance)
 

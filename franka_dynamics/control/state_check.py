@@ -91,9 +91,9 @@ class StateCheck:
         Its position [rad] and velocity [rad/s]; NaN and zero if no possible state has come.
     dq_before : ndarray, shape (n,)
         Velocity of the state before [rad/s].
-    position_repeats, possible_joints : ndarray of bool, shape (n,)
-        Which positions are bit for bit those of the state before; of which joints position and
-        velocity are possible.
+    position_repeats, possible_positions, possible_joints : ndarray of bool, shape (n,)
+        Which positions are bit for bit those of the state before; which are possible; of which
+        joints position and velocity are possible.
     changed_velocities, outrun_joints : ndarray of bool, shape (n,)
         Which velocities are possible and not bit for bit those of the state before; which
         positions repeat since before the velocity took the joint elsewhere.
@@ -161,7 +161,7 @@ class StateCheck:
         self.good_count = self.age_in_periods = 0
         self._drift = self.dq_before = self._zero
         self.position_repeats = self.outrun_joints = self.changed_velocities = ~self._all
-        self.possible_joints = self._all
+        self.possible_joints = self.possible_positions = self._all
         self.elapsed = self.age = self.arrival = 0.0
         # Stamp and velocity of the latest state, possible or not; of each joint the last possible
         # position and its stamp, how far and how long it is from the one before, and whether that
@@ -313,7 +313,8 @@ class StateCheck:
         """
         every = np.concatenate((q, dq, self._zero if tau is None else tau))
         possible = (every >= self._lowest) & (every <= self._highest)
-        self.possible_joints, n = self._all, len(q)
+        n = len(q)
+        self.possible_joints = self.possible_positions = self._all
         self.changed_velocities, self._given_dq = dq != self._given_dq, dq
         silence, self._given_stamp = stamp - self._given_stamp, stamp
         # NumPy would warn of infinities, and of a signalling NaN.
@@ -340,6 +341,7 @@ class StateCheck:
         if possible.all():
             return None
         self.changed_velocities &= possible[n : 2 * n]
+        self.possible_positions = possible[:n]
         self.possible_joints = possible[:n] & possible[n : 2 * n]
         unknown = ~np.isfinite(every)
         first = int((unknown if unknown.any() else ~possible).argmax())

@@ -569,6 +569,20 @@ def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong, sp
     assert loop.state is State.RUNNING
 
 
+@pytest.mark.parametrize('wrong', [np.nan, 9.0])
+@pytest.mark.parametrize('target', ['fci', 'mujoco'])
+def test_an_arm_whose_velocity_is_wrong_at_a_joint_is_carried_where_its_positions_are(
+    target, wrong
+):
+    settings, at_joint = replace(PD, target=target), np.where(np.arange(7) == 1, wrong, 0.0)
+    added = {'gravity_compensation': target == 'fci', 'armature': True}
+    loop = Loop(settings, controller={'applied_when_silent': True}, **added).run(0.4)
+    loop.swing(speed=0.3)
+    read = loop.arm.read
+    loop.arm.read = lambda: replace(one := read(), velocity=one.velocity + at_joint)
+    assert loop.run(1.5).speed < 0.2 and loop.fastest < 0.5
+
+
 @pytest.mark.parametrize('stopped', [True, False])
 def test_after_a_pause_the_law_begins_at_the_torque_that_carries_the_arm_unless_stopped(stopped):
     script = Script(MUJOCO, applied_when_silent=True).running().give(200)

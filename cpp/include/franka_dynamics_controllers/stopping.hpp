@@ -108,7 +108,8 @@ private:
 
 /// Knows where an arm was seen last, and brings it to rest from there by the model. A joint whose
 /// position is not believed goes on from its last one by its velocity, if that is possible and not
-/// bit for bit that of the state before.
+/// bit for bit that of the state before. A joint with an impossible velocity is where it is seen,
+/// and its last velocity decays.
 class UnseenArm
 {
 public:
@@ -117,11 +118,12 @@ public:
   {
     const auto & [q, dq] = state;
     Joints possible{}, seen{};
+    bool whole = true;
     for (std::size_t i = 0; i < arm.n(); ++i) {
       possible[i] = std::abs(dq[i]) <= kMaxPossibleSpeedRatio * arm.velocity[i];  // no NaN
-      seen[i] = possible[i] && arm.within_range(i, q[i]);
+      seen[i] = arm.within_range(i, q[i]);
+      whole = whole && possible[i] && seen[i];
     }
-    const bool whole = std::all_of(seen.begin(), seen.begin() + arm.n(), [](bool x) {return x;});
     const JointState before = whole ? state : probable(now);
     known_ = known_ || whole;
     for (std::size_t i = 0; i < arm.n(); ++i) {
@@ -129,7 +131,7 @@ public:
       given_[i] = dq[i];
       if (known_ && (seen[i] || by_velocity_[i])) {
         last_.q[i] = seen[i] ? q[i] : before.q[i];
-        last_.dq[i] = dq[i];
+        last_.dq[i] = possible[i] ? dq[i] : before.dq[i];
         when_[i] = now;
       }
     }
