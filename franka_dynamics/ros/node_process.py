@@ -180,6 +180,11 @@ def run_node(
     REALTIME_OFF) says whether to ask for SCHED_FIFO if FRANKA_DYNAMICS_REALTIME is not set.
     """
     words = list(sys.argv if args is None else args)
+    try:
+        _require_ros_words_only(words)
+    except SettingsError as error:
+        print(error, file=sys.stderr)
+        return EXIT_INVALID_INPUT
     make_log_nonblocking()
     no_realtime = request_realtime(realtime)
     if not any(name in os.environ for name in FASTDDS_PROFILE_VARIABLES):
@@ -187,7 +192,6 @@ def run_node(
     stop = StopRequest()
     try:
         try:
-            _require_ros_words_only(words)
             rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
             node = make()
         except (FrankaDynamicsError, RCLError, UnknownROSArgsError) as error:
