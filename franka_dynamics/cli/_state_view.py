@@ -24,7 +24,7 @@ def state_view(nodes: Sequence[NodeSnapshot], now: float) -> Group:
 
 
 def _node_parts(node: NodeSnapshot, now: float) -> Iterator[RenderableType]:
-    """Yield a node's name, statuses (one line names those that are OK), rates and torques."""
+    """Yield rich text of a node's name, statuses, rates and torques; one line for OK statuses."""
     silent = f' (silent for {now - node.updated_at:.0f} s)' if node.is_silent(now) else ''
     yield Text(f'{node.name}{silent}', 'bold red' if silent else 'bold')
     good = [subject for subject, status in node.statuses.items() if status.level == 'OK']

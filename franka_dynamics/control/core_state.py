@@ -322,7 +322,7 @@ class StateMachine:
             gains, swings = (self.asked.kp, self.asked.kd), own.is_torque_swinging
             self.brake.begin(own.disturbance_torque, gains, torque_swings=swings)
         elif self.state is State.STOPPING and before is State.RUNNING:
-            # Where positions stand still, it is what drives the arm unseen.
+            # An arm whose positions repeat seems to rest, and what drives it seems a load.
             seen, stuck = self.unseen.last_seen, self.repeated_positions.stuck_joints.any()
             speed = np.inf if seen is None or stuck else np.abs(seen[1]).max()
             is_still = bool(speed < MAX_STOPPED_SPEED_RAD_S)

@@ -300,7 +300,7 @@ SAID = re.compile(r'([\d.]+) \+- ([\d.]+) kg at the flange that nobody declared'
 
 
 def monitored(recording, more=0.0):
-    """Return the load that is told and the largest share of a bound, after each state."""
+    """Return, after each state, the reported load and the largest torque as share of its bound."""
     monitor, said, shares = DisturbanceMonitor(FER, StateLimits(), TERMS), [], []
     states = recording.time.tolist(), recording.q, recording.dq, recording.effort + more
     for time, q, dq, effort in zip(*states):
