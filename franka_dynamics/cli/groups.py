@@ -47,7 +47,7 @@ def arm() -> None:
 @shared.arm_options
 def show() -> None:
     """
-    Print an arm's Denavit-Hartenberg and inertia tables, or its base parameters.
+    Print an arm's DH and inertia tables, or its base parameters.
 
     ARM is the same as --arm. Base parameters are the smallest set of inertial parameters that the
     torques depend on, with gravity along -z of the space frame (vertical), in any direction
@@ -84,10 +84,11 @@ def check() -> None:
 @shared.json_option
 def compare() -> None:
     """
-    Compare two arms, each a shipped arm, arm file, URDF, MJCF or xacro file.
+    Compare two arms joint by joint, link by link.
 
-    A line for each joint and its link has the largest difference and its effect on torques. Exit
-    status: 0 if no torque differs, 1 if one does, 2 a file that cannot be read.
+    Each is a shipped arm, arm file, URDF, MJCF or xacro file. A line for each joint and its link
+    has the largest difference and its effect on torques. Exit status: 0 if no torque differs, 1 if
+    one does, 2 a file that cannot be read.
     """
 
 
@@ -105,9 +106,9 @@ def compare() -> None:
 @option('--convention', 'convention of the DH rows', _CONVENTIONS, default='modified')
 def import_urdf() -> None:
     """
-    Convert a URDF to an arm file (DH rows, inertias, limits) and check it against Pinocchio.
+    Convert a URDF to an arm file, checked against Pinocchio.
 
-    A xacro file is expanded.
+    The arm file has DH rows, inertias and limits. A xacro file is expanded.
     """
 
 
@@ -119,7 +120,12 @@ def import_urdf() -> None:
 @shared.arm_prefix_option(callback=shared.validate_prefix)
 @shared.arm_options
 def export() -> None:
-    """Write an arm as URDF or MJCF, for the C++ controller, or its friction for others."""
+    """
+    Write an arm or its friction for other programs.
+
+    As URDF, as MJCF, as a file that the C++ controller reads, or its friction alone for franky or
+    CRISP.
+    """
 
 
 @click.group(cls=Group)
@@ -135,7 +141,11 @@ def bag() -> None:
 @shared.arm_prefix_option()
 @shared.arm_options
 def record() -> None:
-    """Record joint states, commands, references, diagnostics; say if the recording is usable."""
+    """
+    Record joint states, commands and more; check the recording.
+
+    More are references and diagnostics. At the end it says whether the recording is usable.
+    """
 
 
 @bag.command('import')
@@ -203,7 +213,7 @@ def _csv_path(text: str) -> Path:
 @shared.arm_payload_options
 def replay() -> None:
     """
-    Compare a recording's measured torques with the model's, for each inertial set and hand.
+    Compare recorded torques with those of each model and hand.
 
     BAG is a rosbag2 folder, or one .mcap or .db3 file.
     """
@@ -218,7 +228,7 @@ def _validate_workers(_context: Any, _parameter: Any, text: str) -> str:
 
 @click.group(cls=Group)
 def identify() -> None:
-    """Identify an arm or a payload from bags, or plan a motion to record."""
+    """Identify an arm or a payload from recordings of it."""
 
 
 @identify.command('arm', work='identify.run')
@@ -264,7 +274,7 @@ def identify_arm() -> None:
 @shared.stamped_bag_options
 @shared.arm_options
 def identify_payload() -> None:
-    """Identify a payload on the flange from recordings with and without it."""
+    """Identify a payload from recordings with and without it."""
 
 
 @identify.command(work='identify.plan')
@@ -289,9 +299,10 @@ def identify_payload() -> None:
 @shared.arm_options
 def plan() -> None:
     """
-    Compute a trajectory for identification, within the arm's limits and above the table.
+    Compute a trajectory for identification.
 
-    It is planned for the parameters that the bags of --given leave uncertain.
+    It stays within the arm's limits and above the table. It is planned for the parameters that the
+    bags of --given leave uncertain.
     """
 
 
@@ -309,7 +320,7 @@ def node() -> None:
 @shared.json_option
 @_node_options
 def state() -> None:
-    """Print a node's lifecycle state, status, rates and torques; or change the state."""
+    """Print a node's state, rates and torques, or change its state."""
 
 
 # A payload of -1,0,0,0 is no option.
@@ -335,16 +346,17 @@ def set_() -> None:
 @_node_options
 def play() -> None:
     """
-    Send a motion to a node and wait until it ends; with --record, record a bag and check it.
+    Send a motion to a node and wait until it ends.
 
-    FILE is a file of `identify plan`, or an arm with a shipped motion.
+    With --record it is recorded in a bag, which is checked. FILE is a file of `identify plan`, or
+    an arm with a shipped motion.
     """
 
 
 @node.command(work='node_requests.clear_fault')
 @_node_options
 def clear() -> None:
-    """Clear a node's fault, so that the node commands again; exit 1 if the fault remains."""
+    """Clear a node's fault; exit 1 if it remains."""
 
 
 @node.command()

@@ -6,6 +6,7 @@ from dataclasses import replace
 import json
 import os
 from pathlib import Path
+import re
 import subprocess
 import sys
 
@@ -28,16 +29,17 @@ ENVIRONMENT = {**os.environ, 'PYTHONPATH': PYTHONPATH}
 
 
 def test_help_and_completion_import_nothing_that_computes():
+    words = [*dict(commands()), '', 'arm', 'bag', 'identify', 'node']
     heavy = ['numpy', 'pinocchio', 'scipy', 'pandas', 'matplotlib', 'rich', 'yaml', 'rclpy']
     said = printed(
         '-c',
         'import sys\n'
         'from franka_dynamics.cli.main import main\n'
-        f'helps = [main([*words.split(), "--help"]) for words in {[*dict(commands())]!r}]\n'
+        f'helps = [main([*words.split(), "--help"]) for words in {words!r}]\n'
         f'print(helps.count(0), [name for name in {heavy!r} if name in sys.modules])',
     )
-    assert said.splitlines()[-1] == f'{len(dict(commands()))} []'
-    assert 'None' not in said and 'as_listed' not in said
+    assert said.splitlines()[-1] == f'{len(words)} []'
+    assert not re.search(r'None|as_listed|[a-z]\.\.\.\n', said)  # nor a sentence cut short
 
 
 @pytest.mark.parametrize(('words', 'command'), [*commands()])
