@@ -29,6 +29,7 @@ _COMMON_STAMP_NAMES = ('t', 'time', 'stamp', 'timestamp')
 _NO_TORQUE_WORDS = set('cmd command commanded control ctrl d des desired ext external ref'.split())
 # An episode begins within this many sampling periods of the first stamp, and has as many rows.
 _EPISODE_PERIOD_COUNT = 10.0
+_STAMP_END_S = 2.0**31  # of the seconds of a message's stamp, which has 32 bits
 # With a longer sampling period a remark suggests that stamps are in ms.
 _MAX_PLAUSIBLE_PERIOD_S = 0.15
 
@@ -96,15 +97,12 @@ def recording_from_arrays(
 
 def _require_columns(log: LogTable, columns: ColumnMap) -> None:
     """Raise RecordingError unless columns are named for position, velocity and effort."""
+    derived = f' Where none was logged, say {DERIVED_VELOCITY} (--velocity {DERIVED_VELOCITY}).'
     for what in ('position', 'velocity', 'effort'):
         if not vars(columns)[what]:
-            derived = (
-                f' Where none was logged, say {DERIVED_VELOCITY} (--velocity {DERIVED_VELOCITY}).'
-                if what == 'velocity'
-                else ''
-            )
+            hint = derived * (what == 'velocity')
             raise RecordingError(
-                f'{log.source}: {what} is missing; the file has {log.names_text()}.{derived}'
+                f'{log.source}: {what} is missing; the file has {log.names_text()}.{hint}'
                 f'{_option_advice(log) or f" Add --{what} COLUMNS, such as q{{}} or 2-8."}'
             )
 
@@ -191,7 +189,7 @@ def _require_one_clock(log: LogTable, columns: ColumnMap) -> None:
     for name in filter(log.columns.__contains__, (columns.stamp or '').split(',')):
         for other, array in log.columns.items():
             same_name = other.rpartition('/')[2] == name.rpartition('/')[2]
-            if same_name and not np.array_equal(array, log.columns[name]):
+            if same_name and not np.array_equal(array, log.columns[name], equal_nan=True):
                 raise RecordingError(
                     f'{log.source}: the stamps {name} and {other} differ; bring all quantities to '
                     'the same rows first, such as by pandas.merge_asof.'
@@ -269,9 +267,9 @@ def _stamps_ns(
         raise RecordingError(
             f'{source}, row {bad[0] + 1}: the stamp is {times[bad[0]]}, not a time from 0 on.'
         )
-    if times.max(initial=0.0) > 1e10:
+    if times.max(initial=0.0) >= _STAMP_END_S:
         raise RecordingError(
             f'{source}: a stamp is {times.max():g} s, some {times.max() / 3.2e7:.0f} years; its '
-            'unit is probably ms, us or ns.'
+            'unit is probably ms, us or ns, or it counts from before 1970: subtract the first.'
         )
     return np.round(times * 1e9).astype(np.int64)

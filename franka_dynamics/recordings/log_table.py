@@ -118,10 +118,10 @@ class LogTable:
         """Return the array that a name, a number or `name[first-last]` selects, or None."""
         if name in self.columns:
             return self.columns[name]
-        if name.isdigit() and len({len(array) for array in self.columns.values()}) == 1:
+        if name.isdecimal() and len({len(array) for array in self.columns.values()}) == 1:
             every = np.column_stack(list(self.columns.values()))
             return every[:, int(name) - 1] if 1 <= int(name) <= every.shape[1] else None
-        part = re.fullmatch(r'(.+)\[(\d+)(?:-(\d+))?\]', name)
+        part = re.fullmatch(r'(.+)\[([1-9]\d*)(?:-(\d+))?\]', name)
         whole = self.columns.get(part[1]) if part else None
         if part is None or whole is None or whole.ndim != 2:
             return None
@@ -151,7 +151,7 @@ def _column_names(columns: str, count: int) -> Iterator[str]:
     """Yield the column names or numbers that text such as `2-8`, `q{}` or `a,b` selects."""
     for entry in (one.strip() for one in columns.split(',')):
         first, _, last = entry.partition('-')
-        if first.isdigit() and last.isdigit():
+        if first.isdecimal() and last.isdecimal():
             yield from map(str, range(int(first), int(last) + 1))
         elif '{}' in entry or '{0}' in entry:
             begin = 0 if '{0}' in entry else 1

@@ -204,8 +204,8 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
         [np.zeros((1, recording.dq.shape[1])), 0.5 * (recording.dq[1:] + recording.dq[:-1]) * step]
     ).cumsum(axis=0)
     window = max(_WINDOW_S, 3.0 * float(np.median(step)))  # stamps of ms read as s are far apart
-    edges = np.searchsorted(time, np.arange(0.0, time[-1], window))
-    edges = np.append(np.unique(edges), len(time) - 1)
+    begins = window * np.unique(np.floor(time / window))  # a gap may last for years
+    edges = np.append(np.searchsorted(time, begins[begins < time[-1]]), len(time) - 1)
     whole = np.diff(time[edges]) < 2.0 * window  # no gap inside
     fast = (_speed_limit_ratio(recording, arm) > _MIN_JUMP_SPEED_RATIO).any(axis=1)
     jumps = np.concatenate(([0], np.cumsum(fast)))

@@ -251,7 +251,8 @@ MATRIX = {'q1': np.zeros((3, 7)), 'q2': np.zeros((3, 1))}
         ('npz', MATRIX, replace(NAMED, position='q1,q2'), ("'q1,q2'", '8 columns')),
         ('npz', {'q': TIME, 'p': Q[1:, :6]}, replace(NAMED, position='q,p'), ('49 and 50 rows',)),
         ('csv', TWO, replace(NAMED, stamp=None), ('stamp', 'rate')),
-        ('csv', TWO, replace(NAMED, rate=9.0), ('stamp', 'rate')),
+        ('csv', TWO, replace(NUMBERED, position='²-³'), ("'²-³' for position",)),
+        ('npz', {'q': Q}, replace(ARRAYS, position='q[0-7]'), ("'q[0-7]' for position",)),
         ('xlsx', b'', ARRAYS, ("'.xlsx'", '.csv')),
     ],
 )
@@ -265,7 +266,6 @@ def test_a_bad_file_is_refused_naming_place_and_value(suffix, content, columns, 
         import_log(path, columns, NAMES)
 
 
-COLUMNS = partial(ColumnMap, 'q', 'tau')
 NO_NUMBERS = ('text', [[1.0, 2.0], [3.0]], {'a': 1.0}, [1j] * 7)
 SCALES = partial(effort_scales, n=7)
 MEASURED = {'q': Q, 'dq': DQ, 'effort': EFFORT}
@@ -275,8 +275,9 @@ RECORDING = partial(recording_from_arrays, **MEASURED, joint_names=NAMES, stamp=
 @pytest.mark.parametrize(
     ('make', 'given', 'names'),
     [
-        (COLUMNS, {'stamp': 't', 'position_unit': 'ft'}, ("'ft'", 'rad, deg')),
+        (ColumnMap, {'position_unit': 'ft'}, ("'ft'", 'rad, deg')),
         (RECORDING, {'stamp': 1e9 * TIME + 1.7e18}, ('unit',)),
+        (RECORDING, {'stamp': TIME + 3.85e9}, ('1970',)),  # from 1904 on
         (RECORDING, {'stamp': TIME[:-1]}, ('stamp', '(49,)', '(50,)')),
         (RECORDING, {'dq': None, 'stamp': 0.0 * TIME}, ('row 2', 'stamp 0.0')),
         (RECORDING, {'q': Q[:, :6]}, ('position', '(50, 6)', '(rows, 7)')),
@@ -378,6 +379,8 @@ def test_files_side_by_side_are_one_recording(tmp_path):
     np.testing.assert_allclose(found, [Q, DQ, EFFORT], rtol=1e-14)
     with refuses(RecordingError, 'q.csv', 'q/t and dq/t differ', 'merge_asof'):
         import_log(write_side_by_side(tmp_path, late=0.002), SIDE_BY_SIDE, NAMES)
+    files = write_side_by_side(tmp_path, late=np.where(TIME > 12.6, 0.0, np.nan))
+    assert len(import_log(files, replace(SIDE_BY_SIDE, skip_incomplete=True), NAMES)) == 24
     with refuses(RecordingError, 'q.csv, ', 'differently'):
         read_log(tmp_path / 'q.csv', tmp_path / 'q.csv')
 

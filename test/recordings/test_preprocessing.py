@@ -228,6 +228,11 @@ def test_nothing_is_suspected_in_sound_recordings(sound, fer_recording, fer_1khz
             assert plausibility_warnings(recording, arm) == ()
 
 
+def test_a_first_message_without_a_stamp_is_a_gap_of_years(sound):
+    late = sound.stamp_ns + 10**18 * (np.arange(len(sound)) > 0)
+    assert plausibility_warnings(replace(sound, stamp_ns=late), FER) == ()
+
+
 def at(field, joint, value, rows=slice(None)):
     """Return a function that puts a value into a joint's column (from 0), in all or some rows."""
 
@@ -354,11 +359,7 @@ def test_a_stuck_encoder_is_found_by_the_integral_of_its_velocity(sound, wander,
 
 @pytest.mark.parametrize(
     ('times', 'factor', 'option'),
-    [
-        (1, 57.3, 'velocity-unit deg/s'),
-        (1000, 1.0, 'stamp-unit ms'),
-        (10**6, 1.0, 'stamp-unit us'),
-    ],
+    [(1, 57.3, 'velocity-unit deg/s'), (1000, 1, 'stamp-unit ms'), (10**6, 1, 'stamp-unit us')],
 )
 def test_units_of_velocity_and_stamps_are_named(simulate, times, factor, option):
     sound = simulate(FER, noise=0.1, rate=1000.0)
