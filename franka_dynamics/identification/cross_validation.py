@@ -42,7 +42,7 @@ _FAULT_PRIOR_PRECISION = 1e-9  # of a prior about zero on a fault's columns
 
 class CrossValidation:
     """
-    The equations of fits that predict each left-out fold, and of two fits to all folds.
+    Normal equations of fits that each leave out a fold, and of two fits to all folds.
 
     The fits without a fold, and the first to all folds, weight joints by their own noise. The last
     has the weights with which the arm is identified: one noise level for all joints. Of the c
@@ -66,7 +66,7 @@ class CrossValidation:
         precision: float = DEFAULT_PRIOR_PRECISION,
         given: tuple[Fault, ...] | None = None,
     ) -> None:
-        """Set up the normal equations with all sums."""
+        """Set up the normal equations from Gram matrices and a prior."""
         self.sums, self.prior, self.parameter_count = sums, prior, len(prior.std)
         self.per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
         self.min_residual = least_squares.min_noise(sums)
@@ -95,7 +95,7 @@ class CrossValidation:
     @cached_property
     def at_starting_inertias(self) -> 'CrossValidation':
         """
-        The cross-validation with the starting set's inertias fixed, and only offsets fitted.
+        The cross-validation with inertias fixed to the prior's, and friction and offsets fitted.
 
         A common gain and a load are given because free inertias can't be told from them. Beside
         fixed ones they could, and would take a part of the fault that is compared
@@ -137,7 +137,7 @@ class CrossValidation:
         return self.sums.column_indices([*dict.fromkeys(names)])  # gain and drift share one
 
     def with_given_fault(self, fit: 'FoldFits') -> 'CrossValidation':
-        """Return a copy of the cross-validation with a harmless fault's columns in all fits."""
+        """Return a copy of the cross-validation whose fits all include the fault of `fit`."""
         extended = copy(self)
         vars(extended).pop('baseline', None)
         extended.given_faults = (*self.given_faults, fit.fault)
@@ -145,7 +145,7 @@ class CrossValidation:
         return extended
 
     def fits_with_each(self, faults: list[Fault]) -> 'list[FoldFits]':
-        """Return fits with the columns of each fault not in `given_faults`, likeliest first."""
+        """Return one fit for each of `faults` not in `given_faults`, likeliest first."""
         others = [one for one in faults if one.column_names and one not in self.given_faults]
         each = [FoldFits(self, one) for one in others]
         return sorted(each, key=lambda fit: -float(fit.log_likelihood_ratios().mean()))
@@ -153,7 +153,7 @@ class CrossValidation:
 
 class FoldFits:
     """
-    Fits that each leave out a fold, with the columns of one fault or none, and their residuals.
+    Fits that each leave out a fold, with regressor columns of at most one fault, and residuals.
 
     The coefficients of all columns are `folds` (folds, c) without each fold, `theta_of_all` (c,)
     of all, and `arm_theta` (c,) of all with the arm's weights. `squared_residuals` (folds, n) are
@@ -215,11 +215,11 @@ class FoldFits:
         return self.fault.is_possible(self.fault_values, self.system.prior.model.gravity)
 
     def as_question(self) -> Diagnosis:
-        """Return the fault as a Diagnosis that is a question to the user, without errors E."""
+        """Return the fault as a Diagnosis without torque errors, which asks the user about it."""
         return Diagnosis(self.fault.kind, self.fault.joints, self.fault_values)
 
     def diagnosis(self, other: 'FoldFits | None' = None) -> Diagnosis:
-        """Return a Diagnosis of the fault, with errors E without it, with it and with `other`."""
+        """Return a Diagnosis of the fault: torque errors without it, with it and with `other`."""
         before = self.system.baseline.test_error()
         second = before if other is None else other.test_error()
         return replace(self.as_question(), before=before, after=self.test_error(), second=second)

@@ -131,7 +131,7 @@ class ExcitationProblem:
         return np.asarray(std[: len(self.model.base)] * self._largest_torques)
 
     def unidentified_mask(self, std: Array) -> NDArray[np.bool_]:
-        """Return which base parameters affect torques noticeably, but remain uncertain, (b,)."""
+        """Return a mask (b,) of base parameters that affect torques, but remain uncertain."""
         left = std[: len(self.model.base)] / self.prior.std[: len(self.model.base)]
         essential = self.torque_to_noise_ratio(std) > _MIN_ESSENTIAL_TORQUE_RATIO
         return np.asarray((left > MAX_STD_TO_PRIOR_RATIO) & essential, dtype=bool)
@@ -181,7 +181,7 @@ class ExcitationProblem:
 
 
 def information_matrix(problem: ExcitationProblem, motion: Motion) -> Array:
-    """Return the information matrix that a prepared recording gives on all parameters, (p, p)."""
+    """Return the information matrix (p, p) of all parameters that a recorded motion gives."""
     columns = motion.q, motion.dq, motion.ddq
     rows = problem.regressor(*columns) / problem.prior.expected_residual[:, None]
     return np.asarray(np.einsum('tja,tjb->ab', rows, rows))
@@ -243,7 +243,7 @@ def link_clearances(points: Array) -> Array:
 
 
 def _segment_gap(a: Array, b: Array, c: Array, d: Array) -> Array:
-    """Return the gap between segments ab and cd (Ericson, "Real-Time Collision Detection")."""
+    """Return the gap [m] between segments ab and cd (Ericson, "Real-Time Collision Detection")."""
     along, other, between = b - a, d - c, a - c
     aa, ae, af = (np.sum(along * one, -1) for one in (along, other, between))
     ee, ef = (np.sum(other * one, -1) for one in (other, between))

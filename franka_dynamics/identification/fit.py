@@ -67,7 +67,7 @@ class PhysicalConstraints:
 
     @classmethod
     def from_prior(cls, prior: Prior, start: ArmDescription) -> 'PhysicalConstraints':
-        """Return constraint matrices for fits under a prior, from a starting set and its hand."""
+        """Return constraint matrices for fits under a prior, from the arm `start` and its hand."""
         center = parameter_vector(prior.reference, rotor_inertia=prior.model.base.rotor_inertia)
         root = np.asarray(np.linalg.cholesky(prior.covariance), dtype=float)
         basis, relative = pseudo_inertia_basis(), []
@@ -150,7 +150,7 @@ def arm_from_fit(
     start: ArmDescription, prior: Prior, fitted: tuple[Array, Array], covariance: Array
 ) -> ArmDescription:
     """
-    Return the starting set with the parameters that `fit_consistent_parameters` found.
+    Return the arm `start` with the parameters that `fit_consistent_parameters` found.
 
     `covariance` (p, p) is that of base and friction parameters.
     """
@@ -248,7 +248,7 @@ class DataSplit:
 @dataclass(frozen=True, eq=False)
 class FitResults:
     """
-    All parameter sets fitted to the Gram sums of the same recordings.
+    All parameter sets fitted to the Gram matrices of the same recordings.
 
     `thetas` (p,) are base parameters and friction without constraints, those of the physically
     consistent arm, and of each set to compare with, whose friction alone is fitted.

@@ -49,7 +49,7 @@ _MIN_NOISE_RATIO = 1e-3  # smallest noise of a joint, relative to its largest ef
 
 
 def repetition_period(motion: Motion) -> float:
-    """Return the time after which a motion repeats [s], or infinity; some joint must move."""
+    """Return a motion's period [s], infinity if it does not repeat; some joint must move."""
     moving = np.flatnonzero(is_moving(motion))  # a rest before and after it is not repeated
     q = motion.q[moving[0] : moving[-1] + 1]
     x = q - q.mean(axis=0)
@@ -71,7 +71,7 @@ def repetition_period(motion: Motion) -> float:
 
 
 def fold_numbers(motion: Motion, period: float) -> NDArray[np.intp]:
-    """Return each sample's fold number, (N,), by phase where the motion repeats, else by time."""
+    """Return each sample's fold number, (N,), by phase in `period` [s], if infinite by time."""
     if np.isfinite(period):
         part = motion.time % period / period
     else:
@@ -105,7 +105,7 @@ class GramSums:
         with_faults: bool = True,
     ) -> 'GramSums':
         """
-        Return the Gram matrices of a motion, with all faults' columns if `with_faults`.
+        Return the Gram matrices of a motion, with faults' regressor columns if `with_faults`.
 
         Without a `period` the motion itself is searched for one.
         """
@@ -133,19 +133,19 @@ class GramSums:
         return [self.column_names.index(name) for name in names]
 
     def __add__(self, other: 'GramSums') -> 'GramSums':
-        """Return the sums of both sets of samples, fold by fold."""
+        """Return the Gram matrices of both sets of samples, added fold by fold."""
         counts = self.sample_counts + other.sample_counts
         max_torque = np.maximum(self.max_torque, other.max_torque)
         return GramSums(self.products + other.products, counts, max_torque, self.column_names)
 
     def as_fold(self, number: int) -> 'GramSums':
-        """Return the sums with all samples moved to fold `number`, the other folds empty."""
+        """Return the Gram matrices with all samples moved to fold `number`, other folds empty."""
         products, counts = np.zeros_like(self.products), np.zeros_like(self.sample_counts)
         products[number], counts[number] = self.products.sum(axis=0), self.sample_count
         return replace(self, products=products, sample_counts=counts)
 
     def with_folds(self, chosen: Sequence[int]) -> 'GramSums':
-        """Return the sums of the folds with the chosen numbers only."""
+        """Return the Gram matrices of the folds with the chosen numbers only."""
         folds = list(chosen)
         counts = self.sample_counts[folds]
         return replace(self, products=self.products[folds], sample_counts=counts)
@@ -171,7 +171,7 @@ class GramSums:
         return ResidualRms.from_squares(self.squared_residuals(theta), self.sample_count, unit)
 
     def sum_of_squares(self, coefficients: Array) -> Array:
-        """Return the sum of squares (n,) of each joint's columns times `coefficients` (c,)."""
+        """Return each joint's sum over samples of (columns times `coefficients` (c,))^2, (n,)."""
         return np.maximum(self._total_products @ coefficients @ coefficients, 0.0)
 
     @cached_property
@@ -180,12 +180,12 @@ class GramSums:
         return np.asarray(self.products.sum(axis=0))
 
     def gram_matrix(self, weights: Array) -> Array:
-        """Return the Gram matrix (c, c) of all folds and joints, with `weights` by joint."""
+        """Return the Gram matrix (c, c) summed over folds and, times `weights` (n,), joints."""
         return np.einsum('j,kjab->ab', weights, self.products)
 
 
 def residual_weights(noise: Array) -> Array:
-    """Return each joint's weight of residuals in fits from its noise, (n,) [1/(N m)^2]."""
+    """Return the weight of each joint's squared residuals by its noise, (n,) [1/(N m)^2]."""
     return 1.0 / (SAMPLES_PER_INDEPENDENT_SAMPLE * noise**2)
 
 
@@ -207,7 +207,7 @@ def fit_theta(
 
 
 def fit_theta_to_gram(gram: Array, prior: Prior, precision: float) -> Array:
-    """Return the fit (p,), under a prior, to a Gram matrix (c, c) whose last column is torque."""
+    """Return parameters (p,) fitted with a prior to a Gram matrix (c, c), torque last."""
     known, pull = prior.information(precision)
     p = len(pull)
     return np.asarray(np.linalg.solve(gram[:p, :p] + known, gram[:p, -1] + pull))
@@ -243,15 +243,15 @@ def joint_noise(sums: GramSums, theta: Array) -> Array:
 
 
 def min_noise(sums: GramSums) -> Array:
-    """Return the least noise assumed for each joint, a part of its largest effort, (n,) [N m]."""
+    """Return the least noise assumed of each joint, 0.1 % of its largest effort, (n,) [N m]."""
     return np.asarray(np.maximum(_MIN_NOISE_RATIO * sums.max_torque, 1e-12))
 
 
 def common_noise(sums: GramSums, prior: Prior, precision: float) -> Array:
     """
-    Return the joints' noise, equal for all in the unit of the torque error E, (n,) [N m].
+    Return the noise of a first fit, equal for all joints in the unit of E, (n,) [N m].
 
-    It is the rms residual over all joints, in this unit, of a first fit.
+    It is the rms residual over all joints, in the unit of the torque error E.
     """
     per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
     first = rms_residuals(sums, fit_theta(sums, prior, precision))
@@ -271,7 +271,7 @@ def weighted_equations(sums: GramSums, prior: Prior, noise: Array) -> tuple[Arra
 
 def sqrt_equations(products: Array, columns: list[int], units: Array) -> tuple[Array, Array]:
     """
-    Return R (k, k), z (k,) with R^T R, R^T z equal to parts of a Gram matrix for k columns.
+    Return R (k, k), z (k,): R^T R is k columns' Gram matrix, R^T z their products with torque.
 
     Those are the blocks of the k chosen columns and, right of them, of the torque, which is the
     last column of `products` (c, c). `units` (k,) are sizes of the columns' coefficients.
@@ -289,7 +289,7 @@ def posterior_covariance(
     sums: GramSums, prior: Prior, precision: float, noise: Array, theta: Array
 ) -> tuple[Array, StartingSetPrecision]:
     """
-    Return the covariance of `theta`, (p, p), and the estimated precision of the starting set.
+    Return the covariance of `theta`, (p, p), and how precise the prior's inertias are.
 
     The samples' noise is each joint's own residual. The covariance includes errors of the starting
     set as large as the samples show: the term s^2 P C P of the docstring of `prior`, where a

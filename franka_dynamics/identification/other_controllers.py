@@ -102,7 +102,7 @@ FRICTION_TEXTS = {'franky': franky_text, 'crisp': crisp_text}
 
 def _friction_samples(arm: ArmDescription) -> tuple[Array, Array]:
     """
-    Return velocities of a test motion, (N,), and the friction torque along it, (N, n).
+    Return velocities of a test motion, (N,) [rad/s], and its friction torques, (N, n) [N m].
 
     Raises FrictionError for an arm without friction, MissingDependencyError without scipy.
     """
@@ -155,7 +155,7 @@ class TrackingPrediction:
 
     @property
     def total(self) -> Array:
-        """Root mean square tracking error of all joints by feedforward torque, (k,) [rad]."""
+        """Rms tracking error over all joints with each feedforward torque, (k,) [rad]."""
         return np.asarray(np.sqrt(np.mean(self.errors**2, axis=1)))
 
 
@@ -254,12 +254,12 @@ def _torques_left_to_gains(
 
 
 def _torque_along_pieces(motion: Motion, torque: Any) -> Array:
-    """Return path-dependent torques, computed for each piece of a motion alone, (N, n) [N m]."""
+    """Return path-dependent torques of a motion, begun anew after each gap, (N, n) [N m]."""
     return np.concatenate([torque(one.q, one.dq) for one in motion.pieces()])
 
 
 def _published_arm(arm: ArmDescription) -> ArmDescription | None:
-    """Return the published arm of the same name and hand, or None if `arm` is published itself."""
+    """Return the shipped arm of the same name and hand, None if there is none or `arm` is it."""
     if arm.name not in available_arms():
         return None
     published = load(arm.name, hand=arm.hand)

@@ -161,7 +161,7 @@ def _fit_load(
 
 
 def _load_columns(model: TorqueModel, motion: Motion, loaded: float) -> Array:
-    """Return columns of the arm's parameters and, times `loaded`, of a load's, (N, n, p + 10)."""
+    """Return regressor columns of the arm and, times `loaded`, of a load, (N, n, p + 10)."""
     base, friction = model.regressor_blocks(motion)
     load = loaded * (base @ model.payload_matrix)
     return np.concatenate([model.regressor(base, friction), load], axis=-1)

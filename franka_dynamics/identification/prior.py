@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The prior of inertias near a starting set's and of friction coefficients near zero.
+The prior of inertias near those of a given arm (the starting set) and of friction near zero.
 
 The distance of a link's pseudo-inertia Q from the starting set's, Q0, is the log-determinant
 divergence tr(Q Q0^-1) - logdet(Q Q0^-1) - 4 (Lee, Wensing and Park 2020, "Geometric robot dynamic
@@ -145,7 +145,7 @@ class Prior:
 
     @cached_property
     def expected_residual(self) -> Array:
-        """Rms residual to expect of a good fit, by the joints' torque limits, (n,) [N m]."""
+        """Rms residual to expect of a good fit, from the joints' torque limits, (n,) [N m]."""
         return expected_residual(self.effort_limit)
 
     @cached_property
@@ -177,7 +177,7 @@ class Prior:
     @cached_property
     def covariance_factors(self) -> tuple[Array, Array]:
         """
-        Factors F (b, k) of base parameters' prior covariances F F^T by masses and by inertias.
+        Factors F (b, k) of base parameters' covariances F F^T due to masses and to inertias.
 
         The module's docstring defines both covariances, C_m and C_I. C_I is the covariance of
         inertias for given masses and first moments.
@@ -276,7 +276,7 @@ def log_evidence(
 
 
 def _likely_precision(profile: Array) -> float:
-    """Return the likeliest precision if below 1, else the smallest likely one of at least 1."""
+    """Return the likeliest precision if below 1, else the least from 1 on nearly as likely."""
     likely = np.flatnonzero(profile >= profile.max() - _LOG_LIKELIHOOD_DROP)
     best = _FINE_PRECISIONS[int(np.argmax(profile))]
     return float(max(_FINE_PRECISIONS[likely[0]], min(1.0, best)))

@@ -44,7 +44,7 @@ _MAX_SAMPLE_COUNT = 600  # of a recording, spread over it, that stand for all
 
 
 class JointFaultRange(NamedTuple):
-    """The range of one joint's gain or encoder offset [rad] that recordings leave possible."""
+    """The range of one joint's effort gain or encoder offset [rad] that recordings allow."""
 
     kind: str
     joint: int
@@ -55,7 +55,7 @@ class JointFaultRange(NamedTuple):
 @dataclass(frozen=True)
 class MassAmbiguity:
     """
-    Ranges of the effort scale and a flange load that agree with torques and published masses.
+    Ranges of recorded / real effort and a flange load that torques and published masses allow.
 
     `scale` are the smallest and largest ratio of recorded to real effort, of all joints alike,
     that the torques and the published masses allow if the flange carries what is declared, `load`
@@ -74,7 +74,7 @@ class MassAmbiguity:
 
     @property
     def is_undetermined(self) -> bool:
-        """Whether the effort scale may be 0 as well as 1, so that its value is unknown."""
+        """Whether the range of recorded / real effort contains both 0 and 1."""
         return self.scale[0] <= 0.0 and self.scale[1] >= 1.0
 
     @property
@@ -85,7 +85,7 @@ class MassAmbiguity:
 
 def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
     """
-    Return the ranges of scale, load and joint faults that torques and published masses allow.
+    Return ranges of effort scale, load and joint faults that torques and published masses allow.
 
     `prior` is about a published set. How far the real masses are from it follows from the torques
     (`starting_set_precision`), with a common factor and a load free.
@@ -116,7 +116,7 @@ class _FitsNearPublishedMasses:
     """
 
     def __init__(self, sums: GramSums, prior: Prior) -> None:
-        """Set up the normal equations, with masses as precise as torques suggest."""
+        """Set up the normal equations, with the masses' precision estimated from torques."""
         self.sums, self.n = sums, prior.model.n
         theta = least_squares.fit_theta(sums, prior)
         noise = least_squares.joint_noise(sums, theta)
@@ -138,7 +138,7 @@ class _FitsNearPublishedMasses:
         self.places = {Gain(): [last], Load(): [*range(last + 1, last + 5)]}
 
     def fit_faults(self, *faults: Fault) -> tuple[Array, Array]:
-        """Return the values of `faults`, fitted together with the arm, and their covariance."""
+        """Return values of `faults` fitted together with the arm, (k,), and their covariance."""
         indices_of, places_of = self.sums.column_indices, self.places.get
         places = (places_of(one) or indices_of(one.column_names) for one in faults)
         own = [*range(self.p), *(k for each in places for k in each)]
@@ -148,7 +148,7 @@ class _FitsNearPublishedMasses:
         return values[self.p :], covariance[self.p :, self.p :]
 
     def joint_fault_ranges(self) -> Iterator[JointFaultRange]:
-        """Yield each wide range of values that one joint's gain or encoder offset may have."""
+        """Yield each joint's ranges of effort gain and encoder offset [rad] wider than 0.2."""
         for fault in (*Gain.for_joint_count(self.n), *EncoderZero.for_joint_count(self.n)):
             if not fault.joints:
                 continue
@@ -163,7 +163,7 @@ def corrected_state_sums(
     model: TorqueModel, motion: Motion, noise: Array, per_joint: Array
 ) -> tuple[Array, int]:
     """
-    Return Gram matrices at recorded states and at states corrected for each fault, and a count.
+    Return Gram matrices at recorded and at fault-corrected states, and the number of samples.
 
     The matrices (2, 1 + faults, p + 1, p + 1) are weighted by each joint's `noise` (n,) [N m], and
     by `per_joint` (n,), which converts efforts to the unit of E. The first is at the recorded
@@ -200,7 +200,7 @@ class StateFaultFit(NamedTuple):
     error_after: float
 
     def diagnosis(self, other: 'StateFaultFit | None' = None) -> Diagnosis:
-        """Return a Diagnosis of the fault, with errors E without it, with it and with `other`."""
+        """Return a Diagnosis of the fault: torque errors without it, with it and with `other`."""
         second = other.error_after if other else self.error_before
         fault = self.fault
         errors = self.error_before, self.error_after, second
@@ -219,7 +219,7 @@ def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFi
     before, known = _torque_error(plain, theta, count), _log_evidence_of(own, prior)
 
     def fits(matter: bool) -> Iterator[StateFaultFit]:
-        """Yield fits for faults with a large effect on E if `matter`, else with a small one."""
+        """Yield fits for faults that raise E by over 50 % if `matter`, else for the others."""
         for fault, weighted, common in zip(state_faults_of(prior.model.n), others, rest):
             corrected = fit_theta_to_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
             after = _torque_error(common, corrected, count)

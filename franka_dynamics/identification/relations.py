@@ -56,7 +56,7 @@ def relations(
 def grouped_terms(
     terms: Iterable[tuple[Weight, str]], is_alike: Callable[[Weight, Weight], bool]
 ) -> list[tuple[Weight, list[str]]]:
-    """Return (weight, names) pairs in which terms of alike weights are merged."""
+    """Return (weight, names) pairs that merge the terms whose weights `is_alike` equates."""
     groups: list[tuple[Weight, list[str]]] = []
     for weight, name in terms:
         alike = [names for known, names in groups if is_alike(weight, known)]

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Results of an identification, and its arm as the text of an arm file."""
+"""Results of an identification, and the identified arm as the text of an arm file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -71,7 +71,7 @@ class Improvement:
 
     @classmethod
     def from_errors(cls, arm: TorqueErrors, published: Sequence[TorqueErrors]) -> 'Improvement':
-        """Return the comparison of an arm's errors with the best of one or more published sets."""
+        """Return the comparison of an arm's errors with those of the best published set."""
         best = min(published, key=lambda one: one.test.E)
         gains = np.subtract(best.folds, arm.folds)
         spread = float(gains.std(ddof=1)) if len(gains) > 1 else np.nan
@@ -81,14 +81,14 @@ class Improvement:
 
     @property
     def better(self) -> bool:
-        """Whether the reduction of E exceeds its spread over parts and the smallest useful one."""
+        """Whether E falls by over two standard errors and by over 5 % of the published set's E."""
         return self.gain > max(self.spread if np.isfinite(self.spread) else 0.0, self.min_gain)
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """
-    Parameters fitted to all recordings, with covariance, prior and starting set's precision.
+    Parameters fitted to all recordings, their covariance and prior, and how precise the start was.
 
     `theta` (p,) are the identified arm's base parameters, then its friction parameters.
     `unconstrained_theta` (p,) and `covariance` (p, p) are base parameters and friction without
@@ -121,7 +121,7 @@ class Estimate:
 @dataclass(frozen=True)
 class RecordingsSummary:
     """
-    Notes and errors E on the recordings used, of which the last `test_count` are for tests.
+    Notes on, and torque errors of, the recordings used; the last `test_count` are for tests.
 
     `errors` are E of the identified arm on each, `effort_rms` root mean squares of all. All were
     prepared with the options `signal`. `failures` has a sentence for each unusable bag, `remarks`
@@ -189,13 +189,13 @@ class Identification:
 
     @property
     def doubted_links(self) -> dict[int, float]:
-        """Ratios of fitted to starting mass that are far from 1, by link number from 1."""
+        """Ratios of fitted to starting mass above 1.4 or below 1 / 1.4, by link number from 1."""
         ratios = enumerate(mass_ratios(self.arm, self.start).tolist(), 1)
         return {k: one for k, one in ratios if max(one, 1.0 / one) > _DOUBTED_MASS_RATIO}
 
     @property
     def better_hand(self) -> tuple[TorqueErrors, TorqueErrors] | None:
-        """Errors of the best sets with another and with the arm's hand, if the other is better."""
+        """Errors of the best sets with another and with the arm's hand if the former is better."""
         own = [one for one in self.published if one.name.endswith(f', {self.start.hand}')]
         best = self.best_published
         if not own or best in own or not Improvement.from_errors(best, own).better:

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and prepares recordings, and reduces each to Gram matrices for the fits."""
+"""Reads and filters recordings, and reduces each to Gram matrices for the fits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -36,7 +36,7 @@ MIN_MOTION_S = 10.0
 @dataclass(frozen=True, eq=False)
 class Bag:
     """
-    A bag's path and the options for reading and preparing the bag, without its samples.
+    A bag's path and the options for reading and filtering the bag, without its samples.
 
     `joint_names` are the arm's joints from base to tip, `topic` is that of the joint states (None:
     /joint_states or the bag's only topic of that type). `stamps` selects the messages' time stamps
@@ -54,7 +54,7 @@ class Bag:
         return read_recording(self.path, self.joint_names, topic=self.topic, stamps=self.stamps)
 
     def motion(self, effort_scale: Array | float = 1.0) -> Motion:
-        """Return the bag's prepared motion, with its efforts multiplied by `effort_scale`."""
+        """Return the bag's resampled, filtered motion, with efforts times `effort_scale`."""
         return prepare(self.recording().with_scaled_effort(effort_scale), self.signal)
 
 
@@ -82,7 +82,7 @@ def as_sources(
 
 
 def motion_of(source: Source) -> Motion:
-    """Return a bag, recording or motion as a prepared motion."""
+    """Return the resampled and filtered motion of a bag or recording; a motion unchanged."""
     if isinstance(source, Motion):
         return source
     return source.motion() if isinstance(source, Bag) else prepare(source)
@@ -104,7 +104,7 @@ def labels_of(sources: Sequence[Source]) -> list[str]:
 
 
 def read_source(source: Source, name: str, arm: ArmDescription) -> Recording:
-    """Return a bag, recording or motion as a recording; raise RecordingError if it holds NaN."""
+    """Return any source as a recording; raise RecordingError if a value is not finite."""
     if isinstance(source, Bag):
         return source.recording()
     recording = source
@@ -118,7 +118,7 @@ def read_source(source: Source, name: str, arm: ArmDescription) -> Recording:
 
 
 def require_motion(moving: float) -> None:
-    """Raise RecordingError if the time for which an arm moved, `moving` [s], is too short."""
+    """Raise RecordingError if an arm moved for `moving` [s], less than ten seconds."""
     if moving < MIN_MOTION_S:
         raise RecordingError(
             # Rounded down, or 9.996 s would read as 10.00 s.
@@ -172,7 +172,7 @@ def summarise_source(
     model: TorqueModel, options: IdentificationOptions, source: Source, name: str
 ) -> SourceSummary:
     """
-    Return the summary of a recording called `name`, which holds the error if a bag is unusable.
+    Return the summary of a recording called `name`; for an unusable bag it holds the error.
 
     Signs of a faulty recording are found by the starting set's limits and gravity torques.
     """
@@ -228,7 +228,7 @@ def _warnings(
 
 
 def summarise_motion(motion: Motion, model: TorqueModel, note: SourceNote) -> SourceSummary:
-    """Return the summary of a prepared motion, without samples at which every joint rests."""
+    """Return the summary of a filtered motion, without samples at which every joint rests."""
     moving = preprocessing.without_rest(motion)
     sums = GramSums.from_motion(model, moving, period=repetition_period(motion))
     prior = Prior.centered_at(model.arm, model, sums.max_torque)

@@ -41,7 +41,7 @@ _SMALL_LIMIT_SHARE = 0.018
 
 
 def expected_residual(limit: Array) -> Array:
-    """Return the rms residual expected of a good fit at joints with torque limits (n,) [N m]."""
+    """Return the rms residual (n,) [N m] expected of a good fit, from joint torque limits."""
     share = np.where(limit >= _LARGE_LIMIT_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE)
     return np.asarray(share * limit)
 
@@ -81,7 +81,7 @@ class FrictionTerms:
 
     def columns(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """
-        Return the friction columns of every joint along a motion, shape (N, n, terms of a joint).
+        Return friction regressor columns of every joint along a motion, (N, n, terms of a joint).
 
         `q` and `dq` (N, n) are consecutive positions [rad] and velocities [rad/s]; slip elements
         need recorded, not filtered positions.
@@ -165,7 +165,7 @@ class TorqueModel:
 
     @property
     def arm(self) -> ArmDescription:
-        """The arm with the starting set of inertias."""
+        """The arm, with the inertias from which identification starts."""
         assert isinstance(self.base.description, ArmDescription)
         return self.base.description
 

@@ -83,7 +83,7 @@ def _with_given_faults(
     fits: CrossValidation,
 ) -> tuple[CrossValidation, list[FoldFits], list[FoldFits], FoldFits | None]:
     """
-    Return fits that include each harmless fault that explains more than all harmful ones.
+    Return fits with dominant harmless faults added, all tried fits, harmful ones, best harmless.
 
     While a harmless fault explains more than the harmful ones, its columns are added to all fits,
     and the other faults are tried again. Also returned are the fits with each of these, the
@@ -103,7 +103,7 @@ def diagnose_fits(
     fits: CrossValidation, corrected: Sequence[StateFaultFit]
 ) -> tuple[RecordingVerdict, CrossValidation]:
     """
-    Return a verdict that names the one fault that explains residuals, or else suspected joints.
+    Return a verdict on the fault that explains residuals, or suspected joints, if any, and fits.
 
     Also returned are the fits, with harmless faults' columns in all of them. `corrected` are fits
     at corrected states, the likeliest first.
@@ -149,7 +149,7 @@ def _state_fault_verdict(
 def _fault_verdict(
     fits: CrossValidation, tried: Sequence[FoldFits], doubtful: Sequence[FoldFits]
 ) -> RecordingVerdict:
-    """Return a verdict that names the likeliest fault or, if unclear, suspects some joints."""
+    """Return a verdict that names the likeliest fault or, if unclear, suspects joints of it."""
     best, kind = doubtful[0], doubtful[0].fault.simpler_fault
     rivals = (fit for fit in tried if fit.fault.simpler_fault != kind and fit.is_possible())
     second = next(rivals, None)
@@ -169,7 +169,7 @@ def _fault_verdict(
 def judge_motion(
     motion: Motion, model: TorqueModel, published: Sequence[ArmDescription], name: str
 ) -> RecordingVerdict:
-    """Return the verdict on one prepared motion, called `name`."""
+    """Return the verdict on the recording of one motion, which it calls `name`."""
 
     def verdict_by(own: TorqueModel) -> RecordingVerdict:
         """Return the verdict on the motion, judged with a torque model."""

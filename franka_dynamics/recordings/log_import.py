@@ -212,7 +212,7 @@ def _stamp_column(log: LogTable, columns: ColumnMap) -> Array:
 def _incomplete_mask(
     parts: Mapping[str, Array], source: str, joint_names: Sequence[str], columns: ColumnMap
 ) -> NDArray[np.bool_]:
-    """Return a mask of rows that lack a value; raise RecordingError unless they may be skipped."""
+    """Return a mask of rows that lack a value; raise RecordingError if these are not skipped."""
     empty = {k: np.any(np.isnan(part.reshape(len(part), -1)), axis=1) for k, part in parts.items()}
     rows: NDArray[np.bool_] = np.any(list(empty.values()), axis=0)
     if rows.all() or (rows.any() and not columns.skip_incomplete):

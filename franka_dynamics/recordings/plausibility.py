@@ -194,7 +194,7 @@ def _far_positions(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array, Array]:
     """
-    Return changes of positions and integrals of velocities over windows, (windows, n) each.
+    Return changes of positions and integrals of velocities by window, (windows, n) each [rad].
 
     Windows with gaps, or mostly those with jumps, are left out.
     """

@@ -99,7 +99,7 @@ class Motion:
         return [self.part(self.piece == number) for number in np.unique(self.piece)]
 
     def second_numbers(self) -> NDArray[np.intp]:
-        """Return each sample's one-second interval as an index, (N,); none spans two pieces."""
+        """Return each sample's one-second interval as an index, (N,); none spans a gap."""
         pairs = np.stack([self.piece, np.floor(self.time - self.time[0])])
         return np.unique(pairs, axis=1, return_inverse=True)[1].ravel()
 

@@ -32,7 +32,7 @@ _MAX_ERROR_SHARE = 0.2
 
 
 class Contact(Fault):
-    """A contact of the arm in a recording; the value is when the worst second starts [s]."""
+    """A contact of the arm; the value is when the second of largest residuals starts [s]."""
 
     kind, joint_counts = 'contact', ()
     text = (
@@ -63,7 +63,7 @@ class MassesAtBound(Fault):
 
 
 class EffortsNotMeasured(Fault):
-    """Efforts that may not be measured, with the range of their common factor as values."""
+    """Efforts that are perhaps no measured torques; the values bound their common factor."""
 
     kind, joint_counts = 'not_measured', ()
     text = (
@@ -86,10 +86,10 @@ class UnexplainedEfforts(Fault):
 
 def contact_mask(motion: Motion, residual: Array, least: Array) -> tuple[NDArray[np.bool_], float]:
     """
-    Return which samples lie in seconds of unusually large residuals, and when the worst starts.
+    Return the mask of samples in seconds of unusually large residuals, and the worst second [s].
 
     Residuals (N, n) [N m] are taken relative to each joint's usual one, by the median, or to
-    `least` (n,). The samples are a mask (N,), the start is in [s].
+    `least` (n,). The mask is (N,); of the worst second the start is returned.
     """
     usual = 1.48 * np.median(np.abs(residual), axis=0)  # a Gaussian's deviation
     # The residual of a joint at rest does not count, whose static friction is unknown.
@@ -105,7 +105,7 @@ def contact_mask(motion: Motion, residual: Array, least: Array) -> tuple[NDArray
 
 def driving_friction(model: TorqueModel, theta: Array, squares: Array) -> Sequence[Diagnosis]:
     """
-    Return the joints whose fitted Coulomb friction drives them by more than the rms residual.
+    Return a fault of the joints that fitted Coulomb friction drives, by over the rms residual.
 
     `theta` (folds, c) are parameters fitted without each fold, `squares` (folds, n) the mean
     squared residuals there [N^2 m^2].
@@ -130,7 +130,7 @@ def masses_at_bound(ratios: Array | None) -> Sequence[Diagnosis]:
 def _diagnosis_of_joints(
     kind: type[Fault], joints: NDArray[np.intp], values: Array
 ) -> Sequence[Diagnosis]:
-    """Return a list of one diagnosis of some joints with their values, or () without joints."""
+    """Return one diagnosis of the given joints and their values in a list; () without joints."""
     if not len(joints):
         return ()
     return [Diagnosis(kind.kind, tuple(joints.tolist()), tuple(values[joints].tolist()))]

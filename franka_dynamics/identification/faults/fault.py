@@ -25,7 +25,7 @@ _MAX_LINEAR_ANGLE_RAD = 0.2
 @dataclass(frozen=True)
 class Diagnosis:
     """
-    A fault found in recordings, or a question about one, with its joints, values and errors E.
+    A fault found in recordings, or a question about one, with joints, values and torque errors.
 
     `kind` and `joints` (indices from 0) are those of a `Fault`, `values` are in the user's terms,
     as the kind says. `before` and `after` are E on left-out parts without and with the fault in
@@ -45,7 +45,7 @@ class Diagnosis:
 @dataclass(frozen=True, eq=False)
 class TorqueSamples:
     """
-    Torques of the starting set along a motion, from which faults' regressor columns are made.
+    Torques of the arm before identification, of which faults' regressor columns are made.
 
     `rigid_torque` (N, n) are the rigid-body torques by `dynamics`, `total_torque` those and the
     friction that remains, `torque_rate` the change of the latter per second, `jerk` that of the
@@ -64,7 +64,7 @@ class TorqueSamples:
     @classmethod
     def from_motion(cls, model: TorqueModel, motion: Motion, friction: Array) -> 'TorqueSamples':
         """
-        Return the torques of the starting set along a motion, friction included.
+        Return the torques of the model's starting arm along a motion, friction included.
 
         `friction` (N, n, terms) are the friction columns, which are fitted to the efforts.
         """
@@ -99,7 +99,7 @@ class TorqueSamples:
 
 
 def _fitted_friction(effort: Array, rigid: Array, columns: Array, model: TorqueModel) -> Array:
-    """Return friction less offsets, fitted to `effort` together with a gain of `rigid`, (N, n)."""
+    """Return friction torques, no offsets, fitted to `effort` with a gain of `rigid`, (N, n)."""
     sliding = [not symbol.startswith(OFFSET_SYMBOL) for symbol in model.friction.symbols]
     found = np.zeros_like(effort)
     for joint, own in enumerate(np.moveaxis(columns, 1, 0)):
@@ -148,7 +148,7 @@ class Fault:
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Names of the fault's regressor columns, which may be columns of the torque model."""
+        """Names of the fault's regressor columns; some are columns of the torque model."""
         own = '_'.join([self.kind, *(f'{joint + 1}' for joint in self.joints)])
         return tuple(f'{own}_{part}' for part in self.column_suffixes) or (own,)
 

@@ -64,7 +64,7 @@ class StateFault(Fault, ABC):
     @abstractmethod
     def recording_maps(self, n: int) -> tuple[Array, Array, Array]:
         """
-        Return the map (S, e) from recorded to real states, and T from real to recorded torques.
+        Return S, e, T: real q = (recorded q - e) S, recorded torque = T times the real one.
 
         The real states are (q - e) S, dq S and ddq S of the recorded ones, with S (n, n) and e
         (n,); torques tau at the real states are recorded as T tau, with T (n, n).
