@@ -92,7 +92,7 @@ class ArmChoice:
     def load_sets_and_hands(
         self, sets: Sequence[str] = (), hands: Sequence[str] = ()
     ) -> 'list[ArmDescription]':
-        """Load the arm with every combination of inertial sets and hands; by default all sets."""
+        """Load the arm with each set (default all) and hand (default: its own, none, Franka's)."""
         from ..arm import available_sets
         from ..arm.arm_file import is_franka_arm
 

@@ -31,7 +31,7 @@ class Command(click.Command):
     """
 
     def __init__(self, *arguments: Any, work: str = '', **more: Any) -> None:
-        """Make a command that calls `work`; the other arguments are those of click's Command."""
+        """Make a command that calls `work`, 'module.function' of cli/; the rest is click's."""
         super().__init__(*arguments, **more)
         self.work = work
 
@@ -48,7 +48,7 @@ class Command(click.Command):
         return rest
 
     def import_function(self, path: str) -> Any:
-        """Import and return the function that does a command's work, by the command's words."""
+        """Import and return the function `work`, or else `run` of the module that `path` names."""
         words = '_'.join(path.split()[1:]).replace('-', '_')
         module, _, function = (self.work or f'{words}.run').partition('.')
         return getattr(import_module(f'.{module}', __package__), function)

@@ -86,7 +86,7 @@ def arm_of_node(client: NodeClient) -> ArmChoice:
 
 
 def _arm_choice_with_node_values(arm: ArmChoice, node: str) -> ArmChoice:
-    """Return a running node's arm, overridden by the options of the command line."""
+    """Return options that select a node's arm, overridden by the command line's options."""
     try:
         with NodeClient(node) as client:
             node_arm = arm_of_node(client)

@@ -25,7 +25,7 @@ _SECOND_PART_TITLE = (
 
 def run(arm: ArmChoice, options: Options) -> int:
     """
-    Simulate tracking with feedforward of an exact and an inexact model; print the errors.
+    Measure tracking with an exact model over ROS 2, then with an inexact one; print the errors.
 
     Exit 1 if a figure is outside its bound or a process fails, 3 if the machine is too slow
     even with the simulated arm waiting for every torque.
@@ -74,7 +74,7 @@ def run(arm: ArmChoice, options: Options) -> int:
 def _simulate_inexact_model(
     plan: DemoPlan, folder: Path, progress: Callable[[str, float], None]
 ) -> reports.DemoReport:
-    """Simulate an arm unlike its model; write bag and plot; return the report, perhaps empty."""
+    """Simulate an arm unlike its model; write bag, plot; the report is empty if not identified."""
     motion = plan.motion_time, plan.amplitude
     try:
         recording, errors = compare_controllers(plan.arm, *motion, progress=progress)

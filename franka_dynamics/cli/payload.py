@@ -85,7 +85,7 @@ def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Optio
     description = reader.arm_in_bag(options.loaded[0], arm).load()
 
     def motions(bags: Sequence[str]) -> list[Motion]:
-        """Return the prepared motions of bags; print their warnings and remarks."""
+        """Return the resampled and filtered motions of bags; print their warnings and remarks."""
         recordings = [reader.read_recording(bag, description, bar) for bag in bags]
         for recording in recordings:
             warnings = plausibility_warnings(recording, description)

@@ -130,7 +130,7 @@ def compare_controllers(
     progress: OnProgress = lambda *_: None,
 ) -> tuple[Recording, dict[str, TrackingErrorSeries]]:
     """
-    Return the recording of a random plant, and tracking errors of four controllers on it.
+    Return a recording of a randomly drawn arm, and tracking errors of four controllers on it.
 
     Two of the controllers use the model identified from this recording. A controller's tracking
     error, by its name, is times (k,) [s] and desired minus true positions (k, n) [rad].
@@ -161,7 +161,7 @@ def compare_controllers(
 
 
 def record_plant(published: ArmDescription, progress: OnProgress = lambda *_: None) -> Recording:
-    """Return the recording of the plant drawn near a published arm on an informative motion."""
+    """Return a recording, along an informative motion, of an arm drawn near a published one."""
     progress('arm that differs from the model: planning a motion to identify it', 0.0)
     excitation = _excitation_motion(published)
     progress('recording the plant', 0.2)

@@ -122,7 +122,7 @@ class ControlCycle:
 
     @property
     def clock_rate_hz(self) -> float:
-        """Rate at which the node's clock advances [Hz], estimated from the latest joint states."""
+        """How often the node's clock is updated [Hz], by the latest joint states; inf if never."""
         stands_still = time.monotonic() - self._clock_stepped
         return 1.0 / max(median(self._clock_steps), stands_still) if self._clock_steps else np.inf
 

@@ -117,7 +117,7 @@ class StatusLog:
         self._last_reason, self._has_run, self._changed_at = '', False, time.monotonic()
 
     def log_status_changes(self, status: Status, *, waits: bool) -> None:
-        """Log changes of a status; while the node `waits`, repeat why there is no torque."""
+        """Log ended torques, status changes, delivery problems and, if the node `waits`, why."""
         controller, now = self.controller, time.monotonic()
         while controller.unreported_endings:
             ending = controller.unreported_endings.popleft()
@@ -152,7 +152,7 @@ class StatusLog:
         self._last_reason = '' if status.state is State.RUNNING else status.why
 
     def log_if_due(self, text: str, gap: float = _MIN_LOG_PERIOD_S, *, bad: bool = True) -> None:
-        """Log a text unless the same text, numbers apart, was logged within a `gap` [s]."""
+        """Log a text, as warning if `bad`, unless logged, numbers aside, in the last `gap` [s]."""
         what, now = re.sub(r'[\d.]+', '', text), time.monotonic()
         if now >= self._logged.get(what, -math.inf) + gap:
             self._logged[what] = now
@@ -326,7 +326,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         return {key.format(name): float(one) for name, one in zip(self.controller.names, numbers)}
 
     def _wrench_row(self) -> StatusRow:
-        """Return the diagnostic row of the external wrench at the node's frame [N, N m]."""
+        """Return the diagnostic row of the external wrench at the parameter `frame` [N, N m]."""
         latest = self.controller.latest
         wrench = None if latest is None else self._terms.external_wrench(latest.q)
         if wrench is None:

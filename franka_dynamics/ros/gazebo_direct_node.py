@@ -44,7 +44,7 @@ class GazeboDirectNode(CheckedParameters, Node):
     """A node that passes torques to Gazebo as joint forces, and Gazebo's joint states to ROS."""
 
     def __init__(self, **node_options: Any) -> None:
-        """Make the node of the arm in its parameters; `node_options` are those of rclpy's Node."""
+        """Make the node for the arm its parameters select; `node_options` are those of rclpy."""
         super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         arm = arm_from_parameters(declare_parameters(self, specs_in_files('arm')))
         self._start, names = arm.home_position, arm.joint_names

@@ -124,7 +124,7 @@ class NoArmJointsError(JointStateError):
 
 def _joint_state_pattern(message: JointState, data: bytes) -> re.Pattern[bytes] | None:
     """
-    Return a pattern of the bytes of `message` with any other stamp, values and padding.
+    Return a pattern for the bytes of `message` with any other stamp, values and padding.
 
     Its groups are stamp, positions, velocities and efforts in the serialized message, of which
     `data` is an example. In OMG's XCDR, version 1, a number stands at a multiple of its size after
@@ -225,7 +225,7 @@ class JointStateReader:
         return message
 
     def _mean_velocity(self, stamp: float, q: Array) -> Array:
-        """Return mean joint velocities since the last joint state, (n,); zeros for the first."""
+        """Return mean velocities since the last joint state, (n,) [rad/s, m/s]; at first zeros."""
         before, last_q, velocity = self._last
         if stamp != before:
             velocity = (q - last_q) / (stamp - before) if stamp > before else np.zeros(len(q))

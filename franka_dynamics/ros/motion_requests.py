@@ -96,7 +96,7 @@ class MotionRequests:
 
     @contextmanager
     def _report_refusals(self, goal_id: str) -> Iterator[None]:
-        """Record with `goal_id` a refusal of a motion that the block raises; raise it again."""
+        """Record under `goal_id` the refusal of a motion that the block raises; raise it again."""
         self._diagnostics.refusal_text = ''
         try:
             yield
@@ -218,7 +218,7 @@ class MotionRequests:
             self._end_goal(handle, _ABORT, code, why)
 
     def update_goals(self) -> None:
-        """Publish feedback of all goals; end a goal that is reached, violated or cancelled."""
+        """Publish feedback of all goals; end those reached, cancelled or out of tolerance."""
         for goal_id, goal in list(self._goals.items()):
             if (end := self._goal_outcome(goal)) is None:
                 continue

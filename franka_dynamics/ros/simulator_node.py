@@ -50,7 +50,7 @@ class SimulatorNode(CheckedParameters, Node):
     """
 
     def __init__(self, **node_options: Any) -> None:
-        """Make the node of the arm in its parameters; `node_options` are those of rclpy's Node."""
+        """Make the node for the arm its parameters select; `node_options` are those of rclpy."""
         super().__init__('simulator', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         parameters = declare_parameters(self, tables.parameter_specs('simulator'))
         arm = _simulated_arm(parameters)
@@ -105,7 +105,7 @@ class SimulatorNode(CheckedParameters, Node):
         return 0
 
     def _run_step(self, executor: Any, deadline: float, stop: StopRequest, log: BinaryIO) -> float:
-        """Publish a joint state, wait for a torque, simulate a step; return the deadline [s]."""
+        """Publish a joint state, wait for torque, simulate a step; return when it was due [s]."""
         reading, stamp = self._simulation.read(), self._epoch + self._simulation.time
         self._publish_state(reading, stamp)
         deadline = self._wait_for_step(executor, deadline, stop)
@@ -134,7 +134,7 @@ class SimulatorNode(CheckedParameters, Node):
             self.get_logger().info(f'the brakes are open: commands came without a gap for {wait}')
 
     def _wait_for_step(self, executor: Any, deadline: float, stop: StopRequest) -> float:
-        """Serve the node's callbacks until the next step is due; return the deadline [s]."""
+        """Serve the node's callbacks until the next step is due; return when that is [s]."""
 
         def spin(end: float, *, until_fresh: bool) -> None:
             """Serve callbacks until the time `end` [s], a signal or, on request, a new torque."""

@@ -74,7 +74,7 @@ class TermPublishers:
 
     def set_controller(self, controller: Feedforward, frame: Frame = FLANGE) -> None:
         """
-        Set the controller and the frame whose terms are published.
+        Set the controller whose terms, and the frame whose pose and Jacobian, are published.
 
         `frame` is the frame whose Jacobian (LOCAL_WORLD_ALIGNED) and pose are published, and at
         whose origin the external wrench acts. Raises FrameError if the arm has no such frame.
