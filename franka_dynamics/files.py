@@ -21,6 +21,11 @@ WRITE_ERROR_NUMBERS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as Windows' PowerShell writes files
 
 
+def expanded_path(path: str | Path) -> Path:
+    """Return a path with ~ expanded; of a user that there is not, ~ begins a file's name."""
+    return Path(os.path.expanduser(path))
+
+
 def read_text(path: Path, errors: str = 'strict') -> str:
     """Return a file's text, which is UTF-8, or UTF-16 if a byte order mark says so."""
     data = path.read_bytes()
@@ -96,7 +101,7 @@ def writable_file(path: str | Path) -> Path:
         If the path is a folder, or its folder can neither be created nor written to.
 
     """
-    target = Path(path).expanduser()
+    target = expanded_path(path)
     if os.path.isdir(target):
         raise OutputError(f'{target} is a folder; give the name of a file to be written.')
     if os.path.isfile(target) or not os.path.exists(target):
@@ -114,7 +119,7 @@ def writable_folder(path: str | Path) -> Path:
         If the path is a file, or can neither be created nor written to.
 
     """
-    target = Path(path).expanduser()
+    target = expanded_path(path)
     if os.path.isfile(target):
         raise OutputError(f'{target} cannot be written: it is a file; give the name of a folder.')
     _require_writable(target, target)

@@ -30,14 +30,15 @@ def test_a_file_written_to_a_new_folder_is_alone_there(tmp_path):
     assert target.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
-def test_a_writer_failing_halfway_leaves_the_older_file(tmp_path):
-    target = tmp_path / 'arm.yaml'
-    write_text(target, 'older')
-    with pytest.raises(ZeroDivisionError), atomic_write(target) as scratch:
+def test_a_writer_failing_halfway_leaves_the_older_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    target = tmp_path / '~arm.yaml'  # the name of a file, of no user's home
+    write_text(target.name, 'older')
+    with pytest.raises(ZeroDivisionError), atomic_write(target.name) as scratch:
         assert scratch.suffix == '.yaml'
         scratch.write_text('half')
         raise ZeroDivisionError
-    assert [path.name for path in tmp_path.iterdir()] == ['arm.yaml']
+    assert [path.name for path in tmp_path.iterdir()] == ['~arm.yaml']
     assert target.read_text() == 'older'
 
 

@@ -29,7 +29,7 @@ from .typed_file import decode, dotted_path, encode, FieldError, prepend_keys, r
 from .units import require_si_units
 from .. import errors
 from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, UnknownArmError
-from ..files import share_directory
+from ..files import expanded_path, share_directory
 from ..names import AS_LISTED, NO_HAND, REPAIR_METHODS
 from ..spatial import rpy_from_rotation
 
@@ -243,7 +243,7 @@ def _arm_path(arm: str | Path) -> Path:
         raise DescriptionError(
             f'{text} is no arm file; run "franka-dynamics arm import {file} --output arm.yaml".'
         )
-    own, names, name = Path(text).expanduser(), available_arms(), canonical_arm_name(text)
+    own, names, name = expanded_path(text), available_arms(), canonical_arm_name(text)
     shipped = share_directory() / 'config' / 'arms' / f'{ARM_NAME_ALIASES.get(name, name)}.yaml'
     path = own if is_file_name(text) else shipped
     if path.is_file():

@@ -15,7 +15,7 @@ from .payload import read_payload, require_plausible_payload
 from .typed_file import FieldError, read_typed_file, TaggedUnion
 from ..arrays import Array, ValueEquality
 from ..errors import DescriptionError, InertiaError, nearest_name, UnknownArmError
-from ..files import share_directory
+from ..files import expanded_path, share_directory
 from ..names import NO_HAND
 from ..spatial import pose_from_xyz_rpy
 
@@ -292,5 +292,5 @@ def is_file_name(name: str | Path) -> bool:
 def hand_file_path(name: str) -> Path:
     """Return the path of a shipped hand's file, or the given path; the file need not exist."""
     if is_file_name(name):
-        return Path(name).expanduser()
+        return expanded_path(name)
     return share_directory() / 'config' / 'hands' / f'{name}.yaml'

@@ -4,7 +4,6 @@
 
 from dataclasses import dataclass, field
 import json
-from pathlib import Path
 import re
 from typing import Annotated, Any, ClassVar
 
@@ -15,6 +14,7 @@ from .inertia import elements_from_tensor, LinkInertia, tensor_from_elements
 from .typed_file import FieldError, length_rule, read_typed_file, Vector3
 from ..arrays import Array, ArrayLike, as_array
 from ..errors import DescriptionError, InertiaError
+from ..files import expanded_path
 from ..names import parse_float
 
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
@@ -157,7 +157,7 @@ def read_payload(given: str) -> LinkInertia:
         If the file cannot be read or holds no payload.
 
     """
-    path, named = Path(given).expanduser(), given
+    path, named = expanded_path(given), given
     if given.endswith('.json'):
         numbers = read_typed_file(path, _DeskFile, _DESK_HINT).payload_array()
     elif given.endswith(('.yaml', '.yml')):

@@ -3,7 +3,7 @@
 """The work of `franka-dynamics bag import`, which converts a log to a rosbag2."""
 
 from dataclasses import replace
-from pathlib import Path
+from os.path import splitext
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def run(arm: ArmChoice, reader: BagReader, columns: ColumnMap, options: Options)
         forbid_options('--layout, which says it', *vars(columns).keys() - reading.keys())
         columns = replace(LOG_LAYOUTS[options.layout], **reading)
     description = arm.load()
-    bag = options.output or new_bag_path(f'{Path(options.log[0]).with_suffix("")}')
+    bag = options.output or new_bag_path(splitext(options.log[0])[0])
     with ProgressBar() as bar:
         bar.add_task(f'reading {options.log[0]}', total=None)
         names = reader.joint_names_in_bag(description)

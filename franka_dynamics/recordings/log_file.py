@@ -14,7 +14,7 @@ import numpy as np
 from .log_table import LogTable
 from ..arrays import Array
 from ..errors import MissingDependencyError, RecordingError, require_extra
-from ..files import read_text
+from ..files import expanded_path, read_text
 
 
 def read_log(*paths: str | Path) -> LogTable:
@@ -52,7 +52,7 @@ def _read_file(path: str | Path) -> LogTable:
     and, with row and column, if a cell of a text file is not a number. Raises
     MissingDependencyError if a library for the format is not installed.
     """
-    file = Path(path).expanduser()
+    file = expanded_path(path)
     if not file.is_file():
         raise RecordingError(f'{file} does not exist or is a folder; give the path of a log file.')
     suffix = file.suffix.lower()

@@ -17,7 +17,7 @@ from ..arm import ArmDescription
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike, as_array, NDArray
 from ..errors import RecordingError, require_extra
-from ..files import name_file_in_errors
+from ..files import expanded_path, name_file_in_errors
 
 STATE_FIELDS = ('position', 'velocity', 'effort')
 # Delayed messages may be as old as this before the first that came in time [ns].
@@ -150,7 +150,7 @@ def read_recording(
         raise RecordingError(f'There are no {stamps!r} stamps; choose {" or ".join(STAMP_KINDS)}.')
     given = as_description(joints) if isinstance(joints, (str, Path)) else joints
     names = given.joint_names if isinstance(given, ArmDescription) else tuple(given)
-    bag, seen = Path(path).expanduser(), 0
+    bag, seen = expanded_path(path), 0
     rows: list[_StateRow] = []
     indices: dict[tuple[str, ...], NDArray[np.intp] | None] = {}
     with rosbag.open_bag(bag) as (reader, deserialize):
@@ -329,7 +329,7 @@ def write_recording(recording: Recording, path: str | Path) -> None:
     if the folder exists, OutputError if the disk is full, MissingDependencyError if rosbags is not
     installed.
     """
-    bag = Path(path).expanduser()
+    bag = expanded_path(path)
     if bag.exists():
         raise RecordingError(f'{bag} exists already; remove it, or choose another name.')
     with require_extra('Writing bags needs rosbags', 'replay'):

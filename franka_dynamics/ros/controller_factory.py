@@ -8,7 +8,6 @@ The arm comes from an arm file, a URDF file or the topic robot_description.
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 import time
 from typing import Any
 
@@ -29,7 +28,7 @@ from ..control.default_gains import default_gains
 from ..control.feedforward import Feedforward, StateLimits, Stop
 from ..control.receiver import COMMAND_TIMEOUT_S
 from ..errors import DescriptionError, SettingsError
-from ..urdf.reading import read_robot_text
+from ..files import expanded_path
 from ..validation.crosscheck import crosscheck
 from ..validation.urdf_check import checked_arm_from_urdf
 
@@ -50,7 +49,7 @@ def arm_and_urdf_from_parameters(
     node: Any, values: dict[str, Any], should_stop: Callable[[], bool]
 ) -> tuple[ArmDescription, str | None]:
     """
-    Return the arm that parameters select, and the arm's URDF text, None without a URDF.
+    Return the arm that parameters select, and the text of robot_description, None if not read.
 
     What is found out about the URDF is logged. Raises SettingsError if parameters are
     inconsistent; DescriptionError if an arm file is missing or cannot be read, or
@@ -67,13 +66,12 @@ def arm_and_urdf_from_parameters(
     reference = tables.arm_from_parameters(values)
     if source == tables.ARM_DESCRIPTION:
         return reference, None
+    name, hand = source, values['hand']
+    urdf: Any = expanded_path(source)
     if source == tables.ROBOT_DESCRIPTION:
-        name, text = _wait_for_robot_description(node, should_stop)
-    else:
-        name, text = source, read_robot_text(Path(source).expanduser())
-    hand = values['hand']
+        name, urdf = _wait_for_robot_description(node, should_stop)
     arm, verdict = checked_arm_from_urdf(
-        text if source == tables.ROBOT_DESCRIPTION else Path(source).expanduser(),
+        urdf,
         reference,
         source=name,
         joint_names=list(values['joint_names']) or None,
@@ -83,7 +81,7 @@ def arm_and_urdf_from_parameters(
     for sentence in (verdict.summary(), *verdict.notes):
         if sentence not in arm.torque_notes:  # which make_controller logs
             node.get_logger().info(sentence)
-    return arm, text
+    return arm, urdf if isinstance(urdf, str) else None
 
 
 def make_controller(

@@ -25,7 +25,7 @@ from ..arm import ArmDescription
 from ..cpp_package.package import controller_arm_text
 from ..cpp_package.package import PACKAGE_NAME as BRAKING_PACKAGE
 from ..errors import SettingsError
-from ..files import share_directory
+from ..files import expanded_path, share_directory
 from ..simulation.gazebo import holding_torque, xacro_numbers
 
 PACKAGE_NAME = 'franka_dynamics'
@@ -94,7 +94,7 @@ def argument_file_list(argument: str, path: str) -> list[str]:
     warn of a file that does not exist, and start the node without it. Raises SettingsError if
     there is no such file.
     """
-    found = [str(Path(path).expanduser())] if path else []
+    found = [str(expanded_path(path))] if path else []
     if found and not Path(*found).is_file():
         raise SettingsError(f'{argument}: there is no file {path}. Nothing is started.')
     return found

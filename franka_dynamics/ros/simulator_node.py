@@ -31,6 +31,7 @@ from ..arrays import Array
 from ..control.receiver import ReceiverState
 from ..control.settings import Settings
 from ..errors import SettingsError
+from ..files import expanded_path
 from ..simulation.arm_simulation import ArmSimulation, SensorReading, SimulationSettings
 from ..simulation.mujoco_model import TIMESTEP_S
 from ..validation.urdf_check import checked_arm_from_urdf
@@ -194,7 +195,7 @@ def _simulated_arm(values: dict[str, Any]) -> ArmDescription:
     arm, file = tables.arm_from_parameters(values), values['model_source']
     if file == tables.ARM_DESCRIPTION:
         return arm
-    path = Path(file).expanduser()
+    path = expanded_path(file)
     return checked_arm_from_urdf(path, arm, source=file, accept_unknown_inertials=True)[0]
 
 

@@ -222,6 +222,8 @@ MISTAKES = [
     ('arm chek', ("'chek'", "'check'", 'arm --help')),
     ('arm show --arm ur5', ('panda is the fer',)),
     ('arm check --arm .', ('. is a folder; give',)),
+    ('arm check --arm ~no_user/arm.yaml', ('~no_user/arm.yaml',)),
+    ('bag import .', ('overwritten',)),
     # Two descriptions.
     ('arm compare fr3 fer --arm-prefix left_', ('--arm-prefix', 'arm compare --help')),
     ('arm compare fr3.urdf fr3.urdf --hand none', ('--hand has no meaning with two URDFs',)),
