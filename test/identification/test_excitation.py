@@ -62,9 +62,8 @@ def test_predicted_deviations_are_those_of_estimates():
     motion = drawn_motion(problem, 2, 600)
     # 30 independent samples per second for 20 s, with the problem's noise.
     model = problem.model
-    rows = (
-        model.regressor(*model.regressor_blocks(motion)) / problem.prior.expected_residual[:, None]
-    )
+    rows = model.regressor(*model.regressor_blocks(motion))
+    rows /= problem.prior.expected_residual[:, None]
     information, _ = Prior.centered_at(FER, model, np.ones(7)).information(1.0)
     known = np.linalg.cholesky(information).T
     units = 1.0 / np.diag(known)
@@ -201,17 +200,15 @@ def test_the_upright_arms_height_is_the_sum_of_its_rows():
     elbow, wrist = 0.333 + 0.316, 0.333 + 0.316 + 0.384
     expected = [[0.0, 0.0, wrist], [0.088, 0.0, wrist - 0.207]]
     np.testing.assert_allclose(points[[6, -1]], expected, rtol=0.0, atol=1e-12)
-    assert excitation_problem.heights_above_table(points, table=0.2).min() == pytest.approx(
-        elbow - 0.2, abs=1e-12
-    )
+    lowest = excitation_problem.heights_above_table(points, table=0.2).min()
+    assert lowest == pytest.approx(elbow - 0.2, abs=1e-12)
 
 
 def test_bars_three_apart_are_kept_clear_and_neighbours_are_not():
     # Three sides of a square and most of the fourth; one point is too near to the last for a bar.
     corners = [[0, 0, 0], [1, 0, 0], [1, 0.02, 0], [1, 1, 0], [0, 1, 0], [0, 0.1, 0]]
-    np.testing.assert_allclose(
-        excitation_problem.link_clearances(np.array(corners)), [0.1], rtol=0.0, atol=1e-12
-    )
+    found = excitation_problem.link_clearances(np.array(corners))
+    np.testing.assert_allclose(found, [0.1], rtol=0.0, atol=1e-12)
 
 
 EXCITATIONS = share_directory() / 'config' / 'excitations'

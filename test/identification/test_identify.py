@@ -234,10 +234,8 @@ def test_a_path_is_that_of_a_bag(simulate, tmp_path):
 
 def test_what_friction_is_worth_is_said(identified):
     # The gains of franka_ros2's example, and the errors on left-out parts.
-    errors = [
-        one.joints / [600, 600, 600, 600, 250, 150, 50]
-        for one in (identified.arm_score.rigid, identified.arm_score.test)
-    ]
+    scores = identified.arm_score.rigid, identified.arm_score.test
+    errors = [one.joints / [600, 600, 600, 600, 250, 150, 50] for one in scores]
     rigid, whole = (f'{1e3 * np.sqrt(np.mean(one**2)):.2g} mrad' for one in errors)
     sentence = identification.tracking_sentence(identified)
     assert f'keep {rigid}' in sentence and whole in sentence
@@ -316,21 +314,11 @@ def test_rotors_behind_gears_are_no_part_of_a_load(tmp_path, known):
     body = LinkInertia.from_center_of_mass(2.0, (0.0, 0.0, 0.08), 2e-3 * np.eye(3))
     rubbing = 0.02 * arm.limit('effort')
     friction = ViscousCoulombFriction(rubbing, rubbing, np.zeros(6))
-    without, loaded = (
-        [
-            prepare(
-                recorded(
-                    one,
-                    *smooth_motion(arm, 20.0, 100.0, seed, 0.6),
-                    friction=friction,
-                    noise=0.3,
-                    rng=np.random.default_rng(seed),
-                )
-            )
-        ]
-        for seed, one in enumerate((geared, geared.with_payload(body)))
-    )
-    found, truth = identify_payload(without, loaded, geared if known else arm), payload_array(body)
+    motions = []
+    for seed, one in enumerate((geared, geared.with_payload(body))):
+        path, rng = smooth_motion(arm, 20.0, 100.0, seed, 0.6), np.random.default_rng(seed)
+        motions.append([prepare(recorded(one, *path, friction=friction, noise=0.3, rng=rng))])
+    found, truth = identify_payload(*motions, geared if known else arm), payload_array(body)
     np.testing.assert_allclose(found.values[:4], truth[:4], rtol=0.0, atol=0.005)
     np.testing.assert_allclose(found.values[4:], truth[4:], rtol=0.0, atol=0.03)
 
