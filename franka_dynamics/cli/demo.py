@@ -65,8 +65,6 @@ def run(arm: ArmChoice, options: Options) -> int:
     say_each(report.errors, 'error')
     if second.rows:
         print_rich(second.table(_SECOND_PART_TITLE))
-    else:
-        say('no second part: too little room about home for a motion that identifies.', 'note')
     say(f'figures, pictures, bags and logs: {folder}')
     return 0 if report.passed and second.passed else 1
 
@@ -78,7 +76,8 @@ def _simulate_inexact_model(
     motion = plan.motion_time, plan.amplitude
     try:
         recording, errors = compare_controllers(plan.arm, *motion, progress=progress)
-    except IdentificationError:
+    except IdentificationError as error:  # such as too little room about home
+        say(f'no second part: {error}', 'note')
         return reports.DemoReport(())
     write_recording(recording, folder / _PLANT_BAG_NAME)
     reports.plot_inexact_model_errors(errors, folder / 'inexact_model.png')

@@ -176,8 +176,7 @@ def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
     rng = np.random.default_rng(0)
     home, period = arm.home_position, 10.0
     drawn = [random_trajectory(problem, home, period, rng) for _ in range(RANDOM_MOTION_COUNT)]
-    time = np.arange(100) / 100 * period
-    best = min(drawn, key=lambda motion: float(problem.criterion(*motion.at(time))))
+    best = min(drawn, key=lambda motion: problem.criterion(*motion.states_over_period(100)))
     # At 50 points per second the quintics between points err far less than an encoder's noise.
     duration = MOTION_PERIOD_COUNT * period
     points = np.linspace(0.0, duration, round(duration * 50) + 1)

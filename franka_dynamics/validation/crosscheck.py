@@ -237,7 +237,7 @@ def _compare_models(
     reference, *others = (FORMULATIONS[name](arm, gravity) for name in names)
     torques = reference.inverse_dynamics(*states)
     torque, fastest = (float(np.abs(values).max()) for values in (torques, states.dq))
-    sizes = {'N m': torque, 'N m s': torque / fastest}
+    sizes = {'N m': torque, 'N m s': torque / (fastest or 1.0)}
 
     def values_of(model: DynamicsModel, quantity: ComparedQuantity) -> Array:
         """Return a model's values of a quantity, a row per state; M ddq for forward dynamics."""

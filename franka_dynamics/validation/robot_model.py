@@ -18,6 +18,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..arrays import Array
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
+from ..dynamics.sampling import sample_states
 from ..errors import require_extra, RobotInterfaceError
 
 # Largest allowed difference of M and of C dq, relative to the largest entry of the robot's term
@@ -129,10 +130,7 @@ def compare_with_robot(
     load = LinkInertia.from_center_of_mass(state.m_total, np.array(state.F_x_Ctotal), np.zeros(6))
     loaded = PinocchioModel(bare_arm.with_payload(load), GRAVITY)
     base = np.array(state.O_ddP_O)
-    rng = np.random.default_rng(0)
-    lower, upper, speed = (arm.limit(name) for name in ('lower', 'upper', 'velocity'))
-    bounds = np.concatenate((lower, -speed)), np.concatenate((upper, speed))
-    q, dq = np.split(rng.uniform(*bounds, (STATE_COUNT, 2 * arm.n)), 2, axis=-1)
+    q, dq, _ = sample_states(arm, STATE_COUNT)
     mass, coriolis, gravity, jacobian = _terms_of_robot(state, robot, q, dq)
     own, known = model.gravity(q), f'g by the load the robot knows ({state.m_total:.3g} kg)'
     compared: tuple[tuple[str, str, Any, Array, Array], ...] = (

@@ -179,6 +179,11 @@ def test_masses_of_any_size_pass_both_comparisons(factor):
     assert fd.compare_formulations(arm, count=50).passed
 
 
+def test_an_arm_that_may_not_move_passes():
+    joints = (replace(one, limits=replace(one.limits, velocity=0.0)) for one in FR3.joints)
+    assert fd.compare_formulations(replace(FR3, joints=tuple(joints)), count=5).passed
+
+
 def test_the_reported_figures_are_the_largest_differences():
     arm = fd.load('fer')
     agreement = fd.compare_formulations(arm, count=15, seed=2)
