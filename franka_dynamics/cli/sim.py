@@ -93,7 +93,7 @@ def _require_no_simulated_arm() -> None:
             return any(space == f'/{SIMULATION_NAMESPACE}' for _, space in nodes)
 
         if listener.wait_until(others_exist, _DISCOVERY_TIMEOUT_S):
-            domain = os.environ.get('ROS_DOMAIN_ID', '0')
+            domain = os.environ.get('ROS_DOMAIN_ID') or '0'
             raise SimError(
                 f'A simulated arm runs already in ROS_DOMAIN_ID {domain}, and would take the '
                 'torques of this one: end it, or set another ROS_DOMAIN_ID for this one.'

@@ -171,7 +171,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         arm, self._urdf = arm_and_urdf_from_parameters(self, parameters, self.should_stop)
         controller, difference = make_controller(self, parameters, arm, self.cycle.publish_torque)
         frame = parameters['frame']
-        self._term_publishers.set_controller(controller, int(frame) if frame.isdigit() else frame)
+        frame = int(frame) if frame.isdecimal() else frame
+        self._term_publishers.set_controller(controller, frame)
         self._diagnostics.set_controller(controller, difference)
         # A real arm measures its velocities; some simulators publish none.
         self.cycle.set_joints(controller.names, measures_velocity=parameters['target'] == 'fci')

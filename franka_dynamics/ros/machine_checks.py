@@ -72,11 +72,11 @@ def make_result(subject: str, good: bool, text: str, fix: str, level: str = NOTE
 
 def dds_checks(environment: Mapping[str, str]) -> Iterator[CheckResult]:
     """Yield the results of checks of ROS's and Fast DDS's environment variables."""
-    domain = environment.get('ROS_DOMAIN_ID', '0')
+    domain = environment.get('ROS_DOMAIN_ID') or '0'
     usual = 'SUBNET by default (sim uses LOCALHOST, and is heard only here)'
-    reach = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE', usual)
+    reach = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE') or usual
     middleware = environment.get('RMW_IMPLEMENTATION') or _DEFAULT_MIDDLEWARE
-    good = domain.isdigit() and int(domain) <= 101
+    good = domain.isascii() and domain.isdecimal() and int(domain) <= 101
     fix = 'for ROS_DOMAIN_ID choose one from 0 to 101'
     text = f'domain {domain[:20]}, discovery {reach}, {middleware}'
     yield make_result('network', good, text, fix, TO_DO)

@@ -107,14 +107,15 @@ class NodeClient(TopicListener):
             )
         try:
             value = yaml.safe_load(text)
-        except yaml.YAMLError as error:
+            # Floats may be written as integers, and a list of one as a number.
+            if found[0].type == ParameterType.PARAMETER_DOUBLE_ARRAY:
+                listed = value if isinstance(value, list) else [value]
+                value = [_int_to_float(one) for one in listed]
+            elif found[0].type == ParameterType.PARAMETER_DOUBLE:
+                value = _int_to_float(value)
+        except (yaml.YAMLError, OverflowError) as error:
             reason = ' '.join(str(error).split())
             raise SettingsError(f'{text[:80]!r} is no value: {reason[:120]}.') from error
-        # Floats may be written as integers, and a list of one as a number.
-        if found[0].type == ParameterType.PARAMETER_DOUBLE_ARRAY:
-            value = [_int_to_float(one) for one in (value if isinstance(value, list) else [value])]
-        elif found[0].type == ParameterType.PARAMETER_DOUBLE:
-            value = _int_to_float(value)
         self.set_parameters({parameter: value})
         return value
 
@@ -134,9 +135,12 @@ class NodeClient(TopicListener):
         try:
             changes = (Parameter(name, value=value) for name, value in values.items())
             messages = [change.to_parameter_msg() for change in changes]
-        except TypeError as error:  # a value is a mapping, or a list of several types
+            for integer in (one for one in values.values() if type(one) is int):
+                integer.to_bytes(8, signed=True)
+        except (TypeError, OverflowError) as error:  # a mapping, a list of several types, 10^20
             raise SettingsError(
-                f'{short_text(str(dict(values)))}: a parameter is a value or a list of one type.'
+                f'{short_text(str(dict(values)))}: a parameter is a value or a list of one type; '
+                'integers have 64 bits.'
             ) from error
         kind, service = SetParametersAtomically, 'set_parameters_atomically'
         result = self.call_service(kind, service, parameters=messages).result

@@ -180,8 +180,8 @@ def use_isolated_network() -> None:
     multicast on the loopback interface takes 0.12 s.
 
     The ROS domain is a random one that no other process has claimed by this function and in which
-    no node runs on this machine; OSError if there is none. The domain stays claimed until this
-    process ends.
+    no node runs on this machine; NoDomainError if there is none. The domain stays claimed until
+    this process ends.
     """
     os.environ['ROS_DOMAIN_ID'] = str(_claim_free_domain())
     os.environ[_MIDDLEWARE_VARIABLE] = 'rmw_fastrtps_cpp'

@@ -155,9 +155,9 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
         raise errors.SettingsError(str(error)) from error
     except errors.ReferenceRefusedError as error:
         raise errors.SettingsError(f'{path}: {error}') from error
-    except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
-        why = ' '.join(repr(error).split())[:120]
-        raise errors.SettingsError(f'{path}: {_FORMAT_HINT} ({why}).') from error
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, AssertionError) as why:
+        text = ' '.join(repr(why).split())[:120]
+        raise errors.SettingsError(f'{path}: {_FORMAT_HINT} ({text}).') from why
     return message
 
 

@@ -285,6 +285,7 @@ FILES = [
     ('hello', FORM),
     ('points: [{}]\njoint_names: [a]', FORM),
     ('points: []\njoint_names: [a]', 'no points'),
+    ('points: [{positions: [0], time_from_start: {sec: .inf}}]\njoint_names: [a]', FORM),
     (
         'points: [{positions: [0.0], time_from_start: {sec: 1}}]\njoint_names: [a, b]',
         'positions have [1]',

@@ -146,6 +146,8 @@ def test_a_value_of_another_type_is_refused_by_its_name(world):
             ('scale', '50%', 'scale'),
             ('kp', '[1, half]', 'one type'),
             ('kp', '{a: 1}', 'one type'),
+            ('kp', '9' * 400, '9999'),
+            *(('terms.friction', one, '64 bits') for one in (f'{2**70}', f'[{2**70}]')),
             ('skale', '1', 'skale: no such parameter'),
             ('scale', '1.5', '/feedforward', 'scale'),
             ('robot_type', 'fr3', '-p robot_type:=fr3'),

@@ -287,9 +287,10 @@ def test_each_line_about_a_system_has_its_level(found, subject, level, text):
     [
         ({}, GOOD, 'domain 0, discovery SUBNET by default (sim uses LOCALHOST, and is heard only'),
         ({}, NOTE, 'rmw_fastrtps_cpp, the default, is known for overruns'),
+        ({'ROS_DOMAIN_ID': ''}, GOOD, 'domain 0, discovery SUBNET'),
         ({'ROS_LOCALHOST_ONLY': '1'}, NOTE, 'overrules the discovery range'),
         ({'ROS_DOMAIN_ID': '102'}, TO_DO, 'choose one from 0 to 101'),
-        ({'ROS_DOMAIN_ID': 'x'}, TO_DO, 'choose one from 0 to 101'),
+        ({'ROS_DOMAIN_ID': '²'}, TO_DO, 'choose one from 0 to 101'),
         ({'FASTDDS_DEFAULT_PROFILES_FILE': '/no'}, TO_DO, 'which does not exist; unset it'),
     ],
 )
