@@ -1,39 +1,75 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-State machine of the torque controller, and what it commands in each state.
+State machine of the torque controller, and the words in which it is said what is commanded.
 
-TRANSITIONS has all changes of the state but that of `reset`, which makes the core SILENT; an event
-without a row changes nothing. `ending.py` has the causes that end torques. What is commanded:
+`core_step.py` says by these words what is commanded when. `ending.py` has the causes that end
+torques, TRANSITIONS all changes of the state but that of `reset`, which makes the core SILENT; an
+event without a row changes nothing.
 
-- RUNNING: the control law's torque by the settings that are asked for; it ramps there for 0.2 s
-  after a start or a change of settings.
-- BRAKING, HOLDING: the brake's torque, towards where braking began. Its model is that of the
-  settings asked for (payload, gravity, target), with C(q, dq) dq and without friction whatever
-  `terms` say; its kp and kd are those when braking began. References have gone.
-- STOPPING: the torque goes, at its rate, to the resting torque. An arm that moved when it was seen
-  last is first brought to rest by its model, in 0.25 s, or longer while states that cannot be used
-  show that it moves; once one can be used, the brake takes over. Settings that
-  change do not act before the arm agrees with them.
-- SILENT: a loop gets the resting torque, by settings as in STOPPING; a node sends nothing.
+Loop, node: a *loop* applies each torque that `step` and `tick` return, in each state. A *node*
+  sends nothing in state SILENT: its last torque goes on acting. What names neither is for both.
+Usable: a state in which part 1 of `CoreStep.step` finds nothing wrong.
+Moves, rests: an arm moves if a joint is faster than 0.02 rad/s. A braked one has come to rest
+  once all joints were below 0.04 rad/s in 20 states in a row, or after 1 s.
+Latched: a fault. The law begins only after `start`, else by itself.
+G(q): g(q), the gravity torque with payload, less what the target adds. It is g(q) under targets
+  mujoco and gz_ros2_control. Under fci and franka_gazebo it is zero, or what these do not add, as
+  of a payload that the robot does not know.
 
-The resting torque is zero if the target adds gravity, in a loop before a usable state that does
-not contradict it, and after an ending with `Reaction.ZERO`; else g(q) of where the arm is, or of
-where its stop by the model ended. The disturbance torque of an arm that was at rest when its
-states were lost is added, so that one with a load that nobody declared stays; one that was lost in
-motion, or is stopped, falls with it. Every torque is within the torque limits and, but for a first
-one (also after `reset`), within the rate of the torque before (`torque_output.py`).
+  state      what is commanded
+  SILENT     in a loop the resting torque, by a node nothing
+  RUNNING    the law: G + scale (C dq + M ddq_d + friction) + kp (q_d - q) + kd (dq_d - dq), and
+             in the first 0.2 s the ramp
+  BRAKING    the brake: G + C dq + d - kp (q - q_b) - kd dq - M a, until the arm rests
+  HOLDING    the same as in BRAKING, until `start`, a stop, or states are lost
+  STOPPING   the stop by the model: G + C dq - M dq / (0.1 s), of an arm that is not seen; then,
+             or at once if the arm rested or is let go, the resting torque. Once this is reached,
+             SILENT; but where the target adds no gravity, not while states show that it moves
 
-While the law or a sent resting torque carries the arm, a torque that departs from what the model
-explains, or a joint that is too fast, makes the core brake and hold the arm. An arm at rest is not
-compared for 1 s after the law begins, which also forgets what was estimated before; if it was held
-it is compared at once, and the estimates go on. The core lets go of the arm only where what the
-brake sends cannot arrive (`wiring.py`), or where a joint gets faster by 0.4 of its velocity limit
-while the brake sends more than 10 % of the least torque limit. An arm that was let go for such a
-cause (`Reaction.COAST`) is not watched any more, nor one that rests under a target which adds
-gravity; a loop's resting g(q) is watched also after a plain stop, and an arm that is pushed then
-is braked and held. An arm that falls while its torques are refused, as under a mounting that
-nobody declared, is braked and held, too.
+Law: q_d, dq_d, ddq_d are those of the motion. After it its last position is held, without a
+  motion that where the law began; if all kp are zero, none: G + scale C dq - kd dq.
+Ramp: the torque sent last less that of the law, at a start or at a change of settings; it is
+  added to the law's torque and goes to zero in 0.2 s.
+Rate: each torque is within the torque limits, and within 1000 N m/s (or the arm's lower rate) of
+  the one before, at most 1 N m per state (in a loop of a longer period: per ms of that). Only a
+  first torque, and the one after `reset`, may be any step away.
+Brake: q_b is where braking began; a limit of torque or rate moves it along until the arm rests,
+  a push by more than 0.11 rad always. d is the disturbance torque of when braking began, later
+  what there is up to 10 % of each torque limit. M a slows each joint with a time constant of
+  0.03 s, at most 30 rad/s^2, as far as kd does less.
+Stop by the model: q and dq are those that were seen last; dq decays, with 0.1 s, and moves q.
+Resting torque: zero if the target adds gravity, whatever it lacks; zero after reaction ZERO; in a
+  loop zero until a usable state agrees with g(q). Else g(q) of where the arm is or, unseen, of
+  where the stop by the model takes it. d is added if the arm rested when its states were lost, so
+  that it stays also with a load that nobody declared. After a motion or a stop it falls with that.
+
+A reaction says what follows once torques have ended; each cause in `ending.py` has one. If the arm
+rests, the last column begins at once, but with RELEASE and HOLD after BRAKING for 20 states:
+
+  reaction        if the arm moves              then
+  RELEASE         BRAKING                       the resting torque
+  HOLD            BRAKING                       HOLDING, also again after states were lost
+  AWAIT           STOPPING by the model, and    the resting torque, and the law by itself; HOLDING
+                  if a usable state comes in    if it was to be held before, or if it is latched
+                  this time, BRAKING            and moves at the first usable state
+  RESTING_TORQUE  as AWAIT                      as AWAIT, but what was to be held is so no more
+  COAST           STOPPING, not by the model    the resting torque, zero at joints whose torques
+                                                were exchanged or reversed; nothing watches,
+                                                brakes or holds the arm until `start`
+  ZERO            STOPPING, not by the model    zero torque, else as COAST
+
+What ends torques by itself (part 6 of `CoreStep.step`; bounds there, under Torques are wrong):
+
+  what is watched                               when
+  torques exchanged, reversed or late: COAST    RUNNING, BRAKING, HOLDING
+  a joint that the brake makes faster: COAST    BRAKING
+  disturbance torques, speeds: HOLD             RUNNING; resting torque g(q) of a loop, and in
+                                                STOPPING; an arm that moves before its first torque
+  a fall while torques are refused: HOLD        SILENT, STOPPING, if the law is to begin by itself
+
+So an arm that rests after a plain stop is held if it is pushed, but not where the target adds
+gravity, nor after COAST or ZERO.
 """
 
 from collections import deque

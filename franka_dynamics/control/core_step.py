@@ -14,120 +14,132 @@ Computes the torque for each joint state, in a step of six parts.
 
 Part 6 comes after the torque. So does part 5 while a law or the brake acts, so that `send` is
 called before them, else parts 5 and 2 come first. What they find changes the next torque.
-`core_state.py` says what is commanded in each state, and what the resting torque is. A state is
-usable if part 1 finds nothing. Latched: the law waits for `start`. Cases:
 
-Torques begin
-- A loop's first usable state gets the resting torque at once, whatever its size: zero if the
-  target adds gravity or a measured torque contradicts the settings, else g(q). If the receiver
-  applies and measures that zero, it contradicts nothing: the torque comes to g(q) at its rate.
-  Before a usable state a loop gets zero, then g(q) at its rate. A node sends nothing.
-- After 20 usable states in a row, of a median age of at most 15 ms, the law begins, unless a
-  measured torque contradicts the settings. A loop begins at the torque sent last; a node whose
-  last torque acts no more as after none. From there the torque ramps to the law's in 0.2 s.
-- A measured torque contradicts the settings if it departs, by more than 10 % of a joint's torque
-  limit, from what the motion needs, or from the sum of what was sent (before the first torque:
-  nothing) and what the target adds. A loop then gets the resting torque; zero at its first usable
-  state. An arm that moves by 3 mrad then is braked and held, unless `blocked` (`check_fall`).
-- Without a measured torque nothing is compared before the first torque. The law begins, and an arm
-  that it drives is braked once it gets too fast or a disturbance torque exceeds its bound.
-- A torque after none begins at zero if the target adds gravity; else the law's at the measured
-  torque or, without, g(q), and a brake's that catches a falling arm at g(q), also after zero
-  torque, as of a pause (`_prepare_first_torque`). The part of g(q) that a target which adds
-  gravity lacks, as of a payload unknown to the robot, comes by the rate alone.
+What is commanded when: read `core_state.py` first. It has the torque of each state, the resting
+torque, the ramp, the reactions (HOLD, COAST, ...) and the other words. The cases:
 
-States are missing or wrong: the motion ends, and the stop by the model (STOPPING) slows each joint
-with a time constant of 0.1 s. Which velocity it goes by (SEEN: the measured position and velocity;
-OWN: the velocity alone, from the last believed position, if it is possible and changes, else
-MODEL; MODEL: the last believed one, as it decays), and what ends it:
+Torques begin (from SILENT)
+- A loop's first state, if usable, gives the resting torque at once, of any size: g(q), but zero if
+  the target adds gravity or a measured torque contradicts. Before a usable state a loop gets zero,
+  and from there the resting torque by the rate. A node sends nothing.
+- The law begins after 20 usable states in a row, of a median age of at most 15 ms, even if the
+  arm moves, unless a measured torque contradicts or it is `blocked`. It begins, by the ramp, at
+  the torque sent last if that still acts, else at a first torque: zero if the target adds gravity,
+  else the measured torque or, without one, g(q). None acts at the beginning, nor a node's after
+  the arm was carried elsewhere, nor in SILENT a zero torque, as of a pause.
+- Contradicts: a joint's measured torque departs by more than 10 % of its limit from what the
+  motion needs, or from what was sent (at the beginning: nothing) plus what the target adds. While
+  it does, no law begins; a loop gets zero, or if a state agreed before, g(q) by the settings that
+  acted then; an arm that falls by 3 mrad is braked and held. Once it agrees, the law begins.
+- A measured torque with a NaN, or all zero, counts as none; so does one within friction where the
+  target adds no gravity. Without one nothing contradicts at the beginning.
+
+States are missing or wrong (in RUNNING, BRAKING, HOLDING)
+- At once the motion ends. An arm that rested gets the resting torque with d, and is SILENT. One
+  that moved, or of which some joints are seen and others not, is stopped by the model (STOPPING)
+  for 0.25 s; while joints that are seen are faster than 0.02 rad/s, up to 1 s; and under a target
+  that adds no gravity as long as states come in which a joint is not SEEN. Then the resting
+  torque, SILENT. This is so in HOLDING, too: the arm is not held meanwhile.
+- If usable states come while the stop lasts, an arm faster than 0.04 rad/s is BRAKING. Once it
+  rests, the law begins one state after; or it is HOLDING, if it was to be held before or the cause
+  is latched. A slower arm, and if they come later any arm, keeps the resting torque. After 20
+  usable states the law begins there, even if the arm moves; or BRAKING and HOLDING, if it was to
+  be held before, or the cause is latched and it moved at the first usable state. Latched and at
+  rest: the resting torque until `start`. The law holds the arm where it is then, without motion.
+- A gap of up to 20 ms (`state_timeout`) is none. After these `tick` begins the stop, in a node and
+  in a loop that calls it. Another loop applies its last torque throughout; the first state after
+  the gap begins the stop, with one torque by this state, and the next one, if usable, ends it.
+- What the stop takes for a joint's motion (SEEN: the measured position and velocity; OWN: the
+  velocity alone from the last believed position, if possible and changing, else MODEL; MODEL: the
+  last believed velocity as it decays), until when states are unusable, and what is latched:
 
   what is wrong                                 joints                  until            latched
-  no new state for 20 ms (`state_timeout`)      MODEL                   0.25 s           no
-  the first state after a gap                   SEEN                    the next state   no
+  no new state for 20 ms (`tick`)               MODEL                   2nd new state    no
+  the first state after a gap above 20 ms       SEEN                    the next state   no
+  stamps set back, by 1 s or for 20 states      MODEL                   the next state   no
+  states older than `max_state_age` (0.1 s)     positions SEEN, MODEL   younger states   no
+  states below `min_input_rate` (200 Hz)        SEEN                    faster states    no
   a position is no number                       that OWN, others SEEN   it is a number   no
-  an impossible position                        that OWN, others SEEN   it is possible   yes
   a velocity is no number                       positions SEEN, MODEL   it is a number   no
+  an impossible position                        that OWN, others SEEN   it is possible   yes
   an impossible velocity                        positions SEEN, MODEL   it is possible   yes
   an effort beyond 3 torque limits              SEEN                    it is possible   yes
   a position leaps (2 limits and 0.02 rad)      that OWN, others SEEN   0.02 rad of OWN  yes
   velocities contradict positions               SEEN, by positions      `start`          yes
-  positions repeat bit for bit                  those OWN, others SEEN  they change      yes
-  states older than `max_state_age`             positions SEEN, MODEL   younger states   no
+  positions of a moving arm repeat              those OWN, others SEEN  they change      yes
+  a second source (`reject_state(faulty=True)`) MODEL                   the next state   yes
 
-- A stamp that is not new counts as no state. Until the law or the brake notices that a velocity is
-  wrong (0.02 rad away), or that positions repeat (20 ms; those of an arm slower than 0.1 rad/s
-  only once its velocities take it 0.02 rad away, or the reference moves), they answer it. Of a
-  faster arm whose positions all repeat, the last torque is repeated for these 20 ms.
-- The stop by the model lasts 0.25 s; longer, for at most 1 s, while joints that are followed are
-  faster than 0.02 rad/s; and without that bound under a target that adds no gravity, because the
-  arm may fall, while states come in which a joint is not SEEN. Under a target that adds gravity it
-  ends after 0.25 s if a joint goes by MODEL. Then the torque goes to the resting torque, still
-  STOPPING while an arm that the target does not carry moves; then the core is SILENT.
-- The first usable state, while the stop lasts, ends it: an arm faster than 0.04 rad/s is braked to
-  rest; then the law begins one state after, by its ramp, without the motion, or if latched the arm
-  is held. After SILENT, or at rest, the law begins after 20 usable states, even if the arm moves;
-  if latched, an arm that moved at the first usable state is braked and held then. An arm that was
-  held is held again after 20 usable states, unless `blocked` or this loss is a fault. A leap back
-  is one more unusable state. After a leap that stays, or velocities that contradict positions,
-  nothing brakes, holds or watches the arm until `start`; a loop gets g(q) of where OWN took a
-  joint that leapt.
-- States lost more than 5 times within a minute are a fault; if they were impossible, nothing
-  brakes the arm any more. A loss within 50 ms of the last one, of an arm that brakes again after a
-  fault, is the same loss. A clock of stamps that is set back (by more than 1 s, or for 20 states)
-  counts as lost states.
-- A velocity beyond twice its limit that positions confirm in two states in a row is that of a
-  joint which torques drive, as reversed ones, and nothing brakes the arm any more, even if
-  it is a push that makes it so fast.
-- States 20 ms old give no first torque of the law (15 ms is the most). Up to `max_state_age` a law
-  that runs goes on, and the brake softens its gains (`stopping.py`).
-- An effort that is not a number at one joint counts as no measured effort at all.
-- A node publishes the stop and the resting torque, its last one, which goes on acting. A loop that
-  calls neither `step` nor `tick` applies its last torque until the first state after the gap.
+- Not wrong, the law goes on: an effort with a NaN; states of up to 0.1 s of age (the brake softens
+  its gains); a stamp that is not new (that state is dropped: none has come).
+- Answered by the law until noticed: wrong velocities (0.02 rad away, 5 mrad if all are zero);
+  repeating positions (20 ms; if all repeat of an arm faster than 0.1 rad/s, the last torque is
+  repeated). Positions of an arm at rest may repeat.
+- After a leap that stays, or velocities that contradict positions, nothing brakes, holds or
+  watches the arm until `start`. A loop gets g(q) of where OWN took the joint.
+- The 6th loss within a minute is latched, RESTING_TORQUE, also of a held arm; COAST if states were
+  impossible. A velocity beyond twice its limit that positions confirm twice, as of a driven joint
+  or a hard push: COAST. A loss up to 50 ms after the last, BRAKING again, is the same one.
 
 Torques are wrong
-- A measured torque that departs from the one sent, or from what the motion needs, by more than
-  20 % of a limit (31 % at limits below 20 N m), at one joint or several, makes the core brake and
-  hold the arm. The estimate reaches 91 % of a step after 24 ms, and has to be beyond its bound for
-  20 ms; an arm at rest is not compared for 1 s after the law begins, unless it was held
-  (`check_bounds`). A held arm bears 10 % of each limit beyond what it bore when braking began,
-  less at a light wrist without its drive's inertia in the model. It is not watched: a stronger
-  push moves it at any speed, until a value is impossible; it is held again once that is possible.
-- The speed of a pushed arm is often found first: a joint beyond 0.6 of its limit (1.15 while a
-  reference moves), with what it gains before its torque can turn, is braked (`check_speeds`).
-- If such an excess is explained by torques sent to other joints, earlier or reversed, the arm is
-  let go without braking, after 6 states if reversed, else after 10, and the resting torque follows
-  (`wiring.py`), zero where torques are exchanged or reversed. Without a measured torque the arm is
-  braked first, for up to 55 ms by torques that drive it, to 5 to 9 rad/s, and uninvolved joints
-  may be taken for exchanged beside others; a joint that is pushed alone is not. Under fci, at
-  rest, an exchange is not noticed, because nothing is sent; nor is a small one at first anywhere:
-  it makes feedback unstable, and the arm swings until torques are so far apart: after 0.01 to 2 s,
-  at 0.4 to 2.4 rad/s.
-- Exchanged measured torques let the arm go, too, under a target that adds no gravity, once sent
-  torques vary by more than the noise of efforts (else it is braked and held); under fci the
-  gravity in them tells them apart, and the arm is braked and held.
-- A torque that is not finite is never sent: the resting torque follows, within the rate, and the
-  fault is latched (`_torque_at_state`).
-- Where limits of torque or rate hold a brake's torque back, the pose to hold moves along with that
-  joint until the arm has come to rest.
+- Disturbance: the measured torque departs from what the motion needs, or from what was sent plus
+  what the target adds (without one: this sum from what the motion needs), by more than 20 % of a
+  limit (31 % at limits below 20 N m) for 20 ms: HOLD. The estimate has 91 % of a step after 24 ms.
+  An arm at rest is not compared for 1 s after the law begins, unless it was held; for 2 s after a
+  change of payload any share of that is allowed.
+- Speed, found first in a hard push: a joint beyond 0.6 of its limit (1.15 until 0.5 s after the
+  reference moved), with what it gains before its torque can turn, for 3 ms: HOLD; also one above
+  0.5 rad/s that cannot stop before its position limit, if no reference moved.
+- Wiring: torques sent to other joints, earlier or reversed explain such a disturbance in the last
+  6 (a joint's own, reversed) or 10 to 50 states: COAST. A push may be taken for it.
+- Driven: the brake makes a joint faster by 0.4 of its limit for 5 ms: COAST. So do wrong torques,
+  and pushes that the brake cannot stop. HOLDING has no such bound: the arm bears d and 10 % of
+  each limit beyond, and yields to a stronger push at any speed; held again where that leaves it.
+- A law's or brake's torque that is not finite is never sent: COAST.
 
-Stops and settings
-- When a motion has ended, the law holds its last position. Whatever ends the law ends the motion;
-  the brake pulls to where braking began, or to where limits, or a push of more than 0.11 rad,
-  moved that pose.
-- `stop` brakes the arm to rest, then gives the resting torque. A second one adds its reason.
-  With Stop.HOLD it makes an arm held that is still braked, or whose torque still goes to the
-  resting torque after a stop without a fault. `stop` of a held arm lets go of it.
-- Stop.PAUSE and Stop.TO_ZERO give zero torque, at the rate; nothing brakes or watches the arm, and
-  one that does not carry itself falls (STOPPING while it moves). After a pause the law begins by
-  itself at the next usable state, unless a fault or a stop came before or during it: then it waits
-  for `start`.
-- `start` of a held arm begins the law at the torque sent last, without a motion: kp pulls to where
-  the arm is. It raises StartRefusedError if states are too old, or a torque departs by more than
-  10 % of a limit (for 2 s after a change of payload: beyond any share of that load). While a stop
-  still brakes the arm, the law begins one state after it rests.
-- Settings that change while the arm is held act on the brake's model at once, without a step of
-  its torque; kp and kd of the brake stay until `start`, from which the torque ramps to the law's,
-  or until the arm is braked again, as after lost states.
+  what is wrong                   with a measured torque             without
+  target adds no g(q), all do     zero, no law; HOLD if it moves     the law; HOLD as it rises
+  target adds g(q), nobody does   zero, no law; HOLD as it falls     the law; HOLD as it falls
+  exchanged, reversed: mujoco     g(q); HOLD as it falls; COAST      the law; HOLD; COAST
+  the same, fci                   the law; COAST in motion           the same
+  the same, begins in motion      COAST                              COAST, or HOLD, then COAST
+  one joint's torque is dead      HOLD; under mujoco it falls on,    the same
+                                  and is driven: COAST
+  a load beyond the bounds        HOLD                               HOLD
+  a push at rest or in motion     HOLD                               HOLD
+
+  Torques exchanged under fci are not noticed at rest, nor small ones anywhere before feedback
+  swings: 0.01 to 2 s. What is below its bound the law bears, with an error by kp.
+
+Stops and start. Each stop adds its reason; a fault stays latched whatever follows.
+
+  call                RUNNING         BRAKING         HOLDING         STOPPING, SILENT
+  stop                RELEASE         RELEASE         resting torque  only `start` begins the law
+  stop, Stop.HOLD     HOLD            HOLD            goes on         a fault, held as (1)
+  stop, Stop.PAUSE    ZERO            ZERO            ZERO            zero; a SILENT node: nothing
+  stop, Stop.TO_ZERO  ZERO, latched   ZERO, latched   ZERO, latched   the same, latched
+  stop, Stop.FINAL    as stop, and `start` is refused for good
+  `start`             goes on         (2)             the law (3)     the law (4)
+  `reset`             SILENT; all is forgotten but a stop and FINAL; Torques begin as at first
+
+- (1) In STOPPING without a fault: held after 20 usable states, or as BRAKING ends. Else it only
+  latches. (2) After a stop: the law begins one state after the arm
+  rests. After a fault: refused. (3) At once, by the ramp, without a motion: kp pulls to where the
+  arm is. Refused if states are older than 15 ms or torques depart by more than 10 % of a limit.
+  (4) As Torques begin, mostly at the next state; an arm that the model stops is first BRAKING once
+  it is seen. Refused if it is to be held once it is seen.
+- ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves. After a PAUSE
+  the law begins by itself at the first state that is not `blocked` (20 were usable), unless it
+  waited for `start` before. In STOPPING it begins at that zero torque, and braking follows soon.
+- A motion goes by stamps, also of late states. After it the law holds its last position.
+
+Settings change (`Feedforward.change`)
+
+  RUNNING            the law of the new ones at once, by the ramp; the motion goes on
+  BRAKING, HOLDING   payload, gravity: at once, but d takes up the difference, so that the torque
+                     has no step. kp, kd: from `start`, by the ramp, or when braked again
+  SILENT, STOPPING   the old ones act until `start`, and then until no torque contradicts the new
+                     ones (Torques begin); the new ones at once if no torque acts
+  `target`           SettingsError, but in SILENT as above
 """
 
 import logging
