@@ -20,6 +20,7 @@ The code departs from Algorithm 1 as Kwon prints it:
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -172,16 +173,15 @@ class TreeKinematics:
     Poses, twists and accelerations of a tree's bodies, by the outward recursion (Kwon, (1)-(3)).
 
     `states` are q, dq and ddq, (..., n) each, `gravity` is (3,), all checked. `V` and `dV` are
-    the twists and accelerations of `TreeMotion`, `inverse` (..., n, 6, 6) is Ad(T_{parent,i})^-1.
+    the twists and accelerations of `TreeMotion`, `transforms` (..., n, 4, 4) the bodies' poses
+    T_{parent,i} in their parents, `inverse` (..., n, 6, 6) is Ad(T_{parent,i})^-1.
     """
 
     def __init__(self, tree: BodyTree, states: Iterable[Array], gravity: Array) -> None:
         """Compute poses, twists and accelerations at a stack of states."""
         self.tree, (self.q, self.dq, self.ddq) = tree, states
-        self.joint_motions = exp6(tree.twists, self.q)
-        self.joint_inverse = adjoint_inverse(self.joint_motions)  # Ad(exp([A_i] q_i))^-1
-        self.placement_inverse = adjoint_inverse(tree.placements)  # Ad(M_i)^-1
-        self.inverse = self.joint_inverse @ self.placement_inverse
+        self.transforms = tree.transforms(self.q)
+        self.inverse = adjoint_inverse(self.transforms)
         # Gravity enters as an upward acceleration of the base: dV_0 = -g.
         self.base_acceleration = np.concatenate((-gravity, np.zeros(3)))
         rates = self.dq[..., None] * tree.twists  # A_i dq_i
@@ -191,11 +191,6 @@ class TreeKinematics:
         driven = self.ddq[..., None] * tree.twists - matvec(self.ad_rates, self.V)
         base = self.base_acceleration[:, None]
         self.dV = tree.sweep_outward(self.inverse, driven[..., None], base)[..., 0]
-
-    @property
-    def transforms(self) -> Array:
-        """The bodies' poses T_{parent,i} in their parents, (..., n, 4, 4)."""
-        return self.tree.placements @ self.joint_motions
 
 
 class _TreeRecursion(TreeKinematics):
@@ -215,6 +210,7 @@ class _TreeRecursion(TreeKinematics):
         *states, exerted = broadcast_states(tree, q=q, dq=dq, ddq=ddq, wrench=exerted)
         super().__init__(tree, states, as_gravity_vector(gravity))
         self.n, self.columns = tree.n, 9 * tree.n + 6
+        self.placement_inverse = adjoint_inverse(tree.placements)  # Ad(M_i)^-1
         self.ad_V = ad(self.V)
         # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.
         self.V_before, self.dV_before = (
@@ -230,6 +226,11 @@ class _TreeRecursion(TreeKinematics):
         self.tool_load = -exerted @ adjoint_inverse(tree.tool)
         needed[..., tree.tool_body, :] += self.tool_load
         self.F = tree.sweep_inward(self.inverse, needed[..., None])[..., 0]
+
+    @cached_property
+    def joint_inverse(self) -> Array:
+        """Ad(exp([A_i] q_i))^-1 of all joints, (..., n, 6, 6)."""
+        return adjoint_inverse(exp6(self.tree.twists, self.q))
 
     def motion(self) -> TreeMotion:
         """Return all bodies' poses, twists, accelerations and wrenches, and joint torques."""

@@ -22,13 +22,12 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arrays import Array, ArrayLike, as_array
 from ..errors import BaseParameterError, InertiaError, short_repr
-from ..spatial import adjoint_inverse
 
 ROTOR_SYMBOL = 'Ia'
 N_LINK_PARAMETERS = len(PARAMETER_SYMBOLS)
-# States in a block of the regressor: enough that NumPy's cost per call does not matter, and few
-# enough that a block's arrays stay small (about 20 MB at seven joints).
-_STATES_PER_BLOCK = 2048
+# States in a block of the regressor: enough that NumPy's cost per call hardly matters, and few
+# enough that a block's arrays stay in a processor's cache (about 1 MB at seven joints).
+_STATES_PER_BLOCK = 128
 
 
 def parameter_names(robot: RobotLike | int, *, rotor_inertia: bool = False) -> tuple[str, ...]:
@@ -171,20 +170,17 @@ def torque_regressor(
     out = np.zeros((len(flat[0]), n, width if chosen is None else len(chosen)))
     for start in range(0, len(out), _STATES_PER_BLOCK):
         block = slice(start, min(start + _STATES_PER_BLOCK, len(out)))
-        part = out[block] if chosen is None else np.zeros((block.stop - start, n, width))
         motion = TreeKinematics(tree, [values[block] for values in flat], g)
         wrenches = wrench_regressor(motion.V, motion.dV)
-        own = np.zeros((len(part), n, 6, n))
+        own = np.zeros((block.stop - start, n, 6, n))
         own[:, joints, :, joints] = tree.twists[:, None, :]
         # By virtual work, body i's share of a joint's torque is the joint's unit twist, in body
         # i's frame, times body i's wrench.
-        seen = np.swapaxes(tree.sweep_outward(adjoint_inverse(motion.transforms), own), -1, -2)
+        seen = np.swapaxes(tree.sweep_outward(motion.inverse, own), -1, -2)
         shares = np.moveaxis(seen @ wrenches, 1, 2).reshape(-1, n, N_LINK_PARAMETERS * n)
-        part[..., : N_LINK_PARAMETERS * n] = shares
         if rotor_inertia:
-            part[:, joints, N_LINK_PARAMETERS * n + joints] = flat[2][block]
-        if chosen is not None:
-            out[block] = part[..., list(chosen)]
+            shares = np.concatenate((shares, flat[2][block][..., None] * np.eye(n)), axis=-1)
+        out[block] = shares if chosen is None else shares[..., list(chosen)]
     return out.reshape(*states[0].shape, out.shape[-1])
 
 

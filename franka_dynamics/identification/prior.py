@@ -293,16 +293,15 @@ def _log_likelihood_table(
     (b, k) are the prior's `covariance_factors`, mapped to torques.
     """
     of_masses, of_inertias = precisions
-    table, of_set = np.empty((len(of_masses), len(of_inertias))), masses @ masses.T
-    for row, precision in zip(table, of_masses):
-        root = np.linalg.cholesky(np.eye(len(off)) + of_set / precision)
-        part = np.linalg.solve(root, inertias)
-        values, axes = np.linalg.eigh(part @ part.T)
-        squares = (axes.T @ np.linalg.solve(root, off)) ** 2
-        variances = 1.0 + np.maximum(values, 0.0) / of_inertias[:, None]
-        row[:] = -0.5 * np.sum(np.log(variances) + squares / variances, axis=1)
-        row -= np.sum(np.log(np.diag(root)))
-    return table
+    spreads, turn = np.linalg.eigh(masses @ masses.T)
+    of_set = 1.0 + np.maximum(spreads, 0.0) / of_masses[:, None]
+    part, scale = turn.T @ inertias, 1.0 / np.sqrt(of_set)
+    scaled = scale[:, :, None] * (part @ part.T) * scale[:, None, :]
+    values, axes = np.linalg.eigh(scaled)
+    squares = ((scale * (turn.T @ off))[:, None] @ axes) ** 2
+    variances = 1.0 + np.maximum(values, 0.0)[:, None] / of_inertias[:, None]
+    table = np.log(variances).sum(axis=2) + (squares / variances).sum(axis=2)
+    return np.asarray(-0.5 * (table + np.log(of_set).sum(axis=1)[:, None]))
 
 
 def _link_covariance(link: LinkInertia) -> Array:
