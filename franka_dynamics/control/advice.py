@@ -50,7 +50,7 @@ CONTACT = 'something touches the arm, or a closed brake holds it'
 
 
 class ExcessKind(Enum):
-    """A pair of torques that differ, out of measured, commanded and needed torque."""
+    """Which two of the measured, the commanded and the needed torque differ."""
 
     COMMAND = 'the measured torque less the commanded one'
     MOTION = 'the measured torque less what the motion needs'
@@ -90,7 +90,7 @@ CAUSE_TABLE: tuple[tuple[Any, ...], ...] = (
 
 class TorqueExcess(NamedTuple):
     """
-    A difference of two joint torques that should be equal, and what its causes depend on.
+    The difference of two joint torques that should be equal, its bound, g(q) and the receiver.
 
     `torque` is the difference and `gravity` g(q), (n,) each [N m], `bound` the size from which a
     difference is large, (n,) [N m], `joint` the name of the joint with the largest share of it,
@@ -108,12 +108,12 @@ class TorqueExcess(NamedTuple):
 
     @property
     def is_multi_joint(self) -> bool:
-        """Whether the difference is large at more than one joint."""
+        """Whether the difference exceeds its bound at more than one joint."""
         return bool(np.count_nonzero(np.abs(self.torque) > self.bound) > 1)
 
     @property
     def gravity_sign(self) -> str:
-        """Sign of the torque along g(q), '+' or '-', doubled beyond g(q), '' if mixed or small."""
+        """Direction: '+' along g(q), '-' against it, doubled if above g(q), '' if mixed, small."""
         heavy = np.abs(self.gravity) > self.bound
         ratios = self.torque[heavy] / self.gravity[heavy]
         if not heavy.any() or (np.abs(self.torque)[heavy] <= self.bound[heavy]).all():

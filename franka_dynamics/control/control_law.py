@@ -137,7 +137,7 @@ class ControlLaw:
 
     def trajectory_efforts(self, trajectory: Trajectory) -> Array:
         """
-        Return the feedforward torque at a trajectory's k points, (k, n) [N m], within limits.
+        Return feedforward torques at a trajectory's k points, (k, n) [N m], within torque limits.
 
         Maxwell-slip friction depends on the displacement, so it is computed for the whole motion
         at once.
@@ -151,7 +151,7 @@ class ControlLaw:
 
     def motion_with_efforts(self, motion: Trajectory) -> tuple[Trajectory, Array]:
         """
-        Return the motion with no acceleration at its end, and feedforward torques, (k, n) [N m].
+        Return the motion, ending without acceleration, and its feedforward torques, (k, n) [N m].
 
         joint_trajectory_controller repeats the last point, effort included, until another goal
         comes. A motion that ends while decelerating, as MoveIt's plans do, would leave the torque
@@ -177,7 +177,7 @@ class TorqueRamp:
         self.begin()
 
     def begin(self, start_torque: Array | None = None) -> None:
-        """Start a ramp from a torque, (n,) [N m], or from the torque sent last if that is None."""
+        """Start a ramp from `start_torque`, (n,) [N m]; None: from the torque sent last."""
         self.law: ControlLaw | None = None
         self._start_torque = start_torque
         self._offset: Array | float = 0.0  # from the law's torque [N m]
@@ -186,7 +186,7 @@ class TorqueRamp:
     def torque(
         self, law: ControlLaw, state: StateTerms, reference: ReferencePoint | None, last: Array
     ) -> Array:
-        """Return the torque of a law plus the ramp's offset from it, (n,) [N m]."""
+        """Return a law's torque plus the ramp's decaying offset from it, (n,) [N m]."""
         desired, before, self.law = law.torque(state, reference), self.law, law
         left = max(0.0, 1.0 - (state.stamp - self._since) / RAMP_S)
         if before is law:

@@ -142,7 +142,7 @@ TRANSITIONS = {
 
 class Stop(Enum):
     """
-    Kinds of stop that a user can request, which differ in what the arm gets afterwards.
+    Kinds of stop that a user can request, which differ in the torque that follows.
 
     LET_GO and PAUSE, which lasts while `blocked`, latch no fault.
     """
@@ -170,7 +170,7 @@ class Status(NamedTuple):
 
 class StateMachine:
     """
-    State machine of the torque controller, which holds the controller's parts and state.
+    State machine of the torque controller; it holds the objects that check, compute and send.
 
     Only its methods change the state. `law` is that of the first settings.
     """
@@ -221,7 +221,7 @@ class StateMachine:
             self.asked.terms.friction.reset()
 
     def _forget_joint_states(self, now: float = -math.inf) -> None:
-        """Forget joint states but the last position; count the last torque as sent at `now`."""
+        """Forget joint states but the last position; the last torque counts as sent at `now`."""
         self.states.reset_except_position()
         self.repeated_positions.clear()
         self.disturbances.forget_states()
@@ -242,7 +242,7 @@ class StateMachine:
 
     @property
     def faulty(self) -> bool:
-        """Whether a fault is latched, which `start` clears."""
+        """Whether a fault is latched, which stays until the user clears it."""
         return self.ending.is_latched
 
     @property
@@ -261,14 +261,14 @@ class StateMachine:
         return self.ending.reaction is Reaction.HOLD and self.states.are_believed
 
     def _record_wait(self, why: Reason | str | None) -> None:
-        """Record why no first torque is sent yet, or add it to the reason for a receiver pause."""
+        """Record why no first torque is sent yet; in a receiver pause, add it to that reason."""
         paused = self.blocked and self.enabled and self.ending.reaction is Reaction.ZERO
         later = Cause.TORQUE_AWAITED.ending(why or ReasonCode.STATES_AWAITED())
         self.ending = self.ending.joined_with(later) if paused else later
 
     def _use_requested_terms(self, *, agrees: bool, loaded: bool = False) -> None:
         """
-        Change to the torque terms of the requested settings, if these may act now.
+        Change to the torque terms of the requested settings, if changing the torque is safe now.
 
         `agrees`: the arm agrees with the settings asked for; `loaded`: the payload has changed.
         The law or the brake takes other settings at once: their torques ramp, or are taken up by
@@ -284,7 +284,7 @@ class StateMachine:
 
     def _begin_torques(self, event: CoreEvent, state: StateTerms | None = None) -> None:
         """
-        Start the control law or the brake from the last torque if it still acts, or a first one.
+        Start the control law or braking, from the last torque if it still acts, else a first one.
 
         `state` is that of an arm to which nothing was sent for a while; None: the brake holds it.
         Under a target that adds gravity the law's ramp begins at the part of g(q) that the target
@@ -310,7 +310,7 @@ class StateMachine:
         self, state: StateTerms, terms: TermModel, *, effort_trusted: bool = True
     ) -> bool:
         """
-        Set the torque from which the rate limit counts if none acts; return whether none acted.
+        If no torque acts, set the one from which the rate is limited; return whether none acted.
 
         A first torque is zero if the target adds gravity, else the measured torque or, if none is
         measured or it is not `effort_trusted`, g(q).
@@ -329,7 +329,7 @@ class StateMachine:
 
     def _end_torques(self, later: Ending, *, acts: bool = True) -> None:
         """
-        End torques for a later ending, joined with the present ending if that one must last.
+        End torques with ending `later`, combined with the present ending where this must last.
 
         An ending that waits for `start`, that pauses, or by which the arm is braked or held, is
         joined with a later one. `acts`: the state changes, too.

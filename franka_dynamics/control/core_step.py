@@ -276,7 +276,7 @@ class CoreStep(StateMachine):
         return self._torque_without_state(now)
 
     def _torque_at_old_stamp(self, sample: StateSample, order: StampOrder) -> Array:
-        """Return the torque after a state whose stamp is not after that of the state before."""
+        """Return the torque at a state whose stamp is not after the one before, (n,) [N m]."""
         if order is StampOrder.OUT_OF_ORDER:  # it is dropped; the last state counts
             why = self.states.repetition_reason(sample.stamp)
             if why is not None and self.state is State.SILENT and self.enabled:
@@ -310,7 +310,7 @@ class CoreStep(StateMachine):
         return problem
 
     def _record_state(self, sample: StateSample, now: float, problem: Ending | None) -> None:
-        """Record a joint state for a stop by the model, and update the friction state by it."""
+        """Record a joint state for a stop by the model, and update the friction state from it."""
         states, repeated, unseen = self.states, self.repeated_positions, self.unseen
         possible, stuck = states.possible_joints, repeated.stuck_joints
         none = np.zeros_like(stuck)
@@ -334,7 +334,7 @@ class CoreStep(StateMachine):
             self.acting.friction.update(sample.stamp, sample.q)
 
     def _end_stop_by_model(self, dq: Array) -> None:
-        """End the stop by the model at a usable state; brake an arm that moves at dq, (n,)."""
+        """End the stop by the model at a usable state; brake the arm if dq, (n,), is not small."""
         if not self.states.are_believed:
             return
         self.unseen.stops = False
@@ -345,7 +345,7 @@ class CoreStep(StateMachine):
                 self._change_state(CoreEvent.RELEASE)
 
     def _warn_while_waiting(self) -> None:
-        """Log after many silent states why no torque is sent though the user wants torques."""
+        """Log, after many states that got no torque, why the torques that are due do not come."""
         waits = self.state is State.SILENT and (self.enabled or self.faulty)
         self._silent_state_count = self._silent_state_count + 1 if waits else 0
         if self._silent_state_count == WAIT_WARNING_STATE_COUNT:
@@ -354,7 +354,7 @@ class CoreStep(StateMachine):
     # 2. May torques begin, and by which settings? ----------------------------------------------
     def _begin_torques_if_allowed(self, state: StateTerms) -> Reason | None:
         """
-        Begin the control law if a first torque is allowed, or brake an arm that must be held.
+        Begin the law if allowed, or brake an arm to be held; return why settings are refused.
 
         Returns why torques of the settings asked for are refused, if the arm contradicts them.
         """
@@ -382,7 +382,7 @@ class CoreStep(StateMachine):
         return states.start_refusal() or law.instability_reason(states.period, states.median_age)
 
     def _bound_violation(self) -> Reason | None:
-        """Return a reason if disturbance torques by the requested settings are beyond a bound."""
+        """Return a reason if a disturbance torque by the requested settings exceeds its bound."""
         found = self.disturbances
         return found.bound_violation(found.start_bound, self.asked.terms)
 
@@ -434,7 +434,7 @@ class CoreStep(StateMachine):
     # The torque without a usable state ---------------------------------------------------------
     def _torque_without_state(self, now: float, silence: float = 0.0) -> Array:
         """
-        Return the stopping, the resting or the last torque, (n,) [N m], while no state is used.
+        Return the next torque without a usable joint state: stopping, resting or last, (n,) [N m].
 
         A loop in silence goes on with the resting torque of where the arm probably is. `silence`
         is the time since the latest state [s].
@@ -474,7 +474,7 @@ class CoreStep(StateMachine):
         return torque.copy()
 
     def _resting_torque(self, now: float) -> Array:
-        """Return the resting torque, (n,) [N m], or zero until a joint state agreed with it."""
+        """Return the torque for an arm at rest, g(q) and a disturbance torque or 0, (n,) [N m]."""
         torque = self.unseen.resting_torque(self.acting, now) + self._hold_disturbance
         if self.ending.reaction is Reaction.COAST:
             torque = np.where(self.disturbances.misdirected_joints, 0.0, torque)
@@ -483,7 +483,7 @@ class CoreStep(StateMachine):
 
     @property
     def _hold_disturbance(self) -> Array:
-        """Disturbance torque to add to the resting torque of an arm at rest, else zero, (n,)."""
+        """Disturbance torque to add to the resting torque of an arm at rest, or 0, (n,) [N m]."""
         # Without it, an arm with an undeclared load falls. One that moves may be pushed, and would
         # go on.
         unknown = self.ending.reaction in (Reaction.COAST, Reaction.RELEASE)  # who stops may push

@@ -50,7 +50,7 @@ def low_gains(
     arm: ArmDescription, max_damping_rate: float, min_inertia: float = 0.0
 ) -> tuple[Array, Array]:
     """
-    Return low gains kp [N m/rad] and kd [N m s/rad] for a given damping rate, (n,) each.
+    Return low gains kp [N m/rad] and kd [N m s/rad] for a largest damping rate, (n,) each.
 
     kd is a fraction of the torque limit, less where the joint's velocity would decay faster than
     `max_damping_rate` [1/s]; late torques need a low one. kp gives a damping ratio of 0.7, and is

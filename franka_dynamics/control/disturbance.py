@@ -141,9 +141,9 @@ class DisturbanceMonitor:
 
     def change_terms(self, terms: TermModel, state: StateTerms | None, *, loaded: bool) -> Array:
         """
-        Change the model at a joint state; return the increase of the commanded gravity torque.
+        Change the model at a state; return the increase of the gravity torque to command, (n,).
 
-        It has shape (n,) [N m]. Torques go out by `terms` from now on; `loaded`: the payload has
+        The increase is in N m. Torques go out by `terms` from now on; `loaded`: the payload has
         changed.
         """
         change = self._added_torque(terms, state)
@@ -160,7 +160,7 @@ class DisturbanceMonitor:
         return -change.disturbance
 
     def _added_torque(self, terms: TermModel, state: StateTerms | None) -> ObservedTorques:
-        """Return the increase of the observed torques by other torque terms at a joint state."""
+        """Return how `terms`, instead of the present ones, change the torques at a state."""
         if state is None:
             return ObservedTorques(self._zero, self._zero, self._zero)
         q, before = state.q, self._terms
@@ -230,7 +230,7 @@ class DisturbanceMonitor:
         self._row_end += 1
 
     def _torque_differences(self) -> tuple[Array, Array]:
-        """Return measured minus needed torque, and measured minus commanded torque, (n,) each."""
+        """Return measured minus needed, and measured minus commanded torque, (n,) each [N m]."""
         motion, command = self.external_torque, self.external_torque - self.disturbance_torque
         if self._pick_up is not None:
             motion = subtract_load_torque(motion, self._pick_up[1])
@@ -347,7 +347,7 @@ class DisturbanceMonitor:
         return f': {self._causes_of(motion, command, joint, self._terms)}'
 
     def _causes_of(self, motion: Array, command: Array, joint: int, terms: TermModel) -> str:
-        """Return the probable causes of two torque differences (n,), worst at `joint`, as text."""
+        """Return as text the causes of the differences `motion`, `command`, worst at `joint`."""
         state, bound, load = self._state, self.start_bound, self.load.load_text()
         if load and (np.abs(motion - self.load.load_torque()) <= bound).all():
             return load
@@ -386,7 +386,7 @@ def disturbance_bounds(arm: ArmDescription) -> tuple[Array, Array]:
 
 def subtract_load_torque(difference: Array, lifted: Array) -> Array:
     """
-    Return a torque difference less what a changed payload may explain of it, (n,) [N m].
+    Return a torque difference minus the part that a changed payload may explain, (n,) [N m].
 
     `lifted`, (n,), is the change of the gravity torque by a change of payload [N m]; at each joint
     any share of it, 0 to 1, is taken off.

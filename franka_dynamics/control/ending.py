@@ -95,7 +95,7 @@ class ReasonCode(str, Enum):
     TORQUE_NOT_FINITE = 'the computed torque is not finite'
 
     def __call__(self, **figures: Any) -> 'Reason':
-        """Return a reason with this code."""
+        """Return a reason with this code and the values for its text."""
         return Reason(self, figures)
 
 
@@ -243,7 +243,7 @@ class Ending(NamedTuple):
         return Ending(later.last_reason, then, until, self.first_reason)
 
     def with_release(self, remedy: Remedy = Remedy.WAIT) -> 'Ending':
-        """Return this ending with the reaction `Reaction.RELEASE` and another remedy."""
+        """Return this ending with the reaction `Reaction.RELEASE` and the given remedy."""
         return self._replace(reaction=Reaction.RELEASE, remedy=remedy)
 
 

@@ -191,7 +191,7 @@ class Feedforward(CoreStep):
             )
 
     def _joints_with_kp(self, law: ControlLaw) -> Array:
-        """Return which joints are far from the reference while a law raises their kp, (n,)."""
+        """Return the mask, (n,), of joints far from the reference whose kp a law would raise."""
         far = self.reference.distance(self.states.q) > MAX_START_DISTANCE_RAD
         return np.asarray(far & (law.kp > (self.ramp.law or self.asked).kp))
 
@@ -245,7 +245,7 @@ class Feedforward(CoreStep):
 
     @property
     def description(self) -> ArmDescription:
-        """The arm, without the payload."""
+        """The arm, without the payload of the settings."""
         return self.asked.description
 
     @property

@@ -140,7 +140,7 @@ class TorqueReceiver:
         return None
 
     def _count_refusal(self, why: TorqueRefusal) -> TorqueRefusal:
-        """Count a refused torque; return why it is refused."""
+        """Count a torque that is refused for `why`; return `why`."""
         self.refusal_counts[why] += 1
         return why
 
@@ -191,7 +191,7 @@ class TorqueReceiver:
         return self.applied_torque
 
     def _time_since_command(self, stamp: float) -> float:
-        """Return the time from the previous stamp to this one [s]; record this one if in order."""
+        """Return the time since the stamp before [s]; 0 and not recorded if out of order."""
         elapsed = stamp - self._stamp
         if not math.isfinite(stamp) or -MAX_LATENESS_S <= elapsed < 0.0:
             return 0.0

@@ -104,7 +104,7 @@ class Settings:
         return replace(self, **others)
 
     def __post_init__(self) -> None:
-        """Convert the payload to mass, centre of mass and inertia."""
+        """Convert the payload to a tuple of ten numbers: mass, centre of mass and inertia."""
         if not isinstance(self.terms, Terms):
             raise SettingsError(f'terms must be fd.Terms(...); got {self.terms!r:.80}.')
         given: Any = (0.0,) * 10 if self.payload is None else self.payload
@@ -258,7 +258,7 @@ def friction_in_measured_effort(
     effort_friction: str, description: ArmDescription, profile: ReceiverProfile
 ) -> FrictionModel | None:
     """
-    Return the friction model to subtract from measured efforts, or None.
+    Return the friction model to subtract from measured efforts; None if there is none to subtract.
 
     `effort_friction` is included, excluded or auto. A real arm's measured efforts contain joint
     friction, those of a simulator without joint friction do not: `auto` means included under

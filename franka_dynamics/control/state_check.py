@@ -69,7 +69,7 @@ class StateSample(NamedTuple):
 
 
 class StampOrder(Enum):
-    """Whether a joint state's stamp is after that of the state before."""
+    """How a joint state's stamp follows the stamp before: new, not after it or set back."""
 
     NEW = 'after it'
     OUT_OF_ORDER = 'not after it: a message comes again, or was overtaken'
@@ -156,7 +156,7 @@ class StateCheck:
         self.reset_state_losses()
 
     def reset_except_position(self) -> None:
-        """Forget all joint states except the last position and the record of lost states."""
+        """Forget all joint states, but keep the last position and the record of lost states."""
         self.stamp: float | None = None
         self.good_count = self.age_in_periods = 0
         self._drift = self.dq_before = self._zero
@@ -188,7 +188,7 @@ class StateCheck:
 
     def record_state_loss(self, now: float, brakes_again: bool) -> int:
         """
-        Record a loss of states at `now` [s]; return the recent losses' number if too many, or 0.
+        Record a loss of states at `now` [s]; return the number of recent ones if too many, else 0.
 
         An arm that `brakes_again` was seen for a moment: within 0.05 s that is the same loss.
         """
@@ -202,7 +202,7 @@ class StateCheck:
 
     def tick_arguments(self, old: StateSample) -> tuple[float, float | None]:
         """
-        Return the arguments `now` and `silence` of `Feedforward.tick` after an old state [s].
+        Return `now` and `silence` [s] for `Feedforward.tick` when the state `old` is no new one.
 
         Without its age the clock of `now` counts, and if `now` is None this computer's. This
         computer's counts also with an age, from MAX_REORDERING_TIME_S on: a constant age hides
@@ -386,7 +386,7 @@ class StateCheck:
         return problem
 
     def trusted_velocity(self, dq: Array) -> Array:
-        """Return measured velocities, or if positions contradict them, velocities by positions."""
+        """Return dq or, if positions contradict it, velocities by positions, (n,) [rad/s]."""
         if not self.velocity_contradicted or len(self._track) < 2:
             return dq
         (before, q), (stamp, now) = self._track[0], self._track[-1]

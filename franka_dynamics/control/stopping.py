@@ -146,7 +146,7 @@ class BrakingController:
 
     def _distance_to_stop_pose(self, q: Array, most: float) -> Array:
         """
-        Return q minus the position to hold, (n,) [rad or m]; move this position where needed.
+        Return q minus the position to hold, (n,) [rad or m]; move that within `most` of q.
 
         It yields where M(q) a would reach its bound, at a distance of `most`, and the arm stays
         where it was pushed to.
@@ -215,7 +215,7 @@ class BrakingController:
 
 
 def _undamped_share(mass: Array, kd: Array, time_constant: float, age: float) -> Array:
-    """Return the share of M(q) a that brakes each joint in addition to its kd, (n,)."""
+    """Return the factor, 0 to 1, of the braking torque M(q) a beside the damping kd, (n,)."""
     # With old states M(q) a makes light directions swing that kd damps, as of an iiwa's joints 1
     # and 3: it goes where kd alone takes at most twice as long, the other joints being free.
     aged = min(1.0, MIN_TIME_CONSTANT_TO_AGE_RATIO * age / BRAKING_TIME_CONSTANT_S)
@@ -268,7 +268,7 @@ class UnseenArm:
 
     def begin_stop(self, now: float, partly_seen: bool = False) -> None:
         """
-        Begin to stop an arm by the model if it moved when last seen, at a time [s].
+        At a time [s], begin to stop an arm by the model if it moved when it was seen last.
 
         `partly_seen`: joints are lost of an arm whose others are seen, and may move.
         """
@@ -280,7 +280,7 @@ class UnseenArm:
 
     def probable_state(self, now: float) -> tuple[Array, Array]:
         """
-        Return the probable position and velocity at a time [s], (n,) each.
+        Return the probable position [rad] and velocity [rad/s] at a time [s], (n,) each.
 
         The velocity of a joint that is not seen is taken to decay exponentially.
         """
@@ -297,7 +297,7 @@ class UnseenArm:
 
     def has_stopped(self, terms: TermModel, now: float) -> bool:
         """
-        Return whether the arm is at rest at a time [s] according to the model.
+        Return whether the stop by the model is over at a time [s].
 
         Joints that are seen, or believed by their velocity, are slowed until they rest, for at
         most MAX_BRAKING_TIME_S. Where the target adds no gravity, joints may fall: while some are

@@ -69,7 +69,7 @@ class FrictionFeedforward(FrictionState):
     def _least_torque(
         self, dq: Array, bounds: Array, held: ArrayLike, ahead: Array | float = 0.0
     ) -> Array:
-        """Return the least friction torque along dq, (..., n) [N m], by bounds of slip states."""
+        """Return the friction torque certain for all slip states in `bounds`, (..., n) [N m]."""
         model = self.model
         if model is None:
             return 0.0 * dq

@@ -118,7 +118,7 @@ class TorqueOutput:
         return self.sent[-1] if self.sent else self._zero
 
     def begin_at_torque(self, torque: Array) -> None:
-        """Record a clipped torque, (n,) [N m], as the last one, from which the rate counts."""
+        """Clip a torque, (n,) [N m]; record it as the last one, from which the rate counts."""
         self.sent.append(self.limiter.clip_torque(torque))
 
     def send_torque(self, desired: Array, elapsed: float, now: float) -> Array:

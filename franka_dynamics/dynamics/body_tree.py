@@ -189,7 +189,7 @@ class BodyTree(ValueEquality):
         return motions
 
     def values_of_parents(self, values: Array, base: Array) -> Array:
-        """Return each body's parent's row of `values` (..., n, 6), for roots `base` (6,)."""
+        """Return the row of `values` (..., n, 6) of each body's parent, `base` (6,) for roots."""
         ground = np.broadcast_to(base, (*values.shape[:-2], 1, 6))
         return np.concatenate((values, ground), axis=-2)[..., self.parents, :]
 

@@ -314,7 +314,7 @@ class ClosedChain:
 
     def loop_differences(self, spatial: Array) -> Array:
         """
-        Return the differences of `spatial` between the two bodies of each loop, (..., k, K).
+        Return the differences of six-vectors between the two bodies of each loop, (..., k, K).
 
         `spatial`, shape (..., n, 6, K), holds K six-vectors (twists or their derivatives) of each
         body in the space frame. The differences, first body of a loop minus second body, are
@@ -364,5 +364,5 @@ class ClosedChain:
 
 
 def _solve_linear_stack(matrix: Array, right: Array) -> Array:
-    """Return the solution of linear equations, for stacks of matrices."""
+    """Return X of `matrix` X = `right`, for stacks of linear equations."""
     return np.asarray(np.linalg.solve(matrix, right), dtype=float)
