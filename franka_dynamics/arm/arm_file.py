@@ -77,7 +77,7 @@ class InertialSet:
 
 
 class ArmFamily(str, Enum):
-    """The maker of an arm, Franka (of which the package has link shapes and hands) or another."""
+    """Maker of an arm: Franka, for whose arms there are link shapes and hands, or another."""
 
     FRANKA = 'franka'
     OTHER = 'other'
@@ -315,7 +315,7 @@ def arm_file_text(
 def _arm_file_content(
     description: ArmDescription, source: str | None, title: str | None, notes: str
 ) -> ArmFile:
-    """Return the content of an arm file; raise FieldError for an unknown hand."""
+    """Return the content of an arm's file; raise FieldError for an unknown hand."""
     name, origin = description.inertial_set or 'own', source or description.source or 'not stated'
     base, base_link, load = description.base, description.base_link, description.payload
     inertial = InertialSet(

@@ -127,7 +127,7 @@ class Body:
             raise FieldError('is not zero although the mass is', 'first_moment')
 
     def link_inertia(self, about: InertiaReferencePoint | None) -> LinkInertia:
-        """Return the inertia of the body, whose tensor in the file is about the point `about`."""
+        """Return the inertia about the frame's origin; the file's tensor is about `about`."""
         if self.primitive is not None:
             return self.primitive.link_inertia()
         assert self.mass is not None and self.inertia is not None

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The ten inertial parameters of a rigid link, and the repair of parameters of no real body.
+The ten inertial parameters of a rigid link, and the repair of physically inconsistent ones.
 
 Each number of a printed table may be off by half a unit of its last decimal. The nearest physical
 parameters within half a unit of the last decimal solve a convex problem, because the

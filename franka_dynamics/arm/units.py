@@ -65,7 +65,7 @@ def require_si_units(description: ArmDescription, place: str) -> None:
 
 
 def _length_and_mass_doubts(arm: ArmDescription) -> Iterator[str]:
-    """Yield as text the questions if a too long arm is in mm, and if a too heavy one is in g."""
+    """Yield the questions whether a too long arm is given in mm, and a too heavy one in grams."""
     # DH frames of nearly parallel axes may lie far from the arm, centres of mass do not.
     *frames, flange = arm.frames(np.zeros(arm.n))
     massive = [(frame, link) for frame, link in zip(frames, arm.links) if link.mass > 0.0]
@@ -87,7 +87,7 @@ def _length_and_mass_doubts(arm: ArmDescription) -> Iterator[str]:
 
 
 def _motion_unit_doubts(arm: ArmDescription) -> Iterator[UnitQuestion]:
-    """Yield a question about position and velocity limits that are implausibly large."""
+    """Yield a question per joint type about implausibly large position and velocity limits."""
     for kind, (most, fastest, units, others) in _MAX_MOTION_BY_KIND.items():
         limits = {one.name: one.limits for one in arm.joints if one.kind is kind}
         doubted = _limit_fields_beyond(limits, most, fastest)
@@ -108,7 +108,7 @@ def _motion_unit_doubts(arm: ArmDescription) -> Iterator[UnitQuestion]:
 def _limit_fields_beyond(
     limits: Mapping[str, JointLimits], most: float, fastest: float
 ) -> dict[str, tuple[str, ...]]:
-    """Return, by joint name, the limits on positions above `most` or on speeds above `fastest`."""
+    """Return, by joint, the names of position limits above `most`, velocity above `fastest`."""
     found = dict[str, tuple[str, ...]]()
     for name, one in limits.items():
         fields = tuple[str, ...]()
@@ -124,7 +124,7 @@ def _limit_fields_beyond(
 
 def _effort_unit_doubts(arm: ArmDescription) -> Iterator[UnitQuestion]:
     """
-    Yield a question about effort limits that are implausibly large.
+    Yield a question per joint type about implausibly large effort limits.
 
     Bounds are multiples of the arm's weight torque; without it, MAX_EFFORT_NM.
     """
