@@ -145,7 +145,7 @@ class UrdfDocument:
         return MJCF_TERMS if self.mjcf else URDF_TERMS
 
     def inertial_terms(self, link: str) -> FormatTerms:
-        """Return the format's terms with the names of the entries that state a link's inertia."""
+        """Return the format's words for messages, with the entries that state a link's inertia."""
         if (stated := self.tensor_sources.get(link)) == TENSOR_FROM_GEOMS:
             mass, center, tensor = (f'{one} of its geoms' for one in ('mass', 'centre', 'inertia'))
             return self.terms._replace(mass=mass, center=center, tensor=tensor)

@@ -168,7 +168,7 @@ class _TreeBuilder:
         return replace(said, mjcf=mjcf, tensor_sources=tensors, loops=self._loop_joints())
 
     def _add_body(self, body: int) -> None:
-        """Add a body and its joints, with a massless link between each two successive joints."""
+        """Add a body and its joints, with a massless link between any two successive joints."""
         model, name = self._model, self.bodies[body]
         parent = self.bodies[int(model.body_parentid[body])]
         pose = _pose(model.body_pos[body], model.body_quat[body])
@@ -215,7 +215,7 @@ class _TreeBuilder:
         self._urdf_joints[name] = UrdfJoint(name, kind, parent, child, origin, axis, **others)
 
     def _mimic_fields(self, k: int) -> dict[str, Any]:
-        """Return the <mimic> fields of a joint that an equality constraint couples to another."""
+        """Return <mimic> fields of a joint that an equality constraint couples to one, else {}."""
         model, kinds = self._model, self._mujoco.mjtEq
         for e in range(model.neq):
             joints = model.eq_type[e] == kinds.mjEQ_JOINT and model.eq_active0[e]

@@ -144,7 +144,7 @@ def _add_bodies(
 
 
 def _tensor_attributes(link: LinkInertia) -> dict[str, Any]:
-    """Return the attributes that state a link's tensor about its centre of mass."""
+    """Return the <inertial> attributes that state a link's tensor about its centre of mass."""
     tensor = link.inertia_at_center_of_mass
     products = tensor[np.triu_indices(3, 1)]
     ratio = np.abs(products).max() / max(np.abs(tensor).max(), _MIN_INERTIA)

@@ -98,7 +98,7 @@ def shapes_by_link(
     model: pin.Model, document: UrdfDocument, file: Path | None
 ) -> tuple[dict[str, list[Array]], set[str], dict[str, list[str]]]:
     """
-    Return each link's shapes as points (K, 3) in the frame of its joint.
+    Return each link's shapes as points (K, 3), the links with meshes, and the meshes not read.
 
     Also returns the names of links with meshes, and the meshes of links that were not read. A box,
     sphere or cylinder is given as the corners of the box around it. Of an MJCF there are none.
@@ -141,7 +141,7 @@ def shapes_by_link(
 
 
 def _mesh_path(urdf: Path | None, filename: str) -> Path | None:
-    """Return a mesh's path, resolving package://NAME/PATH in folders above the URDF, or None."""
+    """Return a mesh file's path, seeking package://NAME/PATH above the URDF; None if absent."""
     name = filename.removeprefix('file://')
     folders = [urdf.parent] if urdf else []
     if urdf and name.startswith('package://'):

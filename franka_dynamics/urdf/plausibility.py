@@ -249,7 +249,7 @@ def _compactness_doubts(heaviest: _Link, inertia: pin.Inertia) -> Iterator[Impla
 
 
 def _link_doubts(body: _Link) -> Iterator[ImplausibleValue]:
-    """Yield an ImplausibleValue for a link's tensor or for its centre of mass."""
+    """Yield an ImplausibleValue if a link's tensor or centre of mass is implausible."""
     outside, spread, most, axis = _mass_extent(body, body.tensor)
     if impossible := _tensor_problem(body):
         reason = impossible + _power_of_ten_hint(body)
@@ -271,7 +271,7 @@ def _link_doubts(body: _Link) -> Iterator[ImplausibleValue]:
 
 def _mass_extent(body: _Link, tensor: Array) -> tuple[float, float, float, Array]:
     """
-    Return how far a link's centre of mass is outside its shape, and how far its mass spreads.
+    Return how far the centre of mass is out of the shape, the mass's spread, its bound and axis.
 
     Returned are how far the centre of mass lies outside [m], the standard deviation of the mass
     along an axis [m], the largest one that points and reach allow, and the axis, along which the
@@ -312,7 +312,7 @@ def _tensor_problem(body: _Link) -> str:
 
 
 def _power_of_ten_hint(body: _Link) -> str:
-    """Return as text the question whether a tensor or one of its entries is a power of ten off."""
+    """Return the question if a tensor or an entry is a power of ten off; '' if no power fits."""
     physical = _is_possible_tensor(body, body.tensor)
     entries = [('every entry', np.ones((3, 3)))] if physical else []
     for i, j in () if physical else zip(*np.triu_indices(3)):

@@ -158,7 +158,7 @@ def _place_links(
 
 
 def _massless_link_notes(chain: SerialChain) -> list[str]:
-    """Return a note on moving links without mass."""
+    """Return a list with a note on moving links without mass, if there are any."""
     document, words = chain.document, chain.document.terms
     links = ', '.join(map(repr, chain.massless_links))
     if not any(chain.links_with_mass[joint.child] for joint in chain.joints):

@@ -115,7 +115,7 @@ class _Element:
         return found
 
     def pose(self) -> Array:
-        """Return the pose that an <origin> states."""
+        """Return the pose (4, 4) that this <origin> states."""
         angles = self.vector('rpy', '0 0 0')
         if np.abs(angles).max() > _MAX_ANGLE_RAD:
             stated = self.element.get('rpy')
