@@ -100,8 +100,8 @@ def shapes_by_link(
     """
     Return each link's shapes as points (K, 3), the links with meshes, and the meshes not read.
 
-    Also returns the names of links with meshes, and the meshes of links that were not read. A box,
-    sphere or cylinder is given as the corners of the box around it. Of an MJCF there are none.
+    Points are in the frame of the link's joint; a box, sphere or cylinder is given as the corners
+    of the box around it. Meshes not read are listed by link. Of an MJCF there are no shapes.
     """
     meshed, unread = set[str](), dict[str, list[str]]()
     if document.mjcf:
