@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Returns comments of generated files: arm, parameters, meaning of names, operation counts."""
+"""Comments of generated files: arm, parameters, meaning of names, operation counts."""
 
 from collections.abc import Sequence
 import re

@@ -74,7 +74,7 @@ class Program:
         self.p_values = [self._variable_names[number] for number in self._prepared_numbers]
 
     def body_lines(self, prepared: str) -> list[str]:
-        """Return assignments of inputs and of prepared values, followed by the statements."""
+        """Return lines that read inputs and the array `prepared`, followed by the statements."""
         inputs = [(array, i) for array, elements in self.inputs.items() for i in elements]
         read = [f'{array}{i} = {array}[{i - 1}]' for array, i in inputs]
         read += [f'{name} = {prepared}[{k}]' for k, name in enumerate(self.p_values)]
@@ -114,7 +114,7 @@ class Program:
         return f'{target} = {text}'
 
     def _variable_name(self, node: Node) -> str:
-        """Return a node's variable name, such as p_3 if prepared, a textbook name, or t12."""
+        """Return a node's variable name: p_3 if of parameters alone, a textbook name, or t12."""
         if node.is_const and node.index in self._prepared_numbers:
             return f'p_{self._prepared_numbers.index(node.index)}'
         return self._graph.name_of(node) or f't{node.index}'

@@ -100,7 +100,7 @@ _Writer = Callable[[ChainWriter], Elements | NumberArray | Sequence[Number]]
 
 
 def _torques(*moving: str, weightless: bool = False) -> _Writer:
-    """Return a function that returns torques, with dq or ddq zero unless named in `moving`."""
+    """Return a function of a ChainWriter that gives torques; dq, ddq not in `moving` are zero."""
     return lambda writer: writer.torques(*moving, weightless=weightless)
 
 

@@ -82,7 +82,7 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
 
 
 class _AssemblyWriter:
-    """Writes the function `run` of one quantity, statement by statement."""
+    """Writes the LLVM function `run` of one quantity, statement by statement."""
 
     def __init__(self, equations: Equations, lanes: int, single: bool) -> None:
         self.equations, self.lanes, self.single = equations, lanes, single

@@ -119,7 +119,7 @@ def _require_controllable(arm: ArmDescription) -> None:
 
 
 def _joint_rows(arm: ArmDescription) -> Iterable[list[float]]:
-    """Yield each joint's kind, placement, link inertia and rotor inertia as one row."""
+    """Yield each joint as a row: whether prismatic, placement, link inertia, rotor inertia."""
     before = arm.base
     for joint, link, (axis, after) in zip(arm.joints, arm.links, arm.joint_placements()):
         pose, body = _pose_numbers(before @ axis), _body_parameters(link.expressed_in(after))

@@ -114,7 +114,7 @@ def _add_condition(parent: Element, tag: str, condition: str) -> Element:
 
 
 def _xacro_file_text(macro: Element) -> str:
-    """Return the text of a xacro file of a macro, its argument `prefix` put for placeholders."""
+    """Return the text of a xacro file with a macro, ${prefix} in place of the placeholders."""
     robot = Element('robot')
     robot.append(macro)
     return xml_text(robot).replace(_PREFIX_PLACEHOLDER, _PREFIX_ARGUMENT)
