@@ -242,7 +242,7 @@ def broadcast_leading_shape(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int,
 def _shape_error(
     name: str, shape: tuple[int, ...], expected: str, joints: Sequence[str], arm: str = ''
 ) -> JointVectorError:
-    """Return the JointVectorError to raise for an array of another shape."""
+    """Return the JointVectorError to raise for an array whose shape is not `expected`."""
     return JointVectorError(
         f'{name} has shape {shape}, expected {expected}: one value per joint'
         f'{arm and f" of {arm}"}, ordered {", ".join(joints)}.'

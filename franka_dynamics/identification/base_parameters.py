@@ -204,7 +204,7 @@ class BaseParameters:
 
     def regrouped_arm(self, values: ArrayLike | None = None) -> ArmDescription:
         """
-        Return the arm whose links have the base parameters as inertias, all others zero.
+        Return the arm whose links have the base parameters as inertias, all other ones zero.
 
         The torques stay the same under the gravity for which the parameters were computed. The
         links are not physical: use the arm to generate customised equations or in
@@ -316,7 +316,7 @@ def _geometry_fields(one: ArmDescription | BodyTree) -> tuple[Any, ...]:
 
 def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int], Array, RankGap]:
     """
-    Return the indices of independent columns, coefficients of all columns, and the rank gap.
+    Return independent columns' indices, all columns as combinations of them, and the rank gap.
 
     `stacked` (rows, p) has columns of comparable size, which are tested in `order` (p indices) for
     dependence on earlier columns. Returned are the indices of the b independent columns, `kept`;

@@ -198,7 +198,7 @@ class FoldFits:
 
     def _rigid_torque_coefficients(self, names: tuple[str, ...]) -> dict[str, float]:
         """
-        Return coefficients with which named columns fit the fitted rigid-body torques best.
+        Return, by name, coefficients with which columns best fit the fitted rigid-body torques.
 
         Inertias explain a part of what such a fault adds; the sum of both shows the whole of it.
         """

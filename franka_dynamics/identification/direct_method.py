@@ -143,7 +143,7 @@ def regrouping_map(
 
 
 def modified_dh_rows(arm: ArmDescription) -> list[ModifiedDH]:
-    """Return an arm's modified DH rows; raise BaseParameterError for standard ones or a beta."""
+    """Return an arm's modified DH rows; raise BaseParameterError for standard or Hayati ones."""
     if arm.convention is not Convention.MODIFIED:
         raise BaseParameterError(
             f'{arm.name} has standard DH rows, and the direct method needs modified ones: use '

@@ -58,7 +58,7 @@ class FourierTrajectory:
 
     def at(self, time: ArrayLike) -> tuple[Array, Array, Array]:
         """
-        Return the joints' positions, velocities and accelerations at `time` [s].
+        Return positions, velocities, accelerations at `time` [s], (..., n) each [rad, per s, ...].
 
         Each has shape (..., n) [rad, rad/s, rad/s^2]; (...) is the shape of `time`.
         """

@@ -97,7 +97,7 @@ def fit_consistent_parameters(
     equations: tuple[Array, Array], prior: Prior, links: PhysicalConstraints, regularization: float
 ) -> tuple[Array, Array]:
     """
-    Return the physically consistent parameters that fit the samples best under the prior.
+    Return the physically consistent standard and friction parameters that fit the samples best.
 
     Returned are the standard parameters, (10 n,) or (11 n,), and friction parameters (f,).
     `equations` (R, z) are from `least_squares.weighted_equations`. The cost of the links' inertias

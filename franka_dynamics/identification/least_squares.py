@@ -249,7 +249,7 @@ def min_noise(sums: GramSums) -> Array:
 
 def common_noise(sums: GramSums, prior: Prior, precision: float) -> Array:
     """
-    Return the noise of a first fit, equal for all joints in the unit of E, (n,) [N m].
+    Return a first fit's noise, equal for all joints in the torque error's unit, (n,) [N m].
 
     It is the rms residual over all joints, in the unit of the torque error E.
     """

@@ -229,7 +229,7 @@ class Identification:
 
 
 def mass_ratios(arm: ArmDescription, start: ArmDescription) -> Array:
-    """Return the masses of an arm's links divided by those of a starting set, (n,)."""
+    """Return the masses of an arm's links divided by those of the arm `start`, (n,)."""
     return np.array([own.mass / begin.mass for own, begin in zip(arm.links, start.links)])
 
 

@@ -118,7 +118,7 @@ def read_source(source: Source, name: str, arm: ArmDescription) -> Recording:
 
 
 def require_motion(moving: float) -> None:
-    """Raise RecordingError if an arm moved for `moving` [s], less than ten seconds."""
+    """Raise RecordingError if `moving`, the time an arm moved [s], is less than ten."""
     if moving < MIN_MOTION_S:
         raise RecordingError(
             # Rounded down, or 9.996 s would read as 10.00 s.

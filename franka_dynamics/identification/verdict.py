@@ -149,7 +149,7 @@ def _state_fault_verdict(
 def _fault_verdict(
     fits: CrossValidation, tried: Sequence[FoldFits], doubtful: Sequence[FoldFits]
 ) -> RecordingVerdict:
-    """Return a verdict that names the likeliest fault or, if unclear, suspects joints of it."""
+    """Return a verdict that names the likeliest fault or, if unclear, the suspected joints."""
     best, kind = doubtful[0], doubtful[0].fault.simpler_fault
     rivals = (fit for fit in tried if fit.fault.simpler_fault != kind and fit.is_possible())
     second = next(rivals, None)

@@ -246,7 +246,7 @@ class MotionPlanner:
         self, lead: float, stream: Array | None
     ) -> tuple[Trajectory, Array | None, bool]:
         """
-        Return the motion, the stream that it belongs to, and whether it may begin in the past.
+        Return the motion, its stream of points or None, and whether it may begin in the past.
 
         Only a set-point with velocity may: it begins when it is due. `stream` goes on until now.
         """

@@ -95,7 +95,7 @@ class Reference:
         return bool(self._open_events)
 
     def distance(self, q: Array | None) -> Array:
-        """Return how far q is from the desired position, if there is one, else zeros, (n,)."""
+        """Return |q - desired position|, (n,) [rad or m]; zeros without a desired position."""
         motion, stamp = self.motion, self._stamp
         if motion is None or stamp is None or q is None:
             return np.zeros(self._arm.n)
@@ -119,7 +119,7 @@ class Reference:
                 self.motion = None if q is None else Trajectory.at_rest(q, self._stamp or 0.0)
 
     def clear(self, reason: object = '') -> None:
-        """Interrupt all motions for a reason, and desire no position."""
+        """Interrupt all motions for a reason, and have no desired position."""
         with self._lock:
             self._interrupt_motions(reason)
             self.motion = None

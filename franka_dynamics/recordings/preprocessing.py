@@ -334,7 +334,7 @@ class PieceFilter:
         return np.asarray(signal.filtfilt(b, a, _resample(known_at, values, self.time), axis=0))
 
     def _anti_alias(self, values: Array) -> tuple[Array, Array]:
-        """Return times and values, low-pass filtered if recorded at over 1.5 times the rate."""
+        """Return times and values, low-pass filtered if recorded at over 1.5 times `rate`."""
         own_rate, piece = 1.0 / self.period, self.piece
         # At recording rates up to 1.5 times the new rate, aliases stay above half the new Nyquist
         # frequency, where the low-pass filter with Metric E's cut-off attenuates them.

@@ -185,7 +185,7 @@ class LinkConsistency(NamedTuple):
 
 
 def link_consistency(arm: ArmDescription) -> list[LinkConsistency]:
-    """Return the margins of physical consistency of each link."""
+    """Return each link's mass and its margins of physical consistency."""
     return [
         LinkConsistency(
             joint, link.mass, link.consistency_margin(), link.triangle_margin(), link.is_physical()

@@ -133,7 +133,7 @@ def detail_sentences(result: Identification) -> Iterator[str]:
 
 
 def _mass_doubts(result: Identification) -> Iterator[str]:
-    """Yield a sentence on links that are much heavier or lighter than in the starting set."""
+    """Yield a sentence on links that the fit makes much heavier or lighter than before."""
     doubted = result.doubted_links
     if doubted and not result.verdict.causes:
         ratios = ', '.join(f'{one:.2g}' for one in doubted.values())

@@ -83,7 +83,7 @@ def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
 
 
 def ambiguity_sentences(verdict: RecordingVerdict, names: Sequence[str]) -> Iterator[str]:
-    """Yield sentences on quantities that torques cannot tell, in general and in one motion."""
+    """Yield sentences on what torques cannot determine, in general and along this motion."""
     found = verdict.mass_ambiguity
     if found is None:
         return

@@ -30,7 +30,7 @@ class CheckResult(NamedTuple):
 
 
 def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
-    """Yield the results of all checks of this machine, less severe for a simulated arm."""
+    """Yield the results of all checks of this machine, less severe if the arm is `simulated`."""
     # Scheduling is a thread's own: `doctor` itself never runs under SCHED_FIFO.
     with ThreadPoolExecutor() as thread:
         priority = os.sched_param(REALTIME_PRIORITY)

@@ -96,7 +96,7 @@ class MotionRequests:
 
     @contextmanager
     def _report_refusals(self, goal_id: str) -> Iterator[None]:
-        """Record under `goal_id` the refusal of a motion that the block raises; raise it again."""
+        """Record a ReferenceRefusedError of the block under `goal_id`, and raise it again."""
         self._diagnostics.refusal_text = ''
         try:
             yield

@@ -138,7 +138,7 @@ class SimulatorNode(CheckedParameters, Node):
         """Serve the node's callbacks until the next step is due; return when that is [s]."""
 
         def spin(end: float, *, until_fresh: bool) -> None:
-            """Serve callbacks until the time `end` [s], a signal or, on request, a new torque."""
+            """Serve callbacks until `end` [s], a signal or, if `until_fresh`, a new torque."""
             while (left := end - time.perf_counter()) > 0.0 and not (
                 stop.is_requested or (until_fresh and self._has_new_torque)
             ):

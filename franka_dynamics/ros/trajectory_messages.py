@@ -51,7 +51,7 @@ def trajectory_message(
 
 def trajectory_point(time: float, *row: Array | None) -> JointTrajectoryPoint:
     """
-    Return a trajectory point at a time after the start [s].
+    Return a trajectory point at `time` [s] after the trajectory's start.
 
     `row` are its positions and, if given, velocities, accelerations and efforts, (n,) each; a
     field given as None is left out.

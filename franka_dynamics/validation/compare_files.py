@@ -191,7 +191,7 @@ def read_pair(
     nearest: bool = False,
 ) -> tuple[ArmDescription, ArmDescription]:
     """
-    Return two loaded arms, one from a URDF completed by the other's friction and rotor inertias.
+    Return two loaded arms; if the second is from a URDF, it gets the first's friction and rotors.
 
     `first` and `second` are arms as `compare` takes them, in the order of `with_urdf_second`.
     `inertial_set` and `hand` choose those of an arm that is no URDF; with `nearest`, a shipped arm

@@ -33,7 +33,7 @@ MAX_TEXT_ROUNDING, MAX_GEOMETRY_ROUNDING = 1e-6, 1e-5
 
 
 class _ValuePair(NamedTuple):
-    """A parameter's values of the first and of the second arm, NaN if an arm states none."""
+    """A parameter's values in the first and the second arm; NaN where an arm does not state it."""
 
     name: str
     unit: str
@@ -60,7 +60,7 @@ class Comparison:
 
     @property
     def geometry(self) -> tuple[ParameterDifference, ...]:
-        """Differences of base, axes, kinds, rotor inertias and flange."""
+        """Differences of base, joint axes, joint types, rotor inertias and flange."""
         return tuple(one for one in self.differences if one.kind == 'geometry')
 
     @property

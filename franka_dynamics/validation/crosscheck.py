@@ -229,7 +229,7 @@ def crosscheck(
 def _compare_models(
     arm: ArmDescription, gravity: ArrayLike, count: int, seed: int, *, of_node: bool = False
 ) -> CrosscheckResult:
-    """Return the differences of all formulations, or of the node's two, from the first one."""
+    """Return the differences of all formulations, of two if `of_node`, from the first one."""
     names = list(FORMULATIONS)[: 2 if of_node else None]
     if count < 1:
         raise SettingsError(f'count is {count}; a comparison needs at least one random state.')

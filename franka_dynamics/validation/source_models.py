@@ -177,7 +177,7 @@ def mujoco_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates) -
     tip = _flange_object(model, data, urdf.tip)
 
     def torque(q: Array, dq: Array | float, ddq: Array | float, weight: ArrayLike) -> Array:
-        """Return the joint torques of a motion under a gravity, by MuJoCo."""
+        """Return the joint torques (n,) [N m] at a state under gravity `weight`, by MuJoCo."""
         data.qpos[places], data.qvel[:], data.qacc[:] = q, 0.0, 0.0
         data.qvel[rows], data.qacc[rows], model.opt.gravity[:] = dq, ddq, weight
         mujoco.mj_inverse(model, data)

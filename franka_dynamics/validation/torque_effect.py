@@ -41,7 +41,7 @@ class ArmInSpace(BodyTree):
         return cls(tree.parents, placements, twists, links, tree.rotor_inertias, tool=tool)
 
     def axis(self, i: int) -> tuple[Array, Array]:
-        """Return a joint axis as direction and point nearest to {S}'s origin (0 if prismatic)."""
+        """Return joint i's axis: direction and point [m] nearest {S}'s origin (0 if prismatic)."""
         v, omega = self.twists[i, :3], self.twists[i, 3:]
         return (omega, np.cross(omega, v) + 0.0) if omega.any() else (v, np.zeros(3))
 
@@ -184,7 +184,7 @@ class TorqueProbe:
     def effect(
         self, changed: ArmInSpace, arm: ArmInSpace, *, other: ArmDescription | None = None
     ) -> TorqueEffect:
-        """Return the torque change from `arm` to `changed`, and to friction of any `other`."""
+        """Return the torque change from `arm` to `changed`, plus friction's to that of `other`."""
         rigid = self._rigid_body_torque(changed) - self._rigid_body_torque(arm)
         change = np.vstack([rigid, np.zeros((_PATH_SAMPLE_COUNT, self._first.n))])
         if other is not None:
@@ -196,7 +196,7 @@ class TorqueProbe:
         return TorqueEffect(float(worst.max()), joint, rms)
 
     def _rigid_body_torque(self, arm: ArmInSpace) -> Array:
-        """Return an arm's rigid-body torques at the random states."""
+        """Return an arm's rigid-body torques at the random states, (states, n) [N m]."""
         return tree_motion(arm, *self._states, gravity=self._gravity).tau
 
     def _friction_torque(self, arm: ArmDescription) -> Array:

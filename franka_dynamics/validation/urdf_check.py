@@ -182,7 +182,7 @@ def _inertial_findings(
     nearest: NearestSet, found: Comparison, accept_unknown: bool
 ) -> tuple[bool, tuple[ParameterDifference, ...], tuple[str, ...]]:
     """
-    Return whether inertials are published ones, differences that refuse a URDF, and notes.
+    Return whether inertials are published ones, differences to refuse the URDF for, and notes.
 
     A link that is not within rounding of the published one is a finding if its difference changes
     a torque in some mounting of the arm, or if no real body has its parameters.

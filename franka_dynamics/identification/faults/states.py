@@ -154,7 +154,7 @@ class VelocityLag(Fault):
     )
 
     def columns(self, at: TorqueSamples) -> list[Array]:
-        """Return the change of the torques per second of lag of velocities and accelerations."""
+        """Return as a column the torques' change per second of velocity and acceleration lag."""
         motion, step = at.motion, _DIFF_STEP_S
         ahead = motion.dq + step * motion.ddq, motion.ddq + step * at.jerk
         return [(at.dynamics.inverse_dynamics(motion.q, *ahead) - at.rigid_torque) / step]

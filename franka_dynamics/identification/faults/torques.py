@@ -140,7 +140,7 @@ class Saturation(Fault):
     )
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether the gain falls with torque, because friction may make it seem to rise."""
+        """Return whether the gain falls with torque; a rising one may be due to friction."""
         return values[0] < 0.0
 
     def columns(self, at: TorqueSamples) -> list[Array]:
@@ -285,11 +285,11 @@ class Force(Fault):
     )
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
-        """Return whether the force is larger than sound recordings show."""
+        """Return whether the force is above 1 N, more than a sound recording shows."""
         return float(np.linalg.norm(values)) > _MIN_FORCE_N
 
     def columns(self, at: TorqueSamples) -> list[Array]:
-        """Return the efforts that balance unit forces along x, y and z, minus Jacobian rows."""
+        """Return the efforts that balance unit forces along x, y, z: Jacobian rows, negated."""
         return [*-at.dynamics.jacobian(at.motion.q)[:, :3].swapaxes(0, 1)]
 
 
@@ -304,7 +304,7 @@ class SecondHalfFault(Fault):
 
 
 class LoadChange(SecondHalfFault, Load):
-    """An undeclared load in a recording's second half, by mass [kg] and first moment [kg m]."""
+    """An undeclared load in a recording's second half; values: mass [kg], first moment [kg m]."""
 
     kind = 'load_change'
     text = (
