@@ -12,8 +12,8 @@ from enum import Enum
 
 import numpy as np
 
-from .arrays import Array, ArrayLike
-from .errors import as_enum, InertiaError, RigidMotionError, short_repr
+from .arrays import Array, ArrayLike, as_array
+from .errors import as_enum, InertiaError, RigidMotionError
 
 # Below this angle (x - sin x)/x^3 is taken from its series, cut after x^4: the next term,
 # x^6/362880, is below 2e-16. Above it cancellation in x - sin x causes a relative error of
@@ -282,36 +282,29 @@ def rpy_from_rotation(rotation: ArrayLike) -> Array:
     return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
 
 
-def as_rigid_transform(transform: ArrayLike) -> Array:
+def as_rigid_transform(
+    transform: ArrayLike, words: str = 'A transform', error: type[Exception] = InertiaError
+) -> Array:
     """
-    Return a transform as floats (4, 4); raise InertiaError if it is no rigid motion.
+    Return a transform, called `words`, as floats (4, 4); raise `error` if it is no rigid motion.
 
     Raises
     ------
-    InertiaError
+    error
         If its shape is wrong, a number is not finite, the rotation is not orthonormal (to 1e-9) or
         not right-handed, or the last row is not (0, 0, 0, 1).
 
     """
-    try:
-        matrix = np.asarray(transform, dtype=float)
-    except (TypeError, ValueError):
-        matrix = np.zeros(0)
-    if matrix.shape != (4, 4):
-        given = short_repr(transform)
-        raise InertiaError(f'A transform needs numbers of shape (4, 4); got {given}.')
+    matrix = as_array(transform, (4, 4), words, error)
     rotation = matrix[:3, :3]
     rigid = (
-        np.isfinite(matrix).all()
-        and np.abs(rotation @ rotation.T - np.eye(3)).max() <= _RIGID_TOLERANCE
+        np.abs(rotation @ rotation.T - np.eye(3)).max() <= _RIGID_TOLERANCE
         and np.linalg.det(rotation) > 0.0
         and np.array_equal(matrix[3], (0, 0, 0, 1))
     )
     if not rigid:
-        raise InertiaError(
-            'A transform must be a rigid motion [R, p; 0, 1] with R a rotation; '
-            f'got {matrix.tolist()}.'
-        )
+        given = matrix.tolist()
+        raise error(f'{words} must be a rigid motion [R, p; 0, 1], R a rotation; got {given}.')
     return matrix
 
 

@@ -4,6 +4,7 @@
 
 from dataclasses import dataclass, replace
 from enum import Enum
+import os
 from pathlib import Path
 import shlex
 from typing import Any
@@ -56,7 +57,7 @@ class InertialSet:
 
     def __post_init__(self) -> None:
         """Raise FieldError for an unknown hand, or a link's tensor without `inertia_about`."""
-        if self.hand != NO_HAND and not hand_file_path(self.hand).is_file():
+        if self.hand != NO_HAND and not os.path.isfile(hand_file_path(self.hand)):
             raise FieldError(
                 f'is {self.hand!r}; it may be {", ".join(available_hands())}, or the path of one',
                 'hand',
@@ -246,9 +247,9 @@ def _arm_path(arm: str | Path) -> Path:
     own, names, name = expanded_path(text), available_arms(), canonical_arm_name(text)
     shipped = share_directory() / 'config' / 'arms' / f'{ARM_NAME_ALIASES.get(name, name)}.yaml'
     path = own if is_file_name(text) else shipped
-    if path.is_file():
+    if os.path.isfile(path):
         return path
-    if own.is_dir():
+    if os.path.isdir(own):
         raise DescriptionError(f"{own} is a folder; give the path of an arm's file.")
     if path is own:
         raise DescriptionError(
@@ -257,7 +258,7 @@ def _arm_path(arm: str | Path) -> Path:
     near = errors.nearest_name(name, (*names, *ARM_NAME_ALIASES))
     also = ', '.join(f'{alias} is the {arm}' for alias, arm in ARM_NAME_ALIASES.items())
     raise UnknownArmError(
-        f'There is no arm {text!r}; shipped are {", ".join(names)}; {also}. '
+        f'There is no arm {errors.short_repr(text)}; shipped are {", ".join(names)}; {also}. '
         f'{f"Did you mean {near}? " if near else ""}An arm of your own is given by its YAML file.'
     )
 

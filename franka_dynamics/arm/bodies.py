@@ -4,6 +4,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+import os
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -253,7 +254,7 @@ def load_hand(name: str | Path) -> LinkInertia:
     """
     name = f'{name}'
     path = hand_file_path(name)
-    if not path.is_file():
+    if not os.path.isfile(path):
         hands = ', '.join(available_hands())
         if is_file_name(name):
             raise UnknownArmError(f'There is no hand file {name}; shipped hands are {hands}.')

@@ -133,10 +133,7 @@ class ArmDescription(ArmFields):
                     f'The frame {frame.name!r} of {self.name} is fixed to joint {frame.joint}; '
                     f'joints are 1..{self.n}, 0 is the base, none the flange.'
                 )
-        try:
-            as_rigid_transform(self.base)
-        except InertiaError as error:
-            raise DescriptionError(f'The base pose of {self.name} is at fault. {error}') from error
+        as_rigid_transform(self.base, f'The base pose of {self.name}', DescriptionError)
         if self.home is not None:
             self.joint_vector(self.home, 'The home pose')
         vectors = ('home', 'simulated_armature')

@@ -198,10 +198,10 @@ def as_payload(given: PayloadLike) -> LinkInertia:
     """
     if isinstance(given, LinkInertia):
         return given
-    count = 4 if np.size(given) == 4 else len(PAYLOAD_ORDER)
     words = f'A payload, {", ".join(PAYLOAD_ORDER)} [kg, m, kg m^2] or the first four,'
-    numbers = as_array(given, (count,), words, InertiaError)
-    return payload_from_array(np.append(numbers, np.zeros(len(PAYLOAD_ORDER) - count)))
+    numbers = as_array(given, (...,), words, InertiaError)
+    numbers = np.append(numbers, np.zeros(6)) if numbers.shape == (4,) else numbers
+    return payload_from_array(as_array(numbers, (10,), words, InertiaError))
 
 
 def payload_parameter_text(payload: Array, comment: str) -> str:

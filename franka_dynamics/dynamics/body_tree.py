@@ -14,7 +14,7 @@ from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike, as_array, freeze_arrays, NDArray, ValueEquality
-from ..errors import FrameError, InertiaError, TreeError
+from ..errors import FrameError, TreeError
 from ..spatial import adjoint, as_rigid_transform, cross, exp6, hat, inverse_transform, joint_twist
 
 BASE_BODY = -1
@@ -73,16 +73,16 @@ class BodyTree(ValueEquality):
         parents = tuple(int(parent) for parent in self.parents)
         n = len(parents)
         names = tuple(self.names) or tuple(f'joint {i + 1}' for i in range(n))
-        if np.size(self.rotor_inertias) == 0:
-            object.__setattr__(self, 'rotor_inertias', np.zeros(n))
+        rotors = as_array(self.rotor_inertias, (None,), 'The rotor inertias of a tree', TreeError)
+        object.__setattr__(self, 'rotor_inertias', rotors if rotors.size else np.zeros(n))
         shapes = {'placements': (n, 4, 4), 'twists': (n, 6), 'rotor_inertias': (n,)}
         freeze_arrays(self, TreeError, f'a tree of {n} bodies', tool=(4, 4), **shapes)
         for what, count in (('inertias', len(self.inertias)), ('names', len(names))):
             if count != n:
                 raise TreeError(f'A tree of {n} bodies needs {n} {what}; got {count}.')
-        require_pose(self.tool, 'The tool')
+        as_rigid_transform(self.tool, 'The pose of the tool', TreeError)
         for i, (parent, twist) in enumerate(zip(parents, self.twists)):
-            require_pose(self.placements[i], names[i])
+            as_rigid_transform(self.placements[i], f'The pose of {names[i]}', TreeError)
             if not BASE_BODY <= parent < i:
                 raise TreeError(
                     f'The parent of the body moved by {names[i]} is body {parent}; it must be one '
@@ -223,14 +223,6 @@ class BodyTree(ValueEquality):
     def spatial_inertias(self) -> Array:
         """Return the bodies' spatial inertias, acting on (v, omega) in body frames, (n, 6, 6)."""
         return np.array([spatial_inertia(inertia) for inertia in self.inertias])
-
-
-def require_pose(pose: Array, what: str) -> None:
-    """Raise TreeError, with `what` as the pose's name, if a pose is not a rigid transform."""
-    try:
-        as_rigid_transform(pose)
-    except InertiaError as error:
-        raise TreeError(f'{what} is not placed by a pose. {error}') from error
 
 
 # An arm or a tree, or the name or the file of an arm.

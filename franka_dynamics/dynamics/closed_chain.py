@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from .body_tree import as_body_tree, require_pose, RobotLike
+from .body_tree import as_body_tree, RobotLike
 from .derivatives import dynamics_derivatives, tree_motion, TreeMotion
 from .model import as_gravity_vector, as_joint_stack, GRAVITY, solve_acceleration
 from .sampling import JointStates
 from ..arguments import with_argument_checks
 from ..arrays import Array, ArrayLike, as_array, freeze_arrays, joint_values
 from ..errors import JointVectorError, LoopError, TreeError
-from ..spatial import adjoint, inverse_transform, log3, matvec
+from ..spatial import adjoint, as_rigid_transform, inverse_transform, log3, matvec
 
 # Names of `Loop.directions`: the components of the relative twist (v, omega) in the space frame
 # that a loop constrains to zero.
@@ -77,7 +77,7 @@ class Loop:
     def __post_init__(self) -> None:
         """Check the poses and shapes, and make the arrays read-only."""
         for pose in (self.first_frame, self.second_frame):
-            require_pose(pose, 'A loop frame')
+            as_rigid_transform(pose, 'A loop frame', TreeError)
         if isinstance(self.directions, str):
             if self.directions not in CONSTRAINED_DIRECTIONS:
                 raise TreeError(
@@ -140,9 +140,9 @@ class ClosedChain:
                 f'The active joints must be different numbers from 0 to {tree.n - 1}; got '
                 f'{list(active)}.'
             )
-        if not self.loops:
+        if not closed:
             raise TreeError(
-                'A ClosedChain needs at least one Loop. A tree without loops needs none: '
+                'A ClosedChain needs at least one Loop with a direction. A tree needs none: '
                 'BodyTree, dynamics_derivatives and tree_motion compute with it.'
             )
         if closed != len(self.passive):
@@ -218,8 +218,8 @@ class ClosedChain:
             If the iteration does not close the loops, or meets a position with a singular g_p.
 
         """
-        q = np.array(as_joint_stack(self.tree, guess, 'guess'))
-        q[self.active] = self._active_vector(q_active, 'q_active')
+        q = np.array(joint_values(guess, 'guess', self.tree.names, stack=False))
+        q[self.active] = self._active_vector(q_active, 'q_active', stack=False)
         best, after_best = np.inf, 0
         for _ in range(_MAX_NEWTON_STEPS):
             error = self.closure_error(q)
@@ -251,7 +251,7 @@ class ClosedChain:
         for motors in np.atleast_2d(motor_path):
             here = self.assemble(motors, here)
             path.append(here)
-        return np.array(path)
+        return np.array(path).reshape(-1, self.tree.n)
 
     def motion(self, q: ArrayLike, dq_active: ArrayLike, ddq_active: ArrayLike) -> JointStates:
         """
@@ -358,9 +358,10 @@ class ClosedChain:
         joined[..., self.active], joined[..., self.passive] = active, passive
         return joined
 
-    def _active_vector(self, values: ArrayLike, name: str) -> Array:
+    def _active_vector(self, values: ArrayLike, name: str, *, stack: bool = True) -> Array:
         """Return values of the active joints as floats, or raise JointVectorError."""
-        return joint_values(values, name, [self.tree.names[i] for i in self.active])
+        names = [self.tree.names[i] for i in self.active]
+        return joint_values(values, name, names, stack=stack)
 
 
 def _solve_linear_stack(matrix: Array, right: Array) -> Array:

@@ -7,6 +7,7 @@ The inertia and its derivatives are those of Kwon, section 4.
 """
 
 from dataclasses import dataclass
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from ..arm.inertia import LinkInertia
 from ..arrays import Array, ArrayLike, freeze_arrays, NDArray
 from ..errors import MeshError, require_extra
+from ..files import expanded_path
 from ..spatial import as_rigid_transform, cross, hat
 
 METRES_PER_UNIT = {'m': 1.0, 'cm': 0.01, 'mm': 0.001, 'in': 0.0254}
@@ -52,12 +54,14 @@ class TriangleMesh:
 
     def __post_init__(self) -> None:
         """Check shapes and indices and freeze the arrays."""
-        freeze_arrays(self, MeshError, 'a mesh', vertices=(None, 3))
-        faces = np.array(self.faces, order='C')
-        if faces.ndim != 2 or faces.shape[1] != 3 or not len(faces):
-            raise MeshError(f'Mesh faces have shape {faces.shape}, expected (F, 3) with F > 0.')
-        if not np.issubdtype(faces.dtype, np.integer):
-            raise MeshError(f'Mesh faces hold {faces.dtype}, expected integer rows of vertices.')
+        given = self.faces
+        freeze_arrays(self, MeshError, 'a mesh', vertices=(None, 3), faces=(None, 3))
+        faces = np.array(given, order='C')
+        if not (np.issubdtype(faces.dtype, np.integer) and len(faces)):
+            raise MeshError(
+                f'Mesh faces are {faces.dtype} of shape {faces.shape}; give one row or more of '
+                'three integers.'
+            )
         if faces.min() < 0 or faces.max() >= len(self.vertices):
             raise MeshError(
                 f'A mesh face names vertex {int(faces.max())} or '
@@ -71,11 +75,6 @@ class TriangleMesh:
     def bounding_box_center(self) -> Array:
         """Centre of the bounding box, shape (3,) [m]."""
         return 0.5 * (self.vertices.min(axis=0) + self.vertices.max(axis=0))
-
-    @property
-    def bounding_box_diagonal(self) -> float:
-        """Diagonal of the bounding box [m]."""
-        return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
 
     def expressed_in(self, transform: ArrayLike) -> 'TriangleMesh':
         """Return the mesh in a frame in which its present frame has the pose `transform`."""
@@ -114,8 +113,7 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
         If the density is not a positive number, or the mesh encloses no positive volume.
 
     """
-    if not (np.isfinite(density) and density > 0.0):
-        raise MeshError(f'The density is {density} kg/m^3; it must be a positive number.')
+    _require_density(density)
     center = mesh.bounding_box_center
     values = _unit_density_parameters(mesh, center)
     if not values[0] > 0.0:
@@ -127,6 +125,12 @@ def mesh_inertia(mesh: TriangleMesh, density: float) -> LinkInertia:
     pose = np.eye(4)
     pose[:3, 3] = center
     return here.expressed_in(pose)
+
+
+def _require_density(density: float) -> None:
+    """Raise MeshError if a density [kg/m^3] is not a positive number."""
+    if not 0.0 < density < np.inf:
+        raise MeshError(f'The density is {density} kg/m^3; it must be a positive number.')
 
 
 def _unit_density_parameters(mesh: TriangleMesh, about: Array) -> Array:
@@ -177,7 +181,13 @@ def vertex_derivatives(mesh: TriangleMesh, density: float) -> Array:
         Rows in the order of `LinkInertia.parameters()`, where Kwon has (m, h, I_diag, I_off).
         Units: kg m, kg, kg/m.
 
+    Raises
+    ------
+    MeshError
+        If the density is not a positive number.
+
     """
+    _require_density(density)
     by_vertex = np.zeros((len(mesh.vertices), 10, 3))
     corners = mesh.vertices[mesh.faces].swapaxes(0, 1)
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
@@ -287,7 +297,7 @@ def load_mesh(path: str | Path, *, unit: str | None = None) -> MeshFile:
         If trimesh is not installed.
 
     """
-    raw, notes = _read_mesh(Path(path))
+    raw, notes = _read_mesh(expanded_path(path))
     size = float(np.ptp(np.asarray(raw.vertices), axis=0).max())
     unit, sentence = _unit_of_length(unit, size, path)
     notes += _require_solid(raw, path)
@@ -332,19 +342,16 @@ def _read_mesh(path: Path) -> tuple[Any, list[str]]:
         import trimesh
     if path.suffix.lower() not in MESH_SUFFIXES:
         raise MeshError(f'{path} does not end in {", ".join(MESH_SUFFIXES)}; export it as such.')
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise MeshError(f'{path} does not exist; correct its path.')
     try:
         raw = trimesh.load_mesh(path, process=False, skip_materials=True)
         faces = len(raw.faces)
     except Exception as error:  # trimesh's readers raise errors of many types
         raise MeshError(f'{path} cannot be read as a triangle mesh: {error}') from error
-    if not faces or not np.isfinite(raw.vertices).all():
-        raise MeshError(
-            f'{path} holds no triangle.'
-            if not faces
-            else f'{path} has a vertex that is not a finite number.'
-        )
+    if not (faces and np.isfinite(raw.vertices).all()):
+        problem = 'has a vertex that is not a finite number' if faces else 'holds no triangle'
+        raise MeshError(f'{path} {problem}.')
     vertices = len(raw.vertices)
     raw.merge_vertices(merge_tex=True, merge_norm=True)
     a, b, c = np.asarray(raw.faces).T
@@ -365,10 +372,9 @@ def _unit_of_length(unit: str | None, size: float, path: str | Path) -> tuple[st
         if unit not in METRES_PER_UNIT:
             raise MeshError(f'The unit {unit!r} is none of {", ".join(METRES_PER_UNIT)}.')
         return unit, f'unit: {unit}, as given'
-    if size <= _MAX_SIZE_IN_METRES:
-        return 'm', f'unit: m, because the largest extent is {size:.4g}'
-    if size >= _MIN_SIZE_IN_MILLIMETRES:
-        return 'mm', f'unit: mm, because the largest extent is {size:.4g}'
+    if size <= _MAX_SIZE_IN_METRES or size >= _MIN_SIZE_IN_MILLIMETRES:
+        unit = 'm' if size <= _MAX_SIZE_IN_METRES else 'mm'
+        return unit, f'unit: {unit}, because the largest extent is {size:.4g}'
     raise MeshError(
         f'{path} has a largest extent of {size:.4g}, which could be metres or '
         'millimetres; say which (--unit m, --unit mm).'

@@ -5,6 +5,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from io import StringIO
+import os
 from pathlib import Path
 import re
 from typing import Any
@@ -53,7 +54,7 @@ def _read_file(path: str | Path) -> LogTable:
     MissingDependencyError if a library for the format is not installed.
     """
     file = expanded_path(path)
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise RecordingError(f'{file} does not exist or is a folder; give the path of a log file.')
     suffix = file.suffix.lower()
     if suffix not in _READERS:

@@ -4,6 +4,7 @@
 
 import atexit
 from collections.abc import Callable, Mapping, Sequence
+import os
 from pathlib import Path
 import re
 import shutil
@@ -95,7 +96,7 @@ def argument_file_list(argument: str, path: str) -> list[str]:
     there is no such file.
     """
     found = [str(expanded_path(path))] if path else []
-    if found and not Path(*found).is_file():
+    if found and not os.path.isfile(*found):
         raise SettingsError(f'{argument}: there is no file {path}. Nothing is started.')
     return found
 

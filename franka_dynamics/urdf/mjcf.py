@@ -8,6 +8,7 @@ A link is a body, a site (without mass), or what stands between two joints of on
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+import os
 from pathlib import Path
 from typing import Any
 import warnings
@@ -110,7 +111,7 @@ def _replace_missing_files(mujoco: Any, spec: Any, path: Path | None, size: floa
     missing = []
     for mesh in spec.meshes:
         folder = (path or Path()).parent / spec.compiler.meshdir
-        if mesh.file and not (path and (folder / mesh.file).is_file()):
+        if mesh.file and not (path and os.path.isfile(folder / mesh.file)):
             missing.append(mesh.file)
             mesh.file, mesh.content_type, mesh.uservert = '', '', (size * _CUBE_CORNERS_M).ravel()
             mesh.scale = (1.0, 1.0, 1.0)

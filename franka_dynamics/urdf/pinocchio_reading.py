@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds Pinocchio's models of whole URDFs and MJCFs, and reads the shapes of their links."""
 
+import os
 from pathlib import Path
 import re
 import xml.etree.ElementTree as ElementTree
@@ -146,4 +147,4 @@ def _mesh_path(urdf: Path | None, filename: str) -> Path | None:
     folders = [urdf.parent] if urdf else []
     if urdf and name.startswith('package://'):
         name, folders = name.removeprefix('package://'), [*urdf.resolve().parents]
-    return next((one / name for one in folders if (one / name).is_file()), None)
+    return next((one / name for one in folders if os.path.isfile(one / name)), None)

@@ -14,7 +14,7 @@ from .mjcf import is_mjcf_text, read_mjcf
 from .urdf_parser import parse_urdf_text
 from ..arm.arm_file import is_xml_text
 from ..errors import DescriptionError, name_list, NoLinksError, unreadable_file_message, UrdfError
-from ..files import encoding_advice, read_text
+from ..files import encoding_advice, expanded_path, read_text
 
 _XACRO_LOCK = Lock()  # xacro's search for packages is one for the process
 # Where a folder above the file may have packages: itself, and two levels of a workspace.
@@ -72,7 +72,7 @@ def read_document(
         if xacro:
             raise DescriptionError('A text has no xacro arguments; omit xacro, or give a file.')
         return parse_robot(str(urdf).strip(), source or '')
-    path = Path(urdf)
+    path = expanded_path(urdf)
     return parse_robot(read_robot_text(path, xacro), source or str(urdf), path)
 
 

@@ -293,6 +293,7 @@ TWO_BODIES = fd.BodyTree((-1, -1), [np.eye(4)] * 2, [TURN_Z] * 2, [fd.LinkInerti
         ((0,), [(0, 7, np.eye(6)[5:])], ['bodies 0 and 7', '0..1']),
         ((0,), [(0, 1, np.eye(6)[5:], 2.0 * np.eye(4))], ['loop frame']),
         ((0, 1), [], ['one Loop']),
+        ((0, 1), [(0, 1, np.zeros((0, 6)))], ['one Loop']),
     ],
 )
 def test_loops_that_do_not_fit_their_chain_are_refused_by_name(active, loops, names):
@@ -308,6 +309,8 @@ def test_arrays_that_are_no_numbers_are_refused_by_name(given):
         (lambda: fd.ClosedChain(TWO_BODIES, (0,), loops, given), 'gravity vector'),
         (lambda: chain.assemble_path([[0.0], given], (0.0, 0.0)), 'q_active'),
         (lambda: chain.assemble_path([[0.0]], given), 'guess'),
+        (lambda: chain.assemble_path(np.zeros((2, 3, 1)), (0.0, 0.0)), 'q_active'),
+        (lambda: chain.assemble([0.0], np.zeros((2, 2))), 'guess'),
     ):
         with refuses(JointVectorError, name):
             call()
