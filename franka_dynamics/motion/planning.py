@@ -144,18 +144,18 @@ def make_request(
     Raises ReferenceRefusedError if they are unusable.
     """
 
-    def array(name: str, values: Any, *shape: int | None) -> Array:
+    def array(name: str, values: Any, *shape: Any) -> Array:
         """Return values as a finite array of a shape, or raise ReferenceRefusedError."""
         return as_array(values, shape, f"The reference's {name}", errors.ReferenceRefusedError)
 
     single = times is None
-    if single and np.ndim(q) == 2:
+    if single and array('positions', q, ...).ndim == 2:
         raise errors.ReferenceRefusedError(
             f'The reference has {len(q)} points without times; give each its time in seconds.'
         )
     if ddq is not None and dq is None:
         raise errors.ReferenceRefusedError('A reference with accelerations needs velocities, too.')
-    times = np.array([ahead]) if single else array('times', times, None)
+    times = array('times', [ahead] if single else times, None)
     require_point_count(len(times), 0)
     wrong = (np.diff(times, prepend=-np.inf) <= 0.0) | (times < 0.0)
     if wrong.any():

@@ -350,7 +350,10 @@ def test_too_many_points_points_without_times_and_a_set_point_in_the_future_are_
     np.testing.assert_array_equal(asked['q'], FER.home)
 
 
-@pytest.mark.parametrize('wrong', [{'q': None}, {'q': FER.home, 'start': 'now'}])
+@pytest.mark.parametrize(
+    'wrong',
+    [{'q': None}, {'q': [[1], [2, 3]]}, {'start': 'now'}, {'ahead': np.nan}, {'ahead': np.inf}],
+)
 def test_what_is_no_position_and_no_time_is_refused(wrong):
     with pytest.raises(ReferenceRefusedError):
-        resting().follow(**wrong)
+        resting().follow(**{'q': FER.home, **wrong})
