@@ -108,8 +108,9 @@ class JointLimits:
             raise DescriptionError(
                 f'The lower limit {self.lower} of a joint is not below the upper, {self.upper}.'
             )
-        for name in ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'):
-            if not (value := getattr(self, name)) >= 0.0:
+        numbers = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate')
+        for name in (*numbers, 'velocity_deceleration'):
+            if not (value := getattr(self, name) or 0.0) >= 0.0:
                 raise DescriptionError(f'The {name} limit {value} of a joint cannot be negative.')
         if (self.velocity_offset is None) != (self.velocity_deceleration is None):
             raise DescriptionError('Give velocity_offset and velocity_deceleration, or neither.')

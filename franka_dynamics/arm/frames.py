@@ -92,9 +92,8 @@ def link_frame_places(arm: ArmDescription) -> tuple[FramePlacement, ...]:
     fixed, axes = fixed_frame_places(arm), [behind for _, behind in arm.joint_placements()]
     places = []
     for i, (name, behind) in enumerate(zip(arm.link_names, axes), start=1):
-        own = fixed.get(name)
-        carried = own is not None and own.joint == i
-        places.append(own if own and carried else FramePlacement(i, inverse_transform(behind)))
+        own, axis = fixed.get(name), FramePlacement(i, inverse_transform(behind))
+        places.append(own if own is not None and own.joint == i else axis)
     return tuple(places)
 
 
@@ -113,8 +112,7 @@ def unknown_frame_error(frame: object, arm: ArmDescription) -> FrameError:
     """Return the FrameError to raise for a frame that an arm does not have."""
     named = sorted(one for one in frame_table(arm) if isinstance(one, str))
     bare = str(frame).removeprefix(link_names(arm.joint_names).prefix)
-    hands = available_hands()
-    owners = [hand for hand in hands if bare in (one.name for one in hand_frames(hand))]
+    owners = [one for one in available_hands() if bare in {each.name for each in hand_frames(one)}]
     fix = f' It is one of the hand {owners[0]!r}: choose that (hand=, --hand).' if owners else ''
     return FrameError(
         f'There is no frame {short_repr(frame)}: frames are 1..{arm.n} (joints) and '

@@ -44,7 +44,8 @@ class SigmoidFriction(ValueEquality):
 
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""
-        shapes = dict.fromkeys(('amplitude', 'slope', 'offset'), (np.size(self.amplitude),))
+        freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, amplitude=(None,))
+        shapes = dict.fromkeys(('slope', 'offset'), self.amplitude.shape)
         freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, **shapes)
         # `logistic_at_rest` is computed once, because the friction is evaluated in control loops.
         object.__setattr__(self, 'logistic_at_rest', _logistic(self.slope * self.offset))
@@ -117,9 +118,12 @@ class LinearFriction(ValueEquality):
 
     def _check_parameters(self, elements: int) -> None:
         """Check the parameters of a model with slip elements and freeze the arrays."""
-        n = np.size(self.viscous)
-        shapes = dict.fromkeys(('viscous', 'coulomb', 'offset'), (n,))
-        freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, **shapes, slip=(elements, n))
+        freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, viscous=(None,))
+        n = len(self.viscous)
+        if not elements:
+            object.__setattr__(self, 'slip', np.zeros((0, n)))
+        shapes = {'coulomb': (n,), 'offset': (n,), 'slip': (elements, n)}
+        freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, **shapes)
         if self.covariance is not None:
             shape, what = (n, 3 + elements, 3 + elements), 'a friction model (joints first)'
             freeze_arrays(self, FrictionError, what, covariance=shape)
@@ -158,7 +162,6 @@ class ViscousCoulombFriction(LinearFriction):
 
     def __post_init__(self) -> None:
         """Check the parameters and freeze the arrays; there are no slip elements."""
-        object.__setattr__(self, 'slip', np.zeros((0, np.size(self.viscous))))
         self._check_parameters(0)
 
 
@@ -208,8 +211,8 @@ class MaxwellSlipFriction(LinearFriction):
 
     def __post_init__(self) -> None:
         """Check the parameters and freeze the arrays."""
-        elements = np.size(self.reach)
-        freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, reach=(elements,))
+        freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, reach=(None,))
+        elements = len(self.reach)
         if not (self.reach > 0.0).all():
             raise FrictionError(f'Friction reach must be positive; got {array_text(self.reach)}.')
         self._check_parameters(elements)
@@ -308,11 +311,10 @@ class FrictionState:
     def reset(self) -> None:
         """Reset the bounds of slip states to -1 and 1 (unknown), or to 0 if created `relaxed`."""
         self._last_q: tuple[float, Array] | None = None
-        self.slip_state_bounds = np.zeros((2, 0, 0))
-        if self._maxwell is not None:
-            self.slip_state_bounds = np.zeros((2, *self._maxwell.slip.shape))
-            if not self._starts_relaxed:
-                self.slip_state_bounds[0], self.slip_state_bounds[1] = -1.0, 1.0
+        shape = (0, 0) if self._maxwell is None else self._maxwell.slip.shape
+        self.slip_state_bounds = np.zeros((2, *shape))
+        if not self._starts_relaxed:
+            self.slip_state_bounds[0], self.slip_state_bounds[1] = -1.0, 1.0
 
     @property
     def slip_state(self) -> Array:

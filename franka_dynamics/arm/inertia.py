@@ -118,7 +118,8 @@ class LinkInertia:
 
         """
         center = as_array(center_of_mass, (3,), 'A centre of mass', InertiaError)
-        tensor = tensor_from_elements(inertia) if np.ndim(inertia) == 1 else inertia
+        tensor = as_array(inertia, (...,), 'An inertia tensor', InertiaError)
+        tensor = tensor_from_elements(tensor) if tensor.ndim == 1 else tensor
         tensor = as_array(tensor, (3, 3), 'An inertia tensor', InertiaError)
         mass = float(as_array(mass, (), 'A mass', InertiaError))
         return cls(mass, mass * center, tensor + parallel_axis_term(mass, center))

@@ -89,9 +89,11 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
         loader = _StrictLoader(_text_without_json_tabs(path))
         loader.name = str(path)
         content = loader.get_single_data()
+    except DescriptionError:
+        raise
     except OSError as error:
         raise DescriptionError(unreadable_file_message(path, error)) from error
-    except (UnicodeDecodeError, json.JSONDecodeError, yaml.YAMLError, RecursionError) as error:
+    except Exception as error:  # of many types: 2024-02-30 and !!bool no are a date and a flag
         detail, kind = ' '.join(str(error).split()), 'JSON' if path.suffix == '.json' else 'YAML'
         raise DescriptionError(
             f'{path} cannot be read as {kind}: {detail}. The file may be cut short; {expected}.'

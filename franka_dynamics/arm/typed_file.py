@@ -14,6 +14,7 @@ from dataclasses import dataclass, Field, fields, is_dataclass, MISSING
 from enum import Enum
 from functools import lru_cache
 import math
+import os
 from pathlib import Path
 import re
 from types import NoneType, UnionType
@@ -71,13 +72,13 @@ def length_rule(count: int) -> Callable[[Array], str]:
 
 def _positive_rule(value: float | Array) -> str:
     """Return '' for positive numbers, else what is wrong."""
-    least = np.min(value)
+    least = np.min(value, initial=np.inf)  # of an empty list, too
     return '' if least > 0.0 else f'is {least:g}; it must be positive'
 
 
 def _not_negative_rule(value: float | Array) -> str:
     """Return '' for numbers that are not negative, else what is wrong."""
-    least = np.min(value)
+    least = np.min(value, initial=np.inf)
     return '' if least >= 0.0 else f'is {least:g}; it cannot be negative'
 
 
@@ -119,7 +120,7 @@ def read_typed_file(path: Path, kind: type[_FileType], expected: str) -> _FileTy
         If the content is wrong; the message names file, line, field and value.
 
     """
-    modified = path.stat().st_mtime_ns if path.is_file() else 0
+    modified = path.stat().st_mtime_ns if os.path.isfile(path) else 0
     schema: Any = kind
     found: _FileType = _read_cached_file(path, schema, expected, modified)
     return found
