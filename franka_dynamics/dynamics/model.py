@@ -215,16 +215,14 @@ def total_mass(description: Any) -> float:
         If this mass is zero, because there is then no centre of mass.
 
     """
-    if not isinstance(description, ArmDescription):
-        return float(sum(body.mass for body in description.inertias))
-    mass = sum(link.mass for link in description.links)
+    is_arm, whose = isinstance(description, ArmDescription), 'The bodies of the tree'
+    mass = float(sum(one.mass for one in (description.links if is_arm else description.inertias)))
     if mass == 0.0:
-        source, links = description.inertial_set, 'links'
-        if urdf := description.urdf:
-            source, links = urdf.source, f'{urdf.terms.links} {", ".join(description.link_names)}'
+        if is_arm:
+            source = description.urdf.source if description.urdf else description.inertial_set
+            whose = f'{description.name} ({source}): {", ".join(description.link_names)}'
         raise InertiaError(
-            f'{description.name} ({source}): its {links} have no mass, so M, C dq and g are zero '
-            'and there is no centre of mass.'
+            f'{whose} have no mass, so M, C dq and g are zero and there is no centre of mass.'
         )
     return mass
 

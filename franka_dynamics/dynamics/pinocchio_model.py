@@ -85,9 +85,9 @@ def _stack_results(
     }
     if results:
         one = next(iter(results.values()))
-    else:  # the shape of a result is taken from q = 0
-        zeros = {name: np.zeros(stack.shape[-1]) for name, stack in named.items()}
-        one = method(dynamics, **zeros, **others)
+    else:  # the shape is that of a result at a posture that is hardly singular, as q = 0 often is
+        state = {name: np.arange(1.0, stack.shape[-1] + 1) for name, stack in named.items()}
+        one = method(dynamics, **state, **others)
     out = np.full((*shape, *np.shape(one)), np.nan)
     for at, result in results.items():
         out[at] = result

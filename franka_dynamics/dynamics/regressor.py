@@ -108,11 +108,12 @@ def with_parameter_vector(description: ArmDescription, vector: ArrayLike) -> Arm
     n = description.n
     words = f'The parameters of {description.name}, ten per link ({", ".join(PARAMETER_SYMBOLS)}),'
     words += ' then rotor inertias or none,'
-    count = (N_LINK_PARAMETERS + (np.size(vector) == (N_LINK_PARAMETERS + 1) * n)) * n
-    values = as_array(vector, (count,), words, InertiaError)
+    values = as_array(vector, (None,), words, InertiaError, finite=False)
+    with_rotors = len(values) == (N_LINK_PARAMETERS + 1) * n
+    values = as_array(values, ((N_LINK_PARAMETERS + with_rotors) * n,), words, InertiaError)
     links = values[: N_LINK_PARAMETERS * n].reshape(n, N_LINK_PARAMETERS)
     joints = description.joints
-    if len(values) > N_LINK_PARAMETERS * n:
+    if with_rotors:
         pairs = zip(joints, values[N_LINK_PARAMETERS * n :].tolist())
         joints = tuple(replace(joint, rotor_inertia=rotor) for joint, rotor in pairs)
     return replace(description, joints=joints, links=(*map(LinkInertia.from_parameters, links),))

@@ -145,6 +145,8 @@ def test_joint_vectors_at_fault_are_refused_with_their_joints(model, q, dq, name
 def test_a_number_that_is_not_finite_is_refused_with_its_joint(bad):
     with refuses(JointVectorError, f'dq of joint fer_joint4 is {bad}'):
         fd.NewtonEulerModel(FER).coriolis(np.zeros((2, 7)), np.where(FOURTH, bad, 0.0))
+    # Pinocchio's is NaN there, also of a quantity that has no value at q = 0.
+    assert np.isnan(fd.Model(FER).operational_space_inertia(np.full(7, bad))).all()
 
 
 @pytest.mark.parametrize(
