@@ -11,7 +11,7 @@ horizontal axis. With D = d2bar + d2 the end effector stands at
 Poses, Jacobians and dynamics of `config/arms/rpr.yaml` come from `Model`, as for any arm.
 """
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -25,6 +25,7 @@ _JOINT_KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
 # Rounding error that is allowed: in a height relative to a3, in a squared distance relative to
 # a1^2, in a joint position beyond its limit relative to the joint's range.
 _EDGE_TOLERANCE_RATIO = 1e-12
+_MIN_RANGE = 1e-6  # [rad or m], of a joint that is held in one position
 
 
 @with_argument_checks
@@ -39,7 +40,8 @@ class RprKinematics:
     Raises
     ------
     DescriptionError
-        If a1 is zero (over the vertical axis theta1 is then undetermined) or a3 is not positive.
+        If a1 is zero (over the vertical axis theta1 is then undetermined), a3 is not positive, or
+        a length is not finite.
 
     """
 
@@ -49,12 +51,9 @@ class RprKinematics:
     a3: float
 
     def __post_init__(self) -> None:
-        """Raise DescriptionError if a1 is zero or a3 is not positive."""
-        if self.a1 == 0.0 or not self.a3 > 0.0:
-            raise DescriptionError(
-                f'An RPR manipulator needs a1 other than zero and a3 above '
-                f'zero; got a1 = {self.a1} and a3 = {self.a3}.'
-            )
+        """Raise DescriptionError if a1 is zero, a3 is not positive, or one is not finite."""
+        if not (np.isfinite(astuple(self)).all() and self.a1 != 0.0 and self.a3 > 0.0):
+            raise DescriptionError(f'Lengths must be finite, a1 not 0 and a3 above 0; got {self}.')
 
     @classmethod
     def from_description(cls, description: ArmDescription) -> 'RprKinematics':
@@ -182,7 +181,9 @@ class RprKinematics:
         middle = 0.5 * (low + high)
         # Each angle is turned by whole turns to the value nearest to the middle of its range.
         branches -= turns * np.round((branches - middle) / (2.0 * np.pi))
-        margins = np.minimum(branches - low, high - branches) / (high - low)
+        # A range that is empty, or whose ends are exchanged, has no row within it.
+        margins = np.minimum(branches - low, high - branches)
+        margins /= np.maximum(high - low, _MIN_RANGE)
         worst = margins.min(axis=1)
         order = np.argsort(-worst, kind='stable')
         kept = order[worst[order] >= -_EDGE_TOLERANCE_RATIO]

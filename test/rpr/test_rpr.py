@@ -94,6 +94,8 @@ def test_a_point_beyond_the_limits_is_refused_naming_the_joint():
     # d2 of the nearest branch is sqrt(1.5^2 - a1^2) - a3 - 0.3.
     with refuses(UnreachableError, 'd2 = 0.7866', '-0.3 to 0.3'):
         RPR.inverse_within([1.5, 0.0, 0.3], ARM.limit('lower'), ARM.limit('upper'))
+    with refuses(UnreachableError):  # limits that are exchanged
+        RPR.inverse_within(reached(np.zeros(3)), ARM.limit('upper'), ARM.limit('lower'))
 
 
 # Largest difference measured: 1.4e-14 in torques up to 40 N m.
