@@ -59,9 +59,9 @@ class ParameterSpec:
 def specs_in_files(*names: str) -> tuple[ParameterSpec, ...]:
     """Return the parameters that config/parameters/NAME.yaml of each name declare, in order."""
     folder = share_directory() / 'config' / 'parameters'
-    texts = {name: (folder / f'{name}.yaml').read_text(encoding='utf-8') for name in names}
-    groups = (yaml.safe_load(text)[name] for name, text in texts.items())
-    return tuple(spec for group in groups for spec in _specs_of_group(group))
+    texts = ((folder / f'{name}.yaml').read_text(encoding='utf-8') for name in names)
+    files = zip(names, map(yaml.safe_load, texts))
+    return tuple(spec for name, file in files for spec in _specs_of_group(file[name]))
 
 
 def _specs_of_group(group: Mapping[str, Any], prefix: str = '') -> Iterator[ParameterSpec]:

@@ -163,10 +163,9 @@ def _require_mass_and_motion(description: ArmDescription, without: Collection[in
                 f'{description.name}: {joint.name} is limited to the one position '
                 f'{joint.limits.lower:g}, which MuJoCo refuses; give its limits.'
             )
-    names = description.link_names or tuple(f'behind {joint.name}' for joint in description.joints)
     empty = [
         f'{name} ({link.mass:g} kg)'
-        for i, (name, link) in enumerate(zip(names, description.links), 1)
+        for i, (name, link) in enumerate(zip(description.link_names, description.links), 1)
         if i not in without
         and min(link.mass, *np.linalg.eigvalsh(link.inertia_at_center_of_mass)) < _MIN_INERTIA
     ]

@@ -16,12 +16,12 @@ import numpy as np
 from .document import TENSOR_FROM_GEOMS, UrdfDocument, UrdfJoint
 from .reading import parse_robot
 from ..arm.fields import JointLimits
+from ..arm.frames import MIN_ROTATION_RAD
 from ..arm.inertia import LinkInertia
 from ..arrays import Array, as_array
 from ..errors import name_list, UrdfError
+from ..names import GRAVITY
 from ..spatial import inverse_transform
-
-_MAX_LEVEL_TILT_RAD = 1e-6  # [rad]; a link less tilted than this is level
 
 
 class SerialChain(NamedTuple):
@@ -173,9 +173,9 @@ def _massless_link_notes(chain: SerialChain) -> list[str]:
 def _tilted_mount_note(document: UrdfDocument, base: str, poses: Mapping[str, Array]) -> list[str]:
     """Return a note, if the mount tilts the arm, on how gravity points in the base's frame."""
     up = poses[base][2, :3]
-    if np.linalg.norm(up[:2]) <= _MAX_LEVEL_TILT_RAD and up[2] > 0.0:
+    if np.linalg.norm(up[:2]) <= MIN_ROTATION_RAD and up[2] > 0.0:
         return []
-    gravity = ', '.join(f'{value + 0.0:.5g}' for value in (-9.81 * up).round(9))
+    gravity = ', '.join(f'{value + 0.0:.5g}' for value in (GRAVITY[2] * up).round(9))
     return [
         f'the {document.terms.file} mounts {base} tilted against its root {document.root}: in the '
         f'frame of {base} gravity is ({gravity}) m/s^2, if {document.root} is level.'
