@@ -6,9 +6,9 @@ Computes torque commands and checks joint states; uses no ROS.
 A joint state goes through these files, in this order:
 
     feedforward     what users call: the settings, start, stop, motions
-    core_step       one step in six parts, and what is commanded when
+    core_step       one step in six parts; what is commanded in which case
     state_check     is the state possible, on time, consistent?  (watchers: does it stand still?)
-    core_state      states, transitions, and which settings act  (ending: causes and reasons)
+    core_state      the torque of each state; transitions        (ending: causes and reasons)
     control_law     the torque while RUNNING                     (terms: g, C dq, M ddq, friction)
     stopping        the torque while the arm is braked, held or not seen
     torque_output   limits of torque and rate                    (limits)

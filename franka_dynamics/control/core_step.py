@@ -22,9 +22,9 @@ Torques begin (from SILENT)
 - A loop's first state, if usable, gives the resting torque at once, of any size: g(q), but zero if
   the target adds gravity or a measured torque contradicts. Before a usable state a loop gets zero,
   and from there the resting torque by the rate. A node sends nothing.
-- The law begins after 20 usable states in a row, of a median age of at most 15 ms, even if the
-  arm moves, unless a measured torque contradicts or it is `blocked`. It begins, by the ramp, at
-  the torque sent last if that still acts, else at a first torque: zero if the target adds gravity,
+- The law begins after 20 usable states in a row, of a median age of at most 15 ms, even if the arm
+  moves, unless a measured torque contradicts or it is `blocked`. It begins, by the ramp, at the
+  torque sent last if that still acts, else at a first torque: zero if the target adds gravity,
   else the measured torque or, without one, g(q). None acts at the beginning, nor a node's after
   the arm was carried elsewhere, nor in SILENT a zero torque, as of a pause.
 - Contradicts: a joint's measured torque departs by more than 10 % of its limit from what the
@@ -39,23 +39,28 @@ States are missing or wrong (in RUNNING, BRAKING, HOLDING)
   that moved, or of which some joints are seen and others not, is stopped by the model (STOPPING)
   for 0.25 s; while joints that are seen are faster than 0.02 rad/s, up to 1 s; and under a target
   that adds no gravity as long as states come in which a joint is not SEEN. Then the resting
-  torque, SILENT. This is so in HOLDING, too: the arm is not held meanwhile.
-- If usable states come while the stop lasts, an arm faster than 0.04 rad/s is BRAKING. Once it
-  rests, the law begins one state after; or it is HOLDING, if it was to be held before or the cause
-  is latched. A slower arm, and if they come later any arm, keeps the resting torque. After 20
-  usable states the law begins there, even if the arm moves; or BRAKING and HOLDING, if it was to
-  be held before, or the cause is latched and it moved at the first usable state. Latched and at
-  rest: the resting torque until `start`. The law holds the arm where it is then, without motion.
-- A gap of up to 20 ms (`state_timeout`) is none. After these `tick` begins the stop, in a node and
-  in a loop that calls it. Another loop applies its last torque throughout; the first state after
-  the gap begins the stop, with one torque by this state, and the next one, if usable, ends it.
+  torque, SILENT. So in HOLDING, too.
+- When the first usable state comes, and after (20: after 20 usable states; "law": it holds the arm
+  where it is then, without motion; "rest": the resting torque until `start`):
+
+  the arm then                       gets            not latched    latched       was to be held
+  in the stop, above 0.04 rad/s      BRAKING         law at rest    HOLDING       HOLDING
+  in the stop, slower                resting torque  20: law        rest          20: BRAKING, HOLDING
+  after the stop, above 0.04 rad/s   resting torque  20: law        20: as held   20: BRAKING, HOLDING
+  after the stop, slower; or it      resting torque  20: law        rest          20: BRAKING, HOLDING
+  rested when states were lost
+
+- A gap of up to 20 ms (`state_timeout`) without a possible state is none. After these `tick`
+  begins the stop, in a node and in a loop that calls it. Another loop applies its last torque
+  throughout; the first state after the gap begins the stop, with one torque by this state, and the
+  next one, if usable, ends it.
 - What the stop takes for a joint's motion (SEEN: the measured position and velocity; OWN: the
   velocity alone from the last believed position, if possible and changing, else MODEL; MODEL: the
   last believed velocity as it decays), until when states are unusable, and what is latched:
 
   what is wrong                                 joints                  until            latched
   no new state for 20 ms (`tick`)               MODEL                   2nd new state    no
-  the first state after a gap above 20 ms       SEEN                    the next state   no
+  the first possible state after > 20 ms        SEEN                    the next state   no
   stamps set back, by 1 s or for 20 states      MODEL                   the next state   no
   states older than `max_state_age` (0.1 s)     positions SEEN, MODEL   younger states   no
   states below `min_input_rate` (200 Hz)        SEEN                    faster states    no
@@ -122,14 +127,15 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   `reset`             SILENT; all is forgotten but a stop and FINAL; Torques begin as at first
 
 - (1) In STOPPING without a fault: held after 20 usable states, or as BRAKING ends. Else it only
-  latches. (2) After a stop: the law begins one state after the arm
-  rests. After a fault: refused. (3) At once, by the ramp, without a motion: kp pulls to where the
-  arm is. Refused if states are older than 15 ms or torques depart by more than 10 % of a limit.
-  (4) As Torques begin, mostly at the next state; an arm that the model stops is first BRAKING once
-  it is seen. Refused if it is to be held once it is seen.
+  latches. (2) After a stop: the law begins one state after the arm rests. After a fault: refused.
+  (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if states are
+  older than 15 ms or torques depart by more than 10 % of a limit. (4) As Torques begin, mostly at
+  the next state; an arm that the model stops is first BRAKING once it is seen. Refused if it is to
+  be held once it is seen.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves. After a PAUSE
-  the law begins by itself at the first state that is not `blocked` (20 were usable), unless it
-  waited for `start` before. In STOPPING it begins at that zero torque, and braking follows soon.
+  the law begins by itself at the first state that is not `blocked` (20 were usable), unless a stop
+  or fault came before or meanwhile. In STOPPING it begins at that zero torque, and braking follows
+  soon.
 - A motion goes by stamps, also of late states. After it the law holds its last position.
 
 Settings change (`Feedforward.change`)
