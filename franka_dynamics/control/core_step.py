@@ -31,8 +31,8 @@ Torques begin (from SILENT)
   motion needs, or from what was sent (at the beginning: nothing) plus what the target adds. While
   it does, no law begins; a loop gets zero, or if a state agreed before, g(q) by the settings that
   acted then; an arm that falls by 3 mrad is braked and held. Once it agrees, the law begins.
-- A measured torque with a NaN, or all zero, counts as none; so does one within friction where the
-  target adds no gravity. Without one nothing contradicts at the beginning.
+- A measured torque with a NaN, all zero, or within friction (if the target adds no gravity) counts
+  as none. Without one nothing contradicts at the beginning.
 
 States are missing or wrong (in RUNNING, BRAKING, HOLDING)
 - At once the motion ends. An arm that rested gets the resting torque with d, and is SILENT. One
@@ -40,15 +40,14 @@ States are missing or wrong (in RUNNING, BRAKING, HOLDING)
   for 0.25 s; while joints that are seen are faster than 0.02 rad/s, up to 1 s; and under a target
   that adds no gravity as long as states come in which a joint is not SEEN. Then the resting
   torque, SILENT. So in HOLDING, too.
-- When the first usable state comes, and after (20: after 20 usable states; "law": it holds the arm
-  where it is then, without motion; "rest": the resting torque until `start`):
+- When the first usable state comes (law: it begins, and holds the arm where it is then, without
+  motion; rest: the resting torque goes on until `start`; 20: after 20 usable states):
 
-  the arm then                       gets            not latched    latched       was to be held
-  in the stop, above 0.04 rad/s      BRAKING         law at rest    HOLDING       HOLDING
-  in the stop, slower                resting torque  20: law        rest          20: BRAKING, HOLDING
-  after the stop, above 0.04 rad/s   resting torque  20: law        20: as held   20: BRAKING, HOLDING
-  after the stop, slower; or it      resting torque  20: law        rest          20: BRAKING, HOLDING
-  rested when states were lost
+  the arm then                      gets at once    not latched  latched      was to be held
+  in the stop, above 0.04 rad/s     BRAKING         law at rest  HOLDING      HOLDING
+  in the stop, slower               resting torque  20: law      rest         20: BRAKING, HOLDING
+  after the stop, above 0.04 rad/s  resting torque  20: law      20: as held  20: BRAKING, HOLDING
+  else, as if it rested when lost   resting torque  20: law      rest         20: BRAKING, HOLDING
 
 - A gap of up to 20 ms (`state_timeout`) without a possible state is none. After these `tick`
   begins the stop, in a node and in a loop that calls it. Another loop applies its last torque
@@ -76,9 +75,8 @@ States are missing or wrong (in RUNNING, BRAKING, HOLDING)
 
 - Not wrong, the law goes on: an effort with a NaN; states of up to 0.1 s of age (the brake softens
   its gains); a stamp that is not new (that state is dropped: none has come).
-- Answered by the law until noticed: wrong velocities (0.02 rad away, 5 mrad if all are zero);
-  repeating positions (20 ms; if all repeat of an arm faster than 0.1 rad/s, the last torque is
-  repeated). Positions of an arm at rest may repeat.
+- Answered by the law until noticed: wrong velocities (0.02 rad away, 5 mrad if all are zero), and
+  positions that repeat (20 ms; if all do of an arm faster than 0.1 rad/s, the last torque does).
 - After a leap that stays, or velocities that contradict positions, nothing brakes, holds or
   watches the arm until `start`. A loop gets g(q) of where OWN took the joint.
 - The 6th loss within a minute is latched, RESTING_TORQUE, also of a held arm; COAST if states were
@@ -134,9 +132,8 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   be held once it is seen.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves. After a PAUSE
   the law begins by itself at the first state that is not `blocked` (20 were usable), unless a stop
-  or fault came before or meanwhile. In STOPPING it begins at that zero torque, and braking follows
-  soon.
-- A motion goes by stamps, also of late states. After it the law holds its last position.
+  or fault came before or meanwhile; in STOPPING from zero torque. A motion goes by stamps, also of
+  late states; after it the law holds its last position.
 
 Settings change (`Feedforward.change`)
 
