@@ -93,6 +93,8 @@ def identify(
 
     Raises
     ------
+    ClusterError
+        If a worker of `executor` dies.
     IdentificationError
         If there is no recording, or the recordings are prepared with different options, given
         twice or something else.
@@ -109,7 +111,7 @@ def identify(
     asked.effort_scales(start.n)  # raises errors before any recording is read
     sets = [as_description(one) for one in published] or [start]
     model, unit = asked.torque_model(start), TorqueErrorUnit.for_arm(start)
-    map_all: Callable[..., Iterable[Any]] = map if executor is None else executor.map
+    map_all = partial(_map_by, executor)
     sources = [*fitted, *tested]
 
     def summaries(by: TorqueModel) -> Iterable[SourceSummary]:
@@ -161,6 +163,20 @@ def _verdict_by(
     return judge_recordings(sums, Prior.centered_at(model.arm, model, sums.max_torque), (), used)
 
 
+def _map_by(executor: Executor | None, function: Callable[..., T], *items: Any) -> Iterator[T]:
+    """Yield a function's results in this process or by an executor; ClusterError if it dies."""
+    try:
+        yield from (map if executor is None else executor.map)(function, *items)
+    except Exception as error:
+        # Of processes, and of dask, which may not be installed.
+        if type(error).__name__ not in ('BrokenProcessPool', 'KilledWorker'):
+            raise
+        raise ClusterError(
+            f'A worker died ({error}), usually of too little memory: take fewer --workers. Logs '
+            'of a cluster say more.'
+        ) from error
+
+
 def _with_progress(items: Iterable[T], n: int, progress: ProgressCallback | None) -> Iterator[T]:
     """Yield `items`, and call `progress` after each with the number done and their number n."""
     for k, one in enumerate(items, 1):
@@ -177,27 +193,18 @@ def _usable_summaries(
 
     The first `fitted` are not tests. Raises the error of the first unusable bag unless
     `skip_failures`; RecordingError if no bag to fit, or no test bag, can be used;
-    IdentificationError if two hold the same recording, or were not prepared alike; ClusterError
-    if workers die repeatedly on the same bag.
+    IdentificationError if two hold the same recording, or were not prepared alike.
     """
     used, failures, unseen, tests = [], [], 0, 0
-    try:
-        for k, one in enumerate(results):
-            tests += k >= fitted
-            if one.failure is not None:
-                if not skip_failures:
-                    raise one.failure
-                failures.append(str(one.failure))
-            else:
-                used.append(one)
-                unseen += k >= fitted
-    except Exception as error:
-        if type(error).__name__ != 'KilledWorker':  # dask's error; dask may not be installed
-            raise
-        raise ClusterError(
-            f'Workers died repeatedly on one bag ({error}); the usual cause is too little memory, '
-            'and their logs say more.'
-        ) from error
+    for k, one in enumerate(results):
+        tests += k >= fitted
+        if one.failure is not None:
+            if not skip_failures:
+                raise one.failure
+            failures.append(str(one.failure))
+        else:
+            used.append(one)
+            unseen += k >= fitted
     if len(used) == unseen:
         raise RecordingError(f'No bag can be used: {failures[0]}')
     if tests and not unseen:

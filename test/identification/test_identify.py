@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole procedure: identifications of real and simulated arms, of loads, and on clusters."""
 
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+import os
 import shutil
 
 import numpy as np
@@ -14,7 +16,7 @@ from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.arm.payload import payload_array
 from franka_dynamics.arm_io import load_arm
 from franka_dynamics.cli.main import EXIT_INVALID_INPUT, main
-from franka_dynamics.errors import IdentificationError, RecordingError
+from franka_dynamics.errors import ClusterError, IdentificationError, RecordingError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.payload import _payload, identify_payload
@@ -423,6 +425,16 @@ def test_the_verb_writes_one_arm_from_this_process_two_and_a_cluster(cluster, pa
     # To the last digit, because sums have the same order everywhere.
     assert len({file.read_text() for file in files}) == 1
     assert page.read_text().count('measured and predicted torques of') == 2
+
+
+class DeadlyBag(Bag):
+    def recording(self):
+        os._exit(9)  # as a process that is killed
+
+
+def test_a_worker_that_dies_is_told_in_a_sentence():
+    with ProcessPoolExecutor(1) as executor, refuses(ClusterError, 'memory', '--workers'):
+        identify([DeadlyBag('bag', SHORT.joint_names)], SHORT, executor=executor)
 
 
 def test_an_address_where_nobody_listens_is_refused_by_name(paths, monkeypatch, capsys):

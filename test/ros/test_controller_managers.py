@@ -211,14 +211,9 @@ def test_torques_flow_while_the_controller_is_active_and_no_other_could_take_the
     manager = loaded('simulated', 'joint_state_broadcaster', 'effort_controller')
     probe, efforts = manager.probe, Efforts(manager)
     manager.switch(['joint_state_broadcaster'])
-    launch(
-        'feedforward_node',
-        robot_type='fr3',
-        target='mujoco',
-        **STEADY,
-        use_sim_time=True,
-        remaps={'__ns': '/simulated', '~/command': TORQUES},
-    )
+    remaps = {'__ns': '/simulated', '~/command': TORQUES}
+    given = {'robot_type': 'fr3', 'target': 'mujoco', 'use_sim_time': True, 'remaps': remaps}
+    launch('feedforward_node', **STEADY, **given)
     name = '/simulated/feedforward'
 
     def until_status(state, words):
