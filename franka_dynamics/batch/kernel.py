@@ -183,20 +183,22 @@ def cached_object_code(key: str, compiled: Callable[[], bytes]) -> bytes:
     Return the object code stored under `key` in the cache folder, made by `compiled` if absent.
 
     `key` is all that determines the code, compiler and processor included. The folder is
-    franka_dynamics in XDG_CACHE_HOME or else ~/.cache; where it cannot be written nothing is kept.
-    A file begins with the hash of the rest, and a damaged one counts as absent.
+    franka_dynamics in XDG_CACHE_HOME or else ~/.cache; where it cannot be written, or the user has
+    no home, nothing is kept. A file begins with the hash of the rest, and a damaged one counts as
+    absent.
     """
-    folder = Path(os.environ.get('XDG_CACHE_HOME') or '~/.cache').expanduser() / 'franka_dynamics'
+    folder = Path(os.environ.get('XDG_CACHE_HOME') or '~/.cache', 'franka_dynamics')
     path = folder / f'{hashlib.sha256(key.encode()).hexdigest()}.o'
-    with suppress(OSError):
-        digest, code = (text := path.read_bytes())[:32], text[32:]
+    with suppress(OSError, RuntimeError):
+        digest, code = (text := path.expanduser().read_bytes())[:32], text[32:]
         if hashlib.sha256(code).digest() == digest:
             return code
     code = compiled()
-    with suppress(OSError):
-        with atomic_write(path) as scratch:
+    with suppress(OSError, RuntimeError):
+        with atomic_write(path.expanduser()) as scratch:
             scratch.write_bytes(hashlib.sha256(code).digest() + code)
-        for old in sorted(folder.glob('*.o'), key=os.path.getmtime)[:-_MAX_CACHED_FILES]:
+        files = sorted(folder.expanduser().glob('*.o'), key=os.path.getmtime)
+        for old in files[:-_MAX_CACHED_FILES]:
             old.unlink()
     return code
 

@@ -17,6 +17,7 @@ from ..arm.bodies import NO_HAND
 from ..arm.shapes import load_hand_shapes, load_shapes
 from ..arrays import Array
 from ..errors import FrankaDynamicsError
+from ..urdf.pinocchio_reading import urdf_for_pinocchio
 from ..urdf.writer import add_tag, urdf_text
 
 _MAX_MESSAGE_LENGTH = 300  # characters of a library's error message
@@ -99,11 +100,12 @@ def _read_meshes(text: str, joint_names: Sequence[str], folders: Sequence[Path])
     import pinocchio as pin
 
     try:
+        text = ElementTree.tostring(urdf_for_pinocchio(text), encoding='unicode')
         model = pin.buildModelFromXML(text)
         visual = pin.buildGeomFromUrdfString(
             model, text, pin.GeometryType.VISUAL, package_dirs=[str(folder) for folder in folders]
         )
-    except (ValueError, RuntimeError) as error:
+    except (ValueError, RuntimeError, ElementTree.ParseError) as error:
         raise MeshesError(f'the meshes cannot be read: {_error_text(error)}.') from error
     absent = [name for name in joint_names if not model.existJointName(name)]
     if absent:

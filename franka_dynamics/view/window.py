@@ -82,7 +82,8 @@ def torque_limit_shares(state: ViewState, arm: ArmDescription) -> Array | None:
     The torque is the commanded one, else the measured one; None if `state` has neither.
     """
     torque = state.torques.get(TorqueColumn.COMMANDED, state.torques.get(TorqueColumn.MEASURED))
-    return None if torque is None else np.abs(torque) / arm.limit('effort')
+    limit = arm.limit('effort')  # some files have 0 for no limit
+    return None if torque is None else np.abs(torque) / np.where(limit > 0.0, limit, np.inf)
 
 
 def _limit_share_mark(share: float) -> Mark:

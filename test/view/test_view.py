@@ -26,6 +26,7 @@ from franka_dynamics.view.meshes import MeshesError, urdf_meshes
 from franka_dynamics.view.window import TorqueColumn, ViewState, Window
 
 from ..agreement import refuses
+from ..arms import with_joint
 from ..scripts import parsed
 
 FER = fd.load('fer')
@@ -151,7 +152,8 @@ def test_shapes_are_drawn_in_their_size_at_their_links(arm):
 # Pinocchio's configuration of a continuous joint has two numbers, cosine and sine.
 @pytest.mark.parametrize('kind', ['revolute', 'continuous'])
 def test_each_mesh_of_a_urdf_is_placed_at_its_link(kind, packages):
-    text = urdf_with_meshes().replace('"revolute"', f'"{kind}"')
+    # Without effort limits, which urdfdom requires.
+    text = urdf_with_meshes().replace('"revolute"', f'"{kind}"').replace(' effort=', ' no_effort=')
     joints, poses, sizes = zip(*drawn(FER, Q, urdf_meshes(text, FER.joint_names, [packages])))
     assert joints == tuple(range(8))
     frames = [np.eye(4), *fd.Model(FER).frames(Q)[: FER.n]]
@@ -188,13 +190,14 @@ def test_a_sentence_says_why_there_are_no_meshes(text, name, packages):
 
 
 def test_the_share_of_the_limit_is_the_commands_the_measured_torques_or_unknown():
-    six, zero, shares = np.full(7, -6.0), np.zeros(7), [6.0 / 87.0] * 4 + [0.5] * 3
+    six, zero, shares = np.full(7, -6.0), np.zeros(7), [6.0 / 87.0] * 4 + [0.5, 0.5, 0.0]
+    arm = with_joint(FER, 6, limits=replace(FER.joints[6].limits, effort=0.0))  # unknown
     for torques, expected in (
         ({TorqueColumn.MEASURED: zero, TorqueColumn.COMMANDED: six}, shares),
         ({TorqueColumn.GRAVITY: zero, TorqueColumn.MEASURED: six}, shares),
         ({TorqueColumn.GRAVITY: six}, np.nan),
     ):
-        found = views.torque_limit_shares(ViewState(0.0, FER.home, torques), FER)
+        found = views.torque_limit_shares(ViewState(0.0, FER.home, torques), arm)
         np.testing.assert_allclose(np.nan if found is None else found, expected, rtol=1e-14)
     free, near, at = (views.limit_share_colour(share) for share in (0.69, 0.71, 1.0))
     assert views.limit_share_colour(0.0) == free and len({free, near, at}) == 3
