@@ -43,10 +43,7 @@ def _rates_text(node: NodeSnapshot) -> str:
     """Return as text a feedforward node's state and command rates, state age and latency."""
     states, command = DiagnosticSubject.JOINT_STATES, DiagnosticSubject.COMMAND
     rate, commands = (_decimal_text(node.value_of(of, StatusKey.RATE)) for of in (states, command))
-    p50, p99 = (
-        _decimal_text(node.value_of(command, StatusKey.LATENCY.format(f'{name} [us]')))
-        for name in ('p50', 'p99')
-    )
+    p50, p99 = map(_decimal_text, node.percentiles_of(command, StatusKey.LATENCY))
     age = _age_text(node.value_of(states, StatusKey.AGE))
     return f'states {rate} Hz, {age}; commands {commands} Hz; latency p50 {p50} us, p99 {p99} us'
 

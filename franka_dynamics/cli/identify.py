@@ -105,10 +105,9 @@ def _arm_file_sentence(output: Path | None, count: int) -> str:
 
 def _refusal_sentence(result: Identification) -> str:
     """Return why the identified arm is not accepted."""
+    why = 'it is not better than the published sets; --anyway writes it nevertheless'
     if not result.verdict.sound:
         why = 'the recordings are not sound; --anyway accepts them'
-    else:
-        why = 'it is not better than the published sets; --anyway writes it nevertheless'
     return f'No arm file was written: {why}.'
 
 

@@ -216,11 +216,9 @@ class Identification:
         OutputError if the file cannot be written.
         """
         if not (anyway or self.accepted):
-            why = (
-                'it does not predict torques better than the published sets'
-                if self.verdict.sound
-                else 'its recordings are not sound, as its verdict says'
-            )
+            why = 'it does not predict torques better than the published sets'
+            if not self.verdict.sound:
+                why = 'its recordings are not sound, as its verdict says'
             raise IdentificationError(
                 f'{path} is not written: the identified arm was not accepted, because {why}. '
                 'Use the published set, or write the file with anyway=True.'

@@ -236,8 +236,13 @@ def implausible_value_tables(doubts: Sequence[ImplausibleValue], source: str) ->
     return [Table(title, ('of', 'entry', 'because'), rows)] if rows else []
 
 
-def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, ...]:
-    """Return a table of differences by dynamic quantity, and one of links' consistency."""
+def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, Table]:
+    """
+    Return a table of differences by dynamic quantity, and one of links' consistency.
+
+    The latter has each link's mass and margins of physical consistency: the smallest eigenvalue of
+    the pseudo-inertia and A + B - C of the principal moments at the centre of mass, C the largest.
+    """
     units = {quantity.name: quantity.unit for quantity in COMPARED_QUANTITIES}
     title = f'largest difference from {result.reference}, relative to the largest value'
     rows = []
@@ -245,21 +250,12 @@ def crosscheck_tables(result: CrosscheckResult) -> tuple[Table, ...]:
         cells = (Cell(one, '' if one <= result.tolerance else 'bad') for one in row.values())
         rows.append([f'{quantity} [{units[quantity]}]', *cells])
     quantities = Table(title, ['quantity', *headers(result.formulations, '.1e')], rows)
-    return quantities, consistency_table(result.description)
-
-
-def consistency_table(arm: ArmDescription) -> Table:
-    """
-    Return a table of each link's mass and margins of physical consistency.
-
-    The margins are the smallest eigenvalue of the pseudo-inertia and A + B - C of the principal
-    moments at the centre of mass, C the largest.
-    """
     eigenvalue = Header('eigenvalue of the pseudo-inertia', format='.3g')
     margin = Header('A + B - C', 'kg m^2', '.3g')
-    rows = [
+    links = [
         [joint, mass, *(Cell(value, '' if physical else 'bad') for value in margins)]
-        for joint, mass, *margins, physical in link_consistency(arm)
+        for joint, mass, *margins, physical in link_consistency(result.description)
     ]
     heads = 'link behind', Header('mass', 'kg', '.4f'), eigenvalue, margin
-    return Table('physical consistency (negative: no such body exists)', heads, rows)
+    title = 'physical consistency (negative: no such body exists)'
+    return quantities, Table(title, heads, links)

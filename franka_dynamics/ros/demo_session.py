@@ -25,7 +25,7 @@ from . import SIMULATION_NAMESPACE
 from .node_client import NodeClient, NodeClientError
 from .node_group import NodeGroup, use_isolated_network
 from .node_process import REALTIME_ON, REALTIME_VARIABLE
-from .status import DiagnosticSubject, fault_sentences, NodeSnapshot, StatusKey, TIME_PERCENTILES
+from .status import DiagnosticSubject, fault_sentences, NodeSnapshot, StatusKey
 from .trajectory_messages import reference_message, trajectory_from_message
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
@@ -147,8 +147,8 @@ class _DemoRun:
         client.set_parameters({'scale': 0.0})
         self._follow_motion('following with g and PD alone')
         statuses = client.heard_nodes()[_FEEDFORWARD_NODE].statuses
-        keys = map(StatusKey.ROUND_TRIP.format, TIME_PERCENTILES)
-        p50, p99 = (1e-6 * self._simulated_arm_value(key) for key in keys)
+        arm, about = client.heard_nodes()[_SIMULATOR_NODE], DiagnosticSubject.SIMULATED_ARM
+        p50, p99 = (1e-6 * one for one in arm.percentiles_of(about, StatusKey.ROUND_TRIP))
         real, simulated = self._diagnostics_times()
         rate = (simulated - simulated_start) / (real - real_start) / TIMESTEP_S
         stops = int(statuses[DiagnosticSubject.COMMAND].values[StatusKey.STOP_COUNT])

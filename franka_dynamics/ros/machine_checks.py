@@ -43,9 +43,8 @@ def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
         with suppress(OSError):  # of a processor that is offline
             names.add(path.read_text().strip())
     governors = ', '.join(sorted(names))
-    text = f'SCHED_FIFO {REALTIME_PRIORITY} is allowed'
-    if refused:
-        text = f'SCHED_FIFO {REALTIME_PRIORITY} was refused ({refused})'
+    found = f'was refused ({refused})' if refused else 'is allowed'
+    text = f'SCHED_FIFO {REALTIME_PRIORITY} {found}'
     fix = (
         'add "@realtime - rtprio 99" and "@realtime - memlock unlimited" to '
         '/etc/security/limits.conf, you to the group realtime, and log in anew; a container needs '

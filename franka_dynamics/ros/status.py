@@ -195,6 +195,10 @@ class NodeSnapshot:
         status = self.statuses.get(subject)
         return float('nan') if status is None else float(status.values.get(key, 'nan'))
 
+    def percentiles_of(self, subject: str, key: str) -> list[float]:
+        """Return durations [us] at TIME_PERCENTILES in the status about a subject, or NaN."""
+        return [self.value_of(subject, key.format(name)) for name in TIME_PERCENTILES]
+
     def as_dict(self, now: float) -> dict[str, Any]:
         """Return the node's torque limits, statuses and torques as a dict to write as JSON."""
         return {

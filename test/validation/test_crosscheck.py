@@ -246,15 +246,10 @@ def by_columns(matrix):
 
 def read_state(load_kg=0.0, gravity=(0.0, 0.0, 0.0)):
     """Return a robot's state, with a load at the ball's centre of mass."""
-    return SimpleNamespace(
-        q=list(FR3.home),
-        dq=[0.0] * 7,
-        F_T_EE=by_columns(TOOL),
-        O_T_EE=by_columns(fd.NewtonEulerModel(FR3).frames(FR3.home)[-1] @ TOOL),
-        m_total=load_kg,
-        F_x_Ctotal=[0.0, 0.0, 0.1],
-        O_ddP_O=list(gravity),
-    )
+    pose = fd.NewtonEulerModel(FR3).frames(FR3.home)[-1] @ TOOL
+    poses = {'F_T_EE': by_columns(TOOL), 'O_T_EE': by_columns(pose)}
+    load = {'m_total': load_kg, 'F_x_Ctotal': [0.0, 0.0, 0.1], 'O_ddP_O': list(gravity)}
+    return SimpleNamespace(q=list(FR3.home), dq=[0.0] * 7, **poses, **load)
 
 
 class ServedModel:
