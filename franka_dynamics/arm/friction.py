@@ -85,7 +85,7 @@ class LinearFriction(ValueEquality):
 
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
         """
-        Return the terms, of velocity and slip state, that the coefficients multiply.
+        Return the terms (..., 3 + k, n), of velocity and slip state, that coefficients multiply.
 
         The terms dq, tanh(dq / width), 1 and z have shape (..., 3 + k, n), `dq` has (..., n).
         `slip_state`, shape (..., k, n), is the state z of k Maxwell-slip elements per joint;
@@ -117,7 +117,7 @@ class LinearFriction(ValueEquality):
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     def _check_parameters(self, elements: int) -> None:
-        """Check the parameters of a model with slip elements and freeze the arrays."""
+        """Check the parameters of a model with `elements` slip elements; freeze the arrays."""
         freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, viscous=(None,))
         n = len(self.viscous)
         if not elements:

@@ -108,7 +108,7 @@ def _motion_unit_doubts(arm: ArmDescription) -> Iterator[UnitQuestion]:
 def _limit_fields_beyond(
     limits: Mapping[str, JointLimits], most: float, fastest: float
 ) -> dict[str, tuple[str, ...]]:
-    """Return, by joint, the names of position limits above `most`, velocity above `fastest`."""
+    """Return, by joint, the limit fields beyond `most` (position) or `fastest` (velocity)."""
     found = dict[str, tuple[str, ...]]()
     for name, one in limits.items():
         fields = tuple[str, ...]()

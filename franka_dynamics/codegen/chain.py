@@ -43,7 +43,7 @@ _MAX_ROUNDOFF = 1e-14
 @dataclass(frozen=True, eq=False)
 class GeneratorJoint:
     """
-    A joint of a chain with kind, placement, its link's pseudo-inertia, and rotor inertia.
+    A revolute or prismatic joint with placement, rotor inertia and its link's pseudo-inertia.
 
     Relative to its antecedent's frame the link's frame has the rotation E Rz(theta + q), with q
     only for a revolute joint, and E = `axes`, shape (3, 3). `origin`, shape (3,), is the origin of

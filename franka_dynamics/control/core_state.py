@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-State machine of the torque controller, and the words in which it is said what is commanded.
+State machine of the torque controller, and the terms that describe what it commands.
 
 `core_step.py` says by these words what is commanded when. `ending.py` has the causes that end
 torques, TRANSITIONS all changes of the state but that of `reset`, which makes the core SILENT; an
@@ -221,7 +221,7 @@ class StateMachine:
             self.asked.terms.friction.reset()
 
     def _forget_joint_states(self, now: float = -math.inf) -> None:
-        """Forget joint states but the last position; the last torque counts as sent at `now`."""
+        """Forget states but the last position; record the last torque as sent at `now` [s]."""
         self.states.reset_except_position()
         self.repeated_positions.clear()
         self.disturbances.forget_states()
@@ -329,7 +329,7 @@ class StateMachine:
 
     def _end_torques(self, later: Ending, *, acts: bool = True) -> None:
         """
-        End torques with ending `later`, combined with the present ending where this must last.
+        End torques by ending `later`, joined with the present ending if that one must last.
 
         An ending that waits for `start`, that pauses, or by which the arm is braked or held, is
         joined with a later one. `acts`: the state changes, too.

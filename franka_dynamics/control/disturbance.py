@@ -131,7 +131,7 @@ class DisturbanceMonitor:
         self._pick_up: tuple[float, Array] | None = None
 
     def reset_at_first_torque(self, stamp: float) -> None:
-        """Reset the disturbance torques to zero, as at the first torque, at a stamp [s]."""
+        """Set the disturbance torques to zero, at the stamp [s] of a first torque."""
         estimate = ObservedTorques(self._zero, self._zero, -self._state.gravity)
         self._observer.reset_estimate(np.array(estimate))
         self.disturbance_torque = self.external_torque = self._zero
@@ -160,7 +160,7 @@ class DisturbanceMonitor:
         return -change.disturbance
 
     def _added_torque(self, terms: TermModel, state: StateTerms | None) -> ObservedTorques:
-        """Return how `terms`, instead of the present ones, change the torques at a state."""
+        """Return how the observed torques change if `terms` replace the present ones."""
         if state is None:
             return ObservedTorques(self._zero, self._zero, self._zero)
         q, before = state.q, self._terms

@@ -238,7 +238,7 @@ class Feedforward(CoreStep):
 
     @with_argument_checks
     def settle(self, reason: str) -> None:
-        """End the present motion for a reason, and brake the reference to the arm's position."""
+        """End the motion for a reason: its reference brakes to rest where the arm then is."""
         with self._lock:
             if self.state is State.RUNNING:
                 self.reference.brake_to_rest(self.states.q, reason)

@@ -69,7 +69,7 @@ class StateSample(NamedTuple):
 
 
 class StampOrder(Enum):
-    """How a joint state's stamp follows the stamp before: new, not after it or set back."""
+    """How a joint state's stamp follows the one before: new, not after it, or set back."""
 
     NEW = 'after it'
     OUT_OF_ORDER = 'not after it: a message comes again, or was overtaken'

@@ -286,7 +286,7 @@ class ClosedChain:
 
     def inverse_dynamics(self, motion: JointStates) -> Array:
         """
-        Return the motors' torques at a motion of all joints (Kwon, (13)), shape (..., active).
+        Return the motors' torques at a motion of all joints (Kwon, (13)), (..., active) [N m].
 
         They are tau_a + J_p^T tau_p [N m or N], where tau_a and tau_p are the torques of active
         and passive joints in the cut tree (`tree_dynamics`). tau_p need not be zero, although
@@ -296,7 +296,7 @@ class ClosedChain:
         return matvec(reduction, self.tree_dynamics(motion).tau)
 
     def tree_dynamics(self, motion: JointStates) -> TreeMotion:
-        """Return the twists, accelerations, wrenches and joint torques of the cut tree."""
+        """Return twists, accelerations, wrenches and joint torques of the tree without loops."""
         return tree_motion(self.tree, *motion, gravity=self.gravity)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
@@ -307,7 +307,7 @@ class ClosedChain:
         return np.swapaxes(reduction, -1, -2) @ M @ reduction
 
     def forward_dynamics(self, q: ArrayLike, dq_active: ArrayLike, tau: ArrayLike) -> Array:
-        """Return the motors' accelerations under torques `tau` and gravity, (..., active)."""
+        """Return the motors' accelerations under `tau` and gravity, (..., active) [rad/s^2]."""
         torque = self._active_vector(tau, 'tau')
         bias = self.inverse_dynamics(self.motion(q, dq_active, np.zeros_like(torque)))
         return solve_acceleration(self.mass_matrix(q), torque - bias)
@@ -359,7 +359,7 @@ class ClosedChain:
         return joined
 
     def _active_vector(self, values: ArrayLike, name: str, *, stack: bool = True) -> Array:
-        """Return values of the active joints as floats, or raise JointVectorError."""
+        """Return values of motors as floats, (..., active); JointVectorError for a wrong shape."""
         names = [self.tree.names[i] for i in self.active]
         return joint_values(values, name, names, stack=stack)
 

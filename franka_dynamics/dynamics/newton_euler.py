@@ -323,7 +323,7 @@ class NewtonEulerModel(DynamicsFormulation):
     def _torques(
         self, q: Array, dq: Array, ddq: Array, wrench: Array | None = None, *, gravity: bool = True
     ) -> Array:
-        """Return the torques at states of shape (..., n), by the outward and inward recursions."""
+        """Return the torques (..., n) [N m] at states, by the outward and inward recursions."""
         q, dq, ddq = np.broadcast_arrays(q, dq, ddq)
         joints, carried = self._transmitted_loads(q, dq, ddq, wrench, gravity=gravity)
         torque = np.empty_like(ddq)

@@ -60,7 +60,7 @@ def pinocchio_frame_name(frame: Frame) -> str:
 
 def has_regular_mass_matrix(description: ArmDescription, model: pin.Model) -> bool:
     """
-    Return whether the links' inertias guarantee a regular mass matrix at every position.
+    Return whether the links' inertias guarantee an invertible mass matrix at every position.
 
     If links are physical, the inertia that joint j moves while the later joints are free is at
     least that of link j alone about its axis, and M_jj at most that of all links, as far from any

@@ -131,7 +131,7 @@ class ExponentialsModel(DynamicsFormulation):
         return np.einsum('...ab,...b->...a', adjoint_inverse(translation(origins)), twists)
 
     def spatial_link_twists(self, q: ArrayLike, dq: Array) -> Array:
-        """Return the spatial (WORLD) twists of all links, shape (..., n, 6)."""
+        """Return the spatial (WORLD) twists of all links, shape (..., n, 6) [m/s, rad/s]."""
         columns = np.swapaxes(self.space_jacobian(q), -1, -2)
         return np.cumsum(dq[..., None] * columns, axis=-2)
 

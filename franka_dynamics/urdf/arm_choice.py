@@ -176,7 +176,7 @@ def _has_gripper_name(joint: UrdfJoint, carries_joints: bool) -> bool:
 
 
 def _words_of_name(name: str) -> set[str]:
-    """Return the words of a name, in small letters."""
+    """Return the words of a name in lower case, such as left and finger of LeftFinger."""
     return {word.lower() for word in re.findall(r'[A-Z]?[a-z]+|[A-Z]+(?![a-z])', name)}
 
 

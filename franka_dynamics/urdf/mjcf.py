@@ -216,7 +216,7 @@ class _TreeBuilder:
         self._urdf_joints[name] = UrdfJoint(name, kind, parent, child, origin, axis, **others)
 
     def _mimic_fields(self, k: int) -> dict[str, Any]:
-        """Return <mimic> fields of a joint that an equality constraint couples to one, else {}."""
+        """Return <mimic> fields of a joint coupled to another by an equality constraint, or {}."""
         model, kinds = self._model, self._mujoco.mjtEq
         for e in range(model.neq):
             joints = model.eq_type[e] == kinds.mjEQ_JOINT and model.eq_active0[e]
