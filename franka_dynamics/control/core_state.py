@@ -12,7 +12,8 @@ Loop, node: a *loop* applies each torque that `step` and `tick` return, in each 
 Usable: a state in which part 1 of `CoreStep.step` finds nothing wrong.
 Moves, rests: an arm moves if a joint is faster than 0.02 rad/s. A braked one has come to rest
   once all joints were below 0.04 rad/s in 20 states in a row, or after 1 s.
-Latched: a fault. The law begins only after `start`, else by itself.
+Latched: a fault. After it, as after each stop but a pause, the law begins only by `start`, after
+  other endings by itself.
 G(q): g(q), the gravity torque with payload, less what the target adds. It is g(q) under targets
   mujoco and gz_ros2_control. Under fci and franka_gazebo it is zero, or what these do not add, as
   of a payload that the robot does not know.
@@ -50,9 +51,8 @@ rests, the last column begins at once, but with RELEASE and HOLD after BRAKING f
   reaction        if the arm moves              then
   RELEASE         BRAKING                       the resting torque
   HOLD            BRAKING                       HOLDING, also again after states were lost
-  AWAIT           STOPPING by the model, and    the resting torque, and the law by itself; HOLDING
-                  if a usable state comes in    if it was to be held before, or if it is latched
-                  this time, BRAKING            and moves at the first usable state
+  AWAIT           STOPPING by the model; once   the resting torque, until states are usable again:
+                  a state is usable, BRAKING    table in `core_step.py`, States are missing
   RESTING_TORQUE  as AWAIT                      as AWAIT, but what was to be held is so no more
   COAST           STOPPING, not by the model    the resting torque, zero at joints whose torques
                                                 were exchanged or reversed; nothing watches,
@@ -68,8 +68,8 @@ What ends torques by itself (part 6 of `CoreStep.step`; bounds there, under Torq
                                                 STOPPING; an arm that moves before its first torque
   a fall while torques are refused: HOLD        SILENT, STOPPING, if the law is to begin by itself
 
-So an arm that rests after a plain stop is held if it is pushed, but not where the target adds
-gravity, nor after COAST or ZERO.
+So after a plain stop a loop's g(q) follows an arm that is led, and one that is pushed beyond these
+bounds is braked and held; but not where the target adds gravity, nor after COAST or ZERO.
 """
 
 from collections import deque

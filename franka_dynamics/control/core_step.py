@@ -74,9 +74,9 @@ States are missing or wrong (in RUNNING, BRAKING, HOLDING)
   a second source (`reject_state(faulty=True)`) MODEL                   the next state   yes
 
 - Not wrong, the law goes on: an effort with a NaN; states of up to 0.1 s of age (the brake softens
-  its gains); a stamp that is not new (that state is dropped: none has come).
-- Answered by the law until noticed: wrong velocities (0.02 rad away, 5 mrad if all are zero), and
-  positions that repeat (20 ms; if all do of an arm faster than 0.1 rad/s, the last torque does).
+  its gains). A state whose stamp is not new is dropped, as if none had come.
+- Answered until noticed, unless as a disturbance first: wrong velocities (0.02 rad away, 5 mrad if
+  all are zero); repeating positions (20 ms; the last torque, if all do in fast motion: 0.1 rad/s).
 - After a leap that stays, or velocities that contradict positions, nothing brakes, holds or
   watches the arm until `start`. A loop gets g(q) of where OWN took the joint.
 - The 6th loss within a minute is latched, RESTING_TORQUE, also of a held arm; COAST if states were
@@ -94,9 +94,9 @@ Torques are wrong
   0.5 rad/s that cannot stop before its position limit, if no reference moved.
 - Wiring: torques sent to other joints, earlier or reversed explain such a disturbance in the last
   6 (a joint's own, reversed) or 10 to 50 states: COAST. A push may be taken for it.
-- Driven: the brake makes a joint faster by 0.4 of its limit for 5 ms: COAST. So do wrong torques,
-  and pushes that the brake cannot stop. HOLDING has no such bound: the arm bears d and 10 % of
-  each limit beyond, and yields to a stronger push at any speed; held again where that leaves it.
+- Driven: in BRAKING a joint gets faster by 0.4 of its limit for 5 ms, by wrong torques or a push
+  that the brake cannot stop: COAST. HOLDING has no such bound: the arm bears d and 10 % of each
+  limit beyond, yields to a stronger push at any speed, and is held where that leaves it.
 - A law's or brake's torque that is not finite is never sent: COAST.
 
   what is wrong                   with a measured torque             without
@@ -110,8 +110,8 @@ Torques are wrong
   a load beyond the bounds        HOLD                               HOLD
   a push at rest or in motion     HOLD                               HOLD
 
-  Torques exchanged under fci are not noticed at rest, nor small ones anywhere before feedback
-  swings: 0.01 to 2 s. What is below its bound the law bears, with an error by kp.
+  Under fci exchanged torques are not noticed at rest, small ones nowhere before feedback swings
+  (0.01 to 2 s). The law bears what is below the bounds; with kp the arm yields a little.
 
 Stops and start. Each stop adds its reason; a fault stays latched whatever follows.
 
@@ -136,7 +136,6 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   late states; after it the law holds its last position.
 
 Settings change (`Feedforward.change`)
-
   RUNNING            the law of the new ones at once, by the ramp; the motion goes on
   BRAKING, HOLDING   payload, gravity: at once, but d takes up the difference, so that the torque
                      has no step. kp, kd: from `start`, by the ramp, or when braked again
