@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bodies, hands and fixed frames as arm files and hand files state them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 import os
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..arrays import Array, ValueEquality
 from ..errors import DescriptionError, InertiaError, nearest_name, UnknownArmError
 from ..files import expanded_path, share_directory
 from ..names import NO_HAND
-from ..spatial import pose_from_xyz_rpy
+from ..spatial import pose_from_xyz_rpy, rpy_from_rotation
 
 
 class InertiaReferencePoint(str, Enum):
@@ -162,6 +162,11 @@ class Pose:
     def matrix(self) -> Array:
         """Return the pose as a homogeneous transform, shape (4, 4)."""
         return pose_from_xyz_rpy(self.xyz, self.rpy)
+
+    def expressed_in(self, transform: Array) -> Self:
+        """Return the same in another frame, where its present frame has the pose `transform`."""
+        pose = transform @ self.matrix()
+        return replace(self, xyz=pose[:3, 3], rpy=rpy_from_rotation(pose[:3, :3]))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -137,16 +137,20 @@ def to_modified_convention(description: ArmDescription) -> ArmDescription:
     """
     Return the arm with modified (Craig) DH rows, and its link inertias in the modified frames.
 
-    Link i is expressed in the modified frame {i}, on the axis of joint i. A standard flange row's
-    a and alpha are dropped, because a modified row ends with d: unless both are 0, the flange's
-    pose changes.
+    Link i and its fixed frames are given in the modified frame {i}, on the axis of joint i. A
+    standard flange row's a and alpha are dropped, because a modified row ends with d: unless both
+    are 0, the flange's pose changes.
     """
     if description.convention is Convention.MODIFIED:
         return description
     rows = [*(joint.row for joint in description.joints), description.flange]
     (*own, flange), remainders = to_modified_rows(rows)
-    moved = (remainder.transform(Convention.MODIFIED) for remainder in remainders)
+    moved = [remainder.transform(Convention.MODIFIED) for remainder in remainders]
+    frames = (
+        one.expressed_in(moved[one.joint - 1]) if one.joint else one
+        for one in description.fixed_frames
+    )
     joints = tuple(replace(joint, row=row) for joint, row in zip(description.joints, own))
     links = tuple(link.expressed_in(pose) for link, pose in zip(description.links, moved))
     modified = replace(description, convention=Convention.MODIFIED, joints=joints)
-    return replace(modified, links=links, flange=flange)
+    return replace(modified, links=links, flange=flange, fixed_frames=tuple(frames))

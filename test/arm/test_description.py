@@ -12,7 +12,7 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.arm import Convention, JointLimits, MaxwellSlipFriction, payload
 from franka_dynamics.arm.arm_file import arm_file_text, repaired_arm
-from franka_dynamics.arm.bodies import Box, Cylinder
+from franka_dynamics.arm.bodies import Box, Cylinder, FixedFrame
 from franka_dynamics.arm.frames import to_modified_convention
 from franka_dynamics.arm.friction import (
     friction_along,
@@ -85,14 +85,17 @@ def test_joint_transforms_are_products_of_matrix_exponentials(convention):
 @pytest.mark.parametrize('seed', range(3))
 def test_rows_made_modified_keep_torques_and_flange(seed):
     arm = random_arm(np.random.default_rng(seed), convention=Convention.STANDARD)
-    arm = replace(arm, flange=replace(arm.flange, a=0.0, alpha=0.0))
+    frames = [FixedFrame(name=f'f{i}', joint=i, xyz=D[:3], rpy=D[3:6]) for i in range(arm.n + 1)]
+    flange = replace(arm.flange, a=0.0, alpha=0.0)
+    arm = replace(arm, flange=flange, fixed_frames=tuple(frames))
     other = to_modified_convention(arm)
     assert other.convention is Convention.MODIFIED
     states = fd.sample_states(arm, 10, seed)
     models = fd.NewtonEulerModel(other), fd.NewtonEulerModel(arm)
     assert_near(*(model.inverse_dynamics(*states) for model in models), ATOL)
-    poses, others = (fd.NewtonEulerModel(one).frames(states.q)[:, -1] for one in (arm, other))
-    np.testing.assert_allclose(others, poses, rtol=0.0, atol=ATOL)
+    for frame in (None, *(one.name for one in frames)):
+        poses, others = (model.frame_pose(states.q, frame) for model in models)
+        np.testing.assert_allclose(others, poses, rtol=0.0, atol=ATOL)
 
 
 @pytest.mark.parametrize(('lower', 'upper'), [(5.0, np.inf), (-np.inf, -4.0), (-1.0, np.inf)])
