@@ -18,7 +18,7 @@ import numpy as np
 from ..arrays import Array, ArrayLike, as_array, freeze_arrays
 from ..errors import InertiaError
 from ..semidefinite import minimiser, nonnegative_cone, psd_cone
-from ..spatial import as_rigid_transform
+from ..spatial import as_rigid_transform, hat
 
 # Smallest eigenvalue of a repaired pseudo-inertia, as a multiple of `rounding`: large enough to
 # stay positive after the solver's error and the rounding of numbers in a URDF (15 decimals).
@@ -205,6 +205,15 @@ class LinkInertia:
         pseudo[:3, 3] = pseudo[3, :3] = self.first_moment
         pseudo[3, 3] = self.mass
         return pseudo
+
+    def spatial_inertia(self) -> Array:
+        """
+        Return the (6, 6) inertia about the frame's origin, acting on twists (v, omega).
+
+        It is [[m 1, -[h]], [[h], J]], with mass m, first moment h and inertia J about the origin.
+        """
+        moment = hat(self.first_moment)
+        return np.block([[self.mass * np.eye(3), -moment], [moment, self.inertia]])
 
     def consistency_margin(self) -> float:
         """Return the pseudo-inertia's smallest eigenvalue; if negative, no such body exists."""

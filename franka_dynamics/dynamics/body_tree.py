@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from .model import as_joint_stack
-from .product_of_exponentials import spatial_inertia
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription, LinkInertia
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike, as_array, freeze_arrays, NDArray, ValueEquality
 from ..errors import FrameError, TreeError
-from ..spatial import adjoint, as_rigid_transform, cross, exp6, hat, inverse_transform, joint_twist
+from ..spatial import adjoint, as_rigid_transform, exp6, hat, inverse_transform, joint_twist
 
 BASE_BODY = -1
 # Tolerance for |omega| = 1 and omega . v = 0, or |v| = 1, of a unit twist (v, omega): far above
@@ -222,7 +221,7 @@ class BodyTree(ValueEquality):
 
     def spatial_inertias(self) -> Array:
         """Return the bodies' spatial inertias, acting on (v, omega) in body frames, (n, 6, 6)."""
-        return np.array([spatial_inertia(inertia) for inertia in self.inertias])
+        return np.array([inertia.spatial_inertia() for inertia in self.inertias])
 
 
 # An arm or a tree, or the name or the file of an arm.
@@ -244,52 +243,6 @@ def joint_twists(description: ArmDescription) -> Array:
     places = [inverse_transform(behind) for _, behind in description.joint_placements()]
     pairs = zip(places, description.joints)
     return np.array([joint_twist(at[:3, 2], at[:3, 3], joint.kind) for at, joint in pairs])
-
-
-def momentum_regressor(twist: Array) -> Array:
-    """
-    Return P (..., 6, 10) that maps a body's inertial parameters phi to linear, angular momentum.
-
-    phi are a body's `LinkInertia.parameters()`, with mass m, first moment h and inertia J about
-    the frame's origin; `twist` is its (v, omega), shape (..., 6). The momenta are m v + omega x h
-    and J omega + h x v.
-    """
-    v, omega = twist[..., :3], twist[..., 3:]
-    out = np.zeros((*twist.shape, 10))
-    out[..., :3, 9] = v
-    out[..., :3, 6:9] = hat(omega)
-    out[..., 3:, 6:9] = -hat(v)
-    out[..., 3:, :6] = _inertia_regressor(omega)
-    return out
-
-
-def wrench_regressor(velocity: Array, acceleration: Array) -> Array:
-    """
-    Return A (..., 6, 10) that maps a body's inertial parameters phi to the (force, moment) needed.
-
-    The force is m a + domega x h + omega x (omega x h), the moment J domega + omega x J omega +
-    h x a, with phi, m, h and J as in `momentum_regressor`. `velocity` is the twist (v, omega) and
-    `acceleration` its component-wise derivative (dv, domega) in the body's axes; the acceleration
-    of the frame's origin is a = dv + omega x v.
-    """
-    v, omega = velocity[..., :3], velocity[..., 3:]
-    classical = np.array(acceleration)
-    classical[..., :3] += cross(omega, v)
-    out = momentum_regressor(classical)
-    turn = hat(omega)
-    out[..., :3, 6:9] += turn @ turn
-    out[..., 3:, :6] += turn @ _inertia_regressor(omega)
-    return out
-
-
-def _inertia_regressor(vector: Array) -> Array:
-    """Return L (..., 3, 6), L (xx, xy, xz, yy, yz, zz) = J `vector` for any inertia tensor J."""
-    out = np.zeros((*vector.shape[:-1], 3, 6))
-    x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
-    out[..., 0, 0], out[..., 0, 1], out[..., 0, 2] = x, y, z
-    out[..., 1, 1], out[..., 1, 3], out[..., 1, 4] = x, y, z
-    out[..., 2, 2], out[..., 2, 4], out[..., 2, 5] = x, y, z
-    return out
 
 
 def _require_unit_twist(twist: Array, name: str) -> None:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .body_tree import BodyTree, wrench_regressor
+from .body_tree import BodyTree
 from .closed_chain import ClosedChain
 from .derivatives import dynamics_derivatives, DynamicsDerivatives, StateDerivative, tree_motion
 from .model import GRAVITY
-from .regressor import torque_regressor
+from .regressor import torque_regressor, wrench_regressor
 from .sampling import JointStates
 from ..arrays import Array, ArrayLike
 from ..spatial import ad, adjoint, adjoint_inverse

@@ -18,11 +18,11 @@ import numpy as np
 
 from . import model
 from .model import as_joint_stack, broadcast_states, DynamicsFormulation, GRAVITY, symmetrize
-from ..arm import ArmDescription, Convention, DHRow, LinkInertia
+from ..arm import ArmDescription, Convention, DHRow
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike
 from ..arrays import Array, ArrayLike
-from ..spatial import ad, adjoint, adjoint_inverse, exp6, hat, joint_twist, matvec, rpy_rotation
+from ..spatial import ad, adjoint, adjoint_inverse, exp6, joint_twist, matvec, rpy_rotation
 
 
 class ExponentialsModel(DynamicsFormulation):
@@ -54,7 +54,7 @@ class ExponentialsModel(DynamicsFormulation):
         self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
         # Spatial inertia of each link about the origin and in the axes of {S}, at q = 0.
         placed = zip(description.links, self.zero_transforms)
-        inertias = [spatial_inertia(link.expressed_in(pose)) for link, pose in placed]
+        inertias = [link.expressed_in(pose).spatial_inertia() for link, pose in placed]
         self._zero_inertias = np.array(inertias)
 
     def exponentials(self, q: ArrayLike) -> Array:
@@ -268,14 +268,3 @@ def translation(offset: Array) -> Array:
     out[..., :, :] = np.eye(4)
     out[..., :3, 3] = offset
     return out
-
-
-def spatial_inertia(link: LinkInertia) -> Array:
-    """
-    Return the (6, 6) inertia of a link about its frame's origin, acting on (v, omega).
-
-    The spatial inertia is [[m 1, -[h]], [[h], J]], with mass m, first moment h and inertia J about
-    the origin.
-    """
-    moment = hat(link.first_moment)
-    return np.block([[link.mass * np.eye(3), -moment], [moment, link.inertia]])

@@ -15,13 +15,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from .body_tree import as_body_tree, RobotLike, wrench_regressor
+from .body_tree import as_body_tree, RobotLike
 from .derivatives import TreeKinematics
 from .model import as_gravity_vector, broadcast_states, GRAVITY
 from ..arm import ArmDescription, LinkInertia
 from ..arm.inertia import PARAMETER_SYMBOLS
 from ..arrays import Array, ArrayLike, as_array
 from ..errors import BaseParameterError, InertiaError, short_repr
+from ..spatial import cross, hat
 
 ROTOR_SYMBOL = 'Ia'
 N_LINK_PARAMETERS = len(PARAMETER_SYMBOLS)
@@ -183,6 +184,52 @@ def torque_regressor(
             shares = np.concatenate((shares, flat[2][block][..., None] * np.eye(n)), axis=-1)
         out[block] = shares if chosen is None else shares[..., list(chosen)]
     return out.reshape(*states[0].shape, out.shape[-1])
+
+
+def momentum_regressor(twist: Array) -> Array:
+    """
+    Return P (..., 6, 10) that maps a body's inertial parameters phi to linear, angular momentum.
+
+    phi are a body's `LinkInertia.parameters()`, with mass m, first moment h and inertia J about
+    the frame's origin; `twist` is its (v, omega), shape (..., 6). The momenta are m v + omega x h
+    and J omega + h x v.
+    """
+    v, omega = twist[..., :3], twist[..., 3:]
+    out = np.zeros((*twist.shape, 10))
+    out[..., :3, 9] = v
+    out[..., :3, 6:9] = hat(omega)
+    out[..., 3:, 6:9] = -hat(v)
+    out[..., 3:, :6] = _inertia_regressor(omega)
+    return out
+
+
+def wrench_regressor(velocity: Array, acceleration: Array) -> Array:
+    """
+    Return A (..., 6, 10) that maps a body's inertial parameters phi to the (force, moment) needed.
+
+    The force is m a + domega x h + omega x (omega x h), the moment J domega + omega x J omega +
+    h x a, with phi, m, h and J as in `momentum_regressor`. `velocity` is the twist (v, omega) and
+    `acceleration` its component-wise derivative (dv, domega) in the body's axes; the acceleration
+    of the frame's origin is a = dv + omega x v.
+    """
+    v, omega = velocity[..., :3], velocity[..., 3:]
+    classical = np.array(acceleration)
+    classical[..., :3] += cross(omega, v)
+    out = momentum_regressor(classical)
+    turn = hat(omega)
+    out[..., :3, 6:9] += turn @ turn
+    out[..., 3:, :6] += turn @ _inertia_regressor(omega)
+    return out
+
+
+def _inertia_regressor(vector: Array) -> Array:
+    """Return L (..., 3, 6), L (xx, xy, xz, yy, yz, zz) = J `vector` for any inertia tensor J."""
+    out = np.zeros((*vector.shape[:-1], 3, 6))
+    x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
+    out[..., 0, 0], out[..., 0, 1], out[..., 0, 2] = x, y, z
+    out[..., 1, 1], out[..., 1, 3], out[..., 1, 4] = x, y, z
+    out[..., 2, 2], out[..., 2, 4], out[..., 2, 5] = x, y, z
+    return out
 
 
 def checked_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...] | None:
