@@ -198,7 +198,7 @@ class ArmDescription(ArmFields):
         offset, deceleration = self.limit('velocity_offset'), self.limit('velocity_deceleration')
 
         def bound(room: Array) -> Array:
-            """Return the largest speed at a distance from a position limit."""
+            """Return the largest speed [rad/s] at a distance `room` [rad] from a limit."""
             braking = np.sqrt(2.0 * deceleration * np.maximum(0.0, room)) - offset
             return np.where(np.isnan(offset), velocity, np.clip(braking, 0.0, velocity))
 

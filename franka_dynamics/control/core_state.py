@@ -261,14 +261,14 @@ class StateMachine:
         return self.ending.reaction is Reaction.HOLD and self.states.are_believed
 
     def _record_wait(self, why: Reason | str | None) -> None:
-        """Record why no first torque is sent yet; in a receiver pause, add it to that reason."""
+        """Record why no first torque is sent yet; in a receiver pause, add it to its reason."""
         paused = self.blocked and self.enabled and self.ending.reaction is Reaction.ZERO
         later = Cause.TORQUE_AWAITED.ending(why or ReasonCode.STATES_AWAITED())
         self.ending = self.ending.joined_with(later) if paused else later
 
     def _use_requested_terms(self, *, agrees: bool, loaded: bool = False) -> None:
         """
-        Change to the torque terms of the requested settings, if changing the torque is safe now.
+        Change to the requested terms if the arm agrees, no torque acts, or a law or brake acts.
 
         `agrees`: the arm agrees with the settings asked for; `loaded`: the payload has changed.
         The law or the brake takes other settings at once: their torques ramp, or are taken up by

@@ -336,7 +336,7 @@ class CoreStep(StateMachine):
             self.acting.friction.update(sample.stamp, sample.q)
 
     def _end_stop_by_model(self, dq: Array) -> None:
-        """End the stop by the model at a usable state; brake the arm if dq, (n,), is not small."""
+        """End the stop by the model at a usable state; brake the arm if dq, (n,), shows motion."""
         if not self.states.are_believed:
             return
         self.unseen.stops = False

@@ -36,7 +36,7 @@ _LOG = logging.getLogger(__name__)
 @with_argument_checks
 class Feedforward(CoreStep):
     """
-    Computes feedforward and PD torques for one arm, one for each joint state.
+    Computes the feedforward and PD torque of one arm for each joint state.
 
     `step` always returns a torque that is finite, within the torque limits and, but for the first
     one after `reset` or where the last one acts no more, within 1000 N m/s of the torque before.

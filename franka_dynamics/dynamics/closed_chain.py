@@ -296,7 +296,7 @@ class ClosedChain:
         return matvec(reduction, self.tree_dynamics(motion).tau)
 
     def tree_dynamics(self, motion: JointStates) -> TreeMotion:
-        """Return twists, accelerations, wrenches and joint torques of the tree without loops."""
+        """Return twists, accelerations, wrenches and joint torques of the tree, loops cut."""
         return tree_motion(self.tree, *motion, gravity=self.gravity)
 
     def mass_matrix(self, q: ArrayLike) -> Array:

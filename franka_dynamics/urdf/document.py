@@ -166,7 +166,7 @@ class UrdfDocument:
 
     @cached_property
     def _joint_by_child(self) -> dict[str, UrdfJoint]:
-        """The joint that moves each link, by the link's name."""
+        """The joint whose child is a link, by the link's name."""
         return {one.child: one for one in self.joints.values()}
 
     def error(self, problem: str) -> UrdfError:

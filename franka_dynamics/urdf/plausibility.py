@@ -67,7 +67,7 @@ class ImplausibleValue(NamedTuple):
         return f'{self.kind} {" and ".join(names) if len(names) < 3 else name_list(names)}'
 
     def __str__(self) -> str:
-        """Return one sentence."""
+        """Return owner, entry and reason in one sentence."""
         return f'{self.owner}, {self.entry}: {self.reason}{"" if self.reason[-1] == "?" else "."}'
 
 
