@@ -12,8 +12,8 @@ Computes the torque for each joint state, in a step of six parts.
 5. What does the model not explain?            `disturbance.py`
 6. Must torques end?                           `_run_watchers`; `disturbance.py`, `watchers.py`
 
-Part 6 comes after the torque. So does part 5 while a law or the brake acts, so that `send` is
-called before them, else parts 5 and 2 come first. What they find changes the next torque.
+Parts 5 and 6 come after the torque was sent, but in SILENT and STOPPING parts 5 and 2 before it.
+What they find changes the next torque.
 
 What is commanded when: read `core_state.py` first. It has the torque of each state, the resting
 torque, the ramp, the reactions (HOLD, COAST, ...) and the other words. The cases:
@@ -34,14 +34,16 @@ Torques begin (from SILENT)
 - A measured torque with a NaN, all zero, or within friction (if the target adds no gravity) counts
   as none. Without one nothing contradicts at the beginning.
 
-States are missing or wrong (in RUNNING, BRAKING, HOLDING)
-- At once the motion ends. An arm that rested gets the resting torque with d, and is SILENT. One
-  that moved, or of which some joints are seen and others not, is stopped by the model (STOPPING)
-  for 0.25 s; while joints that are seen are faster than 0.02 rad/s, up to 1 s; and under a target
-  that adds no gravity as long as states come in which a joint is not SEEN. Then the resting
-  torque, SILENT. So in HOLDING, too.
+States are missing or wrong
+- In SILENT and STOPPING: the count of 20 begins anew, and what is latched (table) needs `start`.
+- In RUNNING, BRAKING, HOLDING: at once the motion ends. An arm that rested gets the resting torque
+  with d, and is SILENT. One that moved, or of which some joints are seen and others not, is
+  stopped by the model (STOPPING) for 0.25 s; while joints that are seen are faster than 0.02
+  rad/s, up to 1 s; and under a target that adds no gravity as long as states come in which a joint
+  is not SEEN. Then the resting torque, SILENT. So in HOLDING, too.
 - When the first usable state comes (law: it begins, and holds the arm where it is then, without
-  motion; rest: the resting torque goes on until `start`; 20: after 20 usable states):
+  motion; rest: the resting torque until `start`, so in each row if a `stop` came before, in the
+  first after BRAKING; 20: after 20 usable states):
 
   the arm then                      gets at once    not latched  latched      was to be held
   in the stop, above 0.04 rad/s     BRAKING         law at rest  HOLDING      HOLDING
@@ -49,10 +51,10 @@ States are missing or wrong (in RUNNING, BRAKING, HOLDING)
   after the stop, above 0.04 rad/s  resting torque  20: law      20: as held  20: BRAKING, HOLDING
   else, as if it rested when lost   resting torque  20: law      rest         20: BRAKING, HOLDING
 
-- A gap of up to 20 ms (`state_timeout`) without a possible state is none. After these `tick`
-  begins the stop, in a node and in a loop that calls it. Another loop applies its last torque
-  throughout; the first state after the gap begins the stop, with one torque by this state, and the
-  next one, if usable, ends it.
+- A gap of up to 20 ms (`state_timeout`) without a possible state is none: `tick` repeats the last
+  torque. Then `tick` begins the stop, in a node and in a loop that calls it. Another loop applies
+  its last torque throughout; the first state after the gap begins the stop, with one torque by
+  this state, and the next one, if usable, ends it.
 - What the stop takes for a joint's motion (SEEN: the measured position and velocity; OWN: the
   velocity alone from the last believed position, if possible and changing, else MODEL; MODEL: the
   last believed velocity as it decays), until when states are unusable, and what is latched:
@@ -86,9 +88,8 @@ States are missing or wrong (in RUNNING, BRAKING, HOLDING)
 Torques are wrong
 - Disturbance: the measured torque departs from what the motion needs, or from what was sent plus
   what the target adds (without one: this sum from what the motion needs), by more than 20 % of a
-  limit (31 % at limits below 20 N m) for 20 ms: HOLD. The estimate has 91 % of a step after 24 ms.
-  An arm at rest is not compared for 1 s after the law begins, unless it was held; for 2 s after a
-  change of payload any share of that is allowed.
+  limit (31 % at limits below 20 N m) for 20 ms: HOLD. Not at rest for 1 s after the law
+  begins, unless it was held; and less any share of a changed payload for 2 s.
 - Speed, found first in a hard push: a joint beyond 0.6 of its limit (1.15 until 0.5 s after the
   reference moved), with what it gains before its torque can turn, for 3 ms: HOLD; also one above
   0.5 rad/s that cannot stop before its position limit, if no reference moved.
@@ -97,7 +98,7 @@ Torques are wrong
 - Driven: in BRAKING a joint gets faster by 0.4 of its limit for 5 ms, by wrong torques or a push
   that the brake cannot stop: COAST. HOLDING has no such bound: the arm bears d and 10 % of each
   limit beyond, yields to a stronger push at any speed, and is held where that leaves it.
-- A law's or brake's torque that is not finite is never sent: COAST.
+- A torque that is not finite, of the law or the brake, is never sent: COAST.
 
   what is wrong                   with a measured torque             without
   target adds no g(q), all do     zero, no law; HOLD if it moves     the law; HOLD as it rises
@@ -114,7 +115,6 @@ Torques are wrong
   (0.01 to 2 s). The law bears what is below the bounds; with kp the arm yields a little.
 
 Stops and start. Each stop adds its reason; a fault stays latched whatever follows.
-
   call                RUNNING         BRAKING         HOLDING         STOPPING, SILENT
   stop                RELEASE         RELEASE         resting torque  only `start` begins the law
   stop, Stop.HOLD     HOLD            HOLD            goes on         a fault, held as (1)
