@@ -114,7 +114,7 @@ class Program:
         return f'{target} = {text}'
 
     def _variable_name(self, node: Node) -> str:
-        """Return a node's variable name: p_3 if of parameters alone, a textbook name, or t12."""
+        """Return a node's variable name: p_3 if in the array `p`, a textbook name, or t12."""
         if node.is_const and node.index in self._prepared_numbers:
             return f'p_{self._prepared_numbers.index(node.index)}'
         return self._graph.name_of(node) or f't{node.index}'

@@ -113,7 +113,7 @@ class TorqueExcess(NamedTuple):
 
     @property
     def gravity_sign(self) -> str:
-        """Direction: '+' along g(q), '-' against it, doubled if above g(q), '' if mixed, small."""
+        """Sign along g(q): '+', or '-' against it; doubled if above g(q), '' if mixed or small."""
         heavy = np.abs(self.gravity) > self.bound
         ratios = self.torque[heavy] / self.gravity[heavy]
         if not heavy.any() or (np.abs(self.torque)[heavy] <= self.bound[heavy]).all():

@@ -347,7 +347,7 @@ class CoreStep(StateMachine):
                 self._change_state(CoreEvent.RELEASE)
 
     def _warn_while_waiting(self) -> None:
-        """Log, after many states that got no torque, why the torques that are due do not come."""
+        """Log, after many joint states in state SILENT, why the law's torques do not begin."""
         waits = self.state is State.SILENT and (self.enabled or self.faulty)
         self._silent_state_count = self._silent_state_count + 1 if waits else 0
         if self._silent_state_count == WAIT_WARNING_STATE_COUNT:
