@@ -13,7 +13,7 @@ from launch.substitutions import PathJoinSubstitution
 from launch_ros.substitutions import FindPackageShare
 import yaml
 
-from franka_dynamics.arm import available_hands, load
+from franka_dynamics.arm import load
 from franka_dynamics.arm.shapes import load_hand_shapes, load_shapes
 from franka_dynamics.ros.launching import (
     argument_file_list,
@@ -125,12 +125,8 @@ def wait_command(node):
 def direct_control_actions(arguments, arm):
     """Return the actions that start Gazebo paused, spawn the arm, and resume once it is held."""
     shapes = load_shapes(arm.name)
-    if arguments.hand in available_hands():  # Franka's hand; a hand of a file has no shapes
-        flange = arm.flange_transform()
-        shapes[arm.n] = (
-            *shapes.get(arm.n, ()),
-            *(shape.expressed_in(flange) for shape in load_hand_shapes()),
-        )
+    hand = (shape.expressed_in(arm.flange_transform()) for shape in load_hand_shapes(arm.hand))
+    shapes[arm.n] = (*shapes.get(arm.n, ()), *hand)
     start = arm.home_position
     folder = write_temporary_files(
         {

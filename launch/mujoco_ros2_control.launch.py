@@ -38,8 +38,8 @@ def generate_launch_description():
 def launch_actions(arguments):
     """Return the actions that start MuJoCo with its controller manager, controllers and node."""
     arm = load(arguments.robot_type, hand=arguments.hand)
-    tool_shapes = () if arguments.hand == 'none' else load_hand_shapes()
-    model = mjcf_text(arm, shapes=load_shapes(arm.name), tool_shapes=tool_shapes)
+    hand = load_hand_shapes(arm.hand)
+    model = mjcf_text(arm, shapes=load_shapes(arm.name), tool_shapes=hand)
     folder = write_temporary_files({'arm.xml': model})
     # With an initial_keyframe mujoco_ros2_control would ignore the initial positions and efforts.
     hardware = {

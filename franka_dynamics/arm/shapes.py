@@ -86,11 +86,16 @@ class Capsule:
 
 @dataclass(frozen=True, eq=False)
 class ShapeFile:
-    """Content of a shape file, capsules of links in DH frames and of a hand in its own frame."""
+    """
+    Content of a shape file, capsules of links in DH frames and of a hand in its own frame.
+
+    `hand_names` are the shipped hands that have this shape.
+    """
 
     name: str
     source: str
     capsules: tuple[Capsule, ...]
+    hand_names: tuple[str, ...]
     hands: tuple[Capsule, ...]
 
 
@@ -119,9 +124,11 @@ def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
     return shapes
 
 
-def load_hand_shapes() -> tuple[Shape, ...]:
-    """Return the shapes of Franka's hand, in the flange frame."""
-    return tuple(capsule.shape().expressed_in(_HAND_POSE) for capsule in _shape_file().hands)
+def load_hand_shapes(hand: str) -> tuple[Shape, ...]:
+    """Return a hand's shapes in the flange frame; only those of Franka's hand are known."""
+    file = _shape_file()
+    capsules = file.hands if hand in file.hand_names else ()
+    return tuple(capsule.shape().expressed_in(_HAND_POSE) for capsule in capsules)
 
 
 def _shape_along_axis(kind: ShapeKind, body: Capsule | Cylinder) -> Shape:

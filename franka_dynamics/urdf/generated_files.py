@@ -12,7 +12,7 @@ from ..arm.bodies import available_hands, load_hand
 from ..arm.description import ArmDescription
 from ..arm.fields import link_names
 from ..arm.frames import ROOT_FRAME
-from ..arm.shapes import load_hand_shapes, load_shapes, Shape
+from ..arm.shapes import load_hand_shapes, load_shapes
 from ..names import NO_HAND
 
 _NAMESPACE = 'http://www.ros.org/wiki/xacro'
@@ -67,7 +67,8 @@ def hands_macro_text() -> str:
     add_tag(joint, 'parent', link='${parent}')
     add_tag(joint, 'child', link='${prefix}${stem}hand')
     link = add_tag(macro, 'link', name='${prefix}${stem}hand')
-    add_shapes(link, load_hand_shapes())
+    shaped = [name for name in names if load_hand_shapes(name)]
+    add_shapes(_add_condition(link, 'if', f'hand in {shaped}'), load_hand_shapes(shaped[0]))
     for name in names:
         add_inertial(_add_condition(link, 'if', f"hand == '{name}'"), load_hand(name))
     return _xacro_file_text(macro)
@@ -136,10 +137,9 @@ def robot_file_text(
         If the arm is not physical.
 
     """
-    shapes, tool, tool_shapes = load_shapes(arm.name), None, tuple[Shape, ...]()
+    shapes, tool, tool_shapes = load_shapes(arm.name), None, load_hand_shapes(arm.hand)
     if arm.hand != NO_HAND:
-        stem = link_names(arm.joint_names).prefix
-        tool, tool_shapes = (f'{stem}hand', load_hand(arm.hand)), load_hand_shapes()
+        tool = f'{link_names(arm.joint_names).prefix}hand', load_hand(arm.hand)
     if kind == 'mjcf':
         text = mjcf_text(arm, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal)
     else:

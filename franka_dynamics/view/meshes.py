@@ -13,7 +13,6 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from ..arm import ArmDescription
-from ..arm.bodies import NO_HAND
 from ..arm.shapes import load_hand_shapes, load_shapes
 from ..arrays import Array
 from ..errors import FrankaDynamicsError
@@ -59,9 +58,8 @@ def arm_meshes(arm: ArmDescription) -> ArmMeshes:
     folder, shares = f'franka_description/meshes/robot_arms/{arm.name}', ros_share_folders()
     installed = any((share / folder).is_dir() for share in shares)
     shapes = {} if installed else load_shapes(arm.name)
-    if load_shapes(arm.name) and arm.hand not in (NO_HAND, ''):
-        hand = (shape.expressed_in(arm.flange_transform()) for shape in load_hand_shapes())
-        shapes[arm.n] = (*shapes.get(arm.n, ()), *hand)
+    hand = (shape.expressed_in(arm.flange_transform()) for shape in load_hand_shapes(arm.hand))
+    shapes[arm.n] = (*shapes.get(arm.n, ()), *hand)
     robot = ElementTree.fromstring(urdf_text(arm, shapes=shapes))
     for link in robot.iter('link') if installed else ():
         number = re.search(r'link[0-7]$', str(link.get('name')))

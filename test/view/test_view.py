@@ -30,7 +30,8 @@ from ..arms import with_joint
 from ..scripts import parsed
 
 FER = fd.load('fer')
-TURNED = replace(FER, base=pose_from_xyz_rpy((0.1, -0.2, 0.3), (0.4, -0.2, 1.0)))
+OTHER_HAND = fd.load('fer', hand='robotiq_arg85')  # of which no shape is known
+TURNED = replace(OTHER_HAND, base=pose_from_xyz_rpy((0.1, -0.2, 0.3), (0.4, -0.2, 1.0)))
 HELD = fd.load('fer', hand='franka_hand')
 Q = np.array([0.3, -0.5, 0.2, -1.9, 0.4, 1.7, 0.6])
 VISUAL = '<visual><geometry><mesh filename="package://some_arm/{}.stl"/></geometry></visual>'
@@ -136,7 +137,7 @@ def test_shapes_are_drawn_in_their_size_at_their_links(arm):
     shapes = load_shapes(arm.name)
     placed = [(frame, frames[frame], one) for frame in shapes for one in shapes[frame]]
     if arm is HELD:
-        placed += [(arm.n, frames[-1], shape) for shape in load_hand_shapes()]
+        placed += [(arm.n, frames[-1], shape) for shape in load_hand_shapes(arm.hand)]
     parts = [(j, pose, part) for j, pose, shape in placed for part in shape.urdf_primitives()]
     found = drawn(arm, q)
     assert len(found) == len(parts) > 0
