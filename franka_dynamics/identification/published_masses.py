@@ -40,7 +40,7 @@ _RANGE_STD_COUNT = 3.0
 _MIN_RANGE_WIDTH = 0.2  # single joints' ranges [ratio or rad] that are narrower are not mentioned
 # Information that there is no fault: a short chain does not show all.
 _MIN_FAULT_INFORMATION = 1e-4
-_MAX_SAMPLE_COUNT = 600  # of a recording, spread over it, that stand for all
+_MAX_SAMPLE_COUNT = 300  # of a recording, spread over it, that stand for all
 
 
 class JointFaultRange(NamedTuple):

@@ -35,7 +35,7 @@ MAX_JACOBIAN_DIFFERENCE = 0.01
 MAX_POSITION_DIFFERENCE_M = 0.01
 # [m/s^2] largest allowed difference of gravity in the base frame.
 MAX_GRAVITY_DIFFERENCE_M_S2 = 0.5
-STATE_COUNT = 300
+STATE_COUNT = 100
 POSE_SUBJECT = 'pose of the end effector'
 # libfranka waits for ever for a robot that another client is connected to, so a child process,
 # which can be ended, connects first. The child repeats the connection if a busy machine misses the

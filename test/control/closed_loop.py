@@ -136,7 +136,7 @@ class Loop:
     @property
     def speed(self):
         """The largest speed of a joint now [rad/s]."""
-        return float(np.abs(self.arm.data.qvel).max())
+        return max(map(abs, self.arm.data.qvel.tolist()))
 
     def move(self, joint, by, seconds=1.2):
         """Request a motion of one joint from rest to rest."""
