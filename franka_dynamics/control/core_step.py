@@ -72,7 +72,7 @@ States are missing or wrong
   an effort beyond 3 torque limits              SEEN                    it is possible   yes
   a position leaps (2 limits and 0.02 rad)      that OWN, others SEEN   0.02 rad of OWN  yes
   velocities contradict positions               SEEN, by positions      `start`          yes
-  positions of a moving arm repeat              those OWN, others SEEN  they change      yes
+  positions repeat, though the arm must move    those OWN, others SEEN  they change      yes
   a second source (`reject_state(faulty=True)`) MODEL                   the next state   yes
 
 - Not wrong, the law goes on: an effort with a NaN; states of up to 0.1 s of age (the brake softens
