@@ -266,7 +266,7 @@ def identify_arm() -> None:
 @identify.command('payload', work='payload.identify_payload_from_bags')
 @option('--without', 'recordings without the payload', _BAGS_TYPE, required=True)
 @option('--with', 'the same motion with the payload', _BAGS_TYPE, 'loaded', required=True)
-@option('--known-mass', 'real mass of the payload [kg]: tells the scale of efforts', Number(0.0))
+@option('--known-mass', 'real mass of the payload [kg]: tells the scale of efforts', Number(1e-3))
 @shared.effort_scale_option
 @shared.gravity_option
 @shared.json_option

@@ -149,6 +149,7 @@ def plan(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: O
     if options.repetitions is None:
         bounds = MIN_REPETITIONS, MAX_REPETITIONS
         excitation, times = choose_repetitions(planned, excitation, *bounds)
+    write_text(output, _trajectory_yaml(description.joint_names, excitation, period))
     left = excitation.std_to_prior_ratios
     given = f', and the {len(motions)} given bags' if motions else ''
     say(
@@ -158,7 +159,6 @@ def plan(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: O
         '100 %, others in proportion).'
     )
     missing = _print_unidentified_parameters(problem, excitation)
-    write_text(output, _trajectory_yaml(description.joint_names, excitation, period))
     say(
         f'trajectory: {output}; play it with `franka-dynamics node play`, or with\n'
         '  ros2 topic pub --once /feedforward/reference '

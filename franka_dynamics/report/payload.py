@@ -50,7 +50,7 @@ def scale_sentence(
 ) -> str:
     """Return a sentence on the factor of all efforts, from a payload's fitted and known mass."""
     mass = float(estimate.values[0])
-    if not known_mass:
+    if known_mass is None:
         return (
             'The mass is in proportion to the efforts, whose common factor is not in its '
             'deviation: a payload of --known-mass tells the factor.'

@@ -55,11 +55,14 @@ def test_commands_do_linear_algebra_on_one_thread(monkeypatch):
     assert int(printed('-c', f'import franka_dynamics.cli.main; {count}')) == 1
 
 
-def test_no_traceback_follows_when_a_verbs_reader_stops():
-    with start_python(*PROCESS, *'arm show --arm rpr --json'.split()) as process:
-        process.stdout.close()
-        assert process.stderr.read() == ''
-    assert process.returncode == EXIT_BROKEN_PIPE
+def test_no_traceback_follows_when_a_verbs_reader_stops_and_its_file_is_there(tmp_path):
+    plan = f'identify plan --draws 1 --iterations 1 --repetitions 10 --output {tmp_path}/motion'
+    for words in ('arm show --arm rpr --json', plan):
+        with start_python(*PROCESS, *words.split()) as process:
+            process.stdout.close()
+            assert process.stderr.read() == ''
+        assert process.returncode == EXIT_BROKEN_PIPE
+    assert (tmp_path / 'motion').is_file()
 
 
 @pytest.mark.parametrize('words', ['--help', 'arm show fr3', 'arm show --arm rpr --json'])
@@ -243,6 +246,7 @@ MISTAKES = [
     ('identify arm --arm fer bag --workers 0', ("'0'", 'tcp://')),
     ('identify arm --arm fer bag --output .', ('folder', 'name of a file')),
     ('identify payload --arm fer --without bag --with same --output p.yaml', ('mass', 'swapped')),
+    ('identify payload --without bag --with same --known-mass 0', ('--known-mass', 'range')),
     # Motions and meshes.
     (f'{PLAN} --period 0 --output x.yaml', ('0.0 s', 'positive')),
     ('payload-from-mesh tool.stl --mass -2', ('--mass', '-2')),

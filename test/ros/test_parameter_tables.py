@@ -188,15 +188,9 @@ def test_the_quality_of_service_of_a_topic_may_be_given_too(declared):
 
 POLICIES = share_directory() / 'security' / 'policies'
 # Parameters with which a node has all its topics.
-PARAMETERS = {
-    'feedforward': {
-        'use_sim_time': True,
-        'max_state_age': 0.0,
-        'model_source': 'robot_description',
-    },
-    'gazebo_direct': {'use_sim_time': True},
-    'simulator': {'publish_clock': True},
-}
+CLOCKED, OWN_CLOCK = {'use_sim_time': True}, {'publish_clock': True}
+FOLLOWING = CLOCKED | {'max_state_age': 0.0, 'model_source': 'robot_description'}
+PARAMETERS = {'feedforward': FOLLOWING, 'gazebo_direct': CLOCKED, 'simulator': OWN_CLOCK}
 # The end points behind each rule of a policy; those of an action are in
 # https://design.ros2.org/articles/actions.html.
 _FEEDBACK = [f'/_action/{name}' for name in ('feedback', 'status')]
