@@ -26,8 +26,8 @@ import numpy as np
 
 from franka_dynamics.arm.friction import ViscousCoulombFriction
 from franka_dynamics.arrays import Array
-from franka_dynamics.demo.controller_comparison import random_plant
 from franka_dynamics.demo.multisine import multisine
+from franka_dynamics.demo.random_plant import random_plant
 from franka_dynamics.identification.excitation import random_trajectory
 from franka_dynamics.identification.excitation_problem import ExcitationLimits, ExcitationProblem
 from franka_dynamics.simulation.arm_simulation import Push

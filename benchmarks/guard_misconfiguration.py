@@ -30,7 +30,7 @@ import numpy as np
 
 from franka_dynamics.arm import ArmDescription
 from franka_dynamics.arrays import Array
-from franka_dynamics.demo.controller_comparison import random_plant
+from franka_dynamics.demo.random_plant import random_plant
 from franka_dynamics.dynamics.pinocchio_model import PinocchioModel
 from franka_dynamics.simulation.arm_simulation import Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity

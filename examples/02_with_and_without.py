@@ -28,7 +28,8 @@ import mujoco
 import franka_dynamics as fd
 from franka_dynamics.arm.shapes import load_shapes
 from franka_dynamics.control.terms import FrictionFeedforward
-from franka_dynamics.demo.controller_comparison import random_plant, record_plant
+from franka_dynamics.demo.controller_comparison import record_plant
+from franka_dynamics.demo.random_plant import random_plant
 from franka_dynamics.simulation.arm_simulation import ArmSimulation
 
 ARM = fd.load('fr3')

@@ -25,7 +25,7 @@ except ImportError as error:
     raise SystemExit(f"{error}; this example needs pip install '.[sim]' in the clone") from None
 
 import franka_dynamics as fd
-from franka_dynamics.demo.controller_comparison import random_plant
+from franka_dynamics.demo.random_plant import random_plant
 from franka_dynamics.simulation.arm_simulation import ArmSimulation
 
 KP = (40.0, 40.0, 40.0, 40.0, 24.0, 24.0, 12.0)  # N m/rad

@@ -39,7 +39,7 @@ _NAMES = {
     'identification.base_parameters': 'base_parameters',
     'identification.direct_method': 'direct_base_parameters energy_regressors',
     'identification.identify': 'identify',
-    'identification.other_controllers': 'predict_tracking',
+    'identification.tracking': 'predict_tracking',
     'identification.payload': 'identify_payload',
     'mesh.mesh': 'inertia_motion_derivative load_mesh mesh_inertia TriangleMesh '
     'vertex_derivatives',

@@ -42,8 +42,8 @@ from .identification.base_parameters import base_parameters as base_parameters
 from .identification.direct_method import direct_base_parameters as direct_base_parameters
 from .identification.direct_method import energy_regressors as energy_regressors
 from .identification.identify import identify as identify
-from .identification.other_controllers import predict_tracking as predict_tracking
 from .identification.payload import identify_payload as identify_payload
+from .identification.tracking import predict_tracking as predict_tracking
 from .mesh.mesh import inertia_motion_derivative as inertia_motion_derivative
 from .mesh.mesh import load_mesh as load_mesh
 from .mesh.mesh import mesh_inertia as mesh_inertia

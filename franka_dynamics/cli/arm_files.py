@@ -28,7 +28,7 @@ from ..cpp_package.package import controller_arm_text
 from ..errors import DescriptionError
 from ..files import write_text
 from ..identification.base_parameters import base_parameters, GRAVITY_BASIS_M_S2, NO_GRAVITY
-from ..identification.other_controllers import FRICTION_TEXTS
+from ..identification.friction_export import FRICTION_TEXTS
 from ..names import Convention, GRAVITY, GRAVITY_DIRECTIONS, parse_float
 from ..report import arm as report
 from ..spatial import JointKind

@@ -7,7 +7,7 @@ from pathlib import Path
 from ._choices import ArmChoice, BagReader, forbid_options, Options, require_installed
 from ._console import print_rich, ProgressBar, say, say_each, write_json
 from ..identification.options import IdentificationOptions
-from ..identification.other_controllers import predict_tracking, TrackingPrediction
+from ..identification.tracking import predict_tracking, TrackingPrediction
 from ..identification.verdict import evaluate_replay, ReplayEvaluation
 from ..recordings.options import SignalOptions
 from ..report import replay as report

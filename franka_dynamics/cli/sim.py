@@ -17,7 +17,7 @@ from ..arm import ArmDescription
 from ..arm.payload import payload_array
 from ..arm_io import save
 from ..control.default_gains import low_gains
-from ..demo.controller_comparison import random_plant
+from ..demo.random_plant import random_plant
 from ..errors import FrankaDynamicsError
 from ..ros import SIMULATION_NAMESPACE
 from ..ros.node_group import NodeEndedError, NodeGroup

@@ -72,10 +72,9 @@ def repetition_period(motion: Motion) -> float:
 
 def fold_numbers(motion: Motion, period: float) -> NDArray[np.intp]:
     """Return each sample's fold number, (N,), by phase in `period` [s], if infinite by time."""
+    part = np.linspace(0.0, 1.0, len(motion), endpoint=False)
     if np.isfinite(period):
         part = motion.time % period / period
-    else:
-        part = np.linspace(0.0, 1.0, len(motion), endpoint=False)
     return np.minimum(FOLD_COUNT * part, FOLD_COUNT - 1).astype(np.intp)
 
 

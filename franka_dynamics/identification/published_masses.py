@@ -201,8 +201,7 @@ class StateFaultFit(NamedTuple):
 
     def diagnosis(self, other: 'StateFaultFit | None' = None) -> Diagnosis:
         """Return a Diagnosis of the fault: torque errors without it, with it and with `other`."""
-        second = other.error_after if other else self.error_before
-        fault = self.fault
+        fault, second = self.fault, other.error_after if other else self.error_before
         errors = self.error_before, self.error_after, second
         return Diagnosis(fault.kind, fault.joints, fault.known_values, *errors)
 

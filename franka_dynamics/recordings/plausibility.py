@@ -275,7 +275,6 @@ def _large_efforts(recording: Recording, arm: ArmDescription) -> Iterator[str]:
 
 def _speed_limit_ratio(recording: Recording, arm: ArmDescription) -> Array:
     """Return |change of position| per second / velocity limit, (messages - 1, n)."""
-    step = np.maximum(np.diff(recording.time), _MIN_STEP_S)
-    limit = arm.limit('velocity')
+    step, limit = np.maximum(np.diff(recording.time), _MIN_STEP_S), arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
     return np.asarray(rate / np.where(limit > 0.0, limit, np.inf))

@@ -12,8 +12,8 @@ from .elements import Cell, headers, MEASURED_COLOR, PREDICTED_COLOR, Table
 from .replay import ambiguity_sentences, verdict_headline, verdict_lines
 from ..arm.arm_file import is_franka_arm
 from ..identification.options import MAX_MASS_RATIO
-from ..identification.other_controllers import FRANKA_ROS2_GAINS
 from ..identification.results import Identification, MIN_IMPROVEMENT_RATIO
+from ..identification.tracking import FRANKA_ROS2_GAINS
 from ..recordings.preprocessing import Motion
 
 # Why links are poorly known, by the first letter of the parameters that the motion leaves open.

@@ -14,8 +14,8 @@ from ..dynamics.external_torque import estimate_wrenches, WrenchEstimator
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..files import atomic_write
 from ..identification.faults import Diagnosis, FAULT_CLASSES
-from ..identification.other_controllers import TrackingPrediction
 from ..identification.torque_model import expected_residual
+from ..identification.tracking import TrackingPrediction
 from ..identification.verdict import RecordingVerdict, ReplayEvaluation
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording

@@ -31,8 +31,7 @@ MAX_GRAVITY_DIFFERENCE_NM = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
 # Largest allowed difference of the Jacobian [m/rad or 1] and of the end effector's position [m].
 # With the same geometry Jacobian and position agree to rounding; with another flange they differ
 # by centimetres.
-MAX_JACOBIAN_DIFFERENCE = 0.01
-MAX_POSITION_DIFFERENCE_M = 0.01
+MAX_JACOBIAN_DIFFERENCE = MAX_POSITION_DIFFERENCE_M = 0.01
 # [m/s^2] largest allowed difference of gravity in the base frame.
 MAX_GRAVITY_DIFFERENCE_M_S2 = 0.5
 STATE_COUNT = 100

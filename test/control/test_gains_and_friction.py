@@ -25,7 +25,7 @@ from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import FrictionError, SettingsError
 from franka_dynamics.files import share_directory
-from franka_dynamics.identification import other_controllers
+from franka_dynamics.identification import friction_export, tracking
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.ros.controller_factory import STATE_TIMEOUT_PERIOD_COUNT
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
@@ -164,19 +164,19 @@ def crisp_torque(text, dq):
 
 
 def test_gazs_friction_is_crisps_default():
-    found = crisp_torque(other_controllers.crisp_text(FER), DQ)
+    found = crisp_torque(friction_export.crisp_text(FER), DQ)
     np.testing.assert_allclose(found, FER.friction.torque(DQ), rtol=0.0, atol=3e-3)
 
 
 def test_coulomb_and_viscous_friction_with_offset_are_frankys(monkeypatch):
     friction = ViscousCoulombFriction(0.2 * ONES, 0.5 * ONES, -0.1 * ONES, width=0.03)
-    text = other_controllers.franky_text(replace(FER, friction=friction))
+    text = friction_export.franky_text(replace(FER, friction=friction))
     found = franky_torque(text, DQ, monkeypatch)
     moving = np.abs(DQ) > 0.05
     np.testing.assert_allclose(found[moving], friction.torque(DQ)[moving], rtol=0.0, atol=5e-3)
 
 
-@pytest.mark.parametrize('written', [other_controllers.franky_text, other_controllers.crisp_text])
+@pytest.mark.parametrize('written', [friction_export.franky_text, friction_export.crisp_text])
 def test_the_error_is_stated_and_the_margin_kept(written, monkeypatch):
     rubbing = MaxwellSlipFriction(
         *(x * ONES for x in (0.1, 0.2, 0.05)),
@@ -188,14 +188,14 @@ def test_the_error_is_stated_and_the_margin_kept(written, monkeypatch):
     rows = re.findall(r'\[([^]]*)\] N m', text)
     error, size = (np.array(one.split(','), dtype=float) for one in rows)
     assert (0.02 < error).all() and (error < 0.4 * size).all()
-    crisp, sliding = written is other_controllers.crisp_text, rubbing.torque(DQ)
+    crisp, sliding = written is friction_export.crisp_text, rubbing.torque(DQ)
     found = crisp_torque(text, DQ) if crisp else franky_torque(text, DQ, monkeypatch)
     assert (np.abs(found[[0, -1]]) < np.abs(sliding[[0, -1]]) - 0.04).all()
 
 
 def test_an_arm_without_friction_is_refused():
     with refuses(FrictionError, 'fr3', 'identify'):
-        other_controllers.franky_text(load('fr3'))
+        friction_export.franky_text(load('fr3'))
 
 
 with loaded(ROOT / 'benchmarks/other_plant.py') as other_plant:
@@ -440,7 +440,7 @@ def independent(recording, arm):
 def test_on_a_real_arm_friction_takes_a_third_of_what_is_left(fixture, request):
     learnt, left_out = halves(request.getfixturevalue(fixture))
     arm = replace(identify([learnt], FER).arm, file='identified.yaml', inertial_set='identified')
-    found = other_controllers.predict_tracking(left_out, arm, 'franka_ros2')
+    found = tracking.predict_tracking(left_out, arm, 'franka_ros2')
     rows = dict(zip(found.rows, found.errors))
     expected = independent(left_out, arm)
     names = 'PD that damps to rest', 'PD with velocity reference', '+ C dq + M ddq, identified'
@@ -453,7 +453,7 @@ def test_on_a_real_arm_friction_takes_a_third_of_what_is_left(fixture, request):
 def test_with_the_true_model_and_friction_nothing_is_left(simulate):
     true = replace(FER, friction=ViscousCoulombFriction(*np.full((3, 7), 0.5)))
     log = simulate(true, friction=true.friction, rate=100.0)
-    found = other_controllers.predict_tracking(log, replace(true, file='own.yaml'), 100.0, 0.0)
+    found = tracking.predict_tracking(log, replace(true, file='own.yaml'), 100.0, 0.0)
     *_, without, whole = found.total
     assert whole < 0.3 * without  # but for reversals, at which a filter blurs the measured torque
     assert found.rows[-1] == '+ friction, gaz2019'
@@ -461,7 +461,7 @@ def test_with_the_true_model_and_friction_nothing_is_left(simulate):
 
 def test_a_set_of_the_name_published_is_compared_with_the_published_one(simulate):
     own = replace(FER, file='own.yaml', inertial_set='published')
-    found = other_controllers.predict_tracking(simulate(FER, rate=100.0), own, 100.0, 0.0)
+    found = tracking.predict_tracking(simulate(FER, rate=100.0), own, 100.0, 0.0)
     inertia = [row for row in found.rows if 'M ddq' in row]
     assert inertia == ['+ C dq + M ddq, published', '+ C dq + M ddq, this arm']
 
@@ -477,4 +477,4 @@ def test_a_set_of_the_name_published_is_compared_with_the_published_one(simulate
 )
 def test_gains_at_fault_are_named(gains, words, simulate):
     with refuses(SettingsError, *words):
-        other_controllers.predict_tracking(simulate(FER), FER, *gains)
+        tracking.predict_tracking(simulate(FER), FER, *gains)

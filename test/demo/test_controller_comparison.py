@@ -7,7 +7,8 @@ import pytest
 
 from franka_dynamics.arm import load
 from franka_dynamics.demo import controller_comparison
-from franka_dynamics.demo.controller_comparison import compare_controllers, random_plant
+from franka_dynamics.demo.controller_comparison import compare_controllers
+from franka_dynamics.demo.random_plant import random_plant
 from franka_dynamics.demo.report import demo_metrics
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.motion.trajectory import Trajectory

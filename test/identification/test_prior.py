@@ -10,7 +10,7 @@ import pytest
 
 from franka_dynamics.arm import available_sets, LinkInertia, load, ViscousCoulombFriction
 from franka_dynamics.arm.bodies import load_hand
-from franka_dynamics.demo.controller_comparison import random_plant
+from franka_dynamics.demo.random_plant import random_plant
 from franka_dynamics.errors import IdentificationError
 from franka_dynamics.identification import fit, least_squares
 from franka_dynamics.identification import prior as priors

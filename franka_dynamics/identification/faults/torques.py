@@ -264,8 +264,7 @@ def gravity_angle(values: Sequence[float], gravity: Array) -> float:
 class Load(Fault):
     """An undeclared load, with mass [kg] and first moment in the flange frame [kg m] as values."""
 
-    kind = 'load'
-    column_suffixes = ('m', 'x', 'y', 'z')
+    kind, column_suffixes = 'load', ('m', 'x', 'y', 'z')
     text = 'The flange carries {0:.1f} kg more than declared. Name the load with --payload.'
 
     def columns(self, at: TorqueSamples) -> list[Array]:
@@ -277,8 +276,7 @@ class Load(Fault):
 class Force(Fault):
     """A constant force that the surroundings exert on the flange, in the space frame [N]."""
 
-    kind = 'force'
-    column_suffixes = ('x', 'y', 'z')
+    kind, column_suffixes = 'force', ('x', 'y', 'z')
     text = (
         'A constant force of {0:.1f}, {1:.1f}, {2:.1f} N (space frame) acts on the flange: '
         'a cable, a spring, or a contact. Remove it, and record again.'

@@ -1,17 +1,11 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Predicts a PD's tracking error, and writes an arm's friction for franky and crisp_controllers.
+Predicts a PD's tracking error along a recorded motion, by what is fed forward beside it.
 
-The tracking error that a PD keeps along a recorded motion is predicted by what is fed forward
-beside it. Where a stiff inner loop makes the measured torque tau_J the commanded one, a controller
-has to add tau_J - g(q) along the measured motion, because the robot adds g(q). Its gain kp makes
-up for the part that it does not feed forward: the tracking error is that part divided by kp.
-
-Friction is written in the forms of franky (2.0, FrictionCompensationParams), which commands
-coulomb tanh(dq / epsilon) + viscous dq, and of crisp_controllers, which has the sigmoid of Gaz et
-al. 2019, both at the measured velocity. Their parameters are fitted to the friction torque that
-this package would command along a motion, less its margin.
+Where a stiff inner loop makes the measured torque tau_J the commanded one, a controller has to add
+tau_J - g(q) along the measured motion, because the robot adds g(q). Its gain kp makes up for the
+part that it does not feed forward: the tracking error is that part divided by kp.
 """
 
 from collections.abc import Iterator
@@ -22,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import with_argument_checks
-from ..arm import ArmDescription, available_arms, load, SigmoidFriction
+from ..arm import ArmDescription, available_arms, load
 from ..arm.friction import friction_along
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
@@ -30,13 +24,11 @@ from ..control.settings import values_per_joint
 from ..control.terms import FrictionFeedforward
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
-from ..errors import FrictionError, require_extra, SettingsError
+from ..errors import SettingsError
 from ..recordings.options import SignalOptions
 from ..recordings.preprocessing import Motion, prepare
 from ..recordings.recording import read_recording, Recording
 
-_FRANKY_EPSILON_RAD_S = 0.03  # franky's default; less makes torque of the sensors' noise
-_MAX_SIGMOID_SLOPE_S_RAD = 2.0 / _FRANKY_EPSILON_RAD_S  # the sigmoid that is as steep
 FRANKA_ROS2_NAME = 'franka_ros2'
 # kp and kd of franka_ros2's joint_impedance_with_ik_example_controller [N m/rad, N m s/rad].
 FRANKA_ROS2_GAINS = (600.0,) * 4 + (250.0, 150.0, 50.0), (30.0,) * 4 + (10.0, 10.0, 5.0)
@@ -44,97 +36,6 @@ FRANKA_ROS2_GAINS = (600.0,) * 4 + (250.0, 150.0, 50.0), (30.0,) * 4 + (10.0, 10
 _KD_TO_KP_S = FRANKA_ROS2_GAINS[1][0] / FRANKA_ROS2_GAINS[0][0]
 # Sampling rate, at most, and cut-off of the motion [Hz]: what a PD with such gains follows.
 _MAX_SAMPLING_RATE_HZ, _CUTOFF_FREQUENCY_HZ = 200.0, 5.0
-
-
-def franky_text(arm: ArmDescription) -> str:
-    """Return Python code that makes franky's FrictionCompensationParams from an arm's friction."""
-    dq, torque = _friction_samples(arm)
-    from scipy.optimize import lsq_linear
-
-    columns = np.stack([np.tanh(dq / _FRANKY_EPSILON_RAD_S), dq, np.ones_like(dq)], axis=-1)
-    least = [0.0, 0.0, -np.inf]
-    found = np.array([lsq_linear(columns, one, (least, np.inf)).x for one in torque.T])
-    coulomb, viscous, offset = found.T
-    error = torque - columns @ found.T
-    return (
-        f'{_fit_comment(arm, "franky", error, torque)}'
-        'from franky import FrictionCompensationParams\n\n'
-        f'FRICTION = FrictionCompensationParams(\n    coulomb={_as_text(coulomb)},\n'
-        f'    viscous={_as_text(viscous)},\n    max_torque={_as_text(coulomb + viscous)},\n'
-        f'    velocity_epsilon={_FRANKY_EPSILON_RAD_S},\n)\n'
-        f'CONSTANT_TORQUE_OFFSET = {_as_text(offset)}'
-        '  # constant_torque_offset of joint impedance\n'
-    )
-
-
-def crisp_text(arm: ArmDescription) -> str:
-    """Return the text of a parameter file for crisp_controllers with an arm's friction."""
-    dq, torque = _friction_samples(arm)
-    from scipy.optimize import least_squares
-
-    def sigmoid(x: Array) -> SigmoidFriction:
-        """Return the sigmoid friction with amplitudes, slopes and offset shares x, (3 n,)."""
-        amplitude, slope, share = x.reshape(3, -1)
-        return SigmoidFriction(amplitude, slope, np.log(share / (1.0 - share)) / slope)
-
-    def fit(one: Array) -> Any:
-        """Return the parameters (3,) of the sigmoid that fits one joint's friction torque best."""
-        start = [2.0 * np.abs(one).mean() + 1e-6, 10.0, 0.5]
-        bounds = ([0.0, 1.0, 0.01], [np.inf, _MAX_SIGMOID_SLOPE_S_RAD, 0.99])
-
-        def residual(x: Array) -> Array:
-            """Return the sigmoid's torque minus the joint's friction torque, (N,) [N m]."""
-            return sigmoid(x).torque(dq[:, None])[:, 0] - one
-
-        return least_squares(residual, start, bounds=bounds).x
-
-    found = sigmoid(np.array([fit(one) for one in torque.T]).T)
-    error = torque - found.torque(dq[:, None] * np.ones(arm.n))
-    return (
-        f'{_fit_comment(arm, "crisp_controllers", error, torque)}/**:\n  ros__parameters:\n'
-        f'    use_friction: true\n    friction:\n      fp1: {_as_text(found.amplitude)}\n'
-        f'      fp2: {_as_text(found.slope)}\n      fp3: {_as_text(found.offset)}\n'
-    )
-
-
-FRICTION_TEXTS = {'franky': franky_text, 'crisp': crisp_text}
-
-
-def _friction_samples(arm: ArmDescription) -> tuple[Array, Array]:
-    """
-    Return velocities of a test motion, (N,) [rad/s], and its friction torques, (N, n) [N m].
-
-    Raises FrictionError for an arm without friction, MissingDependencyError without scipy.
-    """
-    if arm.friction is None:
-        raise FrictionError(f'{arm.file or arm.name} has no friction; `identify arm` writes it.')
-    with require_extra('Fitting friction needs scipy', 'identify'):
-        import scipy  # noqa: F401
-    time = np.arange(0.0, 30.0, 0.01)
-    # Speeds [rad/s] and frequencies of two sines, to about 1 rad and 1 rad/s.
-    sines = (0.6, 2.0 * np.pi * 0.13), (0.4, 2.0 * np.pi * 0.31)
-    dq = sum(speed * np.sin(turn * time) for speed, turn in sines)
-    q = sum(-speed / turn * np.cos(turn * time) for speed, turn in sines)
-    every = np.ones(arm.n)
-    states = np.outer(q, every), np.outer(dq, every)
-    torque = FrictionFeedforward(arm.friction).torque_along(*states)
-    return np.asarray(dq), torque
-
-
-def _fit_comment(arm: ArmDescription, name: str, error: Array, torque: Array) -> str:
-    """Return a comment for a parameter file on the arm and the fit's rms errors by joint."""
-    errors, sizes = (np.sqrt(np.mean(one**2, axis=0)) for one in (error, torque))
-    return (
-        f'# Friction of {arm.name} ({arm.inertial_set}) for {name}, less two standard deviations\n'
-        '# where the arm file states them. Rms errors of this form, largest after reversals,\n'
-        f'# on paths of 1 rad at up to 1 rad/s: {_as_text(errors)} N m,\n'
-        f'# of {_as_text(sizes)} N m.\n'
-    )
-
-
-def _as_text(values: Array) -> str:
-    """Return numbers as text, a bracketed list with four decimals."""
-    return '[' + ', '.join(f'{one + 0.0:.4f}' for one in values) + ']'
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,8 +97,7 @@ def predict_tracking(
     arm = as_description(arm)
     if not isinstance(recording, Recording):
         recording = with_argument_checks(read_recording)(recording, arm.joint_names)
-    gains = _pd_gains(kp, kd, arm)
-    rate = 1.0 / float(np.median(np.diff(recording.time)))
+    gains, rate = _pd_gains(kp, kd, arm), 1.0 / float(np.median(np.diff(recording.time)))
     signal = SignalOptions(min(rate, _MAX_SAMPLING_RATE_HZ), _CUTOFF_FREQUENCY_HZ)
     motion = prepare(recording, signal)
     left = dict(_torques_left_to_gains(motion, arm, gains[1], gravity))

@@ -1,0 +1,110 @@
+# Copyright 2026 The franka_dynamics authors
+# SPDX-License-Identifier: Apache-2.0
+"""
+Writes an arm's friction for franky and crisp_controllers.
+
+franky (2.0, FrictionCompensationParams) commands coulomb tanh(dq / epsilon) + viscous dq, and
+crisp_controllers the sigmoid of Gaz et al. 2019, both at the measured velocity. Their parameters
+are fitted to the friction torque that this package would command along a motion, less its margin.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..arm import ArmDescription, SigmoidFriction
+from ..arrays import Array
+from ..control.terms import FrictionFeedforward
+from ..errors import FrictionError, require_extra
+
+_FRANKY_EPSILON_RAD_S = 0.03  # franky's default; less makes torque of the sensors' noise
+_MAX_SIGMOID_SLOPE_S_RAD = 2.0 / _FRANKY_EPSILON_RAD_S  # the sigmoid that is as steep
+
+
+def franky_text(arm: ArmDescription) -> str:
+    """Return Python code that makes franky's FrictionCompensationParams from an arm's friction."""
+    dq, torque = _friction_samples(arm)
+    from scipy.optimize import lsq_linear
+
+    columns = np.stack([np.tanh(dq / _FRANKY_EPSILON_RAD_S), dq, np.ones_like(dq)], axis=-1)
+    least = [0.0, 0.0, -np.inf]
+    found = np.array([lsq_linear(columns, one, (least, np.inf)).x for one in torque.T])
+    coulomb, viscous, offset = found.T
+    error = torque - columns @ found.T
+    return (
+        f'{_fit_comment(arm, "franky", error, torque)}'
+        'from franky import FrictionCompensationParams\n\n'
+        f'FRICTION = FrictionCompensationParams(\n    coulomb={_as_text(coulomb)},\n'
+        f'    viscous={_as_text(viscous)},\n    max_torque={_as_text(coulomb + viscous)},\n'
+        f'    velocity_epsilon={_FRANKY_EPSILON_RAD_S},\n)\n'
+        f'CONSTANT_TORQUE_OFFSET = {_as_text(offset)}'
+        '  # constant_torque_offset of joint impedance\n'
+    )
+
+
+def crisp_text(arm: ArmDescription) -> str:
+    """Return the text of a parameter file for crisp_controllers with an arm's friction."""
+    dq, torque = _friction_samples(arm)
+    from scipy.optimize import least_squares
+
+    def sigmoid(x: Array) -> SigmoidFriction:
+        """Return the sigmoid friction with amplitudes, slopes and offset shares x, (3 n,)."""
+        amplitude, slope, share = x.reshape(3, -1)
+        return SigmoidFriction(amplitude, slope, np.log(share / (1.0 - share)) / slope)
+
+    def fit(one: Array) -> Any:
+        """Return the parameters (3,) of the sigmoid that fits one joint's friction torque best."""
+        start = [2.0 * np.abs(one).mean() + 1e-6, 10.0, 0.5]
+        bounds = ([0.0, 1.0, 0.01], [np.inf, _MAX_SIGMOID_SLOPE_S_RAD, 0.99])
+
+        def residual(x: Array) -> Array:
+            """Return the sigmoid's torque minus the joint's friction torque, (N,) [N m]."""
+            return sigmoid(x).torque(dq[:, None])[:, 0] - one
+
+        return least_squares(residual, start, bounds=bounds).x
+
+    found = sigmoid(np.array([fit(one) for one in torque.T]).T)
+    error = torque - found.torque(dq[:, None] * np.ones(arm.n))
+    return (
+        f'{_fit_comment(arm, "crisp_controllers", error, torque)}/**:\n  ros__parameters:\n'
+        f'    use_friction: true\n    friction:\n      fp1: {_as_text(found.amplitude)}\n'
+        f'      fp2: {_as_text(found.slope)}\n      fp3: {_as_text(found.offset)}\n'
+    )
+
+
+FRICTION_TEXTS = {'franky': franky_text, 'crisp': crisp_text}
+
+
+def _friction_samples(arm: ArmDescription) -> tuple[Array, Array]:
+    """
+    Return velocities of a test motion, (N,) [rad/s], and its friction torques, (N, n) [N m].
+
+    Raises FrictionError for an arm without friction, MissingDependencyError without scipy.
+    """
+    if arm.friction is None:
+        raise FrictionError(f'{arm.file or arm.name} has no friction; `identify arm` writes it.')
+    with require_extra('Fitting friction needs scipy', 'identify'):
+        import scipy  # noqa: F401
+    time = np.arange(0.0, 30.0, 0.01)
+    # Speeds [rad/s] and frequencies of two sines, to about 1 rad and 1 rad/s.
+    sines = (0.6, 2.0 * np.pi * 0.13), (0.4, 2.0 * np.pi * 0.31)
+    dq = sum(speed * np.sin(turn * time) for speed, turn in sines)
+    q = sum(-speed / turn * np.cos(turn * time) for speed, turn in sines)
+    states = (np.outer(values, np.ones(arm.n)) for values in (q, dq))
+    return np.asarray(dq), FrictionFeedforward(arm.friction).torque_along(*states)
+
+
+def _fit_comment(arm: ArmDescription, name: str, error: Array, torque: Array) -> str:
+    """Return a comment for a parameter file on the arm and the fit's rms errors by joint."""
+    errors, sizes = (np.sqrt(np.mean(one**2, axis=0)) for one in (error, torque))
+    return (
+        f'# Friction of {arm.name} ({arm.inertial_set}) for {name}, less two standard deviations\n'
+        '# where the arm file states them. Rms errors of this form, largest after reversals,\n'
+        f'# on paths of 1 rad at up to 1 rad/s: {_as_text(errors)} N m,\n'
+        f'# of {_as_text(sizes)} N m.\n'
+    )
+
+
+def _as_text(values: Array) -> str:
+    """Return numbers as text, a bracketed list with four decimals."""
+    return '[' + ', '.join(f'{one + 0.0:.4f}' for one in values) + ']'
