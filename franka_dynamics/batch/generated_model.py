@@ -198,7 +198,7 @@ class GeneratedModel(ABC):
         Return the derivatives of `inverse_dynamics` by q, dq and ddq (the last is M), (..., n, n).
 
         The derivatives by position [N m/rad], velocity [N m s/rad] and acceleration [kg m^2] are
-        views of one array of shape (..., 3, n, n). Row i of each matrix belongs to torque i.
+        parts of one array of shape (..., 3, n, n). Row i of each matrix belongs to torque i.
         """
         derivatives = self.evaluate(Quantity.DERIVATIVES, q, dq, ddq)
         return TorqueDerivatives(*(derivatives[..., k, :, :] for k in range(3)))
@@ -263,7 +263,7 @@ class GeneratedModel(ABC):
         """
         Return the operational-space inertia (J M^-1 J^T)^-1 at a frame, shape (..., 6, 6).
 
-        It is NaN at singular postures, in float32 only where rounding makes a pivot negative.
+        It is NaN at 99 % of singular postures, in float32 at half; at others it is huge.
 
         Raises
         ------
@@ -305,7 +305,7 @@ class TracedModel(GeneratedModel):
     An arm's dynamics in an array library's own operations, with the methods of `fd.Model`.
 
     The generated equations are run on one array per joint and input: sines, cosines, products,
-    sums and (in forward dynamics) reciprocals that the library can trace, compile and
+    sums, reciprocals and square roots that the library can trace, compile and
     differentiate (jax.jit, vmap, grad; torch.compile, autograd), on the device and in the
     precision of the given arrays. On CPUs and NVIDIA GPUs `BatchModel` is faster: this class is
     for other devices and second derivatives.

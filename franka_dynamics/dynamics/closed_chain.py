@@ -64,7 +64,7 @@ class Loop:
     Raises
     ------
     TreeError
-        If the directions have another shape, or a loop frame is not a rigid transform.
+        If directions have another name or shape, or a loop frame is not a rigid transform.
 
     """
 

@@ -336,8 +336,7 @@ def external_torque_std(description: ArmDescription) -> Array:
     Return the standard deviations of estimated external torques without contact, (n,) [N m].
 
     A joint with 1/k of the strongest joints' torque limit has a standard deviation of
-    EXTERNAL_TORQUE_STD_NM / cbrt(k). If no torque limit is known, all joints have
-    EXTERNAL_TORQUE_STD_NM.
+    EXTERNAL_TORQUE_STD_NM / cbrt(k), one without known limit EXTERNAL_TORQUE_STD_NM.
     """
     effort = description.limit('effort')
     strongest = effort.max(where=np.isfinite(effort), initial=0.0) or 1.0

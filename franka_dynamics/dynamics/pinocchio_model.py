@@ -112,8 +112,8 @@ class PinocchioModel(model.DynamicsFormulation):
 
     Parameters
     ----------
-    description : ArmDescription
-        The arm; its links include the hand and the payload, if there are any.
+    description : ArmDescription, str or Path
+        The arm, or its name or file; its links include the hand and the payload, if there are any.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
 

@@ -114,8 +114,8 @@ class ExponentialsModel(DynamicsFormulation):
         """
         Return the Jacobians of all links' centres of mass, (..., n, 6, n).
 
-        J_mi = Ad(T_CoM(i))^-1 J_i (Panda notebook, cell 24); J_mi dq is the velocity of link i's
-        centre of mass and the link's angular velocity, in {S}.
+        J_mi = Ad(T_CoM(i))^-1 J_i (Panda notebook, cell 24), J_i at frame i's origin; J_mi dq is
+        the velocity of link i's centre of mass and the link's angular velocity, in {S}.
         """
         n = self.description.n
         # J_i of all links at once is the space Jacobian up to joint i, moved to frame i's origin.

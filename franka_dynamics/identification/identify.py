@@ -62,10 +62,9 @@ def identify(
     ----------
     recordings : sequence of str, Path, Bag, Recording or Motion
         Recordings of the same arm with the same load, all with the same signal options, with ten
-        seconds of motion or more in all. A path is that of a bag with the arm's joint names, on
-        /joint_states or the only topic of its type. A `Bag` is read and prepared here, and its
-        samples are not kept in memory. A `Recording` is prepared with default options. All pass
-        the same checks.
+        seconds of motion or more in all, and checked alike. A path is that of a bag with the arm's
+        joint names, on /joint_states or the only topic of its type. A `Bag` is read and prepared
+        here, its samples not kept in memory. A `Recording` is prepared with default options.
     start : ArmDescription, str or Path
         The starting set, or its name or file: geometry, centre of the prior, and masses, from
         which identified masses differ by a factor of three at most.
@@ -96,12 +95,13 @@ def identify(
     ClusterError
         If a worker of `executor` dies.
     IdentificationError
-        If there is no recording, or the recordings are prepared with different options, given
-        twice or something else.
+        If no recording is given, or one twice, with other signal options, or something else.
     RecordingError
         If a recording cannot be used (of bags unless `skip_failures`): values that are not finite,
         less than ten seconds of motion in all, or a fault that makes all results meaningless; if
         no bag, or no test bag, can be used.
+    MissingDependencyError
+        If scipy or clarabel is not installed, or nothing that reads bags.
 
     """
     start, asked = as_description(start), IdentificationOptions() if options is None else options
