@@ -346,7 +346,7 @@ def within(ranges: MassAmbiguity, name: str) -> bool:
         return ranges.load[0] <= float(first) <= ranges.load[1]
     return any(
         first == kind and joint + 1 == int(last) and low <= float(second) <= high
-        for kind, joint, low, high in ranges.hidden
+        for kind, joint, low, high in ranges.joint_ranges
     )
 
 

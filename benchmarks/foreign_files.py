@@ -94,7 +94,7 @@ def _terms(whole: pin.Model, arm: ArmDescription, q: Array, dq: Array) -> Terms:
     """Return the terms of an arm's joints in a model of the whole file."""
     assert arm.urdf is not None
     data = whole.createData()
-    held = {name: at for name, at in arm.urdf.held if _is_free(whole, name)}
+    held = {name: at for name, at in arm.urdf.held_positions if _is_free(whole, name)}
     columns = [whole.joints[whole.getJointId(name)].idx_v for name in arm.joint_names]
     found = []
     for one, rate in zip(q, dq):

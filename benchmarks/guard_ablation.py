@@ -104,7 +104,7 @@ RULES: dict[str, Rule] = {
         replaced, 'repeated_positions', 'check_positions', nothing
     ),
     'the stop by the model of an arm that is not seen': partial(
-        replaced, 'unseen', 'begin_stop', nothing
+        replaced, 'open_loop_stop', 'begin_stop', nothing
     ),
 }
 MIXED_UP = 'letting go where torques are mixed up'

@@ -129,7 +129,7 @@ _CHECKS = (
     ('motion_watcher', 'check_fall'),
     ('motion_watcher', 'check_speeds'),
     ('repeated_positions', 'check_positions'),
-    ('unseen', 'begin_stop'),
+    ('open_loop_stop', 'begin_stop'),
 )
 
 
@@ -300,7 +300,7 @@ def simulate(
             )
         elif not case.loop:
             command_now = core.tick(reading.time)
-        fresh = case.loop or core.sends
+        fresh = case.loop or core.has_new_torque
         if fresh and command is not None:
             found.leap = max(found.leap, float(np.abs(command_now - command).max()))
         command = command_now if fresh else command

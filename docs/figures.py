@@ -76,7 +76,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'changes by at most {} N m/s: {} N m from one message',
                 (limits.MAX_TORQUE_RATE_NM_S, 1e-3 * limits.MAX_TORQUE_RATE_NM_S),
             ),
-            ('the torque ramps up within {} s', (control_law.RAMP_S,)),
+            ('the torque ramps up within {} s', (control_law.RAMP_DURATION_S,)),
             ("the arm's rated load ({} kg)", (load('fr3').rated_load,)),
             (
                 'at most {} 1/rad and {} s/rad times',
@@ -202,7 +202,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/cpp.md': [
             ('{} rad outside the range', (state_check.POSITION_TOLERANCE_RAD,)),
             ('changes by at most {} N m/s, except', (limits.MAX_TORQUE_RATE_NM_S,)),
-            ('a motion begins by a ramp of {} s', (control_law.RAMP_S,)),
+            ('a motion begins by a ramp of {} s', (control_law.RAMP_DURATION_S,)),
         ],
         'docs/howto/gazebo.md': [('if no command comes for {} s', (receiver.COMMAND_TIMEOUT_S,))],
         'docs/howto/payloads.md': [
@@ -243,7 +243,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 (100.0 * results.MIN_IMPROVEMENT_RATIO,),
             )
         ],
-        'docs/howto/real-arm.md': [('changes gradually, over {} s', (control_law.RAMP_S,))],
+        'docs/howto/real-arm.md': [('gradually, over {} s', (control_law.RAMP_DURATION_S,))],
         'docs/troubleshooting.md': [
             (
                 'changed by more than {} N m within a millisecond',

@@ -69,7 +69,7 @@ class TorqueLoop:
                 torque = controller.reject_state(str(error), state.time.to_sec(), faulty=True)
             self.sent += 1
             command = self._library.Torques(torque.tolist())
-            command.motion_finished = controller.ended and not torque.any()
+            command.motion_finished = controller.needs_start and not torque.any()
             motion.writeOnce(command)
             if command.motion_finished:
                 return controller.why, float(np.abs(state.q - self._begin).max())

@@ -18,7 +18,7 @@ import numpy as np
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
-from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.settings import ControlSettings
 from franka_dynamics.dynamics.external_torque import WrenchEstimator
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -81,7 +81,7 @@ def pulled_at(time: float, released: bool) -> Push:
 
 def run(duration: float = 5.0, seed: int = 0) -> Run:
     """Simulate holding the object, a bump, a pull, and letting go."""
-    settings = Settings(target='mujoco', kp=KP, kd=KD, payload=OBJECT)
+    settings = ControlSettings(target='mujoco', kp=KP, kd=KD, payload=OBJECT)
     simulation = ArmSimulation(
         ARM,
         SimulationSettings(
@@ -99,7 +99,7 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
     controller = Feedforward(ARM, limits=limits, **vars(settings))
 
     releaser = Releaser(
-        WrenchEstimator(controller.asked.terms.true_model, offset=settings.payload[1:4])
+        WrenchEstimator(controller.requested_law.terms.true_model, offset=settings.payload[1:4])
     )
     found, order = Run(), float('inf')
     for step in range(round(duration / STEP_S)):
@@ -120,7 +120,7 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
             found.pulled.append(np.array(simulation.push.force) * active)
             found.told.append(np.zeros(3) if released else releaser.pull)
             found.flange.append(
-                controller.asked.terms.true_model.frames(simulation.position)[-1][:3, 3]
+                controller.requested_law.terms.true_model.frames(simulation.position)[-1][:3, 3]
             )
         simulation.step(torque)
     return found

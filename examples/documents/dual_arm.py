@@ -45,15 +45,15 @@ def dual_arm() -> BodyTree:
         if base is not None:
             waist = waist + base.expressed_in(shoulder(side) @ described.base)
         parents += [0, *range(len(parents), len(parents) + arm.n - 1)]
-        names += [prefix + name for name in arm.names]
+        names += [prefix + name for name in arm.joint_names]
         placements.append(placed)
     return BodyTree(
         tuple(parents),
         np.concatenate(placements),
         np.vstack(([0.0, 0.0, 0.0, 0.0, 0.0, 1.0], arm.twists, arm.twists)),
         (waist, *arm.inertias, *arm.inertias),
-        tool=arm.tool,
-        names=tuple(names),
+        tool_pose=arm.tool_pose,
+        joint_names=tuple(names),
     )
 
 
@@ -83,7 +83,7 @@ def reference_torques(q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> np.ndar
     """Return Pinocchio's torques in the tree's order of joints, shape (N, 15) [N m]."""
     model = pinocchio_dual_arm()
     data = model.createData()
-    order = [model.joints[model.getJointId(name)].idx_q for name in dual_arm().names]
+    order = [model.joints[model.getJointId(name)].idx_q for name in dual_arm().joint_names]
     out = np.empty(q.shape)
     for row, *state in zip(out, q, dq, ddq):
         given = [np.empty(model.nq) for _ in state]
@@ -106,7 +106,7 @@ def draw(tree: BodyTree, path: str) -> None:
     turned = tree.poses(q)[0]
     lines = {'waist': ['tab:gray', np.zeros(3), turned[:3, 3] + (0.0, 0.0, 0.5)]}
     for name, side, colour in (('left', 1.0, 'tab:blue'), ('right', -1.0, 'tab:orange')):
-        joints = [x for x, body in zip(origins, tree.names) if body.startswith(name)]
+        joints = [x for x, body in zip(origins, tree.joint_names) if body.startswith(name)]
         lines[name] = [colour, lines['waist'][2], (turned @ shoulder(side))[:3, 3], *joints]
     for name, (colour, *points) in lines.items():
         space.plot(*np.stack(points).T, 'o-', color=colour, linewidth=5, label=name)
@@ -115,7 +115,7 @@ def draw(tree: BodyTree, path: str) -> None:
     space.legend()
     matrix = figure.add_subplot(1, 2, 2)
     shown = matrix.imshow(np.where(mass == 0.0, np.nan, np.abs(mass)), norm='log')
-    short = [name.replace('_fr3_joint', ' ') for name in tree.names]
+    short = [name.replace('_fr3_joint', ' ') for name in tree.joint_names]
     matrix.set_xticks(range(tree.n), short, rotation=90)
     matrix.set_yticks(range(tree.n), short)
     matrix.set_title('no coupling between the arms: white')

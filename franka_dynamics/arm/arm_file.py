@@ -193,7 +193,7 @@ def _description_with_set(file: ArmFile, inertial_set: str, path: str) -> ArmDes
         source=inertial.source,
         hand=inertial.hand,
         payload=payload,
-        carried=hand + payload.mass,
+        carried_mass=hand + payload.mass,
         rounding=inertial.rounding or 0.0,
         file=path,
         repairs=inertial.repairs,
@@ -211,7 +211,8 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     hands, payload = (description.hand, hand), description.payload
     listed, body = (LinkInertia.zero() if one == NO_HAND else load_hand(one) for one in hands)
     loaded = replace(description.with_payload(body - listed), hand=hand, fixed_frames=kept)
-    return _with_hand_frames(replace(loaded, payload=payload, carried=body.mass + payload.mass))
+    carried_mass = body.mass + payload.mass
+    return _with_hand_frames(replace(loaded, payload=payload, carried_mass=carried_mass))
 
 
 def _with_hand_frames(description: ArmDescription) -> ArmDescription:

@@ -107,9 +107,9 @@ class ArmDescription(ArmFields):
     repairs: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     torque_notes: tuple[str, ...] = ()
-    mount: Array = field(default_factory=lambda: np.eye(4))
+    mount_pose: Array = field(default_factory=lambda: np.eye(4))
     payload: LinkInertia = field(default_factory=LinkInertia.zero)
-    carried: float = 0.0
+    carried_mass: float = 0.0
     urdf: UrdfProvenance | None = None
     json_names = 'name', 'file', 'inertial_set', 'hand', 'source'  # what a result in JSON names
 
@@ -138,7 +138,7 @@ class ArmDescription(ArmFields):
             self.joint_vector(self.home, 'The home pose')
         vectors = ('home', 'simulated_armature')
         given = {name: (self.n,) for name in vectors if getattr(self, name) is not None}
-        freeze_arrays(self, DescriptionError, self.name, base=(4, 4), mount=(4, 4), **given)
+        freeze_arrays(self, DescriptionError, self.name, base=(4, 4), mount_pose=(4, 4), **given)
         for friction in (self.friction, self.simulated_friction):
             try:
                 if friction is not None:
@@ -275,9 +275,9 @@ class ArmDescription(ArmFields):
         notes = self.torque_notes
         if self.urdf:  # with a payload a doubtful flange changes torques
             notes += tuple(one for one in self.urdf.flange_notes if one not in notes)
-        whole, mass = self.payload + payload, self.carried + payload.mass
+        whole, mass = self.payload + payload, self.carried_mass + payload.mass
         own = replace(self, links=links, urdf=urdf, torque_notes=notes)
-        return replace(own, payload=whole, carried=mass)
+        return replace(own, payload=whole, carried_mass=mass)
 
     def without_payload(self) -> 'ArmDescription':
         """Return this arm without its `payload`."""
@@ -286,8 +286,9 @@ class ArmDescription(ArmFields):
     @with_argument_checks
     def require_within_rated_load(self, mass: float) -> None:
         """Raise InertiaError if `mass` plus hand and payload [kg] exceeds the rated load."""
-        if self.rated_load is not None and mass + self.carried > self.rated_load:
-            beside = f' beside {self.carried:g} kg of hand and payload' if self.carried else ''
+        if self.rated_load is not None and mass + self.carried_mass > self.rated_load:
+            carried = self.carried_mass
+            beside = f' beside {carried:g} kg of hand and payload' if carried else ''
             raise InertiaError(
                 f"The payload's mass is {mass:g} kg{beside}, more than the rated load of "
                 f'{self.name} ({self.rated_load:g} kg).'
@@ -333,7 +334,7 @@ class ArmDescription(ArmFields):
 
     def inconsistencies(self) -> tuple[str, ...]:
         """Return a message for each link whose mass or inertia no real body can have."""
-        word = self.urdf.terms.link if self.urdf else 'link'
+        word = self.urdf.words.link if self.urdf else 'link'
         found = []
         for joint, link in zip(self.joints, self.links):
             if reason := link.inconsistency():
@@ -362,7 +363,7 @@ class ArmDescription(ArmFields):
                 'where the set states its rounding (repair: nearest_within_rounding).'
             )
             if self.urdf:
-                words = self.urdf.terms
+                words = self.urdf.words
                 what = f'The {words.file} of {self.name}'
                 fix = f'Correct {words.inertial} of these {words.links}.'
             reasons = '; '.join(sentences)

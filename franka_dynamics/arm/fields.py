@@ -18,7 +18,7 @@ from ..errors import as_enum, DescriptionError
 from ..spatial import JointKind
 
 
-class FormatTerms(NamedTuple):
+class FormatWords(NamedTuple):
     """
     Words for messages about a URDF or MJCF, such as those for links, joints and their entries.
 
@@ -40,8 +40,8 @@ class FormatTerms(NamedTuple):
     reader: str = 'Pinocchio'
 
 
-URDF_TERMS = FormatTerms()
-MJCF_TERMS = FormatTerms(
+URDF_WORDS = FormatWords()
+MJCF_WORDS = FormatWords(
     *('MJCF', 'body', 'bodies', 'a hinge or a slide', 'free or ball', 'inertial or geom'),
     *('inertial mass', 'inertial pos', 'inertial diaginertia'),
     *('actuatorfrcrange, forcerange or ctrlrange', 'MuJoCo'),
@@ -55,17 +55,17 @@ class UrdfProvenance:
 
     `source` is the URDF's name in messages, `text` its XML. `joint_names` are the arm's joints
     there, from base to tip. `tip` is the link that is the flange, `flange_notes` say what is
-    doubtful about it, and `tip_is_guess` whether no link has the name of a flange. `held` are the
-    other joints that the arm carries or stands on, with their positions [rad or m]. `payload` is
-    the inertia of what was put on the flange since then, about its origin and in its frame. `mjcf`
-    is the path or the text of an MJCF, empty for a URDF. `other_joints` are the names of held and
-    fixed joints, with those of the links that they carry.
+    doubtful about it, and `tip_is_guess` whether no link has the name of a flange.
+    `held_positions` are the other joints that the arm carries or stands on, with their positions
+    [rad or m]. `payload` is the inertia of what was put on the flange since then, about its origin
+    and in its frame. `mjcf` is the path or the text of an MJCF, empty for a URDF. `other_joints`
+    are the names of held and fixed joints, with those of the links that they carry.
     """
 
     source: str
     text: str = field(repr=False)
     joint_names: tuple[str, ...]
-    held: tuple[tuple[str, float], ...]
+    held_positions: tuple[tuple[str, float], ...]
     tip: str
     flange_notes: tuple[str, ...] = ()
     tip_is_guess: bool = False
@@ -74,9 +74,9 @@ class UrdfProvenance:
     other_joints: tuple[tuple[str, str], ...] = ()
 
     @property
-    def terms(self) -> FormatTerms:
+    def words(self) -> FormatWords:
         """Words of the file's format, URDF or MJCF, for messages."""
-        return MJCF_TERMS if self.mjcf else URDF_TERMS
+        return MJCF_WORDS if self.mjcf else URDF_WORDS
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ def unknown_frame_error(frame: object, arm: ArmDescription) -> FrameError:
 def mount_rotation(arm: ArmDescription) -> Array:
     """Return the base's orientation in the space frame {S}, shape (3, 3)."""
     # Frame {0} of a URDF is a choice of the import.
-    pose = arm.mount if arm.urdf else arm.base
+    pose = arm.mount_pose if arm.urdf else arm.base
     return np.asarray(pose[:3, :3])
 
 

@@ -130,7 +130,7 @@ class _MachineCode:
         lanes = _vector_register_bits() // (8 * dtype.itemsize)
         text = vector_ir(equations, lanes, single=dtype == np.float32)
         self._library, address = _load_machine_code(text)
-        inputs = len(equations.arrays)
+        inputs = len(equations.input_names)
         # Pointers, the bytes from one state to the next, and the number of states.
         kinds = ['char *'] * (inputs + 1) + ['int64_t'] * (inputs + 2)
         self._strides = [dtype.itemsize * equations.n] * inputs

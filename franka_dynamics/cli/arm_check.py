@@ -130,13 +130,13 @@ def compare_arms(options: Options) -> int:
     how = {name: getattr(options, name) for name in ('inertial_set', 'hand', 'prefix', 'xacro')}
     one, other = read_pair(first, second, nearest=True, **how)
     found = compare_descriptions(one, other)
-    words = other.urdf.terms if other.urdf else None
+    words = other.urdf.words if other.urdf else None
     empty = {
         joint: name
         for joint, name, link in zip(one.joint_names, other.link_names, other.links)
         if words and not link.parameters().any()
     }
-    shown = [diff for diff in found.differences if diff.kind != 'link' or diff.place not in empty]
+    shown = [diff for diff in found.differences if diff.kind != 'link' or diff.owner not in empty]
     if words and empty:
         say(
             f'{other.source}: no {words.inertial} with mass in {name_list([*empty.values()])}, '
@@ -146,7 +146,7 @@ def compare_arms(options: Options) -> int:
     labels = f'{_arm_label(second, other)} against {_arm_label(first, one)}'
     effective = _print_differences(shown, labels, one.joint_names, passed=found.passed)
     if effective and not empty:
-        say(f'Together they change the torque by {found.together}.', style='red')
+        say(f'Together they change the torque by {found.total_effect}.', style='red')
     notes = node_notes(one, other) if words else []
     if not words and other.hand != one.hand:
         notes = [f'the hands differ; --hand {other.hand} puts the same on both.']
@@ -168,7 +168,7 @@ def _print_differences(
         PASS if passed else MISMATCH,
     )
     for place in ('base', *joints, 'flange', 'arm'):
-        here = [diff for diff in shown if diff.place == place]
+        here = [diff for diff in shown if diff.owner == place]
         if here:
             more = f' {len(here) - 1} more there (--json lists all).' if len(here) > 1 else ''
             say(f'- {here[0]}{more}', style='red' if here[0].has_effect else 'dim')

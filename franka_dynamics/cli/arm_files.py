@@ -161,7 +161,7 @@ def import_arm(options: Options) -> int:
         say(f'{options.output}: {span}, flange {arm.urdf.tip}, {options.convention} DH rows.')
     differences = ', '.join(f'{one}' for one in found)
     say(
-        f"the arm file against {arm.urdf.terms.reader}'s own reading of it: largest differences "
+        f"the arm file against {arm.urdf.words.reader}'s own reading of it: largest differences "
         f'{differences} (tolerance {MAX_READING_DIFFERENCE_RATIO:.0e} of the size of each)',
         'pass' if passed else 'MISMATCH',
     )

@@ -23,17 +23,17 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
     struct of prepared values and a function that fills the struct. The names of functions and
     struct begin with `prefix`, an identifier, and an underscore.
     """
-    program, name = equations.program, f'{prefix}_{equations.name}'
-    output = f'double {equations.output}' + ''.join(f'[{size}]' for size in equations.shape)
+    program, name = equations.program, f'{prefix}_{equations.function_name}'
+    output = f'double {equations.output_name}' + ''.join(f'[{size}]' for size in equations.shape)
     arguments = [
         f'const double {array}[{TWIST_SIZE if array == "wrench" else equations.n}]'
-        for array in equations.arrays
+        for array in equations.input_names
     ]
     # Without (void) compilers warn of unused arguments, such as q in the gravity of an arm of
     # prismatic joints.
     body = [f'  (void) {array};' for array, elements in program.inputs.items() if not elements]
     body += [f'  const double {line};' for line in program.body_lines('parameters->p')]
-    body += [f'  {line};' for line in program.result_lines(equations.output, '][')]
+    body += [f'  {line};' for line in program.result_lines(equations.output_name, '][')]
     if not equations.parameters:
         return _function_text(f'{qualifiers} void {name}', [*arguments, output], body)
     if not program.p_values:
@@ -47,7 +47,7 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
         [
             f'typedef struct {{ double p[{max(1, len(program.p_values))}]; }} {struct};\n',
             _function_text(
-                f'{qualifiers} void {prefix}_prepare_{equations.name}',
+                f'{qualifiers} void {prefix}_prepare_{equations.function_name}',
                 [f'const double X[{len(equations.parameters)}]', f'{struct} *parameters'],
                 prepare,
             ),
@@ -174,7 +174,7 @@ def cuda_source(
 
 def kernel_name(equations: Equations, prefix: str = '') -> str:
     """Return the name of the CUDA kernel that `cuda_source` writes for the equations."""
-    return f'{prefix or as_identifier(equations.arm_name)}_{equations.name}_states'
+    return f'{prefix or as_identifier(equations.arm_name)}_{equations.function_name}_states'
 
 
 def blocks_per_group(equations: Equations) -> int:
@@ -201,7 +201,7 @@ def _block_outputs(equations: Equations) -> list[list[tuple[int, ...]]]:
 
 def _kernel_text(equations: Equations, prefix: str) -> str:
     """Return the text of a quantity's CUDA kernel, which computes one state in each thread."""
-    arrays, parts, output = equations.arrays, _block_outputs(equations), equations.output
+    arrays, parts, output = equations.input_names, _block_outputs(equations), equations.output_name
     rows = [f'const double *__restrict__ {one}_rows, const long long {one}_step' for one in arrays]
     arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']
     group = 'blockIdx.x' if len(parts) == 1 else f'(blockIdx.x / {len(parts)})'
@@ -218,7 +218,7 @@ def _kernel_text(equations: Equations, prefix: str) -> str:
     ]
     shape = ''.join(f'[{size}]' for size in equations.shape)
     passed = ', '.join((*arrays, output))
-    call = [f'  double {output}{shape};', f'  {prefix}_{equations.name}({passed});']
+    call = [f'  double {output}{shape};', f'  {prefix}_{equations.function_name}({passed});']
     size, width = math.prod(equations.shape), min(_MAX_STAGED_VALUES, max(map(len, parts)))
     if equations.shape == (size,) and size <= equations.n:
         writes = (
@@ -242,7 +242,7 @@ def _kernel_text(equations: Equations, prefix: str) -> str:
 def _input_lines(equations: Equations) -> list[str]:
     """Return CUDA lines that read inputs and set `unknown`: 0, or NaN if one is not finite."""
     lines = ['  double unknown = 0.0;']
-    for one in equations.arrays:
+    for one in equations.input_names:
         size = TWIST_SIZE if one == 'wrench' else equations.n
         lines += [
             f'  double {one}[{size}];',

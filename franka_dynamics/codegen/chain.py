@@ -173,9 +173,9 @@ def build_chain(
             axes, origin = np.eye(3), np.zeros(3)
         revolute = bool(tree.twists[i, 3:].any())
         joints.append(GeneratorJoint(revolute, axes, origin, theta, body, rotor))
-    return GeneratorChain(
-        tuple(joints), gravity_at, roots, backs[tip_body] @ tip, tree.parents, tip_body, tree.names
-    )
+    tip_pose = backs[tip_body] @ tip
+    motion = tuple(joints), gravity_at, roots, tip_pose, tree.parents, tip_body
+    return GeneratorChain(*motion, tree.joint_names)
 
 
 def tree_and_frame(
@@ -198,7 +198,7 @@ def tree_and_frame(
         return BodyTree.from_description(description), joint - 1, pose
     names = description.joint_names
     if frame in (FLANGE, description.n + 1):
-        return description, description.tool_body, description.tool
+        return description, description.tool_body, description.tool_pose
     if frame in names:
         return description, names.index(str(frame)), np.eye(4)
     if type(frame) is int and 1 <= frame <= description.n:

@@ -30,7 +30,7 @@ class Equations:
     """
     The equations of one quantity of an arm or tree, as expressions of a graph.
 
-    `outputs` are expressions of `graph` in the elements of the input `arrays`; `shape` is the
+    `outputs` are expressions of `graph` in the elements of the `input_names`; `shape` is the
     output array's. `parameters` names the parameters that are set at run time; if there are any,
     gravity is one of them, and `gravity` in the space frame [m/s^2] is not used. Pose, Jacobian
     and wrench are those of `frame`.
@@ -41,7 +41,7 @@ class Equations:
     quantity: Quantity
     graph: Graph
     outputs: tuple[Output, ...]
-    arrays: tuple[str, ...]
+    input_names: tuple[str, ...]
     shape: tuple[int, ...]
     parameters: tuple[str, ...]
     frame: Frame = FLANGE
@@ -57,20 +57,20 @@ class Equations:
         return 'tree' if isinstance(self.description, BodyTree) else self.description.name
 
     @property
-    def name(self) -> str:
+    def function_name(self) -> str:
         """Name of the generated function."""
         name = self.quantity.value
         return name if self.frame == FLANGE else name.replace('flange', 'frame')
 
     @property
-    def output(self) -> str:
+    def output_name(self) -> str:
         """Name of the output array."""
         return quantities.OUTPUT_NAMES[self.quantity]
 
     @functools.cached_property
     def program(self) -> Program:
         """The equations as a straight-line program of assignments."""
-        return Program(self.graph, self.outputs, self.arrays)
+        return Program(self.graph, self.outputs, self.input_names)
 
 
 def customised_equations(

@@ -18,14 +18,15 @@ def python_function(equations: Equations, docstring: str = '') -> str:
     and the first one's name, takes the array X of the parameters in their order and fills `p`.
     """
     program = equations.program
-    body = [*program.body_lines('p'), *program.result_lines(equations.output, ', ')]
-    arguments = [*equations.arrays, *(['p'] if equations.parameters else []), equations.output]
-    text = _function_text(equations.name, arguments, docstring, body)
+    body = [*program.body_lines('p'), *program.result_lines(equations.output_name, ', ')]
+    prepared = ['p'] if equations.parameters else []
+    arguments = [*equations.input_names, *prepared, equations.output_name]
+    text = _function_text(equations.function_name, arguments, docstring, body)
     if not equations.parameters:
         return text
     prepare = program.preparation_lines(equations.parameters)
     prepare += [f'p[{k}] = {name}' for k, name in enumerate(program.p_values)]
-    name, docstring = f'prepare_{equations.name}', 'Fill p from the parameters X.'
+    name, docstring = f'prepare_{equations.function_name}', 'Fill p from the parameters X.'
     return f'{text}\n\n{_function_text(name, ["X", "p"], docstring, prepare)}'
 
 
@@ -39,7 +40,7 @@ def python_callable(equations: Equations, xp: Any) -> Callable[..., None]:
     names: dict[str, Any] = {name: getattr(xp, name) for name in ('sin', 'cos', 'sqrt')}
     source = python_function(equations)
     exec(compile(source, f'<{equations.quantity.value} of {equations.arm_name}>', 'exec'), names)
-    function: Callable[..., None] = names[equations.name]
+    function: Callable[..., None] = names[equations.function_name]
     return function
 
 

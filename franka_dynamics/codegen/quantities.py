@@ -180,7 +180,7 @@ def _operational_space_inertia(writer: ChainWriter) -> Elements:
     return {(i, j): columns[j][i] for i, j in places}
 
 
-class _Definition(NamedTuple):
+class _QuantitySpec(NamedTuple):
     """
     A quantity's input arrays, output array, its shape, and the function that writes it.
 
@@ -197,25 +197,25 @@ class _Definition(NamedTuple):
 
 
 _DEFINITIONS = {
-    Quantity.INVERSE_DYNAMICS: _Definition('q dq ddq', 'tau', 'n', _torques('dq', 'ddq')),
-    Quantity.NONLINEAR_EFFECTS: _Definition('q dq', 'tau', 'n', _torques('dq')),
-    Quantity.GRAVITY: _Definition('q', 'tau', 'n', _torques()),
-    Quantity.CORIOLIS: _Definition('q dq', 'tau', 'n', _torques('dq', weightless=True), 'mass'),
-    Quantity.MASS_MATRIX: _Definition('q', 'M', 'n n', _mass_matrix, 'mass'),
-    Quantity.DERIVATIVES: _Definition('q dq ddq', 'D', '3 n n', _torque_derivatives),
-    Quantity.FORWARD_DYNAMICS: _Definition('q dq tau', 'ddq', 'n', _forward_dynamics),
-    Quantity.CORIOLIS_MATRIX: _Definition('q dq', 'C', 'n n', _coriolis_matrix, 'mass'),
-    Quantity.REGRESSOR: _Definition('q dq ddq', 'H', 'n columns', _regressor),
-    Quantity.FLANGE_POSE: _Definition('q', 'T', '4 4', _at_tip(tip_pose, 'q'), ''),
-    Quantity.JACOBIAN: _Definition('q', 'J', '6 n', _jacobian, ''),
-    Quantity.BIAS_ACCELERATION: _Definition(
+    Quantity.INVERSE_DYNAMICS: _QuantitySpec('q dq ddq', 'tau', 'n', _torques('dq', 'ddq')),
+    Quantity.NONLINEAR_EFFECTS: _QuantitySpec('q dq', 'tau', 'n', _torques('dq')),
+    Quantity.GRAVITY: _QuantitySpec('q', 'tau', 'n', _torques()),
+    Quantity.CORIOLIS: _QuantitySpec('q dq', 'tau', 'n', _torques('dq', weightless=True), 'mass'),
+    Quantity.MASS_MATRIX: _QuantitySpec('q', 'M', 'n n', _mass_matrix, 'mass'),
+    Quantity.DERIVATIVES: _QuantitySpec('q dq ddq', 'D', '3 n n', _torque_derivatives),
+    Quantity.FORWARD_DYNAMICS: _QuantitySpec('q dq tau', 'ddq', 'n', _forward_dynamics),
+    Quantity.CORIOLIS_MATRIX: _QuantitySpec('q dq', 'C', 'n n', _coriolis_matrix, 'mass'),
+    Quantity.REGRESSOR: _QuantitySpec('q dq ddq', 'H', 'n columns', _regressor),
+    Quantity.FLANGE_POSE: _QuantitySpec('q', 'T', '4 4', _at_tip(tip_pose, 'q'), ''),
+    Quantity.JACOBIAN: _QuantitySpec('q', 'J', '6 n', _jacobian, ''),
+    Quantity.BIAS_ACCELERATION: _QuantitySpec(
         'q dq', 'a', '6', _at_tip(bias_acceleration, 'q', 'dq'), ''
     ),
-    Quantity.OPERATIONAL_SPACE_INERTIA: _Definition(
+    Quantity.OPERATIONAL_SPACE_INERTIA: _QuantitySpec(
         'q', 'A', '6 6', _operational_space_inertia, 'mass'
     ),
-    Quantity.FRAMES: _Definition('q', 'T', 'frames 4 4', _frames, ''),
-    Quantity.FIRST_MOMENT: _Definition('q', 'h', '3', _at_tip(first_moment, 'q'), 'mass'),
+    Quantity.FRAMES: _QuantitySpec('q', 'T', 'frames 4 4', _frames, ''),
+    Quantity.FIRST_MOMENT: _QuantitySpec('q', 'h', '3', _at_tip(first_moment, 'q'), 'mass'),
 }
 # In a formula {tip} stands for the name of a frame.
 FORMULAS = {

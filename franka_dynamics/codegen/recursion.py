@@ -44,7 +44,7 @@ class JointInputs:
     weightless: bool = False
 
 
-class LinkMotion(NamedTuple):
+class SymbolicMotion(NamedTuple):
     """
     Expressions of a link's angular velocity and acceleration, and its frame's acceleration.
 
@@ -58,14 +58,14 @@ class LinkMotion(NamedTuple):
     acceleration: NumberArray
 
 
-def link_motions(graph: Graph, chain: GeneratorChain, inputs: JointInputs) -> list[LinkMotion]:
+def link_motions(graph: Graph, chain: GeneratorChain, inputs: JointInputs) -> list[SymbolicMotion]:
     """Return the motion of every link, from the base to the tips."""
     still = np.array([graph.zero] * 3)
-    motions: list[LinkMotion] = []
+    motions: list[SymbolicMotion] = []
     for j, (joint, parent) in enumerate(zip(chain.joints, chain.parents)):
         if parent == BASE_BODY:
             up = still if inputs.weightless else still - chain.gravity[j]
-            last = LinkMotion(still, still, np.array([still] * 3), up)
+            last = SymbolicMotion(still, still, np.array([still] * 3), up)
         else:
             last = motions[parent]
         turn, _ = _rotation_and_inertia(graph, chain, inputs, j)
@@ -85,11 +85,11 @@ def link_motions(graph: Graph, chain: GeneratorChain, inputs: JointInputs) -> li
 def _link_motion(
     joint: GeneratorJoint,
     turn: NumberArray,
-    last: LinkMotion,
+    last: SymbolicMotion,
     acceleration: NumberArray,
     dq: Number,
     ddq: Number,
-) -> LinkMotion:
+) -> SymbolicMotion:
     """Return a link's motion from its antecedent's motion and its joint's dq and ddq."""
 
     def into(values: NumberArray) -> NumberArray:
@@ -102,11 +102,12 @@ def _link_motion(
         U = into(into(last.U).T).T if straight else _U_matrix(omega, domega)
         twice = 2.0 * dq
         sliding = np.array([twice * omega[1], -(twice * omega[0]), ddq])
-        return LinkMotion(omega, domega, U, acceleration + sliding)
+        return SymbolicMotion(omega, domega, U, acceleration + sliding)
     x, y, z = omega[0], omega[1], omega[2] + dq
     if not _is_axis_permutation(joint.axes):
         domega = domega + np.array([y * dq, -(x * dq), ddq])
-        return LinkMotion(np.array([x, y, z]), domega, _U_matrix((x, y, z), domega), acceleration)
+        U = _U_matrix((x, y, z), domega)
+        return SymbolicMotion(np.array([x, y, z]), domega, U, acceleration)
     xz_axis, yz_axis, zz_axis = into(last.U @ joint.axes[:, 2])
     xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
     spin_x, spin_y, spin_z = yz - yz_axis, xz_axis - xz, domega[2] + ddq
@@ -117,7 +118,7 @@ def _link_motion(
             [xz - spin_y, yz + spin_x, zz_axis],
         ]
     )
-    return LinkMotion(np.array([x, y, z]), np.array([spin_x, spin_y, spin_z]), U, acceleration)
+    return SymbolicMotion(np.array([x, y, z]), np.array([spin_x, spin_y, spin_z]), U, acceleration)
 
 
 def _is_axis_permutation(rotation: NumberArray) -> bool:
@@ -180,7 +181,7 @@ def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: JointInputs) -
     return torques
 
 
-def _inertial_wrench(body: NumberArray, motion: LinkMotion) -> Wrench:
+def _inertial_wrench(body: NumberArray, motion: SymbolicMotion) -> Wrench:
     """Return the force and the moment about the frame's origin that a link's motion needs."""
     h, mass, U = body[:3, 3], body[3, 3], motion.U
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = body[:3, :3]

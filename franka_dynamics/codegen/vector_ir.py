@@ -97,7 +97,7 @@ class _AssemblyWriter:
 
     def function(self) -> str:
         """Return the text of the function `run`."""
-        arrays = [*self.equations.arrays, 'out']
+        arrays = [*self.equations.input_names, 'out']
         self.lines = [
             'entry:',
             '  %last = sub i64 %count, 1',
@@ -108,7 +108,7 @@ class _AssemblyWriter:
         # Lanes beyond the last state compute the last state again, so that every vector is full.
         wanted = [self._emit(f'add i64 %start, {lane}') for lane in range(self.lanes)]
         states = [self._emit(f'call i64 @llvm.umin.i64(i64 {i}, i64 %last)') for i in wanted]
-        elements = {array: self._load_array(array, states) for array in self.equations.arrays}
+        elements = {array: self._load_array(array, states) for array in self.equations.input_names}
         unknown = self._emit_nan_mask(elements)
         inputs = dict[str, str]()
         for array, values in elements.items():

@@ -54,11 +54,11 @@ class ExcessKind(Enum):
 
     COMMAND = 'the measured torque less the commanded one'
     MOTION = 'the measured torque less what the motion needs'
-    ESTIMATE = 'the commanded torque less what the motion needs, where none is measured'
+    NO_EFFORT = 'the commanded torque less what the motion needs, where none is measured'
 
 
 ANY = None
-COMMAND, MOTION, ESTIMATE = ExcessKind
+COMMAND, MOTION, NO_EFFORT = ExcessKind
 # The conditions that an excess must meet, and its probable causes: kind, how `gravity_sign` begins
 # ('' that it has none), `is_multi_joint`, `arm_moves`, `target_adds_gravity`; ANY: any.
 CAUSE_TABLE: tuple[tuple[Any, ...], ...] = (
@@ -77,14 +77,14 @@ CAUSE_TABLE: tuple[tuple[Any, ...], ...] = (
     (MOTION, '+', ANY, ANY, ANY, (UNDECLARED_LOAD, CONTACT, WRONG_UNITS)),
     (MOTION, '', True, False, ANY, (JOINT_ORDER, WRONG_TARGET, CONTACT, WRONG_UNITS)),
     (MOTION, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, WRONG_UNITS, JOINT_ORDER)),
-    (ESTIMATE, '--', ANY, ANY, True, (WRONG_GRAVITY, G_ADDED_TWICE)),
-    (ESTIMATE, '--', ANY, ANY, False, (WRONG_GRAVITY, RECEIVER_ADDS_G)),
-    (ESTIMATE, '-', ANY, ANY, True, (G_ADDED_TWICE, ABSENT_LOAD, WRONG_GRAVITY)),
-    (ESTIMATE, '-', ANY, ANY, False, (RECEIVER_ADDS_G, ABSENT_LOAD, WRONG_GRAVITY)),
-    (ESTIMATE, '+', True, ANY, True, (NOBODY_ADDS_G, UNDECLARED_LOAD)),
-    (ESTIMATE, '+', False, ANY, True, (UNDECLARED_LOAD, NOBODY_ADDS_G)),
-    (ESTIMATE, '+', ANY, ANY, False, (UNDECLARED_LOAD, TORQUE_LOST, JOINT_ORDER)),
-    (ESTIMATE, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, DEAD_MOTOR, OTHER_SENDER, JOINT_ORDER)),
+    (NO_EFFORT, '--', ANY, ANY, True, (WRONG_GRAVITY, G_ADDED_TWICE)),
+    (NO_EFFORT, '--', ANY, ANY, False, (WRONG_GRAVITY, RECEIVER_ADDS_G)),
+    (NO_EFFORT, '-', ANY, ANY, True, (G_ADDED_TWICE, ABSENT_LOAD, WRONG_GRAVITY)),
+    (NO_EFFORT, '-', ANY, ANY, False, (RECEIVER_ADDS_G, ABSENT_LOAD, WRONG_GRAVITY)),
+    (NO_EFFORT, '+', True, ANY, True, (NOBODY_ADDS_G, UNDECLARED_LOAD)),
+    (NO_EFFORT, '+', False, ANY, True, (UNDECLARED_LOAD, NOBODY_ADDS_G)),
+    (NO_EFFORT, '+', ANY, ANY, False, (UNDECLARED_LOAD, TORQUE_LOST, JOINT_ORDER)),
+    (NO_EFFORT, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, DEAD_MOTOR, OTHER_SENDER, JOINT_ORDER)),
 )
 
 

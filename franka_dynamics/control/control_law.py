@@ -11,7 +11,7 @@ import numpy as np
 
 from .ending import Reason, ReasonCode
 from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_STEP_S, MAX_TORQUE_RATE_NM_S, PERIOD_MARGIN_RATIO
-from .settings import Settings
+from .settings import ControlSettings
 from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
 from ..arrays import Array
@@ -21,7 +21,7 @@ from ..motion.trajectory import MAX_ROUNDING_ERROR, ReferencePoint, rest_states,
 # kp that acts with a delay of T seconds takes kp T from the damping; a joint has
 # ASSUMED_FRICTION_DAMPING_NMS_RAD of its own (MuJoCo Menagerie, franka_fr3).
 ASSUMED_FRICTION_DAMPING_NMS_RAD = 0.2
-RAMP_S = 0.2  # duration of the ramp to the torque of another control law [s]
+RAMP_DURATION_S = 0.2  # duration of the ramp to the torque of another control law [s]
 
 
 class ControlLaw:
@@ -33,7 +33,9 @@ class ControlLaw:
     target's arms. Raises SettingsError if the settings cannot be used on this arm.
     """
 
-    def __init__(self, arm: ArmDescription, settings: Settings, *, as_given: bool = False) -> None:
+    def __init__(
+        self, arm: ArmDescription, settings: ControlSettings, *, as_given: bool = False
+    ) -> None:
         settings.validate(arm)
         self.description, self.settings, n = arm, settings, arm.n
         self.terms = TermModel(arm, settings)
@@ -170,7 +172,7 @@ class TorqueRamp:
     """
     Moves the torque gradually to that of the control law, after a start or a change of the law.
 
-    The ramp takes RAMP_S. `law` is the law that gave the last torque, None if none did.
+    The ramp takes RAMP_DURATION_S. `law` is the law that gave the last torque, None if none did.
     """
 
     def __init__(self) -> None:
@@ -188,7 +190,7 @@ class TorqueRamp:
     ) -> Array:
         """Return a law's torque plus the ramp's decaying offset from it, (n,) [N m]."""
         desired, before, self.law = law.torque(state, reference), self.law, law
-        left = max(0.0, 1.0 - (state.stamp - self._since) / RAMP_S)
+        left = max(0.0, 1.0 - (state.stamp - self._since) / RAMP_DURATION_S)
         if before is law:
             return desired + left * self._offset if left else desired
         if before is None:

@@ -85,7 +85,7 @@ from .control_law import ControlLaw, TorqueRamp
 from .disturbance import DisturbanceMonitor
 from .ending import Cause, Ending, NO_ENDING, Reaction, Reason, ReasonCode, Remedy
 from .state_check import StateCheck
-from .stopping import BrakingController, MAX_STOPPED_SPEED_RAD_S, UnseenArm
+from .stopping import BrakingController, MAX_STOPPED_SPEED_RAD_S, OpenLoopStop
 from .terms import StateTerms, TermModel
 from .torque_output import TorqueOutput
 from .watchers import MotionWatcher, RepeatedPositionCheck
@@ -109,7 +109,7 @@ class State(str, Enum):
 ACTIVE_STATES = (State.RUNNING, State.BRAKING, State.HOLDING)
 
 
-class CoreEvent(str, Enum):
+class StateEvent(str, Enum):
     """Events that change the state of the torque controller."""
 
     BEGIN = 'the first torque is allowed, or the fault of a held arm is cleared'
@@ -122,25 +122,25 @@ class CoreEvent(str, Enum):
 
 
 TRANSITIONS = {
-    (State.SILENT, CoreEvent.BEGIN): State.RUNNING,
-    (State.SILENT, CoreEvent.HOLD): State.BRAKING,
-    (State.RUNNING, CoreEvent.RELEASE): State.BRAKING,
-    (State.RUNNING, CoreEvent.HOLD): State.BRAKING,
-    (State.RUNNING, CoreEvent.TORQUES_END): State.STOPPING,
-    (State.BRAKING, CoreEvent.AT_REST): State.STOPPING,
-    (State.BRAKING, CoreEvent.AT_REST_HELD): State.HOLDING,
-    (State.BRAKING, CoreEvent.TORQUES_END): State.STOPPING,
-    (State.HOLDING, CoreEvent.BEGIN): State.RUNNING,
-    (State.HOLDING, CoreEvent.RELEASE): State.STOPPING,
-    (State.HOLDING, CoreEvent.TORQUES_END): State.STOPPING,
-    (State.STOPPING, CoreEvent.BEGIN): State.RUNNING,
-    (State.STOPPING, CoreEvent.RELEASE): State.BRAKING,
-    (State.STOPPING, CoreEvent.HOLD): State.BRAKING,
-    (State.STOPPING, CoreEvent.AT_RESTING_TORQUE): State.SILENT,
+    (State.SILENT, StateEvent.BEGIN): State.RUNNING,
+    (State.SILENT, StateEvent.HOLD): State.BRAKING,
+    (State.RUNNING, StateEvent.RELEASE): State.BRAKING,
+    (State.RUNNING, StateEvent.HOLD): State.BRAKING,
+    (State.RUNNING, StateEvent.TORQUES_END): State.STOPPING,
+    (State.BRAKING, StateEvent.AT_REST): State.STOPPING,
+    (State.BRAKING, StateEvent.AT_REST_HELD): State.HOLDING,
+    (State.BRAKING, StateEvent.TORQUES_END): State.STOPPING,
+    (State.HOLDING, StateEvent.BEGIN): State.RUNNING,
+    (State.HOLDING, StateEvent.RELEASE): State.STOPPING,
+    (State.HOLDING, StateEvent.TORQUES_END): State.STOPPING,
+    (State.STOPPING, StateEvent.BEGIN): State.RUNNING,
+    (State.STOPPING, StateEvent.RELEASE): State.BRAKING,
+    (State.STOPPING, StateEvent.HOLD): State.BRAKING,
+    (State.STOPPING, StateEvent.AT_RESTING_TORQUE): State.SILENT,
 }
 
 
-class Stop(Enum):
+class StopKind(Enum):
     """
     Kinds of stop that a user can request, which differ in the torque that follows.
 
@@ -177,10 +177,11 @@ class StateMachine:
 
     def __init__(self, output: TorqueOutput, states: StateCheck, law: ControlLaw) -> None:
         arm = law.description
-        self.output, self.states, self.asked, self.acting = output, states, law, law.terms
+        self.output, self.states = output, states
+        self.requested_law, self.acting_terms = law, law.terms
         self.disturbances = DisturbanceMonitor(arm, states.limits, law.terms)
         self.reference, self.ramp = Reference(arm), TorqueRamp()
-        self.brake, self.unseen = BrakingController(arm), UnseenArm()
+        self.brake, self.open_loop_stop = BrakingController(arm), OpenLoopStop()
         self.motion_watcher = MotionWatcher(arm, self.disturbances)
         self.repeated_positions = RepeatedPositionCheck(arm)
         self.blocked, self._wanted = '', True  # whether the user wants torques
@@ -212,13 +213,13 @@ class StateMachine:
             # Whether a usable state did not contradict the resting torque; without a measured
             # torque none does, and a node, which sends none before the law begins, needs none.
             self.resting_torque_agrees = not self.output.in_loop
-            self.unseen.reset()
+            self.open_loop_stop.reset()
             self.brake.begin(0.0 * self.brake.disturbance)
             self.motion_watcher.reset()
             self.output.reset_torques()
             self._use_requested_terms(agrees=True)
             self._forget_joint_states()
-            self.asked.terms.friction.reset()
+            self.requested_law.terms.friction.reset()
 
     def _forget_joint_states(self, now: float = -math.inf) -> None:
         """Forget states but the last position; record the last torque as sent at `now` [s]."""
@@ -251,12 +252,12 @@ class StateMachine:
         return self.ending.remedy in (Remedy.NONE, Remedy.WAIT)
 
     @property
-    def ended(self) -> bool:
+    def needs_start(self) -> bool:
         """Whether the controller is in state SILENT until `start` is called."""
-        return self.state is State.SILENT and not (self.enabled or self._holds_again)
+        return self.state is State.SILENT and not (self.enabled or self._must_hold)
 
     @property
-    def _holds_again(self) -> bool:
+    def _must_hold(self) -> bool:
         """Whether the arm must be braked and held, and its joint states are trusted."""
         return self.ending.reaction is Reaction.HOLD and self.states.are_believed
 
@@ -276,13 +277,13 @@ class StateMachine:
         acts, in a loop or as a node's last one, and is not zero because nothing was compared yet.
         """
         acts = self.resting_torque_agrees and (self.output.in_loop or bool(self.output.sent))
-        before, after = self.acting, self.asked.terms
+        before, after = self.acting_terms, self.requested_law.terms
         if before is not after and (agrees or not acts or self.state in ACTIVE_STATES):
             more = self.disturbances.change_terms(after, self.latest, loaded=loaded)
             self.brake.change_load(more)
-            self.acting = after
+            self.acting_terms = after
 
-    def _begin_torques(self, event: CoreEvent, state: StateTerms | None = None) -> None:
+    def _begin_torques(self, event: StateEvent, state: StateTerms | None = None) -> None:
         """
         Start the control law or braking, from the last torque if it still acts, else a first one.
 
@@ -293,13 +294,13 @@ class StateMachine:
         """
         begins_at = None
         if state is not None:
-            terms, silent = self.asked.terms, self.state is State.SILENT
+            terms, silent = self.requested_law.terms, self.state is State.SILENT
             unknown = self._prepare_first_torque(state, terms)
-            if unknown or event is CoreEvent.BEGIN:
+            if unknown or event is StateEvent.BEGIN:
                 self.disturbances.reset_at_first_torque(state.stamp)
             if silent and terms.adds_gravity:
                 begins_at = terms.gravity_to_command(state.q, terms.gravity(state.q))
-        if event is CoreEvent.BEGIN:
+        if event is StateEvent.BEGIN:
             self.motion_watcher.reset()
             self.ramp.begin(begins_at)
             self.reference.clear('torques begin')
@@ -338,11 +339,11 @@ class StateMachine:
         lasts = not self.enabled or pauses or self.state in (State.BRAKING, State.HOLDING)
         self.ending = self.ending.joined_with(later) if lasts else later
         if acts:
-            events = {Reaction.RELEASE: CoreEvent.RELEASE, Reaction.HOLD: CoreEvent.HOLD}
+            events = {Reaction.RELEASE: StateEvent.RELEASE, Reaction.HOLD: StateEvent.HOLD}
             then = Reaction.ZERO if pauses else later.reaction
-            self._change_state(events.get(then, CoreEvent.TORQUES_END))
+            self._change_state(events.get(then, StateEvent.TORQUES_END))
 
-    def _change_state(self, event: CoreEvent) -> None:
+    def _change_state(self, event: StateEvent) -> None:
         """Change the state by an event as TRANSITIONS says, and log the new state."""
         before = self.state
         if (before, event) not in TRANSITIONS:
@@ -355,11 +356,11 @@ class StateMachine:
             self.reference.clear(self.ending)
         own = self.disturbances
         if self.state is State.BRAKING:
-            gains, swings = (self.asked.kp, self.asked.kd), own.is_torque_swinging
+            gains, swings = (self.requested_law.kp, self.requested_law.kd), own.is_torque_swinging
             self.brake.begin(own.disturbance_torque, gains, torque_swings=swings)
         elif self.state is State.STOPPING and before is State.RUNNING:
             # An arm whose positions repeat seems to rest, and what drives it seems a load.
-            seen, stuck = self.unseen.last_seen, self.repeated_positions.stuck_joints.any()
+            seen, stuck = self.open_loop_stop.last_seen, self.repeated_positions.stuck_joints.any()
             speed = np.inf if seen is None or stuck else np.abs(seen[1]).max()
             is_still = bool(speed < MAX_STOPPED_SPEED_RAD_S)
             self.brake.begin(own.disturbance_torque, is_still=is_still)

@@ -117,10 +117,10 @@ Torques are wrong
 Stops and start. Each stop adds its reason; a fault stays latched whatever follows.
   call                RUNNING         BRAKING         HOLDING         STOPPING, SILENT
   stop                RELEASE         RELEASE         resting torque  only `start` begins the law
-  stop, Stop.HOLD     HOLD            HOLD            goes on         a fault, held as (1)
-  stop, Stop.PAUSE    ZERO            ZERO            ZERO            zero; a SILENT node: nothing
-  stop, Stop.TO_ZERO  ZERO, latched   ZERO, latched   ZERO, latched   the same, latched
-  stop, Stop.FINAL    as stop, and `start` is refused for good
+  StopKind.HOLD       HOLD            HOLD            goes on         a fault, held as (1)
+  StopKind.PAUSE      ZERO            ZERO            ZERO            zero; a SILENT node: nothing
+  StopKind.TO_ZERO    ZERO, latched   ZERO, latched   ZERO, latched   the same, latched
+  StopKind.FINAL      as stop, and `start` is refused for good
   `start`             goes on         (2)             the law (3)     the law (4)
   `reset`             SILENT; all is forgotten but a stop and FINAL; Torques begin as at first
 
@@ -148,7 +148,7 @@ import logging
 
 import numpy as np
 
-from .core_state import ACTIVE_STATES, CoreEvent, State, StateMachine
+from .core_state import ACTIVE_STATES, State, StateEvent, StateMachine
 from .ending import Cause, Ending, Reaction, Reason, ReasonCode
 from .limits import MAX_STEP_S
 from .state_check import MAX_POSITION_DRIFT_RAD, MIN_GOOD_STATE_COUNT, StampOrder, StateSample
@@ -164,8 +164,8 @@ _LOG = logging.getLogger(__name__)
 # a first torque needs.
 WAIT_WARNING_STATE_COUNT = 10 * MIN_GOOD_STATE_COUNT
 # After which an arm is not braked, and after which a moving one is held once it is seen.
-_NOT_BRAKED = Reaction.ZERO, Reaction.COAST
-_HELD_ONCE_SEEN = Reaction.AWAIT, Reaction.RESTING_TORQUE
+_UNBRAKED_REACTIONS = Reaction.ZERO, Reaction.COAST
+_HOLD_LATER_REACTIONS = Reaction.AWAIT, Reaction.RESTING_TORQUE
 
 
 class CoreStep(StateMachine):
@@ -204,20 +204,20 @@ class CoreStep(StateMachine):
             if problem is not None:
                 return self._reject_state(problem, now)
             self.states.accept_latest()
-            if self.unseen.stops:
+            if self.open_loop_stop.stops:
                 self._end_stop_by_model(sample.dq)
             assert self.latest is not None, 'the state is possible'
             latest, refused, acts = self.latest, None, self.state in ACTIVE_STATES
             sent, age = list(self.output.sent), self.states.age_in_periods
             if acts:
                 torque = self._torque_at_state(latest, now)  # parts 3 and 4
-            elif self.state is State.SILENT and self.acting.adds_gravity:
+            elif self.state is State.SILENT and self.acting_terms.adds_gravity:
                 sent = []  # the target carries the arm, or motor brakes do
             self.disturbances.update(latest, sample.effort, sent, age)  # part 5
             if not acts:
                 refused = self._begin_torques_if_allowed(latest)  # part 2
-                latest = self.acting.terms_at(sample.stamp, sample.q, sample.dq, self.desired)
-                self.latest = latest
+                stamp, q, dq = sample.stamp, sample.q, sample.dq
+                self.latest = latest = self.acting_terms.terms_at(stamp, q, dq, self.desired)
                 torque = self._torque_at_state(latest, now)  # parts 3 and 4
             self._run_watchers(latest, refused)  # part 6
             return torque
@@ -265,7 +265,8 @@ class CoreStep(StateMachine):
                 often = Cause.IMPOSSIBLE_OFTEN if problem.is_latched else Cause.STATES_LOST_OFTEN
                 problem = often.ending(ReasonCode.STOPPED_OFTEN(count=n, why=problem.last_reason))
             stuck, possible = self.repeated_positions.stuck_joints, self.states.possible_joints
-            self.unseen.begin_stop(now, partly_seen=bool(stuck.any() or not possible.all()))
+            partly_seen = bool(stuck.any() or not possible.all())
+            self.open_loop_stop.begin_stop(now, partly_seen=partly_seen)
             self._end_torques(problem)
         elif self.faulty and problem.is_latched:
             # What ended torques stays named; the arm may only get something else from now on.
@@ -308,12 +309,12 @@ class CoreStep(StateMachine):
         else:
             torque = None if self.state is State.SILENT else self.output.last_torque
             problem = repeated.check_positions(states, torque, self.desired and self.desired.dq)
-        self.latest = self.acting.terms_at(sample.stamp, sample.q, sample.dq, self.desired)
+        self.latest = self.acting_terms.terms_at(sample.stamp, sample.q, sample.dq, self.desired)
         return problem
 
     def _record_state(self, sample: StateSample, now: float, problem: Ending | None) -> None:
         """Record a joint state for a stop by the model, and update the friction state from it."""
-        states, repeated, unseen = self.states, self.repeated_positions, self.unseen
+        states, repeated, unseen = self.states, self.repeated_positions, self.open_loop_stop
         possible, stuck = states.possible_joints, repeated.stuck_joints
         none = np.zeros_like(stuck)
         if problem is not None and stuck.any() and self.state in ACTIVE_STATES:
@@ -332,19 +333,19 @@ class CoreStep(StateMachine):
         if states.leapt_joints.any() and unseen.last_seen is not None:
             away = np.abs(sample.q - unseen.probable_state(now)[0])
             states.leapt_joints = states.leapt_joints & ~(away < MAX_POSITION_DRIFT_RAD)
-        if self.latest is not None and self.acting.friction.model is not None:
-            self.acting.friction.update(sample.stamp, sample.q)
+        if self.latest is not None and self.acting_terms.friction.model is not None:
+            self.acting_terms.friction.update(sample.stamp, sample.q)
 
     def _end_stop_by_model(self, dq: Array) -> None:
         """End the stop by the model at a usable state; brake the arm if dq, (n,), shows motion."""
         if not self.states.are_believed:
             return
-        self.unseen.stops = False
+        self.open_loop_stop.stops = False
         if np.abs(dq).max() > MAX_STOPPED_SPEED_RAD_S:
-            if self.faulty and self.ending.reaction in _HELD_ONCE_SEEN:
+            if self.faulty and self.ending.reaction in _HOLD_LATER_REACTIONS:
                 self.ending = self.ending._replace(reaction=Reaction.HOLD)
-            if self.ending.reaction not in _NOT_BRAKED:
-                self._change_state(CoreEvent.RELEASE)
+            if self.ending.reaction not in _UNBRAKED_REACTIONS:
+                self._change_state(StateEvent.RELEASE)
 
     def _warn_while_waiting(self) -> None:
         """Log, after many joint states in state SILENT, why the law's torques do not begin."""
@@ -361,32 +362,32 @@ class CoreStep(StateMachine):
         Returns why torques of the settings asked for are refused, if the arm contradicts them.
         """
         self._warn_while_waiting()
-        stays = self.ended and self.resting_torque_agrees  # a stopped arm stays where it is
+        stays = self.needs_start and self.resting_torque_agrees  # a stopped arm stays where it is
         refused = None if stays else self._settings_contradiction(state)
         if refused is None and not stays:
             self._use_requested_terms(agrees=True)
             if not self.resting_torque_agrees:
                 self.resting_torque_agrees = True
                 self.disturbances.reset_at_first_torque(state.stamp)
-        if self._holds_again and self.states.has_enough_states and not self.blocked:
-            self._begin_torques(CoreEvent.HOLD, state)
+        if self._must_hold and self.states.has_enough_states and not self.blocked:
+            self._begin_torques(StateEvent.HOLD, state)
         elif self.enabled:
             why: Reason | str | None = refused or self.blocked or self._start_refusal()
             if not why:
-                self._begin_torques(CoreEvent.BEGIN, state)
+                self._begin_torques(StateEvent.BEGIN, state)
             elif self.state is State.SILENT:  # else the reason of the stop stays
                 self._record_wait(why)
         return refused
 
     def _start_refusal(self) -> Reason | None:
         """Return why joint states or gains do not allow a first torque yet, or None."""
-        law, states = self.asked, self.states
+        law, states = self.requested_law, self.states
         return states.start_refusal() or law.instability_reason(states.period, states.median_age)
 
     def _bound_violation(self) -> Reason | None:
         """Return a reason if a disturbance torque by the requested settings exceeds its bound."""
         found = self.disturbances
-        return found.bound_violation(found.start_bound, self.asked.terms)
+        return found.bound_violation(found.start_bound, self.requested_law.terms)
 
     def _settings_contradiction(self, state: StateTerms) -> Reason | None:
         """
@@ -397,10 +398,11 @@ class CoreStep(StateMachine):
         nothing can be compared then.
         """
         on_brakes = not self.resting_torque_agrees or not (self.output.in_loop or state.is_moving)
-        changed = self.acting is not self.asked.terms
+        changed = self.acting_terms is not self.requested_law.terms
         # What was sent under the terms before holds the arm, unless brakes do: it tests changed
         # ones without a measured torque, too.
-        judged = self.disturbances.can_test_terms(self.asked.terms) or (changed and not on_brakes)
+        judged = changed and not on_brakes
+        judged = judged or self.disturbances.can_test_terms(self.requested_law.terms)
         return self._bound_violation() if judged else None
 
     # 3 and 4. Run, or brake; limit and send -----------------------------------------------------
@@ -408,12 +410,13 @@ class CoreStep(StateMachine):
         """Compute, send and return the torque at a usable joint state, (n,) [N m]."""
         states, brake = self.states, self.brake
         if self.state is State.RUNNING:
-            if self.asked.pulls and self.desired is None:
+            if self.requested_law.pulls and self.desired is None:
                 self.reference.hold(state.q)
-            desired = self.ramp.torque(self.asked, state, self.desired, self.output.last_torque)
+            law, last = self.requested_law, self.output.last_torque
+            desired = self.ramp.torque(law, state, self.desired, last)
         elif self.state in ACTIVE_STATES:
             found = self.disturbances.disturbance_torque
-            desired = brake.torque(state, self.acting, found, states.elapsed, states.age)
+            desired = brake.torque(state, self.acting_terms, found, states.elapsed, states.age)
             if brake.driven is not None:
                 self._end_torques(Cause.BRAKING_FAILED.ending(brake.driven))
         elif self.state is State.STOPPING or not self.output.in_loop:
@@ -424,9 +427,9 @@ class CoreStep(StateMachine):
             self._end_torques(Cause.TORQUE_NOT_FINITE.ending(ReasonCode.TORQUE_NOT_FINITE()))
         if self.state is State.BRAKING and brake.at_rest:
             holds = self.ending.reaction is Reaction.HOLD
-            self._change_state(CoreEvent.AT_REST_HELD if holds else CoreEvent.AT_REST)
+            self._change_state(StateEvent.AT_REST_HELD if holds else StateEvent.AT_REST)
         if self.state is State.STOPPING:
-            # What is desired has just ended, and `acting` may have changed: the stop has its own.
+            # What is desired has just ended, and the terms may have changed: the stop has its own.
             return self._stopping_torque(now)
         torque = self.output.send_torque(desired, states.elapsed, now)
         if self.state is not State.RUNNING:
@@ -457,8 +460,8 @@ class CoreStep(StateMachine):
         show that the arm moves, or come unusable and it probably moves, as one that got fast; so
         long after the last one, MAX_STATE_GAP_S is 0.05 s.
         """
-        arm, terms, output = self.unseen, self.acting, self.output
-        stops = arm.stops and self.ending.reaction not in _NOT_BRAKED
+        arm, terms, output = self.open_loop_stop, self.acting_terms, self.output
+        stops = arm.stops and self.ending.reaction not in _UNBRAKED_REACTIONS
         stops = stops and not arm.has_stopped(terms, now)
         goal = resting = self._resting_torque(now)
         if stops:
@@ -471,13 +474,14 @@ class CoreStep(StateMachine):
         moves = probable is not None and np.abs(probable[1]).max() > MAX_STOPPED_SPEED_RAD_S
         goes_on = moves and silence <= MAX_STATE_GAP_S and not terms.adds_gravity
         if np.array_equal(torque, goal) and not (goes_on or stops):
-            self._change_state(CoreEvent.AT_RESTING_TORQUE)
+            self._change_state(StateEvent.AT_RESTING_TORQUE)
             output.record_end(probable, now, terms.adds_gravity)
         return torque.copy()
 
     def _resting_torque(self, now: float) -> Array:
         """Return the torque for an arm at rest, g(q) and a disturbance torque or 0, (n,) [N m]."""
-        torque = self.unseen.resting_torque(self.acting, now) + self._hold_disturbance
+        torque = self.open_loop_stop.resting_torque(self.acting_terms, now)
+        torque = torque + self._hold_disturbance
         if self.ending.reaction is Reaction.COAST:
             torque = np.where(self.disturbances.misdirected_joints, 0.0, torque)
         acts = self.resting_torque_agrees and self.ending.reaction is not Reaction.ZERO
@@ -490,20 +494,20 @@ class CoreStep(StateMachine):
         # go on.
         unknown = self.ending.reaction in (Reaction.COAST, Reaction.RELEASE)  # who stops may push
         unknown = unknown or self.states.velocity_contradicted  # it was estimated from velocities
-        carries = self.brake.is_still and not (unknown or self.acting.adds_gravity)
+        carries = self.brake.is_still and not (unknown or self.acting_terms.adds_gravity)
         return self.brake.disturbance if carries else np.zeros_like(self.brake.disturbance)
 
     # 6. Must torques end? ----------------------------------------------------------------------
     def _run_watchers(self, state: StateTerms, refused: Reason | None) -> None:
         """Brake the arm or end its torques if it is too fast, falls or is disturbed too much."""
         active, elapsed = self.state in ACTIVE_STATES, self.states.elapsed
-        watched = self.ending.reaction not in _NOT_BRAKED and self.states.are_believed
+        watched = self.ending.reaction not in _UNBRAKED_REACTIONS and self.states.are_believed
         watched = watched and not active
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.
         falls = watched and self.enabled and state.is_moving and not self.blocked
         sends = self.state is State.STOPPING or self.output.in_loop
-        rests = self.resting_torque_agrees and not self.acting.adds_gravity
+        rests = self.resting_torque_agrees and not self.acting_terms.adds_gravity
         rests = watched and sends and (rests or falls)
         carries = self.state is State.RUNNING or rests
         found = [  # in the order of priority; all look
@@ -514,7 +518,7 @@ class CoreStep(StateMachine):
         ending = next(filter(None, found), None)
         if ending is not None:
             self.output.counts['faults'] += 1
-            unknown = self._prepare_first_torque(state, self.acting, effort_trusted=False)
-            if unknown and not self.acting.adds_gravity:
+            unknown = self._prepare_first_torque(state, self.acting_terms, effort_trusted=False)
+            if unknown and not self.acting_terms.adds_gravity:
                 self.disturbances.reset_at_first_torque(state.stamp)  # of torques not sent
             self._end_torques(ending)

@@ -351,7 +351,7 @@ class DisturbanceMonitor:
         state, bound, load = self._state, self.start_bound, self.load.load_text()
         if load and (np.abs(motion - self.load.load_torque()) <= bound).all():
             return load
-        kind, torque = advice.ESTIMATE, motion
+        kind, torque = advice.NO_EFFORT, motion
         if self.has_effort:  # where efforts are wrong, both differ
             by_command = (np.abs(motion) <= bound).all()
             kind = advice.COMMAND if by_command else advice.MOTION

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from .control_law import ControlLaw
-from .core_state import ACTIVE_STATES, CoreEvent, State, Stop
+from .core_state import ACTIVE_STATES, State, StateEvent, StopKind
 from .core_step import CoreStep
 from .default_gains import low_gains
 from .ending import Reaction, Remedy
-from .settings import Settings, StateLimits
+from .settings import ControlSettings, StateLimits
 from .state_check import StateCheck
 from .torque_output import TorqueOutput
 from ..arguments import with_argument_checks
@@ -50,18 +50,19 @@ class Feedforward(CoreStep):
     publishes nothing then, and its last torque may go on acting. `send`, if given, is called with
     each new torque (n,) [N m] before the disturbance check and the watchers of `step`, and must
     not change it. With `soft_gains`, kp and kd that settings do not give are the `low_gains` of
-    this rate [1/s]. `settings` are the other fields of Settings: kp, kd, payload, gravity_vector,
-    terms, ... Raises DescriptionError for an unknown arm, SettingsError if settings cannot be used
-    on it or gains swing at `period`.
+    this rate [1/s]. `settings` are other fields of ControlSettings: kp, kd, payload,
+    gravity_vector, terms, ... Raises DescriptionError for an unknown arm, SettingsError if
+    settings cannot be used on it or gains swing at `period`.
 
     `state` is the present state, and `status` says why. `ending` is what ended torques or keeps
-    them from beginning. `asked` is the control law of the settings that are asked for. `acting`
-    are the terms by which torques go out. `latest` is the latest joint state with its torque
-    terms, None if one of its values is impossible; `state_problem` says why that state cannot be
-    used, '' if it can. `output` has the last torque and the largest shares of limits. `blocked` is
-    a reason, set from outside, for which no first torque may begin yet. `states` has period and
-    age of the joint states, `disturbances` the measured and the commanded torque beyond what the
-    motion needs. `sends` says whether the latest torque is new; a node publishes it only then.
+    them from beginning. `requested_law` is the control law of the present settings, `acting_terms`
+    are those by which torques go out. `latest` is the latest joint state with its torque terms,
+    None if one of its values is impossible; `state_problem` says why that state cannot be used, ''
+    if it can. `output` has the last torque and the largest shares of limits. `blocked` is a
+    reason, set from outside, for which no first torque may begin yet. `states` has period and age
+    of the joint states, `disturbances` the measured and the commanded torque beyond what the
+    motion needs. `has_new_torque` says whether the latest torque is new; only then a node
+    publishes it.
     """
 
     def __init__(
@@ -81,7 +82,8 @@ class Feedforward(CoreStep):
             settings = dict(zip(('kp', 'kd'), low_gains(arm, soft_gains))) | settings
         output = TorqueOutput(arm, period if applied_when_silent else None, send)
         states = StateCheck(arm, limits or StateLimits(), period)
-        law = _stable_law(arm, Settings().changed(target=target, **settings), output, states)
+        given = ControlSettings().changed(target=target, **settings)
+        law = _stable_law(arm, given, output, states)
         super().__init__(output, states, law)
         if rubs := law.unused_friction_note():
             _LOG.info('%s', rubs)
@@ -104,7 +106,7 @@ class Feedforward(CoreStep):
             if self.faulty and self.state is State.BRAKING:
                 raise StartRefusedError('The arm is still being braked; try again.')
             held = self.state is State.HOLDING
-            if self._holds_again and not held:
+            if self._must_hold and not held:
                 raise StartRefusedError('The arm is to be held first, once it is seen; try again.')
             why = (self._start_refusal() or self._bound_violation()) if held else None
             if why is not None:
@@ -114,7 +116,7 @@ class Feedforward(CoreStep):
             self.output.reset_counts()
             self.disturbances.reset_max_bound_ratios()
             if held:
-                self._begin_torques(CoreEvent.BEGIN)
+                self._begin_torques(StateEvent.BEGIN)
             elif self.state is State.SILENT:
                 self._record_wait(self.states.problem or self.blocked)
             elif self.blocked and self.ending.reaction is Reaction.ZERO:
@@ -123,7 +125,7 @@ class Feedforward(CoreStep):
                 self.ending = self.ending.with_release()
 
     @with_argument_checks
-    def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
+    def stop(self, reason: str, then: StopKind = StopKind.LET_GO) -> None:
         """
         End torques for a reason; `then` selects if the arm is let go, held or gets zero torque.
 
@@ -135,7 +137,7 @@ class Feedforward(CoreStep):
         with self._lock:
             later, holds = then.value.ending(reason), self.ending.reaction is Reaction.HOLD
             stopped = self.state is State.STOPPING and self.faulty
-            if then is Stop.HOLD and (stopped or self.state is State.SILENT) and not holds:
+            if then is StopKind.HOLD and (stopped or self.state is State.SILENT) and not holds:
                 later = later._replace(reaction=Reaction.RESTING_TORQUE)
             self._wanted = self._wanted and later.remedy is not Remedy.START
             self._end_torques(later, acts=self.state in ACTIVE_STATES)
@@ -154,15 +156,15 @@ class Feedforward(CoreStep):
         """
         while True:
             # A law takes a millisecond to make: without the lock.
-            before, law = self.asked, self.changed_law(**settings)
+            before, law = self.requested_law, self.changed_law(**settings)
             with self._lock:
-                if self.asked is not before:
+                if self.requested_law is not before:
                     continue  # another thread was faster
                 self._require_law_allowed(law)
                 used = self.ramp.law or before
                 if (self._joints_with_kp(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
                     self.reference.hold(None)  # a person may have guided the arm away
-                self.asked = law
+                self.requested_law = law
                 loaded = law.settings.payload != before.settings.payload
                 self._use_requested_terms(agrees=False, loaded=loaded)
                 return
@@ -185,15 +187,15 @@ class Feedforward(CoreStep):
         pulled = self._joints_with_kp(law)
         if pulled.any() and self.reference.is_followed:
             raise SettingsError(
-                f'kp of {self.names[int(pulled.argmax())]} cannot grow while this joint is more '
-                f'than {MAX_START_DISTANCE_RAD:g} rad from the motion that is followed: it would '
-                'be pulled there. End the motion first, by one without points.'
+                f'kp of {self.joint_names[int(pulled.argmax())]} cannot grow while this joint is '
+                f'more than {MAX_START_DISTANCE_RAD:g} rad from the motion that is followed: it '
+                'would be pulled there. End the motion first, by one without points.'
             )
 
     def _joints_with_kp(self, law: ControlLaw) -> Array:
         """Return the mask, (n,), of joints far from the reference whose kp a law would raise."""
         far = self.reference.distance(self.states.q) > MAX_START_DISTANCE_RAD
-        return np.asarray(far & (law.kp > (self.ramp.law or self.asked).kp))
+        return np.asarray(far & (law.kp > (self.ramp.law or self.requested_law).kp))
 
     @with_argument_checks
     def follow(
@@ -218,7 +220,7 @@ class Feedforward(CoreStep):
         with self._lock:
             if self.state is not State.RUNNING:
                 raise NotActiveError(f'Nothing would follow the reference ({self.status}).')
-            pulled = self.asked.pulls
+            pulled = self.requested_law.pulls
             if not pulled:  # a person may have guided the arm away
                 self.reference.hold(None)
         motion = self.reference.follow(
@@ -237,7 +239,7 @@ class Feedforward(CoreStep):
         return motion
 
     @with_argument_checks
-    def settle(self, reason: str) -> None:
+    def end_motion(self, reason: str) -> None:
         """End the motion for a reason: its reference brakes to rest where the arm then is."""
         with self._lock:
             if self.state is State.RUNNING:
@@ -246,17 +248,17 @@ class Feedforward(CoreStep):
     @property
     def description(self) -> ArmDescription:
         """The arm, without the payload of the settings."""
-        return self.asked.description
+        return self.requested_law.description
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def joint_names(self) -> tuple[str, ...]:
         """The names of the joints."""
         return self.description.joint_names
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> ControlSettings:
         """The settings that were set last; changed ones act gradually."""
-        return self.asked.settings
+        return self.requested_law.settings
 
     @property
     def counts(self) -> Counter[str]:
@@ -269,13 +271,13 @@ class Feedforward(CoreStep):
         return str(self.states.problem or '')
 
     @property
-    def sends(self) -> bool:
+    def has_new_torque(self) -> bool:
         """Whether the latest joint state or tick gave a new torque to send."""
         return self.output.is_new
 
 
 def _stable_law(
-    arm: ArmDescription, settings: Settings, output: TorqueOutput, states: StateCheck
+    arm: ArmDescription, settings: ControlSettings, output: TorqueOutput, states: StateCheck
 ) -> ControlLaw:
     """Return the control law of some settings; raise SettingsError if unstable or unusable."""
     # In a loop's MuJoCo model, joints have the rotor inertia and friction that `arm` states.

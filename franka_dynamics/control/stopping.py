@@ -136,7 +136,7 @@ class BrakingController:
         away = self._distance_to_stop_pose(q, bound * squared)
         compensated = self._compensated_disturbance(excess, dq, elapsed)
         slowing = self._has_gains / squared * away + np.clip(dq / time_constant, -bound, bound)
-        undamped = _undamped_share(mass, kd, time_constant, age)
+        undamped = _inertial_braking_share(mass, kd, time_constant, age)
         feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis
         braking = compensated - kp * away - kd * dq - mass @ (undamped * slowing)
         # Smaller torques drive no joint, nor one that gets another's: it is pushed, as a wrist of
@@ -214,7 +214,7 @@ class BrakingController:
             self.driven = ReasonCode.BRAKING_FAILED(joint=name, faster=more)
 
 
-def _undamped_share(mass: Array, kd: Array, time_constant: float, age: float) -> Array:
+def _inertial_braking_share(mass: Array, kd: Array, time_constant: float, age: float) -> Array:
     """Return the factor, 0 to 1, of the braking torque M(q) a beside the damping kd, (n,)."""
     # With old states M(q) a makes light directions swing that kd damps, as of an iiwa's joints 1
     # and 3: it goes where kd alone takes at most twice as long, the other joints being free.
@@ -226,7 +226,7 @@ def _undamped_share(mass: Array, kd: Array, time_constant: float, age: float) ->
     return np.asarray((1.0 - aged * damped) * undamped)
 
 
-class UnseenArm:
+class OpenLoopStop:
     """
     Brings an arm whose joint states are missing to rest by its model; computes its resting torque.
 

@@ -76,7 +76,7 @@ def controller_arm_text(arm: ArmDescription) -> str:
     _require_controllable(arm)
     limits = [arm.limit(name) for name in _LIMIT_NAMES]
     _, last = arm.joint_placements()[-1]  # the last DH frame in a frame whose z is its axis
-    free_load_kg = (arm.rated_load or math.inf) - arm.carried
+    free_load_kg = (arm.rated_load or math.inf) - arm.carried_mass
     return '\n'.join(
         (
             f'# The arm {_yaml_word(arm.name)} for franka_dynamics_controllers, written by',

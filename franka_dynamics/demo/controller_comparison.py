@@ -20,7 +20,7 @@ from .report import TrackingErrorSeries
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
 from ..control.feedforward import Feedforward, State
-from ..control.settings import Terms
+from ..control.settings import TermSwitches
 from ..errors import SettingsError
 from ..identification.excitation import random_trajectory
 from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
@@ -62,10 +62,10 @@ def compare_controllers(
     progress('identifying it', 0.4)
     identified = identify([recording], published).arm
     controllers = {
-        'PD + g': (published, Terms(coriolis=False, inertia=False)),
-        '+ published model': (published, Terms(friction=published.friction is not None)),
-        '+ identified model, without friction': (identified, Terms()),
-        '+ its friction': (identified, Terms(friction=True)),
+        'PD + g': (published, TermSwitches(coriolis=False, inertia=False)),
+        '+ published model': (published, TermSwitches(friction=published.friction is not None)),
+        '+ identified model, without friction': (identified, TermSwitches()),
+        '+ its friction': (identified, TermSwitches(friction=True)),
     }
     errors = {}
     for share, (name, (arm, terms)) in enumerate(controllers.items()):
@@ -80,7 +80,7 @@ def record_plant(published: ArmDescription, progress: OnProgress = lambda *_: No
     progress('arm that differs from the model: planning a motion to identify it', 0.0)
     excitation = _excitation_motion(published)
     progress('recording the plant', 0.2)
-    controller = _controller(published, published, Terms(coriolis=False, inertia=False))
+    controller = _controller(published, published, TermSwitches(coriolis=False, inertia=False))
     return _follow_motion(random_plant(published), controller, excitation)[0]
 
 
@@ -98,7 +98,9 @@ def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
     return TrajectoryRequest(arm.joint_names, points, *best.at(points))
 
 
-def _controller(arm: ArmDescription, published: ArmDescription, terms: Terms) -> Feedforward:
+def _controller(
+    arm: ArmDescription, published: ArmDescription, terms: TermSwitches
+) -> Feedforward:
     """Return a controller with the model of `arm` and weak gains computed for `published`."""
     kp, kd = (tuple(gain) for gain in low_gains(published, _MAX_DAMPING_RATE_PER_S))
     return Feedforward(arm, 'mujoco', terms=terms, kp=kp, kd=kd)

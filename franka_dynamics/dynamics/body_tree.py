@@ -48,7 +48,7 @@ class BodyTree(ValueEquality):
         The body that carries the tool; the last one if not given.
     tool : array_like, shape (4, 4), optional
         Pose of the tool's frame in that body; the identity if not given.
-    names : sequence of str, optional
+    joint_names : sequence of str, optional
         Names of the joints, for messages; by default 'joint 1', 'joint 2', ...
 
     Raises
@@ -64,22 +64,22 @@ class BodyTree(ValueEquality):
     inertias: tuple[LinkInertia, ...]
     rotor_inertias: Array = field(default_factory=lambda: np.zeros(0))
     tool_body: int = -1
-    tool: Array = field(default_factory=lambda: np.eye(4))
-    names: tuple[str, ...] = ()
+    tool_pose: Array = field(default_factory=lambda: np.eye(4))
+    joint_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check the fields and make the arrays read-only."""
         parents = tuple(int(parent) for parent in self.parents)
         n = len(parents)
-        names = tuple(self.names) or tuple(f'joint {i + 1}' for i in range(n))
+        names = tuple(self.joint_names) or tuple(f'joint {i + 1}' for i in range(n))
         rotors = as_array(self.rotor_inertias, (None,), 'The rotor inertias of a tree', TreeError)
         object.__setattr__(self, 'rotor_inertias', rotors if rotors.size else np.zeros(n))
         shapes = {'placements': (n, 4, 4), 'twists': (n, 6), 'rotor_inertias': (n,)}
-        freeze_arrays(self, TreeError, f'a tree of {n} bodies', tool=(4, 4), **shapes)
-        for what, count in (('inertias', len(self.inertias)), ('names', len(names))):
+        freeze_arrays(self, TreeError, f'a tree of {n} bodies', tool_pose=(4, 4), **shapes)
+        for what, count in (('inertias', len(self.inertias)), ('joint_names', len(names))):
             if count != n:
                 raise TreeError(f'A tree of {n} bodies needs {n} {what}; got {count}.')
-        as_rigid_transform(self.tool, 'The pose of the tool', TreeError)
+        as_rigid_transform(self.tool_pose, 'The pose of the tool', TreeError)
         for i, (parent, twist) in enumerate(zip(parents, self.twists)):
             as_rigid_transform(self.placements[i], f'The pose of {names[i]}', TreeError)
             if not BASE_BODY <= parent < i:
@@ -91,7 +91,7 @@ class BodyTree(ValueEquality):
             _require_unit_twist(twist, names[i])
         if not -n <= self.tool_body < n:
             raise TreeError(f'The tool is on body {self.tool_body}, but bodies are 0..{n - 1}.')
-        checked = {'parents': parents, 'names': names, 'tool_body': self.tool_body % n}
+        checked = {'parents': parents, 'joint_names': names, 'tool_body': self.tool_body % n}
         for name, value in {**checked, 'inertias': tuple(self.inertias)}.items():
             object.__setattr__(self, name, value)
 
@@ -120,19 +120,14 @@ class BodyTree(ValueEquality):
             inertias=description.links,
             rotor_inertias=np.array([j.rotor_inertia for j in description.joints]),
             tool_body=joint - 1,
-            tool=tool,
-            names=description.joint_names,
+            tool_pose=tool,
+            joint_names=description.joint_names,
         )
 
     @property
     def n(self) -> int:
         """Number of joints, and of bodies."""
         return len(self.parents)
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """The joints' names in order."""
-        return self.names
 
     def with_twist_corrections(self, eta: ArrayLike) -> 'BodyTree':
         """
@@ -154,7 +149,7 @@ class BodyTree(ValueEquality):
         words = 'The corrections of the joints and the tool'
         motions = exp6(as_array(eta, (self.n + 1, 6), words, TreeError))
         twists = np.einsum('ijk,ik->ij', adjoint(motions[:-1]), self.twists)
-        return replace(self, twists=twists, tool=motions[-1] @ self.tool)
+        return replace(self, twists=twists, tool_pose=motions[-1] @ self.tool_pose)
 
     def supports(self) -> NDArray[np.bool_]:
         """Return booleans of shape (n, n), whose entry [b, j] is whether joint j moves body b."""

@@ -218,7 +218,7 @@ class ClosedChain:
             If the iteration does not close the loops, or meets a position with a singular g_p.
 
         """
-        q = np.array(joint_values(guess, 'guess', self.tree.names, stack=False))
+        q = np.array(joint_values(guess, 'guess', self.tree.joint_names, stack=False))
         q[self.active] = self._active_vector(q_active, 'q_active', stack=False)
         best, after_best = np.inf, 0
         for _ in range(_MAX_NEWTON_STEPS):
@@ -292,7 +292,7 @@ class ClosedChain:
         and passive joints in the cut tree (`tree_dynamics`). tau_p need not be zero, although
         passive joints have no motors.
         """
-        reduction = np.swapaxes(self.reduction(motion.q), -1, -2)
+        reduction = np.swapaxes(self.reduction_matrix(motion.q), -1, -2)
         return matvec(reduction, self.tree_dynamics(motion).tau)
 
     def tree_dynamics(self, motion: JointStates) -> TreeMotion:
@@ -303,7 +303,7 @@ class ClosedChain:
         """Return the mass matrix reduced to the motors, loops closed, (..., active, active)."""
         still = np.zeros(self.tree.n)
         M = dynamics_derivatives(self.tree, q, still, still, gravity=np.zeros(3)).tau.by_ddq
-        reduction = self.reduction(q)
+        reduction = self.reduction_matrix(q)
         return np.swapaxes(reduction, -1, -2) @ M @ reduction
 
     def forward_dynamics(self, q: ArrayLike, dq_active: ArrayLike, tau: ArrayLike) -> Array:
@@ -346,7 +346,7 @@ class ClosedChain:
             )
         return g_p, g_a
 
-    def reduction(self, q: ArrayLike) -> Array:
+    def reduction_matrix(self, q: ArrayLike) -> Array:
         """Return the derivatives of all joint positions by the motors', shape (..., n, active)."""
         columns = np.swapaxes(self.passive_jacobian(q), -1, -2)
         return np.swapaxes(self._in_joint_order(np.eye(len(self.active)), columns), -1, -2)
@@ -360,7 +360,7 @@ class ClosedChain:
 
     def _active_vector(self, values: ArrayLike, name: str, *, stack: bool = True) -> Array:
         """Return values of motors as floats, (..., active); JointVectorError for a wrong shape."""
-        names = [self.tree.names[i] for i in self.active]
+        names = [self.tree.joint_names[i] for i in self.active]
         return joint_values(values, name, names, stack=stack)
 
 

@@ -120,7 +120,7 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
         by_q,
         by_dq,
         by_ddq,
-        np.einsum('...ja,...jbk->...abk', chain.reduction(motion.q), regressor),
+        np.einsum('...ja,...jbk->...abk', chain.reduction_matrix(motion.q), regressor),
     )
 
 

@@ -223,7 +223,7 @@ class _TreeRecursion(TreeKinematics):
         momentum = matvec(self.inertias, self.V)
         self.ad_dual_momentum = ad_dual(momentum)
         needed = matvec(self.inertias, self.dV) - matvec(np.swapaxes(self.ad_V, -1, -2), momentum)
-        self.tool_load = -exerted @ adjoint_inverse(tree.tool)
+        self.tool_load = -exerted @ adjoint_inverse(tree.tool_pose)
         needed[..., tree.tool_body, :] += self.tool_load
         self.F = tree.sweep_inward(self.inverse, needed[..., None])[..., 0]
 

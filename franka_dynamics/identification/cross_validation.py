@@ -12,7 +12,6 @@ another arm.
 """
 
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -220,9 +219,9 @@ class FoldFits:
 
     def diagnosis(self, other: 'FoldFits | None' = None) -> Diagnosis:
         """Return a Diagnosis of the fault: torque errors without it, with it and with `other`."""
-        before = self.system.baseline.test_error()
-        second = before if other is None else other.test_error()
-        return replace(self.as_question(), before=before, after=self.test_error(), second=second)
+        fault_free = self.system.baseline.test_error()
+        errors = fault_free, self.test_error(), other.test_error() if other else fault_free
+        return Diagnosis(self.fault.kind, self.fault.joints, self.fault_values, *errors)
 
     def test_error(self) -> float:
         """Return the torque error E on left-out folds."""

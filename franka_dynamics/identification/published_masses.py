@@ -15,7 +15,7 @@ is the log evidence (`prior.log_evidence`): the right states need masses like th
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -59,18 +59,19 @@ class MassAmbiguity:
 
     `scale` are the smallest and largest ratio of recorded to real effort, of all joints alike,
     that the torques and the published masses allow if the flange carries what is declared, `load`
-    those of an undeclared mass on the flange [kg] if efforts are right. `together` are the
-    likeliest ratio and mass if both may be wrong. `excludes` says whether right efforts without
-    a load, anywhere beyond the flange, are outside the ranges. `where` is the published set.
-    `hidden` are wide ranges of single joints' gains and zeros, extended to the faultless value.
+    those of an undeclared mass on the flange [kg] if efforts are right. `likeliest` are the
+    likeliest ratio and mass if both may be wrong. `rules_out_faultless` says whether right efforts
+    without a load, anywhere beyond the flange, are outside the ranges. `published_set` is its
+    name. `joint_ranges` are wide ranges of single joints' gains and zeros, extended to the
+    faultless value.
     """
 
     scale: tuple[float, float]
     load: tuple[float, float]
-    together: tuple[float, float]
-    excludes: bool
-    where: str
-    hidden: tuple[JointFaultRange, ...] = ()
+    likeliest: tuple[float, float] = field(metadata={'key': 'together'})
+    rules_out_faultless: bool = field(metadata={'key': 'excludes'})
+    published_set: str = field(metadata={'key': 'where'})
+    joint_ranges: tuple[JointFaultRange, ...] = field(default=(), metadata={'key': 'hidden'})
 
     @property
     def is_undetermined(self) -> bool:
@@ -80,7 +81,7 @@ class MassAmbiguity:
     @property
     def has_questions(self) -> bool:
         """Whether the user must be asked about effort scale or load."""
-        return self.excludes or self.is_undetermined
+        return self.rules_out_faultless or self.is_undetermined
 
 
 def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
@@ -99,10 +100,10 @@ def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
     return MassAmbiguity(
         scale=tuple((1.0 + scale[0] + sides * np.sqrt(scale_spread[0, 0])).tolist()),
         load=tuple((load[0] + sides * np.sqrt(load_spread[0, 0])).tolist()),
-        together=(1.0 + float(both[0]), float(both[1] / (1.0 + both[0]))),
-        excludes=not (no_scale and no_load),
-        where=f'{prior.reference.inertial_set} {hand_in_words(prior.reference.hand)}',
-        hidden=tuple(fit.joint_fault_ranges()),
+        likeliest=(1.0 + float(both[0]), float(both[1] / (1.0 + both[0]))),
+        rules_out_faultless=not (no_scale and no_load),
+        published_set=f'{prior.reference.inertial_set} {hand_in_words(prior.reference.hand)}',
+        joint_ranges=tuple(fit.joint_fault_ranges()),
     )
 
 

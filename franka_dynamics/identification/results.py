@@ -258,7 +258,7 @@ def identified_arm_text(result: Identification, payload: PayloadLike | None = No
     if payload is not None:
         body = as_payload(payload)
         bare = arm.with_payload(LinkInertia.zero() - body)
-        arm = replace(bare, payload=arm.payload, carried=arm.carried)
+        arm = replace(bare, payload=arm.payload, carried_mass=arm.carried_mass)
         notes += f'; recorded with a payload of {body.mass:g} kg, which is not in these numbers'
     return arm_file_text(
         arm, title=f'{arm.name}, identified', source=source, notes=notes, friction_source=source

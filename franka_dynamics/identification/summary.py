@@ -258,7 +258,7 @@ def _harmful_contact(
         theta = fit_theta(rest, prior)
     unit = TorqueErrorUnit.for_arm(model.arm)
     before, after = (rest.torque_errors(one, unit).E for one in (whole, theta))
-    found = Diagnosis(Contact.kind, (), (worst,), before, after, where=name)
+    found = Diagnosis(Contact.kind, (), (worst,), before, after, recording=name)
     return found if before > MIN_HARMFUL_ERROR_RATIO * after else None
 
 

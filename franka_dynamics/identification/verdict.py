@@ -237,7 +237,7 @@ def judge_recordings(
         """Yield the diagnoses of each check, in the order in which one fault can cause another."""
         # No cause is one that leaves much; what gravity leaves is judged where it points.
         if named and all(one.kind != Gravity.kind for one in named):
-            yield fault_checks.unexplained_efforts(fits.share_of_efforts(named[0].after))
+            yield fault_checks.unexplained_efforts(fits.share_of_efforts(named[0].error_after))
         yield named
         # A fault of the whole recording makes single seconds stand out as well.
         yield [one.contact for one in each if one.contact is not None]

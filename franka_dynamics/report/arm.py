@@ -207,7 +207,7 @@ def file_notes(result: CrosscheckResult, unread: Sequence[str]) -> Iterator[str]
     if result.description.urdf is not None:
         yield (
             "Compared were three formulations of the arm's dynamics and "
-            f"{result.description.urdf.terms.reader}'s own reading of the file; largest "
+            f"{result.description.urdf.words.reader}'s own reading of the file; largest "
             f'differences from that: {", ".join(f"{one}" for one in result.urdf)}.'
         )
     if unread:

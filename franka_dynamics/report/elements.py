@@ -223,13 +223,14 @@ def to_json_types(value: Any) -> Any:
     """
     Return a value converted to JSON's types; raise TypeError for a type without such a form.
 
-    Fields of dataclasses and named tuples become keys; of a class with `json_names` these fields
-    and properties. Arrays become lists, paths become strings, members of an enumeration their
-    value. NaN and infinities become null.
+    Fields of dataclasses and named tuples become keys, a field with metadata `key` that key; of a
+    class with `json_names` these fields and properties. Arrays become lists, paths become strings,
+    members of an enumeration their value. NaN and infinities become null.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        names = getattr(value, 'json_names', None) or [field.name for field in fields(value)]
-        return {name: to_json_types(getattr(value, name)) for name in names}
+        keys = {field.name: field.metadata.get('key', field.name) for field in fields(value)}
+        names = getattr(value, 'json_names', keys)
+        return {keys.get(name, name): to_json_types(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(to_json_types(key)): to_json_types(one) for key, one in value.items()}
     if isinstance(value, Enum):

@@ -41,10 +41,10 @@ def verdict_lines(found: RecordingVerdict, joints: Sequence[str], effort_scale: 
     """
     lines = [_diagnosis_sentence(one, joints, effort_scale) for one in found.causes]
     for one in found.causes:
-        if np.isfinite(one.after):
+        if np.isfinite(one.error_after):
             lines.append(
-                f'With this in the fit, E on left-out parts falls from {one.before:.3f} to '
-                f'{one.after:.3f}, with the next best fault to {one.second:.3f}.'
+                f'With this in the fit, E on left-out parts falls from {one.error_before:.3f} to '
+                f'{one.error_after:.3f}, with the next best fault to {one.second_error:.3f}.'
             )
     if found.suspected:
         names = ', '.join(joints[joint] for joint in found.suspected)
@@ -62,14 +62,14 @@ def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
     found = verdict.mass_ambiguity
     if found is None:
         return
-    (low, high), (least, most), (scale, mass) = found.scale, found.load, found.together
-    factor, where = f'{low:.2f} to {high:.2f} times the torques', found.where
+    (low, high), (least, most), (scale, mass) = found.scale, found.load, found.likeliest
+    factor, where = f'{low:.2f} to {high:.2f} times the torques', found.published_set
     if found.is_undetermined:
         yield (
             f'These torques and the masses of {where} hardly tell the size of the efforts: '
             f'they could be {factor}. Trust masses only if a known one on the flange is found.'
         )
-    elif found.excludes and not verdict.causes:
+    elif found.rules_out_faultless and not verdict.causes:
         load = f'{max(least, 0.0):.2f} to {most:.2f} kg are on the flange'
         if most <= 0.0:
             load = f'a hand or load was declared that is {-most:.2f} to {-least:.2f} kg too heavy'
@@ -90,11 +90,11 @@ def ambiguity_sentences(verdict: RecordingVerdict, names: Sequence[str]) -> Iter
     (low, high), (least, most) = found.scale, found.load
     yield (
         f'Not known from torques alone: a factor of all efforts ({low:.2f} to {high:.2f} by the '
-        f'masses of {found.where}), to which all masses are in proportion; a load on the flange '
-        f'({max(least, 0.0):.2f} to {max(most, 0.0):.2f} kg); a turn of the base about gravity. '
-        '`identify payload --known-mass` tells the factor.'
+        f'masses of {found.published_set}), to which all masses are in proportion; a load on the '
+        f'flange ({max(least, 0.0):.2f} to {max(most, 0.0):.2f} kg); a turn of the base about '
+        'gravity. `identify payload --known-mass` tells the factor.'
     )
-    hidden = [_range_text(kind, names[joint], *span) for kind, joint, *span in found.hidden]
+    hidden = [_range_text(kind, names[joint], *span) for kind, joint, *span in found.joint_ranges]
     if hidden:
         yield f'By this motion, {", ".join(hidden)}. `identify plan` plans one for more.'
 

@@ -25,7 +25,7 @@ from ..arm.arm_file import AS_LISTED
 from ..arm.frames import is_base_tilted
 from ..arrays import Array
 from ..control.default_gains import default_gains
-from ..control.feedforward import Feedforward, StateLimits, Stop
+from ..control.feedforward import Feedforward, StateLimits, StopKind
 from ..control.receiver import COMMAND_TIMEOUT_S
 from ..errors import DescriptionError, SettingsError
 from ..files import expanded_path
@@ -111,8 +111,8 @@ def make_controller(
     settings = vars(tables.settings_from_parameters(parameters))
     controller = Feedforward(arm, limits=limits, applied_when_silent=False, send=send, **settings)
     controller.stop('not activated')
-    terms = controller.asked.terms
-    if rubs := controller.asked.unused_friction_note():
+    terms = controller.requested_law.terms
+    if rubs := controller.requested_law.unused_friction_note():
         node.get_logger().info(rubs)
     if is_base_tilted(arm):
         node.get_logger().warning(_mount_compensation_sentence(controller))
@@ -144,15 +144,15 @@ def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> floa
     The difference is None unless the payload or gravity changes. If the models disagree, the
     controller is stopped for good.
     """
-    before = controller.asked.terms
+    before = controller.requested_law.terms
     controller.change(**vars(tables.settings_from_parameters(parameters)))
-    terms = controller.asked.terms
+    terms = controller.requested_law.terms
     gravity = terms.space_gravity
     if terms.loaded_arm == before.loaded_arm and np.array_equal(gravity, before.space_gravity):
         return None
     report = crosscheck(terms.loaded_arm, gravity=gravity, count=_CROSSCHECK_STATE_COUNT)
     if not report.passed:
-        controller.stop(f'cross-check: {" ".join(report.findings)}', Stop.FINAL)
+        controller.stop(f'cross-check: {" ".join(report.findings)}', StopKind.FINAL)
     return report.largest
 
 

@@ -241,7 +241,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             error = np.abs(controller.latest.q - event.goal)
             joint = int(np.argmax(error))
             is_far = error[joint] > MAX_START_DISTANCE_RAD  # the next motion could not begin here
-            name = controller.names[joint]
+            name = controller.joint_names[joint]
             pairs |= {'error to its end [rad]': float(error[joint]), 'joint': name}
             if event.state in (ReferenceState.FINISHED, ReferenceState.INTERRUPTED):
                 unit = controller.description.joints[joint].kind.position_unit
@@ -292,7 +292,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             if self.refusal_text:
                 message = f'reference refused: {self.refusal_text}'
             elif largest > _NEAR_BOUND_RATIO and not self._receivers.delivery_problem:
-                joint = self.controller.names[shares.index(largest)]
+                joint = self.controller.joint_names[shares.index(largest)]
                 message = f'{joint} came near its disturbance bound ({largest:.0%} of it)'
             elif not self._receivers.delivery_problem:
                 level = 'OK'
@@ -323,7 +323,7 @@ class FeedforwardDiagnostics(StatusPublisher):
 
     def _values_by_joint(self, key: str, numbers: Any) -> dict[str, float]:
         """Return the joints' numbers by `key` with each joint's name in place of {}."""
-        return {key.format(name): float(one) for name, one in zip(self.controller.names, numbers)}
+        return dict(zip(map(key.format, self.controller.joint_names), map(float, numbers)))
 
     def _wrench_row(self) -> StatusRow:
         """Return the diagnostic row of the external wrench at the parameter `frame` [N, N m]."""

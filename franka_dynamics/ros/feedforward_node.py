@@ -34,7 +34,7 @@ from .rclpy_private import destroy_state_machine
 from .receiver_check import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
 from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS, subscribe_with_number
-from ..control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
+from ..control.feedforward import ACTIVE_STATES, Feedforward, State, StopKind
 from ..control.stopping import MAX_BRAKING_TIME_S
 from ..errors import FrankaDynamicsError, short_text, StartRefusedError
 from ..parameter_schema import LIVE_PARAMETER_FILES, specs_in_files
@@ -175,7 +175,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self._term_publishers.set_controller(controller, frame)
         self._diagnostics.set_controller(controller, difference)
         # A real arm measures its velocities; some simulators publish none.
-        self.cycle.set_joints(controller.names, measures_velocity=parameters['target'] == 'fci')
+        measures_velocity = parameters['target'] == 'fci'
+        self.cycle.set_joints(controller.joint_names, measures_velocity=measures_velocity)
         self._configured_with = parameter_values(self, specs_in_files(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
         self.cycle.controller = controller
@@ -308,9 +309,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         # is another one.
         permission, acts = receivers.permission, controller.state in ACTIVE_STATES
         if permission is TorquePermission.REFUSED and (acts or not controller.faulty):
-            controller.stop(receivers.reason, Stop.TO_ZERO)
+            controller.stop(receivers.reason, StopKind.TO_ZERO)
         elif permission is TorquePermission.CHECKING and acts:
-            controller.stop(receivers.reason, Stop.PAUSE)
+            controller.stop(receivers.reason, StopKind.PAUSE)
         if receivers.is_open and not cycle.has_receiver and controller.state is not State.SILENT:
             # The arm may be elsewhere than where the torques that nobody got would hold it.
             with cycle.lock:
@@ -346,7 +347,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         assert controller is not None  # as it is configured
         with self.cycle.lock:
             if receivers.permission is not TorquePermission.GRANTED:
-                receivers.on_activation(controller.settings.target, self._topic, controller.names)
+                names = controller.joint_names
+                receivers.on_activation(controller.settings.target, self._topic, names)
                 controller.blocked = receivers.reason
             controller.start()
 
@@ -379,7 +381,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """Latch a fault if robot_description has changed since the model was made from it."""
         if self.controller and message.data != self._urdf:
             self.controller.stop(
-                'robot_description has changed: clean up and configure anew', Stop.FINAL
+                'robot_description has changed: clean up and configure anew', StopKind.FINAL
             )
 
 

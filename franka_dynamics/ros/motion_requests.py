@@ -132,8 +132,8 @@ class MotionRequests:
         else:
             planned = controller.follow(**motion, goal_id=goal_id)
         if has_times and self._motion_publisher.get_subscription_count():
-            filled, efforts = controller.asked.motion_with_efforts(planned)
-            message = conversion.motion_message(controller.names, filled, efforts)
+            filled, efforts = controller.requested_law.motion_with_efforts(planned)
+            message = conversion.motion_message(controller.joint_names, filled, efforts)
             self._motion_publisher.publish(message)
         return planned
 
@@ -169,7 +169,7 @@ class MotionRequests:
             if self._node.controller is None:
                 raise NotActiveError('The node is not configured.')
             with self._report_refusals(goal_id):
-                names = list(self._node.controller.names)
+                names = list(self._node.controller.joint_names)
                 path = conversion.MotionTolerances.from_messages(goal.path_tolerance, names)
                 # By default the next motion could begin where this one ends.
                 at_end = goal.goal_tolerance, names, MAX_START_DISTANCE_RAD
@@ -194,7 +194,7 @@ class MotionRequests:
         if not node.receivers.is_open and controller.state is State.RUNNING:
             raise NotActiveError('Nobody receives the torques.')  # as the status says, too
         request.require_arm_joints(controller.description)
-        for name, kp in zip(controller.names, controller.asked.kp):
+        for name, kp in zip(controller.joint_names, controller.requested_law.kp):
             if kp == 0.0 and np.ptp(request.positions[:, request.joint_names.index(name)]) > 0.0:
                 raise ReferenceRefusedError(
                     f'kp of {name} is 0, so that nothing pulls it to the goal: set the parameters '
@@ -228,7 +228,7 @@ class MotionRequests:
                 # A motion that is not over yet is reported as interrupted.
                 if goal.is_motion_over:
                     self._node.get_logger().warning(f'a goal was aborted: {why}')
-                self._node.controller.settle(f'its goal was given up: {why.removesuffix(".")}')
+                self._node.controller.end_motion(f'its goal was given up: {why.removesuffix(".")}')
             self._end_goal(goal.handle, *end)
 
     def _goal_outcome(self, goal: _Goal) -> tuple[str, int, str] | None:
@@ -261,7 +261,7 @@ class MotionRequests:
         if state.stamp < goal.next_feedback_time:
             return
         goal.next_feedback_time = state.stamp + _FEEDBACK_PERIOD_S
-        feedback = self._type.Feedback(joint_names=self._node.controller.names)
+        feedback = self._type.Feedback(joint_names=self._node.controller.joint_names)
         feedback.header.stamp = seconds_to_stamp(state.stamp)
         since = max(0.0, state.stamp - goal.motion.begin)
         feedback.desired = conversion.trajectory_point(since, *desired)

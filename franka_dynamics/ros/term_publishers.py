@@ -102,7 +102,7 @@ class TermPublishers:
     @property
     def model(self) -> PinocchioModel:
         """Pinocchio's model of the arm with its present payload."""
-        return self._controller.asked.terms.true_model
+        return self._controller.requested_law.terms.true_model
 
     def update_subscribed_terms(self) -> None:
         """Update the list of the terms that have subscribers, the only ones to publish."""

@@ -168,7 +168,7 @@ def _arm_in_links(chain: SerialChain, convention: Convention, tip: str | None) -
         base=base,
         base_link=standing if standing.parameters().any() else None,
         source=document.source,
-        mount=chain.mount_pose,
+        mount_pose=chain.mount_pose,
         urdf=UrdfProvenance(*read, *tool, mjcf=document.mjcf, other_joints=others),
     )
 

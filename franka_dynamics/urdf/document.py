@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arm.fields import FormatTerms, JointLimits, MJCF_TERMS, URDF_TERMS
+from ..arm.fields import FormatWords, JointLimits, MJCF_WORDS, URDF_WORDS
 from ..arm.inertia import LinkInertia
 from ..arrays import Array
 from ..errors import UrdfError
@@ -140,11 +140,11 @@ class UrdfDocument:
     loops: tuple[frozenset[str], ...] = ()
 
     @property
-    def terms(self) -> FormatTerms:
+    def terms(self) -> FormatWords:
         """Words of the file's format, URDF or MJCF, for messages."""
-        return MJCF_TERMS if self.mjcf else URDF_TERMS
+        return MJCF_WORDS if self.mjcf else URDF_WORDS
 
-    def inertial_terms(self, link: str) -> FormatTerms:
+    def inertial_terms(self, link: str) -> FormatWords:
         """Return the format's words for messages, with the entries that state a link's inertia."""
         if (stated := self.tensor_sources.get(link)) == TENSOR_FROM_GEOMS:
             mass, center, tensor = (f'{one} of its geoms' for one in ('mass', 'centre', 'inertia'))

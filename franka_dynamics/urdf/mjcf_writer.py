@@ -170,7 +170,7 @@ def _require_mass_and_motion(description: ArmDescription, without: Collection[in
         and min(link.mass, *np.linalg.eigvalsh(link.inertia_at_center_of_mass)) < _MIN_INERTIA
     ]
     if empty:
-        where = description.urdf.terms.inertial if description.urdf else 'mass and inertia'
+        where = description.urdf.words.inertial if description.urdf else 'mass and inertia'
         raise InertiaError(f'MuJoCo needs {where} of {name_list(empty)} in {description.name}.')
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .comparison import compare_descriptions, Comparison
-from .torque_effect import ArmInSpace
+from .torque_effect import SpaceFrameArm
 from ..arm import ArmDescription, available_hands, available_sets, LinkInertia, load
 from ..arm.arm_file import is_robot_source
 from ..arm.bodies import is_file_name, NO_HAND
@@ -248,7 +248,7 @@ def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
         limits = replace(joint.limits, **stated)
         joints.append(replace(own, limits=limits, rotor_inertia=joint.rotor_inertia))
     changed = like.shared_fields()
-    changed |= {name: getattr(like, name) for name in ('hand', 'payload', 'carried')}
+    changed |= {name: getattr(like, name) for name in ('hand', 'payload', 'carried_mass')}
     changed |= {name: getattr(chain, name) for name in ('notes', 'torque_notes')}
     changed |= {'joints': tuple(joints), 'flange': arm.flange, 'fixed_frames': arm.fixed_frames}
     return replace(arm, **changed, inertial_set='as written', file=arm.source)
@@ -263,12 +263,12 @@ def reference_on_mount_of(reference: ArmDescription, arm: ArmDescription) -> Arm
     """
     if reference.urdf is not None:
         return reference
-    mounted = replace(reference, base=arm.mount @ reference.base)
-    there = ArmInSpace.at_zero(arm).twists
+    mounted = replace(reference, base=arm.mount_pose @ reference.base)
+    there = SpaceFrameArm.at_zero(arm).twists
 
     def distance(one: ArmDescription) -> float:
         """Return the distance of an arm's joint axes from those of `arm`, summed over joints."""
-        here = ArmInSpace.at_zero(one).twists
+        here = SpaceFrameArm.at_zero(one).twists
         each = [np.abs(here + sign * there).sum(axis=1) for sign in (-1.0, 1.0)]
         return float(np.minimum(*each).sum())  # a line has two directions
 

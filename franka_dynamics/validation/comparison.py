@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .torque_effect import ArmInSpace, ParameterDifference, TorqueEffect, TorqueProbe
+from .torque_effect import ParameterDifference, SpaceFrameArm, TorqueEffect, TorqueProbe
 from ..arm import ArmDescription, JointLimits, LinkInertia
 from ..arm.inertia import elements_from_tensor, TENSOR_ORDER
 from ..arrays import Array, ArrayLike
@@ -47,16 +47,16 @@ class Comparison:
     """
     The differences between two arms, sorted by their effect on joint torques, largest first.
 
-    `together` is the effect of all differences at once on torques. `spaces` are the two arms in
-    {S}, the first with the differences of its geometry that move what is behind them.
+    `total_effect` is the effect of all differences at once on torques. `space_arms` are the two
+    arms in {S}, the first with the differences of its geometry that move what is behind them.
     """
 
     first: ArmDescription
     second: ArmDescription
     differences: tuple[ParameterDifference, ...]
-    together: TorqueEffect
-    spaces: tuple[ArmInSpace, ArmInSpace] = field(repr=False)
-    json_names = 'first', 'second', 'passed', 'together', 'differences'
+    total_effect: TorqueEffect = field(metadata={'key': 'together'})
+    space_arms: tuple[SpaceFrameArm, SpaceFrameArm] = field(repr=False)
+    json_names = 'first', 'second', 'passed', 'total_effect', 'differences'
 
     @property
     def geometry(self) -> tuple[ParameterDifference, ...]:
@@ -90,7 +90,7 @@ def compare_descriptions(
     found.add_friction()
     found.found.sort(key=lambda one: -one.torque_effect)
     spaces = found.first_space, found.second_space
-    return Comparison(first, second, tuple(found.found), found.together, spaces)
+    return Comparison(first, second, tuple(found.found), found.total_effect, spaces)
 
 
 class _Differences:
@@ -105,11 +105,12 @@ class _Differences:
         # A URDF's arm may have no link with the name of a flange.
         self._has_flange = second.urdf is None or not second.urdf.tip_is_guess
         self._probe = TorqueProbe(first, gravity)
-        self.first_space, self.second_space = (ArmInSpace.at_zero(one) for one in (first, second))
-        self.together = self._probe.effect(self.second_space, self.first_space, other=second)
+        at_zero = SpaceFrameArm.at_zero
+        self.first_space, self.second_space = at_zero(first), at_zero(second)
+        self.total_effect = self._probe.effect(self.second_space, self.first_space, other=second)
 
     def _add(
-        self, kind: str, place: str, pairs: list[_ValuePair], changed: ArmInSpace | None = None
+        self, kind: str, place: str, pairs: list[_ValuePair], changed: SpaceFrameArm | None = None
     ) -> bool:
         """
         Add a ParameterDifference for each pair that differs; return whether there are any.
@@ -188,7 +189,7 @@ class _Differences:
     def add_flange(self) -> None:
         """Add the difference of the flange's pose, which has no effect on torques."""
         if self._has_flange:
-            one, other = self.first_space.tool, self.second_space.tool
+            one, other = self.first_space.tool_pose, self.second_space.tool_pose
             turn = log3(other[:3, :3] @ one[:3, :3].T)
             pairs = _vector_pairs('position', 'm', one[:3, 3], other[:3, 3])
             pairs += _vector_pairs('turn about', 'rad', np.zeros(3), turn)

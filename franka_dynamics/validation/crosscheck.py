@@ -162,7 +162,7 @@ class CrosscheckResult:
         if self.description.urdf and not all(one.passed for one in self.urdf):
             differing = ', '.join(f'{one}' for one in self.urdf if not one.passed)
             urdf = self.description.urdf
-            reading = f"{urdf.terms.reader}'s own reading of {urdf.source}"
+            reading = f"{urdf.words.reader}'s own reading of {urdf.source}"
             found.append(f'It differs from {reading} in {differing}.')
         return tuple(found)
 

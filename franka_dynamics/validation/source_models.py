@@ -59,7 +59,7 @@ def pinocchio_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates
     joints = {name: model.joints[i] for i, name in enumerate(model.names)}
     columns = [joints[name].idx_v for name in urdf.joint_names]
     step, speed, still = np.zeros((3, model.nv))
-    for name, position in urdf.held:
+    for name, position in urdf.held_positions:
         if joints[name].nv == 1:  # neither a mimic nor a floating joint
             step[joints[name].idx_v] = position
     rows = []
@@ -170,7 +170,7 @@ def mujoco_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates) -
     data = mujoco.MjData(model)
     mujoco.mj_setConst(model, data)  # M of bodies that only slide is kept, with its armature
     names = [model.joint(k).name or f'unnamed_joint{k}' for k in range(model.njnt)]
-    for name, position in urdf.held:
+    for name, position in urdf.held_positions:
         data.qpos[model.jnt_qposadr[names.index(name)]] = position
     joints = [names.index(name) for name in urdf.joint_names]
     places, rows = model.jnt_qposadr[joints], model.jnt_dofadr[joints]

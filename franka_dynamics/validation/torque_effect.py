@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computes how differences between two arms, placed in the space frame, change joint torques."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 import math
 from typing import Any, Self
 
@@ -27,39 +27,39 @@ _PATH_SAMPLE_COUNT, _PATH_STEP_S = 500, 0.01
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ArmInSpace(BodyTree):
+class SpaceFrameArm(BodyTree):
     """A serial arm as a tree whose bodies' frames lie in {S} at q = 0, with the flange as tool."""
 
     @classmethod
-    def at_zero(cls, arm: ArmDescription) -> 'ArmInSpace':
+    def at_zero(cls, arm: ArmDescription) -> 'SpaceFrameArm':
         """Return an arm's joint axes, inertias and flange in the space frame at q = 0."""
         tree = BodyTree.from_description(arm)
         poses = tree.poses(np.zeros(arm.n))
         twists = (adjoint(poses) @ tree.twists[..., None])[..., 0]
         links = tuple(link.expressed_in(pose) for link, pose in zip(arm.links, poses))
-        placements, tool = np.tile(np.eye(4), (arm.n, 1, 1)), poses[-1] @ tree.tool
-        return cls(tree.parents, placements, twists, links, tree.rotor_inertias, tool=tool)
+        placements, tool = np.tile(np.eye(4), (arm.n, 1, 1)), poses[-1] @ tree.tool_pose
+        return cls(tree.parents, placements, twists, links, tree.rotor_inertias, tool_pose=tool)
 
     def axis(self, i: int) -> tuple[Array, Array]:
         """Return joint i's axis: direction and point [m] nearest {S}'s origin (0 if prismatic)."""
         v, omega = self.twists[i, :3], self.twists[i, 3:]
         return (omega, np.cross(omega, v) + 0.0) if omega.any() else (v, np.zeros(3))
 
-    def with_joint(self, i: int, other: 'ArmInSpace', field: str) -> 'ArmInSpace':
+    def with_joint(self, i: int, other: 'SpaceFrameArm', field: str) -> 'SpaceFrameArm':
         """Return the arm with its value of a field at joint i replaced by another arm's."""
         values = list(getattr(self, field))
         values[i] = getattr(other, field)[i]
         changed: dict[str, Any] = {field: tuple(values)}
         return replace(self, **changed)
 
-    def with_moved_joints(self, motion: Array, first: int) -> 'ArmInSpace':
+    def with_moved_joints(self, motion: Array, first: int) -> 'SpaceFrameArm':
         """Return the arm with its joints from `first` on, and what they carry, moved in {S}."""
         behind = (link.expressed_in(motion) for link in self.inertias[first:])
         inertias = (*self.inertias[:first], *behind)
         twists = np.vstack((self.twists[:first], self.twists[first:] @ adjoint(motion).T))
-        return replace(self, twists=twists, inertias=inertias, tool=motion @ self.tool)
+        return replace(self, twists=twists, inertias=inertias, tool_pose=motion @ self.tool_pose)
 
-    def axes_agree(self, other: 'ArmInSpace', i: int, tolerance: float) -> bool:
+    def axes_agree(self, other: 'SpaceFrameArm', i: int, tolerance: float) -> bool:
         """Return whether another arm has the same axis of joint i, in either direction."""
         (d, p), (e, q) = self.axis(i), other.axis(i)
         apart = np.cross(d, q - p) if self.twists[i, 3:].any() else np.zeros(3)
@@ -77,7 +77,7 @@ class ArmInSpace(BodyTree):
         signs = [np.copysign(1.0, d @ e) for (d, _), (e, _) in pairs]
         directions = [(d, sign * e) for ((d, _), (e, _)), sign in zip(pairs, signs)]
         if flange:
-            directions += zip(self.tool[:3, :3].T, other.tool[:3, :3].T)
+            directions += zip(self.tool_pose[:3, :3].T, other.tool_pose[:3, :3].T)
         # Kabsch's rotation of the directions.
         correlation = sum(np.outer(e, d) for d, e in directions)
         u, _, vt = np.linalg.svd(correlation + _MIN_TURN_RAD * np.eye(3))
@@ -88,7 +88,7 @@ class ArmInSpace(BodyTree):
         turning = [pair for i, pair in zip(joints, pairs) if self.twists[i, 3:].any()]
         points = [(np.eye(3) - np.outer(e, e), p, q) for (_, p), (e, q) in turning]
         if flange:
-            points.append((np.eye(3), self.tool[:3, 3], other.tool[:3, 3]))
+            points.append((np.eye(3), self.tool_pose[:3, 3], other.tool_pose[:3, 3]))
         for project, p, q in points:
             across.append(project)
             offsets.append(project @ (q - center - turn @ (p - center)))
@@ -96,7 +96,7 @@ class ArmInSpace(BodyTree):
         motion[:3, 3] = center + shift - turn @ center
         brought = self.with_moved_joints(motion, first)
         fits = all(brought.axes_agree(other, i, atol) for i in joints)
-        apart = np.abs(brought.tool - other.tool).max() if flange else 0.0
+        apart = np.abs(brought.tool_pose - other.tool_pose).max() if flange else 0.0
         return motion if fits and apart <= atol else None
 
 
@@ -128,7 +128,7 @@ class ParameterDifference:
     """
     One parameter in which two arm descriptions differ, with its effect on joint torques.
 
-    `kind` is geometry, link (an inertial parameter), limits, friction or inertial set. `place` is
+    `kind` is geometry, link (an inertial parameter), limits, friction or inertial set. `owner` is
     the name of a joint (for the joint or its link), 'base', 'flange', 'arm' (friction) or 'the
     arm' (a URDF's arm as a whole); `first` and `second` are the two arms' values of `parameter`,
     in `unit`. `torque_effect` is the largest change of a joint torque [N m or N] in the motions of
@@ -139,7 +139,7 @@ class ParameterDifference:
     """
 
     kind: str
-    place: str
+    owner: str = field(metadata={'key': 'place'})
     parameter: str
     first: float | str
     second: float | str
@@ -159,7 +159,7 @@ class ParameterDifference:
             effect = f'torque changes by up to {self.torque_effect:.3g} N m'
         here, there = distinct_texts(self.first, self.second, 6)
         return (
-            f'{self.place}: {self.parameter} is {there} instead of {here}'
+            f'{self.owner}: {self.parameter} is {there} instead of {here}'
             f'{f" [{self.unit}]" if self.unit else ""}; {effect}'
             f'{f"; {self.remark}" if self.remark else ""}.'
         )
@@ -178,11 +178,11 @@ class TorqueProbe:
         """Draw the random states within the limits of `first`, and compute its torques."""
         self._first, self._gravity = first, as_gravity_vector(gravity)
         self._states = sample_states(first, _STATE_COUNT)
-        largest = np.abs(self._rigid_body_torque(ArmInSpace.at_zero(first))).max()
+        largest = np.abs(self._rigid_body_torque(SpaceFrameArm.at_zero(first))).max()
         self._floor = MAX_TORQUE_ROUNDING_RATIO * float(largest)
 
     def effect(
-        self, changed: ArmInSpace, arm: ArmInSpace, *, other: ArmDescription | None = None
+        self, changed: SpaceFrameArm, arm: SpaceFrameArm, *, other: ArmDescription | None = None
     ) -> TorqueEffect:
         """Return the torque change from `arm` to `changed`, plus friction's to that of `other`."""
         rigid = self._rigid_body_torque(changed) - self._rigid_body_torque(arm)
@@ -195,7 +195,7 @@ class TorqueProbe:
         rms = float(np.sqrt(np.mean(np.sum(change[:_STATE_COUNT] ** 2, axis=1))))
         return TorqueEffect(float(worst.max()), joint, rms)
 
-    def _rigid_body_torque(self, arm: ArmInSpace) -> Array:
+    def _rigid_body_torque(self, arm: SpaceFrameArm) -> Array:
         """Return an arm's rigid-body torques at the random states, (states, n) [N m]."""
         return tree_motion(arm, *self._states, gravity=self._gravity).tau
 

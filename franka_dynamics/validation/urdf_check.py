@@ -187,7 +187,7 @@ def _inertial_findings(
     A link that is not within rounding of the published one is a finding if its difference changes
     a torque in some mounting of the arm, or if no real body has its parameters.
     """
-    first, second = found.spaces
+    first, second = found.space_arms
     probe = TorqueProbe(found.first, _TILTED_GRAVITY_M_S2)
     findings, notes, impossible = [], [], False
     for i, place in enumerate(found.first.joint_names):
@@ -195,7 +195,7 @@ def _inertial_findings(
             continue
         link, changed = second.inertias[i], first.with_joint(i, second, 'inertias')
         remark = '' if link.is_physical() else 'no real body has these parameters'
-        own = [one for one in found.differences if (one.kind, one.place) == ('link', place)]
+        own = [one for one in found.differences if (one.kind, one.owner) == ('link', place)]
         differing = [replace(one, remark=remark) for one in own]
         if probe.effect(changed, first).largest > 0.0 or not link.is_physical():
             findings += differing
@@ -208,7 +208,7 @@ def _inertial_findings(
         notes = [*(f'{one} Accepted.' for one in findings), *notes]
         findings = []
     if not findings and nearest.largest_distance > _MAX_EXACT_DISTANCE:
-        notes.append(f'The difference to {nearest} acts on torques: {found.together}.')
+        notes.append(f'The difference to {nearest} acts on torques: {found.total_effect}.')
     return same, tuple(findings), tuple(notes)
 
 

@@ -419,7 +419,7 @@ def test_a_tree_of_bodies_has_the_methods_of_an_arm():
     for own, other in zip(slopes, (moving.tau.by_q, moving.tau.by_dq, moving.tau.by_ddq)):
         assert_close(own, other)
     assert_close(model.regressor(q, dq, ddq), fd.torque_regressor(tree, q, dq, ddq))
-    tool = poses[:, tree.tool_body] @ tree.tool
+    tool = poses[:, tree.tool_body] @ tree.tool_pose
     assert_close(model.frames(q), np.concatenate([poses, tool[:, None]], axis=1))
     for number, name in enumerate(tree.joint_names):
         assert_close(model.frame_pose(q, name), poses[:, number])

@@ -123,7 +123,7 @@ def test_a_trees_wrench_acts_on_the_body_that_carries_the_tool(seed):
     for body in range(tree.n):
         carrying = replace(tree, tool_body=body)
         # The tree's recursion has its wrench in the tool's axes.
-        tool = (carrying.poses(q)[body] @ carrying.tool)[:3, :3]
+        tool = (carrying.poses(q)[body] @ carrying.tool_pose)[:3, :3]
         in_tool_axes = np.concatenate([part @ tool for part in np.split(wrench, 2)])
         acts = {'gravity': TILTED, 'tool_wrench': in_tool_axes}
         reference = fd.tree_motion(carrying, q, dq, ddq, **acts).tau

@@ -230,7 +230,7 @@ def test_kernels_of_every_quantity_have_pinocchios_values(name, precision):
     # Rounding in some thousand operations, and by the condition of M and of the mobility.
     ill = {Quantity.FORWARD_DYNAMICS: 1e3, Quantity.OPERATIONAL_SPACE_INERTIA: 1e5}
     for equations in every:
-        states = [sampled[array].copy() for array in equations.arrays]
+        states = [sampled[array].copy() for array in equations.input_names]
         expected = reference(model, equations.quantity, [x.astype(dtype) for x in states])
         bad = states[-1].copy()
         bad[3, -1] = np.nan

@@ -14,8 +14,8 @@ from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control import stopping
 from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.disturbance import MAX_PICK_UP_TIME_S
-from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
-from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, StopKind
+from franka_dynamics.control.settings import ControlSettings as Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -58,8 +58,8 @@ def pushed(force, seconds):
     return {'push': Push((0.0, force, 0.0), 0.4, seconds)}
 
 
-UNMEASURED = {'measures': False, 'friction': True}
-BARE, LOADED = {**UNMEASURED, 'gravity_compensation': True}, {**UNMEASURED, 'payload': body(3.0)}
+NO_EFFORT = {'measures': False, 'friction': True}
+BARE, LOADED = {**NO_EFFORT, 'gravity_compensation': True}, {**NO_EFFORT, 'payload': body(3.0)}
 
 
 # The last number is the peak speed [rad/s].
@@ -74,7 +74,7 @@ BARE, LOADED = {**UNMEASURED, 'gravity_compensation': True}, {**UNMEASURED, 'pay
         # A wrong target or load from the start, without measured effort.
         (FR3, Settings(target='gz_ros2_control'), BARE, {}, 2.1),
         (FER, MUJOCO, BARE, {}, 2.1),
-        (FER, Settings(target='fci'), UNMEASURED, {}, 2.1),
+        (FER, Settings(target='fci'), NO_EFFORT, {}, 2.1),
         (FER, MUJOCO, LOADED, {}, 1.5),
         # A push, that without the guard makes the arm as fast as 2.35 and 2.39 rad/s.
         (FER, replace(FCI, **FIRM), {**CARRIED, **pushed(80.0, 0.5)}, {}, 2.3),
@@ -242,7 +242,7 @@ def test_a_held_arm_that_is_pushed_stays_held():
     fastest = {}
     for hold in (True, False):
         loop = Loop(Settings(target='fci', **GENTLE), **CARRIED).run(0.3)
-        loop.controller.stop('test', Stop.HOLD if hold else Stop.LET_GO)
+        loop.controller.stop('test', StopKind.HOLD if hold else StopKind.LET_GO)
         loop.run(0.2)
         loop.arm.push = Push((0.0, 80.0, 0.0), loop.arm.time, 0.5)
         loop.run(1.0)
@@ -259,7 +259,7 @@ def test_other_gains_do_not_move_an_arm_that_is_held_under_an_unknown_load(gains
     loop = Loop(Settings(target='mujoco', **gains), friction=True).run(0.5)
     loop.arm.set_payload(LinkInertia.from_center_of_mass(2.5, (0.1, 0.0, 0.1), np.zeros(6)))
     loop.run(1.0)
-    loop.controller.stop('test', Stop.HOLD)
+    loop.controller.stop('test', StopKind.HOLD)
     loop.run(1.0)
     loop.fastest = 0.0
     for changed in (firm, {'kp': (0.0,), 'kd': (0.0,)} | gains):
@@ -273,7 +273,7 @@ def test_a_held_arm_whose_firm_gains_are_taken_away_is_still_damped():
     moved = []
     for gains in (FIRM, {}):
         loop = Loop(Settings(target='fci', **gains), **CARRIED).run(0.5)
-        loop.controller.stop('test', Stop.HOLD)
+        loop.controller.stop('test', StopKind.HOLD)
         loop.run(0.2)
         loop.controller.change(kp=(0.0,), kd=(0.0,))
         before = loop.run(0.1).arm.position
@@ -298,7 +298,7 @@ def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_
     loop.run(0.5)
     assert loop.speed > 0.3
     reverse(loop, 6)
-    loop.controller.stop('test', Stop.HOLD)
+    loop.controller.stop('test', StopKind.HOLD)
     loop.run(0.5)
     assert loop.controller.state is State.SILENT
     assert loop.speed < 0.1
@@ -316,7 +316,7 @@ def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_
     ],
 )
 def test_braking_that_drives_a_light_joint_is_found_as_the_arm_loses_energy(gain, limited, driven):
-    terms, brake = core(MUJOCO).asked.terms, stopping.BrakingController(FER)
+    terms, brake = core(MUJOCO).requested_law.terms, stopping.BrakingController(FER)
     brake.record_limited_torque(NOTHING + 100.0 * limited, NOTHING)  # 0.1 s, until torques turn
     for step in range(100):
         grown = min(1.0, max(0.0, (step - 20) / 40)) * gain * FER.limit('velocity')
@@ -423,7 +423,7 @@ def test_a_joint_that_torques_drive_faster_than_possible_is_not_braked(moves, co
 
 
 def test_a_brake_takes_energy_from_the_first_cycle_on():
-    terms, rng = core(MUJOCO).asked.terms, np.random.default_rng(3)
+    terms, rng = core(MUJOCO).requested_law.terms, np.random.default_rng(3)
     for _ in range(50):
         q = np.array(FER.home) + rng.normal(0, 0.3, 7)
         dq = rng.normal(0, 0.5, 7)
@@ -491,7 +491,7 @@ def test_efforts_of_another_sign_or_without_gravity_are_said_to_be_so(times, wor
 
 
 def test_gravity_of_the_wrong_sign_is_named():
-    loop = Loop(replace(MUJOCO, gravity_vector=(0.0, 0.0, 9.81)), **UNMEASURED).run(0.3)
+    loop = Loop(replace(MUJOCO, gravity_vector=(0.0, 0.0, 9.81)), **NO_EFFORT).run(0.3)
     assert 'gravity_vector' in loop.controller.why and loop.controller.faulty
 
 

@@ -15,11 +15,11 @@ import pytest
 
 from franka_dynamics import errors
 from franka_dynamics.arm import load
-from franka_dynamics.control.core_state import CoreEvent, State, Stop, TRANSITIONS
+from franka_dynamics.control.core_state import State, StateEvent, StopKind, TRANSITIONS
 from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.limits import MAX_STEP_S
-from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.settings import ControlSettings
 from franka_dynamics.control.state_check import MAX_STATE_LOSS_COUNT, MIN_GOOD_STATE_COUNT
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import Push
@@ -28,7 +28,7 @@ from . import closed_loop
 from .closed_loop import core, FER, GRAVITY, HOME, Loop, MOVING, MUJOCO, payload, PD, Script, STILL
 from ..agreement import refuses
 
-FCI = Settings(target='fci')
+FCI = ControlSettings(target='fci')
 
 
 def fall(script):
@@ -41,27 +41,27 @@ def fall(script):
 NEEDED = MIN_GOOD_STATE_COUNT + 1
 # What leads to each change, and others that do.
 SCENES = {
-    (State.SILENT, CoreEvent.BEGIN): [lambda s: s.give(MIN_GOOD_STATE_COUNT)],
-    (State.SILENT, CoreEvent.HOLD): [
+    (State.SILENT, StateEvent.BEGIN): [lambda s: s.give(MIN_GOOD_STATE_COUNT)],
+    (State.SILENT, StateEvent.HOLD): [
         lambda s: s.stopping(True).tick(200).give(NEEDED),
         lambda _: fall(Script(applied_when_silent=True).running().stop().give(100)),
     ],
-    (State.RUNNING, CoreEvent.HOLD): [lambda s: s.running().stop(Stop.HOLD)],
-    (State.RUNNING, CoreEvent.RELEASE): [lambda s: s.running().stop()],
-    (State.RUNNING, CoreEvent.TORQUES_END): [lambda s: s.running().leap(0.3).give()],
-    (State.BRAKING, CoreEvent.AT_REST): [lambda s: s.braking(False).give(30)],
-    (State.BRAKING, CoreEvent.AT_REST_HELD): [lambda s: s.braking(True).give(30)],
-    (State.BRAKING, CoreEvent.TORQUES_END): [lambda s: s.braking(True).tick(100)],
-    (State.HOLDING, CoreEvent.BEGIN): [lambda s: s.holding().start()],
-    (State.HOLDING, CoreEvent.RELEASE): [lambda s: s.holding().stop()],
-    (State.HOLDING, CoreEvent.TORQUES_END): [lambda s: s.holding().tick(100)],
-    (State.STOPPING, CoreEvent.BEGIN): [lambda s: s.stopping().give(1100, MOVING)],
-    (State.STOPPING, CoreEvent.RELEASE): [lambda s: s.stopping().give(2, MOVING)],
-    (State.STOPPING, CoreEvent.HOLD): [
+    (State.RUNNING, StateEvent.HOLD): [lambda s: s.running().stop(StopKind.HOLD)],
+    (State.RUNNING, StateEvent.RELEASE): [lambda s: s.running().stop()],
+    (State.RUNNING, StateEvent.TORQUES_END): [lambda s: s.running().leap(0.3).give()],
+    (State.BRAKING, StateEvent.AT_REST): [lambda s: s.braking(False).give(30)],
+    (State.BRAKING, StateEvent.AT_REST_HELD): [lambda s: s.braking(True).give(30)],
+    (State.BRAKING, StateEvent.TORQUES_END): [lambda s: s.braking(True).tick(100)],
+    (State.HOLDING, StateEvent.BEGIN): [lambda s: s.holding().start()],
+    (State.HOLDING, StateEvent.RELEASE): [lambda s: s.holding().stop()],
+    (State.HOLDING, StateEvent.TORQUES_END): [lambda s: s.holding().tick(100)],
+    (State.STOPPING, StateEvent.BEGIN): [lambda s: s.stopping().give(1100, MOVING)],
+    (State.STOPPING, StateEvent.RELEASE): [lambda s: s.stopping().give(2, MOVING)],
+    (State.STOPPING, StateEvent.HOLD): [
         lambda s: s.stopping(True).give(NEEDED, MOVING),
         lambda s: fall(s.stopping()),
     ],
-    (State.STOPPING, CoreEvent.AT_RESTING_TORQUE): [lambda s: s.stopping().tick(300)],
+    (State.STOPPING, StateEvent.AT_RESTING_TORQUE): [lambda s: s.stopping().tick(300)],
 }
 
 
@@ -139,7 +139,8 @@ def test_a_real_arms_rotors_bear_gains_that_its_links_alone_do_not():
 
 def test_soft_gains_are_those_of_the_rate_and_yield_to_given_ones():
     given = (1.0,) * 7
-    soft, half = (Feedforward('fr3', soft_gains=20.0, **x).asked for x in ({}, {'kp': given}))
+    cores = (Feedforward('fr3', soft_gains=20.0, **x) for x in ({}, {'kp': given}))
+    soft, half = (one.requested_law for one in cores)
     np.testing.assert_array_equal((soft.kp, soft.kd), low_gains(load('fr3'), 20.0))
     np.testing.assert_array_equal((half.kp, half.kd), (given, soft.kd))
 
@@ -161,7 +162,7 @@ def test_degrees_are_refused_in_the_first_state():
 def test_a_stopped_core_sends_only_after_start(creeps):
     # A creeping arm needs another resting torque in every state.
     script = Script().running().stop(why='enough').give(200, creeps * np.sign(MOVING))
-    assert script.core.ended
+    assert script.core.needs_start
     assert 'enough' in str(script.core.status)
     count = len(script.sent)
     assert len(script.give(100).sent) == count
@@ -173,16 +174,16 @@ def test_a_stopped_core_sends_only_after_start(creeps):
     [
         (FCI, STILL, {}),
         (MUJOCO, GRAVITY, {}),
-        (MUJOCO, STILL, {'then': Stop.TO_ZERO}),
+        (MUJOCO, STILL, {'then': StopKind.TO_ZERO}),
         # A receiver that is not the target gets zero also during a stop, and whatever follows.
-        (MUJOCO, STILL, {'then': Stop.TO_ZERO, 'before': True}),
+        (MUJOCO, STILL, {'then': StopKind.TO_ZERO, 'before': True}),
     ],
 )
-@pytest.mark.parametrize('then', [Stop.LET_GO, Stop.HOLD])
+@pytest.mark.parametrize('then', [StopKind.LET_GO, StopKind.HOLD])
 def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stopped, then):
     script = Script(settings)
     before = (stopped.get('before') and script.stopping()) or script.running()
-    script.stop(stopped.get('then', Stop.LET_GO))
+    script.stop(stopped.get('then', StopKind.LET_GO))
     assert script.core.faulty is ('then' in stopped)
     before.give(5)
     if 'then' in stopped:
@@ -194,16 +195,16 @@ def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stoppe
 
 
 def test_a_fault_is_cleared_by_a_start_at_rest_and_a_final_one_by_nothing():
-    script = Script().stop(Stop.HOLD).give(100)  # before the first torque
+    script = Script().stop(StopKind.HOLD).give(100)  # before the first torque
     assert (script.sent, script.core.state) == ([], State.SILENT)
     assert script.core.status.faulty
     assert script.start().give().give(3, MOVING).core.state is State.RUNNING
-    script.stop(Stop.HOLD)
+    script.stop(StopKind.HOLD)
     with pytest.raises(errors.StartRefusedError):  # while the arm is braked
         script.core.start()
     assert script.give(60).core.status.faulty
     assert script.start().core.state is State.RUNNING
-    script.stop(Stop.FINAL, 'the model has changed')
+    script.stop(StopKind.FINAL, 'the model has changed')
     for _ in range(2):
         script.give(100)
         assert script.core.state is State.SILENT and script.core.status.faulty
@@ -310,7 +311,7 @@ OUTCOMES = {
         lambda s: s.holding().leap(0.3).give().tick(100).give(100),
         lambda s: s.stopping(True).leap(0.3).give().tick(100).give(300),
         # An arm that was given up is not held by a further stop, and does not begin by itself.
-        lambda s: s.braking(True).drive().stop(Stop.HOLD).tick(100).give(100),
+        lambda s: s.braking(True).drive().stop(StopKind.HOLD).tick(100).give(100),
         lambda s: s.braking(False).start().drive().tick(200).give(3 * MIN_GOOD_STATE_COUNT),
     ],
     # A clock of ticks that is set back, or no number.
@@ -384,9 +385,9 @@ def test_a_loop_whose_joint_states_stand_still_ends_its_torques(clock):
 def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not(clock):
     script = Script().running().give(3, MOVING)
     script.core.step(script.q, STILL, script.time - 5e-4)
-    assert not script.core.sends
+    assert not script.core.has_new_torque
     script.give()
-    assert script.core.sends
+    assert script.core.has_new_torque
     # A repeated state is one, however often it comes at once; older ones in a row are of another
     # clock.
     for _ in range(2 * MIN_GOOD_STATE_COUNT):
@@ -561,7 +562,7 @@ def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong, sp
         return [loop.step(q, falls, begin + 1e-3 * k) for k, q in enumerate(places)]
 
     loop.blocked = 'the receiver is not known'
-    loop.stop(loop.blocked, Stop.PAUSE)
+    loop.stop(loop.blocked, StopKind.PAUSE)
     assert not np.any(torques(0.0))
     loop.blocked, wrong, falls = '', HOME, STILL
     loop.start()
@@ -588,7 +589,7 @@ def test_after_a_pause_the_law_begins_at_the_torque_that_carries_the_arm_unless_
     script = Script(MUJOCO, applied_when_silent=True).running().give(200)
     if stopped:
         script.stop().give(100)
-    script.stop(Stop.PAUSE).core.blocked = 'the receiver is not known'
+    script.stop(StopKind.PAUSE).core.blocked = 'the receiver is not known'
     script.give(100)
     assert not script.sent[-1].any()
     script.core.blocked = ''
@@ -600,12 +601,12 @@ def test_after_a_pause_the_law_begins_at_the_torque_that_carries_the_arm_unless_
 def test_a_start_while_the_receiver_is_unknown_gives_no_torque():
     script = Script(MUJOCO).running().give(3, MOVING)
     script.core.blocked = 'the receiver is not known'
-    script.stop(Stop.PAUSE).give(100, MOVING).start().give(100, MOVING)
+    script.stop(StopKind.PAUSE).give(100, MOVING).start().give(100, MOVING)
     assert not script.sent[-1].any()
 
 
 def test_an_arm_that_is_guided_before_its_receiver_is_known_gets_no_torque():
-    loop = Loop(Settings(target='fci'), gravity_compensation=True, brake_release_after=0.0)
+    loop = Loop(ControlSettings(target='fci'), gravity_compensation=True, brake_release_after=0.0)
     loop.controller.blocked = 'the receiver is not known'
     loop.arm.push = Push((0.0, 0.0, -60.0), 0.0, 1.0)
     loop.command = STILL
@@ -617,9 +618,9 @@ def test_an_arm_that_is_guided_before_its_receiver_is_known_gets_no_torque():
 @pytest.mark.parametrize('in_loop', [False, True])
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
 def test_an_arm_that_moves_during_a_pause_is_no_fault(target, in_loop):
-    script = Script(Settings(target=target), applied_when_silent=in_loop).running()
+    script = Script(ControlSettings(target=target), applied_when_silent=in_loop).running()
     script.core.blocked = 'paused'
-    script.stop(Stop.PAUSE).give(100)
+    script.stop(StopKind.PAUSE).give(100)
     script.sent.clear()
     pushed = NewtonEulerModel(FER).gravity(script.q) * (target == 'fci') + 20.0  # [N m]
     script.give(200, MOVING, effort=pushed)
@@ -630,7 +631,7 @@ def test_an_arm_that_moves_during_a_pause_is_no_fault(target, in_loop):
 
 @pytest.mark.parametrize('in_loop', [False, True])
 def test_an_arm_that_is_to_be_held_again_is_not_while_its_receiver_is_not_known(in_loop):
-    script = Script(Settings(target='fci'), applied_when_silent=in_loop).holding().tick(200)
+    script = Script(ControlSettings(target='fci'), applied_when_silent=in_loop).holding().tick(200)
     script.core.blocked = 'receivers are being checked'
     script.sent.clear()
     script.give(200)
@@ -641,7 +642,7 @@ def test_an_arm_that_is_to_be_held_again_is_not_while_its_receiver_is_not_known(
 
 @pytest.mark.parametrize('in_loop', [False, True])
 def test_an_arm_on_its_brakes_is_carried_once_the_right_receiver_is_back(in_loop):
-    script = Script(MUJOCO, applied_when_silent=in_loop).running().stop(Stop.TO_ZERO).give(300)
+    script = Script(MUJOCO, applied_when_silent=in_loop).running().stop(StopKind.TO_ZERO).give(300)
     script.start().give(3)
     np.testing.assert_allclose(script.sent[-1], GRAVITY, rtol=0.0, atol=0.1)
 
@@ -649,7 +650,7 @@ def test_an_arm_on_its_brakes_is_carried_once_the_right_receiver_is_back(in_loop
 @pytest.mark.parametrize('begun', [Script.running, lambda script: script.braking(True)])
 def test_a_torque_that_is_not_finite_is_not_sent_and_ends_torques(begun):
     script = begun(Script())
-    script.core.asked.terms.coriolis = lambda q, dq: np.full(7, math.nan)
+    script.core.requested_law.terms.coriolis = lambda q, dq: np.full(7, math.nan)
     script.give(100)
     assert script.core.state is State.SILENT and script.core.faulty
     assert 'not finite' in script.core.why and np.isfinite(script.sent).all()
@@ -657,7 +658,7 @@ def test_a_torque_that_is_not_finite_is_not_sent_and_ends_torques(begun):
 
 def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
     script = Script().running()
-    for then, state in ((Stop.LET_GO, State.SILENT), (Stop.HOLD, State.RUNNING)):
+    for then, state in ((StopKind.LET_GO, State.SILENT), (StopKind.HOLD, State.RUNNING)):
         script.start().give(MIN_GOOD_STATE_COUNT).stop(then).give(100).core.reset()
         assert script.give(MIN_GOOD_STATE_COUNT).core.state is state
 
@@ -692,19 +693,19 @@ def test_a_stop_lets_go_of_a_held_arm_and_leaves_its_fault():
         if script.core.state is State.BRAKING:
             with pytest.raises(errors.StartRefusedError):
                 script.core.start()
-        assert script.give(300).core.ended
+        assert script.give(300).core.needs_start
         assert not script.start().core.faulty
 
 
 def test_a_core_that_will_hold_the_arm_again_has_not_ended():
     script = Script().stopping(True).tick(400)
-    assert script.core.state is State.SILENT and not script.core.ended
-    assert script.stop().core.ended
+    assert script.core.state is State.SILENT and not script.core.needs_start
+    assert script.stop().core.needs_start
 
 
 @pytest.mark.parametrize(('before', 'after'), [('mujoco', 'fci'), ('fci', 'mujoco')])
 def test_a_node_begins_anew_at_a_receiver_that_adds_gravity_where_the_last_did_not(before, after):
-    script = Script(Settings(target=before)).running().stop().give(300)
+    script = Script(ControlSettings(target=before)).running().stop().give(300)
     script.core.change(target=after)
     script.core.change(target=before)  # as if nothing had changed
     begun = script.start().give(MIN_GOOD_STATE_COUNT).sent[-1]
@@ -742,14 +743,14 @@ def test_states_that_stand_still_end_torques_though_their_age_is_always_the_same
 
 
 def test_two_torques_of_one_instant_do_not_differ_after_the_clock_was_set_back():
-    script = Script(MUJOCO).running().stop(Stop.TO_ZERO)
+    script = Script(MUJOCO).running().stop(StopKind.TO_ZERO)
     script.core.step(HOME, STILL, script.time - 5.0, now=script.time + 1e-3)
     torque = script.core.output.last_torque
     np.testing.assert_array_equal(script.core.tick(script.time + 1e-3), torque)
 
 
 def test_a_stop_goes_on_though_the_clock_of_ticks_is_set_back():
-    script = Script().running().stop(Stop.TO_ZERO)
+    script = Script().running().stop(StopKind.TO_ZERO)
     for k in range(200):
         torque = script.core.tick(script.time - 50.0 + 1e-3 * k)
     np.testing.assert_array_equal(torque, 0.0)
@@ -770,7 +771,7 @@ def test_a_payload_told_while_the_arm_is_held_changes_no_torque():
 def test_a_payload_told_or_corrected_before_it_is_lifted_is_no_fault(masses, held):
     script, carries = Script(MUJOCO).running(), {'effort': GRAVITY}
     if held:
-        script.stop(Stop.HOLD)
+        script.stop(StopKind.HOLD)
     script.give(100, **carries)
     for mass in masses:
         script.core.change(payload=payload(mass))
@@ -838,7 +839,7 @@ def test_the_caller_may_write_into_the_torques_that_it_gets():
 @pytest.mark.parametrize('held', [False, True])
 def test_a_node_begins_where_the_arm_is_if_it_was_moved_in_silence(held):
     script = Script(MUJOCO, applied_when_silent=False).stopping(held)
-    script.stop(Stop.HOLD if held else Stop.LET_GO).tick(400)
+    script.stop(StopKind.HOLD if held else StopKind.LET_GO).tick(400)
     assert script.core.state is State.SILENT
     script.leap(0.5 * np.array([0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 0.0])).time += 1.0
     if not held:
@@ -950,8 +951,8 @@ def test_an_arm_is_held_though_its_states_are_nan_once_the_clock_was_set_back():
 
 def test_after_a_final_fault_no_reset_gives_torque_to_a_receiver_that_is_not_the_target():
     loop, arm = held()
-    loop.stop('somebody else receives', Stop.TO_ZERO)
-    loop.stop('the model has changed', Stop.FINAL)
+    loop.stop('somebody else receives', StopKind.TO_ZERO)
+    loop.stop('the model has changed', StopKind.FINAL)
     for k in range(600):
         if k == 300:
             loop.reset()

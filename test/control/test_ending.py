@@ -14,8 +14,8 @@ import franka_dynamics as fd
 from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.control import advice
 from franka_dynamics.control.ending import Cause, Reaction, Remedy
-from franka_dynamics.control.feedforward import State, StateLimits, Stop
-from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.feedforward import State, StateLimits, StopKind
+from franka_dynamics.control.settings import ControlSettings
 from franka_dynamics.control.wiring import find_misdirected_joints
 from franka_dynamics.errors import UrdfWarning
 from franka_dynamics.simulation.arm_simulation import Push
@@ -43,7 +43,7 @@ def test_joined_endings_keep_the_first_reason_and_the_hardest_remedy(causes):
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
 def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
     simulation = CARRIED if target == 'fci' else {'friction': True}
-    loop = Loop(Settings(target=target, **FIRM), **simulation).run(0.4)
+    loop = Loop(ControlSettings(target=target, **FIRM), **simulation).run(0.4)
     loop.move(3, 0.5, 0.8)
     loop.run(0.4)
     before = loop.speed
@@ -52,11 +52,8 @@ def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
     assert loop.fastest < 1.5 * before
     assert loop.controller.state is State.SILENT
     # What a node leaves is the resting torque, not the last one of those that slowed the arm.
-    rest = (
-        np.zeros(7)
-        if target == 'fci'
-        else loop.controller.acting.gravity(loop.controller.unseen.probable_state(np.inf)[0])
-    )
+    core, factor = loop.controller, float(target == 'mujoco')
+    rest = factor * core.acting_terms.gravity(core.open_loop_stop.probable_state(np.inf)[0])
     near = 0.0 if target == 'fci' else 0.2  # [N m], of the way after the stop
     np.testing.assert_allclose(torque, rest, rtol=0.0, atol=near)
 
@@ -65,7 +62,7 @@ def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
 def test_a_held_arm_stays_with_a_load_that_nobody_declared_while_no_states_come(mass, friction):
     carried = payload_from_array(np.array(payload(mass))) if mass else fd.LinkInertia.zero()
     loop = Loop(MUJOCO, payload=carried, friction=friction).run(0.3)
-    loop.controller.stop('test', Stop.HOLD)
+    loop.controller.stop('test', StopKind.HOLD)
     loop.until(State.HOLDING, 1.5).run(0.3)
     loop.fastest, held = 0.0, loop.arm.position
     loop.tick(500)
@@ -78,12 +75,12 @@ def test_a_held_arm_stays_with_a_load_that_nobody_declared_while_no_states_come(
 def test_a_held_arm_that_is_pushed_away_is_not_driven_on_while_no_states_come():
     push = Push((0.0, 40.0, 0.0), 1.3, 0.55)
     loop = Loop(MUJOCO, friction=True, armature=True, push=push).run(0.3)
-    loop.controller.stop('test', Stop.HOLD)
+    loop.controller.stop('test', StopKind.HOLD)
     loop.until(State.HOLDING, 0.9)
     loop.run(1.6 - loop.arm.time)
     assert loop.controller.state is State.HOLDING and loop.speed > 0.5
     torque = loop.tick(300)
-    seen = loop.controller.unseen.probable_state(np.inf)[0]
+    seen = loop.controller.open_loop_stop.probable_state(np.inf)[0]
     np.testing.assert_allclose(torque, fd.NewtonEulerModel(FER).gravity(seen), rtol=0.0, atol=0.05)
 
 
@@ -111,7 +108,7 @@ def test_an_arm_whose_last_link_has_no_mass_is_stopped_while_no_states_come():
 
 def test_a_joint_that_is_lost_lets_no_arm_be_slowed_for_ever():
     # Torques of swapped joints would drive it.
-    script = Script(Settings(target='fci', **GENTLE)).running().give(20, MOVING)
+    script = Script(ControlSettings(target='fci', **GENTLE)).running().give(20, MOVING)
     script.give(300, MOVING, impossible=9.0)
     assert script.core.state is State.SILENT
 
@@ -141,7 +138,7 @@ NO_MOTOR = np.ones(7) - np.eye(7)[3]
 )
 def test_torques_that_are_ignored_are_told_from_a_dead_motor(factors, simulation, named):
     ignored = named != 'dead motor'
-    loop = Loop(Settings(target='fci', **FIRM), **CARRIED, **simulation).run(0.4)
+    loop = Loop(ControlSettings(target='fci', **FIRM), **CARRIED, **simulation).run(0.4)
     loop.controller.follow(HOME + np.outer([0, 1], [0.3, 0.3, -0.3, 0.3, 0.3, 0.3, 0.3]), [0, 0.8])
     loop.run(0.3)
     step = loop.arm.step
@@ -155,7 +152,7 @@ def test_torques_that_are_ignored_are_told_from_a_dead_motor(factors, simulation
 def test_an_arm_that_nobody_carries_is_held_and_not_let_go(name, elastic):
     arm = fd.load(name)
     soft = {'elasticity': franka_elasticity(arm) if elastic else None, 'friction': True}
-    loop = Loop(Settings(target='fci', **FIRM), description=arm, **soft).run(1.5)
+    loop = Loop(ControlSettings(target='fci', **FIRM), description=arm, **soft).run(1.5)
     assert loop.controller.state is State.HOLDING
     assert loop.fastest < 1.0
 
@@ -169,7 +166,7 @@ def test_after_refused_states_a_loop_gets_no_step_of_torque():
 
 def test_coarse_stamps_hide_no_reason():
     limits = StateLimits(min_input_rate=90.0, max_state_age=0.0)
-    node = core(Settings(target='fci', kd=(30.0,)), limits=limits)
+    node = core(ControlSettings(target='fci', kd=(30.0,)), limits=limits)
     for k in range(600):
         node.step(HOME + 1e-9 * k, STILL, 1e-2 * (k // 10), now=1e-3 * k)
     assert 'kd' in node.why
@@ -199,7 +196,8 @@ def test_a_joint_may_stick_as_its_friction_says(joint, share, desired, wrong):
 
 
 def test_a_torque_that_grows_against_a_contact_accelerates_nothing():
-    terms, monitor = (made := core(Settings(target='fci'))).asked.terms, made.disturbances
+    made = core(ControlSettings(target='fci'))
+    terms, monitor = made.requested_law.terms, made.disturbances
     for k in range(60):
         state = terms.terms_at(1e-3 * k, HOME, STILL, None)
         sent = [max(0.0, k - 30.0) * 0.2 * np.eye(7)[6]]  # up to 6 N m
@@ -208,7 +206,7 @@ def test_a_torque_that_grows_against_a_contact_accelerates_nothing():
     assert np.max(monitor.speed_gain_at_reversal(state)) < 1e-6
 
 
-@pytest.mark.parametrize('of', [advice.MOTION, advice.COMMAND, advice.ESTIMATE])
+@pytest.mark.parametrize('of', [advice.MOTION, advice.COMMAND, advice.NO_EFFORT])
 @pytest.mark.parametrize('times', [-20.0, -2.0, -1.0, 0.0, 1.0, 20.0])
 def test_each_excess_has_causes_and_a_load_is_never_taken_for_missing_gravity_alone(of, times):
     gravity, bound = np.array([0.0, 20.0, 10.0]), np.full(3, 5.0)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import JointLimits, load
-from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, StopKind
 from franka_dynamics.control.limits import MAX_STEP_S
-from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.settings import ControlSettings as Settings
 from franka_dynamics.control.stopping import BrakingController
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError
@@ -100,7 +100,7 @@ def test_the_resting_torque_is_watched_as_any_other():
     loop = applied_loop(Settings(target='mujoco', **HALF), friction=True).run(0.5)
     loop.controller.stop('a user')
     loop.run(0.2)
-    assert loop.controller.ended
+    assert loop.controller.needs_start
     loop.arm.set_payload(Settings(payload=payload(2.9)).payload_inertia())
     loop.until(State.HOLDING, 1.5)
     assert loop.controller.faulty and loop.fastest < 2.1
@@ -213,7 +213,7 @@ def test_an_arm_whose_torque_swung_is_held_as_firmly_as_any_other_once_it_has_re
         loop.controller.follow(q + random.uniform(-0.05, 0.05, 7))
         loop.run(0.02)
     assert loop.controller.disturbances.is_torque_swinging
-    loop.controller.stop('test', Stop.HOLD)
+    loop.controller.stop('test', StopKind.HOLD)
     loop.until(State.HOLDING, 1.5).run(0.2)
     held, loop.arm.push = loop.arm.position, Push((0.0, 80.0, 0.0), 0.0, 1e9)
     loop.run(0.4)
@@ -365,7 +365,7 @@ def test_an_arm_at_rest_whose_states_repeat_stays_running(applied):
     held = core(Settings(target='mujoco', **FIRM), applied_when_silent=applied)
     sent_at_rest(held, 3000, begin=0.0)
     assert held.state is State.RUNNING
-    held.stop('test', Stop.HOLD)
+    held.stop('test', StopKind.HOLD)
     sent_at_rest(held, 2000, begin=3.0)
     assert held.state is State.HOLDING
 
@@ -380,7 +380,7 @@ def test_a_joint_that_sticks_while_its_torque_hardly_changes_stays_running():
 
 
 def test_braking_compensates_no_torque_that_has_grown_since_it_began():
-    terms, brake = core(MUJOCO).asked.terms, BrakingController(FER)
+    terms, brake = core(MUJOCO).requested_law.terms, BrakingController(FER)
     begun = 30.0 * np.eye(7)[1]
     brake.begin(begun)
     compensated = []
@@ -399,7 +399,7 @@ def test_braking_compensates_no_torque_that_has_grown_since_it_began():
 
 @pytest.mark.parametrize('push', [-30.0, 0.0, 30.0])
 def test_a_change_of_load_leaves_the_torque_of_a_held_arm_whatever_pushed_it_before(push):
-    terms, brake = core(MUJOCO).asked.terms, BrakingController(FER)
+    terms, brake = core(MUJOCO).requested_law.terms, BrakingController(FER)
     brake.begin(push * np.eye(7)[1])
     state, added = terms.terms_at(0.0, HOME, STILL, None), 20.0 * np.eye(7)[1]
 
@@ -497,6 +497,6 @@ def test_a_silent_loop_sends_no_torque_that_is_not_finite():
         if k == 50:
             loop.stop('a user')
         if loop.state is State.SILENT and k > 50:
-            loop.acting.gravity = lambda q: np.full(7, np.nan)
+            loop.acting_terms.gravity = lambda q: np.full(7, np.nan)
         assert np.isfinite(loop.step(HOME, STILL, 1e-3 * k)).all()
     assert loop.state is State.SILENT

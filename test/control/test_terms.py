@@ -16,7 +16,7 @@ from franka_dynamics.control.control_law import ControlLaw
 from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.feedforward import Feedforward, State
 from franka_dynamics.control.limits import MAX_STEP_S, TorqueLimiter
-from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.control.settings import ControlSettings as Settings
 from franka_dynamics.control.terms import StateTerms, TermModel
 from franka_dynamics.control.watchers import MotionWatcher
 from franka_dynamics.demo.multisine import multisine
@@ -74,7 +74,7 @@ def test_scale_leaves_gravity_whole_and_the_other_terms_are_at_the_measured_stat
 
 
 def test_torques_along_a_motion_are_those_of_its_states():
-    law, independent = ControlLaw(FER, Settings('mujoco', payload=LOAD)), models(payload=LOAD)[1]
+    law, independent = (ControlLaw(FER, Settings('mujoco', payload=LOAD)), models(payload=LOAD)[1])
     motion = Trajectory(np.arange(50.0), np.stack([0.1 * rows for rows in STATES], axis=1))
     expected = independent.inverse_dynamics(*(0.1 * rows for rows in STATES))
     limit = FER.limit('effort')
@@ -143,7 +143,7 @@ def test_a_lift_below_the_arm_is_held_where_the_user_says():
     with refuses(UrdfError, "'fr3_link0_joint'", '--hold'):
         checked_arm_from_urdf(text, FR3)
     arm, _ = checked_arm_from_urdf(text, FR3, held={'fr3_link0_joint': 0.3})
-    np.testing.assert_allclose(arm.mount[:3, 3], [0.0, 0.0, 0.3], rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(arm.mount_pose[:3, 3], [0.0, 0.0, 0.3], rtol=0.0, atol=1e-15)
     assert all(one.passed for one in compare_with_urdf(arm))
 
 
@@ -175,7 +175,7 @@ def test_a_target_that_adds_gravity_needs_to_be_said_who_compensates_the_tilt(ti
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
 def test_a_gravity_vector_in_the_base_frame_must_say_the_same(tilted, target):
     text, arm = tilted
-    down = arm.mount[:3, :3].T @ [0.0, 0.0, -9.81]
+    down = arm.mount_pose[:3, :3].T @ [0.0, 0.0, -9.81]
     found = commanded(arm, FR3.home, target=target, gravity_vector=tuple(down))
     receiver = pinocchios(UPRIGHT, FR3.home) if target == 'fci' else 0.0
     assert_near(found, pinocchios(text, FR3.home) - receiver, ATOL)
@@ -408,7 +408,7 @@ def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
         loop.run(1.2, lambda one: errors.append(desired(one.time).q - one.position))
         return np.sqrt(np.mean(np.square(errors)))
 
-    with_feedforward, without = error_of(Terms()), error_of(Terms(coriolis=False, inertia=False))
+    with_feedforward, without = error_of(fd.Terms()), error_of(fd.Terms(False, False))
     # The remaining error comes from the delay of one cycle; a wrong M or C would leave percents.
     assert with_feedforward < 0.01 * without
     assert without > 0.01
@@ -563,7 +563,7 @@ def test_a_loop_of_10_ms_follows_a_motion_with_firm_gains():
         period=period,
         kp=(200.0,) * 4 + (50.0,) * 3,
         kd=(10.0,) * 4 + (3.0,) * 3,
-        terms=Terms(friction=True),
+        terms=fd.Terms(friction=True),
     )
     farthest, due = 0.0, 0.0
     for _ in range(300):

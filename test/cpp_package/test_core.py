@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 import franka_dynamics as fd
 from franka_dynamics.arm import MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.control.receiver import ReceiverState, TorqueRefusal
-from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.settings import ControlSettings as Settings
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.errors import DescriptionError, SettingsError
@@ -195,7 +195,7 @@ def test_it_has_the_python_controllers_torques_and_states_in_every_script(core, 
 
 
 def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
-    settings, still, q = Settings(target='mujoco'), np.zeros(7), OTHERS['turned'].home_position
+    settings, still, q = (Settings(target='mujoco'), np.zeros(7), OTHERS['turned'].home_position)
     controller = Receiver(core('turned'), settings, 'motion')
     assert controller.cycle(q, still)[1] == 'following'
     for _ in range(50):
@@ -210,7 +210,7 @@ def test_an_infinite_position_of_a_joint_without_limits_is_a_fault(core):
 def test_a_moving_arm_that_is_seen_again_is_slowed_until_it_rests(built, target, bad):
     arm, core = built
     q, still, dq = np.array(arm.home), np.zeros(arm.n), np.full(arm.n, 0.3)
-    controller, gravity = Receiver(core, Settings(target=target), 'motion'), target == 'mujoco'
+    controller, gravity = (Receiver(core, Settings(target=target), 'motion'), target == 'mujoco')
     controller.cycle(q, dq)
     controller.cycle(np.where(np.arange(arm.n) == 1, bad, q), dq)
     for _ in range(18):  # torques change at their rate
@@ -261,7 +261,7 @@ def test_a_held_arm_keeps_the_gains_with_which_it_was_braked(built):
 
 
 def test_a_wrist_that_is_pushed_while_hardly_any_torque_brakes_it_is_not_let_go(core):
-    receiver, q = Receiver(core('bare'), Settings(target='mujoco'), 'motion'), ARMS['bare'].home
+    receiver, q = (Receiver(core('bare'), Settings(target='mujoco'), 'motion'), ARMS['bare'].home)
     states = []
     for k in range(600):
         dq = min(0.01 * max(0, k - 20), 4.0) * np.eye(7)[6]
@@ -418,7 +418,8 @@ def test_an_arm_that_the_controller_cannot_take_is_not_exported(arm, named):
 
 def test_vectors_declare_no_load_that_the_arm_may_not_carry_beside_its_hand():
     handed = fd.load('fr3', hand='franka_hand')
-    assert controller_test_vectors(handed) != controller_test_vectors(replace(handed, carried=2.9))
+    heavy = replace(handed, carried_mass=2.9)
+    assert controller_test_vectors(handed) != controller_test_vectors(heavy)
 
 
 @pytest.mark.parametrize('name', [name for name, arm in ARMS.items() if arm.friction])

@@ -32,7 +32,8 @@ from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
 from franka_dynamics.control.limits import TorqueLimiter
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver
-from franka_dynamics.control.settings import Settings, Terms
+from franka_dynamics.control.settings import ControlSettings as Settings
+from franka_dynamics.control.settings import TermSwitches
 from franka_dynamics.control.stopping import BrakingController
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.errors import SettingsError
@@ -64,12 +65,12 @@ def controller_test_vectors(arm: ArmDescription) -> str:
 def _rows(arm: ArmDescription) -> list[str]:
     rows: list[str] = []
     payload = (0.3, 0.01, -0.02, 0.06, 0.002, 0.0001, -0.0002, 0.002, 0.0003, 0.002)
-    if arm.rated_load is not None and arm.rated_load - arm.carried < payload[0]:
+    if arm.rated_load is not None and arm.rated_load - arm.carried_mass < payload[0]:
         payload = (0.0,) * 10
     effort = arm.limit('effort')
     most = zip(default_gains(arm), (effort, 0.1 * effort))
     kp, kd = (tuple(np.minimum(gain, bound).tolist()) for gain, bound in most)
-    held = Settings(target='mujoco', kp=kp, kd=kd, terms=Terms(friction=arm.friction is not None))
+    held = Settings('mujoco', TermSwitches(friction=arm.friction is not None), kp=kp, kd=kd)
     carried = Settings(payload=payload, payload_known_to_robot=False, gravity_vector=_INCLINED)
     tilted = [
         Settings(payload=payload, payload_known_to_robot=False, mount_tilt_compensated_by=who)
@@ -137,7 +138,7 @@ def _followed(arm: ArmDescription, settings: Settings, load: tuple[float, ...]) 
         torque = core.step(q, dq, stamp)
         if core.state is State.SILENT and begun:
             return
-        if core.sends:
+        if core.has_new_torque:
             motion = core.reference.motion
             if motion is not None and (active or core.reference.is_followed):
                 yield _row('reference', *np.concatenate(motion.at(stamp)))

@@ -30,7 +30,7 @@ def test_a_tree_of_an_arm_keeps_flange_pose_and_torques(arm):
     tree, model = fd.BodyTree.from_description(arm), fd.NewtonEulerModel(arm)
     q, dq, ddq = np.random.default_rng(1).normal(size=(3, arm.n))
     motion = fd.tree_motion(tree, q, dq, ddq)
-    pose = np.linalg.multi_dot([*motion.transforms, tree.tool])
+    pose = np.linalg.multi_dot([*motion.transforms, tree.tool_pose])
     np.testing.assert_allclose(pose, model.frames(q)[-1], rtol=0.0, atol=1e-14)
     assert_close(motion.tau, model.inverse_dynamics(q, dq, ddq), 1e-13)
 

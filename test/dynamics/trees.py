@@ -40,7 +40,7 @@ def random_tree(seed, parents, kinds=(JointKind.REVOLUTE, JointKind.PRISMATIC)):
         inertias=[random_link(rng) for _ in range(n)],
         rotor_inertias=rng.uniform(0, 0.1, n),
         tool_body=n - 1,
-        tool=random_pose(rng),
+        tool_pose=random_pose(rng),
     )
 
 
@@ -78,7 +78,7 @@ def slow_dynamics(tree, eta, q, dq, ddq, gravity, tool_wrench):
         pseudo_inertia = poses[i] @ tree.inertias[i].pseudo_inertia() @ poses[i].T
         force = (dV[i] + V[i] @ V[i]) @ pseudo_inertia
         F.append(force - force.T)
-    tool = poses[tree.tool_body] @ expm(hat6(eta[n])) @ tree.tool
+    tool = poses[tree.tool_body] @ expm(hat6(eta[n])) @ tree.tool_pose
     pull = hat6(tool_wrench)
     pull[3] = -pull[:, 3]
     F[tree.tool_body] = F[tree.tool_body] - tool @ pull @ tool.T

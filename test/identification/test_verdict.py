@@ -169,7 +169,7 @@ def test_a_fault_is_named_with_its_joint_and_size(sound, change, kind, joints, v
     (cause,) = found.causes
     assert (cause.kind, cause.joints) == (kind, joints)
     assert cause.values[0] == pytest.approx(value, abs=within)
-    assert cause.after < min(cause.before, cause.second)
+    assert cause.error_after < min(cause.error_before, cause.second_error)
     assert not found.sound and not found.questions
 
 
@@ -181,7 +181,7 @@ def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, mo
     found, _ = verdict.diagnose_fits(fits, [])
     (cause,) = found.causes
     assert (cause.kind, cause.joints, found.suspected) == ('gain', (1,), ())
-    assert cause.after < cause.before == cause.second
+    assert cause.error_after < cause.error_before == cause.second_error
     assert 'nan' not in ' '.join(verdict_lines(found, FER.joint_names, np.ones(7)))
 
 
@@ -344,7 +344,7 @@ def test_a_load_that_comes_and_a_push_are_named_with_their_time(sound):
     assert cause.kind == 'load_change'
     assert cause.values[0] == pytest.approx(1.0, abs=0.2)
     (cause,) = judged(pushed(sound)).causes
-    assert cause.kind == 'contact' and cause.where == 'log'
+    assert cause.kind == 'contact' and cause.recording == 'log'
     assert 9.0 <= cause.values[0] <= 11.0
 
 
@@ -353,7 +353,7 @@ def test_a_common_scale_and_a_load_are_asked_about_together(usual, scale, mass):
     motion = with_load(usual, FER, mass) if mass else usual
     found = judged(replace(motion, effort=scale * motion.effort))
     assert found.sound and found.has_questions
-    assert found.mass_ambiguity.together == pytest.approx((scale, mass), abs=0.15)
+    assert found.mass_ambiguity.likeliest == pytest.approx((scale, mass), abs=0.15)
     line, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
     assert '--effort-scale' in line and '--payload' in line and '--hand' in line
 
@@ -393,9 +393,9 @@ def test_what_a_motion_does_not_show_follows_from_it(usual, of_usual):
     dq, ddq = (one * np.where(np.arange(7) == 4, 0.01, 1.0) for one in (usual.dq, usual.ddq))
     effort = NewtonEulerModel(FER).inverse_dynamics(small, dq, ddq) + FRICTION.torque(dq)
     noise = 0.2 * np.random.default_rng(0).standard_normal(effort.shape)
-    shown = {one[:2] for one in of_usual.mass_ambiguity.hidden}
+    shown = {one[:2] for one in of_usual.mass_ambiguity.joint_ranges}
     found = judged(replace(usual, q=small, dq=dq, ddq=ddq, effort=effort + noise))
-    hidden = {one[:2]: one[2:] for one in found.mass_ambiguity.hidden}
+    hidden = {one[:2]: one[2:] for one in found.mass_ambiguity.joint_ranges}
     assert ('gain', 4) in {*hidden} - shown and ('gain', 1) not in hidden
     low, high = hidden['gain', 4]
     assert low < 0.9 and high > 1.1
@@ -437,8 +437,8 @@ def test_a_sentence_says_in_which_direction_a_fault_is(cause, words):
 
 
 def test_a_zero_that_other_masses_hide_is_within_the_range_that_is_stated(usual):
-    hidden = {one[:2]: one[2:] for one in judged(turned(usual, 5, 0.2)).mass_ambiguity.hidden}
-    low, high = hidden['zero', 5]
+    ranges = judged(turned(usual, 5, 0.2)).mass_ambiguity.joint_ranges
+    low, high = {one[:2]: one[2:] for one in ranges}['zero', 5]
     assert low <= 0.2 <= high
 
 

@@ -15,7 +15,7 @@ from rclpy.serialization import serialize_message
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
-from franka_dynamics.control.feedforward import State, Stop
+from franka_dynamics.control.feedforward import State, StopKind
 from franka_dynamics.errors import StartRefusedError
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle_node, run_node, STOP_SIGNALS
@@ -125,11 +125,11 @@ def test_a_simulator_without_velocities_is_controlled(make_node):
     node.trigger_configure()
     node.trigger_activate()
     node.clear()
-    state = JointState(name=node.cycle.controller.names, position=FER.home)
+    state = JointState(name=node.cycle.controller.joint_names, position=FER.home)
     for k in range(400):
         state.header.stamp = Time(seconds=100 + 1e-3 * k).to_msg()
         node.cycle.on_joint_state(serialize_message(state))
-    gravity = node.cycle.controller.asked.terms.gravity(FER.home)
+    gravity = node.cycle.controller.requested_law.terms.gravity(FER.home)
     np.testing.assert_allclose(node.published[-1], gravity, rtol=0.0, atol=1e-9)
 
 
@@ -163,10 +163,11 @@ def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(m
 @pytest.mark.parametrize('found', ['update_permission', 'check_sequence_number'])
 def test_torques_of_a_held_arm_end_when_a_receiver_or_source_comes(found, commanding, monkeypatch):
     node = commanding()
-    node.cycle.controller.stop('something touches the arm', Stop.HOLD)
+    node.cycle.controller.stop('something touches the arm', StopKind.HOLD)
     assert node.cycle.controller.state is State.BRAKING and node.cycle.controller.faulty
     monkeypatch.setattr(node.receivers, 'check_sequence_number', lambda _: 'there is another')
-    state = JointState(name=node.cycle.controller.names, position=FER.home, velocity=[0.0] * 7)
+    names = node.cycle.controller.joint_names
+    state = JointState(name=names, position=FER.home, velocity=[0.0] * 7)
     for k in range(2):
         state.header.stamp = Time(seconds=100.3 + 1e-3 * k).to_msg()
         if found == 'update_permission':

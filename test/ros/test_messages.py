@@ -19,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics import errors
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
-from franka_dynamics.control.settings import Settings
+from franka_dynamics.control.settings import ControlSettings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.motion.planning import MAX_POINT_COUNT
 from franka_dynamics.motion.reference import ReferenceEvent, ReferenceState
@@ -422,7 +422,7 @@ def test_a_change_of_target_takes_model_and_friction_along(told, target, subtrac
     controller.change(target=target, payload=(1.0, 0.0, 0.0, 0.05, *[0.0] * 6))
     told.cycle(0)
     assert (controller.disturbances._friction.model is not None) is subtracted
-    assert told.terms._estimator.model is controller.asked.terms.true_model
+    assert told.terms._estimator.model is controller.requested_law.terms.true_model
 
 
 def fails(*_, **__):
@@ -463,7 +463,7 @@ def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the
     assert told.command()[0] == 'OK'  # one warning
     loop.controller.stop('deactivated')
     assert told.command() == ('WARN', 'deactivated', 'braking')
-    held = Loop(Settings(target='fci'), measures=False, brake_release_after=0.0).run(0.6)
+    held = Loop(ControlSettings(target='fci'), measures=False, brake_release_after=0.0).run(0.6)
     assert held.controller.faulty
     told = Publishers(held.controller)
     assert told.command()[0] == 'ERROR'

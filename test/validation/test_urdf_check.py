@@ -102,7 +102,7 @@ def test_a_number_that_only_a_tilted_base_shows_is_refused_all_the_same():
     first = GAZ.links[0]
     off_axis = fd.LinkInertia(first.mass, first.first_moment + [0.05, 0.0, 0.0], first.inertia)
     findings = refused(urdf_text(with_link(GAZ, 0, off_axis)), GAZ)
-    assert {one.place for one in findings} == {'fer_joint1'}
+    assert {one.owner for one in findings} == {'fer_joint1'}
     assert not any(one.has_effect for one in findings)  # in the given gravity
 
 
@@ -149,7 +149,7 @@ SWAPPED_HAND = with_hand(HAND, with_link(FR3, 6, swapped(FR3.links[6], [0, 2, 1]
 )
 def test_a_planted_fault_is_refused_with_its_place(text, options, places, remark):
     findings = refused(text, GAZ if 'fer_joint1' in text else FR3, **options)
-    assert {one.place for one in findings} == set(places)
+    assert {one.owner for one in findings} == set(places)
     assert all(remark in one.remark for one in findings)
 
 
@@ -165,7 +165,7 @@ def test_a_wrong_mass_is_named_with_both_and_may_be_accepted():
     heavy = about_center(3.8286, link.center_of_mass, link.inertia_at_center_of_mass)
     text = urdf_text(with_link(GAZ, 2, heavy))
     (finding,) = refused(text, GAZ)
-    assert (finding.place, finding.parameter) == ('fer_joint3', 'mass')
+    assert (finding.owner, finding.parameter) == ('fer_joint3', 'mass')
     assert (finding.first, finding.second) == (pytest.approx(3.228604), pytest.approx(3.8286))
     accepted, verdict = checked_arm_from_urdf(text, GAZ, accept_unknown_inertials=True)
     assert verdict.inertial_set == 'unknown'
@@ -296,7 +296,7 @@ def named_alone(arm, seed, rng):
     kind = LINK_KINDS[seed % 3]
     faulty, place = plant(rng, arm, kind)
     found = fd.compare(arm, faulty).differences
-    assert found and {(one.kind, one.place) for one in found} == {('link', place)}, seed
+    assert found and {(one.kind, one.owner) for one in found} == {('link', place)}, seed
     assert all(one.parameter.startswith(WORDS[kind]) for one in found)
     return faulty, found
 
@@ -329,7 +329,7 @@ def test_a_moved_axis_is_one_difference_of_its_joint_or_of_the_base(arm, shift, 
     arm = FER if arm == 'fer' else random_arm(np.random.default_rng(5), joints=6, **TURNING)
     for joint, name in enumerate(arm.joint_names):
         found = fd.compare(arm, with_row_shifted(arm, joint, **shift)).geometry
-        assert {one.place for one in found} == {name if joint else 'base'}
+        assert {one.owner for one in found} == {name if joint else 'base'}
         # What is behind the joint is moved along or about the common normal.
         moved = [one.second - one.first for one in found if one.parameter.startswith(parameter)]
         np.testing.assert_allclose(np.linalg.norm(moved), [*shift.values()], rtol=1e-9)
@@ -342,7 +342,7 @@ def test_a_moved_axis_is_one_difference_of_its_joint_or_of_the_base(arm, shift, 
 def test_a_slide_along_or_turn_about_an_axis_is_one_difference(shift, parameter):
     for joint, place in ((0, 'base'), (2, 'fer_joint3'), (6, 'fer_joint7')):
         (found,) = fd.compare(FER, with_row_shifted(FER, joint, **shift)).differences
-        assert (found.place, found.parameter) == (place, parameter)
+        assert (found.owner, found.parameter) == (place, parameter)
         assert abs(found.second - found.first) == pytest.approx(*shift.values(), rel=1e-9)
 
 
@@ -351,14 +351,14 @@ def test_a_reversed_joint_is_one_difference():
     text = edited(text, "joint[@name='fer_joint4']/axis", xyz='0 0 -1')
     text = edited(text, "joint[@name='fer_joint4']/limit", lower='0.0698', upper='3.0718')
     found = fd.compare(FER, text)
-    assert [(one.place, one.parameter) for one in found.differences] == [
+    assert [(one.owner, one.parameter) for one in found.differences] == [
         ('fer_joint2', 'direction of the axis'),
         ('fer_joint4', 'direction of the axis'),
     ]
     signs = np.array([1, -1, 1, -1, 1, 1, 1])
     states, model = fd.sample_states(FER, 200, 0), fd.Model(FER)
     here, there = (model.inverse_dynamics(*(sign * x for x in states)) for sign in (1, signs))
-    assert found.together.largest == pytest.approx(np.abs(here - signs * there).max(), rel=1e-9)
+    assert found.total_effect.largest == pytest.approx(abs(here - signs * there).max(), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ def test_a_reversed_joint_is_one_difference():
 def test_another_mounting_has_an_effect_if_it_is_tilted(roll, names):
     tilted = replace(FER, base=pose_from_xyz_rpy((0.0, 0.5, 0.0), (roll, 0.0, 0.0)))
     found = fd.compare(FER, tilted).differences
-    assert [(one.place, one.parameter) for one in found] == [('base', name) for name in names]
+    assert [(one.owner, one.parameter) for one in found] == [('base', name) for name in names]
     assert [one.has_effect for one in found] == [roll > 0.0] * len(names)
 
 
@@ -378,7 +378,7 @@ def test_the_differences_of_a_link_have_the_effect_of_the_link():
     found = fd.compare(FER, other).differences
     for joint in (3, 5):
         alone = with_link(FER, joint - 1, other.links[joint - 1])
-        effects = {one.torque_effect for one in found if one.place == f'fer_joint{joint}'}
+        effects = {one.torque_effect for one in found if one.owner == f'fer_joint{joint}'}
         assert len(effects) == 1
         expected = torque_change(FER, alone, 0, count=200)
         np.testing.assert_allclose(effects.pop(), expected, rtol=0.0, atol=1e-11)
@@ -390,7 +390,7 @@ def test_all_differences_put_in_at_once_give_the_others_torque():
     other = with_row_shifted(fd.load('fer', 'ledezma2021', hand='none'), 1, d=0.02)
     friction = replace(other.friction, amplitude=2.0 * other.friction.amplitude)
     other = replace(other, friction=friction)
-    together = fd.compare(arm, other).together
+    together = fd.compare(arm, other).total_effect
     states = fd.sample_states(arm, 200, 0)
     torques = (fd.Model(one).inverse_dynamics(*states) for one in (arm, other))
     here, there = (x + one.friction.torque(states.dq) for x, one in zip(torques, (arm, other)))
@@ -429,7 +429,7 @@ JERKY = with_joint(FER, 2, limits=replace(FER.joints[2].limits, jerk=1.0))
 )
 def test_one_change_is_named_alone_with_its_place(first, second, expected):
     (found,) = fd.compare(first, second).differences
-    assert (found.place, found.parameter, found.has_effect) == expected
+    assert (found.owner, found.parameter, found.has_effect) == expected
 
 
 def test_a_difference_is_said_with_as_many_digits_as_tell_its_numbers_apart():
@@ -444,7 +444,7 @@ def test_a_slip_element_is_named_with_its_joint():
     slip[0, 4] = 1.5
     other = replace(TWO, friction=replace(TWO.friction, slip=slip))
     (found,) = fd.compare(TWO, other).differences
-    assert (found.place, found.parameter) == ('fer_joint5', 'friction slip[1]')
+    assert (found.owner, found.parameter) == ('fer_joint5', 'friction slip[1]')
     assert found.torque_effect == pytest.approx(0.5, rel=1e-6)
 
 
@@ -482,7 +482,7 @@ def test_links_in_frames_off_the_dh_frames_are_converted():
 )
 def test_one_edited_origin_names_joint_quantity_and_size(path, attributes, place, parameter, size):
     found = compared(edited(URDF, path, **attributes)).geometry
-    assert {one.place for one in found} == {place}
+    assert {one.owner for one in found} == {place}
     moved = [one.second - one.first for one in found if one.parameter.startswith(parameter)]
     np.testing.assert_allclose(np.linalg.norm(moved), size, rtol=1e-9)
 

@@ -329,11 +329,11 @@ private:
     return false;
   }
 
-  /// Add an offset that prevents a step and fades out in kRampS: at a start the difference to
+  /// Add an offset that prevents a step and fades out in kRampDurationS: at a start the difference to
   /// the torque `from_`, at a change that to the torque `otherwise`.
   void glide(Vector & desired, const Vector * otherwise) noexcept
   {
-    double left = std::max(0.0, 1.0 - (clock_ - since_) / kRampS);
+    double left = std::max(0.0, 1.0 - (clock_ - since_) / kRampDurationS);
     if (begins_ || otherwise) {
       for (std::size_t i = 0; i < arm_.n(); ++i) {
         offset_[i] = begins_ ?

@@ -3,7 +3,7 @@
 """The base class of faults in recordings, and the torques that form their regressor columns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import ClassVar
@@ -28,18 +28,18 @@ class Diagnosis:
     A fault found in recordings, or a question about one, with joints, values and torque errors.
 
     `kind` and `joints` (indices from 0) are those of a `Fault`, `values` are in the user's terms,
-    as the kind says. `before` and `after` are E on left-out parts without and with the fault in
-    the fit, `second` is E with the next best fault, or `before` if there is no other. `where` is
-    the recording in which something touched the arm.
+    as the kind says. `error_before` and `error_after` are E on left-out parts without and with the
+    fault in the fit, `second_error` is E with the next best fault, or else that without a fault.
+    `recording` names that in which something touched the arm.
     """
 
     kind: str
     joints: tuple[int, ...]
     values: tuple[float, ...]
-    before: float = np.nan
-    after: float = np.nan
-    second: float = np.nan
-    where: str = ''
+    error_before: float = field(default=np.nan, metadata={'key': 'before'})
+    error_after: float = field(default=np.nan, metadata={'key': 'after'})
+    second_error: float = field(default=np.nan, metadata={'key': 'second'})
+    recording: str = field(default='', metadata={'key': 'where'})
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,5 +197,5 @@ class Fault:
             about='about ' if abs(first) > _MAX_LINEAR_ANGLE_RAD else '',
             ms=1e3 * abs(first),
             late_or_early='late' if first > 0.0 else 'early',
-            where=found.where,
+            where=found.recording,
         )
