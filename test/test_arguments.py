@@ -44,7 +44,7 @@ def arguments(tmp_path_factory):
         'mesh_inertia': {'mesh': fd.TriangleMesh(np.eye(4)[:, :3], faces), 'density': 1.0},
         'load_mesh': {'path': folder / 'a.stl', 'unit': 'm'},
         'BodyTree': {'parents': [-1], 'placements': [np.eye(4)], 'twists': [[0, 0, 0, 0, 0, 1]]}
-        | {'inertias': [fd.LinkInertia.zero()], 'names': ['j'], 'rotor_inertias': [0.0]},
+        | {'inertias': [fd.LinkInertia.zero()], 'joint_names': ['j'], 'rotor_inertias': [0.0]},
         'ClosedChain': {'tree': arm, 'active': [0], 'loops': []},
         'RprKinematics': {'d0': 0.3, 'a1': 0.1, 'd2bar': 0.2, 'a3': 0.4},
     }

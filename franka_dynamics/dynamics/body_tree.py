@@ -76,7 +76,7 @@ class BodyTree(ValueEquality):
         object.__setattr__(self, 'rotor_inertias', rotors if rotors.size else np.zeros(n))
         shapes = {'placements': (n, 4, 4), 'twists': (n, 6), 'rotor_inertias': (n,)}
         freeze_arrays(self, TreeError, f'a tree of {n} bodies', tool_pose=(4, 4), **shapes)
-        for what, count in (('inertias', len(self.inertias)), ('joint_names', len(names))):
+        for what, count in (('inertias', len(self.inertias)), ('joint names', len(names))):
             if count != n:
                 raise TreeError(f'A tree of {n} bodies needs {n} {what}; got {count}.')
         as_rigid_transform(self.tool_pose, 'The pose of the tool', TreeError)

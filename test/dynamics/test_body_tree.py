@@ -58,7 +58,7 @@ def test_repeated_corrections_keep_twists_unit_and_without_pitch():
         ({'inertias': ()}, ['1 inertias', 'got 0']),
         ({'tool_body': 3}, ['body 3', '0..0']),
         ({'rotor_inertias': [1.0, 2.0]}, ['rotor inertias', '1 bodies']),
-        ({'tool': 2.0 * np.eye(4)}, ['tool', 'pose']),
+        ({'tool_pose': 2.0 * np.eye(4)}, ['tool', 'pose']),
         ({'placements': [2.0 * np.eye(4)]}, ['joint 1', 'pose']),
     ],
 )
