@@ -305,10 +305,10 @@ class TracedModel(GeneratedModel):
     An arm's dynamics in an array library's own operations, with the methods of `fd.Model`.
 
     The generated equations are run on one array per joint and input: sines, cosines, products,
-    sums, reciprocals and square roots that the library can trace, compile and
-    differentiate (jax.jit, vmap, grad; torch.compile, autograd), on the device and in the
-    precision of the given arrays. On CPUs and NVIDIA GPUs `BatchModel` is faster: this class is
-    for other devices and second derivatives.
+    sums, reciprocals and square roots that the library can trace, compile and differentiate
+    (jax.jit, vmap, grad; torch.compile, autograd), on the device and in the precision of the given
+    arrays. On CPUs and NVIDIA GPUs `BatchModel` is faster: this class is for other devices and
+    second derivatives.
 
     States have shape (..., n) and a floating-point type; leading axes broadcast. A state with a
     value that is not finite gives NaN in this state's result alone. Code compiled by the library
@@ -321,7 +321,7 @@ class TracedModel(GeneratedModel):
     description : ArmDescription, str, Path or BodyTree
         The arm with hand and payload, or a tree of bodies, as for `BatchModel`.
     xp : module
-        The library, such as numpy, jax.numpy, torch or cupy.
+        The library, such as numpy, jax.numpy, torch or cupy; JointVectorError for anything else.
     gravity : array_like, shape (3,)
         Gravity in the space frame [m/s^2].
 

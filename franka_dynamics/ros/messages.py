@@ -66,7 +66,7 @@ def read_float64_message(data: bytes, head: bytes) -> Array:
 def parse_message(
     message_type: type, data: bytes, description: str, error_type: type[FrankaDynamicsError]
 ) -> Any:
-    """Return the message in serialized bytes; raise `error_type` if it cannot be read."""
+    """Return the message that serialized bytes hold; raise `error_type` if it cannot be read."""
     try:
         return deserialize_message(data, message_type)
     except (RMWError, UnicodeDecodeError) as error:

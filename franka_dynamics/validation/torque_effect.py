@@ -28,7 +28,7 @@ _PATH_SAMPLE_COUNT, _PATH_STEP_S = 500, 0.01
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SpaceFrameArm(BodyTree):
-    """A serial arm as a tree whose bodies' frames lie in {S} at q = 0, with the flange as tool."""
+    """A serial arm as a tree whose bodies' frames are {S} at q = 0, with the flange as tool."""
 
     @classmethod
     def at_zero(cls, arm: ArmDescription) -> 'SpaceFrameArm':
