@@ -163,17 +163,9 @@ class Cause(Enum):
     TORQUE_AWAITED = 'none yet: a first torque is awaited', Reaction.RESTING_TORQUE, Remedy.WAIT
     STOPPED = 'a stop', Reaction.RELEASE, Remedy.START
     STATES_LOST = 'joint states that cease or cannot be used', Reaction.AWAIT, Remedy.WAIT
-    STATES_LOST_OFTEN = (
-        'joint states lost more than 5 times within a minute',
-        Reaction.RESTING_TORQUE,
-        Remedy.CLEAR,
-    )
+    STATES_LOST_OFTEN = 'states lost more than 5 times a minute', Reaction.AWAIT, Remedy.CLEAR
     # Braked again and again, a reversed joint would be driven.
-    IMPOSSIBLE_OFTEN = (
-        'impossible joint states more than 5 times within a minute',
-        Reaction.COAST,
-        Remedy.CLEAR,
-    )
+    IMPOSSIBLE_OFTEN = 'impossible states more than 5 times a minute', Reaction.COAST, Remedy.CLEAR
     STATE_IMPOSSIBLE = 'impossible joint states', Reaction.AWAIT, Remedy.CLEAR
     SECOND_SOURCE = 'joint states of two sources', Reaction.RESTING_TORQUE, Remedy.CLEAR
     POSITION_STANDS_STILL = 'a position that stands still', Reaction.RESTING_TORQUE, Remedy.CLEAR

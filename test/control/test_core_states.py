@@ -347,6 +347,8 @@ def test_lost_states_and_a_clock_set_back_leave_the_reason_of_a_stop():
         script.tick(30 + k).give(60)
         assert script.core.state is State.HOLDING
     assert script.core.why.startswith('test') and len(script.core.why) < 60
+    for _ in range(2 * MAX_STATE_LOSS_COUNT):  # too many within a minute
+        assert script.tick(30).give(60).core.state is State.HOLDING
 
 
 def test_more_stops_than_allowed_within_a_minute_are_a_fault():
