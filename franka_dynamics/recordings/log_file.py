@@ -112,7 +112,7 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     first, last = int(wrong[0].any()), len(table)
     if first == last:
         raise RecordingError(f'{file} holds no rows of numbers.')
-    if last - first > 1 and absent[-1].any() and not text.endswith('\n'):
+    if last - first > 1 and (absent[-1] & ~absent[-2]).any() and not text.endswith('\n'):
         # The recorder was probably stopped.
         remarks.append(f'the last row, number {last - first}, breaks off and was left out')
         last -= 1

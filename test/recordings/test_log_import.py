@@ -156,6 +156,7 @@ FORMS = {
     'commented.csv': (text(edit=commented), NAMED),
     'quoted.csv': (text(edit=quoted), NUMBERED),
     'semicolon.csv': (text(';'), NAMED),
+    'trailing.csv': (text(edit=lambda one: one.strip().replace('\n', ',\n') + ','), NAMED),
     'tabs.tsv': (text('\t'), NAMED),
     'blanks.txt': (text(' ', comments='# '), NAMED),
     'bare.dat': (text(' ', header=()), NUMBERED),
