@@ -99,9 +99,8 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
 
     def parse_cells(some: list[str]) -> Any:
         """Return lines as a table of texts, empty where a row is too short."""
-        table = pandas.read_csv(
-            StringIO('\n'.join(some)), sep=delimiter, header=None, dtype=str, na_filter=False
-        ).fillna('')
+        how = {'header': None, 'dtype': str, 'na_filter': False, 'skipinitialspace': True}
+        table = pandas.read_csv(StringIO('\n'.join(some)), sep=delimiter, **how).fillna('')
         return table.apply(lambda column: column.str.strip())
 
     table = parse_cells(content or ['x'])

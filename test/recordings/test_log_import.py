@@ -45,9 +45,9 @@ def commented(written):
     return '# by hand; twice\n% another\n\n' + written.replace('\n', '\n# open, closed\n', 5)
 
 
-def quoted(written):
+def quoted(written, note='; raw, 1', between=','):
     head, rest = written.split('\n', 1)
-    return ','.join(f'"{name}; raw, 1"' for name in head.split(',')) + '\n' + rest
+    return between.join(f'"{name}{note}"' for name in head.split(',')) + '\n' + rest
 
 
 def write_structured(path):
@@ -155,6 +155,7 @@ FORMS = {
     'groups.h5': (write_groups, replace(ARRAYS, episode=1)),
     'commented.csv': (text(edit=commented), NAMED),
     'quoted.csv': (text(edit=quoted), NUMBERED),
+    'spaced.csv': (text(edit=partial(quoted, note='', between=', ')), NAMED),
     'semicolon.csv': (text(';'), NAMED),
     'trailing.csv': (text(edit=lambda one: one.strip().replace('\n', ',\n') + ','), NAMED),
     'tabs.tsv': (text('\t'), NAMED),
