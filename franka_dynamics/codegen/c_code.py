@@ -10,7 +10,7 @@ import numpy as np
 
 from .equations import Equations
 from .file_text import as_identifier, file_heading, quantity_summary
-from .quantities import output_shape, TWIST_SIZE
+from .quantities import TWIST_SIZE
 from ..errors import OutputError
 from ..names import PRECISIONS, Quantity
 
@@ -189,11 +189,10 @@ def blocks_per_group(equations: Equations) -> int:
 
 def _block_outputs(equations: Equations) -> list[list[tuple[int, ...]]]:
     """Return the sorted indices of the output elements that each CUDA block computes."""
-    shape, plain = equations.shape, output_shape(equations.quantity, equations.n)
-    if equations.quantity not in _GRADIENT_QUANTITIES and len(shape) == len(plain):
+    if equations.quantity not in _GRADIENT_QUANTITIES and not equations.has_derivatives:
         return [sorted(place for one in equations.outputs for place in one.indices)]
     axis = 1 if equations.quantity is Quantity.DERIVATIVES else 0
-    parts: list[list[tuple[int, ...]]] = [[] for _ in range(shape[axis])]
+    parts: list[list[tuple[int, ...]]] = [[] for _ in range(equations.shape[axis])]
     for one in equations.outputs:
         parts[one.indices[0][axis]] += one.indices
     return [sorted(part) for part in parts if part]

@@ -67,6 +67,11 @@ class Equations:
         """Name of the output array."""
         return quantities.OUTPUT_NAMES[self.quantity]
 
+    @property
+    def has_derivatives(self) -> bool:
+        """Whether the output has the quantity's derivatives, on one more axis, not its values."""
+        return len(self.shape) > len(quantities.output_shape(self.quantity, self.n))
+
     @functools.cached_property
     def program(self) -> Program:
         """The equations as a straight-line program of assignments."""

@@ -129,10 +129,10 @@ def quantity_summary(equations: Equations) -> str:
     """Return as text the formula of the equations' quantity and the number of operations."""
     multiplications, additions = operation_count(equations.program)
     tip = 'the flange' if equations.frame == FLANGE else f'frame {equations.frame}'
-    return (
-        f'{FORMULAS[equations.quantity].format(tip=tip)}: {multiplications} multiplications, '
-        f'{additions} additions.'
-    )
+    inputs = ', '.join(equations.input_names)
+    what = f'derivatives, by {inputs}, of ' if equations.has_derivatives else ''
+    formula = what + FORMULAS[equations.quantity].format(tip=tip)
+    return f'{formula}: {multiplications} multiplications, {additions} additions.'
 
 
 def _wrapped_lines(text: str) -> list[str]:

@@ -253,6 +253,7 @@ def test_names_of_an_arm_that_are_no_words_of_c_do_no_harm():
 
 def test_a_kernel_of_derivatives_has_those_of_a_batch():
     equations = fd.customised_equations('rpr', Quantity.FORWARD_DYNAMICS, derivatives=True)
+    assert 'derivatives, by q, dq, tau, of ddq' in cuda_source([equations])
     run = cuda_on_cpu.built(cuda_source([equations]))
     states = fd.sample_states(fd.load('rpr'), 70, seed=2)
     expected = fd.BatchModel('rpr').evaluate(equations.quantity, *states, derivatives=True)
