@@ -138,8 +138,7 @@ def test_what_libraries_give_is_taken(tmp_path):
     arm = fd.load('fr3')
     fd.write_urdf(arm, _Path(tmp_path / 'a.urdf'))
     fd.save(arm, tmp_path / 'a.yaml', title=None, source=None)
-    names = dict.fromkeys(arm.joint_names).keys()
-    assert fd.load(tmp_path / 'a.urdf', joints=names).n == 7
+    assert fd.load(tmp_path / 'a.urdf', joints=dict.fromkeys(arm.joint_names).keys()).n == 7
     states = fd.sample_states(arm, np.array(2), np.random.default_rng(3))
     assert np.array_equal(states.q, fd.sample_states(arm, 2, 3).q)
     with_rotors = fd.torque_regressor(arm, *states, rotor_inertia=1)

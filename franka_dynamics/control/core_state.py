@@ -31,7 +31,8 @@ G(q): g(q), the gravity torque with payload, less what the target adds. It is g(
 Law: q_d, dq_d, ddq_d are those of the motion. After it its last position is held, without a
   motion that where the law began; if all kp are zero, none: G + scale C dq - kd dq.
 Ramp: the torque sent last less that of the law, at a start or at a change of settings; it is
-  added to the law's torque and goes to zero in 0.2 s.
+  added to the law's torque and goes to zero in 0.2 s. The part of G that a target which adds
+  gravity lacks is not in it: at a start from SILENT that part comes by the rate alone.
 Rate: each torque is within the torque limits, and within 1000 N m/s (or the arm's lower rate) of
   the one before, at most 1 N m per state (in a loop of a longer period: per ms of that). Only a
   first torque, and the one after `reset`, may be any step away.
@@ -55,7 +56,7 @@ rests, the last column begins at once, but with RELEASE and HOLD after BRAKING f
                   a state is usable, BRAKING    table in `core_step.py`, States are missing
   RESTING_TORQUE  as AWAIT                      as AWAIT, but what was to be held is so no more
   COAST           STOPPING, not by the model    the resting torque, zero at joints whose torques
-                                                were exchanged or reversed; nothing watches,
+                                                seem exchanged or reversed; nothing watches,
                                                 brakes or holds the arm until `start`
   ZERO            STOPPING, not by the model    zero torque, else as COAST
 
@@ -194,8 +195,8 @@ class StateMachine:
         """
         Reset joint states, torques, references and faults, as after a reset of a simulation.
 
-        A fault that only a new object clears and a user's stop stay. A held arm is let go. The
-        next torque may be any step away from the last one.
+        A fault that only a new object clears and a user's stop stay, after `StopKind.TO_ZERO` with
+        zero torque. A held arm is let go. The next torque may be any step away from the last one.
         """
         with self._lock:
             self.reference.clear('reset')
@@ -206,7 +207,7 @@ class StateMachine:
             final = self.ending.remedy is Remedy.CONFIGURE
             if self._wanted and not final:
                 self._record_wait(self.states.problem)
-            elif not final or self.ending.reaction is not Reaction.ZERO:
+            elif self.ending.reaction is not Reaction.ZERO:
                 remedy = Remedy.CONFIGURE if final else Remedy.START
                 self.ending = self.ending.with_release(remedy)
             self._silent_state_count = 0  # states while silent though the user wants torques

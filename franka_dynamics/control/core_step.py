@@ -24,9 +24,9 @@ Torques begin (from SILENT)
   and from there the resting torque by the rate. A node sends nothing.
 - The law begins after 20 usable states in a row, of a median age of at most 15 ms, even if the arm
   moves, unless a measured torque contradicts or it is `blocked`. It begins, by the ramp, at the
-  torque sent last if that still acts, else at a first torque: zero if the target adds gravity,
-  else the measured torque or, without one, g(q). None acts at the beginning, nor a node's after
-  the arm was carried elsewhere, nor in SILENT a zero torque, as of a pause.
+  torque sent last, such as a loop's resting torque, if that still acts, else at a first torque:
+  zero if the target adds gravity, else the measured torque or, without one, g(q). None acts of a
+  node at the beginning or after the arm was carried elsewhere, nor in SILENT a zero torque.
 - Contradicts: a joint's measured torque departs by more than 10 % of its limit from what the
   motion needs, or from what was sent (at the beginning: nothing) plus what the target adds. While
   it does, no law begins; a loop gets zero, or if a state agreed before, g(q) by the settings that
@@ -37,10 +37,10 @@ Torques begin (from SILENT)
 States are missing or wrong
 - In SILENT and STOPPING: the count of 20 begins anew, and what is latched (table) needs `start`.
 - In RUNNING, BRAKING, HOLDING: at once the motion ends. An arm that rested gets the resting torque
-  with d, and is SILENT. One that moved, or of which some joints are seen and others not, is
-  stopped by the model (STOPPING) for 0.25 s; while joints that are seen are faster than 0.02
-  rad/s, up to 1 s; and under a target that adds no gravity as long as states come in which a joint
-  is not SEEN. Then the resting torque, SILENT. So in HOLDING, too.
+  with d, and is SILENT. One that moved, or of which some joints are seen and others not (not so if
+  only leapt), is stopped by the model (STOPPING) for 0.25 s; while joints that are seen are faster
+  than 0.02 rad/s, up to 1 s; and under a target that adds no gravity as long as states come in
+  which a joint is not SEEN. Then the resting torque, SILENT. So in HOLDING, too.
 - When the first usable state comes (law: it begins, and holds the arm where it is then, without
   motion; rest: the resting torque until `start`, so in each row if a `stop` came before, in the
   first after BRAKING; 20: after 20 usable states):
@@ -123,14 +123,14 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   StopKind.TO_ZERO    ZERO, latched   ZERO, latched   ZERO, latched   the same, latched
   StopKind.FINAL      as stop, and `start` is refused for good
   `start`             goes on         (2)             the law (3)     the law (4)
-  `reset`             SILENT; all is forgotten but a stop and FINAL; Torques begin as at first
+  `reset`             SILENT; all but a stop is forgotten (TO_ZERO: zero goes on); as at first
 
 - (1) In STOPPING without a fault: held after 20 usable states, or as BRAKING ends. Else it only
   latches. (2) After a stop: the law begins one state after the arm rests. After a fault: refused.
   (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if states are
-  older than 15 ms or torques depart by more than 10 % of a limit. (4) As Torques begin, mostly at
-  the next state; an arm that the model stops is first BRAKING once it is seen. Refused if it is to
-  be held once it is seen.
+  older than 15 ms or torques depart by more than 10 % of a limit (for 2 s after a change of
+  payload, not by any share of it). (4) As Torques begin, mostly at the next state; an arm that the
+  model stops is first BRAKING once it is seen. Refused if it is to be held once it is seen.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves. After a PAUSE
   the law begins by itself at the first state that is not `blocked` (20 were usable), unless a stop
   or fault came before or meanwhile; in STOPPING from zero torque. A motion goes by stamps, also of

@@ -139,7 +139,7 @@ class Feedforward(CoreStep):
             stopped = self.state is State.STOPPING and self.faulty
             if then is StopKind.HOLD and (stopped or self.state is State.SILENT) and not holds:
                 later = later._replace(reaction=Reaction.RESTING_TORQUE)
-            self._wanted = self._wanted and later.remedy is not Remedy.START
+            self._wanted = self._wanted and later.remedy is Remedy.WAIT
             self._end_torques(later, acts=self.state in ACTIVE_STATES)
 
     def change(self, **settings: Any) -> None:

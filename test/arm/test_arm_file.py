@@ -212,8 +212,7 @@ SHIPPED = [
 
 
 def assert_every_field_returns(arm, tmp_path):
-    back = written_and_read(arm, tmp_path)
-    assert replace(back, file=arm.file) == arm
+    assert replace(written_and_read(arm, tmp_path), file=arm.file) == arm
 
 
 @pytest.mark.parametrize(('name', 'inertial_set', 'hand'), SHIPPED)

@@ -47,8 +47,7 @@ def test_fr3_velocity_bounds_near_and_beyond_limits_are_frankas_formula(distance
     ('mass', 'density', 'count'), [(4e3, 22500, 0), (4e3, 22700, 1), (900.0, 22700, 0)]
 )
 def test_a_heavy_ball_of_more_than_osmiums_density_is_named(mass, density, count):
-    radius = (mass / density / (4.0 / 3.0 * np.pi)) ** (1.0 / 3.0)
-    inertia = 0.4 * mass * radius**2 * np.eye(3)
+    inertia = 0.4 * mass * ((mass / density / (4.0 / 3.0 * np.pi)) ** (1.0 / 3.0)) ** 2 * np.eye(3)
     ball = fd.LinkInertia.from_center_of_mass(mass, (0.1, 0.2, -0.3), inertia)
     rpr = fd.load('rpr')
     found = with_link(rpr, 1, ball).inconsistencies()
@@ -86,8 +85,7 @@ def test_joint_transforms_are_products_of_matrix_exponentials(convention):
 def test_rows_made_modified_keep_torques_and_flange(seed):
     arm = random_arm(np.random.default_rng(seed), convention=Convention.STANDARD)
     frames = [FixedFrame(name=f'f{i}', joint=i, xyz=D[:3], rpy=D[3:6]) for i in range(arm.n + 1)]
-    flange = replace(arm.flange, a=0.0, alpha=0.0)
-    arm = replace(arm, flange=flange, fixed_frames=tuple(frames))
+    arm = replace(arm, flange=replace(arm.flange, a=0.0, alpha=0.0), fixed_frames=tuple(frames))
     other = to_modified_convention(arm)
     assert other.convention is Convention.MODIFIED
     states = fd.sample_states(arm, 10, seed)
@@ -184,8 +182,7 @@ def test_only_what_no_joint_does_is_taken_for_degrees(limits, doubted):
     arm = fd.load('fr3')
     first = replace(arm.joints[0], limits=JointLimits(*limits))
     questions = doubted_units(replace(arm, joints=(first, *arm.joints[1:])))
-    expected = [{first.name: doubted}] if doubted else []
-    assert [one.limit_fields for one in questions] == expected
+    assert [one.limit_fields for one in questions] == ([{first.name: doubted}] if doubted else [])
 
 
 def test_in_an_arm_in_degrees_smaller_ones_are_asked_about_too():

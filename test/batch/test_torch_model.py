@@ -24,8 +24,7 @@ def test_second_derivatives_are_refused_and_traced_ones_exist(torch_model):
     (first,) = torch.autograd.grad(model.gravity(q).square().sum(), q, create_graph=True)
     with refuses(JointVectorError, 'first derivatives'):
         first.sum().backward()
-    traced = TracedModel(ARM, torch)
-    assert torch.autograd.gradgradcheck(traced.gravity, (q,), eps=1e-6, atol=2e-4)
+    assert torch.autograd.gradgradcheck(TracedModel(ARM, torch).gravity, (q,), eps=1e-6, atol=2e-4)
 
 
 def test_mixed_precision_gives_the_wider_one(torch_model):

@@ -215,12 +215,10 @@ def test_an_arm_of_ones_own_keeps_its_masses(form, tmp_path, urdf, answered):
     assert status == 0
     ElementTree.fromstring(said)
     given, copy = urdf(load('fr3'), 'a.urdf'), tmp_path / f'copy.{form}'
-    words = 'arm export --payload 1.5,0,0,0 --arm', given, '--output', copy
-    assert answered(*words)[0] == 0
+    assert answered(*('arm export --payload 1.5,0,0,0 --arm', given, '--output', copy))[0] == 0
     build = pin.buildModelFromUrdf if form == 'urdf' else pin.buildModelFromMJCF
     mass = sum(inertia.mass for inertia in build(str(copy)).inertias[1:])
-    expected = sum(link.mass for link in load('fr3').links) + 1.5
-    assert mass == pytest.approx(expected, rel=1e-12)
+    assert mass == pytest.approx((sum(link.mass for link in load('fr3').links) + 1.5), rel=1e-12)
 
 
 @pytest.mark.parametrize('words', ['arm export', f'arm import {share_directory()}/urdf/fer.urdf'])
@@ -421,8 +419,7 @@ def test_files_and_folders_are_checked_one_after_another(tmp_path, told, refused
 
 @pytest.mark.parametrize('command', ['arm show', 'codegen', 'arm export'])
 def test_each_command_warns_once_of_what_changes_torques(file, capsys, command):
-    text = OWN.replace('rpy="0 0 0"', 'rpy="0 0.5 0"', 1)
-    assert run(command, '--arm', file(text)) == 0
+    assert run(command, '--arm', file(OWN.replace('rpy="0 0 0"', 'rpy="0 0.5 0"', 1))) == 0
     said = capsys.readouterr().err
     assert said.count('tilted') == 1 and 'UrdfWarning' not in said
 

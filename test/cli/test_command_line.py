@@ -130,8 +130,7 @@ def test_where_ros_is_missing_one_sentence_of_each_action_says_so():
         'from franka_dynamics.cli.main import main\n'
         f'print(*[main(words.split()) for words in {commands!r}])',
     )
-    statuses = output.splitlines()[-1].split()
-    assert statuses == [str(EXIT_INVALID_INPUT)] * len(names), errors
+    assert output.splitlines()[-1].split() == [str(EXIT_INVALID_INPUT)] * len(names), errors
     said = [line.partition(' needs ROS 2')[0] for line in errors.splitlines()]
     assert said == [f'franka-dynamics: franka-dynamics {name}' for name in names]
 

@@ -191,8 +191,7 @@ def test_the_arm_waits_for_torques_and_a_factor_slows_its_steps(started):
     simulator = started()['simulator_node']
     # The arm steps a thousand times per second of its own time.
     assert float(simulator['lockstep_rate']) == 1000.0
-    slow = started('--real-time-factor', '0.25')
-    assert float(slow['simulator_node']['lockstep_rate']) == 250.0
+    assert float(started('--real-time-factor', '0.25')['simulator_node']['lockstep_rate']) == 250.0
 
 
 def test_the_nodes_of_a_urdfs_arm_get_its_arm_file(started, tmp_path):
@@ -212,6 +211,5 @@ def test_only_a_franka_arm_carries_frankas_hand(arm, hand, monkeypatch, tmp_path
         raise NodeEndedError(plan.arm.hand)
 
     monkeypatch.setattr(command, 'run_demo', stop)
-    output = str(tmp_path / 'out')
-    assert main(['demo', '--arm', arm, '--output', output]) == NodeEndedError.status
+    assert main(['demo', '--arm', arm, '--output', str(tmp_path / 'out')]) == NodeEndedError.status
     assert capsys.readouterr().err.split()[-1] == hand

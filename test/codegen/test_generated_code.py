@@ -81,8 +81,7 @@ void run(const float *q, const float *dq, const float *ddq, const float *X, floa
   fer_prepare_inverse_dynamics(X, &p); fer_inverse_dynamics(q, dq, ddq, &p, tau);\n}\n"""
     (tmp_path / 'run.c').write_text(source)
     options = [*STRICT, '-Wno-unused-function', '-Wdouble-promotion', '-fPIC', '-shared']
-    command = [COMPILER, *options, '-o', 'run.so', 'run.c', '-lm']
-    subprocess.run(command, check=True, cwd=tmp_path)
+    subprocess.run([COMPILER, *options, '-o', 'run.so', 'run.c', '-lm'], check=True, cwd=tmp_path)
     run = ctypes.CDLL(str(tmp_path / 'run.so')).run
     run.argtypes = [np.ctypeslib.ndpointer(dtype=np.float32, flags='C_CONTIGUOUS')] * 5
     arm, states = fd.load('fer'), fd.sample_states(fd.load('fer'), 200, seed=0)
@@ -166,8 +165,7 @@ def test_a_frame_of_the_command_line_may_be_a_number(tmp_path):
     for frame in ('3', 'fer_joint3'):
         given = ('--quantity', 'jacobian', '--frame', frame, '--output', str(tmp_path / frame))
         assert main([*COMMAND, '--language', 'c', *given]) == 0
-        text = (tmp_path / frame / 'fer_dynamics.h').read_text()
-        texts.add(text.replace(f'frame {frame}', ''))
+        texts.add((tmp_path / frame / 'fer_dynamics.h').read_text().replace(f'frame {frame}', ''))
     assert len(texts) == 1
 
 
@@ -198,8 +196,7 @@ def reference(model, quantity, states):
     if quantity is Quantity.DERIVATIVES:
         return np.stack(model.inverse_dynamics_derivatives(*states), axis=-3)
     if quantity is Quantity.FIRST_MOMENT:
-        mass = sum(link.mass for link in model.description.links)
-        return mass * model.center_of_mass(*states)
+        return sum(link.mass for link in model.description.links) * model.center_of_mass(*states)
     return getattr(model, quantity.value)(*states)
 
 

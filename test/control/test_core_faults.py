@@ -373,8 +373,7 @@ def test_old_states_leave_no_joint_to_a_kd_that_hardly_damps_it(rate):
 )
 def test_late_states_or_torques_do_not_make_the_brake_swing(row, most, monkeypatch):
     monkeypatch.syspath_prepend(Path(franka_dynamics.__file__).parents[1] / 'benchmarks')
-    bench = importlib.import_module('guard_misconfiguration')
-    assert bench.run_of(('own', *row, 1)).peak < most
+    assert importlib.import_module('guard_misconfiguration').run_of(('own', *row, 1)).peak < most
 
 
 @pytest.mark.parametrize('elastic', [False, True])

@@ -355,8 +355,7 @@ def test_more_stops_than_allowed_within_a_minute_are_a_fault():
     script = Script()
     for count in range(MAX_STATE_LOSS_COUNT + 2):
         script.give(MIN_GOOD_STATE_COUNT + 20)
-        running = script.core.state is State.RUNNING
-        assert running == (count <= MAX_STATE_LOSS_COUNT)
+        assert (script.core.state is State.RUNNING) == (count <= MAX_STATE_LOSS_COUNT)
         script.tick(100)
     assert script.core.status.faulty
 
@@ -660,9 +659,12 @@ def test_a_torque_that_is_not_finite_is_not_sent_and_ends_torques(begun):
 
 def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
     script = Script().running()
-    for then, state in ((StopKind.LET_GO, State.SILENT), (StopKind.HOLD, State.RUNNING)):
+    for then in (StopKind.LET_GO, StopKind.HOLD, StopKind.TO_ZERO):
         script.start().give(MIN_GOOD_STATE_COUNT).stop(then).give(100).core.reset()
-        assert script.give(MIN_GOOD_STATE_COUNT).core.state is state
+        assert script.give(2 * MIN_GOOD_STATE_COUNT).core.state is State.SILENT
+    script.start().give(MIN_GOOD_STATE_COUNT).core.reject_state('two', 1.0, faulty=True)
+    script.core.reset()
+    assert script.give(MIN_GOOD_STATE_COUNT).core.state is State.RUNNING
 
 
 def test_episodes_without_a_reset_are_no_stops_within_a_minute():
@@ -764,8 +766,7 @@ def test_a_payload_told_while_the_arm_is_held_changes_no_torque():
     count = len(script.sent)
     script.core.change(payload=payload(3.0))
     script.give(1000)
-    steps = np.abs(np.array(script.sent[count:]) - script.sent[count - 1]).max()
-    assert steps < 1e-6
+    assert np.abs(np.array(script.sent[count:]) - script.sent[count - 1]).max() < 1e-6
 
 
 @pytest.mark.parametrize('masses', [(3.0,), (3.0, 2.9)])

@@ -314,8 +314,7 @@ def test_real_bare_arms_show_no_load_and_come_near_no_bound(fer_recording, fer_1
     for one in (fer_recording, fer_1khz_recording):
         said, shares = monitored(one)
         assert not any(said)
-        settled = np.searchsorted(one.time, one.time[0] + 0.2, 'right')
-        assert 0.1 < max(shares[settled:]) < 0.8
+        assert 0.1 < max(shares[np.searchsorted(one.time, one.time[0] + 0.2, 'right') :]) < 0.8
 
 
 def test_a_load_is_seen_on_recordings_of_real_arms(fer_recording, fer_1khz_recording):

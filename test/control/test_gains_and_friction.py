@@ -431,8 +431,7 @@ def independent(recording, arm):
     data, rests = model.createData(), []
     for state in zip(q[inner], dq[inner], ddq[inner], effort[inner]):
         left = state[3] - pin.computeGeneralizedGravity(model, data, state[0])
-        moved = state[3] - pin.rnea(model, data, *state[:3])
-        rests.append([left + KD * state[1], left, moved])
+        rests.append([left + KD * state[1], left, (state[3] - pin.rnea(model, data, *state[:3]))])
     return np.sqrt(np.mean((np.array(rests) / KP) ** 2, axis=0))
 
 

@@ -193,8 +193,7 @@ def test_after_one_state_that_is_not_finite_braking_goes_on(target):
 
     def once_nan(stamp, q, dq):
         states.append(loop.receiver.state)
-        braking = states[-1] is ReceiverState.BRAKING
-        bad = braking and states.count(ReceiverState.BRAKING) == 20
+        bad = (states[-1] is ReceiverState.BRAKING) and states.count(ReceiverState.BRAKING) == 20
         return step(stamp, np.full(7, np.nan) if bad else q, dq)
 
     loop.receiver.step, loop.sending = once_nan, False
@@ -266,8 +265,7 @@ def test_a_dead_senders_arm_is_braked_though_the_clock_is_set_back(target):
         if k == int(1e3 * TIMEOUT_S) + 5:
             assert receiver.state is ReceiverState.BRAKING
     assert receiver.timeout_count == 1
-    ended = ReceiverState.STOPPED if target == 'fci' else ReceiverState.HOLDING
-    assert receiver.state is ended
+    assert receiver.state is (ReceiverState.STOPPED if target == 'fci' else ReceiverState.HOLDING)
     assert np.abs(np.diff(applied, axis=0)).max() <= LARGEST_STEP
 
 

@@ -69,8 +69,7 @@ def test_scale_leaves_gravity_whole_and_the_other_terms_are_at_the_measured_stat
     reference = ReferencePoint(other, other_dq, ddq)
     desired = law.torque(law.terms.terms_at(0.0, q, dq, reference), reference)
     rest = weightless.coriolis(q, dq) + weightless.inverse_dynamics(q, 0.0 * q, ddq)
-    gravity = independent.gravity(q)
-    np.testing.assert_allclose(desired, gravity + 0.5 * rest, rtol=0, atol=ATOL_NM)
+    np.testing.assert_allclose(desired, independent.gravity(q) + 0.5 * rest, rtol=0, atol=ATOL_NM)
 
 
 def test_torques_along_a_motion_are_those_of_its_states():
@@ -166,8 +165,7 @@ def test_a_target_that_adds_gravity_needs_to_be_said_who_compensates_the_tilt(ti
     text, arm = tilted
     with refuses(SettingsError, 'tilted', target, 'mount_tilt_compensated_by', 'robot', 'node'):
         commanded(arm, FR3.home, target=target)
-    by_robot = commanded(arm, FR3.home, target=target, mount_tilt_compensated_by='robot')
-    assert not by_robot.any()
+    assert not commanded(arm, FR3.home, target=target, mount_tilt_compensated_by='robot').any()
     by_node = commanded(arm, FR3.home, target=target, mount_tilt_compensated_by='node')
     assert_near(by_node, pinocchios(text, FR3.home) - pinocchios(UPRIGHT, FR3.home), ATOL)
 
@@ -186,8 +184,7 @@ def test_a_gravity_vector_in_the_base_frame_must_say_the_same(tilted, target):
 
 def test_without_weight_no_direction_is_wrong(tilted):
     _, arm = tilted
-    found = commanded(arm, FR3.home, target='mujoco', gravity_vector=(0.0, 0.0, 0.0))
-    assert not found.any()
+    assert not commanded(arm, FR3.home, target='mujoco', gravity_vector=(0.0, 0.0, 0.0)).any()
 
 
 def test_a_mount_that_only_turns_about_the_vertical_is_level():
@@ -460,8 +457,7 @@ def test_torque_on_fci_begins_at_zero_and_goes_by_its_rate_to_what_the_base_need
     gravity = (5.0, 0.0, -8.44)
     settings = Settings(target='fci', gravity_vector=gravity)
     loop = Loop(settings, gravity_compensation=True, gravity=gravity).run(0.3)
-    steps = np.diff(loop.published, axis=0, prepend=np.zeros((1, 7)))
-    assert np.abs(steps).max() <= 1.0 + 1e-12
+    assert np.abs(np.diff(loop.published, axis=0, prepend=np.zeros((1, 7)))).max() <= 1.0 + 1e-12
     # Its brakes open 100 ms after the first torque.
     needed = fd.NewtonEulerModel(FER, gravity).gravity(FER.home) - GRAVITY
     np.testing.assert_allclose(loop.published[60], needed, rtol=0.0, atol=1e-9)

@@ -99,8 +99,7 @@ class Core:
         (folder / 'vectors.csv').write_text(text)
         cycles, largest = ctypes.c_int(), ctypes.c_double()
         path = str(folder / 'vectors.csv').encode()
-        different = self.library.vectors(self.made, path, cycles, largest)
-        return different, cycles.value, largest.value
+        return self.library.vectors(self.made, path, cycles, largest), cycles.value, largest.value
 
 
 def read(library, path):

@@ -189,8 +189,7 @@ def test_it_has_the_python_controllers_torques_and_states_in_every_script(core, 
     for column, other in ((-1, '1e3'), (state, 'stopped')):
         wrong = [*cycles[0]]
         wrong[column] = other
-        changed = text.replace(','.join(cycles[0]), ','.join(wrong), 1)
-        assert core.played(changed, tmp_path)[0]
+        assert core.played(text.replace(','.join(cycles[0]), ','.join(wrong), 1), tmp_path)[0]
     assert core.played(text.replace(',heard,', ',wrong size,', 1), tmp_path)[0]
 
 

@@ -82,8 +82,7 @@ def of_feedforward(settings, **more):
         **{name: list(getattr(settings, name)) for name in ARRAYS},
         **more,
     }
-    named = {'/feedforward': {'ros__parameters': values}}
-    return yaml.safe_dump(named, default_flow_style=None)
+    return yaml.safe_dump({'/feedforward': {'ros__parameters': values}}, default_flow_style=None)
 
 
 def test_its_own_tests_pass(folder):
@@ -273,8 +272,7 @@ def test_a_torque_ends_with_its_sender_and_no_second_one_is_followed(folder, eve
     assert held < 0.5  # 0.05 s are due; the cycles of a busy machine come in bursts
     ended = (np.abs(away) < ATOL).all(axis=1)
     assert ended.any() and any('time-outs 1' in said for said in senders.said)
-    followed = (away[np.argmax(ended) :] > 0.5 * OFFSET).all(axis=1)
-    assert followed.any() == (event != 'kill')
+    assert (away[np.argmax(ended) :] > 0.5 * OFFSET).all(axis=1).any() == (event != 'kill')
     assert event != 'kill' or ended[-1]
 
 

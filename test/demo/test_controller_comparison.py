@@ -27,8 +27,7 @@ def test_drawn_links_are_physical_and_off_by_the_deviation():
     assert all(link.is_physical() for plant in plants for link in plant.arm.links)
     # 50 draws of 7 links: the deviation of a deviation of 0.1 is 0.1 / sqrt(2 * 350) = 0.004;
     # correlations between a pseudo-inertia's entries make it less than 0.1 itself.
-    spread = np.std(masses / published)
-    assert 0.05 < spread < 0.12
+    assert 0.05 < np.std(masses / published) < 0.12
     assert random_plant(fer, 3).arm.links[2].mass == random_plant(fer, 3).arm.links[2].mass
 
 
@@ -43,8 +42,7 @@ def test_vibration_has_its_rms_in_every_band():
     frequency = np.fft.rfftfreq(len(samples), 1e-3)
     for low, high in arm_simulation.VIBRATION_BANDS_HZ:
         # A tone near a band's edge leaks over it: half a hertz of room.
-        inside = (frequency > low - 0.5) & (frequency < high + 0.5)
-        rms = np.sqrt(spectrum[inside].sum(axis=0))
+        rms = np.sqrt(spectrum[((frequency > low - 0.5) & (frequency < high + 0.5))].sum(axis=0))
         assert (rms[:4] > 0.45).all()
         assert (rms[4:] < 0.15).all()  # 12 of 87 N m
 

@@ -75,8 +75,7 @@ def slow_dynamics(tree, eta, q, dq, ddq, gravity, tool_wrench):
         V.append((0 if root else V[parent]) + J[i] * dq[i])
         start = hat6(np.append(-np.asarray(gravity), np.zeros(3))) if root else dV[parent]
         dV.append(start + J[i] * ddq[i] + (V[i] @ J[i] - J[i] @ V[i]) * dq[i])
-        pseudo_inertia = poses[i] @ tree.inertias[i].pseudo_inertia() @ poses[i].T
-        force = (dV[i] + V[i] @ V[i]) @ pseudo_inertia
+        force = (dV[i] + V[i] @ V[i]) @ (poses[i] @ tree.inertias[i].pseudo_inertia() @ poses[i].T)
         F.append(force - force.T)
     tool = poses[tree.tool_body] @ expm(hat6(eta[n])) @ tree.tool_pose
     pull = hat6(tool_wrench)

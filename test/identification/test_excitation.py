@@ -144,8 +144,7 @@ def test_near_a_joint_limit_the_velocity_that_still_brakes_is_the_limit():
     q, dq, ddq = fd.sample_states(FR3, 20, 3)
     q[:10] = FR3.limit('upper') - 0.02  # where braking takes nearly all of the speed
     dq[:10] = 0.5 * FR3.limit('velocity')
-    braking = np.sqrt(2.0 * FR3.limit('velocity_deceleration') * 0.02)
-    most = braking - FR3.limit('velocity_offset')
+    most = np.sqrt(2.0 * FR3.limit('velocity_deceleration') * 0.02) - FR3.limit('velocity_offset')
     slowed = most > 0.0  # the others must stand still there
     assert slowed.sum() > 3
     left = ExcitationProblem(FR3, LIMITS).state_margins(q, dq, ddq)[:10, 14:21]

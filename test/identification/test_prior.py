@@ -193,8 +193,7 @@ def test_friction_alone_brakes_and_leaves_the_inertias(sums):
     b = len(SLIPPING.base)
     np.testing.assert_array_equal(theta[:b], prior.center[:b])
     assert (theta[b:][SLIPPING.friction.is_nonnegative] >= 0.0).all()
-    viscous = theta[b:].reshape(7, -1)[:, 0]
-    assert np.abs(viscous - 0.2).max() < 0.15
+    assert np.abs(theta[b:].reshape(7, -1)[:, 0] - 0.2).max() < 0.15
 
 
 def test_sums_of_two_recordings_add_up(motion, sums):

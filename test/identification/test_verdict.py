@@ -48,8 +48,7 @@ def usual(simulate):
 
 
 def judged(motion, gravity=tuple(DOWN)):
-    model = replace(OPTIONS, gravity=gravity).torque_model(FER)
-    return judge_motion(motion, model, [FER], 'log')
+    return judge_motion(motion, replace(OPTIONS, gravity=gravity).torque_model(FER), [FER], 'log')
 
 
 @pytest.fixture(scope='module')

@@ -213,8 +213,7 @@ def test_a_motion_that_is_given_up_leaves_the_arm_desired_where_it_is(at):
     require_smooth([np.vstack(pair) for pair in zip(before, states)])
     assert not states[1][-1].any()
     # Where it is, and what it needs to brake.
-    moved = states[0][-1] - before[0][-1] - away
-    assert np.abs(moved).max() <= (0.2 if at == 1.0 else 1e-9)
+    assert np.abs(states[0][-1] - before[0][-1] - away).max() <= (0.2 if at == 1.0 else 1e-9)
 
 
 @pytest.mark.parametrize('velocities', [True, False])
@@ -229,8 +228,7 @@ def test_points_as_of_servo_are_a_stream_that_does_not_lag(velocities):
         for stamp in np.arange(now, now + period, 1e-3):
             states.append(reference.at(stamp).q)
             wanted.append(swing(stamp, 0.1 * min(1.0, k / 50))[0])
-    late = np.abs(np.array(states) - wanted)[1000:]
-    assert late.mean() < (1e-3 if velocities else 4e-3)
+    assert np.abs(np.array(states) - wanted)[1000:].mean() < (1e-3 if velocities else 4e-3)
     assert [one.state.value for one in reference.events] == ['accepted', 'following']
     reference.at(5.0)
     assert reference.events[-1].state.value == 'finished'
@@ -472,8 +470,7 @@ def test_a_set_point_with_velocity_that_ceases_is_braked_without_a_step():
     reference.follow(HOME, dq=np.eye(7)[0], ddq=-np.eye(7)[0])
     states = run(reference, 0.0, 2.0)
     require_smooth(states)
-    fades = slice(1, round(1e3 * planning.MAX_LATENESS_S))
-    assert (states[1][fades, 0] > 0.94).all()
+    assert (states[1][slice(1, round(1e3 * planning.MAX_LATENESS_S)), 0] > 0.94).all()
     assert not states[1][-1].any()
 
 

@@ -219,8 +219,7 @@ def test_what_is_held_after_a_braking_motion_holds_the_arm(target):
         rate = np.abs(efforts[-1] - efforts[-2]).max() / np.diff(motion.times)[-1]
         assert rate == pytest.approx(1000.0, rel=1e-6)
     # A motion that ends without acceleration gets no point after its end.
-    gentle = replace(GOAL, accelerations=DDQ * np.sin(PHASE)[:, None])
-    motion, _ = filled(law, gentle, 5.0, Q[0])
+    motion, _ = filled(law, replace(GOAL, accelerations=DDQ * np.sin(PHASE)[:, None]), 5.0, Q[0])
     assert motion.times[-1] - motion.times[0] == pytest.approx(TIMES[-1], abs=1e-12)
 
 

@@ -51,8 +51,7 @@ def test_uneven_stamps_leave_each_state_at_its_own_time():
     even = sinusoid()
     stamp_ns = even.stamp_ns + np.random.default_rng(0).integers(0, 10_000_000, len(even))
     omega = 2.0 * np.pi * SLOW_HZ
-    uneven = replace(even, stamp_ns=stamp_ns, q=np.sin(omega * stamp_ns[:, None] * 1e-9))
-    motion = prepare(uneven)
+    motion = prepare(replace(even, stamp_ns=stamp_ns, q=np.sin(omega * stamp_ns[:, None] * 1e-9)))
     at = (stamp_ns[0] * 1e-9 + motion.time)[INSIDE, None]
     # Linear interpolation over 1/30 s is off by at most (w h)^2 / 8 = 5e-4.
     np.testing.assert_allclose(motion.q[INSIDE], np.sin(omega * at), rtol=0.0, atol=1e-3)
@@ -72,8 +71,7 @@ def test_noise_above_half_the_new_rate_is_not_folded_back():
     dirty = prepare(replace(disturbed, q=disturbed.q + hum))
     np.testing.assert_allclose(dirty.q[INSIDE], clean.q[INSIDE], rtol=0.0, atol=1e-6)
     # Without the anti-aliasing filter the hum appears at 1 Hz.
-    folded = np.interp(clean.time, disturbed.time, hum[:, 0])
-    assert np.abs(folded).max() > 0.4
+    assert np.abs(np.interp(clean.time, disturbed.time, hum[:, 0])).max() > 0.4
 
 
 def test_no_samples_are_made_up_inside_a_gap_and_a_short_piece_is_left_out():
@@ -118,8 +116,7 @@ def test_efforts_held_at_a_steady_rate_are_no_later_than_the_states():
         np.testing.assert_allclose(motion.effort, expected, rtol=0.0, atol=0.03)
         late = np.interp(motion.time - 0.02, motion.time, expected[:, 0]) - expected[:, 0]
         assert np.abs(late).max() > 0.1
-    rounded = replace(whole, effort=np.round(2.0 * whole.effort) / 2.0)
-    assert prepare(rounded).remarks == ()
+    assert prepare(replace(whole, effort=np.round(2.0 * whole.effort) / 2.0)).remarks == ()
 
 
 @pytest.mark.parametrize(
@@ -141,8 +138,7 @@ def test_recordings_and_options_that_fit_no_filter_are_refused(recording, option
 
 @pytest.mark.parametrize('rate', [30.0, 1000.0])
 def test_columns_are_filtered_like_the_torque(rate):
-    recording = replace(sinusoid(rate=rate), effort=np.tanh(sinusoid(rate=rate).dq / 0.01))
-    motion = prepare(recording)
+    motion = prepare(replace(sinusoid(rate=rate), effort=np.tanh(sinusoid(rate=rate).dq / 0.01)))
 
     def signals(q, dq):
         return np.stack([np.tanh(dq / 0.01), q], axis=-1)

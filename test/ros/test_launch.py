@@ -147,8 +147,7 @@ def test_a_motion_ends_where_it_should_and_ctrl_c_ends_both_nodes(probe, launche
         motion = reference_message(multisine(arm, 2.0, 0.3), 2.0)
         assert client.follow_trajectory(motion) == 'finished'
     probe.until(lambda: len(states) > 0, 'a state')
-    error = np.abs(np.array(states[-1].position) - arm.home)
-    assert error.max() < TOLERANCE_RAD
+    assert np.abs(np.array(states[-1].position) - arm.home).max() < TOLERANCE_RAD
     launch.send_signal(signal.SIGINT)
     assert launch.wait(TIMEOUT_S) == 0
     assert len(re.findall('process has finished cleanly', log.read_text())) == 2

@@ -273,8 +273,7 @@ def test_of_values_at_fault_none_is_taken_and_the_reason_is_told(world, values, 
     if len(values) == 1:  # one by one, as `ros2 param set` does
         ((name, value),) = values.items()
         given = [Parameter(name, value=value).to_parameter_msg()]
-        answer = client.call_service(SetParameters, 'set_parameters', parameters=given)
-        (result,) = answer.results
+        (result,) = client.call_service(SetParameters, 'set_parameters', parameters=given).results
         assert not result.successful and reason in result.reason
     world.arm.send(100)
     np.testing.assert_allclose(world.commands[-1].data, FER_GRAVITY, rtol=0, atol=ATOL_NM)

@@ -110,8 +110,7 @@ def test_slip_elements_hold_the_arm_like_springs_until_they_slip():
     moved = stepped(simulation, 0.1 * LAST, 2000).position[6] - FER.home[6]
     assert moved == pytest.approx(0.004 / 3.0, rel=1e-3)
     # When pushed with more, it slips at the speed of viscous friction.
-    speed = stepped(simulation, 0.4 * LAST, 2000).velocity[6]
-    assert speed == pytest.approx(0.1 / 2.0, rel=1e-3)
+    assert stepped(simulation, 0.4 * LAST, 2000).velocity[6] == pytest.approx(0.1 / 2.0, rel=1e-3)
 
 
 def test_noise_has_the_stated_deviation_and_is_repeatable():
@@ -235,8 +234,7 @@ K, D, B = 12e3, 10.0, 0.15
 
 
 def single_arm(ripple=0.0):
-    values = [K], [D], [B], [38.4], [[ripple]], [1.0], [0.0]
-    elasticity = JointElasticity(*map(np.array, values))
+    elasticity = JointElasticity(*map(np.array, ([K], [D], [B], [38.4], [[ripple]], [1.0], [0.0])))
     return ArmSimulation(SINGLE, SimulationSettings(elasticity=elasticity, brake_release_after=0))
 
 

@@ -101,8 +101,7 @@ def test_mujoco_finds_no_links_touching_in_the_home_pose(arm):
     # the world.
     neighbours = {('world', f'{arm}_link1')}
     assert touching(home) == neighbours
-    folded = home + [0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0]
-    assert touching(folded) > neighbours
+    assert touching(home + [0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 0.0]) > neighbours
 
 
 def test_an_mjcfs_motors_limits_and_home_are_the_described_ones():

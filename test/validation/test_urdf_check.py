@@ -442,8 +442,7 @@ def test_a_difference_is_said_with_as_many_digits_as_tell_its_numbers_apart():
 def test_a_slip_element_is_named_with_its_joint():
     slip = np.array(TWO.friction.slip)
     slip[0, 4] = 1.5
-    other = replace(TWO, friction=replace(TWO.friction, slip=slip))
-    (found,) = fd.compare(TWO, other).differences
+    (found,) = fd.compare(TWO, replace(TWO, friction=replace(TWO.friction, slip=slip))).differences
     assert (found.owner, found.parameter) == ('fer_joint5', 'friction slip[1]')
     assert found.torque_effect == pytest.approx(0.5, rel=1e-6)
 
