@@ -10,6 +10,7 @@ the link of another have the same name, it is the link's. The names of links tha
 frames, too.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -51,11 +52,9 @@ def frame_placement(frame: Frame, arm: ArmDescription) -> FramePlacement:
         If `frame` is neither 1..n + 1, nor the name of a joint, a link or a fixed frame.
 
     """
-    try:
+    with suppress(KeyError, TypeError):
         if not isinstance(frame, (bool, np.bool_)):  # which would be the numbers 0 and 1
             return frame_table(arm)[frame]
-    except (KeyError, TypeError):
-        pass
     raise unknown_frame_error(frame, arm)
 
 
@@ -63,8 +62,17 @@ def frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
     """
     Return the carrying joint and the pose of all frames, by number and by each name.
 
-    Fixed frames are found with the prefix of numbered links, too, as fr3_hand_tcp.
+    Fixed frames are found with the prefix of numbered links, too, as fr3_hand_tcp. The table is
+    kept with the arm, which never changes, and must not be changed either.
     """
+    if '_frame_table' not in vars(arm):  # else a Jacobian would take most of its time for it
+        vars(arm)['_frame_table'] = _new_frame_table(arm)
+    table: dict[Frame, FramePlacement] = vars(arm)['_frame_table']
+    return table
+
+
+def _new_frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
+    """Return the table that `frame_table` keeps."""
     n, names, fixed = arm.n, link_names(arm.joint_names), fixed_frame_places(arm)
     flange, base = FramePlacement(n, arm.flange_transform()), FramePlacement(0, np.eye(4))
     table: dict[Frame, FramePlacement] = {'flange': flange, names.flange: flange}
@@ -99,13 +107,9 @@ def link_frame_places(arm: ArmDescription) -> tuple[FramePlacement, ...]:
 
 def fixed_frame_places(arm: ArmDescription) -> dict[str, FramePlacement]:
     """Return the places of the fixed frames; one without a joint is fixed to the flange."""
-    flange = arm.flange_transform()
-    return {
-        one.name: FramePlacement(arm.n, flange @ one.matrix())
-        if one.joint is None
-        else FramePlacement(one.joint, one.matrix())
-        for one in arm.fixed_frames
-    }
+    flange, own = (arm.n, arm.flange_transform()), np.eye(4)
+    places = ((one, flange if one.joint is None else (one.joint, own)) for one in arm.fixed_frames)
+    return {one.name: FramePlacement(i, pose @ one.matrix()) for one, (i, pose) in places}
 
 
 def unknown_frame_error(frame: object, arm: ArmDescription) -> FrameError:
