@@ -88,7 +88,7 @@ class Improvement:
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """
-    Parameters fitted to all recordings, their covariance and prior, and how precise the start was.
+    Parameters fitted to all recordings, their covariance, prior, and the starting arm's precision.
 
     `theta` (p,) are the identified arm's base parameters, then its friction parameters.
     `unconstrained_theta` (p,) and `covariance` (p, p) are base parameters and friction without

@@ -106,7 +106,7 @@ def predict_tracking(
 
 
 def _pd_gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array, Array]:
-    """Return the gains kp and kd, (n,) each; raise SettingsError if they cannot be used."""
+    """Return gains kp [N m/rad] and kd [N m s/rad], (n,); SettingsError if they are unusable."""
     if isinstance(kp, str) and kp == FRANKA_ROS2_NAME:
         kp, kd = FRANKA_ROS2_GAINS[0], FRANKA_ROS2_GAINS[1] if kd is None else kd
     elif isinstance(kp, str):

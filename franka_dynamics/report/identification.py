@@ -133,7 +133,7 @@ def detail_sentences(result: Identification) -> Iterator[str]:
 
 
 def _mass_doubts(result: Identification) -> Iterator[str]:
-    """Yield a sentence on links that the fit makes much heavier or lighter than before."""
+    """Yield a sentence on links fitted much heavier or lighter than those of the starting arm."""
     doubted = result.doubted_links
     if doubted and not result.verdict.causes:
         ratios = ', '.join(f'{one:.2g}' for one in doubted.values())

@@ -64,7 +64,7 @@ def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
 
 
 def make_result(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> CheckResult:
-    """Return a check's result with `text` and GOOD, or with `level` and the fix added."""
+    """Return a check's result: GOOD and `text` if `good`, else `level` and `text` with the fix."""
     level, text = (GOOD, text) if good else (level, f'{text}: {fix}')
     return CheckResult(subject, level, text)
 

@@ -209,7 +209,7 @@ class JointStateReader:
         return JointReading(stamp, Time(sec=sec, nanosec=nanosec), q, velocity, measured)
 
     def _parse_message(self, data: bytes) -> JointState:
-        """Return the joint state in serialized bytes; store a pattern for the next message."""
+        """Return the joint state that serialized bytes hold; store a pattern for the next one."""
         message = parse_message(JointState, data, 'joint state', JointStateError)
         order = self._joint_order(message.name)
         rows = message.name, message.position, message.velocity, message.effort

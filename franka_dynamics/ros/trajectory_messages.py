@@ -162,7 +162,7 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
 
 
 class MotionTolerances(NamedTuple):
-    """Largest allowed differences of joint positions and velocities from a motion, (n,) each."""
+    """Largest allowed errors of positions and velocities in a motion, (n,) [rad or m, per s]."""
 
     position: Array
     velocity: Array

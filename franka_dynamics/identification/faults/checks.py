@@ -105,7 +105,7 @@ def contact_mask(motion: Motion, residual: Array, least: Array) -> tuple[NDArray
 
 def driving_friction(model: TorqueModel, theta: Array, squares: Array) -> Sequence[Diagnosis]:
     """
-    Return a fault of the joints that fitted Coulomb friction drives, by over the rms residual.
+    Return a fault of joints driven by fitted Coulomb friction of more than the rms residual.
 
     `theta` (folds, c) are parameters fitted without each fold, `squares` (folds, n) the mean
     squared residuals there [N^2 m^2].
@@ -137,7 +137,7 @@ def _diagnosis_of_joints(
 
 
 def wrong_unit_or_sign(factor: tuple[float, float]) -> Sequence[Diagnosis]:
-    """Return a gain fault if the range of all efforts' factor shows a wrong unit or sign."""
+    """Return a gain fault if the range of efforts' common factor shows a wrong unit or sign."""
     low, high = factor
     if high < 0.0 or low > _MAX_EFFORT_FACTOR or (high < 1.0 / _MAX_EFFORT_FACTOR and low > 0.0):
         return [Diagnosis(Gain.kind, (), (float(np.mean(factor)),))]
