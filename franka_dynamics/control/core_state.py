@@ -28,8 +28,9 @@ G(q): g(q), the gravity torque with payload, less what the target adds. It is g(
              or at once if the arm rested or is let go, the resting torque. Once this is reached,
              SILENT; but where the target adds no gravity, not while states show that it moves
 
-Law: q_d, dq_d, ddq_d are those of the motion. After it its last position is held, without a
-  motion that where the law began; if all kp are zero, none: G + scale C dq - kd dq.
+Law: q_d, dq_d, ddq_d are those of the motion at the state's stamp, also of a late state. After it
+  its last position is held, without a motion that where the law began; if all kp are zero, none:
+  G + scale C dq - kd dq.
 Ramp: the torque sent last less that of the law, at a start or at a change of settings; it is
   added to the law's torque and goes to zero in 0.2 s. The part of G that a target which adds
   gravity lacks is not in it: at a start from SILENT that part comes by the rate alone.
@@ -189,6 +190,7 @@ class StateMachine:
         self.unreported_endings = deque[Ending](maxlen=100)  # whoever reports them removes them
         self.ending = NO_ENDING
         self._lock = threading.RLock()
+        self.resting_torque_agrees = False
         self.reset()
 
     def reset(self) -> None:
@@ -196,11 +198,17 @@ class StateMachine:
         Reset joint states, torques, references and faults, as after a reset of a simulation.
 
         A fault that only a new object clears and a user's stop stay, after `StopKind.TO_ZERO` with
-        zero torque. A held arm is let go. The next torque may be any step away from the last one.
+        zero torque. A held arm is let go. The next torque may be any step away from the last one;
+        a loop's g(q) goes on.
         """
         with self._lock:
             self.reference.clear('reset')
             self.states.reset()
+            # A loop's arm must not fall through a reset: its g(q) goes on, if nothing contradicts.
+            found, terms = self.disturbances, self.requested_law.terms
+            goes_on = found.bound_violation(found.start_bound, terms) is None
+            goes_on = goes_on and self.ending.reaction not in (Reaction.ZERO, Reaction.COAST)
+            goes_on = goes_on and self.resting_torque_agrees
             self.state = State.SILENT
             self.latest: StateTerms | None = None
             self.desired: ReferencePoint | None = None  # at the latest state
@@ -213,7 +221,7 @@ class StateMachine:
             self._silent_state_count = 0  # states while silent though the user wants torques
             # Whether a usable state did not contradict the resting torque; without a measured
             # torque none does, and a node, which sends none before the law begins, needs none.
-            self.resting_torque_agrees = not self.output.in_loop
+            self.resting_torque_agrees = goes_on or not self.output.in_loop
             self.open_loop_stop.reset()
             self.brake.begin(0.0 * self.brake.disturbance)
             self.motion_watcher.reset()
@@ -264,9 +272,10 @@ class StateMachine:
 
     def _record_wait(self, why: Reason | str | None) -> None:
         """Record why no first torque is sent yet; in a receiver pause, add it to its reason."""
-        paused = self.blocked and self.enabled and self.ending.reaction is Reaction.ZERO
+        paused = self.blocked and self.ending.reaction is Reaction.ZERO
         later = Cause.TORQUE_AWAITED.ending(why or ReasonCode.STATES_AWAITED())
-        self.ending = self.ending.joined_with(later) if paused else later
+        joined = self.ending.joined_with(later)._replace(remedy=later.remedy)
+        self.ending = joined if paused else later
 
     def _use_requested_terms(self, *, agrees: bool, loaded: bool = False) -> None:
         """

@@ -109,8 +109,7 @@ Torques are wrong
   the same, begins in motion      COAST                              COAST, or HOLD, then COAST
   one joint's torque is dead      HOLD; under mujoco it falls on,    the same
                                   and is driven: COAST
-  a load beyond the bounds        HOLD                               HOLD
-  a push at rest or in motion     HOLD                               HOLD
+  a push; a load beyond bounds    HOLD                               HOLD
 
   Under fci exchanged torques are not noticed at rest, small ones nowhere before feedback swings
   (0.01 to 2 s). The law bears what is below the bounds; with kp the arm yields a little.
@@ -123,18 +122,18 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   StopKind.TO_ZERO    ZERO, latched   ZERO, latched   ZERO, latched   the same, latched
   StopKind.FINAL      as stop, and `start` is refused for good
   `start`             goes on         (2)             the law (3)     the law (4)
-  `reset`             SILENT; all but a stop is forgotten (TO_ZERO: zero goes on); as at first
+  `reset`             SILENT; all but a stop is forgotten (TO_ZERO: zero goes on); as at first (5)
 
 - (1) In STOPPING without a fault: held after 20 usable states, or as BRAKING ends. Else it only
   latches. (2) After a stop: the law begins one state after the arm rests. After a fault: refused.
-  (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if states are
-  older than 15 ms or torques depart by more than 10 % of a limit (for 2 s after a change of
-  payload, not by any share of it). (4) As Torques begin, mostly at the next state; an arm that the
-  model stops is first BRAKING once it is seen. Refused if it is to be held once it is seen.
-- ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves. After a PAUSE
-  the law begins by itself at the first state that is not `blocked` (20 were usable), unless a stop
-  or fault came before or meanwhile; in STOPPING from zero torque. A motion goes by stamps, also of
-  late states; after it the law holds its last position.
+  (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
+  if states are older than 15 ms or torques depart by more than 10 % of a limit (for 2 s after a
+  change of payload, not by any share of it). (4) As Torques begin, mostly at the next state; one
+  that the model stops is first BRAKING once it is seen. Refused if it is to be held once seen.
+  (5) But g(q) goes on in a loop, unless COAST came before or torques departed by more than 10 %.
+- ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; while `blocked`
+  also after `start` and `reset`. After a PAUSE the law begins by itself at the first state that is
+  not (20 were usable), unless a stop or fault came before or meanwhile; in STOPPING from zero.
 
 Settings change (`Feedforward.change`)
   RUNNING            the law of the new ones at once, by the ramp; the motion goes on
@@ -214,6 +213,8 @@ class CoreStep(StateMachine):
                 torque = self._torque_at_state(latest, now)  # parts 3 and 4
             elif self.state is State.SILENT and self.acting_terms.adds_gravity:
                 sent = []  # the target carries the arm, or motor brakes do
+            elif self.output.in_loop and self.resting_torque_agrees and not sent:
+                sent = [self._resting_torque(now)]  # it goes on through a reset
             self.disturbances.update(latest, sample.effort, sent, age)  # part 5
             if not acts:
                 refused = self._begin_torques_if_allowed(latest)  # part 2

@@ -97,8 +97,8 @@ class Feedforward(CoreStep):
         begin after 20 usable states, even if the arm moves.
 
         Raises StartRefusedError while the arm is still braked after a fault, while a held arm's
-        states are too old or its torque is unexplained, and after a fault that only a new object
-        clears.
+        states are too old, its torque is unexplained or it is `blocked`, and after a fault that
+        only a new object clears.
         """
         with self._lock:
             if self.ending.remedy is Remedy.CONFIGURE:
@@ -108,8 +108,8 @@ class Feedforward(CoreStep):
             held = self.state is State.HOLDING
             if self._must_hold and not held:
                 raise StartRefusedError('The arm is to be held first, once it is seen; try again.')
-            why = (self._start_refusal() or self._bound_violation()) if held else None
-            if why is not None:
+            why = held and (self.blocked or self._start_refusal() or self._bound_violation())
+            if why:
                 raise StartRefusedError(f'Not started: {why}. Correct that, or stop.')
             self._wanted = True
             self.states.trust_states_again()

@@ -599,11 +599,28 @@ def test_after_a_pause_the_law_begins_at_the_torque_that_carries_the_arm_unless_
     np.testing.assert_allclose(script.sent[-1], 0.0 if stopped else GRAVITY, rtol=0.0, atol=1e-9)
 
 
-def test_a_start_while_the_receiver_is_unknown_gives_no_torque():
-    script = Script(MUJOCO).running().give(3, MOVING)
+@pytest.mark.parametrize('begun', [lambda s: s.running().give(3, MOVING), Script.holding])
+@pytest.mark.parametrize('again', [Script.start, lambda script: script.core.reset()])
+def test_a_start_while_the_receiver_is_unknown_gives_no_torque(begun, again):
+    script = begun(Script(MUJOCO, applied_when_silent=True))
     script.core.blocked = 'the receiver is not known'
-    script.stop(StopKind.PAUSE).give(100, MOVING).start().give(100, MOVING)
-    assert not script.sent[-1].any()
+    if script.core.state is State.HOLDING:
+        with pytest.raises(errors.StartRefusedError):
+            script.start()
+    again(script.stop(StopKind.PAUSE).give(100, MOVING))
+    assert not script.give(100, MOVING).sent[-1].any()
+
+
+@pytest.mark.parametrize('measures', [False, True])
+def test_the_arm_of_a_loop_does_not_fall_through_a_reset(measures):
+    loop = Loop(PD, controller={'applied_when_silent': True}, measures=measures).run(0.4)
+    loop.swing(speed=0.2)
+    for state in (State.RUNNING, State.SILENT):
+        loop.controller.reset()
+        before = loop.speed
+        assert loop.run(0.03).controller.state is state and loop.speed < before + 0.02
+        loop.controller.stop('test', StopKind.HOLD)
+        loop.run(0.2)
 
 
 def test_an_arm_that_is_guided_before_its_receiver_is_known_gets_no_torque():
@@ -935,32 +952,17 @@ def test_settings_that_cannot_work_are_refused_and_change_nothing(settings, name
     assert node.settings is before
 
 
-def held():
-    """Return a loop that holds an arm that nobody else carries, and the time of its last state."""
-    arm = load('fr3')
-    loop = Feedforward(arm, 'mujoco', soft_gains=20.0)
-    closed_loop.sent_at_rest(loop, 300, q=arm.home, begin=5.0)
-    assert loop.state is State.RUNNING
-    return loop, arm
-
-
 def test_an_arm_is_held_though_its_states_are_nan_once_the_clock_was_set_back():
-    loop, arm = held()
-    for k in range(300):
-        torque = loop.step(np.full(7, np.nan), np.zeros(7), 1e-3 * k)
-    gravity = NewtonEulerModel(arm).gravity(arm.home)
-    np.testing.assert_allclose(torque, gravity, rtol=0.0, atol=1e-9)
+    script = Script(MUJOCO, applied_when_silent=True).running()
+    script.time = 0.0
+    script.give(300, impossible=np.nan)
+    np.testing.assert_allclose(script.sent[-1], GRAVITY, rtol=0.0, atol=1e-9)
 
 
 def test_after_a_final_fault_no_reset_gives_torque_to_a_receiver_that_is_not_the_target():
-    loop, arm = held()
-    loop.stop('somebody else receives', StopKind.TO_ZERO)
-    loop.stop('the model has changed', StopKind.FINAL)
-    for k in range(600):
-        if k == 300:
-            loop.reset()
-        torque = loop.step(arm.home, np.zeros(7), 6.0 + 1e-3 * k)
-    assert not torque.any()
+    script = Script(MUJOCO, applied_when_silent=True).running()
+    script.stop(StopKind.TO_ZERO).stop(StopKind.FINAL).give(300).core.reset()
+    assert not script.give(300).sent[-1].any()
 
 
 def test_age_and_period_of_states_that_are_forgotten_are_those_assumed():
