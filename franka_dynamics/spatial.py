@@ -224,7 +224,7 @@ def joint_twist(axis: ArrayLike, point: ArrayLike, kind: JointKind = JointKind.R
     direction, foot = np.broadcast_arrays(*given)
     if as_enum(JointKind, kind, 'The kind of a joint', RigidMotionError) is JointKind.PRISMATIC:
         return np.concatenate((direction, np.zeros_like(direction)), axis=-1)
-    return np.concatenate((-np.cross(direction, foot), direction), axis=-1)
+    return np.concatenate((-cross(direction, foot), direction), axis=-1)
 
 
 def rpy_rotation(roll: float, pitch: float, yaw: float) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 import pinocchio as pin
 
 from . import model
+from .body_tree import BodyTree
 from .model import broadcast_states, GRAVITY, total_mass
 from .pinocchio_builder import build_pinocchio_model, has_regular_mass_matrix, pinocchio_frame_name
 from .regressor import torque_regressor
@@ -132,6 +133,11 @@ class PinocchioModel(model.DynamicsFormulation):
         self._named_ids = {name: self.model.getFrameId(one) for name, one in names.items()}
         self._frame_ids = [self._named_ids[i + 1] for i in range(n + 1)]
         self._may_be_singular = not has_regular_mass_matrix(description, self.model)
+
+    @functools.cached_property
+    def _tree(self) -> BodyTree:
+        """The arm as a tree, whose making would take four fifths of the time of a regressor."""
+        return BodyTree.from_description(self.description)
 
     @property
     def data(self) -> pin.Data:
@@ -312,7 +318,7 @@ class PinocchioModel(model.DynamicsFormulation):
         finite = np.asarray(np.isfinite(q + dq + ddq).all(axis=-1))
         q, dq, ddq = (np.where(finite[..., None], one, 0.0) for one in (q, dq, ddq))
         gravity = self.model.gravity.linear
-        found = torque_regressor(self.description, q, dq, ddq, gravity, columns=columns)
+        found = torque_regressor(self._tree, q, dq, ddq, gravity, columns=columns)
         return np.where(finite[..., None, None], found, np.nan)
 
     @_accept_stacks_of('q')

@@ -133,17 +133,9 @@ class RprKinematics:
             )
         sine = min(1.0, max(-1.0, rise))
         cosine, reach = np.sqrt((1.0 - sine) * (1.0 + sine)), np.sqrt(max(0.0, squared))
-        branches = [(sign * reach, other * cosine) for sign in (1, -1) for other in (1, -1)]
-        return np.array(
-            [
-                (
-                    np.arctan2(w * x + self.a1 * y, self.a1 * x - w * y),
-                    w - self.a3 * c3 - self.d2bar,
-                    np.arctan2(sine, c3),
-                )
-                for w, c3 in branches
-            ]
-        )
+        w, c3 = reach * np.array([1.0, 1.0, -1.0, -1.0]), cosine * np.array([1.0, -1.0, 1.0, -1.0])
+        theta1 = np.arctan2(w * x + self.a1 * y, self.a1 * x - w * y)
+        return np.column_stack((theta1, w - self.a3 * c3 - self.d2bar, np.arctan2(sine, c3)))
 
     def inverse_within(self, position: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Array:
         """

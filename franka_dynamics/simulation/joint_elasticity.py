@@ -118,10 +118,8 @@ class ElasticDrive:
         joints = self._joints
         ripple = np.add.reduce(joints.ripple_amplitudes * np.sin(self._waves * self.position))
         gear = joints.stiffness * (self.position - q)
-        acceleration = (
-            motor_torque + ripple - gear - joints.damping * (self.velocity - dq)
-        ) / joints.motor_inertia
-        self.velocity = self.velocity + dt * acceleration
+        driving = motor_torque + ripple - gear - joints.damping * (self.velocity - dq)
+        self.velocity = self.velocity + dt * (driving / joints.motor_inertia)
         self.position = self.position + dt * self.velocity
         # Links and motors must get the same spring torque; otherwise the arm gains energy.
         return gear + joints.damping * self.velocity
