@@ -134,7 +134,8 @@ def customised_equations(
     ------
     SettingsError
         If `quantity` or `parameters` is none of the allowed values, if a regressor is to have
-        parameters at run time, or another quantity than inverse dynamics a wrench.
+        parameters at run time, another quantity columns, or one other than inverse dynamics a
+        wrench.
     FrameError
         If there is no such frame or reference frame.
     BaseParameterError
@@ -146,8 +147,10 @@ def customised_equations(
     """
     if not isinstance(description, BodyTree):
         description = as_description(description)
-    columns = checked_columns(columns, N_LINK_PARAMETERS * description.n)
     quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
+    if columns is not None and quantity is not Quantity.REGRESSOR:
+        raise SettingsError(f'columns are those of a regressor; {quantity.value} has none.')
+    columns = checked_columns(columns, N_LINK_PARAMETERS * description.n)
     parameters = as_enum(ParameterMode, parameters, 'parameters', SettingsError)
     at_run_time = parameters is ParameterMode.RUN_TIME
     _require_supported_options(quantity, at_run_time, wrench)

@@ -133,9 +133,10 @@ def test_a_trees_wrench_acts_on_the_body_that_carries_the_tool(seed):
 
 
 @pytest.mark.parametrize('quantity', [one for one in Quantity if one is not FIRST])
-def test_a_wrench_on_anything_but_inverse_dynamics_is_refused(quantity):
-    with refuses(SettingsError, quantity.value):
-        fd.customised_equations(fd.load('rpr'), quantity, wrench=True)
+def test_a_wrench_or_columns_of_a_quantity_without_are_refused(quantity):
+    for wrong in ({'wrench': True}, {'columns': [0]})[: 2 - (quantity is Quantity.REGRESSOR)]:
+        with refuses(SettingsError, quantity.value):
+            fd.customised_equations(fd.load('rpr'), quantity, **wrong)
 
 
 @pytest.mark.parametrize('name', ['quantity', 'parameters'])
