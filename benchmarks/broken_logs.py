@@ -40,7 +40,7 @@ from franka_dynamics.identification.least_squares import (
     common_noise,
     fit_friction,
     FOLD_COUNT,
-    GramSums,
+    GramStack,
     weighted_equations,
 )
 from franka_dynamics.identification.options import (
@@ -317,15 +317,15 @@ def outcome(
         return 'accepted', figures
     if asked or changed or (ranges is not None and ranges.has_questions):
         return 'asked', figures
-    theta = identified(model, arm, GramSums.from_motion(model, broken))
-    error = error_of(GramSums.from_motion(model, motion), theta)
+    theta = identified(model, arm, GramStack.from_motion(model, broken))
+    error = error_of(GramStack.from_motion(model, motion), theta)
     figures = f'E on the sound log {error:.3f}, of the published set {limit:.3f} {figures}'
     if error < limit:
         return 'accepted', figures
     return ('in range' if ranges is not None and within(ranges, case[0]) else 'HARMFUL'), figures
 
 
-def identified(model: TorqueModel, arm: ArmDescription, sums: GramSums) -> Array:
+def identified(model: TorqueModel, arm: ArmDescription, sums: GramStack) -> Array:
     """Return base and friction parameters of the physically consistent arm, (p,)."""
     prior = Prior.centered_at(arm, model, sums.max_torque)
     noise = common_noise(sums, prior, DEFAULT_PRIOR_PRECISION)
@@ -350,7 +350,7 @@ def within(ranges: MassAmbiguity, name: str) -> bool:
     )
 
 
-def error_of(sums: GramSums, theta: Any) -> float:
+def error_of(sums: GramStack, theta: Any) -> float:
     """Return E of parameters (p,) [N m]."""
     return float(np.sqrt(sums.squared_residuals(theta).sum() / sums.sample_counts.sum()))
 
@@ -359,7 +359,7 @@ def published(
     model: TorqueModel, arm: ArmDescription, motion: Motion, sets: Sequence[ArmDescription]
 ) -> float:
     """Return E of the best published set on left-out folds of the sound log."""
-    sums, errors = GramSums.from_motion(model, motion), []
+    sums, errors = GramStack.from_motion(model, motion), []
     for one in sets:
         prior = Prior.centered_at(one, model, sums.max_torque)
         squares = sum(

@@ -25,7 +25,7 @@ from timing import new_parser
 from franka_dynamics.arm import ArmDescription, load
 from franka_dynamics.arrays import Array
 from franka_dynamics.errors import ReferenceRefusedError
-from franka_dynamics.motion.reference import Reference
+from franka_dynamics.motion.reference import ReferenceFollower
 
 STEP_S, WHOLE_S, SETTLED_S = 1e-3, 6.0, 2.0
 # Seeds of the cases; those for judging were not looked at while constants were chosen.
@@ -170,7 +170,7 @@ KINDS: dict[str, tuple[Callable[..., Iterator[Case]], int]] = {
 
 def run(case: Case) -> Found:
     """Send what the case sends; compare the desired states with its motion and the limits."""
-    found, reference, coming = Found(), Reference(case.arm), list(case.sent)
+    found, reference, coming = Found(), ReferenceFollower(case.arm), list(case.sent)
     reference.at(0.0)
     reference.hold(case.arm.home)
     states = []

@@ -65,9 +65,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
     filters = SignalOptions()
     deviations = external_torque.external_torque_std(load('fr3'))[[0, -1]]
     noise = (
-        100.0 * torque_model._LARGE_LIMIT_SHARE,
-        torque_model._LARGE_LIMIT_NM,
-        100.0 * torque_model._SMALL_LIMIT_SHARE,
+        100.0 * torque_model._STRONG_RESIDUAL_RATIO,
+        torque_model._MIN_STRONG_LIMIT_NM,
+        100.0 * torque_model._WEAK_RESIDUAL_RATIO,
     )
     return {
         'docs/howto/safety.md': [
@@ -272,10 +272,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ("a Student's **t** above {} (95 %)", (cross_validation.CRITICAL_T,)),
             ('rises by more than {}: masses', (cross_validation.MIN_LOG_EVIDENCE,)),
             ('within {} % and the inverse', (100.0 * cross_validation._MIN_AGREEMENT,)),
-            ('likelier: above {} they are faults', (verdict._CLEAR_EVIDENCE,)),
-            ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_ERROR_SHARE,)),
+            ('likelier: above {} they are faults', (verdict._MIN_CLEAR_LOG_EVIDENCE,)),
+            ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_RELATIVE_ERROR,)),
             ('where they are wider than {}', (published_masses._MIN_RANGE_WIDTH,)),
-            ('above {} times the usual are left out', (fault_checks._MIN_TOUCHED_RATIO,)),
+            ('above {} times the usual are left out', (fault_checks._MIN_CONTACT_RESIDUAL_RATIO,)),
             ('{} filtered samples count as one', (least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE,)),
             ('(`regularization`) is {}', (DEFAULT_PRIOR_PRECISION,)),
         ],

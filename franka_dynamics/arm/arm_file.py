@@ -210,9 +210,8 @@ def with_hand(description: ArmDescription, hand: str) -> ArmDescription:
     kept = tuple(one for one in description.fixed_frames if one.name not in names)
     hands, payload = (description.hand, hand), description.payload
     listed, body = (LinkInertia.zero() if one == NO_HAND else load_hand(one) for one in hands)
-    loaded = replace(description.with_payload(body - listed), hand=hand, fixed_frames=kept)
-    carried_mass = body.mass + payload.mass
-    return _with_hand_frames(replace(loaded, payload=payload, carried_mass=carried_mass))
+    arm = replace(description.with_payload(body - listed), hand=hand, fixed_frames=kept)
+    return _with_hand_frames(replace(arm, payload=payload, carried_mass=body.mass + payload.mass))
 
 
 def _with_hand_frames(description: ArmDescription) -> ArmDescription:

@@ -287,8 +287,9 @@ class ArmDescription(ArmFields):
     def require_within_rated_load(self, mass: float) -> None:
         """Raise InertiaError if `mass` plus hand and payload [kg] exceeds the rated load."""
         if self.rated_load is not None and mass + self.carried_mass > self.rated_load:
-            carried = self.carried_mass
-            beside = f' beside {carried:g} kg of hand and payload' if carried else ''
+            beside = f' beside {self.carried_mass:g} kg of hand and payload' * bool(
+                self.carried_mass
+            )
             raise InertiaError(
                 f"The payload's mass is {mass:g} kg{beside}, more than the rated load of "
                 f'{self.name} ({self.rated_load:g} kg).'

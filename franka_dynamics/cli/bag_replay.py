@@ -32,7 +32,7 @@ def run(
     with ProgressBar() as bar:
         recording = reader.read_recording(options.bag, arms[0], bar)
         result = evaluate_replay(recording, arms, signal, fit)
-    best, tracking = result.fits[0], None
+    best, tracking = result.predictions[0], None
     if options.gains:
         tracking = predict_tracking(result.recording, arms[0], options.gains, gravity=fit.gravity)
     say_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
@@ -55,7 +55,7 @@ def run(
 def _save_plots(folder: Path, result: ReplayEvaluation, errors: TrackingPrediction | None) -> None:
     """Save a plot of torques and, if `errors` are given, of tracking errors; print the paths."""
     path = folder / 'torques.png'
-    title = f'{Path(result.recording.source).name} on {result.fits[0].arm.name}'
+    title = f'{Path(result.recording.source).name} on {result.predictions[0].arm.name}'
     report.plot_torques(result, title, path)
     say(f'plot: {path}')
     if errors is not None:
@@ -66,17 +66,17 @@ def _save_plots(folder: Path, result: ReplayEvaluation, errors: TrackingPredicti
 
 def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, all_fits: bool) -> None:
     """Print the verdict and the torque errors of the best models, or of all if `all_fits`."""
-    fits, recording, verdict = result.fits, result.recording, result.verdict
+    fits, recording, verdict = result.predictions, result.recording, result.verdict
     judgement = 'Too little motion to be judged.'
     if verdict is not None:
         judgement = report.verdict_headline(verdict)
-    best = report.best_sentence(fits[0], result.equally_good_fits)
+    best = report.best_sentence(fits[0], result.equal_predictions)
     say(f'{judgement} {best}'.strip(), style='bold')
     if verdict is not None:
         names = fits[0].arm.joint_names
         say_each(report.verdict_lines(verdict, names, fit.effort_scales(len(names))))
         say_each(report.ambiguity_sentences(verdict, names))
-    named = (fits[0], *result.equally_good_fits)
+    named = (fits[0], *result.equal_predictions)
     ordered = (*named, *(one for one in fits if one not in named))
     shown = fits if all_fits else ordered[:_MAX_SHOWN_FITS]
     arms = [one.arm for one in shown]

@@ -242,7 +242,7 @@ def identify() -> None:
 @option('--friction', 'friction model', of.FRICTION_MODELS, default=of.FRICTION_MODELS[0])
 @flag('--rotor-inertia', 'identify one rotor inertia per joint as well')
 @shared.effort_scale_option
-@flag('--anyway', 'accept unsound recordings, and an arm not better than the published sets')
+@flag('--anyway', 'accept unsound recordings or an arm no better than others', 'accept_unsound')
 @option(
     '--workers',
     'processes that read and fit, or a Dask cluster (tcp://host:8786)',
@@ -292,9 +292,9 @@ def identify_payload() -> None:
 @option('--iterations', 'most iterations of the optimisation', click.IntRange(1), default=300)
 @shared.options_as('limits', of.ExcitationLimits)
 @option('--fraction', 'share of the limits to use', Number(), default=_DEFAULT_LIMITS.fraction)
-@option('--table', 'height of the table [m]', Number(), default=_DEFAULT_LIMITS.table)
+@option('--table', 'height [m]', Number(), 'table_height', default=_DEFAULT_LIMITS.table_height)
 @option('--clearance', 'between links [m]', Number(), default=_DEFAULT_LIMITS.clearance)
-@option('--tool', 'length of the mounted tool [m]', Number(), default=_DEFAULT_LIMITS.tool)
+@option('--tool', 'length [m]', Number(), 'tool_length', default=_DEFAULT_LIMITS.tool_length)
 @shared.bag_options
 @shared.arm_options
 def plan() -> None:

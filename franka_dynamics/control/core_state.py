@@ -91,7 +91,7 @@ from .stopping import BrakingController, MAX_STOPPED_SPEED_RAD_S, OpenLoopStop
 from .terms import StateTerms, TermModel
 from .torque_output import TorqueOutput
 from .watchers import MotionWatcher, RepeatedPositionCheck
-from ..motion.reference import Reference
+from ..motion.reference import ReferenceFollower
 from ..motion.trajectory import ReferencePoint
 
 _LOG = logging.getLogger(__name__)
@@ -182,7 +182,7 @@ class StateMachine:
         self.output, self.states = output, states
         self.requested_law, self.acting_terms = law, law.terms
         self.disturbances = DisturbanceMonitor(arm, states.limits, law.terms)
-        self.reference, self.ramp = Reference(arm), TorqueRamp()
+        self.reference, self.ramp = ReferenceFollower(arm), TorqueRamp()
         self.brake, self.open_loop_stop = BrakingController(arm), OpenLoopStop()
         self.motion_watcher = MotionWatcher(arm, self.disturbances)
         self.repeated_positions = RepeatedPositionCheck(arm)

@@ -403,9 +403,8 @@ class CoreStep(StateMachine):
         changed = self.acting_terms is not self.requested_law.terms
         # What was sent under the terms before holds the arm, unless brakes do: it tests changed
         # ones without a measured torque, too.
-        judged = changed and not on_brakes
-        judged = judged or self.disturbances.can_test_terms(self.requested_law.terms)
-        return self._bound_violation() if judged else None
+        tested = self.disturbances.can_test_terms(self.requested_law.terms)
+        return self._bound_violation() if tested or (changed and not on_brakes) else None
 
     # 3 and 4. Run, or brake; limit and send -----------------------------------------------------
     def _torque_at_state(self, state: StateTerms, now: float) -> Array:

@@ -185,7 +185,7 @@ class Feedforward(CoreStep):
                 f'first. Torques for {after} then begin once the arm agrees with it.'
             )
         pulled = self._joints_with_kp(law)
-        if pulled.any() and self.reference.is_followed:
+        if pulled.any() and self.reference.has_open_motion:
             raise SettingsError(
                 f'kp of {self.joint_names[int(pulled.argmax())]} cannot grow while this joint is '
                 f'more than {MAX_START_DISTANCE_RAD:g} rad from the motion that is followed: it '
@@ -194,7 +194,7 @@ class Feedforward(CoreStep):
 
     def _joints_with_kp(self, law: ControlLaw) -> Array:
         """Return the mask, (n,), of joints far from the reference whose kp a law would raise."""
-        far = self.reference.distance(self.states.q) > MAX_START_DISTANCE_RAD
+        far = self.reference.position_errors(self.states.q) > MAX_START_DISTANCE_RAD
         return np.asarray(far & (law.kp > (self.ramp.law or self.requested_law).kp))
 
     @with_argument_checks

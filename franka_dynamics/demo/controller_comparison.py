@@ -98,11 +98,9 @@ def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
     return TrajectoryRequest(arm.joint_names, points, *best.at(points))
 
 
-def _controller(
-    arm: ArmDescription, published: ArmDescription, terms: TermSwitches
-) -> Feedforward:
-    """Return a controller with the model of `arm` and weak gains computed for `published`."""
-    kp, kd = (tuple(gain) for gain in low_gains(published, _MAX_DAMPING_RATE_PER_S))
+def _controller(arm: ArmDescription, tuned: ArmDescription, terms: TermSwitches) -> Feedforward:
+    """Return a controller with the model of `arm` and weak gains computed for `tuned`."""
+    kp, kd = (tuple(gain) for gain in low_gains(tuned, _MAX_DAMPING_RATE_PER_S))
     return Feedforward(arm, 'mujoco', terms=terms, kp=kp, kd=kd)
 
 

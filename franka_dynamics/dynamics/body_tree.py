@@ -46,7 +46,7 @@ class BodyTree(ValueEquality):
         Reflected rotor inertia of each joint [kg m^2; kg if prismatic]; zero if not given.
     tool_body : int
         The body that carries the tool; the last one if not given.
-    tool : array_like, shape (4, 4), optional
+    tool_pose : array_like, shape (4, 4), optional
         Pose of the tool's frame in that body; the identity if not given.
     joint_names : sequence of str, optional
         Names of the joints, for messages; by default 'joint 1', 'joint 2', ...

@@ -18,8 +18,8 @@ import numpy as np
 
 from . import least_squares
 from .faults import Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO
-from .faults.torques import Gain, Load, Offset
-from .least_squares import GramSums, TORQUE_COLUMN
+from .faults.torques import EffortGain, EffortOffset, UndeclaredLoad
+from .least_squares import GramStack, TORQUE_COLUMN
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior
 from ..arrays import Array
@@ -60,13 +60,13 @@ class CrossValidation:
 
     def __init__(
         self,
-        sums: GramSums,
+        sums: GramStack,
         prior: Prior,
         precision: float = DEFAULT_PRIOR_PRECISION,
         given: tuple[Fault, ...] | None = None,
     ) -> None:
         """Set up the normal equations from Gram matrices and a prior."""
-        self.sums, self.prior, self.parameter_count = sums, prior, len(prior.std)
+        self.grams, self.prior, self.parameter_count = sums, prior, len(prior.std)
         self.per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
         self.min_residual = least_squares.min_noise(sums)
         used = np.flatnonzero(sums.sample_counts)  # folds with samples
@@ -83,11 +83,11 @@ class CrossValidation:
         of_prior = _FAULT_PRIOR_PRECISION * np.eye(len(whole))
         of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
         self.rows = of_prior + np.stack([*without_fold, whole, arm])
-        offsets = Offset.for_joint_count(prior.model.n)
-        self.given_faults = (Gain(), Load(), *offsets) if given is None else given
+        offsets = EffortOffset.for_joint_count(prior.model.n)
+        self.given_faults = (EffortGain(), UndeclaredLoad(), *offsets) if given is None else given
 
     @cached_property
-    def baseline(self) -> 'FoldFits':
+    def base_fits(self) -> 'FoldFits':
         """The fits with the regressor columns of `given_faults`, but of no other fault."""
         return FoldFits(self)
 
@@ -101,12 +101,12 @@ class CrossValidation:
         (`agrees_with_start`). Harmless faults are left out as well: with them the verdicts on two
         FER's logs are the same, sound or with 14 faults each.
         """
-        offsets = tuple(Offset.for_joint_count(self.prior.model.n))
-        return CrossValidation(self.sums, self.prior, _FIXED_INERTIAS_PRECISION, offsets)
+        offsets = tuple(EffortOffset.for_joint_count(self.prior.model.n))
+        return CrossValidation(self.grams, self.prior, _FIXED_INERTIAS_PRECISION, offsets)
 
-    def share_of_efforts(self, error: float) -> float:
+    def relative_error(self, error: float) -> float:
         """Return a torque error E divided by the rms effort of the recordings."""
-        efforts = self.sums.squared_residuals(np.zeros(0)) / self.sums.sample_count
+        efforts = self.grams.squared_residuals(np.zeros(0)) / self.grams.sample_count
         return error / float(np.sqrt(efforts @ self.per_joint**2))
 
     def log_bayes_factor(self, fault: Fault, min_precision: float = 0.0) -> float:
@@ -133,12 +133,12 @@ class CrossValidation:
         """Return indices of regressor columns of `given_faults` and, unless None, of `fault`."""
         names = [name for one in self.given_faults for name in one.column_names]
         names += fault.column_names if fault else ()
-        return self.sums.column_indices([*dict.fromkeys(names)])  # gain and drift share one
+        return self.grams.column_indices([*dict.fromkeys(names)])  # gain and drift share one
 
     def with_given_fault(self, fit: 'FoldFits') -> 'CrossValidation':
         """Return a copy of the cross-validation whose fits all include the fault of `fit`."""
         extended = copy(self)
-        vars(extended).pop('baseline', None)
+        vars(extended).pop('base_fits', None)
         extended.given_faults = (*self.given_faults, fit.fault)
         extended.questions = (*self.questions, fit.as_question())
         return extended
@@ -154,9 +154,9 @@ class FoldFits:
     """
     Fits that each leave out a fold, with regressor columns of at most one fault, and residuals.
 
-    The coefficients of all columns are `folds` (folds, c) without each fold, `theta_of_all` (c,)
-    of all, and `arm_theta` (c,) of all with the arm's weights. `squared_residuals` (folds, n) are
-    the mean squared residuals on left-out folds [N^2 m^2].
+    The coefficients of all columns are `fold_thetas` (folds, c) without each fold, `theta_of_all`
+    (c,) of all, and `arm_theta` (c,) of all with the arm's weights. `squared_residuals` (folds, n)
+    are the mean squared residuals on left-out folds [N^2 m^2].
     """
 
     def __init__(self, system: CrossValidation, fault: Fault | None = None) -> None:
@@ -174,8 +174,8 @@ class FoldFits:
         matrices, right = rows[:, own][:, :, own], rows[:, own, TORQUE_COLUMN]
         theta[:, own] = np.linalg.solve(matrices, right[..., None])[..., 0]
         *folds, self.theta_of_all, self.arm_theta = theta
-        self.folds = np.array(folds)
-        residual = self.folds.copy()
+        self.fold_thetas = np.array(folds)
+        residual = self.fold_thetas.copy()
         residual[:, TORQUE_COLUMN] = -1.0
         found = residual[:, None, None] @ system.products @ residual[:, None, :, None]
         squares = found[..., 0, 0] / system.sample_counts[:, None]
@@ -190,9 +190,9 @@ class FoldFits:
     @cached_property
     def fault_values(self) -> tuple[float, ...]:
         """The fault's values in the units that users see, by the fit to all folds."""
-        found = dict(zip(self.system.sums.column_names, self.theta_of_all.tolist()))
+        found = dict(zip(self.system.grams.column_names, self.theta_of_all.tolist()))
         if self.fault.value_is_from_torques:
-            found |= self._rigid_torque_coefficients((Gain.kind, *self.fault.column_names))
+            found |= self._rigid_torque_coefficients((EffortGain.kind, *self.fault.column_names))
         return tuple(self.fault.fault_values(found, self.system.prior.model.gravity))
 
     def _rigid_torque_coefficients(self, names: tuple[str, ...]) -> dict[str, float]:
@@ -203,8 +203,8 @@ class FoldFits:
         """
         system, rigid = self.system, self.theta_of_all.copy()
         rigid[system.prior.model.friction_slice] = 0.0
-        columns = system.sums.column_indices(names)
-        products = system.sums.gram_matrix(system.per_joint**2)
+        columns = system.grams.column_indices(names)
+        products = system.grams.gram_matrix(system.per_joint**2)
         found = np.linalg.solve(products[np.ix_(columns, columns)], products[columns] @ rigid)
         found[0] -= 1.0  # of the starting set's torque, as the others are beside it
         return dict(zip(names, found.tolist()))
@@ -219,7 +219,7 @@ class FoldFits:
 
     def diagnosis(self, other: 'FoldFits | None' = None) -> Diagnosis:
         """Return a Diagnosis of the fault: torque errors without it, with it and with `other`."""
-        fault_free = self.system.baseline.test_error()
+        fault_free = self.system.base_fits.test_error()
         errors = fault_free, self.test_error(), other.test_error() if other else fault_free
         return Diagnosis(self.fault.kind, self.fault.joints, self.fault_values, *errors)
 
@@ -234,7 +234,7 @@ class FoldFits:
         With Gaussian residuals of each fit's own variance it is the sum over joints of
         ln(rms residual of `than`, or of the baseline / rms residual).
         """
-        before = (self.system.baseline if than is None else than).squared_residuals
+        before = (self.system.base_fits if than is None else than).squared_residuals
         return np.asarray(0.5 * np.log(before / self.squared_residuals).sum(axis=1))
 
     def is_better(self, than: 'FoldFits | None' = None) -> bool:
@@ -261,19 +261,19 @@ class FoldFits:
         fold, as it may begin elsewhere than in the middle, where the columns do.
         """
         system, change = self.system, np.zeros_like(self.arm_theta)
-        if self.fault.is_in_states:
-            own = system.sums.column_indices(self.fault.column_names)
+        if self.fault.affects_states:
+            own = system.grams.column_indices(self.fault.column_names)
             change[own] = self.arm_theta[own]
         else:
             moved = sorted({*range(system.parameter_count), *system.free_columns()})
-            change[moved] = system.baseline.arm_theta[moved] - self._theta_without_fault()[moved]
+            change[moved] = system.base_fits.arm_theta[moved] - self._theta_without_fault()[moved]
         rest = self.arm_theta.copy()
         rest[TORQUE_COLUMN] = -1.0
         taken, left = (
-            system.sums.sum_of_squares(one) / system.sums.sample_count @ system.per_joint**2
+            system.grams.sum_of_squares(one) / system.grams.sample_count @ system.per_joint**2
             for one in (change, rest)
         )
-        if self.fault.is_in_part_of_time:
+        if self.fault.is_temporary:
             left = float(np.min(self.squared_residuals @ system.per_joint**2))
         least = float(system.min_residual**2 @ system.per_joint**2)
         return float(np.sqrt(1.0 + taken / max(left, least)))
@@ -301,7 +301,7 @@ class FoldFits:
         if not self.is_possible():
             return False
         median = float(np.median(self.log_likelihood_ratios()))
-        most_folds = self.fault.is_in_part_of_time and median > 0.0
+        most_folds = self.fault.is_temporary and median > 0.0
         return (self.is_better() or most_folds) and self.log_bayes_factor > MIN_LOG_EVIDENCE
 
     def is_harmful(self) -> bool:
@@ -321,7 +321,7 @@ class FoldFits:
 
     def agrees_with_start(self) -> bool:
         """Return whether the fitted fault changes little if the starting inertias are fixed."""
-        columns = self.system.sums.column_indices(self.fault.column_names)
+        columns = self.system.grams.column_indices(self.fault.column_names)
         fixed = FoldFits(self.system.at_starting_inertias, self.fault)
         own, beside_fixed = self.theta_of_all[columns], fixed.theta_of_all[columns]
         ratio = float(beside_fixed @ own / (own @ own))

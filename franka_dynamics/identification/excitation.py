@@ -42,12 +42,12 @@ class FourierTrajectory:
     """
     A periodic motion of n joints by Fourier series, at rest at the start of each period.
 
-    `start` (n,) is the pose at the beginning and end of each period [rad], `period` is in s, and
-    `coefficients` (n, 2 H - 2) are the free coefficients of each joint [rad], with H = 5
+    `start_position` (n,) is that at the beginning and end of each period [rad], `period` is in s,
+    and `coefficients` (n, 2 H - 2) are the free coefficients of each joint [rad], with H = 5
     harmonics. IdentificationError is raised for a period that is not positive and finite.
     """
 
-    start: Array
+    start_position: Array
     period: float
     coefficients: Array
 
@@ -64,7 +64,7 @@ class FourierTrajectory:
         """
         shapes = fourier_basis(self.period, np.asarray(time, dtype=float))
         position, velocity, acceleration = (shape @ self.coefficients.T for shape in shapes)
-        return self.start + position, velocity, acceleration
+        return self.start_position + position, velocity, acceleration
 
     def states_over_period(self, samples: int) -> tuple[Array, Array, Array]:
         """Return q, dq, ddq (samples, n) at `samples` evenly spaced times of one period."""
@@ -266,7 +266,7 @@ def _optimise_locally(
         """Return criterion and m limit margins of scaled Fourier coefficients x, (..., 1 + m)."""
         coefficients = (unit * x).reshape(*x.shape[:-1], problem.arm.n, -1)
         states = [shape @ np.swapaxes(coefficients, -1, -2) for shape in shapes]
-        states[0] = states[0] + start.start
+        states[0] = states[0] + start.start_position
         margins = soft_min(problem.state_margins(*states)) - _MIN_LIMIT_MARGIN
         return np.concatenate([problem.criterion(*states)[..., None], margins], axis=-1)
 

@@ -165,7 +165,7 @@ class ExcitationProblem:
         """
         limits, arm = self.limits, self.arm
         lower, upper = arm.limit('lower'), arm.limit('upper')
-        points = skeleton_points(arm, q, limits.tool)
+        points = skeleton_points(arm, q, limits.tool_length)
         lowest, highest = arm.velocity_bounds(q)
         velocity = dq / np.maximum(np.where(dq < 0.0, -lowest, highest), _MIN_SPEED_RAD_S)
         acceleration = ddq / arm.limit('acceleration')
@@ -175,7 +175,7 @@ class ExcitationProblem:
         parts = [below - limits.position_margin, above - limits.position_margin]
         for share in (velocity, acceleration, torque):
             parts += [limits.fraction - share, limits.fraction + share]
-        parts.append(heights_above_table(points, limits.table) - limits.table_margin)
+        parts.append(heights_above_table(points, limits.table_height) - limits.table_margin)
         parts.append(link_clearances(points) - limits.clearance)
         return np.concatenate(parts, axis=-1)
 

@@ -19,7 +19,7 @@ from operator import add
 import numpy as np
 
 from . import least_squares
-from .least_squares import FOLD_COUNT, GramSums
+from .least_squares import FOLD_COUNT, GramStack
 from .options import MAX_MASS_RATIO
 from .prior import Prior, pseudo_inertia_basis, with_minimum_gyration
 from .results import Estimate, TorqueErrors
@@ -116,7 +116,7 @@ def fit_consistent_parameters(
     places = np.cumsum([0, m, f, r, 14 * n])
     change, friction, residual, log_det = (slice(*pair) for pair in pairwise(places.tolist()))
     count = int(places[-1])
-    braking = np.flatnonzero(prior.model.friction.is_nonnegative)
+    braking = np.flatnonzero(prior.model.friction.nonnegative_mask)
     fitted = np.zeros((r, count))
     fitted[:, change] = triangle[:, :b] @ prior.model.base.matrix @ links.prior_sqrt
     fitted[:, friction] = triangle[:, b:] * prior.friction_std
@@ -156,7 +156,7 @@ def arm_from_fit(
     """
     vector, friction = fitted
     own = covariance[len(prior.model.base) :, len(prior.model.base) :]
-    model = prior.model.friction.model(friction, own)
+    model = prior.model.friction.friction_model(friction, own)
     return replace(with_parameter_vector(start, vector), friction=model)
 
 
@@ -221,16 +221,16 @@ class DataSplit:
     """
     Gram matrices of recordings, split by folds or recordings into fitted and left-out parts.
 
-    `total` is the sum of all. Of `fitted_sums` there is one for each that is left out, or a single
-    one for all test recordings.
+    `total_grams` is the sum of all. Of `fitted_grams` there is one for each that is left out, or a
+    single one for all test recordings.
     """
 
-    total: GramSums
-    fitted_sums: tuple[GramSums, ...]
-    left_out_sums: tuple[GramSums, ...]
+    total_grams: GramStack
+    fitted_grams: tuple[GramStack, ...]
+    left_out_grams: tuple[GramStack, ...]
 
     @classmethod
-    def from_sums(cls, each: Sequence[GramSums], unseen: int) -> 'DataSplit':
+    def from_sums(cls, each: Sequence[GramStack], unseen: int) -> 'DataSplit':
         """Return the split of recordings, of which the last `unseen` are for tests alone."""
         fitted, tested = each[: len(each) - unseen], each[len(each) - unseen :]
         if len(fitted) >= _MIN_RECORDINGS_AS_FOLDS:
@@ -262,7 +262,7 @@ class FitResults:
 
 
 def fit_parameter_sets(
-    priors: Sequence[Prior], links: PhysicalConstraints, precision: float, sums: GramSums
+    priors: Sequence[Prior], links: PhysicalConstraints, precision: float, sums: GramStack
 ) -> FitResults:
     """
     Return unconstrained, consistent and published parameter sets fitted to Gram matrices.
@@ -289,15 +289,15 @@ def all_torque_errors(
     Return the torque errors of all parameter sets, on all data and on left-out parts.
 
     `priors` are those of `fit_parameter_sets`; `whole` are fitted to all data, `each` to
-    `parts.fitted_sums`.
+    `parts.fitted_grams`.
     """
     start, *published = (prior.reference for prior in priors)
     unit = TorqueErrorUnit.for_arm(start)
-    fits = each if len(each) > 1 else [*each] * len(parts.left_out_sums)
-    unseen = list(zip(parts.left_out_sums, fits))
+    fits = each if len(each) > 1 else [*each] * len(parts.left_out_grams)
+    unseen = list(zip(parts.left_out_grams, fits))
 
     def errors(
-        k: int, tested: list[tuple[GramSums, FitResults]], last: int | None = None
+        k: int, tested: list[tuple[GramStack, FitResults]], last: int | None = None
     ) -> ResidualRms:
         """Return the torque errors of parameter set k, or of its first `last` parameters."""
         squares = [sums.squared_residuals(own.thetas[k][:last]) for sums, own in tested]
@@ -307,14 +307,14 @@ def all_torque_errors(
     sets = [f'{one.inertial_set}, {one.hand}' for one in published]
     found = []
     for k, name in enumerate(['base parameters', 'consistent', *sets]):
-        train, test = errors(k, [(parts.total, whole)]), errors(k, unseen)
+        train, test = errors(k, [(parts.total_grams, whole)]), errors(k, unseen)
         rigid = errors(k, unseen, len(priors[0].model.base))
         folds = tuple(errors(k, [part]).E for part in unseen)
         found.append(TorqueErrors(name, train, test, rigid, folds))
     return tuple(found)
 
 
-def final_estimate(prior: Prior, precision: float, sums: GramSums, whole: FitResults) -> Estimate:
+def final_estimate(prior: Prior, precision: float, sums: GramStack, whole: FitResults) -> Estimate:
     """Return the parameters fitted to all recordings, with their covariance."""
     base, theta, *_ = whole.thetas
     noise = whole.torque_noise_std

@@ -5,7 +5,7 @@ Identification of an arm's inertias and friction from recorded motions, in all i
 
 It has six stages; each takes what the one before returns:
 
-1. read: a source -> a recording (`summary.read_source`);
+1. read: a bag -> a recording (`summary.as_recording`);
 2. prepare: a recording -> a motion (`recordings.preprocessing.prepare`), with its checks;
 3. sum: a motion -> a summary, of a size that does not grow (`summary.summarise_motion`);
 4. fit: sums -> base parameters, a physically consistent arm, friction of published sets
@@ -25,11 +25,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import fit, summary
-from .least_squares import fit_theta, GramSums, rms_residuals
+from .least_squares import fit_theta, GramStack, rms_residuals
 from .options import IdentificationOptions
 from .prior import Prior
-from .results import Identification, Improvement, mass_ratios, RecordingsSummary
-from .summary import as_sources, labels_of, RecordingLike, SourceSummary
+from .results import Identification, Improvement, mass_ratios, UsedRecordings
+from .summary import as_recordings, labels_of, RecordingLike, RecordingSummary
 from .torque_model import TorqueModel
 from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
 from ..arm_io import ArmLike, as_description
@@ -105,7 +105,7 @@ def identify(
 
     """
     start, asked = as_description(start), IdentificationOptions() if options is None else options
-    fitted, tested = as_sources(recordings, start), as_sources(tests, start)
+    fitted, tested = as_recordings(recordings, start), as_recordings(tests, start)
     if not fitted:
         raise IdentificationError('There is no recording to identify from.')
     asked.effort_scales(start.n)  # raises errors before any recording is read
@@ -114,52 +114,53 @@ def identify(
     map_all = partial(_map_by, executor)
     sources = [*fitted, *tested]
 
-    def summaries(by: TorqueModel) -> Iterable[SourceSummary]:
+    def summaries(by: TorqueModel) -> Iterable[RecordingSummary]:
         """Return all recordings' summaries, with regressors of the torque model `by`."""
-        return map_all(partial(summary.summarise_source, by, asked), sources, labels_of(sources))
+        summarise = partial(summary.summarise_recording, by, asked)
+        return map_all(summarise, sources, labels_of(sources))
 
     read = _with_progress(summaries(model), len(sources), progress)
     used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
-    parts = fit.DataSplit.from_sums([one.sums for one in used if one.sums is not None], unseen)
-    most, precision = parts.total.max_torque, asked.regularization
+    parts = fit.DataSplit.from_sums([one.grams for one in used if one.grams is not None], unseen)
+    most, precision = parts.total_grams.max_torque, asked.regularization
     prior, *others = priors = [Prior.centered_at(one, model, most) for one in (start, *sets)]
     links = fit.PhysicalConstraints.from_prior(prior, start)
-    to_fit = [*parts.fitted_sums, parts.total]
+    to_fit = [*parts.fitted_grams, parts.total_grams]
     fitting = map_all(partial(fit.fit_parameter_sets, priors, links, precision), to_fit)
     *fits, whole = _with_progress(fitting, len(to_fit), progress)
     errors = fit.all_torque_errors(priors, parts, whole, fits)
-    estimated = fit.final_estimate(prior, precision, parts.total, whole)
+    estimated = fit.final_estimate(prior, precision, parts.total_grams, whole)
     arm = fit.arm_from_fit(start, prior, whole.consistent_fit, estimated.covariance)
     ratios, theta = mass_ratios(arm, start), estimated.theta
-    verdict = judge_recordings(parts.total, prior, others if published else (), used, ratios)
+    verdict = judge_recordings(parts.total_grams, prior, others if published else (), used, ratios)
     return Identification(
         start=start,
         options=asked,
         arm=arm,
         estimate=estimated,
-        scores=errors,
+        torque_errors=errors,
         improvement=Improvement.from_errors(errors[1], errors[2:]),
         verdict=with_gravity_refitted(
             verdict, lambda gravity: _verdict_by(model.with_gravity(gravity), summaries)
         ),
-        recordings=RecordingsSummary(
+        recordings=UsedRecordings(
             notes=tuple(one.note for one in used),
-            errors=tuple(one.sums.torque_errors(theta, unit).E for one in used if one.sums),
-            effort_rms=parts.total.torque_errors(np.zeros(0), unit),
+            errors=tuple(one.grams.torque_errors(theta, unit).E for one in used if one.grams),
+            effort_rms=parts.total_grams.torque_errors(np.zeros(0), unit),
             test_count=unseen,
             signal=used[0].signal,
             failures=tuple(failures),
-            remarks=tuple(_contradiction_remarks(used, prior, asked, parts.total)),
+            remarks=tuple(_contradiction_remarks(used, prior, asked, parts.total_grams)),
         ),
     )
 
 
 def _verdict_by(
-    model: TorqueModel, summaries: Callable[[TorqueModel], Iterable[SourceSummary]]
+    model: TorqueModel, summaries: Callable[[TorqueModel], Iterable[RecordingSummary]]
 ) -> RecordingVerdict:
     """Return the verdict on recordings by a torque model, from `summaries(model)`."""
     used = [one for one in summaries(model) if one.failure is None]
-    sums = fit.DataSplit.from_sums([one.sums for one in used if one.sums], 0).total
+    sums = fit.DataSplit.from_sums([one.grams for one in used if one.grams], 0).total_grams
     return judge_recordings(sums, Prior.centered_at(model.arm, model, sums.max_torque), (), used)
 
 
@@ -186,8 +187,8 @@ def _with_progress(items: Iterable[T], n: int, progress: ProgressCallback | None
 
 
 def _usable_summaries(
-    results: Iterator[SourceSummary], fitted: int, skip_failures: bool
-) -> tuple[list[SourceSummary], int, list[str]]:
+    results: Iterator[RecordingSummary], fitted: int, skip_failures: bool
+) -> tuple[list[RecordingSummary], int, list[str]]:
     """
     Return usable summaries, how many of them are of test recordings, and unusable bags' errors.
 
@@ -219,18 +220,18 @@ def _usable_summaries(
 
 
 def _contradiction_remarks(
-    used: Sequence[SourceSummary], prior: Prior, options: IdentificationOptions, every: GramSums
+    used: Sequence[RecordingSummary], prior: Prior, options: IdentificationOptions, gram: GramStack
 ) -> Iterator[str]:
     """Yield a sentence for each recording that one fit to all recordings explains badly."""
     if len(used) < 2:
         return
     precision = options.regularization
-    together = fit_theta(every, prior, precision)
+    together = fit_theta(gram, prior, precision)
     for one in used:
-        assert one.sums is not None
-        alone = fit_theta(one.sums, prior, precision)
+        assert one.grams is not None
+        alone = fit_theta(one.grams, prior, precision)
         both, own = (
-            np.linalg.norm(rms_residuals(one.sums, theta) / prior.expected_residual)
+            np.linalg.norm(rms_residuals(one.grams, theta) / prior.expected_residual)
             for theta in (together, alone)
         )
         if both > _MAX_JOINT_FIT_RATIO * own:

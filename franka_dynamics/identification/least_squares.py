@@ -79,7 +79,7 @@ def fold_numbers(motion: Motion, period: float) -> NDArray[np.intp]:
 
 
 @dataclass(frozen=True, eq=False)
-class GramSums:
+class GramStack:
     """
     Gram matrices of regressor columns and torque over samples, for each fold and joint.
 
@@ -102,7 +102,7 @@ class GramSums:
         *,
         period: float | None = None,
         with_faults: bool = True,
-    ) -> 'GramSums':
+    ) -> 'GramStack':
         """
         Return the Gram matrices of a motion, with faults' regressor columns if `with_faults`.
 
@@ -115,7 +115,7 @@ class GramSums:
         blocks, columns = [], dict[str, Array]()
         for first in range(0, len(motion), _BLOCK_SAMPLE_COUNT):
             chosen = slice(first, first + _BLOCK_SAMPLE_COUNT)
-            block = samples.part(chosen)
+            block = samples.select(chosen)
             for fault in faults:  # those without columns, or with the model's, add none
                 columns.update(zip(fault.column_names, fault.columns(block)))
             more = np.stack([*columns.values(), block.motion.effort], axis=-1)
@@ -125,25 +125,26 @@ class GramSums:
             blocks.append(np.stack([one.swapaxes(1, 2) @ one for one in split]))
         counts = np.bincount(part, minlength=FOLD_COUNT)
         max_torque = np.abs(motion.effort).max(axis=0)
-        return cls(reduce(add, blocks), counts, max_torque, (*model.names, *columns, 'torque'))
+        names = (*model.parameter_names, *columns, 'torque')
+        return cls(reduce(add, blocks), counts, max_torque, names)
 
     def column_indices(self, names: Sequence[str]) -> list[int]:
         """Return the indices of the named columns among all columns."""
         return [self.column_names.index(name) for name in names]
 
-    def __add__(self, other: 'GramSums') -> 'GramSums':
+    def __add__(self, other: 'GramStack') -> 'GramStack':
         """Return the Gram matrices of both sets of samples, added fold by fold."""
         counts = self.sample_counts + other.sample_counts
         max_torque = np.maximum(self.max_torque, other.max_torque)
-        return GramSums(self.products + other.products, counts, max_torque, self.column_names)
+        return GramStack(self.products + other.products, counts, max_torque, self.column_names)
 
-    def as_fold(self, number: int) -> 'GramSums':
+    def as_fold(self, number: int) -> 'GramStack':
         """Return the Gram matrices with all samples moved to fold `number`, other folds empty."""
         products, counts = np.zeros_like(self.products), np.zeros_like(self.sample_counts)
         products[number], counts[number] = self.products.sum(axis=0), self.sample_count
         return replace(self, products=products, sample_counts=counts)
 
-    def with_folds(self, chosen: Sequence[int]) -> 'GramSums':
+    def with_folds(self, chosen: Sequence[int]) -> 'GramStack':
         """Return the Gram matrices of the folds with the chosen numbers only."""
         folds = list(chosen)
         counts = self.sample_counts[folds]
@@ -189,7 +190,7 @@ def residual_weights(noise: Array) -> Array:
 
 
 def fit_theta(
-    sums: GramSums,
+    sums: GramStack,
     prior: Prior,
     precision: float = DEFAULT_PRIOR_PRECISION,
     noise: Array | None = None,
@@ -212,7 +213,7 @@ def fit_theta_to_gram(gram: Array, prior: Prior, precision: float) -> Array:
     return np.asarray(np.linalg.solve(gram[:p, :p] + known, gram[:p, -1] + pull))
 
 
-def fit_friction(sums: GramSums, prior: Prior, noise: Array) -> Array:
+def fit_friction(sums: GramStack, prior: Prior, noise: Array) -> Array:
     """
     Return the prior's mean base parameters, and friction fitted while these are fixed, (p,).
 
@@ -226,27 +227,27 @@ def fit_friction(sums: GramSums, prior: Prior, noise: Array) -> Array:
     units = prior.friction_std
     rows = np.concatenate([triangle[:, b:] * units, np.eye(len(units))])
     rest = np.concatenate([effort - triangle[:, :b] @ prior.center[:b], np.zeros(len(units))])
-    bounds = np.where(prior.model.friction.is_nonnegative, 0.0, -np.inf), np.inf
+    bounds = np.where(prior.model.friction.nonnegative_mask, 0.0, -np.inf), np.inf
     found = lsq_linear(rows, rest, bounds, method='bvls', max_iter=1000)
     return np.append(prior.center[:b], units * found.x)
 
 
-def rms_residuals(sums: GramSums, theta: Array) -> Array:
+def rms_residuals(sums: GramStack, theta: Array) -> Array:
     """Return each joint's root mean square residual, shape (n,) [N m]."""
     return np.asarray(np.sqrt(sums.squared_residuals(theta) / sums.sample_count))
 
 
-def joint_noise(sums: GramSums, theta: Array) -> Array:
+def joint_noise(sums: GramStack, theta: Array) -> Array:
     """Return each joint's noise, which is its rms residual, at least `min_noise`, (n,) [N m]."""
     return np.maximum(rms_residuals(sums, theta), min_noise(sums))
 
 
-def min_noise(sums: GramSums) -> Array:
+def min_noise(sums: GramStack) -> Array:
     """Return the least noise assumed of each joint, 0.1 % of its largest effort, (n,) [N m]."""
     return np.asarray(np.maximum(_MIN_NOISE_RATIO * sums.max_torque, 1e-12))
 
 
-def common_noise(sums: GramSums, prior: Prior, precision: float) -> Array:
+def common_noise(sums: GramStack, prior: Prior, precision: float) -> Array:
     """
     Return a first fit's noise, equal for all joints in the torque error's unit, (n,) [N m].
 
@@ -258,7 +259,7 @@ def common_noise(sums: GramSums, prior: Prior, precision: float) -> Array:
     return np.asarray(np.maximum(size, _MIN_RESIDUAL_RATIO * prior.expected_residual))
 
 
-def weighted_equations(sums: GramSums, prior: Prior, noise: Array) -> tuple[Array, Array]:
+def weighted_equations(sums: GramStack, prior: Prior, noise: Array) -> tuple[Array, Array]:
     """
     Return R (p, p) and z (p,) such that |R theta - z|^2 is the weighted sum of squared residuals.
 
@@ -285,7 +286,7 @@ def sqrt_equations(products: Array, columns: list[int], units: Array) -> tuple[A
 
 
 def posterior_covariance(
-    sums: GramSums, prior: Prior, precision: float, noise: Array, theta: Array
+    sums: GramStack, prior: Prior, precision: float, noise: Array, theta: Array
 ) -> tuple[Array, StartingSetPrecision]:
     """
     Return the covariance of `theta`, (p, p), and how precise the prior's inertias are.
@@ -308,7 +309,7 @@ def posterior_covariance(
     return np.asarray(inverse @ spread @ inverse), supported
 
 
-def std_to_prior_ratios(sums: GramSums, prior: Prior, theta: Array) -> Array:
+def std_to_prior_ratios(sums: GramStack, prior: Prior, theta: Array) -> Array:
     """
     Return the standard deviations of fitted parameters divided by those of the prior, shape (p,).
 

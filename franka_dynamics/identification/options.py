@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of an identification and of excitation motions; the module does not import NumPy."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -37,9 +37,9 @@ class IdentificationOptions:
     `gravity` (3,) is in the space frame [m/s^2], `friction` one of FRICTION_MODELS. With
     `rotor_inertia` one rotor inertia per joint is identified as well. `regularization` is the
     precision of the prior on inertias: masses have a relative standard deviation of
-    1/sqrt(precision). `effort_scale` is the torque of one unit of recorded effort. With `anyway`
-    an arm is also accepted if its recordings are not sound, or if it is not better than the
-    published sets.
+    1/sqrt(precision). `effort_scale` is the torque of one unit of recorded effort. With
+    `accept_unsound` an arm is also accepted if its recordings are not sound, or if it is not
+    better than the published sets.
     """
 
     gravity: Any = GRAVITY  # array_like, shape (3,)
@@ -47,7 +47,7 @@ class IdentificationOptions:
     rotor_inertia: bool = False
     regularization: float = DEFAULT_PRIOR_PRECISION
     effort_scale: tuple[float, ...] = (1.0,)
-    anyway: bool = False
+    accept_unsound: bool = field(default=False, metadata={'key': 'anyway'})
 
     def __post_init__(self) -> None:
         """Raise IdentificationError for an option's value outside its range."""
@@ -84,19 +84,19 @@ class ExcitationLimits:
     Limits of an excitation motion; raises IdentificationError unless 0 < `fraction` <= 1.
 
     `fraction` is that of the limits of velocity, acceleration and torque to use, `clearance` [m]
-    the distance kept between the links' centre lines, `table` [m] the table's height, `tool` [m]
-    the tool's length. `position_margin` [rad] is the distance kept from every joint's position
-    limits, `table_margin` [m] the smallest height above the table of the third frame, all later
-    frames and the tool's tip. Heights are along the space frame's z, the tool's length is along
-    the flange's z.
+    the distance kept between the links' centre lines, `table_height` [m] the table's,
+    `tool_length` [m] the tool's length. `position_margin` [rad] is the distance kept from every
+    joint's position limits, `table_margin` [m] the smallest height above the table of the third
+    frame, all later frames and the tool's tip. Heights are along the space frame's z, the tool's
+    length is along the flange's z.
     """
 
     fraction: float = 0.7
     position_margin: float = 0.1
-    table: float = 0.0
+    table_height: float = 0.0
     table_margin: float = 0.15
     clearance: float = 0.1
-    tool: float = 0.15
+    tool_length: float = 0.15
 
     def __post_init__(self) -> None:
         """Raise IdentificationError unless the fraction is above 0 and at most 1."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .prior import Prior, with_minimum_gyration
-from .summary import as_sources, motion_of, RecordingLike
+from .summary import as_recordings, motion_of, RecordingLike
 from .torque_model import SLIP_REACHES_RAD, TorqueModel
 from ..arm import LinkInertia
 from ..arm.payload import payload_array
@@ -57,7 +57,7 @@ class PayloadEstimate:
     noise: Array
 
 
-def _payload(vector: Array, covariance: Array, noise: Array, arm_mass: float) -> PayloadEstimate:
+def _estimate(vector: Array, covariance: Array, noise: Array, arm_mass: float) -> PayloadEstimate:
     """
     Return the payload estimate from a load's ten fitted parameters about the flange's origin.
 
@@ -110,7 +110,7 @@ def identify_payload(
     few samples, or no significant mass is found.
     """
     arm = as_description(arm)
-    bare, carrying = ([*map(motion_of, as_sources(one, arm))] for one in (without, loaded))
+    bare, carrying = ([*map(motion_of, as_recordings(one, arm))] for one in (without, loaded))
     if not bare or not carrying:
         raise IdentificationError('A payload needs recordings without and with it.')
     # As of `identify arm`; rotors, whose torques a load's inertia would take, are always fitted.
@@ -125,7 +125,7 @@ def identify_payload(
     firsts = np.cumsum([0, *(one.max() + 1 for one in numbers)])
     seconds = np.concatenate([first + one for first, one in zip(firsts, numbers)])
     vector, covariance, noise = _fit_load(*data, seconds, prior)
-    return _payload(vector, covariance, noise, sum(link.mass for link in arm.links))
+    return _estimate(vector, covariance, noise, sum(link.mass for link in arm.links))
 
 
 def _fit_load(

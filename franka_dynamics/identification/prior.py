@@ -45,9 +45,9 @@ from ..errors import IdentificationError
 # thinner than any real link, and the prior would then keep the estimated links as thin.
 MIN_GYRATION_M = 0.01
 # At precision one the prior standard deviation of a joint's rotor inertia is the joint's torque
-# limit divided by _ROTOR_ACCELERATION [rad/s^2]. Torque limit over rotor inertia is 90 rad/s^2 at
+# limit divided by _ROTOR_ACCELERATION_RAD_S2. Torque limit over rotor inertia is 90 rad/s^2 at
 # a UR10e's first joints.
-_ROTOR_ACCELERATION = 100.0
+_ROTOR_ACCELERATION_RAD_S2 = 100.0
 # A joint's unknown torque limit is replaced by its largest torque (`max_torque`) times
 # _LIMIT_TO_TORQUE_RATIO. With FRICTION_STD_RATIO (torque_model) the prior standard deviation of
 # the joint's friction, offset excepted, is then a tenth of the joint's largest torque. That torque
@@ -62,7 +62,7 @@ MIN_COVARIANCE_GYRATION_M = 0.05
 # a hand), the likeliest precision of inertias is 1 to 40 times lower than that of masses.
 _PRECISION_RATIO_DECADES = 1.0
 # Prior standard deviation of unknowns beside a set's errors: a factor, a load in kg.
-_UNKNOWN_STD = 10.0
+_FACTOR_AND_LOAD_STD = 10.0
 _FINE_PRECISIONS = np.logspace(-2.0, 5.0, 71)
 COARSE_PRECISIONS = _FINE_PRECISIONS[::5]
 _LOG_LIKELIHOOD_DROP = 0.5  # fall of a Gaussian's log-likelihood at one standard deviation
@@ -140,7 +140,7 @@ class Prior:
             total[block, block] = _link_covariance(link)
         rotors = np.arange(N_LINK_PARAMETERS * self.model.n, width)
         if len(rotors):
-            total[rotors, rotors] = (self.effort_limit / _ROTOR_ACCELERATION) ** 2
+            total[rotors, rotors] = (self.effort_limit / _ROTOR_ACCELERATION_RAD_S2) ** 2
         return total
 
     @cached_property
@@ -152,7 +152,7 @@ class Prior:
     def center(self) -> Array:
         """Mean of the prior, the reference arm's base parameters and zero friction, (p,)."""
         values = self.model.base.values(self.reference)
-        return np.concatenate([values, np.zeros(len(self.model.friction.names))])
+        return np.concatenate([values, np.zeros(len(self.model.friction.parameter_names))])
 
     @cached_property
     def std(self) -> Array:
@@ -164,7 +164,7 @@ class Prior:
     @cached_property
     def friction_std(self) -> Array:
         """Standard deviation of each friction parameter under the prior, shape (f,)."""
-        return self.model.friction.std(self.effort_limit, self.velocity_limit)
+        return self.model.friction.prior_std(self.effort_limit, self.velocity_limit)
 
     @cached_property
     def sqrt_precision(self) -> Array:
@@ -260,7 +260,7 @@ def log_evidence(
     triangle, effort = equations
     b = len(prior.model.base)
     friction = triangle[:, b:] * prior.friction_std
-    unknown = np.concatenate([friction, _UNKNOWN_STD * free_columns], axis=1)
+    unknown = np.concatenate([friction, _FACTOR_AND_LOAD_STD * free_columns], axis=1)
     # Friction and noise together have the covariance root @ root.T; the inverse of root whitens
     # them.
     root = np.linalg.cholesky(np.eye(len(effort)) + unknown @ unknown.T)

@@ -23,8 +23,8 @@ import numpy as np
 from . import least_squares
 from .faults import Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO, state_faults_of
 from .faults.states import EncoderZero, StateFault
-from .faults.torques import Gain, Load
-from .least_squares import fit_theta_to_gram, GramSums
+from .faults.torques import EffortGain, UndeclaredLoad
+from .least_squares import fit_theta_to_gram, GramStack
 from .options import DEFAULT_PRIOR_PRECISION
 from .prior import log_evidence, Prior, starting_set_precision, StartingSetPrecision
 from .torque_model import MASS_AND_MOMENT_INDICES, OFFSET_SYMBOL, TorqueModel
@@ -84,7 +84,7 @@ class MassAmbiguity:
         return self.rules_out_faultless or self.is_undetermined
 
 
-def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
+def mass_ambiguity(sums: GramStack, prior: Prior) -> MassAmbiguity:
     """
     Return ranges of effort scale, load and joint faults that torques and published masses allow.
 
@@ -92,8 +92,9 @@ def mass_ambiguity(sums: GramSums, prior: Prior) -> MassAmbiguity:
     (`starting_set_precision`), with a common factor and a load free.
     """
     fit = _FitsNearPublishedMasses(sums, prior)
-    (scale, scale_spread), (load, load_spread) = fit.fit_faults(Gain()), fit.fit_faults(Load())
-    both, _ = fit.fit_faults(Gain(), Load())
+    faults = EffortGain(), UndeclaredLoad()
+    (scale, scale_spread), (load, load_spread) = map(fit.fit_faults, faults)
+    both, _ = fit.fit_faults(*faults)
     sides = 2.0 * np.array([-1.0, 1.0])
     no_scale = scale @ np.linalg.solve(scale_spread, scale) <= _CHI_SQUARE_1
     no_load = load @ np.linalg.solve(load_spread, load) <= _CHI_SQUARE_4
@@ -116,9 +117,9 @@ class _FitsNearPublishedMasses:
     `places` are their numbers, by fault.
     """
 
-    def __init__(self, sums: GramSums, prior: Prior) -> None:
+    def __init__(self, sums: GramStack, prior: Prior) -> None:
         """Set up the normal equations, with the masses' precision estimated from torques."""
-        self.sums, self.n = sums, prior.model.n
+        self.grams, self.n = sums, prior.model.n
         theta = least_squares.fit_theta(sums, prior)
         noise = least_squares.joint_noise(sums, theta)
         triangle, effort = least_squares.weighted_equations(sums, prior, noise)
@@ -136,11 +137,11 @@ class _FitsNearPublishedMasses:
         self.information = wider.T @ products @ wider
         self.information[: self.p, : self.p] += known
         self.information[: self.p, last - 1] += known @ prior.center
-        self.places = {Gain(): [last], Load(): [*range(last + 1, last + 5)]}
+        self.places = {EffortGain(): [last], UndeclaredLoad(): [*range(last + 1, last + 5)]}
 
     def fit_faults(self, *faults: Fault) -> tuple[Array, Array]:
         """Return values of `faults` fitted together with the arm, (k,), and their covariance."""
-        indices_of, places_of = self.sums.column_indices, self.places.get
+        indices_of, places_of = self.grams.column_indices, self.places.get
         places = (places_of(one) or indices_of(one.column_names) for one in faults)
         own = [*range(self.p), *(k for each in places for k in each)]
         known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _MIN_FAULT_INFORMATION))
@@ -150,17 +151,17 @@ class _FitsNearPublishedMasses:
 
     def joint_fault_ranges(self) -> Iterator[JointFaultRange]:
         """Yield each joint's ranges of effort gain and encoder offset [rad] wider than 0.2."""
-        for fault in (*Gain.for_joint_count(self.n), *EncoderZero.for_joint_count(self.n)):
+        for fault in (*EffortGain.for_joint_count(self.n), *EncoderZero.for_joint_count(self.n)):
             if not fault.joints:
                 continue
             value, variance = (float(one.item()) for one in self.fit_faults(fault))
-            reach, right = _RANGE_STD_COUNT * variance**0.5, float(fault.kind == Gain.kind)
+            reach, right = _RANGE_STD_COUNT * variance**0.5, float(fault.kind == EffortGain.kind)
             if reach > 0.5 * _MIN_RANGE_WIDTH:
                 low, high = min(value - reach, 0.0), max(value + reach, 0.0)
                 yield JointFaultRange(fault.kind, fault.joints[0], low + right, high + right)
 
 
-def corrected_state_sums(
+def corrected_state_grams(
     model: TorqueModel, motion: Motion, noise: Array, per_joint: Array
 ) -> tuple[Array, int]:
     """
@@ -172,7 +173,7 @@ def corrected_state_sums(
     """
     chosen = np.zeros(len(motion), dtype=bool)
     chosen[np.linspace(0, len(motion) - 1, min(len(motion), _MAX_SAMPLE_COUNT)).astype(int)] = True
-    part, friction = motion.part(chosen), model.friction_columns(motion)[chosen]
+    part, friction = motion.select(chosen), model.friction_columns(motion)[chosen]
     weights = np.stack([least_squares.residual_weights(noise), per_joint**2])
     n, found, share = model.n, [], len(part) / len(motion)
     as_they_are = np.eye(n), np.zeros(n), np.eye(n)
@@ -212,7 +213,7 @@ def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFi
     Return the fits at states corrected for each harmful state fault, the likeliest first.
 
     If one is likelier than the recorded states, fits for harmless faults are returned, too. `sums`
-    are those of `corrected_state_sums`, of `count` samples.
+    are those of `corrected_state_grams`, of `count` samples.
     """
     (own, *others), (plain, *rest) = sums
     theta = fit_theta_to_gram(own, prior, DEFAULT_PRIOR_PRECISION)
@@ -251,7 +252,7 @@ def _log_evidence_of(gram: Array, prior: Prior) -> float:
     triangle, effort = least_squares.sqrt_equations(gram, [*range(len(prior.std))], prior.std)
     load = prior.model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
     b = len(prior.model.base)
-    offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.names]
+    offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.parameter_names]
     free = np.column_stack([triangle[:, :b] @ prior.center[:b], triangle[:, offsets]])
     unknowns = free, np.column_stack([free, triangle[:, :b] @ load])
     equations, least = (triangle, effort), DEFAULT_PRIOR_PRECISION

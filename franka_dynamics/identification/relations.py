@@ -9,9 +9,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-# Coefficients equal within _WEIGHT_TOLERANCE, relative, are written as one number.
-_WEIGHT_TOLERANCE = 1e-12
-Weight = TypeVar('Weight')
+# Coefficients equal within _EQUAL_TOLERANCE, relative, are written as one number.
+_EQUAL_TOLERANCE = 1e-12
+Coefficient = TypeVar('Coefficient')
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Relation:
         if len(self.terms) == 1 and self.terms[0] == (1.0, self.name):
             return self.name
         groups = grouped_terms(
-            self.terms, lambda a, b: not _is_unit(a) and abs(a - b) <= _WEIGHT_TOLERANCE * abs(b)
+            self.terms, lambda a, b: not _is_unit(a) and abs(a - b) <= _EQUAL_TOLERANCE * abs(b)
         )
         texts = ((w < 0.0, '' if _is_unit(w) else f'{abs(w):.6g} ', names) for w, names in groups)
         return f'{self.name} = {sum_text(texts)}'
@@ -54,10 +54,10 @@ def relations(
 
 
 def grouped_terms(
-    terms: Iterable[tuple[Weight, str]], is_alike: Callable[[Weight, Weight], bool]
-) -> list[tuple[Weight, list[str]]]:
+    terms: Iterable[tuple[Coefficient, str]], is_alike: Callable[[Coefficient, Coefficient], bool]
+) -> list[tuple[Coefficient, list[str]]]:
     """Return (weight, names) pairs that merge the terms whose weights `is_alike` equates."""
-    groups: list[tuple[Weight, list[str]]] = []
+    groups: list[tuple[Coefficient, list[str]]] = []
     for weight, name in terms:
         alike = [names for known, names in groups if is_alike(weight, known)]
         if alike:
@@ -78,4 +78,4 @@ def sum_text(groups: Iterable[tuple[bool, str, Sequence[str]]]) -> str:
 
 def _is_unit(weight: float) -> bool:
     """Return whether a coefficient is 1 or -1 up to rounding."""
-    return abs(abs(weight) - 1.0) <= _WEIGHT_TOLERANCE
+    return abs(abs(weight) - 1.0) <= _EQUAL_TOLERANCE

@@ -3,14 +3,14 @@
 """Results of an identification, and the identified arm as the text of an arm file."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from .options import IdentificationOptions
 from .prior import Prior, StartingSetPrecision
-from .summary import SourceNote
+from .summary import RecordingNote
 from .torque_model import OFFSET_SYMBOL, SLIP_SYMBOL, TorqueModel
 from .verdict import RecordingVerdict
 from ..arm import ArmDescription, LinkInertia
@@ -23,13 +23,13 @@ from ..recordings.preprocessing import SignalOptions
 from ..recordings.replay import ResidualRms, TorqueErrorUnit
 
 IDENTIFIED_SET_NAME = 'identified'  # name of the identified arm's inertial set
-# `Improvement.spread` is _SPREAD_STANDARD_ERRORS standard errors of `gain`; MIN_IMPROVEMENT_RATIO
-# is the smallest useful reduction of E, relative to the published set's E.
-_SPREAD_STANDARD_ERRORS = 2.0
+# `Improvement.spread` is _SPREAD_STD_ERROR_COUNT standard errors of `reduction`;
+# MIN_IMPROVEMENT_RATIO is the smallest useful reduction of E, relative to the published set's E.
+_SPREAD_STD_ERROR_COUNT = 2.0
 MIN_IMPROVEMENT_RATIO = 0.05
 # A link that becomes so many times as heavy, or light, is doubted: of two sound FER none is beyond
 # 1.27; of a start with a third or a quarter of a link's mass that link becomes 1.46 to 3 times it.
-_DOUBTED_MASS_RATIO = 1.4
+_OUTLYING_MASS_RATIO = 1.4
 # A parameter is poorly known if this part of its prior deviation is left.
 _POORLY_KNOWN_RATIO = 0.5
 # Offsets and slip elements, which many sound motions leave near zero.
@@ -58,16 +58,16 @@ class Improvement:
     """
     A comparison of an identified arm's torque errors with those of the best published set.
 
-    `best` is the best published set's name. `gain` is the mean over unseen parts of its E minus
-    the identified arm's, `spread` two standard errors of this mean (NaN with a single part), and
-    `min_gain` the smallest useful gain: 5 % of the published set's E.
+    `best_set` is the best published set's name. `reduction` is the mean over unseen parts of its E
+    minus the identified arm's, `spread` two standard errors of this mean (NaN with a single part),
+    and `min_reduction` the smallest useful one: 5 % of the published set's E.
     """
 
-    best: str
-    gain: float
+    best_set: str = field(metadata={'key': 'best'})
+    reduction: float = field(metadata={'key': 'gain'})
     spread: float
-    min_gain: float
-    json_names = 'best', 'gain', 'spread', 'min_gain', 'better'
+    min_reduction: float = field(metadata={'key': 'min_gain'})
+    json_names = 'best_set', 'reduction', 'spread', 'min_reduction', 'better'
 
     @classmethod
     def from_errors(cls, arm: TorqueErrors, published: Sequence[TorqueErrors]) -> 'Improvement':
@@ -75,14 +75,14 @@ class Improvement:
         best = min(published, key=lambda one: one.test.E)
         gains = np.subtract(best.folds, arm.folds)
         spread = float(gains.std(ddof=1)) if len(gains) > 1 else np.nan
-        spread = _SPREAD_STANDARD_ERRORS * spread / float(np.sqrt(len(gains)))
+        spread = _SPREAD_STD_ERROR_COUNT * spread / float(np.sqrt(len(gains)))
         min_gain = MIN_IMPROVEMENT_RATIO * float(np.mean(best.folds))
         return cls(best.name, float(gains.mean()), spread, min_gain)
 
     @property
     def better(self) -> bool:
         """Whether E falls by over two standard errors and by over 5 % of the published set's E."""
-        return self.gain > max(self.spread if np.isfinite(self.spread) else 0.0, self.min_gain)
+        return bool(self.reduction > max(np.nan_to_num(self.spread), self.min_reduction))
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,15 +111,15 @@ class Estimate:
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
     @property
-    def poorly_known(self) -> list[str]:
+    def poorly_known_names(self) -> list[str]:
         """Names of the parameters that the motion hardly determines."""
-        left = zip(self.model.names, self.std_to_prior_ratios)
+        left = zip(self.model.parameter_names, self.std_to_prior_ratios)
         names = (name for name, part in left if part > _POORLY_KNOWN_RATIO)
         return [name for name in names if name[:2] not in _NEAR_ZERO_SYMBOLS]
 
 
 @dataclass(frozen=True)
-class RecordingsSummary:
+class UsedRecordings:
     """
     Notes on, and torque errors of, the recordings used; the last `test_count` are for tests.
 
@@ -128,7 +128,7 @@ class RecordingsSummary:
     one for each bag that does not fit together with the others.
     """
 
-    notes: tuple[SourceNote, ...]
+    notes: tuple[RecordingNote, ...]
     errors: tuple[float, ...]
     effort_rms: ResidualRms
     test_count: int
@@ -148,60 +148,60 @@ class Identification:
     All results of an identification, with the fit to all recordings and errors on unseen parts.
 
     `arm` is the identified arm, physically consistent, with friction; `start` is the starting set.
-    `scores` are the torque errors of base parameters, of the identified arm, and of the published
-    sets with friction fitted; `improvement` says whether the arm is better than the best of these,
-    `verdict` whether the recordings are sound, and what they ask.
+    `torque_errors` are the torque errors of base parameters, of the identified arm, and of the
+    published sets with friction fitted; `improvement` says whether the arm is better than the best
+    of these, `verdict` whether the recordings are sound, and what they ask.
     """
 
     start: ArmDescription
     options: IdentificationOptions
     arm: ArmDescription
     estimate: Estimate
-    scores: tuple[TorqueErrors, ...]
+    torque_errors: tuple[TorqueErrors, ...]
     improvement: Improvement
     verdict: RecordingVerdict
-    recordings: RecordingsSummary
+    recordings: UsedRecordings
 
     @property
-    def unit(self) -> str:
+    def error_unit(self) -> str:
         """Unit of the torque error E over all joints."""
         return TorqueErrorUnit.for_arm(self.start).name
 
     @property
     def accepted(self) -> bool:
         """Whether the arm is improved and recordings are sound, or the option `anyway` is set."""
-        return self.options.anyway or (self.improvement.better and self.verdict.sound)
+        return self.options.accept_unsound or (self.improvement.better and self.verdict.sound)
 
     @property
-    def arm_score(self) -> TorqueErrors:
+    def arm_errors(self) -> TorqueErrors:
         """Torque errors of the identified arm."""
-        return self.scores[1]
+        return self.torque_errors[1]
 
     @property
-    def published(self) -> tuple[TorqueErrors, ...]:
+    def published_errors(self) -> tuple[TorqueErrors, ...]:
         """Torque errors of the published sets, with friction fitted to the recordings."""
-        return self.scores[2:]
+        return self.torque_errors[2:]
 
     @property
-    def best_published(self) -> TorqueErrors:
+    def best_published_errors(self) -> TorqueErrors:
         """Torque errors of the published set that predicts unseen parts best."""
-        return min(self.published, key=lambda one: one.test.E)
+        return min(self.published_errors, key=lambda one: one.test.E)
 
     @property
-    def doubted_links(self) -> dict[int, float]:
+    def outlying_mass_ratios(self) -> dict[int, float]:
         """Ratios of fitted to starting mass above 1.4 or below 1 / 1.4, by link number from 1."""
         ratios = enumerate(mass_ratios(self.arm, self.start).tolist(), 1)
-        return {k: one for k, one in ratios if max(one, 1.0 / one) > _DOUBTED_MASS_RATIO}
+        return {k: one for k, one in ratios if max(one, 1.0 / one) > _OUTLYING_MASS_RATIO}
 
     @property
-    def better_hand(self) -> tuple[TorqueErrors, TorqueErrors] | None:
+    def better_hand_errors(self) -> tuple[TorqueErrors, TorqueErrors] | None:
         """Errors of the best sets with another and with the arm's hand if the former is better."""
-        own = [one for one in self.published if one.name.endswith(f', {self.start.hand}')]
-        best = self.best_published
+        own = [one for one in self.published_errors if one.name.endswith(f', {self.start.hand}')]
+        best = self.best_published_errors
         if not own or best in own or not Improvement.from_errors(best, own).better:
             return None
         changes = np.abs(np.log(mass_ratios(self.arm, self.start)))
-        if self.doubted_links and changes.argmax() < self.start.n - 1:
+        if self.outlying_mass_ratios and changes.argmax() < self.start.n - 1:
             return None  # a hand is part of the last link
         return best, min(own, key=lambda one: one.test.E)
 
@@ -240,11 +240,11 @@ def identified_arm_text(result: Identification, payload: PayloadLike | None = No
     names = result.recordings.names
     shown = ', '.join(names[:5]) + (f' and {len(names) - 5} more' if len(names) > 5 else '')
     source = f'identified by franka-dynamics from {shown}'
-    score, verdict = result.arm_score, result.verdict
+    score, verdict = result.arm_errors, result.verdict
     asks = [f'asks: {one.kind} {one.values[0]:.3g}' for one in verdict.questions]
     notes = (
-        f'E on unseen data {score.test.E:.4f} {result.unit}, without friction and offset '
-        f'{score.rigid.E:.4f} {result.unit}; '
+        f'E on unseen data {score.test.E:.4f} {result.error_unit}, without friction and offset '
+        f'{score.rigid.E:.4f} {result.error_unit}; '
         f'{"" if result.improvement.better else "NOT "}better than the best published set; '
         f'{"" if verdict.sound else "recordings that are NOT sound; "}'
         'fitted to all of the data; physically consistent; prior '

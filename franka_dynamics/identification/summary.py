@@ -12,10 +12,10 @@ import numpy as np
 
 from .faults import Diagnosis, MIN_HARMFUL_ERROR_RATIO
 from .faults.checks import Contact, contact_mask
-from .least_squares import fit_theta, GramSums, joint_noise, min_noise, repetition_period
+from .least_squares import fit_theta, GramStack, joint_noise, min_noise, repetition_period
 from .options import IdentificationOptions
 from .prior import Prior
-from .published_masses import corrected_state_sums
+from .published_masses import corrected_state_grams
 from .torque_model import TorqueModel
 from ..arm import ArmDescription
 from ..arrays import Array
@@ -58,17 +58,17 @@ class Bag:
         return prepare(self.recording().with_scaled_effort(effort_scale), self.signal)
 
 
-Source = Bag | Recording | Motion
-RecordingLike = Source | str | Path  # as users give one
+AnyRecording = Bag | Recording | Motion
+RecordingLike = AnyRecording | str | Path  # as users give one
 
 
-def as_sources(
+def as_recordings(
     given: Sequence[RecordingLike] | RecordingLike, arm: ArmDescription
-) -> list[Source]:
+) -> list[AnyRecording]:
     """Return a list of recordings, paths as Bags; raise IdentificationError for other types."""
     if isinstance(given, (str, Path, Bag, Recording, Motion)):
         given = [given]
-    sources: list[Source] = []
+    sources: list[AnyRecording] = []
     for one in given:
         if isinstance(one, (str, Path)):
             one = Bag(str(one), arm.joint_names)
@@ -81,14 +81,14 @@ def as_sources(
     return sources
 
 
-def motion_of(source: Source) -> Motion:
+def motion_of(source: AnyRecording) -> Motion:
     """Return the resampled and filtered motion of a bag or recording; a motion unchanged."""
     if isinstance(source, Motion):
         return source
     return source.motion() if isinstance(source, Bag) else prepare(source)
 
 
-def labels_of(sources: Sequence[Source]) -> list[str]:
+def labels_of(sources: Sequence[AnyRecording]) -> list[str]:
     """
     Return the names of bags, recordings and motions for tables and messages.
 
@@ -103,7 +103,7 @@ def labels_of(sources: Sequence[Source]) -> list[str]:
     ]
 
 
-def read_source(source: Source, name: str, arm: ArmDescription) -> Recording:
+def as_recording(source: AnyRecording, name: str, arm: ArmDescription) -> Recording:
     """Return any source as a recording; raise RecordingError if a value is not finite."""
     if isinstance(source, Bag):
         return source.recording()
@@ -129,7 +129,7 @@ def require_motion(moving: float) -> None:
 
 
 @dataclass(frozen=True)
-class SourceNote:
+class RecordingNote:
     """
     A report's entry about one recording, with name, topic, size, remarks and warnings.
 
@@ -150,27 +150,27 @@ class SourceNote:
 
 
 @dataclass(frozen=True, eq=False)
-class SourceSummary:
+class RecordingSummary:
     """
     A recording reduced to Gram matrices, whose size does not depend on the recording's length.
 
-    `corrected_sums` are `corrected_state_sums` and their number of samples. `contact` is one that
-    would make the identified arm wrong. `moving_s` is for how long the arm moves [s]. `failure` is
-    the error of an unusable bag, which has no sums.
+    `corrected_grams` are `corrected_state_grams` and their number of samples. `contact` is one
+    that would make the identified arm wrong. `moving_s` is for how long the arm moves [s].
+    `failure` is the error of an unusable bag, which has no sums.
     """
 
-    note: SourceNote
+    note: RecordingNote
     signal: SignalOptions
-    sums: GramSums | None = None
-    corrected_sums: tuple[Array, int] = (np.zeros(0), 0)
+    grams: GramStack | None = None
+    corrected_grams: tuple[Array, int] = (np.zeros(0), 0)
     contact: Diagnosis | None = None
     moving_s: float = 0.0
     failure: FrankaDynamicsError | None = None
 
 
-def summarise_source(
-    model: TorqueModel, options: IdentificationOptions, source: Source, name: str
-) -> SourceSummary:
+def summarise_recording(
+    model: TorqueModel, options: IdentificationOptions, source: AnyRecording, name: str
+) -> RecordingSummary:
     """
     Return the summary of a recording called `name`; for an unusable bag it holds the error.
 
@@ -178,28 +178,29 @@ def summarise_source(
     """
     arm = model.arm
     try:
-        recording = read_source(source, name, arm).with_scaled_effort(options.effort_scales(arm.n))
+        recording, scales = as_recording(source, name, arm), options.effort_scales(arm.n)
+        recording = recording.with_scaled_effort(scales)
         if isinstance(source, Motion):
             motion = replace(source, effort=recording.effort)
         else:
             signal = source.signal if isinstance(source, Bag) else None
             motion = preprocessing.prepare(recording, signal)
         trimmed = 2.0 * motion.options.trim * isinstance(source, Motion)
-        note = SourceNote(
+        note = RecordingNote(
             name,
             topic=recording.topic,
             messages=len(recording),
             duration=recording.duration + trimmed,
             samples=len(preprocessing.without_rest(motion)),
             remarks=motion.remarks,
-            warnings=_warnings(recording, motion, name, arm, options.anyway)[:_MAX_WARNING_COUNT],
+            warnings=_warnings(recording, motion, name, arm, options.accept_unsound),
             digest=sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
         )
         return summarise_motion(motion, model, note)
     except FrankaDynamicsError as error:
         if not isinstance(source, Bag):
             raise
-        return SourceSummary(SourceNote(name), source.signal, failure=error)
+        return RecordingSummary(RecordingNote(name), source.signal, failure=error)
 
 
 def _warnings(
@@ -224,24 +225,24 @@ def _warnings(
         raise RecordingError(
             f'{Path(name).name}: {wrong[0]}. Correct the recording, or accept it with --anyway.'
         )
-    return (*wrong, *minor_faults(measured, arm))
+    return (*wrong, *minor_faults(measured, arm))[:_MAX_WARNING_COUNT]
 
 
-def summarise_motion(motion: Motion, model: TorqueModel, note: SourceNote) -> SourceSummary:
+def summarise_motion(motion: Motion, model: TorqueModel, note: RecordingNote) -> RecordingSummary:
     """Return the summary of a filtered motion, without samples at which every joint rests."""
     moving = preprocessing.without_rest(motion)
-    sums = GramSums.from_motion(model, moving, period=repetition_period(motion))
+    sums = GramStack.from_motion(model, moving, period=repetition_period(motion))
     prior = Prior.centered_at(model.arm, model, sums.max_torque)
     theta = fit_theta(sums, prior)
     per_joint = np.array(TorqueErrorUnit.for_arm(model.arm).per_joint)
-    corrected = corrected_state_sums(model, moving, joint_noise(sums, theta), per_joint)
+    corrected = corrected_state_grams(model, moving, joint_noise(sums, theta), per_joint)
     contact = _harmful_contact(moving, prior, sums, theta, note.name)
     moves = note.duration - preprocessing.seconds_at_rest(motion)
-    return SourceSummary(note, motion.options, sums, corrected, contact, moves)
+    return RecordingSummary(note, motion.options, sums, corrected, contact, moves)
 
 
 def _harmful_contact(
-    motion: Motion, prior: Prior, sums: GramSums, whole: Array, name: str
+    motion: Motion, prior: Prior, sums: GramStack, whole: Array, name: str
 ) -> Diagnosis | None:
     """
     Return a contact that would make the identified arm wrong, or None.
@@ -254,7 +255,7 @@ def _harmful_contact(
         out, worst = contact_mask(motion, residual, min_noise(sums))
         if not out.any():
             return None
-        rest = GramSums.from_motion(model, motion.part(~out), period=np.inf, with_faults=False)
+        rest = GramStack.from_motion(model, motion.select(~out), period=np.inf, with_faults=False)
         theta = fit_theta(rest, prior)
     unit = TorqueErrorUnit.for_arm(model.arm)
     before, after = (rest.torque_errors(one, unit).E for one in (whole, theta))
@@ -262,7 +263,7 @@ def _harmful_contact(
     return found if before > MIN_HARMFUL_ERROR_RATIO * after else None
 
 
-def require_distinct_recordings(notes: Sequence[SourceNote]) -> None:
+def require_distinct_recordings(notes: Sequence[RecordingNote]) -> None:
     """Raise IdentificationError if two recordings hold the same samples."""
     first: dict[str, str] = {}
     for other in notes:

@@ -33,16 +33,16 @@ OFFSET_STD_RATIO = 0.1 * FRICTION_STD_RATIO
 # An offset above MAX_OFFSET_STD_RATIO standard deviations of its prior is a fault: above 0.5 N m
 # at a limit of 87 N m. Of two real FER the largest are 1.4.
 MAX_OFFSET_STD_RATIO = 3.0
-# `expected_residual` is a share of the torque limit: _LARGE_LIMIT_SHARE if the limit is 50 N m or
-# more, else _SMALL_LIMIT_SHARE.
-_LARGE_LIMIT_NM = 50.0
-_LARGE_LIMIT_SHARE = 0.006
-_SMALL_LIMIT_SHARE = 0.018
+# `expected_residual` is a share of the torque limit: _STRONG_RESIDUAL_RATIO if the limit is 50 N m
+# or more, else _WEAK_RESIDUAL_RATIO.
+_MIN_STRONG_LIMIT_NM = 50.0
+_STRONG_RESIDUAL_RATIO = 0.006
+_WEAK_RESIDUAL_RATIO = 0.018
 
 
 def expected_residual(limit: Array) -> Array:
     """Return the rms residual (n,) [N m] expected of a good fit, from joint torque limits."""
-    share = np.where(limit >= _LARGE_LIMIT_NM, _LARGE_LIMIT_SHARE, _SMALL_LIMIT_SHARE)
+    share = np.where(limit >= _MIN_STRONG_LIMIT_NM, _STRONG_RESIDUAL_RATIO, _WEAK_RESIDUAL_RATIO)
     return np.asarray(share * limit)
 
 
@@ -74,7 +74,7 @@ class FrictionTerms:
         return len(self.symbols)
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
+    def parameter_names(self) -> tuple[str, ...]:
         """Names of all friction parameters joint by joint, such as fv_1, fc_1 and fo_1."""
         joints = range(1, self.n + 1)
         return tuple(f'{symbol}_{joint}' for joint in joints for symbol in self.symbols)
@@ -95,7 +95,7 @@ class FrictionTerms:
             terms.extend(np.moveaxis(slip_state_bounds(q, self.slip_reaches).mean(axis=0), 1, 0))
         return np.stack(terms, axis=-1)
 
-    def std(self, effort: ArrayLike, velocity: ArrayLike) -> Array:
+    def prior_std(self, effort: ArrayLike, velocity: ArrayLike) -> Array:
         """
         Return the prior standard deviation of every friction parameter, shape (n terms,).
 
@@ -111,19 +111,19 @@ class FrictionTerms:
         return scale.ravel()
 
     @cached_property
-    def is_nonnegative(self) -> NDArray[np.bool_]:
+    def nonnegative_mask(self) -> NDArray[np.bool_]:
         """Whether each friction parameter must be nonnegative, so that friction dissipates."""
-        return np.array([not name.startswith(OFFSET_SYMBOL) for name in self.names])
+        return np.array([not name.startswith(OFFSET_SYMBOL) for name in self.parameter_names])
 
-    def model(
+    def friction_model(
         self, values: ArrayLike, covariance: Array
     ) -> ViscousCoulombFriction | MaxwellSlipFriction:
         """
         Return the friction model, for an arm's description, that has the given parameters.
 
-        `values` (n terms,) are the parameters in the order of `names`, `covariance` (n terms, n
-        terms) theirs, of which each joint's own block is kept. Slip elements whose amplitude is
-        zero at all joints are left out.
+        `values` (n terms,) are the parameters in the order of `parameter_names`, `covariance` (n
+        terms, n terms) theirs, of which each joint's own block is kept. Slip elements whose
+        amplitude is zero at all joints are left out.
         """
         table = np.asarray(values, dtype=float).reshape(self.n, -1).T
         used = [k for k, amplitude in enumerate(table) if k < 3 or amplitude.any()]
@@ -175,14 +175,14 @@ class TorqueModel:
         return self.friction.n
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def parameter_names(self) -> tuple[str, ...]:
         """Names of all parameters, base parameters first."""
-        return (*self.base.names, *self.friction.names)
+        return (*self.base.names, *self.friction.parameter_names)
 
     @property
     def friction_slice(self) -> slice:
         """Slice of the friction parameters among all parameters."""
-        return slice(len(self.base), len(self.base) + len(self.friction.names))
+        return slice(len(self.base), len(self.base) + len(self.friction.parameter_names))
 
     @property
     def gravity(self) -> Array:

@@ -9,7 +9,7 @@ part that it does not feed forward: the tracking error is that part divided by k
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +45,14 @@ class TrackingPrediction:
 
     It is a prediction: the measured motion is the reference, torques are made without error or
     delay, and no arm was moved. `errors` (k, n) [rad] are root mean squares by joint, one row for
-    each of `rows`, which say what is fed forward. `kp` and `kd` are (n,) [N m/rad, N m s/rad].
+    each of `feedforward_names`, which say what is fed forward. `kp` and `kd` are (n,)
+    [N m/rad, N m s/rad].
     """
 
     joint_names: tuple[str, ...]
     kp: Array
     kd: Array
-    rows: tuple[str, ...]
+    feedforward_names: tuple[str, ...] = field(metadata={'key': 'rows'})
     errors: Array
 
     @property

@@ -32,12 +32,12 @@ import numpy as np
 from .cross_validation import CRITICAL_T, CrossValidation, FoldFits
 from .faults import checks as fault_checks
 from .faults import Diagnosis, faults_of, MIN_HARMFUL_ERROR_RATIO
-from .faults.torques import Force, Gain, Gravity, lacks_gravity, Offset
-from .least_squares import GramSums
+from .faults.torques import ConstantForce, EffortGain, EffortOffset, lacks_gravity, WrongGravity
+from .least_squares import GramStack
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
 from .published_masses import mass_ambiguity, MassAmbiguity, state_fault_fits, StateFaultFit
-from .summary import MIN_MOTION_S, SourceNote, SourceSummary, summarise_motion
+from .summary import MIN_MOTION_S, RecordingNote, RecordingSummary, summarise_motion
 from .torque_model import MAX_OFFSET_STD_RATIO, TorqueModel
 from ..arm import ArmDescription
 from ..arrays import Array
@@ -45,11 +45,11 @@ from ..recordings.options import SignalOptions
 from ..recordings.plausibility import plausibility_warnings, require_units
 from ..recordings.preprocessing import Motion, prepare, seconds_at_rest
 from ..recordings.recording import Recording
-from ..recordings.replay import equally_good_fits, replay_fits, ReplayFit
+from ..recordings.replay import equal_predictions, torque_predictions, TorquePrediction
 
 # Log evidence by which a fault without columns exceeds others, or none, "very strong" (Kass and
 # Raftery 1995).
-_CLEAR_EVIDENCE = 5.0
+_MIN_CLEAR_LOG_EVIDENCE = 5.0
 _MAX_GRAVITY_REFITS = 3  # each at the direction that the last one found
 
 
@@ -117,12 +117,12 @@ def diagnose_fits(
         likely.append(harmless.fault)
     least = DEFAULT_PRIOR_PRECISION
     evidence = max((fits.log_bayes_factor(fault, least) for fault in likely), default=-np.inf)
-    least = max(evidence, _CLEAR_EVIDENCE)
+    least = max(evidence, _MIN_CLEAR_LOG_EVIDENCE)
     if first and first.error_ratio > MIN_HARMFUL_ERROR_RATIO and first.log_bayes_factor > least:
         # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
         # way from an effort of the other sign: neither is named then.
-        hangs = bool(doubtful) and doubtful[0].fault.kind == Gravity.kind
-        gains = (one for one in doubtful if one.fault == Gain(first.fault.joints))
+        hangs = bool(doubtful) and doubtful[0].fault.kind == WrongGravity.kind
+        gains = (one for one in doubtful if one.fault == EffortGain(first.fault.joints))
         ambiguous = hangs or any(one.fault_values[0] < 0.0 for one in gains)
         return _state_fault_verdict(corrected, evidence, ambiguous), fits
     found = _fault_verdict(fits, tried, doubtful) if doubtful else RecordingVerdict()
@@ -140,7 +140,7 @@ def _state_fault_verdict(
     """
     best, second = fits[0], fits[1] if len(fits) > 1 else None
     rival = max(evidence, second.log_bayes_factor if second else -np.inf)
-    if not ambiguous and best.log_bayes_factor > rival + _CLEAR_EVIDENCE:
+    if not ambiguous and best.log_bayes_factor > rival + _MIN_CLEAR_LOG_EVIDENCE:
         return RecordingVerdict((best.diagnosis(second),))
     joints = {*best.fault.joints, *(second.fault.joints if second else ())}
     return RecordingVerdict(suspected=tuple(sorted(joints)))
@@ -158,11 +158,11 @@ def _fault_verdict(
     if named.agrees_with_start():
         if second is None or best.is_better(second):
             return RecordingVerdict((named.diagnosis(second),))
-        if {best.fault.kind, second.fault.kind} == {Force.kind, Gravity.kind}:
+        if {best.fault.kind, second.fault.kind} == {ConstantForce.kind, WrongGravity.kind}:
             return RecordingVerdict((best.diagnosis(second), second.diagnosis(best)))
     # Inertias are common to joints, so that a fault of one explains some residuals of others. Only
     # joints with half of the largest gain in log-likelihood or more are suspected.
-    each = np.log(fits.baseline.squared_residuals / best.squared_residuals).mean(axis=0)
+    each = np.log(fits.base_fits.squared_residuals / best.squared_residuals).mean(axis=0)
     return RecordingVerdict(suspected=tuple(np.flatnonzero(each >= 0.5 * each.max()).tolist()))
 
 
@@ -173,11 +173,11 @@ def judge_motion(
 
     def verdict_by(own: TorqueModel) -> RecordingVerdict:
         """Return the verdict on the motion, judged with a torque model."""
-        one = summarise_motion(motion, own, SourceNote(name))
-        assert one.sums is not None
-        most = one.sums.max_torque
+        one = summarise_motion(motion, own, RecordingNote(name))
+        assert one.grams is not None
+        most = one.grams.max_torque
         prior, *others = (Prior.centered_at(each, own, most) for each in (own.arm, *published))
-        return judge_recordings(one.sums, prior, others, [one])
+        return judge_recordings(one.grams, prior, others, [one])
 
     return with_gravity_refitted(
         verdict_by(model), lambda gravity: verdict_by(model.with_gravity(gravity))
@@ -194,7 +194,7 @@ def with_gravity_refitted(
     explains too little, its verdict is returned.
     """
     for _ in range(_MAX_GRAVITY_REFITS):
-        if [one.kind for one in found.causes] != [Gravity.kind]:
+        if [one.kind for one in found.causes] != [WrongGravity.kind]:
             break
         (turned,) = found.causes
         if lacks_gravity(turned.values):
@@ -203,17 +203,17 @@ def with_gravity_refitted(
         kinds = [one.kind for one in again.causes[:1]]
         if kinds == [fault_checks.UnexplainedEfforts.kind]:
             return again
-        if kinds != [Gravity.kind]:
+        if kinds != [WrongGravity.kind]:
             break
         found = replace(found, causes=(replace(turned, values=again.causes[0].values),))
     return found
 
 
 def judge_recordings(
-    sums: GramSums,
+    sums: GramStack,
     prior: Prior,
     published: Sequence[Prior],
-    each: Sequence[SourceSummary],
+    each: Sequence[RecordingSummary],
     masses: Array | None = None,
 ) -> RecordingVerdict:
     """
@@ -225,7 +225,7 @@ def judge_recordings(
     recordings' summaries, `sums` all their sums, `masses` (n,) the ratios of an identified arm's
     masses to those of the starting set.
     """
-    grams, counts = zip(*(one.corrected_sums for one in each))
+    grams, counts = zip(*(one.corrected_grams for one in each))
     corrected = state_fault_fits(np.sum(grams, axis=0), sum(counts), prior)
     diagnosed, fits = diagnose_fits(CrossValidation(sums, prior), corrected)
     named, suspected = diagnosed.causes, diagnosed.suspected
@@ -236,20 +236,20 @@ def judge_recordings(
     def checks() -> Iterator[Sequence[Diagnosis]]:
         """Yield the diagnoses of each check, in the order in which one fault can cause another."""
         # No cause is one that leaves much; what gravity leaves is judged where it points.
-        if named and all(one.kind != Gravity.kind for one in named):
-            yield fault_checks.unexplained_efforts(fits.share_of_efforts(named[0].error_after))
+        if named and all(one.kind != WrongGravity.kind for one in named):
+            yield fault_checks.unexplained_efforts(fits.relative_error(named[0].error_after))
         yield named
         # A fault of the whole recording makes single seconds stand out as well.
         yield [one.contact for one in each if one.contact is not None]
         # Ranges by masses hold only where the model fits.
-        yield fault_checks.unexplained_efforts(fits.share_of_efforts(fits.baseline.test_error()))
+        yield fault_checks.unexplained_efforts(fits.relative_error(fits.base_fits.test_error()))
         if narrowest is not None:
             yield fault_checks.wrong_unit_or_sign(narrowest.scale)
             yield fault_checks.unmeasured_efforts(narrowest.scale, bool(suspected))
         # Last, because wrong efforts of any cause also make friction and masses look wrong.
         if not suspected:
             yield fault_checks.driving_friction(
-                prior.model, fits.baseline.folds, fits.baseline.squared_residuals
+                prior.model, fits.base_fits.fold_thetas, fits.base_fits.squared_residuals
             )
             yield fault_checks.masses_at_bound(masses)
 
@@ -263,14 +263,14 @@ def judge_recordings(
 def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
     """Yield questions to the user about harmless faults of all joints and about large offsets."""
     yield from (one for one in fits.questions if not one.joints)
-    baseline, every = fits.baseline, faults_of(fits.prior.model.n)
+    baseline, every = fits.base_fits, faults_of(fits.prior.model.n)
     of_all = fits.fits_with_each([one for one in every if one.asks_user and not one.joints])
     harmless = (fit for fit in of_all if fit.is_harmless() and fit.is_significant())
     yield from [fit.as_question() for fit in harmless if fit.agrees_with_start()][:1]
     for fault in every:
-        if fault.kind == Offset.kind:
-            (column,) = fits.sums.column_indices(fault.column_names)
-            value, folds = float(baseline.theta_of_all[column]), baseline.folds[:, column]
+        if fault.kind == EffortOffset.kind:
+            (column,) = fits.grams.column_indices(fault.column_names)
+            value, folds = float(baseline.theta_of_all[column]), baseline.fold_thetas[:, column]
             error = float(np.sqrt((len(folds) - 1.0) * folds.var()))  # the jackknife's
             clear = MIN_HARMFUL_ERROR_RATIO * baseline.test_error()
             least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], clear)
@@ -283,15 +283,15 @@ class ReplayEvaluation:
     """
     Torque errors of inertial sets on a recording, and the verdict on that recording.
 
-    `motion` is the prepared `recording`, `fits` the arms' errors, the best first;
-    `equally_good_fits` are those as good as it. `verdict` is None after too little motion.
+    `motion` is the prepared `recording`, `predictions` the arms' errors, the best first;
+    `equal_predictions` are those as good as it. `verdict` is None after too little motion.
     `warnings` are sentences.
     """
 
     recording: Recording
     motion: Motion
-    fits: Sequence[ReplayFit]
-    equally_good_fits: Sequence[ReplayFit]
+    predictions: Sequence[TorquePrediction]
+    equal_predictions: Sequence[TorquePrediction]
     verdict: RecordingVerdict | None
     warnings: Sequence[str]
 
@@ -310,12 +310,12 @@ def evaluate_replay(
     recording = recording.with_scaled_effort(options.effort_scale)
     require_units(recording, arms[0])
     motion = prepare(recording, signal)
-    fits = replay_fits(arms, motion, gravity=options.gravity)
+    fits = torque_predictions(arms, motion, gravity=options.gravity)
     verdict = None
     if recording.duration - seconds_at_rest(motion) >= MIN_MOTION_S:
         # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
         alike = [one for one in arms if one.hand == fits[0].arm.hand]
         model, name = options.torque_model(alike[0]), Path(recording.source).name
         verdict = judge_motion(motion, model, alike, name)
-    others, doubts = equally_good_fits(fits, motion), plausibility_warnings(recording, arms[0])
+    others, doubts = equal_predictions(fits, motion), plausibility_warnings(recording, arms[0])
     return ReplayEvaluation(recording, motion, fits, others, verdict, doubts)

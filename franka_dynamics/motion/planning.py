@@ -63,8 +63,8 @@ class TrajectoryRequest:
     """
     The contents of a trajectory message, with joints in the order of the message.
 
-    `times`, shape (k,), are seconds after `start`. `start` [s] is by the clock of the joint
-    states' stamps; None: the motion starts on arrival. `positions`, `velocities` and
+    `times`, shape (k,), are seconds after `start_time`. `start_time` [s] is by the clock of the
+    joint states' stamps; None: the motion starts on arrival. `positions`, `velocities` and
     `accelerations` have shape (k, n) [rad or m, per s, per s^2], a column for each of
     `joint_names`; all but the positions are None where the message leaves them out. Without points
     (k = 0) the request ends the present motion.
@@ -75,7 +75,7 @@ class TrajectoryRequest:
     positions: Array
     velocities: Array | None = None
     accelerations: Array | None = None
-    start: float | None = None
+    start_time: float | None = None
 
     def follow_kwargs(self, arm: ArmDescription, *, allow_setpoint: bool = True) -> dict[str, Any]:
         """
@@ -93,11 +93,11 @@ class TrajectoryRequest:
         given = {'q': self.positions, 'dq': self.velocities, 'ddq': self.accelerations}
         rows = {name: None if one is None else one[at] for name, one in given.items()}
         if single:
-            return {**rows, 'times': None, 'start': self.start, 'ahead': ahead}
+            return {**rows, 'times': None, 'start': self.start_time, 'ahead': ahead}
         # MoveIt Servo sends the points of the last and the next tenth of a second, each time anew.
-        dated = self.start is not None and self.velocities is not None
+        dated = self.start_time is not None and self.velocities is not None
         window = bool(allow_setpoint and dated and self.times[-1] <= STREAM_TIMEOUT_S)
-        return {**rows, 'times': self.times, 'start': self.start, 'window': window}
+        return {**rows, 'times': self.times, 'start': self.start_time, 'window': window}
 
     def point_states(self) -> Array:
         """Return positions, velocities and accelerations (computed if missing), (k, 3, n)."""
@@ -171,7 +171,7 @@ def make_request(
         if values is not None or name == 'positions'
     }
     start = None if start is None else float(array('start', start))
-    return TrajectoryRequest(arm.joint_names, times, **rows, start=start)
+    return TrajectoryRequest(arm.joint_names, times, **rows, start_time=start)
 
 
 def require_point_count(points: int, least: int = 1) -> None:
@@ -187,16 +187,16 @@ class MotionPlanner:
     """
     Plans the motion for one request.
 
-    `request` is a single set-point if `is_setpoint`, the next points of a stream if `is_window`.
+    `request` is a single set-point if `is_setpoint`, the next points of a stream if `is_chunk`.
     The arm is at `measured_q`, None if that is not known. `has_kp` says that it is pulled to where
-    it is desired: by the motion `present`, from which the requested one begins, at the stamp
+    it is desired: by `present`, from which the requested one begins, at the stamp
     `stamp` [s] of the latest joint state.
     """
 
     arm: ArmDescription
     request: TrajectoryRequest
     is_setpoint: bool
-    is_window: bool
+    is_chunk: bool
     measured_q: Array | None
     has_kp: bool
     present: Trajectory
@@ -209,8 +209,8 @@ class MotionPlanner:
         Without kp nothing pulls the arm to where the points begin.
         """
         points, stamp, measured_q = self.request, self.stamp, self.measured_q
-        lateness = 0.0 if points.start is None else stamp - points.start
-        if points.start is not None and self.is_window:
+        lateness = 0.0 if points.start_time is None else stamp - points.start_time
+        if points.start_time is not None and self.is_chunk:
             lateness -= points.times[-1]  # some points are past
         lead = MAX_LATENESS_S if self.is_setpoint else MAX_START_LEAD_S
         if not -lead <= lateness <= MAX_LATENESS_S:
@@ -220,7 +220,7 @@ class MotionPlanner:
                 f'{"ago" if lateness > 0.0 else "ahead of the joint states"}; leave its start out '
                 'to begin on arrival, or give it by the clock of the joint states.'
             )
-        at_once = len(points.times) and (points.start or 0.0) <= stamp + MAX_LATENESS_S
+        at_once = len(points.times) and (points.start_time or 0.0) <= stamp + MAX_LATENESS_S
         if measured_q is not None and at_once and not self.has_kp:
             self._require_start_near(measured_q, self.present.at(stamp).q, None, 'The arm stands')
 
@@ -253,7 +253,7 @@ class MotionPlanner:
         points, single, continued = self.request, self.is_setpoint, None
         time_zero = self.present.time_zero
         begin = (self.stamp if single else self.stamp + lead) - time_zero
-        t0 = begin if points.start is None else points.start - time_zero
+        t0 = begin if points.start_time is None else points.start_time - time_zero
         try:
             if single and points.velocities is None:
                 continued = _stream_with_point(stream, self.stamp, points.positions[0])
@@ -281,7 +281,7 @@ class MotionPlanner:
         The motion begins at `begin`, or at `t0`, the points' time zero, if this is later. A
         streamed point with velocity is followed as it is.
         """
-        arm, present, streamed = self.arm, self.present, self.is_setpoint or self.is_window
+        arm, present, streamed = self.arm, self.present, self.is_setpoint or self.is_chunk
         if not len(points.times):
             return braked_motion(arm, present, begin)
         times, begin = t0 + points.times, max(begin, t0)

@@ -42,16 +42,16 @@ class ReferenceEvent(NamedTuple):
 
     `number` counts references; a stream is one. `goal_id` is the sender's identifier of the
     reference, which lasts from the stamp `begin` to `end` [s] if no other one begins before.
-    `goal` is its last position, shape (n,) [rad or m], None for a refused reference. `stamp` is
-    the stamp of the latest joint state [s], `reason` why a reference is refused or interrupted.
+    `goal_position` is the last one, shape (n,) [rad or m], None for a refused reference. `stamp`
+    is the stamp of the latest joint state [s], `reason` why a reference is refused or interrupted.
     """
 
     number: int
     goal_id: str
     begin: float
     end: float
-    goal: Array | None
-    streamed: bool = False  # as set-points, each of which continues the stream
+    goal_position: Array | None
+    is_streamed: bool = False  # as set-points, each of which continues the stream
     state: ReferenceState = ReferenceState.ACCEPTED
     stamp: float = 0.0
     reason: object = ''
@@ -62,7 +62,7 @@ class ReferenceEvent(NamedTuple):
         return max(0.0, self.end - self.stamp)
 
 
-class Reference:
+class ReferenceFollower:
     """
     Plans and follows the desired motion of an arm, which has none until one is requested.
 
@@ -90,11 +90,11 @@ class Reference:
         self._planning = threading.Lock()  # held by the thread that plans
 
     @property
-    def is_followed(self) -> bool:
+    def has_open_motion(self) -> bool:
         """Whether a motion is followed or waits to begin."""
         return bool(self._open_events)
 
-    def distance(self, q: Array | None) -> Array:
+    def position_errors(self, q: Array | None) -> Array:
         """Return |q - desired position|, (n,) [rad or m]; zeros without a desired position."""
         motion, stamp = self.motion, self._stamp
         if motion is None or stamp is None or q is None:
@@ -239,7 +239,7 @@ class Reference:
     def _warn_of_milliseconds(self, times: Array) -> None:
         """Log once that times of points, (k,) [s], are probably milliseconds."""
         gap = np.diff(times).min() if len(times) > 1 else 0.0
-        if gap >= _MIN_SUSPICIOUS_GAP_S and self.is_followed and not self._has_warned:
+        if gap >= _MIN_SUSPICIOUS_GAP_S and self.has_open_motion and not self._has_warned:
             self._has_warned = True
             _LOG.warning('Points %g s apart replace a motion: milliseconds? Give seconds.', gap)
 
@@ -254,8 +254,8 @@ class Reference:
         end = max(planned.end, stamp + planning.STREAM_TIMEOUT_S) if streamed else planned.end
         while self._open_events:
             last = self._open_events[-1]
-            if streamed and last.streamed and last.goal_id == goal_id:
-                self._open_events[-1] = last._replace(end=end, goal=goal)
+            if streamed and last.is_streamed and last.goal_id == goal_id:
+                self._open_events[-1] = last._replace(end=end, goal_position=goal)
                 return
             if last.begin < planned.begin:
                 break

@@ -80,27 +80,27 @@ class Motion:
     ddq: Array
     effort: Array
     effort_unfiltered: Array
-    piece: NDArray[np.int64]
+    piece_ids: NDArray[np.int64]
     options: SignalOptions
     remarks: tuple[str, ...] = ()
     filters: 'tuple[PieceFilter, ...]' = ()
-    row: NDArray[np.int64] | None = None
+    row_ids: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """Return the number of samples."""
         return len(self.time)
 
-    def part(self, chosen: slice | NDArray[np.bool_]) -> 'Motion':
+    def select(self, chosen: slice | NDArray[np.bool_]) -> 'Motion':
         """Return the motion with only the chosen samples."""
         return _with_arrays(self, lambda name: getattr(self, name)[chosen])
 
     def pieces(self) -> 'list[Motion]':
         """Return one motion for each stretch without gaps."""
-        return [self.part(self.piece == number) for number in np.unique(self.piece)]
+        return [self.select(self.piece_ids == number) for number in np.unique(self.piece_ids)]
 
     def second_numbers(self) -> NDArray[np.intp]:
         """Return each sample's one-second interval as an index, (N,); none spans a gap."""
-        pairs = np.stack([self.piece, np.floor(self.time - self.time[0])])
+        pairs = np.stack([self.piece_ids, np.floor(self.time - self.time[0])])
         return np.unique(pairs, axis=1, return_inverse=True)[1].ravel()
 
     def filtered(self, signals: 'SignalFunction') -> Array:
@@ -110,14 +110,14 @@ class Motion:
         They are computed from the recorded states: friction of a filtered velocity would blur
         reversals. Only of a motion that `prepare` did not make the filtered states count.
         """
-        if self.row is None:
+        if self.row_ids is None:
             return signals(self.q, self.dq)
-        return np.concatenate([one.filtered(signals) for one in self.filters])[self.row]
+        return np.concatenate([one.filtered(signals) for one in self.filters])[self.row_ids]
 
 
 # A function from recorded positions and velocities (N, n) to k signals per joint (N, n, k).
 SignalFunction = Callable[[Array, Array], Array]
-_ARRAY_FIELDS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece', 'row')
+_ARRAY_FIELDS = ('time', 'q', 'dq', 'ddq', 'effort', 'effort_unfiltered', 'piece_ids', 'row_ids')
 
 
 def _with_arrays(motion: Motion, array_of: Callable[[str], Any]) -> Motion:
@@ -169,7 +169,7 @@ def prepare(recording: Recording, options: SignalOptions | None = None) -> Motio
     )
     every = np.arange(len(joined))
     remarks = [*recording.remarks, *remarks]
-    return replace(joined, remarks=tuple(remarks), filters=tuple(filters), row=every)
+    return replace(joined, remarks=tuple(remarks), filters=tuple(filters), row_ids=every)
 
 
 def _filter_pieces(
@@ -194,7 +194,7 @@ def _filter_pieces(
         )
     pieces = [*pairwise([0, *(gaps + 1), len(recording)])]
     for number, (first, end) in enumerate(pieces):
-        piece = recording.part(slice(first, end))
+        piece = recording.select(slice(first, end))
         if piece.duration >= shortest:
             filters.append(PieceFilter(piece, period, options))
             motions.append(filters[-1].filtered_motion(float(time[first]), number))
@@ -240,7 +240,7 @@ def without_idle_effort(recording: Recording) -> Recording:
         f'{recording.source}: the effort of every joint is zero from {shown}; left out were '
         f'{np.count_nonzero(~kept)} messages (brakes, or a driver not yet in control)'
     )
-    return replace(recording.part(kept), remarks=(*recording.remarks, remark))
+    return replace(recording.select(kept), remarks=(*recording.remarks, remark))
 
 
 def with_interpolated_effort(recording: Recording) -> Recording:
@@ -284,8 +284,8 @@ def without_rest(motion: Motion) -> Motion:
     posture would look like wrong gravity.
     """
     moving = is_moving(motion)
-    begins = np.diff(motion.piece, prepend=motion.piece[:1]) != 0
-    return replace(motion, piece=np.cumsum(begins | ~moving)).part(moving)
+    begins = np.diff(motion.piece_ids, prepend=motion.piece_ids[:1]) != 0
+    return replace(motion, piece_ids=np.cumsum(begins | ~moving)).select(moving)
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,7 +81,7 @@ class Recording:
         """Seconds from the first to the last message."""
         return float(self.time[-1])
 
-    def part(self, chosen: slice | NDArray[np.bool_]) -> 'Recording':
+    def select(self, chosen: slice | NDArray[np.bool_]) -> 'Recording':
         """Return the chosen messages as a recording of their own."""
         names = 'stamp_ns', 'q', 'dq', 'effort'
         return replace(self, **{name: getattr(self, name)[chosen] for name in names})

@@ -3,7 +3,7 @@
 """Comparison of predicted and measured torques of a recorded motion, and their error E."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +65,7 @@ class ResidualRms:
     """
 
     E: float
-    joints: Array
+    per_joint: Array = field(metadata={'key': 'joints'})
 
     @classmethod
     def from_residuals(cls, residual: Array, unit: TorqueErrorUnit) -> 'ResidualRms':
@@ -80,7 +80,7 @@ class ResidualRms:
 
 
 @dataclass(frozen=True, eq=False)
-class ReplayFit:
+class TorquePrediction:
     """
     Torques that the model of `arm` predicts for a motion, and the torque errors.
 
@@ -100,12 +100,14 @@ class ReplayFit:
     unit: TorqueErrorUnit
 
     @property
-    def name(self) -> str:
+    def set_and_hand(self) -> str:
         """Names of the arm's inertial set and hand, such as 'gaz2019 bare'."""
         return f'{self.arm.inertial_set} {hand_in_words(self.arm.hand)}'
 
 
-def replay_fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY) -> ReplayFit:
+def predict_torque(
+    arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAVITY
+) -> TorquePrediction:
     """
     Compare the torques that an arm's model predicts for a motion with the measured ones.
 
@@ -121,18 +123,18 @@ def replay_fit(arm: ArmDescription, motion: Motion, *, gravity: ArrayLike = GRAV
     residuals = residual, motion.effort_unfiltered - predicted, motion.effort - rigid
     whole, unfiltered, bodies = (ResidualRms.from_residuals(one, unit) for one in residuals)
     squares = np.square(residual) @ np.square(unit.per_joint)
-    return ReplayFit(arm, predicted, whole, unfiltered, bodies, squares, unit)
+    return TorquePrediction(arm, predicted, whole, unfiltered, bodies, squares, unit)
 
 
-def replay_fits(
+def torque_predictions(
     arms: Iterable[ArmDescription], motion: Motion, *, gravity: ArrayLike = GRAVITY
-) -> tuple[ReplayFit, ...]:
-    """Return each arm's `ReplayFit` of a motion, smallest error first; `gravity` in m/s^2."""
-    fits = [replay_fit(arm, motion, gravity=gravity) for arm in arms]
+) -> tuple[TorquePrediction, ...]:
+    """Return arms' `TorquePrediction`s of a motion, smallest error first; `gravity` in m/s^2."""
+    fits = [predict_torque(arm, motion, gravity=gravity) for arm in arms]
     return tuple(sorted(fits, key=lambda one: one.error.E))
 
 
-def equally_good_fits(fits: Sequence[ReplayFit], motion: Motion) -> list[ReplayFit]:
+def equal_predictions(fits: Sequence[TorquePrediction], motion: Motion) -> list[TorquePrediction]:
     """
     Return the fits, after the first and best one, that predict almost as well as the best.
 

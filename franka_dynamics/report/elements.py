@@ -280,7 +280,7 @@ def torque_figure(
     figure = figure_of_size((12.0, 1.7 * n + 0.8))
     axes = figure.subplots(n, 2, sharex=True, squeeze=False)
     # With NaN between pieces, so that no line bridges a gap.
-    curve = partial(np.insert, obj=np.flatnonzero(np.diff(motion.piece)) + 1, values=np.nan)
+    curve = partial(np.insert, obj=np.flatnonzero(np.diff(motion.piece_ids)) + 1, values=np.nan)
     time = curve(motion.time)
     for (left, right), name, effort, model in zip(axes, joint_names, motion.effort.T, predicted.T):
         residual = effort - model

@@ -37,7 +37,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
         'unusable': recordings.failures,
         'signal': recordings.signal,
         'options': result.options,
-        'scores': result.scores,
+        'scores': result.torque_errors,
         'improvement': result.improvement,
         'verdict': {
             **vars(result.verdict),
@@ -50,7 +50,7 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
         },
         'prior': {'precision': result.options.regularization, 'supported': estimate.precision},
         'parameters': [dict(zip(heads, row)) for row in _parameter_rows(result)],
-        'left_open': dict(zip(estimate.model.names, estimate.std_to_prior_ratios.tolist())),
+        'left_open': dict(zip(estimate.model.parameter_names, estimate.std_to_prior_ratios)),
         'slip_reaches_rad': estimate.model.friction.slip_reaches,
         'residual_of_recordings': dict(zip(recordings.names, recordings.errors)),
         'unseen_recordings': recordings.names[len(recordings.names) - recordings.test_count :],
@@ -61,9 +61,9 @@ def identification_as_data(result: Identification) -> dict[str, Any]:
 
 def _parameter_rows(result: Identification) -> list[tuple[Any, ...]]:
     """Return rows of parameter name, start, estimate, standard deviation and consistent value."""
-    names, start = result.estimate.model.names, result.estimate.model.base.values(result.start)
-    starts = [*start, *[None] * (len(names) - len(start))]
     found = result.estimate
+    names, start = found.model.parameter_names, found.model.base.values(result.start)
+    starts = [*start, *[None] * (len(names) - len(start))]
     return list(zip(names, starts, found.unconstrained_theta, found.std, found.theta))
 
 
@@ -75,16 +75,16 @@ def _verdict_sentences(result: Identification) -> list[str]:
 
 def conclusion_sentence(result: Identification) -> str:
     """Return sentences on faults of recordings, and whether the identified arm predicts better."""
-    unit, own, gained = result.unit, result.arm_score.test, result.improvement
-    worst = int(np.argmax(own.joints))
-    best = result.best_published
+    unit, own, gained = result.error_unit, result.arm_errors.test, result.improvement
+    worst = int(np.argmax(own.per_joint))
+    best = result.best_published_errors
     judged = 'better' if gained.better else f'NOT better {_missed_bound_text(result)}'
     where = _test_phrase(result)
     sentences = [
         verdict_headline(result.verdict),
         f'{where} the identified arm has E = {own.E:.3f} {unit} over all joints, '
         f'{own.E / result.recordings.effort_rms.E:.1%} of the efforts; '
-        f'{result.start.joint_names[worst]} is worst, {own.joints[worst]:.3f} N m. The best '
+        f'{result.start.joint_names[worst]} is worst, {own.per_joint[worst]:.3f} N m. The best '
         f'published set, {best.name}, has {best.test.E:.3f} {unit} with friction fitted '
         f'alike: the identified arm is {judged}.',
     ]
@@ -94,8 +94,8 @@ def conclusion_sentence(result: Identification) -> str:
 def _missed_bound_text(result: Identification) -> str:
     """Return the end of a sentence on which improvement the identified arm does not reach."""
     gained, why = result.improvement, f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
-    if gained.gain > gained.min_gain:
-        why = f'by more than the spread between parts, {gained.spread:.3f} {result.unit}'
+    if gained.reduction > gained.min_reduction:
+        why = f'by more than the spread between parts, {gained.spread:.3f} {result.error_unit}'
     if result.verdict.sound:
         why += ': the published set already explains the recordings, nothing to gain'
     return why
@@ -107,8 +107,8 @@ def tracking_sentence(result: Identification) -> str:
     if not is_franka_arm(result.start.name) or result.start.n != len(kp):
         return ''
     rigid, whole = (
-        1e3 * float(np.sqrt(np.mean((one.joints / kp) ** 2)))
-        for one in (result.arm_score.rigid, result.arm_score.test)
+        1e3 * float(np.sqrt(np.mean((one.per_joint / kp) ** 2)))
+        for one in (result.arm_errors.rigid, result.arm_errors.test)
     )
     where = _test_phrase(result)
     return (
@@ -134,7 +134,7 @@ def detail_sentences(result: Identification) -> Iterator[str]:
 
 def _mass_doubts(result: Identification) -> Iterator[str]:
     """Yield a sentence on links fitted much heavier or lighter than those of the starting arm."""
-    doubted = result.doubted_links
+    doubted = result.outlying_mass_ratios
     if doubted and not result.verdict.causes:
         ratios = ', '.join(f'{one:.2g}' for one in doubted.values())
         yield (
@@ -146,12 +146,13 @@ def _mass_doubts(result: Identification) -> Iterator[str]:
 
 def _hand_doubts(result: Identification) -> Iterator[str]:
     """Yield a sentence if published sets with another hand predict the recordings better."""
-    if result.better_hand is not None:
-        best, own = result.better_hand
+    if result.better_hand_errors is not None:
+        best, own = result.better_hand_errors
         yield (
             f'Is another hand mounted? {best.name} predicts these recordings better (E = '
-            f'{best.test.E:.3f} {result.unit}) than every set with the hand {result.start.hand} '
-            f'({own.test.E:.3f} {result.unit}). Name the mounted hand by --hand.'
+            f'{best.test.E:.3f} {result.error_unit}) than every set with the hand '
+            f'{result.start.hand} ({own.test.E:.3f} {result.error_unit}). Name the mounted '
+            'hand by --hand.'
         )
 
 
@@ -160,12 +161,12 @@ def _test_phrase(result: Identification) -> str:
     unseen, count = result.recordings.test_count, len(result.recordings.names)
     if unseen:
         return f'On {unseen} unseen bag{"s" * (unseen > 1)}, learnt from {count - unseen},'
-    return f'On {len(result.arm_score.folds)} parts, each predicted from the others,'
+    return f'On {len(result.arm_errors.folds)} parts, each predicted from the others,'
 
 
 def _poorly_known_links(result: Identification) -> Iterator[str]:
     """Yield a sentence on the links whose parameters the motion leaves open, and why."""
-    opened = result.estimate.poorly_known
+    opened = result.estimate.poorly_known_names
     links = sorted({int(name.rpartition('_')[2]) for name in opened})
     letters = {name[0] for name in opened}
     why = [text for kinds, text in _UNKNOWN_REASONS.items() if letters & set(kinds)]
@@ -179,8 +180,9 @@ def _poorly_known_links(result: Identification) -> Iterator[str]:
 
 def identification_tables(result: Identification) -> list[Table]:
     """Return tables of torque errors by set, joint, left-out part and recording, and of links."""
-    sets, unit, names = result.scores, result.unit, result.start.joint_names
-    best, own, efforts = result.best_published, result.arm_score.test, result.recordings.effort_rms
+    sets, unit, names = result.torque_errors, result.error_unit, result.start.joint_names
+    best, own = result.best_published_errors, result.arm_errors.test
+    recordings = result.recordings
     title = (
         f'E over all joints [{unit}], friction of published sets fitted to the same data; rigid '
         'alone: without friction and offset'
@@ -190,15 +192,17 @@ def identification_tables(result: Identification) -> list[Table]:
     found = [Table(title, ['parameters', *heads], errors)]
     title = f'root mean square per joint on unseen data [N m], {names[0]} to {names[-1]}'
     heads = headers(map(str, range(1, len(names) + 1)), '.2f')
-    joints = [(one.name, *one.test.joints) for one in sets]
-    joints.append(('identified, part of the effort', *own.joints / efforts.joints))
+    joints = [(one.name, *one.test.per_joint) for one in sets]
+    joints.append(
+        ('identified, part of the effort', *own.per_joint / recordings.effort_rms.per_joint)
+    )
     found.append(Table(title, ['parameters', *heads], joints))
     parts = [(f'{k}', *each) for k, each in enumerate(zip(sets[1].folds, best.folds), 1)]
     heads = headers(('identified', best.name), '.3f')
     found.append(Table(f'E on each left-out part [{unit}]', ['left out', *heads], parts))
     title = f'E of the identified arm on each recording [{unit}]'
-    recordings = [*zip(result.recordings.names, result.recordings.errors)]
-    found.append(Table(title, ['recording', *headers(['E'], '.3f')], recordings))
+    errors = [*zip(recordings.names, recordings.errors)]
+    found.append(Table(title, ['recording', *headers(['E'], '.3f')], errors))
     links = [
         (f'{k}', start.mass, link.mass, *(link.center_of_mass - start.center_of_mass))
         for k, (start, link) in enumerate(zip(result.start.links, result.arm.links), 1)
@@ -246,7 +250,7 @@ def _method_sentence(result: Identification) -> str:
         f'Signals at {signal.rate:g} Hz, zero-phase second-order Butterworth at '
         f'{signal.cutoff:g} Hz on position, velocity and effort, {signal.trim:g} s trimmed; '
         f'{len(model.base)} base parameters (Gautier and Khalil 1990) and '
-        f'{len(model.friction.names)} friction parameters. The documentation (Theory, '
+        f'{len(model.friction.parameter_names)} friction parameters. The documentation (Theory, '
         'Identification) explains the fit, its bounds and the standard deviations.'
     )
 
@@ -268,8 +272,8 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     identified friction while the joint slides, the band twice its standard deviation.
     """
     model, estimate, own = result.estimate.model, result.estimate, len(result.estimate.model.base)
-    friction = model.friction.model(estimate.theta[own:], estimate.covariance[own:, own:])
-    bodies = np.append(estimate.theta[:own], np.zeros(len(model.friction.names)))
+    friction = model.friction.friction_model(estimate.theta[own:], estimate.covariance[own:, own:])
+    bodies = np.append(estimate.theta[:own], np.zeros(len(model.friction.parameter_names)))
     rest = motion.effort - model.torque(motion, bodies)
     speeds = np.linspace(-1.0, 1.0, 401)[:, None] * np.abs(motion.dq).max(axis=0)
     curve, spread = friction.torque(speeds), friction.torque_std(friction.terms(speeds))
@@ -298,7 +302,7 @@ def parameter_figure(result: Identification) -> Any:
     """Return a figure of base parameters' changes from the start, with standard deviations."""
     model, estimate = result.estimate.model, result.estimate
     count = len(model.base)
-    start, names = model.base.values(result.start), np.array(model.names[:count])
+    start, names = model.base.values(result.start), np.array(model.parameter_names[:count])
     first_moments = np.char.startswith(names, 'm')
     figure = elements.figure_of_size((12.0, 6.0))
     panels = (('first moments [kg m]', first_moments), ('inertias [kg m²]', ~first_moments))

@@ -19,7 +19,7 @@ from ..identification.tracking import TrackingPrediction
 from ..identification.verdict import RecordingVerdict, ReplayEvaluation
 from ..recordings.preprocessing import Motion
 from ..recordings.recording import Recording
-from ..recordings.replay import hand_name, ReplayFit
+from ..recordings.replay import hand_name, TorquePrediction
 
 _MAX_NAMED_SETS = 3
 # Definition of the torque error E, printed below tables of E.
@@ -126,7 +126,7 @@ def _diagnosis_sentence(one: Diagnosis, names: Sequence[str], effort_scale: Any)
 
 def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
     """Return all results of a replay as data for JSON."""
-    recording, motion, fits = result.recording, result.motion, result.fits
+    recording, motion, fits = result.recording, result.motion, result.predictions
     return {
         'bag': recording.source,
         'topic': recording.topic,
@@ -142,14 +142,14 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
         'arm_file': fits[0].arm.file,
         'fits': [_fit_as_data(one) for one in fits],
         'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
-        'alike': [one.name for one in result.equally_good_fits],
+        'alike': [one.set_and_hand for one in result.equal_predictions],
         'verdict': result.verdict,
         'warnings': result.warnings,
         'remarks': motion.remarks,
     }
 
 
-def _fit_as_data(one: ReplayFit) -> dict[str, Any]:
+def _fit_as_data(one: TorquePrediction) -> dict[str, Any]:
     """Return the torque errors of one arm as data for JSON."""
     return {
         'inertial_set': one.arm.inertial_set,
@@ -172,7 +172,7 @@ def samples_sentence(recording: Recording, motion: Motion) -> str:
     )
 
 
-def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
+def best_sentence(best: TorquePrediction, others: Sequence[TorquePrediction]) -> str:
     """Return a sentence on the inertial set with the least error E, and sets that fit as well."""
     friction = "with the arm file's friction"
     if best.arm.friction is None:
@@ -180,16 +180,17 @@ def best_sentence(best: ReplayFit, others: Sequence[ReplayFit]) -> str:
     unfiltered = f'{best.unfiltered_error.E:.3f} on unfiltered effort'
     figures = f'E = {best.error.E:.3f} {best.unit.name} {friction} ({unfiltered})'
     if not others:
-        return f'{best.name} fits best, {figures}.'
-    names = ', '.join(f'{one.name} ({one.error.E:.3f})' for one in others[:_MAX_NAMED_SETS])
+        return f'{best.set_and_hand} fits best, {figures}.'
+    named = others[:_MAX_NAMED_SETS]
+    names = ', '.join(f'{one.set_and_hand} ({one.error.E:.3f})' for one in named)
     names += f' and {len(others) - _MAX_NAMED_SETS} more' if len(others) > _MAX_NAMED_SETS else ''
     return (
-        f'{best.name} has {figures}, and {names} fit{"s" * (len(others) == 1)} as well: this '
-        'motion does not tell them apart.'
+        f'{best.set_and_hand} has {figures}, and {names} fit{"s" * (len(others) == 1)} as well: '
+        'this motion does not tell them apart.'
     )
 
 
-def fit_quality_sentence(best: ReplayFit) -> str:
+def fit_quality_sentence(best: TorquePrediction) -> str:
     """Return a sentence on the error E of a set that fits, with advice if no set reaches it."""
     limit, unit = best.arm.limit('effort'), best.unit
     if not (np.isfinite(limit) & (limit > 0.0)).all():
@@ -204,7 +205,7 @@ def fit_quality_sentence(best: ReplayFit) -> str:
     )
 
 
-def replay_table(fits: Sequence[ReplayFit]) -> Table:
+def replay_table(fits: Sequence[TorquePrediction]) -> Table:
     """Return a table of the torque error E of every inertial set and hand, in the order given."""
     friction = any(one.arm.friction is not None for one in fits)
     end = None if friction else -1  # of the columns, the last of which is without friction
@@ -218,14 +219,14 @@ def replay_table(fits: Sequence[ReplayFit]) -> Table:
     return Table(title, ['inertial set', 'hand', *numbers], rows)
 
 
-def joint_table(fits: Sequence[ReplayFit], joint_names: Sequence[str]) -> Table:
+def joint_table(fits: Sequence[TorquePrediction], joint_names: Sequence[str]) -> Table:
     """Return a table of each set's rms torque error per joint, filtered and unfiltered."""
     joints = f'{joint_names[0]} to {joint_names[-1]}'
     title = f'root mean square per joint [N m], {joints}: filtered, below it unfiltered effort'
     rows: list[tuple[Any, ...]] = []
     for one in fits:
-        rows.append((one.name, *one.error.joints))
-        rows.append(('', *(Cell(value, 'faint') for value in one.unfiltered_error.joints)))
+        rows.append((one.set_and_hand, *one.error.per_joint))
+        rows.append(('', *(Cell(value, 'faint') for value in one.unfiltered_error.per_joint)))
     return Table(title, ['set, hand', *headers(_number_texts(len(joint_names)), '.2f')], rows)
 
 
@@ -235,9 +236,9 @@ def plot_torques(result: ReplayEvaluation, title: str, path: Path) -> None:
 
     The suffix of `path` selects the picture's format. If drawing fails, no file is written.
     """
-    best, motion, names = result.fits[0], result.motion, result.recording.joint_names
+    best, motion, names = result.predictions[0], result.motion, result.recording.joint_names
     friction = '' if best.arm.friction is None else ", with the arm file's friction"
-    label = f'predicted, {best.name}{friction}'
+    label = f'predicted, {best.set_and_hand}{friction}'
     title += f': E = {best.error.E:.3f} {best.unit.name} at {motion.options.cutoff:g} Hz'
     figure = elements.torque_figure(motion, best.predicted_torque, label, names, title)
     elements.save_figure(figure, path)
@@ -248,7 +249,7 @@ def tracking_table(prediction: TrackingPrediction) -> Table:
     kp = ', '.join(f'{one:g}' for one in prediction.kp)
     title = f'predicted rms tracking error [mrad] of a PD with kp {kp}'
     numbers = headers(('all', *_number_texts(len(prediction.joint_names))), '.2f')
-    found = zip(prediction.rows, prediction.total, prediction.errors)
+    found = zip(prediction.feedforward_names, prediction.total, prediction.errors)
     rows = [(name, Cell(1e3 * total, 'strong'), *(1e3 * joints)) for name, total, joints in found]
     return Table(title, ['fed forward', *numbers], rows)
 
@@ -256,8 +257,8 @@ def tracking_table(prediction: TrackingPrediction) -> Table:
 def plot_tracking(prediction: TrackingPrediction, title: str, path: str | Path) -> None:
     """Plot the tracking errors by joint to a file, whose suffix selects the format."""
     figure = elements.figure_of_size((10.0, 4.5))
-    axis, count, rows = figure.subplots(), len(prediction.joint_names), prediction.rows
-    width = 0.85 / len(rows)
+    rows, count = prediction.feedforward_names, len(prediction.joint_names)
+    axis, width = figure.subplots(), 0.85 / len(rows)
     for k, (name, errors) in enumerate(zip(rows, prediction.errors)):
         places = np.arange(count) + (k - 0.5 * (len(rows) - 1)) * width
         axis.bar(places, 1e3 * errors, width, label=name)
@@ -286,7 +287,7 @@ def save_external_torque(output: Path, result: ReplayEvaluation, gravity: list[f
     torque, less the friction of the arm file. Lines that begin with # say what was compared. The
     returned sentence states the root mean square of the external torque.
     """
-    recording, motion, best = result.recording, result.motion, result.fits[0]
+    recording, motion, best = result.recording, result.motion, result.predictions[0]
     arm, torque, options = best.arm, motion.effort - best.predicted_torque, motion.options
     estimator = WrenchEstimator(PinocchioModel(arm, gravity))
     wrench, wrench_deviation = estimate_wrenches(estimator, motion.q, torque)

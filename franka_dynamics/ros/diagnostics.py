@@ -237,8 +237,8 @@ class FeedforwardDiagnostics(StatusPublisher):
             StatusKey.REMEDY: self.status_log.status().remedy,
         }
         text, is_far = f'reference {event.number} {event.state.value}', False
-        if event.goal is not None and controller.latest is not None:
-            error = np.abs(controller.latest.q - event.goal)
+        if event.goal_position is not None and controller.latest is not None:
+            error = np.abs(controller.latest.q - event.goal_position)
             joint = int(np.argmax(error))
             is_far = error[joint] > MAX_START_DISTANCE_RAD  # the next motion could not begin here
             name = controller.joint_names[joint]

@@ -218,7 +218,7 @@ def _simulation_settings(
     settings = replace(
         tables.dataclass_from_parameters(SimulationSettings, values),
         **dict(zip(('position_noise', 'velocity_noise', 'effort_noise'), noise)),
-        start=np.array(values['start']) if len(values['start']) else None,
+        start_position=np.array(values['start']) if len(values['start']) else None,
         gravity=tuple(gravity.tolist()),
         payload=ControlSettings(payload=tuple(values['payload'])).payload_inertia(),
     )

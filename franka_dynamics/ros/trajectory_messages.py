@@ -117,7 +117,7 @@ def parse_trajectory(message: JointTrajectory) -> TrajectoryRequest:
 def trajectory_from_message(message: JointTrajectory) -> Trajectory:
     """Return the trajectory in a message with positions and velocities."""
     request = parse_trajectory(message)
-    return Trajectory(request.times, request.point_states(), request.start or 0.0)
+    return Trajectory(request.times, request.point_states(), request.start_time or 0.0)
 
 
 def shipped_excitation_path(arm: str) -> Path | None:

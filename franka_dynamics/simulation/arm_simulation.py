@@ -28,14 +28,14 @@ _MAX_COMMAND_GAP_S = 0.02
 @dataclass(frozen=True)
 class Push:
     """
-    A wrench that pushes the arm, in the world frame, from `start` for `duration` seconds.
+    A wrench that pushes the arm, in the world frame, from `start_time` for `duration` seconds.
 
     `force` [N] and `moment` [N m] act at the flange, or, if `link` is 1 to n, at `point` [m] in
     the frame of that link.
     """
 
     force: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    start: float = 0.0
+    start_time: float = 0.0
     duration: float = 0.0
     moment: tuple[float, float, float] = (0.0, 0.0, 0.0)
     link: int = 0
@@ -43,7 +43,7 @@ class Push:
 
     def is_active(self, time: float) -> bool:
         """Return whether the wrench acts at a time [s]."""
-        return self.start <= time < self.start + self.duration
+        return self.start_time <= time < self.start_time + self.duration
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +56,8 @@ class SimulationSettings:
     `with_real_effects` returns both as far as an arm has them; without them plant and model are
     equal. `elasticity`, which brings its own motors in place of the armature, puts elastic gears
     between motors and links; the measured velocity is then the motors', as in recordings of a real
-    FER. `start`, (n,), is the first position, by default the `home_position`; `gravity` is in the
-    space frame [m/s^2]. `position_noise`, `velocity_noise` and `effort_noise` are standard
+    FER. `start_position`, (n,), is the first one, by default the `home_position`; `gravity` is in
+    the space frame [m/s^2]. `position_noise`, `velocity_noise` and `effort_noise` are standard
     deviations [rad, rad/s, N m] of noise drawn from `seed`. `push` is a wrench on the arm.
     `vibration_rms` [N m] is that, in each band of 5 Hz from 15 to 40 Hz, of a torque added to the
     drive torque of the strongest joints, less on others in proportion to their torque limits; the
@@ -66,7 +66,7 @@ class SimulationSettings:
     without a gap for `brake_release_after` [s]; 0 opens them with the first command.
     """
 
-    start: Array | None = None
+    start_position: Array | None = None
     gravity: tuple[float, ...] = GRAVITY
     payload: LinkInertia = field(default_factory=LinkInertia.zero)
     friction: bool = False
@@ -168,7 +168,7 @@ class ArmSimulation:
         self.flange_site = self.model.site(FLANGE_SITE).id
         unstable = ('mjWARN_BADQPOS', 'mjWARN_BADQVEL', 'mjWARN_BADQACC')
         self._instabilities = [int(getattr(self._mujoco.mjtWarning, name)) for name in unstable]
-        start = arm.home_position if settings.start is None else settings.start
+        start = arm.home_position if settings.start_position is None else settings.start_position
         self.data.qpos[:] = arm.joint_vector(start, 'start')
         arm.require_within_limits(self.data.qpos, 'start')
         self._mujoco.mj_forward(self.model, self.data)

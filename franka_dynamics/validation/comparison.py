@@ -105,8 +105,7 @@ class _Differences:
         # A URDF's arm may have no link with the name of a flange.
         self._has_flange = second.urdf is None or not second.urdf.tip_is_guess
         self._probe = TorqueProbe(first, gravity)
-        at_zero = SpaceFrameArm.at_zero
-        self.first_space, self.second_space = at_zero(first), at_zero(second)
+        self.first_space, self.second_space = map(SpaceFrameArm.at_zero, (first, second))
         self.total_effect = self._probe.effect(self.second_space, self.first_space, other=second)
 
     def _add(

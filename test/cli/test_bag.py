@@ -335,12 +335,12 @@ def test_the_tracking_error_of_gains_is_in_table_plot_and_json(simulate, write, 
     found, expected = data['tracking'], fd.predict_tracking(bag, FER, 300.0)
     np.testing.assert_allclose(found['errors'], expected.errors, rtol=1e-9)
     assert status == 0 and 'A prediction' in said and (tmp_path / 'tracking.png').is_file()
-    for name in expected.rows:
+    for name in expected.feedforward_names:
         assert name in said
 
 
 def test_a_short_recording_is_compared_but_not_judged(fer_recording, write, told):
-    _, said, data = told(QUICK, write(fer_recording.part(fer_recording.time < 8.0)))
+    _, said, data = told(QUICK, write(fer_recording.select(fer_recording.time < 8.0)))
     assert data['verdict'] is None and 'motion to be judged' in said
 
 

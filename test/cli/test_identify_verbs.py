@@ -18,9 +18,9 @@ from franka_dynamics.arm import ViscousCoulombFriction
 from franka_dynamics.arm.payload import payload_array, read_payload
 from franka_dynamics.cli.main import main
 from franka_dynamics.motion.planning import TrajectoryRequest
-from franka_dynamics.motion.reference import Reference
+from franka_dynamics.motion.reference import ReferenceFollower
 from franka_dynamics.recordings.preprocessing import prepare
-from franka_dynamics.recordings.replay import replay_fit
+from franka_dynamics.recordings.replay import predict_torque
 from franka_dynamics.urdf.writer import urdf_text
 
 from ..arms import drawn_around
@@ -86,7 +86,7 @@ def test_a_real_arms_file_predicts_torques(fer_recording_path, fer_recording, ou
     motion = prepare(fer_recording)
     # Ten digits are written.
     error = scores['consistent']['train']['E']
-    assert replay_fit(arm, motion).error.E == pytest.approx(error, rel=1e-8)
+    assert predict_torque(arm, motion).error.E == pytest.approx(error, rel=1e-8)
     html = page.read_text()
     # Torques, friction, base parameters.
     assert html.count('data:image/png;base64,') == 3 and 'http' not in html
@@ -247,7 +247,7 @@ def test_the_node_accepts_and_follows_the_written_message(planned):
     fields = 'positions', 'velocities', 'accelerations'
     columns = [np.array([point[field] for point in points]) for field in fields]
     request = TrajectoryRequest(tuple(message['joint_names']), times, *columns)
-    reference = Reference(arm)
+    reference = ReferenceFollower(arm)
     reference.at(0.0)
     reference.hold(arm.home)
     planned = reference.follow(**request.follow_kwargs(arm))

@@ -501,7 +501,7 @@ def test_a_reference_is_followed_only_while_torques_are_sent():
         script.core.follow(HOME)
     script.running().core.follow(HOME)
     script.stop()
-    assert not script.core.reference.is_followed
+    assert not script.core.reference.has_open_motion
     with pytest.raises(errors.ReferenceRefusedError):
         script.core.follow(HOME)
 
@@ -704,7 +704,7 @@ def test_a_motion_planned_while_another_thread_stops_the_arm_is_not_followed():
     script.core.reference.follow = late
     with pytest.raises(errors.NotActiveError, match='not followed'):
         script.core.follow(HOME + 0.05)
-    assert not script.core.reference.is_followed
+    assert not script.core.reference.has_open_motion
 
 
 def test_a_stop_lets_go_of_a_held_arm_and_leaves_its_fault():

@@ -53,7 +53,7 @@ def test_a_flange_push_is_observed_as_minus_j_transpose_force_and_nothing_before
 
     for time, q, dq, effort in states_of(FER, 0.3, law, push=PUSH):
         torque = observer.update(time, q, dq, effort)
-        before += [torque] * (time < PUSH.start)
+        before += [torque] * (time < PUSH.start_time)
     # 1e-9 N m: far above rounding, far below what any sensor resolves.
     assert len(before) > 90 and np.abs(before).max() < 1e-9
     expected = -fd.NewtonEulerModel(FER).jacobian(q)[:3].T @ np.array(PUSH.force)
@@ -322,7 +322,7 @@ def test_a_load_is_seen_on_recordings_of_real_arms(fer_recording, fer_1khz_recor
     kg, bare = 0.71, fd.Model(FER)
     loaded = fd.Model(fd.load('fer', payload=[kg, 0.01, 0.0, 0.07]))
     for recording in (fer_recording, fer_1khz_recording):
-        one = recording.part(recording.time < recording.time[0] + 12.0)
+        one = recording.select(recording.time < recording.time[0] + 12.0)
         ddq = np.gradient(one.dq, one.time, axis=0)
         more = loaded.inverse_dynamics(one.q, one.dq, ddq)
         more -= bare.inverse_dynamics(one.q, one.dq, ddq)

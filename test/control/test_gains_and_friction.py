@@ -217,7 +217,7 @@ def friction(factor, wrong=None):
 
 def plant(make):
     settings = SimulationSettings(
-        start=np.array(ARM.home),
+        start_position=np.array(ARM.home),
         gravity_compensation=True,
         friction=True,
         armature=True,
@@ -411,7 +411,7 @@ KP, KD = np.array([600.0] * 4 + [250.0, 150.0, 50.0]), np.array([30.0] * 4 + [10
 
 def halves(recording):
     middle = recording.time[-1] / 2.0
-    return recording.part(recording.time < middle), recording.part(recording.time >= middle)
+    return recording.select(recording.time < middle), recording.select(recording.time >= middle)
 
 
 def independent(recording, arm):
@@ -440,11 +440,11 @@ def test_on_a_real_arm_friction_takes_a_third_of_what_is_left(fixture, request):
     learnt, left_out = halves(request.getfixturevalue(fixture))
     arm = replace(identify([learnt], FER).arm, file='identified.yaml', inertial_set='identified')
     found = tracking.predict_tracking(left_out, arm, 'franka_ros2')
-    rows = dict(zip(found.rows, found.errors))
+    rows = dict(zip(found.feedforward_names, found.errors))
     expected = independent(left_out, arm)
     names = 'PD that damps to rest', 'PD with velocity reference', '+ C dq + M ddq, identified'
     np.testing.assert_allclose([rows[name] for name in names], expected, rtol=0.02)
-    total = dict(zip(found.rows, found.total))
+    total = dict(zip(found.feedforward_names, found.total))
     assert total['+ C dq + M ddq, identified'] > 3.0 * total['+ friction, identified']
     assert total['+ friction, published'] > total['+ friction, identified']
 
@@ -455,13 +455,13 @@ def test_with_the_true_model_and_friction_nothing_is_left(simulate):
     found = tracking.predict_tracking(log, replace(true, file='own.yaml'), 100.0, 0.0)
     *_, without, whole = found.total
     assert whole < 0.3 * without  # but for reversals, at which a filter blurs the measured torque
-    assert found.rows[-1] == '+ friction, gaz2019'
+    assert found.feedforward_names[-1] == '+ friction, gaz2019'
 
 
 def test_a_set_of_the_name_published_is_compared_with_the_published_one(simulate):
     own = replace(FER, file='own.yaml', inertial_set='published')
     found = tracking.predict_tracking(simulate(FER, rate=100.0), own, 100.0, 0.0)
-    inertia = [row for row in found.rows if 'M ddq' in row]
+    inertia = [row for row in found.feedforward_names if 'M ddq' in row]
     assert inertia == ['+ C dq + M ddq, published', '+ C dq + M ddq, this arm']
 
 

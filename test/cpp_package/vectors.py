@@ -134,13 +134,13 @@ def _followed(arm: ArmDescription, settings: Settings, load: tuple[float, ...]) 
             bad = np.nan if settings.payload_known_to_robot else arm.limit('upper') + 1.0
             q = np.where((np.arange(arm.n) == 0) | (k >= _LOST + 100), bad, q)
             dq = dq * (np.nan if k >= _LOST + 350 else 1.0)
-        active = core.reference.is_followed
+        active = core.reference.has_open_motion
         torque = core.step(q, dq, stamp)
         if core.state is State.SILENT and begun:
             return
         if core.has_new_torque:
             motion = core.reference.motion
-            if motion is not None and (active or core.reference.is_followed):
+            if motion is not None and (active or core.reference.has_open_motion):
                 yield _row('reference', *np.concatenate(motion.at(stamp)))
             state = ReceiverState.FOLLOWING if core.state is State.RUNNING else ReceiverState.FAULT
             yield _row('cycle', stamp - before, *q, *dq, state.status_word, *torque)

@@ -304,7 +304,7 @@ def test_the_first_steps_identify_the_shipped_recording(tmp_path, monkeypatch):
         exec(compile(cell['source'], '01_first_steps.ipynb', 'exec'), names)
     # The inertias found predict what was left out better than the published ones, and the file
     # that it wrote is that arm.
-    arm, published = names['result'].arm_score, names['result'].published
+    arm, published = names['result'].arm_errors, names['result'].published_errors
     assert arm.test.E < min(one.test.E for one in published)
     assert names['verdict'].sound
     q = fd.load('fer').home

@@ -95,7 +95,7 @@ def test_the_optimised_trajectory_keeps_every_limit(excitation):
     assert (np.abs(ddq) < LIMITS.fraction * FR3.limit('acceleration') + slack).all()
     torque = fd.Model(FR3).inverse_dynamics(q, dq, ddq)
     assert (np.abs(torque) < LIMITS.fraction * FR3.limit('effort') + 0.1).all()
-    points = excitation_problem.skeleton_points(FR3, q, LIMITS.tool)
+    points = excitation_problem.skeleton_points(FR3, q, LIMITS.tool_length)
     assert excitation_problem.heights_above_table(points).min() > LIMITS.table_margin - slack
     assert excitation_problem.link_clearances(points).min() > LIMITS.clearance - slack
 
@@ -118,23 +118,23 @@ def test_a_parameter_too_small_to_matter_makes_no_torque():
     assert part < 0.1
 
 
-@pytest.mark.parametrize('limit', [{'table': 0.5}, {'clearance': 0.4}, {'position_margin': 1.0}])
+@pytest.mark.parametrize('limit', ['table_height', 'clearance', 'position_margin'])
 def test_a_start_beyond_a_limit_is_refused(limit):
     with refuses(IdentificationError, 'start pose'):
-        optimise_excitation(ExcitationProblem(FER, ExcitationLimits(**limit)), FER.home)
+        optimise_excitation(ExcitationProblem(FER, ExcitationLimits(**{limit: 1.0})), FER.home)
 
 
 def test_a_start_on_the_margin_is_refused_by_joint_and_number():
     start = np.array(FER.home)
     start[3] = FER.limit('lower')[3] + 0.1
-    limits = ExcitationLimits(position_margin=0.1, table=-2.0, clearance=0.0)
+    limits = ExcitationLimits(position_margin=0.1, table_height=-2.0, clearance=0.0)
     with refuses(IdentificationError, 'fer_joint4', f'{start[3]:.4g}', '--start'):
         optimise_excitation(ExcitationProblem(FER, limits), start)
 
 
 def test_an_arm_whose_links_are_all_neighbours_is_planned_for():
     arm = first_joints(FER, 2)
-    problem = ExcitationProblem(arm, ExcitationLimits(table=-1.0))
+    problem = ExcitationProblem(arm, ExcitationLimits(table_height=-1.0))
     rest = np.zeros((1, 2))
     assert problem.limit_margins(np.array([arm.home]), rest, rest).min() > 0.0
 

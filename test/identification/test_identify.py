@@ -19,13 +19,13 @@ from franka_dynamics.cli.main import EXIT_INVALID_INPUT, main
 from franka_dynamics.errors import ClusterError, IdentificationError, RecordingError
 from franka_dynamics.identification.identify import identify
 from franka_dynamics.identification.options import IdentificationOptions
-from franka_dynamics.identification.payload import _payload, identify_payload
+from franka_dynamics.identification.payload import _estimate, identify_payload
 from franka_dynamics.identification.summary import Bag, require_motion
 from franka_dynamics.identification.torque_model import SLIP_REACHES_RAD
 from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
 from franka_dynamics.recordings.recording import write_recording
-from franka_dynamics.recordings.replay import replay_fit
+from franka_dynamics.recordings.replay import predict_torque
 from franka_dynamics.report import identification
 
 from ..agreement import refuses
@@ -60,7 +60,7 @@ def runs(draw):
 def test_folds_of_a_real_arm_left_out_in_turn_are_predicted(identified):
     # Of the fast recording; the slow one's are those of `identify arm`.
     result = identified
-    own, others = result.arm_score, result.published[0]
+    own, others = result.arm_errors, result.published_errors[0]
     assert own.test.E < 0.236 and own.rigid.E < 0.92
     assert others.test.E == pytest.approx(0.560, abs=3e-3)
     assert len(own.folds) == 5
@@ -115,7 +115,7 @@ def test_behind_strong_gears_the_inertias_decide(simulate):
     truth = drawn_around(arm, 19, size=0.2)
     log = simulate(truth, friction=friction, noise=0.5, duration=24.0, rate=60.0)
     result = fd.identify([prepare(log)], arm, [arm], SIMPLE)
-    assert result.arm_score.rigid.E > result.published[0].rigid.E > 30.0
+    assert result.arm_errors.rigid.E > result.published_errors[0].rigid.E > 30.0
     assert result.accepted
     np.testing.assert_allclose(result.arm.friction.coulomb, gears, rtol=0.15)
     models = map(fd.NewtonEulerModel, (result.arm, arm, truth))
@@ -132,9 +132,9 @@ def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_rec
 
 def test_slow_work_is_predicted_better_than_by_the_published_set():
     result = fd.identify(runs(0), FR3, [FR3])
-    published = result.published[0]
-    assert result.arm_score.test.E < min(0.35, published.test.E)
-    assert result.arm_score.rigid.E < published.rigid.E
+    published = result.published_errors[0]
+    assert result.arm_errors.test.E < min(0.35, published.test.E)
+    assert result.arm_errors.rigid.E < published.rigid.E
     assert published.test.E < 0.5
     assert result.improvement.better and result.verdict.sound
 
@@ -143,7 +143,7 @@ def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own()
     recordings = runs(4)
     result = fd.identify(recordings[:1], FR3, [FR3], tests=recordings[1:])
     # The prior keeps friction that the motion does not show near zero, with a large deviation.
-    fv_5 = result.estimate.model.names.index('fv_5')
+    fv_5 = result.estimate.model.parameter_names.index('fv_5')
     assert result.arm.friction.viscous[4] < 0.3
     assert result.estimate.std[fv_5] > 0.5 * result.estimate.prior.std[fv_5]
     assert result.estimate.std_to_prior_ratios[fv_5] > 0.5
@@ -152,7 +152,7 @@ def test_a_joint_that_hardly_moves_in_a_single_run_gets_no_friction_of_its_own()
     # At 1 rad/s friction is a fraction of the torque limit; a former version found 12.5 N m s/rad.
     assert (result.arm.friction.viscous < 0.1 * FR3.limit('effort')).all()
     # One poor run never loses on the others.
-    assert result.arm_score.test.E < result.published[0].test.E
+    assert result.arm_errors.test.E < result.published_errors[0].test.E
     assert result.recordings.test_count == 2
 
 
@@ -165,7 +165,7 @@ def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
     result = fd.identify(recordings[:2], FR3, [FR3], tests=recordings[2:])
     assert (np.abs(result.arm.friction.offset) < 0.01 * FR3.limit('effort')).all()
     elsewhere = prepare(slow_work(truth, friction, 9, reach=0.5))
-    own, start = (replay_fit(arm, elsewhere).frictionless_error for arm in (result.arm, FR3))
+    own, start = (predict_torque(arm, elsewhere).frictionless_error for arm in (result.arm, FR3))
     assert own.E < 0.8 * start.E
 
 
@@ -174,7 +174,7 @@ def test_four_runs_just_below_ten_seconds_count_together_and_are_the_folds(simul
     truth = drawn_around(arm, 3)
     recordings = [simulate(truth, duration=9.9, noise=0.2, seed=k) for k in range(4)]
     result = fd.identify(recordings, arm, options=SIMPLE)
-    assert len(result.arm_score.folds) == len(result.recordings.notes) == 4
+    assert len(result.arm_errors.folds) == len(result.recordings.notes) == 4
     assert result.verdict.sound and not result.verdict.causes
     with refuses(RecordingError, '9.90 s', 'in all', '10 s'):
         fd.identify(recordings[:1], arm, options=SIMPLE)
@@ -212,7 +212,7 @@ def clipped(recording):
         (lambda x: [prepare(x)] * 2, IdentificationError, ['recording 2']),
         (lambda x: [no_number(x)], RecordingError, ['row 101', 'fer_joint4', 'nan']),
         (lambda x: [no_number(prepare(x))], RecordingError, ['recording 1', 'fer_joint4', 'nan']),
-        (lambda x: [x.part(slice(0, 57))], RecordingError, ['1.86 s', '10 s']),
+        (lambda x: [x.select(slice(0, 57))], RecordingError, ['1.86 s', '10 s']),
         (lambda x: [still(x)], RecordingError, ['stands still', 'identify plan']),
         (lambda x: [still(x, 0.75)], RecordingError, ['6.', 's of motion']),
         (lambda x: [clipped(x)], RecordingError, ['fer_joint', 'clipped']),
@@ -236,7 +236,7 @@ def test_a_path_is_that_of_a_bag(simulate, tmp_path):
 
 def test_what_friction_is_worth_is_said(identified):
     # The gains of franka_ros2's example, and the errors on left-out parts.
-    scores = identified.arm_score.rigid, identified.arm_score.test
+    scores = identified.arm_errors.rigid, identified.arm_errors.test
     errors = [one.joints / [600, 600, 600, 600, 250, 150, 50] for one in scores]
     rigid, whole = (f'{1e3 * np.sqrt(np.mean(one**2)):.2g} mrad' for one in errors)
     sentence = identification.tracking_sentence(identified)
@@ -274,7 +274,7 @@ def test_an_unsound_recording_gives_no_file_unless_accepted(identified, prepared
     worse = {'improvement': replace(identified.improvement, gain=-1.0)}
     for one in (result, replace(identified, **worse), replace(result, **worse)):
         assert not one.accepted
-        asked_for = replace(one, options=replace(one.options, anyway=True))
+        asked_for = replace(one, options=replace(one.options, accept_unsound=True))
         assert asked_for.accepted
         asked_for.save(tmp_path / 'anyway.yaml')
     assert 'NOT sound' in ' '.join((tmp_path / 'arm.yaml').read_text().split())
@@ -353,7 +353,7 @@ def test_one_of_two_recordings_is_refused(simulate, without, loaded):
 def test_an_estimate_of_no_real_body_gives_one_with_its_mass_and_centre():
     body = LinkInertia.from_center_of_mass(1.0, [0.0, 0.0, 0.1], np.diag([1e-3, 1e-3, 4e-3]))
     assert not body.is_physical()
-    found = _payload(body.parameters(), 1e-6 * np.eye(10), np.ones(7), 18.0)
+    found = _estimate(body.parameters(), 1e-6 * np.eye(10), np.ones(7), 18.0)
     assert body_of(found).is_physical()
     np.testing.assert_allclose(found.payload[:4], found.values[:4], rtol=0.0, atol=1e-12)
     # The second moments along x, y and z are 2, 2 and -1 g m^2; the negative one is raised to

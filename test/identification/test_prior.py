@@ -81,7 +81,7 @@ def test_a_link_without_mass_has_no_minimum_gyration():
 @pytest.fixture(scope='module')
 def samples(simulate):
     """Return the sums of a slow minute, their torques to be replaced, and roots of the sums."""
-    sums = least_squares.GramSums.from_motion(MODEL, prepare(simulate(FER, duration=60.0)))
+    sums = least_squares.GramStack.from_motion(MODEL, prepare(simulate(FER, duration=60.0)))
     values, axes = np.linalg.eigh(sums.products[..., : B + 21, : B + 21])
     return sums, axes * np.sqrt(np.maximum(values, 0.0))[..., None, :]
 
@@ -163,7 +163,7 @@ def motion(simulate):
 
 @pytest.fixture(scope='module')
 def sums(motion):
-    return least_squares.GramSums.from_motion(SLIPPING, motion, period=np.inf)
+    return least_squares.GramStack.from_motion(SLIPPING, motion, period=np.inf)
 
 
 def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
@@ -192,14 +192,14 @@ def test_friction_alone_brakes_and_leaves_the_inertias(sums):
     theta = least_squares.fit_friction(sums, prior, prior.expected_residual)
     b = len(SLIPPING.base)
     np.testing.assert_array_equal(theta[:b], prior.center[:b])
-    assert (theta[b:][SLIPPING.friction.is_nonnegative] >= 0.0).all()
+    assert (theta[b:][SLIPPING.friction.nonnegative_mask] >= 0.0).all()
     assert np.abs(theta[b:].reshape(7, -1)[:, 0] - 0.2).max() < 0.15
 
 
 def test_sums_of_two_recordings_add_up(motion, sums):
     middle = len(motion) // 2
     pieces = [
-        least_squares.GramSums.from_motion(SLIPPING, motion.part(chosen), period=np.inf)
+        least_squares.GramStack.from_motion(SLIPPING, motion.select(chosen), period=np.inf)
         for chosen in (slice(middle), slice(middle, None))
     ]
     together = pieces[0] + pieces[1]
@@ -207,7 +207,7 @@ def test_sums_of_two_recordings_add_up(motion, sums):
     # Each joint's largest value comes from either piece.
     assert len({tuple(one.max_torque) for one in (*pieces, sums)}) == 3
     np.testing.assert_array_equal(together.max_torque, np.abs(motion.effort).max(axis=0))
-    p = len(SLIPPING.names)
+    p = len(SLIPPING.parameter_names)
     own, whole = (one.products.sum(axis=0)[:, :p, :p] for one in (together, sums))
     np.testing.assert_allclose(own, whole, rtol=0.0, atol=1e-9 * np.abs(whole).max())
 
@@ -228,7 +228,7 @@ def test_a_motion_that_repeats_is_left_out_with_all_its_repeats(simulate):
 def test_a_motion_that_does_not_repeat_has_no_period(motion):
     drifting = motion.q + 0.05 * motion.time[:, None] * np.std(motion.q, axis=0)
     assert least_squares.repetition_period(replace(motion, q=drifting)) == np.inf
-    assert least_squares.repetition_period(motion.part(slice(0, 200))) == np.inf
+    assert least_squares.repetition_period(motion.select(slice(0, 200))) == np.inf
 
 
 JOINT_FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, -0.02))
@@ -241,7 +241,7 @@ def equations_of(simulate, model, arm, friction=JOINT_FRICTION, noise=0.01, **kw
     theta = np.concatenate([model.base.values(arm), rubbing.ravel()])
     torque = model.torque(motion, theta)
     exact = replace(motion, effort=torque, effort_unfiltered=torque)
-    sums = least_squares.GramSums.from_motion(model, exact)
+    sums = least_squares.GramStack.from_motion(model, exact)
     prior = Prior.centered_at(FER, model, np.ones(7))
     deviations = np.full(7, noise / np.sqrt(least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE))
     return least_squares.weighted_equations(sums, prior, deviations), theta

@@ -12,7 +12,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.identification import verdict
 from franka_dynamics.identification.cross_validation import CrossValidation
 from franka_dynamics.identification.faults import Diagnosis, torques
-from franka_dynamics.identification.least_squares import GramSums
+from franka_dynamics.identification.least_squares import GramStack
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.published_masses import MassAmbiguity
@@ -32,7 +32,7 @@ DOWN = np.array([0.0, 0.0, -9.81])
 
 def loose(recording):
     """Return a motion whose friction follows its states when a test changes them."""
-    return replace(prepare(recording), filters=(), row=None)
+    return replace(prepare(recording), filters=(), row_ids=None)
 
 
 @pytest.fixture(scope='module')
@@ -138,7 +138,7 @@ def rested(motion, seconds):
     return replace(
         motion,
         time=np.concatenate([before, motion.time]) + seconds,
-        piece=np.concatenate([np.zeros(count, int), motion.piece]),
+        piece_ids=np.concatenate([np.zeros(count, int), motion.piece_ids]),
         **arrays,
     )
 
@@ -174,9 +174,9 @@ def test_a_fault_is_named_with_its_joint_and_size(sound, change, kind, joints, v
 
 def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, monkeypatch):
     model = OPTIONS.torque_model(FER)
-    sums = GramSums.from_motion(model, scaled(sound, 1, 1.3))
+    sums = GramStack.from_motion(model, scaled(sound, 1, 1.3))
     fits = CrossValidation(sums, Prior.centered_at(FER, model, sums.max_torque))
-    monkeypatch.setattr(verdict, 'faults_of', lambda n: [torques.Gain((1,))])
+    monkeypatch.setattr(verdict, 'faults_of', lambda n: [torques.EffortGain((1,))])
     found, _ = verdict.diagnose_fits(fits, [])
     (cause,) = found.causes
     assert (cause.kind, cause.joints, found.suspected) == ('gain', (1,), ())
@@ -507,10 +507,10 @@ def test_masses_unlike_published_ones_are_no_zero(simulate):
 
 
 def test_weak_gravity_that_is_turned_is_not_gravity_left_out():
-    moon, fault = np.array([0.0, 0.0, -1.62]), torques.Gravity()
+    moon, fault = np.array([0.0, 0.0, -1.62]), torques.WrongGravity()
 
     def found(*columns):
-        values = {**dict(zip(fault.column_names, columns)), torques.Gain().kind: 0.0}
+        values = {**dict(zip(fault.column_names, columns)), torques.EffortGain().kind: 0.0}
         return fault.fault_values(values, moon)
 
     turned = found(0.2, 0.0, 0.0)

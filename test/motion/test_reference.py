@@ -15,7 +15,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import LimitExceededError, ReferenceRefusedError
 from franka_dynamics.motion import planning
 from franka_dynamics.motion.planning import PLANNING_TIME_CANDIDATES_S, TrajectoryRequest
-from franka_dynamics.motion.reference import Reference
+from franka_dynamics.motion.reference import ReferenceFollower
 
 from ..arms import limited
 from ..control.closed_loop import require_continuous
@@ -35,7 +35,7 @@ def swing(times, amplitude=0.35):
 
 def held(stamp=0.0, q=HOME, arm=ARM):
     """Return the reference of an arm that is held at rest."""
-    reference = Reference(arm)
+    reference = ReferenceFollower(arm)
     reference.at(stamp)
     reference.hold(q)
     return reference
@@ -75,7 +75,7 @@ def torques(q, ddq):
 
 
 def test_nothing_is_desired_before_something_is_held_or_followed():
-    reference = Reference(ARM)
+    reference = ReferenceFollower(ARM)
     assert reference.at(0.0) is None and reference.motion is None
     with pytest.raises(ReferenceRefusedError, match='No position known'):
         reference.follow([HOME], [1.0])
@@ -87,7 +87,7 @@ def test_nothing_is_desired_before_something_is_held_or_followed():
     np.testing.assert_array_equal(reference.at(2.0).q, HOME)
     np.testing.assert_allclose(reference.at(9.0).q, HOME + 0.1, rtol=0.0, atol=1e-15)
     with pytest.raises(ReferenceRefusedError, match='wait for states'):
-        Reference(ARM).follow(HOME, measured_q=HOME)
+        ReferenceFollower(ARM).follow(HOME, measured_q=HOME)
 
 
 # `share` is the largest error of the inertia torque relative to the largest inertia torque. For
@@ -208,7 +208,7 @@ def test_a_motion_that_is_given_up_leaves_the_arm_desired_where_it_is(at):
     before = run(reference, 0.0, at)
     away = np.linspace(-0.3, 0.3, 7)
     reference.brake_to_rest(before[0][-1] + away, 'given up')
-    assert not reference.is_followed
+    assert not reference.has_open_motion
     states = run(reference, at, 3.0)
     require_smooth([np.vstack(pair) for pair in zip(before, states)])
     assert not states[1][-1].any()
@@ -246,7 +246,7 @@ def test_windows_of_points_around_now_are_a_stream():
         times, q, dq = (np.array(rows) for rows in zip(*window))
         if len(times) < 3:
             continue
-        request = TrajectoryRequest(ARM.joint_names, times - times[0], q, dq, start=times[0])
+        request = TrajectoryRequest(ARM.joint_names, times - times[0], q, dq, start_time=times[0])
         reference.follow(**request.follow_kwargs(ARM), measured_q=HOME)
         if k > 150:
             for stamp in np.arange(now, now + period, 1e-3):
@@ -297,7 +297,7 @@ def test_a_motion_planned_too_slowly_is_planned_again_from_where_the_arm_is_by_t
         for _ in range(milliseconds):
             states.append(reference.at(1e-3 * next(stamps)))
 
-    reference = Reference(busy(lambda: pass_by(50)), swinging(0.1)[0].motion)
+    reference = ReferenceFollower(busy(lambda: pass_by(50)), swinging(0.1)[0].motion)
     pass_by(500)
     times = np.arange(0.0, 0.975, 0.05)
     planned = reference.follow(swing(0.5 + times, 0.1)[0], times)
@@ -311,7 +311,7 @@ def test_a_motion_planned_while_the_arm_is_stopped_is_not_followed():
     reference = held(arm=busy(lambda: reference.clear('stopped')))
     with pytest.raises(ReferenceRefusedError, match='stopped'):
         reference.follow([HOME], [1.0], measured_q=HOME)
-    assert reference.at(0.1) is None and not reference.is_followed
+    assert reference.at(0.1) is None and not reference.has_open_motion
 
 
 # Chunks ------------------------------------------------------------------------------------------
@@ -525,7 +525,7 @@ def test_a_followed_motion_tells_each_event_once():
     reference.at(2.0)
     assert told(reference) == ['1 following a']
     reference.at(3.0)
-    np.testing.assert_allclose(reference.events[0].goal, HOME + 0.1, rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(reference.events[0].goal_position, HOME + 0.1, rtol=0.0, atol=1e-15)
     reference.clear('silence')
     assert told(reference) == ['1 finished a']
     assert sum(reference.counts.values()) == 3

@@ -15,7 +15,7 @@ from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
 from franka_dynamics.motion.planning import TrajectoryRequest
-from franka_dynamics.motion.reference import Reference
+from franka_dynamics.motion.reference import ReferenceFollower
 from franka_dynamics.motion.trajectory import Trajectory
 
 from .test_reference import held
@@ -136,7 +136,7 @@ INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = -1, -2, -3
 
 def filled(law, request, stamp, q):
     """Return the motion of a request and its torques, as the node publishes them."""
-    reference = Reference(FR3)
+    reference = ReferenceFollower(FR3)
     reference.at(stamp)
     given = request.follow_kwargs(FR3, allow_setpoint=False)
     return law.motion_with_efforts(reference.follow(**given, measured_q=q))
@@ -155,7 +155,7 @@ def test_torques_are_inverse_dynamics_at_each_point():
         ({'joint_names': ('a', *FR3.joint_names[1:])}, INVALID_JOINTS, 'each of the'),
         ({'positions': Q * np.nan}, INVALID_GOAL, 'nan'),
         ({'times': TIMES / 10.0}, INVALID_GOAL, 'limits'),
-        ({'start': 1.0}, OLD_HEADER_TIMESTAMP, 'ago'),
+        ({'start_time': 1.0}, OLD_HEADER_TIMESTAMP, 'ago'),
     ],
 )
 def test_what_references_refuse_is_refused_with_its_code(changes, code, words):
@@ -306,9 +306,9 @@ def moved(row, joint, by):
         ({'times': np.array([0.0, 1.0, 1.0])}, r'point 3 has 1 s'),
         ({'times': np.array([-0.1, 1.0, 2.0])}, r'point 1 has -0.1 s'),
         ({'times': np.array([0.0, np.nan, 2.0])}, 'times.* nan'),
-        ({'start': NOW - 10.0}, r'10 s ago'),
-        ({'start': NOW - 1.0}, r'1 s ago'),
-        ({'start': NOW + 1e9}, r'1e\+09 s ahead'),
+        ({'start_time': NOW - 10.0}, r'10 s ago'),
+        ({'start_time': NOW - 1.0}, r'1 s ago'),
+        ({'start_time': NOW + 1e9}, r'1e\+09 s ahead'),
         ({'positions': moved(1, 2, np.nan)}, r'positions.* nan at \[1, 2\]'),
         ({'velocities': np.full((3, 7), np.inf)}, r'velocities.* inf at \[0, 0\]'),
         ({'velocities': None}, 'accelerations needs velocities'),
@@ -324,7 +324,7 @@ def test_a_request_at_fault_is_refused_with_the_fault_named(changes, names):
     reference = resting()
     with pytest.raises(ReferenceRefusedError, match=names):
         reference.follow(**request(**changes).follow_kwargs(FER))
-    assert not reference.is_followed and not reference.events
+    assert not reference.has_open_motion and not reference.events
 
 
 @pytest.mark.parametrize('now', [NOW, 1.7e9])

@@ -13,7 +13,7 @@ from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.plausibility import fatal_faults, plausibility_warnings
 from franka_dynamics.recordings.preprocessing import prepare, SignalOptions, without_idle_effort
 from franka_dynamics.recordings.recording import Recording
-from franka_dynamics.recordings.replay import equally_good_fits, replay_fit, replay_fits
+from franka_dynamics.recordings.replay import equal_predictions, predict_torque, torque_predictions
 
 from ..agreement import refuses
 
@@ -79,9 +79,9 @@ def test_no_samples_are_made_up_inside_a_gap_and_a_short_piece_is_left_out():
     # Less than half a period of the cut-off is no gap, and the last half second is too short.
     gaps = (3.25, 0.25), (5.5, 0.05), (8.75, 0.75), (18.5, 1.0)
     lost = [np.abs(whole.time - middle) < half for middle, half in gaps]
-    motion = prepare(whole.part(~np.any(lost, axis=0)))
+    motion = prepare(whole.select(~np.any(lost, axis=0)))
     assert not ((motion.time > 7.7) & (motion.time < 9.8)).any() and motion.time.max() < 17.5
-    np.testing.assert_array_equal(np.unique(motion.piece), [0, 1, 2])
+    np.testing.assert_array_equal(np.unique(motion.piece_ids), [0, 1, 2])
     gap, short = motion.remarks
     assert '3 gaps' in gap and '2.00 s at 17.50 s' in gap
     assert '1 of its 4 pieces' in short and 'at 19.50 s' in short
@@ -91,7 +91,7 @@ def test_no_samples_are_made_up_inside_a_gap_and_a_short_piece_is_left_out():
 def test_one_lost_message_is_no_gap_however_high_the_cutoff():
     whole = sinusoid()
     kept = np.arange(len(whole)) != 300
-    assert prepare(whole.part(kept), SignalOptions(cutoff=12.0)).remarks == ()
+    assert prepare(whole.select(kept), SignalOptions(cutoff=12.0)).remarks == ()
 
 
 @pytest.mark.parametrize(('zeros', 'left_out'), [(2, 0), (3, 3)])  # 0.08 and 0.12 s
@@ -149,7 +149,7 @@ def test_columns_are_filtered_like_the_torque(rate):
     np.testing.assert_array_equal(filtered[:, :, 1], motion.q)
     # The column of the filtered velocity differs: at reversals it changes faster.
     assert np.abs(np.tanh(motion.dq / 0.01) - motion.effort).max() > 0.2
-    np.testing.assert_array_equal(motion.part(slice(3, 8)).filtered(signals), filtered[3:8])
+    np.testing.assert_array_equal(motion.select(slice(3, 8)).filtered(signals), filtered[3:8])
 
 
 FER = load('fer')
@@ -171,20 +171,21 @@ def test_a_real_arms_metric_e_has_its_published_value(
 ):
     arm = load('fer', inertial_set, hand=hand)
     motion = prepare(fer_recording, SignalOptions(cutoff=cutoff))
-    assert replay_fit(arm, motion).frictionless_error.E == pytest.approx(filtered, abs=1e-3)
-    rigid = replay_fit(replace(arm, friction=None), motion)
+    assert predict_torque(arm, motion).frictionless_error.E == pytest.approx(filtered, abs=1e-3)
+    rigid = predict_torque(replace(arm, friction=None), motion)
     assert unfiltered is None or rigid.unfiltered_error.E == pytest.approx(unfiltered, abs=1e-3)
 
 
 def test_a_simulated_arm_leaves_only_the_filters_error(simulate):
     rubbing = load('fer')
-    found = replay_fit(rubbing, prepare(simulate(rubbing, rate=100.0, friction=rubbing.friction)))
+    motion = prepare(simulate(rubbing, rate=100.0, friction=rubbing.friction))
+    found = predict_torque(rubbing, motion)
     assert found.error.E < 0.4 * found.frictionless_error.E
     arm = replace(load('fer'), friction=None)
-    result = replay_fit(arm, prepare(simulate(arm, rate=100.0)))
+    result = predict_torque(arm, prepare(simulate(arm, rate=100.0)))
     # Effort and states are filtered alike, but torque is not linear in the state; measured 0.07.
     assert result.error.E < 0.2
-    assert replay_fit(load('fer', hand='franka_hand'), prepare(simulate(arm))).error.E > 1.0
+    assert predict_torque(load('fer', hand='franka_hand'), prepare(simulate(arm))).error.E > 1.0
 
 
 def test_braked_seconds_are_named_and_left_out(simulate):
@@ -196,7 +197,7 @@ def test_braked_seconds_are_named_and_left_out(simulate):
     motion = prepare(replace(recording, effort=effort))
     (remark,) = motion.remarks
     assert '0.00 to 0.99 s' in remark and '100 messages' in remark
-    clean = prepare(recording.part(slice(100, None)))
+    clean = prepare(recording.select(slice(100, None)))
     np.testing.assert_allclose(motion.q, clean.q, rtol=0.0, atol=1e-12)
     # Time counts from the first message all the same.
     np.testing.assert_allclose(motion.time, 1.0 + clean.time, rtol=0.0, atol=1e-9)
@@ -206,8 +207,8 @@ def test_sets_as_good_as_the_best_are_those_that_differ_by_less_than_the_spread(
     arms = [load('fer', name, hand='none') for name in ('gaz2019', 'ledezma2021')]
     arms.append(load('fer', hand='franka_hand'))
     motion = prepare(fer_recording)
-    fits = replay_fits(arms, motion)
-    (other,) = equally_good_fits(fits, motion)
+    fits = torque_predictions(arms, motion)
+    (other,) = equal_predictions(fits, motion)
     assert (fits[0].arm.inertial_set, other.arm.inertial_set) == ('gaz2019', 'ledezma2021')
 
 

@@ -160,7 +160,7 @@ def test_a_trajectory_is_taken_point_by_point(joints, count, fields):
     original = trajectory(joints, count, {'positions', *fields})
     request = parse_trajectory(reference(bytes(serialize_message(original))))
     assert request.joint_names == tuple(original.joint_names)
-    assert request.start == 3 + 4e-9
+    assert request.start_time == 3 + 4e-9
     np.testing.assert_array_equal(request.times, [k + 1e-9 * (7 * k) for k in range(count)])
     for name in FIELDS[:3]:
         value = getattr(request, name)
@@ -172,7 +172,7 @@ def test_a_trajectory_is_taken_point_by_point(joints, count, fields):
 
 def test_a_stamp_of_zero_means_on_arrival_and_no_points_end_what_is_followed():
     point = JointTrajectoryPoint(positions=[0.0])
-    assert parse_trajectory(JointTrajectory(joint_names=['a'], points=[point])).start is None
+    assert parse_trajectory(JointTrajectory(joint_names=['a'], points=[point])).start_time is None
     assert len(trajectory_messages.parse_reference(JointTrajectory(joint_names=['a'])).times) == 0
 
 

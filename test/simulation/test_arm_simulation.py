@@ -152,8 +152,8 @@ def test_an_arm_that_is_given_a_load_moves_with_its_mass_and_inertia():
 @pytest.mark.parametrize(
     ('call', 'error', 'names'),
     [
-        (lambda: arm(start=np.zeros(7)), DescriptionError, ['fer_joint4', '0 rad', '-3.072']),
-        (lambda: arm(start=np.zeros(6)), JointVectorError, ['start', '(6,)', '(7,)']),
+        (lambda: arm(start_position=np.zeros(7)), DescriptionError, ['fer_joint4', '-3.072']),
+        (lambda: arm(start_position=np.zeros(6)), JointVectorError, ['start', '(6,)', '(7,)']),
         (lambda: arm(load('stanford'), armature=True), DescriptionError, ['armature']),
         (lambda: franka_elasticity(load('rpr')), SettingsError, ['3 joints']),
     ],

@@ -236,7 +236,7 @@ def test_a_motion_is_played_at_its_own_pace_and_from_its_beginning_again(page, m
     monkeypatch.setattr(time, 'sleep', slept.append)
     times = np.linspace(5.0, 5.16, 17)
     zeros = np.zeros((17, 7))
-    motion = Motion(times, *[zeros] * 5, piece=np.zeros(17, int), options=SignalOptions())
+    motion = Motion(times, *[zeros] * 5, piece_ids=np.zeros(17, int), options=SignalOptions())
     monkeypatch.setattr(page, 'show_state', lambda state: seen.append(state.time))
     views.show_playback(page, views.Playback(FER, motion, GRAVITY), lambda: len(seen) < 5)
     np.testing.assert_allclose(seen, [0.0, 0.05, 0.1, 0.15, 0.0], rtol=0.0, atol=1e-9)

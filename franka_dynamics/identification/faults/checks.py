@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .fault import Diagnosis, Fault
-from .torques import Gain
+from .torques import EffortGain
 from ..options import MAX_MASS_RATIO
 from ..torque_model import COULOMB_SYMBOL, SLIP_SYMBOL, TorqueModel
 from ...arrays import Array, NDArray
@@ -15,10 +15,10 @@ from ...recordings.preprocessing import Motion
 
 # [rad/s or m/s] A slower joint's friction may be anything up to its Coulomb friction. Without this
 # two of nine sound logs of a UR10e, which begin or end at rest, seem touched there.
-_MIN_MOVING_SPEED = 0.02
-# Seconds with more than _MIN_TOUCHED_RATIO times the usual residual may be touched, at most
-# _MAX_TOUCHED_SHARE of all.
-_MIN_TOUCHED_RATIO, _MAX_TOUCHED_SHARE = 3.0, 0.25
+_MIN_MOVING_SPEED_RAD_S = 0.02
+# Seconds with more than _MIN_CONTACT_RESIDUAL_RATIO times the usual residual may be touched, at
+# most _MAX_CONTACT_SHARE of all.
+_MIN_CONTACT_RESIDUAL_RATIO, _MAX_CONTACT_SHARE = 3.0, 0.25
 # A mass is at its bound within this ratio: the solver stops before it.
 _AT_BOUND_RATIO = 0.98
 _MIN_LINK_COUNT = 2  # of sound logs none has so many
@@ -28,7 +28,7 @@ _MAX_EFFORT_FACTOR = 2.0
 # Of eighteen sound logs of seven arms E is 0.4 to 9 % of the efforts' root mean square, of one
 # 15 %. Of two joints exchanged with all their columns it is 12 to 99 %, unless both hardly bear a
 # load.
-_MAX_ERROR_SHARE = 0.2
+_MAX_ERROR_RATIO = 0.2
 
 
 class Contact(Fault):
@@ -93,13 +93,13 @@ def contact_mask(motion: Motion, residual: Array, least: Array) -> tuple[NDArray
     """
     usual = 1.48 * np.median(np.abs(residual), axis=0)  # a Gaussian's deviation
     # The residual of a joint at rest does not count, whose static friction is unknown.
-    moving = np.abs(motion.dq) > _MIN_MOVING_SPEED
+    moving = np.abs(motion.dq) > _MIN_MOVING_SPEED_RAD_S
     off = np.mean(np.where(moving, residual / np.maximum(usual, least), 0.0) ** 2, axis=1)
     second = motion.second_numbers()
     first = np.unique(second, return_index=True)[1]
     rms = np.sqrt(np.bincount(second, off) / np.bincount(second))
-    usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_TOUCHED_SHARE))
-    bound = max(_MIN_TOUCHED_RATIO * usual_rms, many)
+    usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_CONTACT_SHARE))
+    bound = max(_MIN_CONTACT_RESIDUAL_RATIO * usual_rms, many)
     return np.asarray(rms > bound)[second], float(motion.time[first[np.argmax(rms)]])
 
 
@@ -140,7 +140,7 @@ def wrong_unit_or_sign(factor: tuple[float, float]) -> Sequence[Diagnosis]:
     """Return a gain fault if the range of efforts' common factor shows a wrong unit or sign."""
     low, high = factor
     if high < 0.0 or low > _MAX_EFFORT_FACTOR or (high < 1.0 / _MAX_EFFORT_FACTOR and low > 0.0):
-        return [Diagnosis(Gain.kind, (), (float(np.mean(factor)),))]
+        return [Diagnosis(EffortGain.kind, (), (float(np.mean(factor)),))]
     return ()
 
 
@@ -157,4 +157,4 @@ def unmeasured_efforts(factor: tuple[float, float], doubted: bool) -> Sequence[D
 
 def unexplained_efforts(share: float) -> Sequence[Diagnosis]:
     """Return a fault if `share`, the torque error E divided by the rms effort, is too large."""
-    return [Diagnosis(UnexplainedEfforts.kind, (), (share,))] if share > _MAX_ERROR_SHARE else ()
+    return [Diagnosis(UnexplainedEfforts.kind, (), (share,))] if share > _MAX_ERROR_RATIO else ()

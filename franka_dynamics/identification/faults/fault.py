@@ -72,8 +72,8 @@ class TorqueSamples:
         rigid = dynamics.inverse_dynamics(motion.q, motion.dq, motion.ddq)
         total = rigid + _fitted_friction(motion.effort, rigid, friction, model)
         rate, jerk = np.zeros_like(rigid), np.zeros_like(rigid)
-        for number in np.unique(motion.piece):
-            piece = motion.piece == number
+        for number in np.unique(motion.piece_ids):
+            piece = motion.piece_ids == number
             if np.count_nonzero(piece) > 1:
                 for change, signal in ((rate, total), (jerk, motion.ddq)):
                     step = 1.0 / motion.options.rate
@@ -81,11 +81,11 @@ class TorqueSamples:
         elapsed = np.linspace(0.0, 1.0, len(motion), endpoint=False)
         return cls(model, dynamics, motion, rigid, total, rate, jerk, elapsed)
 
-    def part(self, chosen: slice | NDArray[np.bool_]) -> 'TorqueSamples':
+    def select(self, chosen: slice | NDArray[np.bool_]) -> 'TorqueSamples':
         """Return the samples that a slice or a mask (N,) selects."""
         names = 'rigid_torque', 'total_torque', 'torque_rate', 'jerk', 'time_fraction'
         arrays = {name: getattr(self, name)[chosen] for name in names}
-        return replace(self, motion=self.motion.part(chosen), **arrays)
+        return replace(self, motion=self.motion.select(chosen), **arrays)
 
     @cached_property
     def regressor(self) -> Array:
@@ -130,8 +130,8 @@ class Fault:
     kind: ClassVar[str]
     joint_counts: ClassVar[tuple[int, ...]] = (0,)
     value_is_from_torques: ClassVar[bool] = False
-    is_in_part_of_time: ClassVar[bool] = False
-    is_in_states: ClassVar[bool] = False
+    is_temporary: ClassVar[bool] = False
+    affects_states: ClassVar[bool] = False
     asks_user: ClassVar[bool] = False
     column_suffixes: ClassVar[tuple[str, ...]] = ()
     text: ClassVar[str]

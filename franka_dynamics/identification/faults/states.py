@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .fault import Fault, TorqueSamples
-from .torques import Gain
+from .torques import EffortGain
 from ...arrays import Array
 
-_POSITION_STEP = 1e-4  # of central differences [rad or m]
+_POSITION_STEP_RAD = 1e-4  # of central differences [rad or m]
 _DIFF_STEP_S = 1e-4  # of forward differences
 _MAX_TIME_RATIO = 2.5  # with a larger ratio gravity is missing
 
@@ -25,7 +25,7 @@ class EncoderZero(Fault):
     of the last joint a turn of the last link.
     """
 
-    kind, is_in_states = 'zero', True
+    kind, affects_states = 'zero', True
     text = (
         'The position of {joints} is off by {about}{0:.3f} rad. Calibrate its encoder, or '
         'subtract this from its column.'
@@ -38,10 +38,10 @@ class EncoderZero(Fault):
 
     def columns(self, at: TorqueSamples) -> list[Array]:
         """Return minus the derivative of the torques by the joint's position as a column."""
-        step = _POSITION_STEP * np.eye(at.model.n)[self.joints[0]]
+        step = _POSITION_STEP_RAD * np.eye(at.model.n)[self.joints[0]]
         q = np.stack([at.motion.q - step, at.motion.q + step])
         before, after = at.dynamics.inverse_dynamics(q, at.motion.dq, at.motion.ddq)
-        return [(before - after) / (2.0 * _POSITION_STEP)]
+        return [(before - after) / (2.0 * _POSITION_STEP_RAD)]
 
 
 class StateFault(Fault, ABC):
@@ -93,7 +93,7 @@ class ReversedAxis(StateFault):
         return signs, np.zeros(n), signs if self.effort_reversed else np.eye(n)
 
 
-class ExchangedColumns(StateFault):
+class ExchangedJoints(StateFault):
     """Exchanged positions, velocities and efforts of two joints."""
 
     kind, joint_counts = 'columns', (2,)
@@ -144,10 +144,10 @@ class EffortDelay(Fault):
         return [at.only_joints(-at.torque_rate, self.joints)]
 
 
-class VelocityLag(Fault):
+class VelocityDelay(Fault):
     """A lag of velocities; its value is the time by which they lag the positions [s]."""
 
-    kind, is_in_states = 'lag', True
+    kind, affects_states = 'lag', True
     text = (
         'Velocities are {ms:.0f} ms {late_or_early} against positions, as behind a filter. Record '
         'raw velocities, or import the log with --velocity derived.'
@@ -168,7 +168,7 @@ class TimeScale(Fault):
     those of gravity do not. The column is exact, as friction is fitted anyway.
     """
 
-    kind, value_is_from_torques, is_in_states, asks_user = 'time', True, True, True
+    kind, value_is_from_torques, affects_states, asks_user = 'time', True, True, True
     text = (
         'Recorded times are {0:.3g} times real ones: torques of accelerations have another size '
         'than those of gravity. Check the unit or rate of the stamps (of a log: --stamp-unit, '
@@ -181,7 +181,7 @@ class TimeScale(Fault):
 
     def fault_values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratio of recorded to real time, corrected for a common factor of efforts."""
-        weight = 1.0 + found[Gain().kind]
+        weight = 1.0 + found[EffortGain().kind]
         return [float(np.sqrt(max(1.0 + found[self.kind] / weight, 0.0)))]
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:

@@ -34,7 +34,7 @@ def _friction_divided_by(friction: Array, joints: tuple[int, ...], ratio: float)
     return np.asarray(friction / np.where(there, ratio or 1.0, 1.0))
 
 
-class Gain(Fault):
+class EffortGain(Fault):
     """A wrong gain of the effort; its value is the ratio of recorded to real effort."""
 
     kind, joint_counts = 'gain', (0, 1)
@@ -81,7 +81,7 @@ class VaryingGain(Fault, ABC):
     @property
     def simpler_fault(self) -> Fault:
         """The constant gain of the same joints."""
-        return Gain(self.joints)
+        return EffortGain(self.joints)
 
     @abstractmethod
     def gain_variable(self, at: TorqueSamples) -> Array:
@@ -149,7 +149,7 @@ class Saturation(Fault):
         return [at.only_joints(torque * (torque / np.maximum(most, 1e-9)) ** 2, self.joints)]
 
 
-class Offset(Fault):
+class EffortOffset(Fault):
     """An offset of the effort; its value is the error [N m]. It is only a question."""
 
     kind, joint_counts = 'offset', (1,)
@@ -165,7 +165,7 @@ class Offset(Fault):
         return False
 
 
-class OffsetDrift(Fault):
+class EffortOffsetDrift(Fault):
     """A drift of the effort offset; its value is the change from begin to end [N m]."""
 
     kind, joint_counts = 'offset_drift', (1,)
@@ -199,7 +199,7 @@ class ExchangedEfforts(Fault):
         return 0.5 < values[0] < 2.0
 
 
-class Gravity(Fault):
+class WrongGravity(Fault):
     """A gravity unlike the declared one, with its vector in the space frame [m/s^2] as values."""
 
     kind, value_is_from_torques, asks_user = 'gravity', True, True
@@ -221,7 +221,7 @@ class Gravity(Fault):
         A common factor of all efforts, which is fitted beside it, is part of the direction. Where
         nearly its size alone changes, it is `gravity`.
         """
-        each, factor = [found[name] for name in self.column_names], 1.0 + found[Gain().kind]
+        each, factor = [found[name] for name in self.column_names], 1.0 + found[EffortGain().kind]
         turned = gravity + np.array(each) @ gravity_axes(gravity) / factor
         size, real = np.linalg.norm(turned), np.linalg.norm(gravity)
         if size < _MAX_REMAINING_GRAVITY_RATIO * real:
@@ -261,7 +261,7 @@ def gravity_angle(values: Sequence[float], gravity: Array) -> float:
     return float(np.arccos(np.clip(gravity @ values / sizes, -1.0, 1.0)))
 
 
-class Load(Fault):
+class UndeclaredLoad(Fault):
     """An undeclared load, with mass [kg] and first moment in the flange frame [kg m] as values."""
 
     kind, column_suffixes = 'load', ('m', 'x', 'y', 'z')
@@ -273,7 +273,7 @@ class Load(Fault):
         return [*np.moveaxis(at.regressor @ load, -1, 0)]
 
 
-class Force(Fault):
+class ConstantForce(Fault):
     """A constant force that the surroundings exert on the flange, in the space frame [N]."""
 
     kind, column_suffixes = 'force', ('x', 'y', 'z')
@@ -294,14 +294,14 @@ class Force(Fault):
 class SecondHalfFault(Fault):
     """A fault of another kind that acts only in the second half of a recording."""
 
-    is_in_part_of_time = True
+    is_temporary = True
 
     def columns(self, at: TorqueSamples) -> list[Array]:
         """Return the columns of the other kind, set to zero in the recording's first half."""
         return [one * (at.time_fraction >= 0.5)[:, None] for one in super().columns(at)]
 
 
-class LoadChange(SecondHalfFault, Load):
+class LoadChange(SecondHalfFault, UndeclaredLoad):
     """An undeclared load in a recording's second half; values: mass [kg], first moment [kg m]."""
 
     kind = 'load_change'
@@ -311,7 +311,7 @@ class LoadChange(SecondHalfFault, Load):
     )
 
 
-class ForceChange(SecondHalfFault, Force):
+class ForceChange(SecondHalfFault, ConstantForce):
     """A constant force on the flange in a recording's second half only, in the space frame [N]."""
 
     kind = 'force_change'
@@ -325,7 +325,7 @@ class ForceChange(SecondHalfFault, Force):
 class MissingRotors(Fault):
     """Rotor inertias that the model lacks; the values are the fitted ones by joint [kg m^2]."""
 
-    count: int = 0
+    joint_count: int = 0
     kind = 'rotors'
     text = (
         'Rotors behind the gears take part of the torques of accelerations, and the model has '
@@ -340,7 +340,7 @@ class MissingRotors(Fault):
     @property
     def column_names(self) -> tuple[str, ...]:
         """Names of the columns, one for each joint's rotor."""
-        return tuple(f'{self.kind}_{joint + 1}' for joint in range(self.count))
+        return tuple(f'{self.kind}_{joint + 1}' for joint in range(self.joint_count))
 
     def columns(self, at: TorqueSamples) -> list[Array]:
         """Return each joint's acceleration as a column, or zeros if the model has rotors."""
