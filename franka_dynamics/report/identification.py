@@ -201,8 +201,8 @@ def identification_tables(result: Identification) -> list[Table]:
     heads = headers(('identified', best.name), '.3f')
     found.append(Table(f'E on each left-out part [{unit}]', ['left out', *heads], parts))
     title = f'E of the identified arm on each recording [{unit}]'
-    errors = [*zip(recordings.names, recordings.errors)]
-    found.append(Table(title, ['recording', *headers(['E'], '.3f')], errors))
+    rows = [*zip(recordings.names, recordings.errors)]
+    found.append(Table(title, ['recording', *headers(['E'], '.3f')], rows))
     links = [
         (f'{k}', start.mass, link.mass, *(link.center_of_mass - start.center_of_mass))
         for k, (start, link) in enumerate(zip(result.start.links, result.arm.links), 1)
