@@ -33,7 +33,8 @@ Law: q_d, dq_d, ddq_d are those of the motion at the state's stamp, also of a la
   G + scale C dq - kd dq.
 Ramp: the torque sent last less that of the law, at a start or at a change of settings; it is
   added to the law's torque and goes to zero in 0.2 s. The part of G that a target which adds
-  gravity lacks is not in it: at a start from SILENT that part comes by the rate alone.
+  gravity lacks is not in it: at a start from SILENT that part comes by the rate alone, and so
+  does G after reaction ZERO.
 Rate: each torque is within the torque limits, and within 1000 N m/s (or the arm's lower rate) of
   the one before, at most 1 N m per state (in a loop of a longer period: per ms of that). Only a
   first torque, and the one after `reset`, may be any step away.
@@ -298,17 +299,18 @@ class StateMachine:
         Start the control law or braking, from the last torque if it still acts, else a first one.
 
         `state` is that of an arm to which nothing was sent for a while; None: the brake holds it.
-        Under a target that adds gravity the law's ramp begins at the part of g(q) that the target
-        does not add: the torque goes there by its rate alone, because the arm falls without it
-        once its brakes open.
+        Under a target that adds gravity, and after reaction ZERO, the ramp begins at the part
+        of g(q) that the target does not add: the torque goes there by its rate alone, because the
+        arm falls without it once its brakes open, or falls already.
         """
         begins_at = None
         if state is not None:
-            terms, silent = self.requested_law.terms, self.state is State.SILENT
+            terms, zero = self.requested_law.terms, self.ending.reaction is Reaction.ZERO
+            zero = zero or (self.state is State.SILENT and terms.adds_gravity)
             unknown = self._prepare_first_torque(state, terms)
             if unknown or event is StateEvent.BEGIN:
                 self.disturbances.reset_at_first_torque(state.stamp)
-            if silent and terms.adds_gravity:
+            if zero:
                 begins_at = terms.gravity_to_command(state.q, terms.gravity(state.q))
         if event is StateEvent.BEGIN:
             self.motion_watcher.reset()

@@ -623,6 +623,14 @@ def test_the_arm_of_a_loop_does_not_fall_through_a_reset(measures):
         loop.run(0.2)
 
 
+def test_after_a_pause_the_gravity_torque_comes_to_a_falling_arm_by_the_rate_alone():
+    script = Script(MUJOCO).running()
+    script.core.blocked = 'the receiver is not known'
+    script.stop(StopKind.PAUSE).give(100, MOVING)
+    script.core.blocked = ''
+    np.testing.assert_allclose(script.give(50, MOVING).sent[-1], GRAVITY, rtol=0.0, atol=2.0)
+
+
 def test_an_arm_that_is_guided_before_its_receiver_is_known_gets_no_torque():
     loop = Loop(ControlSettings(target='fci'), gravity_compensation=True, brake_release_after=0.0)
     loop.controller.blocked = 'the receiver is not known'
