@@ -30,7 +30,8 @@ Torques begin (from SILENT)
 - Contradicts: a joint's measured torque departs by more than 10 % of its limit from what the
   motion needs, or from what was sent (at the beginning: nothing) plus what the target adds. While
   it does, no law begins; a loop gets zero, or if a state agreed before, g(q) by the settings that
-  acted then; an arm that falls by 3 mrad is braked and held. Once it agrees, the law begins.
+  acted then; an arm that falls by 3 mrad, or departs as a disturbance, is braked, at first by g(q)
+  with d = 0, and held. Once it agrees, the law begins.
 - A measured torque with a NaN, all zero, or within friction (if the target adds no gravity) counts
   as none. Without one nothing contradicts at the beginning.
 
@@ -72,7 +73,7 @@ States are missing or wrong
   an effort beyond 3 torque limits              SEEN                    it is possible   yes
   a position leaps (2 limits and 0.02 rad)      that OWN, others SEEN   0.02 rad of OWN  yes
   velocities contradict positions               SEEN, by positions      `start`          yes
-  positions repeat, though the arm must move    those OWN, others SEEN  they change      yes
+  positions repeat, though the arm must move    those OWN, others SEEN  1st or 2nd new   yes
   a second source (`reject_state(faulty=True)`) MODEL                   the next state   yes
 
 - Not wrong, the law goes on: an effort with a NaN; states of up to 0.1 s of age (the brake softens
@@ -88,17 +89,18 @@ States are missing or wrong
 Torques are wrong
 - Disturbance: the measured torque departs from what the motion needs, or from what was sent plus
   what the target adds (without one: this sum from what the motion needs), by more than 20 % of a
-  limit (31 % at limits below 20 N m) for 20 ms: HOLD. Not at rest for 1 s after the law
-  begins, unless it was held; and less any share of a changed payload for 2 s.
+  limit (31 % at limits below 20 N m) for 20 ms: HOLD. Not at rest for 1 s after the law begins,
+  unless it was held; less any share of a changed payload for 2 s, or until a joint has 0.5 rad/s.
 - Speed, found first in a hard push: a joint beyond 0.6 of its limit (1.15 until 0.5 s after the
   reference moved), with what it gains before its torque can turn, for 3 ms: HOLD; also one above
   0.5 rad/s that cannot stop before its position limit, if no reference moved.
 - Wiring: torques sent to other joints, earlier or reversed explain such a disturbance in the last
   6 (a joint's own, reversed) or 10 to 50 states: COAST. Without a measured torque a hard push is
   sometimes taken for it (4 of 671 of 40 to 300 N).
-- Driven: in BRAKING a joint gets faster by 0.4 of its limit for 5 ms, by wrong torques or a push
-  that the brake cannot stop: COAST. HOLDING has no such bound: the arm bears d and 10 % of each
-  limit beyond, yields to a stronger push at any speed, and is held where that leaves it.
+- Driven: in BRAKING a joint is for 5 ms faster, by 0.4 of its limit, than it got until its torque
+  could turn (20 ms, or as the rate allows), by wrong torques or a push that the brake cannot stop:
+  COAST. HOLDING has no such bound: the arm bears d and 10 % of each limit beyond, yields to a
+  stronger push at any speed, and is held where that leaves it.
 - A torque that is not finite, of the law or the brake, is never sent: COAST.
 
   what is wrong                   with a measured torque             without
@@ -112,7 +114,8 @@ Torques are wrong
   a push; a load beyond bounds    HOLD                               HOLD
 
   Under fci exchanged torques are not noticed at rest, small ones nowhere before feedback swings
-  (0.01 to 2 s). The law bears what is below the bounds; with kp the arm yields a little.
+  (0.01 to 2 s). The law bears what is below the bounds, as a load that departs by less while it
+  falls than it did at rest; with kp the arm yields a little.
 
 Stops and start. Each stop adds its reason; a fault stays latched whatever follows.
   call                RUNNING         BRAKING         HOLDING         STOPPING, SILENT
@@ -127,13 +130,14 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
 - (1) In STOPPING without a fault: held after 20 usable states, or as BRAKING ends. Else it only
   latches. (2) After a stop: the law begins one state after the arm rests. After a fault: refused.
   (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
-  if states are older than 15 ms or torques depart by more than 10 % of a limit (for 2 s after a
-  change of payload, not by any share of it). (4) As Torques begin, mostly at the next state; one
+  if states are older than 15 ms or torques depart by more than 10 % of a limit (less a share of a
+  changed payload, as above). (4) As Torques begin, mostly at the next state; one
   that the model stops is first BRAKING once it is seen. Refused if it is to be held once seen.
   (5) But g(q) goes on in a loop, unless COAST came before or torques departed by more than 10 %.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; while `blocked`
   also after `start` and `reset`. After a PAUSE the law begins by itself at the first state that is
-  not (20 were usable), unless a stop or fault came before or meanwhile; in STOPPING from zero.
+  not (20 were usable), unless a stop or fault came before or meanwhile; in STOPPING from the
+  torque that it has reached.
 
 Settings change (`Feedforward.change`)
   RUNNING            the law of the new ones at once, by the ramp; the motion goes on
