@@ -200,8 +200,7 @@ def ad(twist: Array) -> Array:
 def ad_dual(wrench: Array) -> Array:
     """Return the (..., 6, 6) ad*(F) of a wrench F for which ad(A)^T F = ad*(F) A (Kwon, (10))."""
     out = np.zeros((*wrench.shape, 6))
-    force = hat(wrench[..., :3])
-    out[..., :3, 3:] = out[..., 3:, :3] = force
+    out[..., :3, 3:] = out[..., 3:, :3] = hat(wrench[..., :3])
     out[..., 3:, 3:] = hat(wrench[..., 3:])
     return out
 

@@ -70,8 +70,7 @@ def compare_controllers(
     errors = {}
     for share, (name, (arm, terms)) in enumerate(controllers.items()):
         progress(f'following with {name}', 0.5 + 0.12 * share)
-        controller = _controller(arm, published, terms)
-        _, errors[name] = _follow_motion(plant, controller, request)
+        _, errors[name] = _follow_motion(plant, _controller(arm, published, terms), request)
     return recording, errors
 
 

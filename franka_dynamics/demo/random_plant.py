@@ -87,8 +87,7 @@ def _random_link(link: LinkInertia, rng: np.random.Generator, deviation: float) 
     raw = rng.normal(0.0, deviation, (4, 4))
     # Off the diagonal `change` is the mean of two independent values, with standard deviation
     # `deviation` / sqrt(2); on the diagonal `change` is one value, with the whole `deviation`.
-    change = 0.5 * (raw + raw.T)
-    values, vectors = np.linalg.eigh(change)
+    values, vectors = np.linalg.eigh(0.5 * (raw + raw.T))
     root = np.linalg.cholesky(link.pseudo_inertia())
     drawn = root @ (vectors * np.exp(values)) @ vectors.T @ root.T
     second = drawn[:3, :3]

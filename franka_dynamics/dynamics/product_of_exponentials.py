@@ -132,8 +132,7 @@ class ExponentialsModel(DynamicsFormulation):
 
     def spatial_link_twists(self, q: ArrayLike, dq: Array) -> Array:
         """Return the spatial (WORLD) twists of all links, shape (..., n, 6) [m/s, rad/s]."""
-        columns = np.swapaxes(self.space_jacobian(q), -1, -2)
-        return np.cumsum(dq[..., None] * columns, axis=-2)
+        return np.cumsum(dq[..., None] * np.swapaxes(self.space_jacobian(q), -1, -2), axis=-2)
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return M from the links' centre-of-mass Jacobians, plus rotor inertias, (..., n, n)."""

@@ -135,8 +135,7 @@ def random_trajectory(
             '--start, or smaller margins.'
         )
     coefficients = rng.standard_normal((problem.arm.n, 2 * HARMONIC_COUNT - 2))
-    trajectory = FourierTrajectory(start, period, coefficients)
-    return scale_to_limits(problem, trajectory, _SAMPLE_COUNT)
+    return scale_to_limits(problem, FourierTrajectory(start, period, coefficients), _SAMPLE_COUNT)
 
 
 def scale_to_limits(

@@ -276,8 +276,7 @@ def sqrt_equations(products: Array, columns: list[int], units: Array) -> tuple[A
     Those are the blocks of the k chosen columns and, right of them, of the torque, which is the
     last column of `products` (c, c). `units` (k,) are sizes of the columns' coefficients.
     """
-    chosen = products[np.ix_(columns, columns)]
-    values, axes = np.linalg.eigh(chosen * units * units[:, None])
+    values, axes = np.linalg.eigh(products[np.ix_(columns, columns)] * units * units[:, None])
     roots = np.sqrt(np.maximum(values, 0.0))
     known = roots > 1e-7 * roots[-1]
     right = axes.T @ (units * products[columns, -1])

@@ -296,8 +296,7 @@ def _log_likelihood_table(
     spreads, turn = np.linalg.eigh(masses @ masses.T)
     of_set = 1.0 + np.maximum(spreads, 0.0) / of_masses[:, None]
     part, scale = turn.T @ inertias, 1.0 / np.sqrt(of_set)
-    scaled = scale[:, :, None] * (part @ part.T) * scale[:, None, :]
-    values, axes = np.linalg.eigh(scaled)
+    values, axes = np.linalg.eigh(scale[:, :, None] * (part @ part.T) * scale[:, None, :])
     squares = ((scale * (turn.T @ off))[:, None] @ axes) ** 2
     variances = 1.0 + np.maximum(values, 0.0)[:, None] / of_inertias[:, None]
     table = np.log(variances).sum(axis=2) + (squares / variances).sum(axis=2)

@@ -153,8 +153,7 @@ class _DemoRun:
         rate = (simulated - simulated_start) / (real - real_start) / TIMESTEP_S
         stops = int(statuses[DiagnosticSubject.COMMAND].values[StatusKey.STOP_COUNT])
         machine = f'{os.cpu_count()} threads, load {self._cpu_load:.1f} before'
-        counts = self._step_counts()
-        rates = DemoTiming(rate, *counts, stops, (p50, p99), machine, plan.lockstep)
+        rates = DemoTiming(rate, *self._step_counts(), stops, (p50, p99), machine, plan.lockstep)
         errors = fault_sentences(client.heard_nodes().values(), monotonic())
         # The results are complete, so a node that fails while it ends does not lose them.
         failures = self._nodes.end_nodes()

@@ -104,8 +104,7 @@ class SensorReading:
         process writes the log: recording the steps over DDS would take as much processor time as
         the simulation.
         """
-        row = ((stamp,), self.position, self.velocity, self.effort)
-        file.write(np.concatenate(row).tobytes())
+        file.write(np.concatenate(((stamp,), self.position, self.velocity, self.effort)).tobytes())
 
 
 def read_steps(path: Path, joint_names: tuple[str, ...]) -> Recording:

@@ -101,8 +101,7 @@ def _joint_notes(model: Any, joints: Sequence[str]) -> Iterator[str]:
 
 def _unmodelled_part_notes(mujoco: Any, model: Any) -> Iterator[str]:
     """Yield notes on constraints, tendons and other parts that no model has."""
-    kinds = mujoco.mjtEq
-    joint_law = (model.eq_type == kinds.mjEQ_JOINT) & (model.eq_obj2id >= 0)
+    joint_law = (model.eq_type == mujoco.mjtEq.mjEQ_JOINT) & (model.eq_obj2id >= 0)
     linear = joint_law & ~np.any(model.eq_data[:, 2:5], axis=1)
     medium = model.opt.density or model.opt.viscosity
     counts = {

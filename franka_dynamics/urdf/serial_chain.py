@@ -268,8 +268,7 @@ def _held_positions(
                 f'joint {name!r} mimics {joint.leader!r}, which is no joint of the URDF, or '
                 'follows it; name a joint that moves on its own in <mimic>.'
             )
-        driver = position_of(joint.leader, (*followers, name))
-        return joint.multiplier * driver + joint.offset
+        return joint.multiplier * position_of(joint.leader, (*followers, name)) + joint.offset
 
     for name, joint in document.joints.items():
         if joint.leader in arm and document.carries_mass(name):

@@ -210,8 +210,7 @@ def compare_formulations(
         If there are no states.
 
     """
-    arm = as_description(description)
-    return _compare_models(arm, gravity, count, seed)
+    return _compare_models(as_description(description), gravity, count, seed)
 
 
 def crosscheck(
