@@ -148,12 +148,6 @@ def drawn_around(arm, seed, *, size=0.1):
 
 def first_joints(arm, n):
     """Return the first n joints of an arm, without friction."""
-    return replace(
-        arm,
-        joints=arm.joints[:n],
-        links=arm.links[:n],
-        home=arm.home[:n],
-        friction=None,
-        simulated_friction=None,
-        simulated_armature=None,
-    )
+    first = {name: getattr(arm, name)[:n] for name in ('joints', 'links', 'home')}
+    without = dict.fromkeys(('friction', 'simulated_friction', 'simulated_armature'))
+    return replace(arm, **first, **without)

@@ -37,18 +37,15 @@ STEADY = {'period': 2.5, 'max_state_age': 0.0}
 
 FORWARD = 'forward_command_controller/ForwardCommandController'
 REMAP = f'-r, "~/commands:={TORQUES}"'
+EFFORTS = {'joints': NAMES, 'interface_name': 'effort'}
 # Controllers by name: type, parameters, and ROS arguments of their nodes.
 CONTROLLERS = {
-    'effort_controller': (FORWARD, {'joints': NAMES, 'interface_name': 'effort'}, REMAP),
+    'effort_controller': (FORWARD, EFFORTS, REMAP),
     'group': ('effort_controllers/JointGroupEffortController', {'joints': NAMES}, REMAP),
     'other_order': (FORWARD, {'joints': NAMES[::-1], 'interface_name': 'effort'}, REMAP),
     'positions': (FORWARD, {'joints': NAMES, 'interface_name': 'position'}, REMAP),
-    'moved': (
-        FORWARD,
-        {'joints': NAMES, 'interface_name': 'effort'},
-        f'{REMAP}, -r, "__ns:=/elsewhere"',
-    ),
-    'of_another_topic': (FORWARD, {'joints': NAMES, 'interface_name': 'effort'}, ''),
+    'moved': (FORWARD, EFFORTS, f'{REMAP}, -r, "__ns:=/elsewhere"'),
+    'of_another_topic': (FORWARD, EFFORTS, ''),
     'joint_state_broadcaster': ('joint_state_broadcaster/JointStateBroadcaster', {}, ''),
 }
 

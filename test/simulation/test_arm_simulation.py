@@ -222,14 +222,8 @@ def test_a_joint_under_lasting_torque_is_said_to_be_at_its_stop():
 
 # Joint 1 alone turns about the vertical: one link of 1 kg m^2, without gravity.
 LINK = fd.LinkInertia.from_center_of_mass(5.0, np.zeros(3), (1.0, 0.0, 0.0, 1.0, 0.0, 1.0))
-SINGLE = replace(
-    FER,
-    joints=(replace(FER.joints[0], limits=JointLimits()),),
-    links=(LINK,),
-    home=np.zeros(1),
-    simulated_armature=None,
-    friction=None,
-)
+ONLY = {'joints': (replace(FER.joints[0], limits=JointLimits()),), 'links': (LINK,)}
+SINGLE = replace(FER, **ONLY, home=np.zeros(1), simulated_armature=None, friction=None)
 K, D, B = 12e3, 10.0, 0.15
 
 
