@@ -205,7 +205,8 @@ class FoldFits:
         rigid[system.prior.model.friction_slice] = 0.0
         columns = system.grams.column_indices(names)
         products = system.grams.gram_matrix(system.per_joint**2)
-        found = np.linalg.solve(products[np.ix_(columns, columns)], products[columns] @ rigid)
+        own = products[np.ix_(columns, columns)]  # singular for an arm's only joint
+        found, *_ = np.linalg.lstsq(own, products[columns] @ rigid, rcond=None)
         found[0] -= 1.0  # of the starting set's torque, as the others are beside it
         return dict(zip(names, found.tolist()))
 

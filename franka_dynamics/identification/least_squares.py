@@ -243,8 +243,12 @@ def joint_noise(sums: GramStack, theta: Array) -> Array:
 
 
 def min_noise(sums: GramStack) -> Array:
-    """Return the least noise assumed of each joint, 0.1 % of its largest effort, (n,) [N m]."""
-    return np.asarray(np.maximum(_MIN_NOISE_RATIO * sums.max_torque, 1e-12))
+    """
+    Return the least noise assumed of each joint, (n,) [N m].
+
+    It is 0.1 % of the joint's largest effort or, if that is hardly any, a millionth of the arm's.
+    """
+    return _MIN_NOISE_RATIO * np.maximum(sums.max_torque, _MIN_NOISE_RATIO * sums.max_torque.max())
 
 
 def common_noise(sums: GramStack, prior: Prior, precision: float) -> Array:

@@ -193,9 +193,9 @@ def identification_tables(result: Identification) -> list[Table]:
     title = f'root mean square per joint on unseen data [N m], {names[0]} to {names[-1]}'
     heads = headers(map(str, range(1, len(names) + 1)), '.2f')
     joints = [(one.name, *one.test.per_joint) for one in sets]
-    joints.append(
-        ('identified, part of the effort', *own.per_joint / recordings.effort_rms.per_joint)
-    )
+    efforts = recordings.effort_rms.per_joint
+    shares = own.per_joint / np.where(efforts > 0.0, efforts, np.nan)
+    joints.append(('identified, part of the effort', *shares))
     found.append(Table(title, ['parameters', *heads], joints))
     parts = [(f'{k}', *each) for k, each in enumerate(zip(sets[1].folds, best.folds), 1)]
     heads = headers(('identified', best.name), '.3f')

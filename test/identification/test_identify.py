@@ -98,6 +98,17 @@ def test_a_start_with_a_wrong_link_is_doubted_and_not_the_log_or_the_hand(prepar
     assert 'links 5' in said and 'another hand' not in said
 
 
+@pytest.mark.parametrize(('n', 'dead'), [(1, []), (6, [1, 2, 3, 4, 5])])
+def test_a_single_joint_and_joints_without_effort_or_limit_are_judged(simulate, n, dead):
+    arm = first_joints(FER, n)
+    joints = (replace(one, limits=replace(one.limits, effort=np.inf)) for one in arm.joints)
+    arm = replace(arm, joints=tuple(joints))
+    log = simulate(arm, noise=0.05)
+    log = replace(log, effort=np.where(np.isin(np.arange(n), dead), 0.0, log.effort))
+    ambiguity = judge_motion(prepare(log), SIMPLE.torque_model(arm), [arm], 'log').mass_ambiguity
+    assert np.isfinite([*ambiguity.scale, *ambiguity.load]).all()
+
+
 def test_efforts_of_the_other_sign_are_a_fault_and_no_question(prepared):
     # Of this recording only the published masses tell the sign.
     motion = prepared['slow']
