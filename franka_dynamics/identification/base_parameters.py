@@ -53,9 +53,7 @@ _ELIMINATION_ORDER = {
 _EXCHANGED_Y_Z = {'YY': 'ZZ', 'ZZ': 'YY', 'XY': 'XZ', 'XZ': 'XY', 'mY': 'mZ', 'mZ': 'mY'}
 # Random states for the regressor: number per joint, smallest total number, and bound of positions
 # [rad, or in units of the arm's largest length], velocities and accelerations.
-_STATES_PER_JOINT = 8
-_MIN_STATE_COUNT = 20
-_MAX_STATE = 2.0
+_STATES_PER_JOINT, _MIN_STATE_COUNT, _MAX_STATE = 8, 20, 2.0
 # A column of unit length depends on earlier columns if its component orthogonal to them is below
 # _RANK_TOLERANCE. Independent columns have components down to 1e-5 in unusual geometries and 0.1
 # in real arms; rounding errors are 1e-15.

@@ -39,9 +39,7 @@ from ..spatial import cos_sin
 # Number of random states of the arm, number of random positions and velocities of a joint in each
 # state, and the bound of these positions and velocities [rad or the length unit of
 # `regroupable_combinations`, and per s].
-_STATE_COUNT = 20
-_MOTION_COUNT = 2
-_STATE_RANGE = 2.0
+_STATE_COUNT, _MOTION_COUNT, _STATE_RANGE = 20, 2, 2.0
 # Smaller coefficients, relative to the largest in the row, are set to zero.
 _ROUNDING_RATIO = 1e-14
 

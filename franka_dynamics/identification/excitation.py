@@ -30,8 +30,7 @@ _SAMPLE_COUNT = 100  # samples per period for regressor and limits during optimi
 _CHECK_SAMPLE_COUNT = 2000  # samples per period for the final check of the limits
 # Smallest amplitude, relative to that of the given trajectory, and relative tolerance of the
 # amplitude's bisection.
-_MIN_AMPLITUDE_RATIO = 1e-4
-_AMPLITUDE_TOLERANCE = 1e-3
+_MIN_AMPLITUDE_RATIO, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3
 _CONVERGENCE_TOLERANCE = 1e-5  # the optimisation ends at a smaller change of the criterion
 _GRADIENT_STEP = 1e-7  # step of forward differences of scaled coefficients [rad/s]
 _MIN_LIMIT_MARGIN = 5e-4  # margin for the motion between samples [rad, m, or relative to a limit]

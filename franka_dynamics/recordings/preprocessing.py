@@ -29,8 +29,7 @@ _MIN_PIECE_S = 1.0  # shortest piece after trimming
 # _ANTI_ALIASING_ORDER, with a cut-off at _ANTI_ALIASING_EDGE times the new Nyquist frequency. A
 # Butterworth filter does not change a constant torque; a Chebyshev filter of even order would
 # scale gravity.
-_ANTI_ALIASING_ORDER = 8
-_ANTI_ALIASING_EDGE = 0.8
+_ANTI_ALIASING_ORDER, _ANTI_ALIASING_EDGE = 8, 0.8
 _MIN_IDLE_S = 0.1  # efforts that are exactly zero for so long were not measured
 # Efforts are held at a steady rate if this part of their values lasts as many messages as the
 # usual one, or one more or less: 0.95 of a Sawyer's, which come at 100 Hz; of those of ten logs,

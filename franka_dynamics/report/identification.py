@@ -181,8 +181,7 @@ def _poorly_known_links(result: Identification) -> Iterator[str]:
 def identification_tables(result: Identification) -> list[Table]:
     """Return tables of torque errors by set, joint, left-out part and recording, and of links."""
     sets, unit, names = result.torque_errors, result.error_unit, result.start.joint_names
-    best, own = result.best_published_errors, result.arm_errors.test
-    recordings = result.recordings
+    best, own, recordings = result.best_published_errors, result.arm_errors.test, result.recordings
     title = (
         f'E over all joints [{unit}], friction of published sets fitted to the same data; rigid '
         'alone: without friction and offset'
