@@ -147,7 +147,7 @@ class Trajectory:
         ):
             # NaN is outside.
             outside = ~(np.abs(values - np.clip(values, low, high)) <= MAX_ROUNDING_ERROR)
-            for k, s, i in np.argwhere(outside):
+            for k, s, i in np.argwhere(outside)[:1]:
                 least, greatest = (np.broadcast_to(end, q.shape)[k, s, i] for end in (low, high))
                 unit = arm.joints[i].kind.position_unit + per
                 found, above = distinct_texts(values[k, s, i], greatest, 4)
