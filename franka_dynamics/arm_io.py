@@ -13,7 +13,7 @@ from .arm import arm_file
 from .arm.arm_file import arm_file_text, is_robot_source, is_xml_text, with_hand
 from .arm.description import ArmDescription
 from .arm.inertia import LinkInertia
-from .arm.payload import as_payload
+from .arm.payload import as_payload, payload_array, payload_from_array
 from .arrays import ArrayLike
 from .errors import DescriptionError, UrdfWarning
 from .files import write_text
@@ -118,6 +118,7 @@ def load_arm(
         description = arm_file.load(arm, inertial_set, hand=hand, prefix=prefix, repair=repair)
     if payload is not None:
         body = as_payload(payload)
+        payload_from_array(payload_array(body))  # raises InertiaError, of a LinkInertia, too
         description.require_within_rated_load(body.mass)
         description = description.with_payload(body)
     notes = description.torque_notes

@@ -441,6 +441,10 @@ CALLS = {
                 ('0.9,0,0,60', 'Are these millimetres'),
             )
         ),
+        *(
+            (lambda m=m, i=i: fd.load('fer', payload=fd.LinkInertia(m, np.zeros(3), i)), named)
+            for m, i, named in ((-1.0, np.eye(3), 'negative'), (1.0, -np.eye(3) / 9, 'no real'))
+        ),
         (lambda: fd.LinkInertia(np.inf, np.zeros(3), np.eye(3)), 'must be finite'),
         (lambda: fd.LinkInertia(1.0, np.zeros(3), LOPSIDED), 'symmetric'),
         (lambda: fd.LinkInertia.zero().expressed_in(np.diag([1, 1, -1, 1])), 'R a rotation'),
