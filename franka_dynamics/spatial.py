@@ -302,7 +302,8 @@ def as_rigid_transform(
         and np.array_equal(matrix[3], (0, 0, 0, 1))
     )
     if not rigid:
-        raise error(f'{words} must be a rigid motion [R, p; 0, 1]; got {matrix.tolist()}.')
+        given = matrix.tolist()
+        raise error(f'{words} must be a rigid motion [R, p; 0, 1], R a rotation; got {given}.')
     return matrix
 
 
