@@ -319,6 +319,7 @@ def _arm_file_content(
     """Return the content of an arm's file; raise FieldError for an unknown hand."""
     name, origin = description.inertial_set or 'own', source or description.source or 'not stated'
     base, base_link, load = description.base, description.base_link, description.payload
+    pose = Pose(xyz=base[:3, 3], rpy=rpy_from_rotation(base[:3, :3]))
     inertial = InertialSet(
         source=origin,
         notes=notes,
@@ -334,9 +335,7 @@ def _arm_file_content(
         **description.shared_fields(),
         title=title or description.name,
         source=origin,
-        base=None
-        if np.array_equal(base, np.eye(4))
-        else Pose(xyz=base[:3, 3], rpy=rpy_from_rotation(base[:3, :3])),
+        base=None if np.array_equal(base, np.eye(4)) else pose,
         default_set=name,
         inertial_sets={name: inertial},
     )

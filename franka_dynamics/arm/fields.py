@@ -108,8 +108,7 @@ class JointLimits:
             raise DescriptionError(
                 f'The lower limit {self.lower} of a joint is not below the upper, {self.upper}.'
             )
-        numbers = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate')
-        for name in (*numbers, 'velocity_deceleration'):
+        for name in 'velocity acceleration jerk effort effort_rate velocity_deceleration'.split():
             if not (value := getattr(self, name) or 0.0) >= 0.0:
                 raise DescriptionError(f'The {name} limit {value} of a joint cannot be negative.')
         if (self.velocity_offset is None) != (self.velocity_deceleration is None):

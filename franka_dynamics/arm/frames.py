@@ -150,10 +150,8 @@ def to_modified_convention(description: ArmDescription) -> ArmDescription:
     rows = [*(joint.row for joint in description.joints), description.flange]
     (*own, flange), remainders = to_modified_rows(rows)
     moved = [remainder.transform(Convention.MODIFIED) for remainder in remainders]
-    frames = (
-        one.expressed_in(moved[one.joint - 1]) if one.joint else one
-        for one in description.fixed_frames
-    )
+    old = description.fixed_frames
+    frames = (one.expressed_in(moved[one.joint - 1]) if one.joint else one for one in old)
     joints = tuple(replace(joint, row=row) for joint, row in zip(description.joints, own))
     links = tuple(link.expressed_in(pose) for link, pose in zip(description.links, moved))
     modified = replace(description, convention=Convention.MODIFIED, joints=joints)
