@@ -43,10 +43,11 @@ Brake: q_b is where braking began; a limit of torque or rate moves it along unti
   what there is up to 10 % of each torque limit. M a slows each joint with a time constant of
   0.03 s, at most 30 rad/s^2, as far as kd does less.
 Stop by the model: q and dq are those that were seen last; dq decays, with 0.1 s, and moves q.
-Resting torque: zero if the target adds gravity, whatever it lacks; zero after reaction ZERO; in a
-  loop zero until a usable state agrees with g(q). Else g(q) of where the arm is or, unseen, of
-  where the stop by the model takes it. d is added if the arm rested when its states were lost, so
-  that it stays also with a load that nobody declared. After a motion or a stop it falls with that.
+Resting torque: zero if the target adds gravity, whatever it lacks, unless the arm was held at rest
+  when its states were lost: then G + d; zero after reaction ZERO; in a loop zero until a usable
+  state agrees with g(q). Else g(q) of where the arm is or, unseen, of where the stop by the model
+  takes it. d is added if the arm rested when its states were lost, so that it stays also with a
+  load that nobody declared. After a motion or a stop it falls with that.
 
 A reaction says what follows once torques have ended; each cause in `ending.py` has one. If the arm
 rests, the last column begins at once, but with RELEASE and HOLD after BRAKING for 20 states:
@@ -207,10 +208,8 @@ class StateMachine:
             self.reference.clear('reset')
             self.states.reset()
             # A loop's arm must not fall through a reset: its g(q) goes on, if nothing contradicts.
-            found, terms = self.disturbances, self.requested_law.terms
-            goes_on = found.bound_violation(found.start_bound, terms) is None
+            goes_on = self.resting_torque_agrees and self._bound_violation() is None
             goes_on = goes_on and self.ending.reaction not in (Reaction.ZERO, Reaction.COAST)
-            goes_on = goes_on and self.resting_torque_agrees
             self.state = State.SILENT
             self.latest: StateTerms | None = None
             self.desired: ReferencePoint | None = None  # at the latest state
@@ -231,6 +230,11 @@ class StateMachine:
             self._use_requested_terms(agrees=True)
             self._forget_joint_states()
             self.requested_law.terms.friction.reset()
+
+    def _bound_violation(self) -> Reason | None:
+        """Return a reason if a disturbance torque by the requested settings exceeds its bound."""
+        found = self.disturbances
+        return found.bound_violation(found.start_bound, self.requested_law.terms)
 
     def _forget_joint_states(self, now: float = -math.inf) -> None:
         """Forget states but the last position; record the last torque as sent at `now` [s]."""

@@ -215,8 +215,8 @@ class CoreStep(StateMachine):
             sent, age = list(self.output.sent), self.states.age_in_periods
             if acts:
                 torque = self._torque_at_state(latest, now)  # parts 3 and 4
-            elif self.state is State.SILENT and self.acting_terms.adds_gravity:
-                sent = []  # the target carries the arm, or motor brakes do
+            elif self.state is State.SILENT and self._is_carried:
+                sent = []
             elif self.output.in_loop and self.resting_torque_agrees and not sent:
                 sent = [self._resting_torque(now)]  # it goes on through a reset
             self.disturbances.update(latest, sample.effort, sent, age)  # part 5
@@ -390,11 +390,6 @@ class CoreStep(StateMachine):
         law, states = self.requested_law, self.states
         return states.start_refusal() or law.instability_reason(states.period, states.median_age)
 
-    def _bound_violation(self) -> Reason | None:
-        """Return a reason if a disturbance torque by the requested settings exceeds its bound."""
-        found = self.disturbances
-        return found.bound_violation(found.start_bound, self.requested_law.terms)
-
     def _settings_contradiction(self, state: StateTerms) -> Reason | None:
         """
         Return a reason if the arm's torques contradict the requested settings before these act.
@@ -484,12 +479,13 @@ class CoreStep(StateMachine):
         return torque.copy()
 
     def _resting_torque(self, now: float) -> Array:
-        """Return the torque for an arm at rest, g(q) and a disturbance torque or 0, (n,) [N m]."""
+        """Return the torque for an arm at rest, G and a disturbance torque or 0, (n,) [N m]."""
         torque = self.open_loop_stop.resting_torque(self.acting_terms, now)
         torque = torque + self._hold_disturbance
         if self.ending.reaction is Reaction.COAST:
             torque = np.where(self.disturbances.misdirected_joints, 0.0, torque)
         acts = self.resting_torque_agrees and self.ending.reaction is not Reaction.ZERO
+        acts = acts and not self._is_carried
         return torque if acts and np.isfinite(torque).all() else np.zeros_like(torque)
 
     @property
@@ -499,8 +495,14 @@ class CoreStep(StateMachine):
         # go on.
         unknown = self.ending.reaction in (Reaction.COAST, Reaction.RELEASE)  # who stops may push
         unknown = unknown or self.states.velocity_contradicted  # it was estimated from velocities
-        carries = self.brake.is_still and not (unknown or self.acting_terms.adds_gravity)
-        return self.brake.disturbance if carries else np.zeros_like(self.brake.disturbance)
+        bears = self.brake.is_still and not (unknown or self._is_carried)
+        return self.brake.disturbance if bears else np.zeros_like(self.brake.disturbance)
+
+    @property
+    def _is_carried(self) -> bool:
+        """Whether the target carries the arm, or motor brakes do: zero is the resting torque."""
+        held = self.ending.reaction is Reaction.HOLD and self.brake.is_still
+        return self.acting_terms.adds_gravity and not held
 
     # 6. Must torques end? ----------------------------------------------------------------------
     def _run_watchers(self, state: StateTerms, refused: Reason | None) -> None:

@@ -191,6 +191,8 @@ class DisturbanceMonitor:
             over = state.stamp - self._pick_up[0] > MAX_PICK_UP_TIME_S
             if over or np.abs(state.dq).max() > MAX_GENTLE_SPEED_RAD_S:
                 self._pick_up = None
+        # Torques of before a gap are not late ones.
+        self._row_end *= state.stamp - self._state.stamp < MAX_DISTURBANCE_TIME_S
         self._state = state
         added = state.gravity - terms.gravity_to_command(state.q, state.gravity)
         if sent:

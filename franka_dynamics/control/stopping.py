@@ -316,7 +316,8 @@ class OpenLoopStop:
         return since_begin > MAX_BRAKING_TIME_S or not moves[seen].any()
 
     def resting_torque(self, terms: TermModel, now: float) -> Array:
-        """Return the probable gravity torque, or zero if the target adds gravity, (n,) [N m]."""
-        if self.last_seen is None or terms.adds_gravity:
+        """Return the part of the probable gravity torque that the target does not add, (n,)."""
+        if self.last_seen is None:
             return np.zeros(terms.loaded_arm.n)
-        return terms.gravity(self.probable_state(now)[0])
+        q, _ = self.probable_state(now)
+        return terms.gravity_to_command(q, terms.gravity(q))
