@@ -631,6 +631,16 @@ def test_after_a_pause_the_gravity_torque_comes_to_a_falling_arm_by_the_rate_alo
     np.testing.assert_allclose(script.give(50, MOVING).sent[-1], GRAVITY, rtol=0.0, atol=2.0)
 
 
+def test_a_held_arm_whose_load_its_robot_does_not_know_is_carried_without_states():
+    unknown = ControlSettings(payload=payload(2.0), payload_known_to_robot=False)
+    script = Script(unknown, applied_when_silent=True).holding().give(300)
+    held = script.sent[-1]
+    script.tick(200)
+    assert script.core.state is State.SILENT and np.abs(held).max() > 7.0
+    np.testing.assert_allclose(script.sent[-1], held, rtol=0.0, atol=0.1)
+    assert not script.stop().tick(100).sent[-1].any()
+
+
 def test_an_arm_that_is_guided_before_its_receiver_is_known_gets_no_torque():
     loop = Loop(ControlSettings(target='fci'), gravity_compensation=True, brake_release_after=0.0)
     loop.controller.blocked = 'the receiver is not known'
