@@ -10,13 +10,11 @@ millisecond, without ROS and without waiting for a clock, so that the figures ar
 machine up to rounding.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from .multisine import multisine
 from .random_plant import Plant, random_plant
-from .report import TrackingErrorSeries
+from .report import OnProgress, TrackingErrorSeries
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
 from ..control.feedforward import Feedforward, State
@@ -36,7 +34,6 @@ MOTION_PERIOD_COUNT = 2  # of the motion for identification
 RANDOM_MOTION_COUNT = 30  # random motions of which the most informative one is chosen
 _SETTLING_TIME_S = 1.0
 _FIRST_STAMP_NS = 1_700_000_000_000_000_000
-OnProgress = Callable[[str, float], None]
 
 
 def compare_controllers(

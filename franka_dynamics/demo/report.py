@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics, tables, plots and JSON that `franka-dynamics demo` reports."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +28,8 @@ MAX_TRACKING_ERROR_RATIO = 1.0 / 3.0
 MAX_IDENTIFIED_ERROR_RATIO = 2.0 / 3.0
 # Times since a motion's start (k,) [s], and desired minus measured positions (k, n) [rad].
 TrackingErrorSeries = tuple[Array, Array]
+# A function that gets the name of the present step and the progress, 0 to 1.
+OnProgress = Callable[[str, float], None]
 
 
 class DemoMetrics(NamedTuple):

@@ -192,13 +192,14 @@ def optimise_excitation(
     s. `progress` is called with the number of draws and steps done, and with `draws + iterations`.
 
     Raises IdentificationError if the start pose violates a limit, no motion about it keeps the
-    limits or the period is not positive; JointVectorError for a wrong `start`;
+    limits, the period is not positive or there are no draws; JointVectorError for a wrong `start`;
     MissingDependencyError if scipy is not installed.
     """
     with require_extra('Optimising a trajectory needs scipy', 'identify'):
         import scipy.optimize  # noqa: F401  # asked before the draws, which take seconds
-    pose = problem.arm.joint_vector(start, 'start')
-    rng = np.random.default_rng(0)
+    if draws < 1:
+        raise IdentificationError(f'draws is {draws}; give a whole number from 1.')
+    pose, rng = problem.arm.joint_vector(start, 'start'), np.random.default_rng(0)
     candidates, numbers = [], []
     total, report = draws + iterations, progress or (lambda done, total: None)
     for k in range(draws):

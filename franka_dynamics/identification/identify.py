@@ -34,9 +34,9 @@ from .torque_model import TorqueModel
 from .verdict import judge_recordings, RecordingVerdict, with_gravity_refitted
 from ..arm_io import ArmLike, as_description
 from ..errors import ClusterError, IdentificationError, RecordingError
+from ..recordings.recording import ProgressCallback
 from ..recordings.replay import TorqueErrorUnit
 
-ProgressCallback = Callable[[int, int], None]
 T = TypeVar('T')
 # A recording contradicts the others if its residual under the fit to all is above this ratio
 # times that under a fit to it alone: up to 1.14 for parts of recordings of two FER, 1.54 to 3.5

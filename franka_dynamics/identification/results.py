@@ -19,7 +19,7 @@ from ..arm.payload import as_payload, PayloadLike
 from ..arrays import Array
 from ..errors import IdentificationError
 from ..files import write_text
-from ..recordings.preprocessing import SignalOptions
+from ..recordings.options import SignalOptions
 from ..recordings.replay import ResidualRms, TorqueErrorUnit
 
 IDENTIFIED_SET_NAME = 'identified'  # name of the identified arm's inertial set

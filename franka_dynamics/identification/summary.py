@@ -21,9 +21,10 @@ from ..arm import ArmDescription
 from ..arrays import Array
 from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings import preprocessing
+from ..recordings.options import HEADER_STAMP, SignalOptions
 from ..recordings.plausibility import fatal_faults, minor_faults, require_units
-from ..recordings.preprocessing import Motion, prepare, SignalOptions
-from ..recordings.recording import HEADER_STAMP, read_recording, Recording, require_finite
+from ..recordings.preprocessing import Motion, prepare
+from ..recordings.recording import read_recording, Recording, require_finite
 from ..recordings.replay import TorqueErrorUnit
 
 _MAX_WARNING_COUNT = 10  # of one bag

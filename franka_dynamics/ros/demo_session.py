@@ -30,7 +30,7 @@ from .trajectory_messages import reference_message, trajectory_from_message
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
 from ..demo.multisine import multisine
-from ..demo.report import DemoResult, DemoTiming
+from ..demo.report import DemoResult, DemoTiming, OnProgress
 from ..errors import FrankaDynamicsError
 from ..simulation.arm_simulation import read_steps
 from ..simulation.mujoco_model import TIMESTEP_S
@@ -54,7 +54,6 @@ _MAX_MISSED_CYCLE_RATIO = 0.1
 _START_TIMEOUT_S = 120.0
 _SETTLING_TIME_S = _LEAD_IN_TIME_S = 1.0  # before a motion, without and with its first point
 _MAX_SLOWDOWN_RATIO = 20.0  # simulated time may be slower than real time by this factor
-OnProgress = Callable[[str, float], None]
 
 
 class TooBusyError(FrankaDynamicsError):

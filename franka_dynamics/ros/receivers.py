@@ -359,8 +359,7 @@ def wrong_claim_text(controller: Any, joints: Sequence[str]) -> str:
     claims = list(controller.required_command_interfaces or controller.claimed_interfaces)
     # One that commands another controller claims CONTROLLER/JOINT/effort.
     taken = [name.split('/')[-2] for name in claims if name.endswith('/effort') and '/' in name]
+    right = [joint for joint in taken if joint in joints] == list(joints)  # and a gripper, perhaps
     if controller.type in _FORWARDING_TYPES:
         right = len(taken) == len(claims) and taken == list(joints)
-    else:  # it may command a gripper, too
-        right = [joint for joint in taken if joint in joints] == list(joints)
     return '' if right else f'a controller of {name_list(claims)}'

@@ -83,14 +83,14 @@ def compare_descriptions(
             f'{first.file or first.name} has {first.n} joints, {second.file or second.name} '
             f'{second.n}; only arms with equally many joints can be compared.'
         )
-    found = _Differences(first, second, gravity)
+    differences = _Differences(first, second, gravity)
     for i in range(first.n):
-        found.add_joint(i)
-    found.add_flange()
-    found.add_friction()
-    found.found.sort(key=lambda one: -one.torque_effect)
-    spaces = found.first_space, found.second_space
-    return Comparison(first, second, tuple(found.found), found.total_effect, spaces)
+        differences.add_joint(i)
+    differences.add_flange()
+    differences.add_friction()
+    differences.found.sort(key=lambda one: -one.torque_effect)
+    spaces = differences.first_space, differences.second_space
+    return Comparison(first, second, tuple(differences.found), differences.total_effect, spaces)
 
 
 class _Differences:

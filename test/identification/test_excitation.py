@@ -124,6 +124,11 @@ def test_a_start_beyond_a_limit_is_refused(limit):
         optimise_excitation(ExcitationProblem(FER, ExcitationLimits(**{limit: 1.0})), FER.home)
 
 
+def test_a_search_without_draws_is_refused():
+    with refuses(IdentificationError, 'draws is 0'):
+        optimise_excitation(ExcitationProblem(FER, LIMITS), FER.home, draws=0)
+
+
 def test_a_start_on_the_margin_is_refused_by_joint_and_number():
     start = np.array(FER.home)
     start[3] = FER.limit('lower')[3] + 0.1
