@@ -75,8 +75,8 @@ def by_pinocchio(arm: ArmDescription, q: Array, dq: Array) -> Terms:
     """Return the terms by Pinocchio's model of the URDF, with other joints where they are held."""
     assert arm.urdf is not None
     text = arm.urdf.text
-    if arm.urdf.mjcf:
-        whole = pin.buildModelFromMJCF(arm.urdf.mjcf)
+    if arm.urdf.mjcf_text:
+        whole = pin.buildModelFromMJCF(arm.urdf.mjcf_text)
         whole.armature = np.zeros(whole.nv)
         return _terms(whole, arm, q, dq)
     try:
@@ -190,7 +190,7 @@ def outcome(text: str, joints: Sequence[str] | None, code: bool) -> dict[str, An
     arm = fd.load(text, joints=joints)
     q, dq, _ = fd.sample_states(arm, STATES)
     ours, differences = by_package(arm, q, dq), {}
-    if arm.urdf is not None and arm.urdf.mjcf:
+    if arm.urdf is not None and arm.urdf.mjcf_text:
         expected = mujoco_terms(arm, GRAVITY, JointStates(q, dq, dq))[:3]
         try:
             apart = largest_difference(by_pinocchio(arm, q, dq), expected, dq)

@@ -68,7 +68,7 @@ def with_fixed_pose(core: Feedforward) -> None:
 
     def watched(*values: object) -> None:
         watch(*values)
-        brake._held_back = 0.0 * brake._held_back
+        brake._withheld_torque = 0.0 * brake._withheld_torque
 
     brake._watch_speeds = watched  # type: ignore[method-assign]
 

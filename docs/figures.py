@@ -196,7 +196,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/recordings.md': [
             ('resampled to {} Hz', (filters.rate,)),
             ('low-pass at {} Hz', (filters.cutoff,)),
-            ('all efforts zero for {} s', (preprocessing._MIN_IDLE_S,)),
+            ('all efforts zero for {} s', (preprocessing._MIN_IDLE_DURATION_S,)),
             ('{} s are dropped at each end', (filters.trim,)),
         ],
         'docs/howto/cpp.md': [

@@ -111,7 +111,7 @@ def launch_actions(arguments):
         },
         name=f'{prefix}feedforward',
     )
-    return [LogInfo(msg=chosen.note), active, feedforward]
+    return [LogInfo(msg=chosen.log_text), active, feedforward]
 
 
 def require_fr3(robot_type, joint):

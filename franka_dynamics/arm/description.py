@@ -170,7 +170,7 @@ class ArmDescription(ArmFields):
         return tuple(joint.link or name for joint, name in own)
 
     @property
-    def contents(self) -> str:
+    def contents_text(self) -> str:
         """Inertial set and hand that the links contain, and payload, as text."""
         load = f'payload {self.payload.mass:g} kg' if self.payload.mass else 'no payload'
         return f'inertial set {self.inertial_set}, hand {self.hand}, {load}'

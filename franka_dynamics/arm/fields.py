@@ -58,8 +58,8 @@ class UrdfProvenance:
     doubtful about it, and `tip_is_guess` whether no link has the name of a flange.
     `held_positions` are the other joints that the arm carries or stands on, with their positions
     [rad or m]. `payload` is the inertia of what was put on the flange since then, about its origin
-    and in its frame. `mjcf` is the path or the text of an MJCF, empty for a URDF. `other_joints`
-    are the names of held and fixed joints, with those of the links that they carry.
+    and in its frame. `mjcf_text` is the path or the text of an MJCF, empty for a URDF.
+    `other_joints` are the names of held and fixed joints, with those of the links that they carry.
     """
 
     source: str
@@ -70,13 +70,13 @@ class UrdfProvenance:
     flange_notes: tuple[str, ...] = ()
     tip_is_guess: bool = False
     payload: LinkInertia = field(default_factory=LinkInertia.zero)
-    mjcf: str = field(default='', repr=False)
+    mjcf_text: str = field(default='', repr=False)
     other_joints: tuple[tuple[str, str], ...] = ()
 
     @property
     def words(self) -> FormatWords:
         """Words of the file's format, URDF or MJCF, for messages."""
-        return MJCF_WORDS if self.mjcf else URDF_WORDS
+        return MJCF_WORDS if self.mjcf_text else URDF_WORDS
 
 
 @dataclass(frozen=True)

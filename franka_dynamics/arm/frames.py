@@ -73,12 +73,12 @@ def frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
 
 def _new_frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
     """Return the table that `frame_table` keeps."""
-    n, names, fixed = arm.n, link_names(arm.joint_names), fixed_frame_places(arm)
+    n, names, fixed = arm.n, link_names(arm.joint_names), fixed_placements(arm)
     flange, base = FramePlacement(n, arm.flange_transform()), FramePlacement(0, np.eye(4))
     table: dict[Frame, FramePlacement] = {'flange': flange, names.flange: flange}
     if not any(place.joint == 0 for place in fixed.values()):
         table |= {ROOT_FRAME: base, names.base: base}
-    links = link_frame_places(arm)
+    links = link_placements(arm)
     table |= zip(arm.joint_names, links)
     table |= zip(arm.link_names, links)
     bare = {name.removeprefix(names.prefix): place for name, place in fixed.items()}
@@ -90,14 +90,14 @@ def _new_frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
     return table | {n + 1: flange, FLANGE: flange}
 
 
-def link_frame_places(arm: ArmDescription) -> tuple[FramePlacement, ...]:
+def link_placements(arm: ArmDescription) -> tuple[FramePlacement, ...]:
     """
     Return the places of the frames of the moving links, in the order of the joints.
 
     A link has the fixed frame of its name, such as that of the URDF it is from, or else the frame
     on its joint's axis: for modified DH rows the DH frame.
     """
-    fixed, axes = fixed_frame_places(arm), [behind for _, behind in arm.joint_placements()]
+    fixed, axes = fixed_placements(arm), [behind for _, behind in arm.joint_placements()]
     places = []
     for i, (name, behind) in enumerate(zip(arm.link_names, axes), start=1):
         own, axis = fixed.get(name), FramePlacement(i, inverse_transform(behind))
@@ -105,7 +105,7 @@ def link_frame_places(arm: ArmDescription) -> tuple[FramePlacement, ...]:
     return tuple(places)
 
 
-def fixed_frame_places(arm: ArmDescription) -> dict[str, FramePlacement]:
+def fixed_placements(arm: ArmDescription) -> dict[str, FramePlacement]:
     """Return the places of the fixed frames; one without a joint is fixed to the flange."""
     flange, own = (arm.n, arm.flange_transform()), np.eye(4)
     places = ((one, flange if one.joint is None else (one.joint, own)) for one in arm.fixed_frames)

@@ -19,7 +19,7 @@ MAX_EFFORT_NM = 1e5  # [N m or N] largest accepted limit, five times an industri
 # stretched out. The FER's limits, 87 and 12 N m, are 0.74 and 0.10 times that torque; in N mm 740
 # and 100 times.
 _MAX_EFFORT_TO_WEIGHT_RATIO = 30.0
-_MIN_DOUBTED_EFFORT_NM = 1e3  # many URDFs of small arms state 100 or 1000 for unknown limits
+_MIN_QUESTIONED_EFFORT_NM = 1e3  # many URDFs of small arms state 100 or 1000 for unknown limits
 # Larger positions and velocities, up to _MIN_UNLIMITED_VALUE, are doubted: joints turn at most
 # twice to each side, and rails have no 20 m. A velocity that is a power of ten says that there is
 # no limit.
@@ -30,7 +30,7 @@ _MAX_MOTION_BY_KIND = {
 _MIN_UNLIMITED_VALUE = 1e4
 _MAX_LIMIT_RATIO = 0.51  # of these bounds, in an arm of which another joint is beyond one
 _MAX_REACH_M = 20.0  # more than any arm's on Earth
-_STEEL_KG_M3 = 7850.0
+_STEEL_DENSITY_KG_M3 = 7850.0
 # No arm is heavier than a solid cylinder of steel as long as it, and half as thick; one of up to
 # three joints may be as compact as a wheel or a mobile base: as thick as it is long.
 _MAX_THICKNESS_RATIO, _MAX_COMPACT_JOINT_COUNT = 0.5, 3
@@ -48,23 +48,23 @@ class UnitQuestion(NamedTuple):
     limit_fields: Mapping[str, tuple[str, ...]]
 
 
-def doubted_units(description: ArmDescription) -> list[UnitQuestion]:
+def unit_questions(description: ArmDescription) -> list[UnitQuestion]:
     """Return a question for each group of limits, lengths or masses that is implausibly large."""
-    sentences = _length_and_mass_doubts(description)
+    sentences = _length_and_mass_questions(description)
     questions = [UnitQuestion(sentence, {}) for sentence in sentences]
-    return [*questions, *_effort_unit_doubts(description), *_motion_unit_doubts(description)]
+    return [*questions, *_effort_unit_questions(description), *_motion_unit_questions(description)]
 
 
 def require_si_units(description: ArmDescription, place: str) -> None:
     """Raise DescriptionError, beginning with `place`, if values seem to be in another unit."""
-    for question in doubted_units(description):
+    for question in unit_questions(description):
         fix = 'Arm files have m, kg.'
         if question.limit_fields:
             fix = 'Leave a limit out, in Python infinite, where none is known.'
         raise DescriptionError(f'{place}: {question.sentence} {fix}')
 
 
-def _length_and_mass_doubts(arm: ArmDescription) -> Iterator[str]:
+def _length_and_mass_questions(arm: ArmDescription) -> Iterator[str]:
     """Yield the questions whether a too long arm is given in mm, and a too heavy one in grams."""
     # DH frames of nearly parallel axes may lie far from the arm, centres of mass do not.
     *frames, flange = arm.frames(np.zeros(arm.n))
@@ -78,7 +78,7 @@ def _length_and_mass_doubts(arm: ArmDescription) -> Iterator[str]:
     spread = sum(float(np.trace(one.inertia_at_center_of_mass)) for _, one in massive)
     length = reach + math.sqrt(max(spread, 0.0) / (mass or 1.0))  # a trace may be negative
     thickness = length * (_MAX_THICKNESS_RATIO if arm.n > _MAX_COMPACT_JOINT_COUNT else 1.0)
-    most = _STEEL_KG_M3 * math.pi / 4.0 * thickness**2 * length
+    most = _STEEL_DENSITY_KG_M3 * math.pi / 4.0 * thickness**2 * length
     if mass > most:
         yield (
             f'the moving links weigh {mass:.3g} kg, and a cylinder of solid steel, {length:.2g} m '
@@ -86,7 +86,7 @@ def _length_and_mass_doubts(arm: ArmDescription) -> Iterator[str]:
         )
 
 
-def _motion_unit_doubts(arm: ArmDescription) -> Iterator[UnitQuestion]:
+def _motion_unit_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
     """Yield a question per joint type about implausibly large position and velocity limits."""
     for kind, (most, fastest, units, others) in _MAX_MOTION_BY_KIND.items():
         limits = {one.name: one.limits for one in arm.joints if one.kind is kind}
@@ -122,7 +122,7 @@ def _limit_fields_beyond(
     return found
 
 
-def _effort_unit_doubts(arm: ArmDescription) -> Iterator[UnitQuestion]:
+def _effort_unit_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
     """
     Yield a question per joint type about implausibly large effort limits.
 
@@ -132,7 +132,7 @@ def _effort_unit_doubts(arm: ArmDescription) -> Iterator[UnitQuestion]:
     for kind in JointKind:
         most, why = MAX_EFFORT_NM, f'no joint of an arm has more than {MAX_EFFORT_NM:g}'
         if weight is not None and kind is JointKind.REVOLUTE:
-            most = max(_MIN_DOUBTED_EFFORT_NM, _MAX_EFFORT_TO_WEIGHT_RATIO * weight)
+            most = max(_MIN_QUESTIONED_EFFORT_NM, _MAX_EFFORT_TO_WEIGHT_RATIO * weight)
             why = f'the weight of the whole arm, stretched out, makes at most {weight:.3g} N m'
         efforts = {one.name: one.limits.effort for one in arm.joints if one.kind is kind}
         doubted = {name: one for name, one in efforts.items() if most < one < math.inf}

@@ -34,7 +34,7 @@ else:
 
 MIN_STATES_PER_THREAD = 4000
 _MAX_CACHED_FILES = 1000  # the oldest are deleted; a kernel has 20 to 300 kB
-_NUMPY_BLOCK_STATES = 4096  # states that NumPy works on at a time, so that they stay in the caches
+_NUMPY_BLOCK_STATE_COUNT = 4096  # states that NumPy works on at a time, within the caches
 
 # Computes the results of inputs (N, n) each into an output (N, *shape).
 _Evaluator = Callable[[Sequence[np.ndarray], np.ndarray], None]
@@ -111,8 +111,8 @@ def _numpy_evaluator(equations: Equations) -> _Evaluator:
     def fill(arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
         """Compute the results of all states into `out`, block by block."""
         with np.errstate(all='ignore'):
-            for start in range(0, len(out), _NUMPY_BLOCK_STATES):
-                part = slice(start, start + _NUMPY_BLOCK_STATES)
+            for start in range(0, len(out), _NUMPY_BLOCK_STATE_COUNT):
+                part = slice(start, start + _NUMPY_BLOCK_STATE_COUNT)
                 columns = [np.ascontiguousarray(array[part].T) for array in arrays]
                 found = np.empty((*shape, len(out[part])), out.dtype)
                 function(*columns, found)

@@ -56,7 +56,7 @@ def print_rich(*what: Any) -> None:
         make_console().print(item)
 
 
-def say(text: object, label: str = '', style: str = '') -> None:
+def echo(text: object, label: str = '', style: str = '') -> None:
     """
     Print a text without wrapping, so that paths and commands in it can be copied.
 
@@ -69,10 +69,10 @@ def say(text: object, label: str = '', style: str = '') -> None:
     console.print(f'{text}', style=style or None, soft_wrap=True)
 
 
-def say_each(sentences: Iterable[object], label: str = '', style: str = '') -> None:
+def echo_each(sentences: Iterable[object], label: str = '', style: str = '') -> None:
     """Print texts, each on its own line."""
     for sentence in sentences:
-        say(sentence, label, style)
+        echo(sentence, label, style)
 
 
 def write_json(path: Path | None, data: Any) -> None:
@@ -120,7 +120,7 @@ def print_or_write(text: str, path: Path | None) -> None:
         print(text, end='')
     else:
         write_text(path, text)
-        say(f'written: {path}')
+        echo(f'written: {path}')
 
 
 @contextmanager

@@ -28,8 +28,8 @@ MASS_OPTION_NAMES = ('hand', 'inertial_set', 'payload')
 # Frames of --mount in the flange frame: offset along z [m] and rotation about z [rad].
 # The Franka hand is mounted at -45 degrees, and its tool centre point lies 103.4 mm in front of
 # the flange (franka_description).
-_HAND_RAD = -math.pi / 4
-MOUNT_OFFSETS = {'flange': (0.0, 0.0), 'hand': (0.0, _HAND_RAD), 'hand_tcp': (0.1034, _HAND_RAD)}
+_YAW_RAD = -math.pi / 4
+MOUNT_OFFSETS = {'flange': (0.0, 0.0), 'hand': (0.0, _YAW_RAD), 'hand_tcp': (0.1034, _YAW_RAD)}
 
 
 class Number(click.FloatRange):

@@ -20,10 +20,10 @@ _MIN_OTHER_CLOCK_AGE_MS = 3.6e6  # stamps that far off are simulated time
 def state_view(nodes: Sequence[NodeSnapshot], now: float) -> Group:
     """Return a rich view of nodes' statuses and feedforward nodes' rates, latency and torques."""
     ordered = sorted(nodes, key=lambda node: node.name)
-    return Group(*(part for node in ordered for part in _node_parts(node, now)))
+    return Group(*(part for node in ordered for part in _node_lines(node, now)))
 
 
-def _node_parts(node: NodeSnapshot, now: float) -> Iterator[RenderableType]:
+def _node_lines(node: NodeSnapshot, now: float) -> Iterator[RenderableType]:
     """Yield rich text of a node's name, statuses, rates and torques; one line for OK statuses."""
     silent = f' (silent for {now - node.updated_at:.0f} s)' if node.is_silent(now) else ''
     yield Text(f'{node.name}{silent}', 'bold red' if silent else 'bold')

@@ -15,7 +15,7 @@ from typing import Any
 import warnings
 
 from ._choices import ArmChoice, forbid_options, Options
-from ._console import make_console, print_rich, say, say_each, write_json
+from ._console import echo, echo_each, make_console, print_rich, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_robot_source
 from ..arm.bodies import is_file_name
@@ -58,13 +58,13 @@ def check_arms(arm: ArmChoice, options: Options) -> int:
         except FrankaDynamicsError as error:
             if alone:
                 raise
-            say(error, NOT_READ)
+            echo(error, NOT_READ)
             found[file] = {'verdict': NOT_READ, 'error': f'{error}'}
     if not found:
         raise DescriptionError(f'{options.arms[0]} has no .urdf, .urdf.xacro or MJCF; name files.')
     counts = Counter(result['verdict'] for result in found.values())
     if not alone:
-        say(f'{len(found)} files: {", ".join(f"{n} {word}" for word, n in counts.items())}.')
+        echo(f'{len(found)} files: {", ".join(f"{n} {word}" for word, n in counts.items())}.')
     write_json(options.json, *found.values() if alone else [found])
     return FrankaDynamicsError.status if counts[NOT_READ] else int(counts.total() > counts[PASS])
 
@@ -99,20 +99,20 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
     doubts, unread = find_implausible_values(document, Path(source)) if document else ((), ())
     impossible = [f'{one}' for one in doubts if one.impossible] or [*description.inconsistencies()]
     verdict = MISMATCH if not checked.passed else NOT_PHYSICAL if impossible else PASS
-    say(f'{arm.title(description)}: {report.crosscheck_sentence(checked)}', verdict)
-    say_each([*checked.findings, *impossible], style='red')
+    echo(f'{arm.title(description)}: {report.crosscheck_sentence(checked)}', verdict)
+    echo_each([*checked.findings, *impossible], style='red')
     possible = [one for one in doubts if not one.impossible]
     if not in_detail:
-        say_each(possible, 'note')
+        echo_each(possible, 'note')
     else:
-        say_each(report.file_notes(checked, unread), 'note')
+        echo_each(report.file_notes(checked, unread), 'note')
         print_rich(*report.implausible_value_tables(possible, source))
         if document and not doubts:
-            say(f'masses, tensors and effort limits of {source} are plausible', 'note')
+            echo(f'masses, tensors and effort limits of {source} are plausible', 'note')
         # What loading found, without meshes, stands in the table.
         shown = {f'{one}' for one in find_implausible_values(document)[0]} if document else ()
         notes = (one for one in description.notes if one not in shown)
-        say_each((*notes, *description.repairs, *report.condition_notes(description)), 'note')
+        echo_each((*notes, *description.repairs, *report.condition_notes(description)), 'note')
         print_rich(*(report.crosscheck_tables(checked) if options.everything else ()))
     data = {**to_json_types(checked), 'consistency': report.link_consistency(description)}
     return {'verdict': verdict, **data, **({'doubts': doubts} if document else {})}
@@ -138,7 +138,7 @@ def compare_arms(options: Options) -> int:
     }
     shown = [diff for diff in found.differences if diff.kind != 'link' or diff.owner not in empty]
     if words and empty:
-        say(
+        echo(
             f'{other.source}: no {words.inertial} with mass in {name_list([*empty.values()])}, '
             'nor in what is fixed to it; give it there. Of these links only geometry is compared.',
             MISMATCH,
@@ -146,11 +146,11 @@ def compare_arms(options: Options) -> int:
     labels = f'{_arm_label(second, other)} against {_arm_label(first, one)}'
     effective = _print_differences(shown, labels, one.joint_names, passed=found.passed)
     if effective and not empty:
-        say(f'Together they change the torque by {found.total_effect}.', style='red')
+        echo(f'Together they change the torque by {found.total_effect}.', style='red')
     notes = node_notes(one, other) if words else []
     if not words and other.hand != one.hand:
         notes = [f'the hands differ; --hand {other.hand} puts the same on both.']
-    say_each(notes, 'note')
+    echo_each(notes, 'note')
     write_json(options.json, {**to_json_types(found), 'notes': notes})
     return int(not found.passed)
 
@@ -161,7 +161,7 @@ def _print_differences(
     """Print the largest difference in each part of two arms; return how many affect torques."""
     effective = sum(diff.has_effect for diff in shown)
     count = f'{len(shown)} {"difference" if len(shown) == 1 else "differences"}'
-    say(
+    echo(
         f'{labels}: {count}, {effective} with an effect on torque. Compared are base, flange, '
         "friction and, for each joint, its axis, rotor and limits, and its link's mass, centre of "
         "mass and tensor, in the space frame at zero; each place's largest difference:",
@@ -171,9 +171,9 @@ def _print_differences(
         here = [diff for diff in shown if diff.owner == place]
         if here:
             more = f' {len(here) - 1} more there (--json lists all).' if len(here) > 1 else ''
-            say(f'- {here[0]}{more}', style='red' if here[0].has_effect else 'dim')
+            echo(f'- {here[0]}{more}', style='red' if here[0].has_effect else 'dim')
         else:
-            say(f'- {"friction" if place == "arm" else place}: the same.', style='dim')
+            echo(f'- {"friction" if place == "arm" else place}: the same.', style='dim')
     return effective
 
 

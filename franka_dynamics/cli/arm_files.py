@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from ._choices import ArmChoice, forbid_options, Options, require_option
-from ._console import print_or_write, print_rich, say, say_each, write_json
+from ._console import echo, echo_each, print_or_write, print_rich, write_json
 from ._options import MASS_OPTION_NAMES, require_not_existing
 from ..arm import ArmDescription, load
 from ..arm.arm_file import arm_file_text, is_robot_source
@@ -68,14 +68,14 @@ def show_arm(arm: ArmChoice, options: Options) -> int:
         'links': rows,
     }
     write_json(options.json, data)
-    say(arm.title(description))
+    echo(arm.title(description))
     print_rich(f'source: {description.source}')
     warned = description.torque_notes  # on standard error, when the arm was loaded
     notes = [note for note in description.notes if note not in warned]
-    say_each((*notes, *description.repairs), 'note')
-    say_each(description.inconsistencies(), 'warning')
+    echo_each((*notes, *description.repairs), 'note')
+    echo_each(description.inconsistencies(), 'warning')
     print_rich(*report.arm_tables(description, rows, pose))
-    say(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
+    echo(f'total mass of the moving links {sum(row.mass for row in rows):.6g} kg')
     return 0
 
 
@@ -130,10 +130,10 @@ def _print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) -
     rank, lost = parameters.check_at_random_states()
     title = f'{choice.title(arm)}: base parameters, gravity {gravity}'
     print_rich(report.base_parameter_table(parameters, title))
-    say_each(report.identifiability_sentences(parameters))
+    echo_each(report.identifiability_sentences(parameters))
     agree = rank == len(parameters) and lost < _MAX_REGROUPING_ERROR
-    say(report.rank_sentence(arm, parameters, rank, lost), '' if agree else 'MISMATCH')
-    say_each(report.rank_gap_notes(parameters), 'note')
+    echo(report.rank_sentence(arm, parameters, rank, lost), '' if agree else 'MISMATCH')
+    echo_each(report.rank_gap_notes(parameters), 'note')
     write_json(json, {'rank': rank, 'values': parameters.values(), 'parameters': parameters})
     return 0 if agree else 1
 
@@ -150,7 +150,7 @@ def import_arm(options: Options) -> int:
     given |= {'joint_names': options.joints, 'held': dict(options.held)}
     arm = import_urdf(Path(options.urdf), convention=Convention(options.convention), **given)
     assert arm.urdf is not None
-    say_each(arm.notes, 'note')
+    echo_each(arm.notes, 'note')
     plain = arm.with_joint_names([one.removeprefix(options.prefix) for one in arm.joint_names])
     content = arm_file_text(plain, source=f'imported from {Path(options.urdf).name}')
     found = compare_with_urdf(_reloaded_arm(content, arm))
@@ -158,15 +158,15 @@ def import_arm(options: Options) -> int:
     if passed or options.anyway:
         write_text(options.output, content)
         span = f'{arm.n} joints from {plain.joint_names[0]} to {plain.joint_names[-1]}'
-        say(f'{options.output}: {span}, flange {arm.urdf.tip}, {options.convention} DH rows.')
+        echo(f'{options.output}: {span}, flange {arm.urdf.tip}, {options.convention} DH rows.')
     differences = ', '.join(f'{one}' for one in found)
-    say(
+    echo(
         f"the arm file against {arm.urdf.words.reader}'s own reading of it: largest differences "
         f'{differences} (tolerance {MAX_READING_DIFFERENCE_RATIO:.0e} of the size of each)',
         'pass' if passed else 'MISMATCH',
     )
     if not (passed or options.anyway):
-        say(f'{options.output} was not written; --anyway writes it nevertheless.')
+        echo(f'{options.output} was not written; --anyway writes it nevertheless.')
     return 0 if passed else 1
 
 

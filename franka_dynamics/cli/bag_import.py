@@ -8,7 +8,7 @@ from os.path import splitext
 import numpy as np
 
 from ._choices import ArmChoice, BagReader, forbid_options, Options
-from ._console import print_rich, ProgressBar, say, say_each
+from ._console import echo, echo_each, print_rich, ProgressBar
 from ._options import new_bag_path
 from ..recordings.log_file import read_log
 from ..recordings.log_import import import_log
@@ -45,8 +45,8 @@ def run(arm: ArmChoice, reader: BagReader, columns: ColumnMap, options: Options)
         write_recording(recording, bag)
     span = f'{recording.joint_names[0]} ... {recording.joint_names[-1]}'
     size = f'{len(recording)} messages in {recording.duration:.2f} s'
-    say(f'{bag}: {size} on {recording.topic}, joints {span}')
-    say_each((*recording.remarks, *warnings), 'warning')
+    echo(f'{bag}: {size} on {recording.topic}, joints {span}')
+    echo_each((*recording.remarks, *warnings), 'warning')
     return 0
 
 

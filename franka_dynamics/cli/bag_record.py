@@ -10,7 +10,7 @@ import numpy as np
 from rich.text import Text
 
 from ._choices import ArmChoice, Options, was_option_given
-from ._console import catch_end_signals, make_console, say, say_each
+from ._console import catch_end_signals, echo, echo_each, make_console
 from ..errors import FrankaDynamicsError
 from ..names import AS_LISTED
 from ..recordings.plausibility import plausibility_warnings
@@ -53,13 +53,13 @@ def record_and_check(
         topics = options.topic, options.command, options.node
         progress = record_bag(bag, description.joint_names, *topics, should_continue, play)
     if progress.motion_end:
-        say(f'{motion}: {progress.motion_end}')
+        echo(f'{motion}: {progress.motion_end}')
     if play is None and progress.node:
         arm = _arm_choice_with_node_values(arm, progress.node)
     usable = _check_recording(arm, bag, progress, motion)
     failure = progress.motion_error
     if failure is not None:
-        say(f'{motion} was not played to its end: {str(failure) or "interrupted"}', 'error')
+        echo(f'{motion} was not played to its end: {str(failure) or "interrupted"}', 'error')
     return 0 if usable and failure is None else 1
 
 
@@ -97,7 +97,7 @@ def _arm_choice_with_node_values(arm: ArmChoice, node: str) -> ArmChoice:
     defaulted = [one.name for one in fields(arm) if not was_option_given(one.name)]
     merged = replace(arm, **{name: getattr(node_arm, name) for name in defaulted})
     if merged != arm:
-        say(f'{node} has {merged.title(merged.load())}', 'note')
+        echo(f'{node} has {merged.title(merged.load())}', 'note')
     return merged
 
 
@@ -107,31 +107,31 @@ def _check_recording(
     """Read a recorded bag; print and return whether replay and identify can use it."""
     arm = choice.load()
     if progress.disk_is_full:
-        say(f'the disk of {bag} is full, so that the recording ends there', 'warning')
+        echo(f'the disk of {bag} is full, so that the recording ends there', 'warning')
     if progress.state_count == 0:
-        say(
+        echo(
             f'not usable: nothing was heard on {progress.topic} in {progress.elapsed:.1f} s; is a '
             'driver running, in this ROS_DOMAIN_ID? `franka-dynamics doctor` says who publishes.'
         )
         return False
     count = f'{bag}: {progress.state_count} joint states, {progress.state_rate:.0f} Hz'
-    say(f'{count}, {progress.elapsed:.1f} s by the clock, {progress.stamp_span:.1f} s of stamps')
+    echo(f'{count}, {progress.elapsed:.1f} s by the clock, {progress.stamp_span:.1f} s of stamps')
     try:
         recording = read_recording(bag, arm.joint_names, topic=progress.topic)
         warnings = plausibility_warnings(recording, arm)
         prepared = prepare(recording)
     except FrankaDynamicsError as error:
-        say(f'not usable: {error}')
+        echo(f'not usable: {error}')
         return False
     moved = float(np.ptp(recording.q, axis=0).max())
     if motion is not None and moved < _MAX_REST_MOTION_RAD:
-        say(
+        echo(
             f'not usable: no joint moved by more than {moved:.2g} rad, although {motion} was '
             'sent; see `franka-dynamics node state`, and if the effort controller is active.'
         )
         return False
-    say_each(warnings, 'warning')
-    say_each((*prepared.remarks, *progress.problems), 'note')
+    echo_each(warnings, 'warning')
+    echo_each((*prepared.remarks, *progress.problems), 'note')
     quality = 'doubtful' if warnings else 'usable'
-    say(f'{quality}: {len(prepared)} samples at {prepared.options.rate:g} Hz')
+    echo(f'{quality}: {len(prepared)} samples at {prepared.options.rate:g} Hz')
     return True

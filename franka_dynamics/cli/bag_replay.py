@@ -5,7 +5,7 @@
 from pathlib import Path
 
 from ._choices import ArmChoice, BagReader, forbid_options, Options, require_installed
-from ._console import print_rich, ProgressBar, say, say_each, write_json
+from ._console import echo, echo_each, print_rich, ProgressBar, write_json
 from ..identification.options import IdentificationOptions
 from ..identification.tracking import predict_tracking, TrackingPrediction
 from ..identification.verdict import evaluate_replay, ReplayEvaluation
@@ -35,19 +35,19 @@ def run(
     best, tracking = result.predictions[0], None
     if options.gains:
         tracking = predict_tracking(result.recording, arms[0], options.gains, gravity=fit.gravity)
-    say_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
+    echo_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
     _print_result(result, fit, options.everything)
     if tracking is not None:
         print_rich(report.tracking_table(tracking))
-        say(f'{report.PREDICTION_SENTENCE}.')
+        echo(f'{report.PREDICTION_SENTENCE}.')
     if options.json:
         write_json(options.json, {**report.replay_as_data(result), 'tracking': tracking})
     if options.external:
-        say(report.save_external_torque(options.external, result, list(fit.gravity)))
+        echo(report.save_external_torque(options.external, result, list(fit.gravity)))
     if not options.no_plots:
         _save_plots(options.output, result, tracking)
     if options.require is not None and best.error.E > options.require:
-        say(f'E is above the required {options.require:g} {best.unit.name}', style='red')
+        echo(f'E is above the required {options.require:g} {best.unit.name}', style='red')
         return 1
     return 0
 
@@ -57,11 +57,11 @@ def _save_plots(folder: Path, result: ReplayEvaluation, errors: TrackingPredicti
     path = folder / 'torques.png'
     title = f'{Path(result.recording.source).name} on {result.predictions[0].arm.name}'
     report.plot_torques(result, title, path)
-    say(f'plot: {path}')
+    echo(f'plot: {path}')
     if errors is not None:
         path = folder / 'tracking.png'
         report.plot_tracking(errors, title, path)
-        say(f'plot: {path}')
+        echo(f'plot: {path}')
 
 
 def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, all_fits: bool) -> None:
@@ -71,21 +71,21 @@ def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, all_fits
     if verdict is not None:
         judgement = report.verdict_headline(verdict)
     best = report.best_sentence(fits[0], result.equal_predictions)
-    say(f'{judgement} {best}'.strip(), style='bold')
+    echo(f'{judgement} {best}'.strip(), style='bold')
     if verdict is not None:
         names = fits[0].arm.joint_names
-        say_each(report.verdict_lines(verdict, names, fit.effort_scales(len(names))))
-        say_each(report.ambiguity_sentences(verdict, names))
+        echo_each(report.verdict_lines(verdict, names, fit.effort_scales(len(names))))
+        echo_each(report.ambiguity_sentences(verdict, names))
     named = (fits[0], *result.equal_predictions)
     ordered = (*named, *(one for one in fits if one not in named))
     shown = fits if all_fits else ordered[:_MAX_SHOWN_FITS]
     arms = [one.arm for one in shown]
     doubts = (f'{arm.inertial_set}: {one}' for arm in arms for one in arm.inconsistencies())
-    say_each(dict.fromkeys(doubts), 'warning')
-    say(report.samples_sentence(recording, result.motion))
-    say_each(result.motion.remarks, 'note')
+    echo_each(dict.fromkeys(doubts), 'warning')
+    echo(report.samples_sentence(recording, result.motion))
+    echo_each(result.motion.remarks, 'note')
     print_rich(report.replay_table(shown), report.joint_table(shown, recording.joint_names))
-    say(f'{report.TORQUE_ERROR_DEFINITION}. {report.fit_quality_sentence(fits[0])}')
+    echo(f'{report.TORQUE_ERROR_DEFINITION}. {report.fit_quality_sentence(fits[0])}')
     if len(shown) < len(fits):
         more = f'{len(fits) - len(shown)} more were tried and fit worse'
-        say(f'{more}; --all prints them, --json FILE writes them')
+        echo(f'{more}; --all prints them, --json FILE writes them')

@@ -10,7 +10,7 @@ import click
 from rich.progress import track
 
 from ._choices import ArmChoice, forbid_options, Options
-from ._console import make_console, print_or_write, print_rich, say, say_each
+from ._console import echo, echo_each, make_console, print_or_write, print_rich
 from ..codegen.c_code import c_header, cuda_source
 from ..codegen.equations import customised_equations
 from ..codegen.file_text import as_identifier, operation_count, require_distinct_quantities
@@ -38,7 +38,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         forbid_options('--parameters run_time: gravity is set then', 'gravity')
     description = arm.load()
     if not description.urdf:  # loading a URDF has warned of them
-        say_each(description.inconsistencies(), 'warning')
+        echo_each(description.inconsistencies(), 'warning')
     kinds = [Quantity(name) for name in options.quantities]
     place = int(options.frame) if options.frame.isdecimal() else options.frame
     mode = ParameterMode(options.parameters)
@@ -65,5 +65,5 @@ def _write_package(output: Path | None) -> int:
     forbid_options(why, *sorted(set(click.get_current_context().params) - {'package', 'output'}))
     if output is None:
         raise SettingsError('--package needs a folder: add --output FOLDER.')
-    say(f'wrote {copy_package(output)}; put it into the src of a colcon workspace')
+    echo(f'wrote {copy_package(output)}; put it into the src of a colcon workspace')
     return 0

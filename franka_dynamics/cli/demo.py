@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from ._choices import ArmChoice, Options, require_installed, was_option_given
-from ._console import catch_end_signals, print_rich, ProgressBar, say, say_each
+from ._console import catch_end_signals, echo, echo_each, print_rich, ProgressBar
 from ..arm.arm_file import is_franka_arm
 from ..demo import report as reports
 from ..demo.controller_comparison import compare_controllers
@@ -46,10 +46,10 @@ def run(arm: ArmChoice, options: Options) -> int:
             """Show the step and the share done; raise KeyboardInterrupt after a signal to end."""
             follow(100.0 * share, description=text)
             if not keep_running():
-                say(f'logs: {folder}')
+                echo(f'logs: {folder}')
                 raise KeyboardInterrupt
 
-        session = run_demo(plan, folder, show_progress, lambda note: say(note, 'note'))
+        session = run_demo(plan, folder, show_progress, lambda note: echo(note, 'note'))
         show_progress('writing the recording', 0.0)
         write_recording(session.recording, exact_bag)
         (folder / 'steps').unlink()
@@ -61,11 +61,11 @@ def run(arm: ArmChoice, options: Options) -> int:
         reports.write_json(report, session.timing, second, folder / 'demo.json')
     exact = f'{description.name} ({description.inertial_set}) in MuJoCo, plant = model, over DDS'
     print_rich(report.table(exact))
-    say(report.caption)
-    say_each(report.errors, 'error')
+    echo(report.caption)
+    echo_each(report.errors, 'error')
     if second.rows:
         print_rich(second.table(_SECOND_PART_TITLE))
-    say(f'figures, pictures, bags and logs: {folder}')
+    echo(f'figures, pictures, bags and logs: {folder}')
     return 0 if report.passed and second.passed else 1
 
 
@@ -77,7 +77,7 @@ def _simulate_inexact_model(
     try:
         recording, errors = compare_controllers(plan.arm, *motion, progress=progress)
     except IdentificationError as error:  # such as too little room about home
-        say(f'no second part: {error}', 'note')
+        echo(f'no second part: {error}', 'note')
         return reports.DemoReport(())
     write_recording(recording, folder / _PLANT_BAG_NAME)
     reports.plot_inexact_model_errors(errors, folder / 'inexact_model.png')

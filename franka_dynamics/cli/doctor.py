@@ -8,7 +8,7 @@ from itertools import chain
 import sys
 
 from ._choices import ArmChoice, Options, require_option
-from ._console import make_console, say, write_json
+from ._console import echo, make_console, write_json
 from ._options import MASS_OPTION_NAMES
 from ..arm.arm_file import is_robot_source
 from ..errors import FrankaDynamicsError
@@ -33,7 +33,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     for check in chain(machine_results, robot_results, node_results):
         checks.append(check)
         make_console().print(f'{check.level:5}', style=_LEVEL_STYLES[check.level], end=' ')
-        say(f'{check.subject}: {check.text}')
+        echo(f'{check.subject}: {check.text}')
     write_json(options.json, checks)
     return 1 if any(check.level == TO_DO for check in checks) else 0
 

@@ -17,7 +17,7 @@ import numpy as np
 import yaml
 
 from ._choices import ArmChoice, BagReader, Options, require_installed
-from ._console import print_rich, ProgressBar, say, say_each, write_json
+from ._console import echo, echo_each, print_rich, ProgressBar, write_json
 from ..arm import ArmDescription
 from ..errors import ClusterError, IdentificationError, name_list, require_extra
 from ..files import write_text
@@ -67,16 +67,16 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
         write_text(options.report, page)
     if options.json:
         write_json(options.json, pages.identification_as_data(result))
-    say(pages.conclusion_sentence(result), style='bold')
-    say_each(pages.detail_sentences(result), 'warning')
+    echo(pages.conclusion_sentence(result), style='bold')
+    echo_each(pages.detail_sentences(result), 'warning')
     print_rich(*pages.identification_tables(result))
-    say(TORQUE_ERROR_DEFINITION)
+    echo(TORQUE_ERROR_DEFINITION)
     page_line = options.report and f'page: {options.report}'
-    say_each(filter(None, [pages.tracking_sentence(result), page_line]))
+    echo_each(filter(None, [pages.tracking_sentence(result), page_line]))
     if not result.accepted:
-        say(_refusal_sentence(result), style='red')
+        echo(_refusal_sentence(result), style='red')
         return 1
-    say(_arm_file_sentence(options.output, len(result.recordings.names)))
+    echo(_arm_file_sentence(options.output, len(result.recordings.names)))
     return 0
 
 
@@ -152,14 +152,14 @@ def plan(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: O
     write_text(output, _trajectory_yaml(description.joint_names, excitation, period))
     left = excitation.std_to_prior_ratios
     given = f', and the {len(motions)} given bags' if motions else ''
-    say(
+    echo(
         f'After {times} repetitions of {period:g} s ({times * period / 60.0:.1f} minutes){given} '
         f'{np.count_nonzero(left <= MAX_STD_TO_PRIOR_RATIO)} of {len(left)} base parameters are '
         f"identifiable; a standard deviation is at most {left.max():.0%} of the prior's (masses "
         '100 %, others in proportion).'
     )
     missing = _print_unidentified_parameters(problem, excitation)
-    say(
+    echo(
         f'trajectory: {output}; play it with `franka-dynamics node play`, or with\n'
         '  ros2 topic pub --once /feedforward/reference '
         f'trajectory_msgs/msg/JointTrajectory "$(cat {shlex.quote(str(output))})"'
@@ -191,7 +191,7 @@ def _print_unidentified_parameters(problem: ExcitationProblem, excitation: Excit
     if rows:
         print_rich(Table(title, heads, rows))
     if count := np.count_nonzero(missing):
-        say(
+        echo(
             f'{count} that matter are NOT identifiable: move more (--fraction, --period), repeat '
             'more often (--repetitions), or plan a second motion with this bag (--given).'
         )

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from ._choices import forbid_options, Options, require_option
-from ._console import catch_end_signals, print_rich, say_each, write_json
+from ._console import catch_end_signals, echo_each, print_rich, write_json
 from ._state_view import state_view
 from .bag_record import arm_of_node, record_and_check
 from ..arm.payload import payload_array, read_payload
@@ -62,7 +62,7 @@ def print_or_change_state(options: Options) -> int:
 
     named, report, nodes, now = _call_node(options, read_state)
     write_json(options.json, {'state': named, 'nodes': [node.as_dict(now) for node in nodes]})
-    say_each(filter(None, (named, report)))
+    echo_each(filter(None, (named, report)))
     if nodes:
         print_rich(state_view(nodes, now))
     faults = fault_sentences(nodes, now)
@@ -130,7 +130,7 @@ def play_motion(options: Options) -> int:
 
         def play(meanwhile: Callable[[], None]) -> str:
             """Send the motion, calling `meanwhile` until it ends; return the node's answer."""
-            client.meanwhile = meanwhile
+            client.on_wait = meanwhile
             return send_motion(file, lead, client)
 
         return record_and_check(arm, Options(duration=None, **given), file, play)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ._choices import ArmChoice, BagReader, forbid_options, Options, require_installed
-from ._console import make_console, print_or_write, ProgressBar, say, say_each, write_json
+from ._console import echo, echo_each, make_console, print_or_write, ProgressBar, write_json
 from ._options import MOUNT_OFFSETS
 from ..arm import ArmDescription, load
 from ..arm.payload import desk_json, payload_array, payload_parameter_text
@@ -39,7 +39,7 @@ def payload_from_mesh(options: Options) -> int:
     description = load(options.arm)
     with make_console().status(f'reading {name}'):
         file = load_mesh(options.mesh, unit=options.unit)
-    say_each(file.notes)
+    echo_each(file.notes)
     volume = mesh_volume(file.mesh)
     density = options.density or (options.mass or 0.0) / volume
     height, turn = MOUNT_OFFSETS[options.mount]
@@ -47,17 +47,17 @@ def payload_from_mesh(options: Options) -> int:
     mounted = file.mesh.expressed_in(flange @ pose_from_xyz_rpy(options.xyz, options.rpy))
     inertia = mesh_inertia(mounted, density)
     size = f'{len(mounted.faces)} faces, volume {volume * 1e6:.6g} cm^3'
-    say(f'{size}, density {density:.6g} kg/m^3, mass {inertia.mass:.6g} kg')
+    echo(f'{size}, density {density:.6g} kg/m^3, mass {inertia.mass:.6g} kg')
     if density > _MAX_DENSITY_KG_M3:
         dense = f'nothing is as dense as {density:.4g} kg/m^3'
-        say(f'{dense}; is the unit {file.unit} right?', 'warning')
+        echo(f'{dense}; is the unit {file.unit} right?', 'warning')
     comment = f'{name}, {density:.6g} kg/m^3, mount {options.mount}'
-    say('in the flange frame: mass [kg], centre of mass [m], inertia about it xx xy ... [kg m^2]')
+    echo('in the flange frame: mass [kg], centre of mass [m], inertia about it xx xy ... [kg m^2]')
     _write_payload(description, payload_array(inertia), comment, tool, options)
     if options.plot:
         title = f'{name}: {inertia.mass:.4g} kg, mount {options.mount}'
         draw_payload(mounted, inertia, options.plot, title)
-        say(f'written: {options.plot}')
+        echo(f'written: {options.plot}')
     return 0
 
 
@@ -72,8 +72,8 @@ def _write_payload(
     """
     if arm.rated_load is not None and payload[0] > arm.rated_load:
         rated = f'{arm.rated_load:g} kg that {arm.name} is rated for'
-        say(f'{payload[0]:.4g} kg is above the {rated}', 'warning')
-    say('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
+        echo(f'{payload[0]:.4g} kg is above the {rated}', 'warning')
+    echo('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
     if options.output is not None:
         print_or_write(payload_parameter_text(payload, comment), options.output)
     if options.desk is not None:
@@ -89,11 +89,11 @@ def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Optio
         recordings = [reader.read_recording(bag, description, bar) for bag in bags]
         for recording in recordings:
             warnings = plausibility_warnings(recording, description)
-            say_each((f'{recording.source}: {warning}' for warning in warnings), 'warning')
+            echo_each((f'{recording.source}: {warning}' for warning in warnings), 'warning')
         scale = effort_scales(options.effort_scale, description.n)
         prepared = [prepare(recording.with_scaled_effort(scale)) for recording in recordings]
         for motion in prepared:
-            say_each(motion.remarks, 'note')
+            echo_each(motion.remarks, 'note')
         return prepared
 
     with ProgressBar() as bar:
@@ -102,7 +102,7 @@ def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Optio
         )
     make_console().print(payload_table(estimate))
     scale = scale_sentence(estimate, options.known_mass, options.effort_scale)
-    say_each([*inertia_sentences(estimate), scale])
+    echo_each([*inertia_sentences(estimate), scale])
     write_json(options.json, estimate)
     comment = f'Identified by franka-dynamics from {", ".join(options.loaded)}'
     _write_payload(description, estimate.payload, comment, 'identified', options)

@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from ._choices import ArmChoice, forbid_options, Options
-from ._console import catch_end_signals, say
+from ._console import catch_end_signals, echo
 from ..arm import ArmDescription
 from ..arm.payload import payload_array
 from ..arm_io import save
@@ -47,7 +47,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         forbid_options('--realistic', 'ideal')
     if not options.no_view and find_spec('viser') is None:
         options.no_view = True
-        say("no view in a browser: viser is not installed (pip install '.[view]')", 'note')
+        echo("no view in a browser: viser is not installed (pip install '.[view]')", 'note')
     description, target = arm.load(), options.target
     # Unless the user sets another range, ROS 2 discovers only this machine's nodes, because a
     # real arm may listen on the network.
@@ -74,7 +74,7 @@ def run(arm: ArmChoice, options: Options) -> int:
                     _SIMULATION_RATE_HZ * options.real_time_factor,
                 )
                 where = f'{_DISCOVERY_RANGE_VARIABLE}={os.environ[_DISCOVERY_RANGE_VARIABLE]}'
-                say(f'{arm.arm}, target {target}, {where}; Ctrl-C ends it.')
+                echo(f'{arm.arm}, target {target}, {where}; Ctrl-C ends it.')
                 return _run_until_end(description, nodes, keep_running, options)
             except NodeEndedError:
                 # After Ctrl-C a node that has ended is no error.
@@ -121,7 +121,7 @@ def _run_until_end(
             latest, before = feed.latest_status(node), fault
             fault = latest is not None and latest.level == 'ERROR'
             if latest is not None and fault and not before:
-                say(f'the node has a fault: {latest.message}', style='red')
+                echo(f'the node has a fault: {latest.message}', style='red')
             if not keep_running():
                 return False
             nodes.require_running()
@@ -132,13 +132,13 @@ def _run_until_end(
                 if not keep_running():
                     return int(fault)
                 raise SimError(f'The arm is not held in {options.duration:g} s; raise --duration.')
-        say('the arm is held; `franka-dynamics node --help` lists what its node can be asked')
+        echo('the arm is held; `franka-dynamics node --help` lists what its node can be asked')
         if not options.no_view:
             from ..ros.live_view import show_running_arm
             from ..view.window import Window
 
             with Window(arm) as window:
-                say(f'open {window.address} in a browser')
+                echo(f'open {window.address} in a browser')
                 show_running_arm(window, 'joint_states', 'feedforward', keep_waiting, False)
         while keep_waiting(_POLL_PERIOD_S):
             pass

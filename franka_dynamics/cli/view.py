@@ -5,7 +5,7 @@
 from pathlib import Path
 
 from ._choices import ArmChoice, BagReader, forbid_options, Options, require_option
-from ._console import catch_end_signals, ProgressBar, say
+from ._console import catch_end_signals, echo, ProgressBar
 from ..arm.arm_file import is_robot_source
 from ..recordings.preprocessing import prepare
 from ..urdf.reading import parse_robot, read_robot_text
@@ -32,7 +32,7 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
         except MeshesError as error:
             if options.urdf is not None:
                 raise
-            say(f'simple shapes are shown: {error}', 'note')
+            echo(f'simple shapes are shown: {error}', 'note')
     if options.bag:
         with ProgressBar() as bar:
             motion = prepare(reader.read_recording(options.bag, description, bar))
@@ -41,7 +41,7 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
         if meshes is not None:
             window.show_meshes(meshes)
         with catch_end_signals() as keep_running:
-            say(f'open {window.address} in a browser; Ctrl-C ends')
+            echo(f'open {window.address} in a browser; Ctrl-C ends')
             if options.bag:
                 show_playback(window, playback, keep_running)
             else:

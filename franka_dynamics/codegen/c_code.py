@@ -36,16 +36,16 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
     body += [f'  {line};' for line in program.result_lines(equations.output_name, '][')]
     if not equations.parameters:
         return _function_text(f'{qualifiers} void {name}', [*arguments, output], body)
-    if not program.p_values:
+    if not program.p_entries:
         body.insert(0, '  (void) parameters;')
     struct = f'{name}_parameters'
     read = program.preparation_lines(equations.parameters)
     prepare = [f'  const double {line};' for line in read]
-    prepare += [f'  parameters->p[{k}] = {value};' for k, value in enumerate(program.p_values)]
-    prepare += [] if program.p_values else ['  (void) X;', '  parameters->p[0] = 0.0;']
+    prepare += [f'  parameters->p[{k}] = {value};' for k, value in enumerate(program.p_entries)]
+    prepare += [] if program.p_entries else ['  (void) X;', '  parameters->p[0] = 0.0;']
     return '\n'.join(
         [
-            f'typedef struct {{ double p[{max(1, len(program.p_values))}]; }} {struct};\n',
+            f'typedef struct {{ double p[{max(1, len(program.p_entries))}]; }} {struct};\n',
             _function_text(
                 f'{qualifiers} void {prefix}_prepare_{equations.function_name}',
                 [f'const double X[{len(equations.parameters)}]', f'{struct} *parameters'],

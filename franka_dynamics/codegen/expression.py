@@ -93,7 +93,7 @@ class Graph:
         self._parameters_vary = parameters_vary
         self._nodes: dict[tuple, Node] = {}
         self._names: dict[int, str] = {}
-        self._taken: set[str] = set()
+        self._used_names: set[str] = set()
         self.zero = self.expression(0.0)
 
     def expression(self, value: Number) -> Expression:
@@ -121,9 +121,9 @@ class Graph:
         """
         value = self.expression(value)
         number = value.node.index
-        if value.node.operands and number not in self._names and name not in self._taken:
+        if value.node.operands and number not in self._names and name not in self._used_names:
             self._names[number] = name if value.sign > 0 else f'm_{name}'
-            self._taken.add(name)
+            self._used_names.add(name)
 
     def name_vector(self, name: str, vector: Iterable[Number]) -> None:
         """Name a vector's components in generated code: `name` followed by x, y or z."""

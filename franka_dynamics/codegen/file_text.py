@@ -107,7 +107,7 @@ def _parameter_sentences(equations: Equations) -> str:
     if not isinstance(arm, ArmDescription):
         return f'Baked in: {gravity} frame.'
     doubts = ''.join(f' WARNING: {sentence}.' for sentence in arm.inconsistencies())
-    return f'Baked in: {arm.contents}, {gravity} frame.{doubts}'
+    return f'Baked in: {arm.contents_text}, {gravity} frame.{doubts}'
 
 
 def require_distinct_quantities(names: Sequence[str]) -> None:

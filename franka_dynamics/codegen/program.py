@@ -34,8 +34,9 @@ class Program:
 
     `inputs` maps each input array to the elements that the program reads, counted from 1.
     `statements` and `preparation` are texts `target = expression`; `results` are places in the
-    output (equal elements of a symmetric matrix are one result) and their expressions. `p_values`
-    are the parameters and results of `preparation` that `statements` and `results` read.
+    output (equal elements of a symmetric matrix are one result) and their expressions.
+    `p_entries` are the parameters and results of `preparation` that `statements` and
+    `results` read.
     """
 
     def __init__(self, graph: Graph, outputs: Sequence[Output], arrays: Sequence[str]) -> None:
@@ -71,18 +72,18 @@ class Program:
                 lines.append(self._statement(node))
         self.inputs = {array: sorted(elements) for array, elements in found.items()}
         self.results = [(one.indices, self._signed_text(one.value)) for one in outputs]
-        self.p_values = [self._variable_names[number] for number in self._prepared_numbers]
+        self.p_entries = [self._variable_names[number] for number in self._prepared_numbers]
 
     def body_lines(self, prepared: str) -> list[str]:
         """Return lines that read inputs and the array `prepared`, followed by the statements."""
         inputs = [(array, i) for array, elements in self.inputs.items() for i in elements]
         read = [f'{array}{i} = {array}[{i - 1}]' for array, i in inputs]
-        read += [f'{name} = {prepared}[{k}]' for k, name in enumerate(self.p_values)]
+        read += [f'{name} = {prepared}[{k}]' for k, name in enumerate(self.p_entries)]
         return [*read, *self.statements]
 
     def preparation_lines(self, parameters: Sequence[str]) -> list[str]:
         """Return lines that read run-time parameters and compute values from these alone."""
-        words = {*self.p_values, *re.findall(r'\w+', ' '.join(self.preparation))}
+        words = {*self.p_entries, *re.findall(r'\w+', ' '.join(self.preparation))}
         read = [f'{name} = X[{k}]' for k, name in enumerate(parameters) if name in words]
         return [*read, *self.preparation]
 

@@ -104,7 +104,7 @@ def _torques(*moving: str, weightless: bool = False) -> _Writer:
     return lambda writer: writer.torques(*moving, weightless=weightless)
 
 
-def _at_tip(write: Callable[..., NumberArray], *arrays: str) -> _Writer:
+def _tip_writer(write: Callable[..., NumberArray], *arrays: str) -> _Writer:
     """Return a function that calls `write` with a writer's graph, chain and input `arrays`."""
     return lambda one: write(one.graph, one.chain, *map(one.input_elements, arrays))
 
@@ -206,16 +206,16 @@ _DEFINITIONS = {
     Quantity.FORWARD_DYNAMICS: _QuantitySpec('q dq tau', 'ddq', 'n', _forward_dynamics),
     Quantity.CORIOLIS_MATRIX: _QuantitySpec('q dq', 'C', 'n n', _coriolis_matrix, 'mass'),
     Quantity.REGRESSOR: _QuantitySpec('q dq ddq', 'H', 'n columns', _regressor),
-    Quantity.FLANGE_POSE: _QuantitySpec('q', 'T', '4 4', _at_tip(tip_pose, 'q'), ''),
+    Quantity.FLANGE_POSE: _QuantitySpec('q', 'T', '4 4', _tip_writer(tip_pose, 'q'), ''),
     Quantity.JACOBIAN: _QuantitySpec('q', 'J', '6 n', _jacobian, ''),
     Quantity.BIAS_ACCELERATION: _QuantitySpec(
-        'q dq', 'a', '6', _at_tip(bias_acceleration, 'q', 'dq'), ''
+        'q dq', 'a', '6', _tip_writer(bias_acceleration, 'q', 'dq'), ''
     ),
     Quantity.OPERATIONAL_SPACE_INERTIA: _QuantitySpec(
         'q', 'A', '6 6', _operational_space_inertia, 'mass'
     ),
     Quantity.FRAMES: _QuantitySpec('q', 'T', 'frames 4 4', _frames, ''),
-    Quantity.FIRST_MOMENT: _QuantitySpec('q', 'h', '3', _at_tip(first_moment, 'q'), 'mass'),
+    Quantity.FIRST_MOMENT: _QuantitySpec('q', 'h', '3', _tip_writer(first_moment, 'q'), 'mass'),
 }
 # In a formula {tip} stands for the name of a frame.
 FORMULAS = {

@@ -23,7 +23,7 @@ _INSTRUCTIONS = {NodeKind.ADD: 'fadd', NodeKind.SUBTRACT: 'fsub', NodeKind.MULTI
 # addition rounds a number of quarter turns to a whole number; the coefficients of the polynomials
 # of sine and cosine (fdlibm, Sun Microsystems 1993; Cephes, Moshier 1992); the largest angle whose
 # sine is right to an ulp where products and sums are fused: 2^49 quarter turns, 2^20 in float32.
-_DOUBLE_CONSTANTS = (
+_DOUBLE_SINE_CONSTANTS = (
     (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21),
     6755399441055744.0,
     (
@@ -45,7 +45,7 @@ _DOUBLE_CONSTANTS = (
     ),
     2**49 * math.pi / 2,
 )
-_SINGLE_CONSTANTS = (
+_SINGLE_SINE_CONSTANTS = (
     (1.5703125, 4.837512969970703125e-4, 7.54978995489188e-8),
     12582912.0,
     (-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
@@ -73,7 +73,7 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
         [
             'declare i64 @llvm.umin.i64(i64, i64)',
             f'declare {writer.vector} {writer.sqrt_function}({writer.vector})',
-            writer.function(),
+            writer.function_text(),
             f'attributes #0 = {{ nounwind "min-legal-vector-width"="{bits}" '
             f'"prefer-vector-width"="{bits}" }}',
             '',
@@ -88,14 +88,14 @@ class _AssemblyWriter:
         self.equations, self.lanes, self.single = equations, lanes, single
         self.number, self.bits = ('float', 32) if single else ('double', 64)
         self.vector = f'<{lanes} x {self.number}>'
-        self.sine_constants = _SINGLE_CONSTANTS if single else _DOUBLE_CONSTANTS
+        self.sine_constants = _SINGLE_SINE_CONSTANTS if single else _DOUBLE_SINE_CONSTANTS
         self.sqrt_function = f'@llvm.sqrt.v{lanes}f{self.bits}'
         self.lines: list[str] = []
         self.value_names: dict[int, str] = {}  # LLVM name of a node's value, by the node's number
         # LLVM names of an angle's sine and cosine, by the node's number.
         self.sine_cosine_names: dict[int, tuple[str, str]] = {}
 
-    def function(self) -> str:
+    def function_text(self) -> str:
         """Return the text of the function `run`."""
         arrays = [*self.equations.input_names, 'out']
         self.lines = [

@@ -93,7 +93,7 @@ class TorqueExcess(NamedTuple):
     The difference of two joint torques that should be equal, its bound, g(q) and the receiver.
 
     `torque` is the difference and `gravity` g(q), (n,) each [N m], `bound` the size from which a
-    difference is large, (n,) [N m], `joint` the name of the joint with the largest share of it,
+    difference is large, (n,) [N m], `joint_name` that of the joint with the largest share of it,
     `target` the name of the receiver, which adds gravity or not.
     """
 
@@ -104,7 +104,7 @@ class TorqueExcess(NamedTuple):
     arm_moves: bool
     target_adds_gravity: bool
     target: str
-    joint: str
+    joint_name: str
 
     @property
     def is_multi_joint(self) -> bool:
@@ -134,4 +134,4 @@ def probable_causes(excess: TorqueExcess) -> str:
         if (sign.startswith(begin) if begin else not sign)
         and all(one in (ANY, value) for one, value in zip((kind, *others), found))
     )
-    return ', or '.join(causes).format(target=excess.target, joint=excess.joint)
+    return ', or '.join(causes).format(target=excess.target, joint=excess.joint_name)

@@ -40,7 +40,7 @@ class ControlLaw:
         self.description, self.settings, n = arm, settings, arm.n
         self.terms = TermModel(arm, settings)
         self.kp, self.kd = settings.gains(n)
-        self.pulls = bool(self.kp.any())
+        self.has_kp = bool(self.kp.any())
         # Damping [N m s/rad] and rotor inertia [kg m^2] that the joints have beyond the model.
         damps = not as_given or arm.friction is not None
         damped = self.kd + (ASSUMED_FRICTION_DAMPING_NMS_RAD if damps else 0.0)
@@ -57,7 +57,7 @@ class ControlLaw:
         self._max_kp_delay = np.divide(damped, self.kp, out=unlimited, where=self.kp > 0.0)
         self._max_delay = min(self._max_kd_delay, self._max_kp_delay.min())
         self._zero = np.zeros(n)
-        self._effort = arm.limit('effort')
+        self._effort_limit = arm.limit('effort')
 
     def instability_reason(self, period: float, age: float) -> Reason | None:
         """Return why the loop would oscillate with states of this period and age [s], or None."""
@@ -149,7 +149,7 @@ class ControlLaw:
         points = (ReferencePoint(*point) for point in trajectory.states)
         states = (self.terms.terms_at(0.0, point.q, point.dq, point) for point in points)
         efforts = np.array([self.feedforward(*pair) for pair in zip(states, friction)])
-        return np.clip(efforts, -self._effort, self._effort)
+        return np.clip(efforts, -self._effort_limit, self._effort_limit)
 
     def motion_with_efforts(self, motion: Trajectory) -> tuple[Trajectory, Array]:
         """
@@ -183,14 +183,14 @@ class TorqueRamp:
         self.law: ControlLaw | None = None
         self._start_torque = start_torque
         self._offset: Array | float = 0.0  # from the law's torque [N m]
-        self._since = 0.0  # stamp at which the ramp began
+        self._begin_stamp = 0.0  # stamp at which the ramp began
 
     def torque(
         self, law: ControlLaw, state: StateTerms, reference: ReferencePoint | None, last: Array
     ) -> Array:
         """Return a law's torque plus the ramp's decaying offset from it, (n,) [N m]."""
         desired, before, self.law = law.torque(state, reference), self.law, law
-        left = max(0.0, 1.0 - (state.stamp - self._since) / RAMP_DURATION_S)
+        left = max(0.0, 1.0 - (state.stamp - self._begin_stamp) / RAMP_DURATION_S)
         if before is law:
             return desired + left * self._offset if left else desired
         if before is None:
@@ -198,5 +198,5 @@ class TorqueRamp:
         else:
             terms = before.terms.terms_at(state.stamp, state.q, state.dq, reference)
             torque = before.torque(terms, reference) + left * self._offset
-        self._offset, self._since = torque - desired, state.stamp
+        self._offset, self._begin_stamp = torque - desired, state.stamp
         return torque

@@ -252,7 +252,7 @@ class StateMachine:
     def status(self) -> Status:
         """The controller's state, its reason and the remedy."""
         with self._lock:
-            load = self.disturbances.load.load_text()
+            load = self.disturbances.load_estimator.load_text()
             why = self.why or 'torques are sent' + (load and f'; {load}')
             return Status(self.state, why, self.ending.remedy, self.faulty)
 
@@ -334,7 +334,7 @@ class StateMachine:
         measured or it is not `effort_trusted`, g(q).
         """
         output, found = self.output, self.disturbances
-        acts = output.may_still_act(state, self.states.arrival, terms.adds_gravity)
+        acts = output.may_still_act(state, self.states.arrival_time, terms.adds_gravity)
         unknown = self.state is State.SILENT and not acts
         if unknown:
             output.sent.clear()  # another receiver, or the arm was moved

@@ -175,7 +175,7 @@ _HOLD_LATER_REACTIONS = Reaction.AWAIT, Reaction.RESTING_TORQUE
 class CoreStep(StateMachine):
     """Computes the torque for each joint state, or for a time at which no joint state came."""
 
-    TICK_S = MAX_STEP_S  # how often `tick` is to be called without a state [s]
+    TICK_PERIOD_S = MAX_STEP_S  # how often `tick` is to be called without a state [s]
 
     def step(
         self,
@@ -208,7 +208,7 @@ class CoreStep(StateMachine):
             if problem is not None:
                 return self._reject_state(problem, now)
             self.states.accept_latest()
-            if self.open_loop_stop.stops:
+            if self.open_loop_stop.is_stopping:
                 self._end_stop_by_model(sample.dq)
             assert self.latest is not None, 'the state is possible'
             latest, refused, acts = self.latest, None, self.state in ACTIVE_STATES
@@ -239,7 +239,7 @@ class CoreStep(StateMachine):
         silence = None if silence is None else as_seconds('silence', silence, finite=False)
         with self._lock:
             timeout = self.states.silence_timeout(from_stamps=silence is not None)
-            silence = now - self.states.arrival if silence is None else silence
+            silence = now - self.states.arrival_time if silence is None else silence
             if self.state in ACTIVE_STATES and not abs(silence) <= timeout:  # or NaN, or set back
                 why = ReasonCode.SILENCE(silence=1e3 * abs(silence))
                 return self._reject_state(Cause.STATES_LOST.ending(why), now)
@@ -293,7 +293,7 @@ class CoreStep(StateMachine):
             self._warn_while_waiting()
             return self.tick(*self.states.tick_arguments(sample))
         now = sample.stamp if sample.now is None else sample.now
-        if now < self.states.arrival:
+        if now < self.states.arrival_time:
             self.states.reset_state_losses()  # how long ago they were is not known any more
         torque = self._reject_state(Cause.STATES_LOST.ending(ReasonCode.CLOCK_SET_BACK()), now)
         self._forget_joint_states(now)  # a further torque of this instant must not differ
@@ -346,7 +346,7 @@ class CoreStep(StateMachine):
         """End the stop by the model at a usable state; brake the arm if dq, (n,), shows motion."""
         if not self.states.are_believed:
             return
-        self.open_loop_stop.stops = False
+        self.open_loop_stop.is_stopping = False
         if np.abs(dq).max() > MAX_STOPPED_SPEED_RAD_S:
             if self.faulty and self.ending.reaction in _HOLD_LATER_REACTIONS:
                 self.ending = self.ending._replace(reaction=Reaction.HOLD)
@@ -410,15 +410,15 @@ class CoreStep(StateMachine):
         """Compute, send and return the torque at a usable joint state, (n,) [N m]."""
         states, brake = self.states, self.brake
         if self.state is State.RUNNING:
-            if self.requested_law.pulls and self.desired is None:
+            if self.requested_law.has_kp and self.desired is None:
                 self.reference.hold(state.q)
             law, last = self.requested_law, self.output.last_torque
             desired = self.ramp.torque(law, state, self.desired, last)
         elif self.state in ACTIVE_STATES:
             found = self.disturbances.disturbance_torque
             desired = brake.torque(state, self.acting_terms, found, states.elapsed, states.age)
-            if brake.driven is not None:
-                self._end_torques(Cause.BRAKING_FAILED.ending(brake.driven))
+            if brake.failure_reason is not None:
+                self._end_torques(Cause.BRAKING_FAILED.ending(brake.failure_reason))
         elif self.state is State.STOPPING or not self.output.in_loop:
             return self._torque_without_state(now)
         else:
@@ -461,7 +461,7 @@ class CoreStep(StateMachine):
         long after the last one, MAX_STATE_GAP_S is 0.05 s.
         """
         arm, terms, output = self.open_loop_stop, self.acting_terms, self.output
-        stops = arm.stops and self.ending.reaction not in _UNBRAKED_REACTIONS
+        stops = arm.is_stopping and self.ending.reaction not in _UNBRAKED_REACTIONS
         stops = stops and not arm.has_stopped(terms, now)
         goal = resting = self._resting_torque(now)
         if stops:

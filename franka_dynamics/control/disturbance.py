@@ -105,7 +105,7 @@ class DisturbanceMonitor:
         self._held_until_commanded = limits.held_until_commanded
         self._stiction, self._zero = stiction_torque(arm), np.zeros(arm.n)
         self.start_bound, self.running_bound = disturbance_bounds(arm)
-        self.load = LoadEstimator(arm, MAX_REST_SPEED_RAD_S)
+        self.load_estimator = LoadEstimator(arm, MAX_REST_SPEED_RAD_S)
         # `_exceeded_s`: how long a disturbance torque has exceeded its bound [s].
         self.max_bound_ratios, self._exceeded_s = self._zero.copy(), 0.0
         self.misdirected_joints = np.zeros(arm.n, dtype=bool)
@@ -120,7 +120,7 @@ class DisturbanceMonitor:
         """Discard all joint states, torque estimates and the allowance for a changed payload."""
         self._observer = MomentumObserver(self._terms.true_model)
         self._friction = self._effort_friction_state()
-        self.load.reset()
+        self.load_estimator.reset()
         self.has_effort = False
         self.disturbance_torque = self.external_torque = self.received_torque = self._zero
         # Needed by the motion, and commanded by now [N m].
@@ -153,7 +153,7 @@ class DisturbanceMonitor:
         self._terms = terms
         self._friction = self._effort_friction_state()
         if loaded:
-            self.load.reset()
+            self.load_estimator.reset()
         if loaded and state is not None:
             earlier = self._zero if self._pick_up is None else self._pick_up[1]
             self._pick_up = state.stamp, earlier - change.negative_required
@@ -222,7 +222,7 @@ class DisturbanceMonitor:
         self._needed_torque = -needed
         if sent or self.has_effort:
             at = state.stamp, state.q, state.dq
-            self.load.update(*at, self.external_torque, terms.true_model)
+            self.load_estimator.update(*at, self.external_torque, terms.true_model)
         if not self.has_effort:  # the observer filters both alike
             believed, torque = self.disturbance_torque - needed, -needed
         if self._row_end == len(self._torque_rows):
@@ -350,8 +350,8 @@ class DisturbanceMonitor:
 
     def _causes_of(self, motion: Array, command: Array, joint: int, terms: TermModel) -> str:
         """Return as text the causes of the differences `motion`, `command`, worst at `joint`."""
-        state, bound, load = self._state, self.start_bound, self.load.load_text()
-        if load and (np.abs(motion - self.load.load_torque()) <= bound).all():
+        state, bound, load = self._state, self.start_bound, self.load_estimator.load_text()
+        if load and (np.abs(motion - self.load_estimator.load_torque()) <= bound).all():
             return load
         kind, torque = advice.NO_EFFORT, motion
         if self.has_effort:  # where efforts are wrong, both differ

@@ -220,7 +220,7 @@ class Feedforward(CoreStep):
         with self._lock:
             if self.state is not State.RUNNING:
                 raise NotActiveError(f'Nothing would follow the reference ({self.status}).')
-            pulled = self.requested_law.pulls
+            pulled = self.requested_law.has_kp
             if not pulled:  # a person may have guided the arm away
                 self.reference.hold(None)
         motion = self.reference.follow(

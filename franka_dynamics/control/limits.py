@@ -43,7 +43,7 @@ class TorqueLimiter:
         self._max_step = max_step
         self._highest = np.array(effort, dtype=float)
         self._lowest = -self._highest
-        self._rate = np.minimum(np.asarray(effort_rate, dtype=float), MAX_TORQUE_RATE_NM_S)
+        self._max_rate = np.minimum(np.asarray(effort_rate, dtype=float), MAX_TORQUE_RATE_NM_S)
 
     def clip_torque(self, torque: Array) -> Array:
         """Return a torque clipped to the torque limits, shape (n,) [N m]."""
@@ -62,5 +62,5 @@ class TorqueLimiter:
         within = self.clip_torque(desired)
         if previous is None:
             return within
-        step = self._rate * min(max(0.0, elapsed), self._max_step)  # NaN gives zero
+        step = self._max_rate * min(max(0.0, elapsed), self._max_step)  # NaN gives zero
         return np.minimum(np.maximum(within, previous - step), previous + step)

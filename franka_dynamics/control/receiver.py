@@ -106,8 +106,8 @@ class TorqueReceiver:
         self._sequence_number: int | None = None  # sequence number of the sender's last torque
         self._silence = 0.0  # time since the last accepted torque [s]
         self._stamp = math.inf  # the latest one [s]; before the first, any is earlier
-        self._check = StateCheck(description, StateLimits(), MAX_STEP_S)
-        self._possible: Array | None = None  # the last possible position
+        self._state_check = StateCheck(description, StateLimits(), MAX_STEP_S)
+        self._last_q: Array | None = None  # the last possible position
         self._needed_state_count = 0.0  # how many possible states in a row end the fault
 
     def accept(self, torque: ArrayLike, sequence_number: int | None) -> TorqueRefusal | None:
@@ -168,9 +168,9 @@ class TorqueReceiver:
         """
         elapsed = self._time_since_command(stamp)
         self._silence += elapsed
-        wrong = self._check.check_values(q, dq, None, stamp)
+        wrong = self._state_check.check_values(q, dq, None, stamp)
         if wrong is None:
-            self._possible, self._needed_state_count = np.array(q), self._needed_state_count - 1.0
+            self._last_q, self._needed_state_count = (np.array(q), self._needed_state_count - 1.0)
         timed_out = self.state is ReceiverState.FOLLOWING and self._silence > self._timeout
         self.timeout_count += timed_out
         if timed_out or (self.state is ReceiverState.FAULT and self._needed_state_count <= 0.0):
@@ -210,8 +210,8 @@ class TorqueReceiver:
         terms, brake = self._terms, self._brake
         state = terms.terms_at(self._stamp, q, dq, None)
         torque = brake.torque(state, terms, self._zero, min(elapsed, MAX_BRAKING_TIME_S))
-        if brake.driven:
-            self._set_fault(str(brake.driven), latched=True)
+        if brake.failure_reason:
+            self._set_fault(str(brake.failure_reason), latched=True)
         elif brake.at_rest:
             self.state = ReceiverState.STOPPED if terms.adds_gravity else ReceiverState.HOLDING
         return torque
@@ -220,6 +220,6 @@ class TorqueReceiver:
         """Return the torque of a stopped or faulty receiver, shape (n,) [N m]."""
         if self._terms.adds_gravity:
             return self._zero
-        if self._possible is None:
+        if self._last_q is None:
             return self.applied_torque  # no position was ever known
-        return self._terms.gravity(self._possible)
+        return self._terms.gravity(self._last_q)

@@ -131,15 +131,15 @@ class StateCheck:
             raise SettingsError(why)
         self.limits, self._period, self._names = limits, period, arm.joint_names
         self._max_period = PERIOD_MARGIN_RATIO * max(1.0 / limits.min_input_rate, period)
-        self._fastest = MAX_POSSIBLE_SPEED_RATIO * arm.limit('velocity')
+        self._max_velocity = MAX_POSSIBLE_SPEED_RATIO * arm.limit('velocity')
         effort = MAX_POSSIBLE_EFFORT_RATIO * arm.limit('effort')
-        most = np.concatenate((self._fastest, effort))
+        most = np.concatenate((self._max_velocity, effort))
         # Bounds of position, velocity and effort, (3 n,), finite also where a joint has no limits.
         lower, upper = arm.limit('lower'), arm.limit('upper')
         self._lowest = np.nan_to_num(np.concatenate((lower - POSITION_TOLERANCE_RAD, -most)))
         self._highest = np.nan_to_num(np.concatenate((upper + POSITION_TOLERANCE_RAD, most)))
         self._zero, self._all = np.zeros(arm.n), np.ones(arm.n, dtype=bool)
-        self._efforts_doubted = False
+        self._logged_unknown_effort = False
         self.reset()
 
     def reset(self) -> None:
@@ -162,13 +162,13 @@ class StateCheck:
         self._drift = self.dq_before = self._zero
         self.position_repeats = self.outrun_joints = self.changed_velocities = ~self._all
         self.possible_joints = self.possible_positions = self._all
-        self.elapsed = self.age = self.arrival = 0.0
+        self.elapsed = self.age = self.arrival_time = 0.0
         # Stamp and velocity of the latest state, possible or not; of each joint the last possible
         # position and its stamp, how far and how long it is from the one before, and whether that
         # is a leap.
         self._given_stamp, self._given_dq = -math.inf, self.q * np.nan
         self._seen_q, self._seen_at = self.q * np.nan, self._zero
-        self._moved, self._gap, self._leaps = self._zero, self._zero, ~self._all
+        self._displacement, self._gap_s, self._leap_mask = self._zero, self._zero, ~self._all
         # Directions of joints whose positions confirmed that they are too fast; 0 of the others.
         self._too_fast_signs = self._zero
         # When the latest state came, by the clock of stamps and by this computer's [s].
@@ -176,14 +176,14 @@ class StateCheck:
         # How many stamps in a row were not new, and whether some were between the last new ones.
         self._older_count = self._repeat_count = 0
         self._had_repeats = False
-        self._track = deque[tuple[float, Array]](maxlen=MIN_GOOD_STATE_COUNT)
+        self._recent_states = deque[tuple[float, Array]](maxlen=MIN_GOOD_STATE_COUNT)
         self._periods = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
         self._ages = deque[float](maxlen=MIN_GOOD_STATE_COUNT)
         self.period, self.median_age = self._period, 0.0
 
     def reset_state_losses(self) -> None:
         """Reset the record of when joint states were lost."""
-        self._lost_at = deque[float](maxlen=MAX_STATE_LOSS_COUNT + 1)
+        self._loss_times = deque[float](maxlen=MAX_STATE_LOSS_COUNT + 1)
         self._last_loss = -math.inf
 
     def record_state_loss(self, now: float, brakes_again: bool) -> int:
@@ -195,9 +195,9 @@ class StateCheck:
         since, self._last_loss = now - self._last_loss, now
         if brakes_again and since < MAX_STATE_GAP_S:
             return 0
-        self._lost_at.append(now)
-        count = len(self._lost_at)
-        often = count > MAX_STATE_LOSS_COUNT and now - self._lost_at[0] < STATE_LOSS_WINDOW_S
+        self._loss_times.append(now)
+        count = len(self._loss_times)
+        often = count > MAX_STATE_LOSS_COUNT and now - self._loss_times[0] < STATE_LOSS_WINDOW_S
         return count if often else 0
 
     def tick_arguments(self, old: StateSample) -> tuple[float, float | None]:
@@ -215,7 +215,7 @@ class StateCheck:
         waited = monotonic() - here
         if silence is None or waited > MAX_REORDERING_TIME_S:
             silence = waited
-        return self.arrival + silence, silence
+        return self.arrival_time + silence, silence
 
     def reject_latest(self, why: Reason) -> None:
         """Record why the latest state is unusable, and restart the count of usable states."""
@@ -289,8 +289,8 @@ class StateCheck:
     def _log_unknown_effort(self, effort: Array) -> None:
         """Log once that efforts count as not measured because one is not a number."""
         unknown = np.isnan(effort)
-        if not self._efforts_doubted and not unknown.all():
-            self._efforts_doubted = True
+        if not self._logged_unknown_effort and not unknown.all():
+            self._logged_unknown_effort = True
             name = self._names[int(unknown.argmax())]
             _LOG.warning('The effort of %s is not a number: efforts count as not measured.', name)
 
@@ -319,13 +319,13 @@ class StateCheck:
         silence, self._given_stamp = stamp - self._given_stamp, stamp
         # NumPy would warn of infinities, and of a signalling NaN.
         moved, gap = np.where(possible[:n], q, np.nan) - self._seen_q, stamp - self._seen_at
-        self._moved, self._gap = moved, gap
+        self._displacement, self._gap_s = moved, gap
         returns = self.silence_timeout() < silence < math.inf
         self._was_unseen |= returns
-        way = self._fastest * np.maximum(gap, 1e-9) + MAX_POSITION_DRIFT_RAD  # inf * 0 is NaN
+        way = self._max_velocity * np.maximum(gap, 1e-9) + MAX_POSITION_DRIFT_RAD  # inf * 0 is NaN
         judged = self.stamp is not None and not returns
-        self._leaps = possible[:n] & (np.abs(moved) > way) & judged
-        self.leapt_joints = self.leapt_joints | self._leaps
+        self._leap_mask = possible[:n] & (np.abs(moved) > way) & judged
+        self.leapt_joints = self.leapt_joints | self._leap_mask
         self._seen_q = np.where(possible[:n], q, self._seen_q)
         self._seen_at = np.where(possible[:n], stamp, self._seen_at)
         signs_before, self._too_fast_signs = self._too_fast_signs, self._zero
@@ -375,21 +375,21 @@ class StateCheck:
     def update(self, sample: StateSample, now: float) -> Ending | None:
         """Record a possible state that came at `now` [s]; return an ending if it is unusable."""
         stamp, q, dq, age = sample.stamp, sample.q, sample.dq, sample.age
-        self.arrival, self._arrival_times = now, (stamp + (age or 0.0), monotonic())
+        self.arrival_time, self._arrival_times = now, (stamp + (age or 0.0), monotonic())
         self.position_repeats = q == self.q
         why = self._check_timing(stamp, age)
         problem = Cause.STATES_LOST.ending(why) if why else self._check_motion(stamp, q, dq)
-        if self._leaps.any() or self.elapsed > self.silence_timeout():
-            self._track.clear()
+        if self._leap_mask.any() or self.elapsed > self.silence_timeout():
+            self._recent_states.clear()
         self.dq_before, self.q, self.dq = self.dq, q, dq
-        self._track.append((stamp, q))
+        self._recent_states.append((stamp, q))
         return problem
 
     def trusted_velocity(self, dq: Array) -> Array:
         """Return dq or, if positions contradict it, velocities by positions, (n,) [rad/s]."""
-        if not self.velocity_contradicted or len(self._track) < 2:
+        if not self.velocity_contradicted or len(self._recent_states) < 2:
             return dq
-        (before, q), (stamp, now) = self._track[0], self._track[-1]
+        (before, q), (stamp, now) = self._recent_states[0], self._recent_states[-1]
         return np.asarray((now - q) / (stamp - before))
 
     def _check_timing(self, stamp: float, age: float | None) -> Reason | None:
@@ -421,7 +421,7 @@ class StateCheck:
         """Return an ending if a joint moved too fast, or not as its velocity says, else None."""
         if self.elapsed == 0.0:  # the first state
             return None
-        gap, moved, far = self._gap, self._moved, self._leaps
+        gap, moved, far = self._gap_s, self._displacement, self._leap_mask
         keep = np.maximum(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
         self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + self.dq)
         most = MAX_POSITION_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)

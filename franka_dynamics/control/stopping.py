@@ -80,7 +80,7 @@ class BrakingController:
         self._max_speed_gain = MAX_SPEED_INCREASE_RATIO * description.limit('velocity')
         # A disturbance that a start would allow is compensated whenever it comes: else one who
         # pushes a held arm with 80 N moves it so far that it is let go.
-        self._small = MAX_START_DISTURBANCE_RATIO * description.limit('effort')
+        self._small_torque = MAX_START_DISTURBANCE_RATIO * description.limit('effort')
         self.begin(np.zeros(description.n))
 
     def begin(
@@ -99,13 +99,13 @@ class BrakingController:
         sent torque swung, as by gains too high for the delay of torques; until the arm has rested
         they are scaled down. `is_still`: the arm is at rest.
         """
-        self.disturbance = self._largest = disturbance
+        self.disturbance = self._largest_disturbance = disturbance
         self._gains = np.zeros((2, *disturbance.shape)) if gains is None else np.array(gains)
         self._has_gains = gains is not None
         self._min_time_constant = BRAKING_TIME_CONSTANT_S if torque_swings else 0.0
         self.at_rest = False
-        self.driven: Reason | None = None
-        self._held_back, self._drives = np.zeros_like(disturbance), False
+        self.failure_reason: Reason | None = None
+        self._withheld_torque, self._driving = np.zeros_like(disturbance), False
         # Since `begin`, when each joint's torque can have changed from before to braking [s].
         self._torque_changed_s: Array | None = None
         self._stop_pose: Array | None = None
@@ -141,7 +141,7 @@ class BrakingController:
         braking = compensated - kp * away - kd * dq - mass @ (undamped * slowing)
         # Smaller torques drive no joint, nor one that gets another's: it is pushed, as a wrist of
         # which M is next to nothing.
-        self._drives = bool(np.abs(braking).max() > self._small.min())
+        self._driving = bool(np.abs(braking).max() > self._small_torque.min())
         return feedforward + braking
 
     def _distance_to_stop_pose(self, q: Array, most: float) -> Array:
@@ -156,7 +156,7 @@ class BrakingController:
         elif not self.at_rest:
             # Where limits hold back the torque, a pull to where braking began would come too late,
             # and make a joint with firm gains faster than it was.
-            self._stop_pose = np.where(self._held_back != 0.0, q, self._stop_pose)
+            self._stop_pose = np.where(self._withheld_torque != 0.0, q, self._stop_pose)
         away = np.clip(q - self._stop_pose, -most, most)
         self._stop_pose = q - away
         return away
@@ -166,13 +166,13 @@ class BrakingController:
         # At first (0.05 s) the observer lags behind an arm that falls: an FR3 mounted upside down,
         # undeclared, was not held without this.
         if self._time < OBSERVER_SETTLING_TIME_S:
-            grows = np.abs(disturbance) > np.abs(self._largest)
-            self._largest = np.where(grows, disturbance, self._largest)
+            grows = np.abs(disturbance) > np.abs(self._largest_disturbance)
+            self._largest_disturbance = np.where(grows, disturbance, self._largest_disturbance)
         # States or torques may be late though no age says so: compensated at once, the torque
         # would drive a held arm with firm gains.
         filtered = min(1.0, elapsed / BRAKING_TIME_CONSTANT_S)
         disturbance = self.disturbance + filtered * (disturbance - self.disturbance)
-        most, small = self._largest, self._small
+        most, small = self._largest_disturbance, self._small_torque
         self.disturbance = np.clip(disturbance, np.minimum(-small, most), np.maximum(small, most))
         # Compensated along the motion of a joint that surely moves, it would keep that up.
         along = np.maximum(0.0, 1.0 - np.abs(dq) / MIN_MOTION_SPEED_RAD_S)
@@ -181,14 +181,14 @@ class BrakingController:
     def change_load(self, added_gravity: Array) -> None:
         """Keep a held arm's torque unchanged when g(q) grows by `added_gravity`, (n,) [N m]."""
         self.disturbance = self.disturbance - added_gravity
-        self._largest = self.disturbance
+        self._largest_disturbance = self.disturbance
 
     def record_limited_torque(self, desired: Array, sent: Array) -> None:
         """Record a desired torque and the torque sent after limiting, (n,) each [N m]."""
-        self._held_back = desired - sent
+        self._withheld_torque = desired - sent
         if self._torque_changed_s is None:
             # Before this the torque from before braking may still act.
-            turning = np.abs(self._held_back) / MAX_TORQUE_RATE_NM_S
+            turning = np.abs(self._withheld_torque) / MAX_TORQUE_RATE_NM_S
             self._torque_changed_s = np.maximum(MAX_DISTURBANCE_TIME_S, turning)
 
     @property
@@ -197,7 +197,7 @@ class BrakingController:
         return self._rest_count >= MIN_GOOD_STATE_COUNT
 
     def _watch_speeds(self, speed: Array, elapsed: float) -> None:
-        """Update `at_rest` and `driven` by the speeds of the joints, (n,) [rad/s]."""
+        """Update `at_rest` and `failure_reason` by the speeds of the joints, (n,) [rad/s]."""
         self._time += elapsed
         self._rest_count = self._rest_count + 1 if speed.max() < MAX_STOPPED_SPEED_RAD_S else 0
         if self.is_still:
@@ -207,11 +207,11 @@ class BrakingController:
         self._max_speed = np.where(turning, np.maximum(self._max_speed, speed), self._max_speed)
         faster = speed - self._max_speed
         joint = int((faster - self._max_speed_gain).argmax())
-        gains = self._drives and not self.at_rest and faster[joint] > self._max_speed_gain[joint]
+        gains = self._driving and not self.at_rest and faster[joint] > self._max_speed_gain[joint]
         self._faster_s = self._faster_s + elapsed if gains else 0.0
         if self._faster_s >= RUNAWAY_DETECTION_TIME_S:
             name, more = self._names[joint], float(faster[joint])
-            self.driven = ReasonCode.BRAKING_FAILED(joint=name, faster=more)
+            self.failure_reason = ReasonCode.BRAKING_FAILED(joint=name, faster=more)
 
 
 def _inertial_braking_share(mass: Array, kd: Array, time_constant: float, age: float) -> Array:
@@ -246,7 +246,7 @@ class OpenLoopStop:
     def reset(self) -> None:
         """Discard the last state."""
         self.last_seen: tuple[Array, Array, Array | float] | None = None
-        self.stops, self._begun, self._by_velocity = False, 0.0, np.array(False)
+        self.is_stopping, self._begin_time, self._by_velocity = False, 0.0, np.array(False)
 
     def record_seen(
         self, q: Array, dq: Array, now: float, seen: NDArray[np.bool_], followed: NDArray[np.bool_]
@@ -272,11 +272,11 @@ class OpenLoopStop:
 
         `partly_seen`: joints are lost of an arm whose others are seen, and may move.
         """
-        if self.last_seen is not None and not self.stops:
+        if self.last_seen is not None and not self.is_stopping:
             q, dq, _ = self.last_seen
             self.last_seen = q, dq, now
-            self.stops = partly_seen or bool(np.abs(dq).max() > MAX_REST_SPEED_RAD_S)
-            self._begun = now
+            self.is_stopping = partly_seen or bool(np.abs(dq).max() > MAX_REST_SPEED_RAD_S)
+            self._begin_time = now
 
     def probable_state(self, now: float) -> tuple[Array, Array]:
         """
@@ -303,7 +303,7 @@ class OpenLoopStop:
         most MAX_BRAKING_TIME_S. Where the target adds no gravity, joints may fall: while some are
         seen, the stop goes on until all are. Where it does, it ends if one is not followed.
         """
-        since_begin = now - self._begun
+        since_begin = now - self._begin_time
         if since_begin < UNSEEN_STOP_TIME_S or self.last_seen is None:
             return since_begin >= UNSEEN_STOP_TIME_S
         _, dq, since = self.last_seen

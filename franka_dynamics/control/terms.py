@@ -112,11 +112,11 @@ class TermModel:
     Computes gravity, Coriolis, inertia and friction torques of an arm under given settings.
 
     `loaded_arm` is the arm with its payload, `true_model` its model under the true gravity vector,
-    `receiver` the arm as the receiver's gravity compensation models it, None if the receiver does
-    not compensate gravity or its model equals `true_model`. FCI assumes gravity (0, 0, -9.81) in
-    the base frame, unless the mount's tilt is set in Desk (`mount_tilt_compensated_by`), and the
-    payload of Desk or setLoad: the settings' and the description's, or none. `space_gravity` is
-    the true gravity in {S}. `friction` gives the friction torque to command, zero if
+    `receiver` the arm as the receiver's gravity compensation models it, None if the receiver
+    does not compensate gravity or its model equals `true_model`. FCI assumes gravity (0, 0, -9.81)
+    in the base frame, unless the mount's tilt is set in Desk (`mount_tilt_compensated_by`), and
+    the payload of Desk or setLoad: the settings' and the description's, or none. `space_gravity`
+    is the true gravity in {S}. `friction` gives the friction torque to command, zero if
     terms.friction is off. `description` is the arm without the settings' payload, and
     `has_payload` says whether there is one.
     """

@@ -66,11 +66,11 @@ class TorqueOutput:
         self.is_new = False
         # Whether the receiver of the last torque added gravity; position and velocity that were
         # seen last before, and when.
-        self._ended: tuple[bool, tuple[Array, Array] | None, float] = False, None, 0.0
+        self._end_record: tuple[bool, tuple[Array, Array] | None, float] = False, None, 0.0
 
     def keep_last_torque(self, now: float) -> None:
         """Discard all torques but the last, which counts as sent at `now` [s]."""
-        self.sent, self.sent_at = deque(list(self.sent)[-1:], self.sent.maxlen), now
+        self.sent, self.sent_at = (deque(list(self.sent)[-1:], self.sent.maxlen), now)
 
     def repeat_last_torque(self) -> Array:
         """
@@ -91,7 +91,7 @@ class TorqueOutput:
 
         `seen` are position and velocity that were seen last, (n,) each, at `seen_at` [s].
         """
-        self._ended = adds_gravity, seen, seen_at
+        self._end_record = adds_gravity, seen, seen_at
 
     def may_still_act(self, state: StateTerms, now: float, adds_gravity: bool) -> bool:
         """
@@ -105,7 +105,7 @@ class TorqueOutput:
         carries = adds_gravity or bool(self.last_torque.any())
         if self.in_loop or not carries:
             return carries
-        added, seen, seen_at = self._ended
+        added, seen, seen_at = self._end_record
         if added != adds_gravity or seen is None:
             return False
         away = np.abs(state.q - seen[0]) - np.abs(seen[1]) * (now - seen_at)

@@ -61,7 +61,7 @@ class MotionWatcher:
 
     def reset(self) -> None:
         """Forget fast joints, motions of the reference, and a fall of the arm."""
-        self._falls_from: Array | None = None  # position when torques were refused first, (n,)
+        self._fall_position: Array | None = None  # position when torques were refused first, (n,)
         self._fast_s = 0.0  # how long a joint has been too fast [s]
         self._moved_at = -math.inf  # stamp at which the reference moved last [s]
 
@@ -105,10 +105,10 @@ class MotionWatcher:
         `refused` is why the law's torques may not begin though the arm moves.
         """
         if refused is None:
-            self._falls_from = None
+            self._fall_position = None
             return None
-        self._falls_from = q if self._falls_from is None else self._falls_from
-        falls = np.abs(q - self._falls_from).max() > MIN_FALL_DISTANCE_RAD
+        self._fall_position = q if self._fall_position is None else self._fall_position
+        falls = np.abs(q - self._fall_position).max() > MIN_FALL_DISTANCE_RAD
         return Cause.LASTING_DISTURBANCE.ending(refused) if falls else None
 
 
@@ -136,7 +136,7 @@ class RepeatedPositionCheck:
         # whether it must have moved.
         self.still_s = self._dq = self._torque = self._zero
         none = np.zeros(len(self._zero), dtype=bool)
-        self.stuck_joints = self._must_move = none
+        self.stuck_joints = self._must_move_mask = none
 
     def check_positions(
         self, states: StateCheck, torque: Array | None, desired_dq: Array | None
@@ -153,7 +153,7 @@ class RepeatedPositionCheck:
             return None
         self.stuck_joints = self.stuck_joints & same
         if torque is None:
-            self.still_s, self._must_move = self._zero, self._must_move & False
+            self.still_s, self._must_move_mask = self._zero, self._must_move_mask & False
             stuck = states.outrun_joints
         else:
             begins = same & (self.still_s == 0.0)
@@ -163,8 +163,8 @@ class RepeatedPositionCheck:
             led = np.abs(torque - self._torque) > self._stiction
             led &= False if desired_dq is None else np.abs(desired_dq) > MAX_REST_SPEED_RAD_S
             moves = self._moved_joints | states.outrun_joints | led
-            self._must_move = same & (self._must_move | moves)
-            stuck = self._must_move & (self.still_s > states.silence_timeout())
+            self._must_move_mask = same & (self._must_move_mask | moves)
+            stuck = self._must_move_mask & (self.still_s > states.silence_timeout())
         if not stuck.any():
             return None
         joint, self.stuck_joints = int(stuck.argmax()), self.stuck_joints | stuck

@@ -81,7 +81,7 @@ def controller_arm_text(arm: ArmDescription) -> str:
         (
             f'# The arm {_yaml_word(arm.name)} for franka_dynamics_controllers, written by',
             '# franka-dynamics arm export. SI units; a row for each joint.',
-            f'# Contents: {arm.contents}.',
+            f'# Contents: {arm.contents_text}.',
             f'name: {_yaml_word(arm.name)}',
             f'joints: [{", ".join(arm.joint_names)}]',
             '# Whether the joint is prismatic; its placement in the frame of the joint before, z',

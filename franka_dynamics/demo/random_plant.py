@@ -27,7 +27,7 @@ _UNDECLARED_LOAD = LinkInertia.from_center_of_mass(0.2, (0.05, 0.0, 0.05), np.ze
 _VIBRATION_RMS_NM = 0.5
 _FRANKA_JOINT_COUNT = 7  # number of joints of the arms whose gears are known
 # Standard deviations of the sensors' noise [rad, rad/s, N m].
-_POSITION_NOISE_STD, _VELOCITY_NOISE_STD, _EFFORT_NOISE_STD = 1e-5, 1e-3, 0.2
+_POSITION_NOISE_RAD, _VELOCITY_NOISE_RAD_S, _EFFORT_NOISE_NM = 1e-5, 1e-3, 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +72,9 @@ def random_plant(
         friction=True,
         vibration_rms=_VIBRATION_RMS_NM,
         elasticity=franka_elasticity(published) if n == _FRANKA_JOINT_COUNT else None,
-        position_noise=_POSITION_NOISE_STD,
-        velocity_noise=_VELOCITY_NOISE_STD,
-        effort_noise=_EFFORT_NOISE_STD,
+        position_noise=_POSITION_NOISE_RAD,
+        velocity_noise=_VELOCITY_NOISE_RAD_S,
+        effort_noise=_EFFORT_NOISE_NM,
         brake_release_after=0.0,
         seed=seed,
     )

@@ -157,7 +157,7 @@ class ClosedChain:
                     f'are 0..{tree.n - 1}.'
                 )
         supports = tree.supports().astype(float)
-        self.signs = [supports[loop.first] - supports[loop.second] for loop in self.loops]
+        self.loop_signs = [supports[loop.first] - supports[loop.second] for loop in self.loops]
 
     def closure_error(self, q: ArrayLike) -> Array:
         """
@@ -181,7 +181,7 @@ class ClosedChain:
         """Return the loop Jacobian g (..., k, n), with g dq = 0 while the loops stay closed."""
         columns = (adjoint(self.tree.poses(q)) @ self.tree.twists[:, :, None])[..., 0]
         twists = np.swapaxes(columns, -1, -2)
-        signed = zip(self.loops, (signs * twists for signs in self.signs))
+        signed = zip(self.loops, (signs * twists for signs in self.loop_signs))
         return np.concatenate([loop.directions @ one for loop, one in signed], axis=-2)
 
     def passive_jacobian(self, q: ArrayLike) -> Array:

@@ -82,13 +82,13 @@ def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> StateD
     """
     Return the derivative of motor torques by all joints' twists, q, dq, ddq as if independent.
 
-    Kwon's (14), corrected; `full` has shape (..., a, 9n + 6). The entries of lambda = [eta, q, dq,
-    ddq] of the tree count as independent, as in Kwon. The derivative is -G_a + g_a^T g_p^{-T} G_p
-    + S_a + J_p^T S_p, with S_a and S_p the derivatives of the tree's torques at active and passive
-    joints. A joint's row of G_a or G_p is tau_hat^T times the derivative of the joint's column of
-    the loop Jacobian g, where tau_hat = g_p^{-T} tau_p. The columns of joints that move a loop's
-    second body have a minus sign: for Kwon's five-bar, row 2 of G_a is -tau_hat^T dw4', and row 3
-    of G_p is -tau_hat^T dw5', which Kwon prints as zero.
+    Kwon's (14), corrected; `all_columns` has shape (..., a, 9n + 6). The entries of lambda = [eta,
+    q, dq, ddq] of the tree count as independent, as in Kwon. The derivative is -G_a + g_a^T
+    g_p^{-T} G_p + S_a + J_p^T S_p, with S_a and S_p the derivatives of the tree's torques at
+    active and passive joints. A joint's row of G_a or G_p is tau_hat^T times the derivative of the
+    joint's column of the loop Jacobian g, where tau_hat = g_p^{-T} tau_p. The columns of joints
+    that move a loop's second body have a minus sign: for Kwon's five-bar, row 2 of G_a is
+    -tau_hat^T dw4', and row 3 of G_p is -tau_hat^T dw5', which Kwon prints as zero.
     """
     tree = dynamics_derivatives(chain.tree, *motion, gravity=chain.gravity)
     return StateDerivative(_motor_derivative(chain, motion, tree), chain.tree.n)
@@ -132,13 +132,13 @@ def _motor_derivative(chain: ClosedChain, motion: JointStates, tree: DynamicsDer
     d_twists = _space_twist_derivatives(chain, motion.q, tree)
     rows = np.zeros((*d_twists.shape[:-2], d_twists.shape[-1]))
     first = 0
-    for loop, signs in zip(chain.loops, chain.signs):
+    for loop, signs in zip(chain.loops, chain.loop_signs):
         closed = len(loop.directions)
         pull = tau_hat[..., first : first + closed] @ loop.directions
         rows += signs[:, None] * np.einsum('...i,...jik->...jk', pull, d_twists)
         first += closed
     J_p_transposed = np.swapaxes(-np.linalg.solve(g_p, g_a), -1, -2)  # -g_a^T g_p^{-T}
-    rest = tree.tau.full - rows  # S - G
+    rest = tree.tau.all_columns - rows  # S - G
     return rest[..., chain.active, :] + J_p_transposed @ rest[..., chain.passive, :]
 
 
@@ -147,7 +147,7 @@ def _space_twist_derivatives(chain: ClosedChain, q: Array, tree: DynamicsDerivat
     # Joint j's space-frame twist w'_j = Ad(T_j) A_j changes by Ad(T_j) ([D_j, A_j] + dA_j), with
     # D_j = (T_j^-1 dT_j)^vee and dA_j = -[A_j, eta_j] (Kwon, (8)).
     ad_twists = ad(chain.tree.twists)
-    change = -ad_twists @ tree.displacement.full
+    change = -ad_twists @ tree.displacement.all_columns
     for j in range(chain.tree.n):
         change[..., j, :, 6 * j : 6 * j + 6] -= ad_twists[j]
     return adjoint(chain.tree.poses(q)) @ change
@@ -161,8 +161,8 @@ def _constraint_derivative(chain: ClosedChain, q: Array, tree: DynamicsDerivativ
     """
     # A body twist V changes in the space frame by d(Ad(T) V) = Ad(T) (dV - [V, D]), with D = (T^-1
     # dT)^vee.
-    poses, D = adjoint(chain.tree.poses(q)), tree.displacement.full
-    velocity = tree.twist.full - ad(tree.motion.twists) @ D
-    acceleration = tree.acceleration.full - ad(tree.motion.accelerations) @ D
+    poses, D = adjoint(chain.tree.poses(q)), tree.displacement.all_columns
+    velocity = tree.twist.all_columns - ad(tree.motion.twists) @ D
+    acceleration = tree.acceleration.all_columns - ad(tree.motion.accelerations) @ D
     parts = (poses @ part for part in (D, velocity, acceleration))
     return np.concatenate([chain.loop_differences(part) for part in parts], axis=-2)

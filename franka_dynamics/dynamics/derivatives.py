@@ -36,18 +36,18 @@ class StateDerivative:
     """
     Derivative of a quantity by corrections eta of joint twists and tool, and by q, dq, ddq.
 
-    The last axis of `full` has all 9n + 6 columns, for n joints. `by_eta`, `by_q`, `by_dq` and
-    `by_ddq` are views of blocks of `full`.
+    The last axis of `all_columns` has all 9n + 6 columns, for n joints. `by_eta`, `by_q`, `by_dq`
+    and `by_ddq` are views of blocks of `all_columns`.
     """
 
-    full: Array
+    all_columns: Array
     n: int
 
     @property
     def by_eta(self) -> Array:
         """Derivative by eta, the corrections of n joint twists and the tool, (..., n + 1, 6)."""
         columns = 6 * (self.n + 1)
-        return self.full[..., :columns].reshape(*self.full.shape[:-1], self.n + 1, 6)
+        return self.all_columns[..., :columns].reshape(*self.all_columns.shape[:-1], self.n + 1, 6)
 
     @property
     def by_q(self) -> Array:
@@ -67,7 +67,7 @@ class StateDerivative:
     def _joint_block(self, number: int) -> Array:
         """Return the derivative by q (number 0), dq (1) or ddq (2), shape (..., n)."""
         start = 6 * (self.n + 1) + number * self.n
-        return self.full[..., start : start + self.n]
+        return self.all_columns[..., start : start + self.n]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +93,10 @@ class DynamicsDerivatives:
     """
     A tree's motion and its derivatives by joint twist corrections, q, dq and ddq (Kwon, (9)).
 
-    `twist`, `acceleration` and `wrench` are Kwon's P, Q and R; their `full` has shape (..., n, 6,
-    9n + 6). `displacement`, of the same shape, is (T_i^-1 dT_i)^vee, with T_i the pose of body i
-    in the space frame. `tau`, the derivative of the joint torques, is Kwon's S, shape (..., n,
-    9n + 6).
+    `twist`, `acceleration` and `wrench` are Kwon's P, Q and R; their `all_columns` has shape (...,
+    n, 6, 9n + 6). `displacement`, of the same shape, is (T_i^-1 dT_i)^vee, with T_i the pose of
+    body i in the space frame. `tau`, the derivative of the joint torques, is Kwon's S, shape (...,
+    n, 9n + 6).
     """
 
     motion: TreeMotion

@@ -68,14 +68,14 @@ class MomentumObserver:
 
     def __init__(self, model: PinocchioModel) -> None:
         self._model = model
-        self._still = np.zeros(model.description.n)
+        self._zero_velocity = np.zeros(model.description.n)
         # Stamp and momentum of the last state; the momentum is None before and by another model.
         self._last: tuple[float, Array | None] = -np.inf, None
-        self._external = self._slope = self._still
+        self._external = self._external_rate = self._zero_velocity
 
     def reset_estimate(self, external: Array) -> None:
         """Restart the observer from an external torque, in the shape of the estimate [N m]."""
-        self._external, self._slope = external, 0.0 * external
+        self._external, self._external_rate = external, 0.0 * external
 
     def change_model(self, model: PinocchioModel, torque_change: Array) -> None:
         """Replace the model, and add a change [N m] to the estimate of external torque."""
@@ -98,7 +98,7 @@ class MomentumObserver:
             gravity = pin.computeGeneralizedGravity(model, data, q).copy()
         # M dq from one recursive Newton-Euler pass with the acceleration dq, so that M is never
         # computed.
-        momentum = pin.rnea(model, data, q, self._still, dq) - gravity
+        momentum = pin.rnea(model, data, q, self._zero_velocity, dq) - gravity
         rate = torque + (pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity)
         (before, last), self._last = self._last, (stamp, momentum)
         if last is None and before > -np.inf:
@@ -107,15 +107,15 @@ class MomentumObserver:
         if last is None or not 0.0 <= elapsed <= MAX_STATE_GAP_S:
             # The initial estimate of the external torque assumes constant momentum, which is exact
             # at rest; in motion the error of the estimate decays within 30 ms.
-            self._external, self._slope = rate, np.zeros_like(rate)
+            self._external, self._external_rate = rate, np.zeros_like(rate)
             return self._external
         # Implicit integration makes the filter stable for any time step.
         step = OBSERVER_BANDWIDTH_RAD_S * elapsed
         lacks = elapsed * (rate - self._external) - (momentum - last)
-        self._slope = (self._slope + OBSERVER_BANDWIDTH_RAD_S**2 * lacks) / (
+        self._external_rate = (self._external_rate + OBSERVER_BANDWIDTH_RAD_S**2 * lacks) / (
             1.0 + 2.0 * OBSERVER_DAMPING_RATIO * step + step**2
         )
-        self._external = self._external + elapsed * self._slope
+        self._external = self._external + elapsed * self._external_rate
         return self._external
 
 
@@ -130,7 +130,7 @@ class LoadEstimator:
         self._rest_speed = rest_speed
         effort = arm.limit('effort')
         # A joint without a torque limit counts for nothing.
-        self._weight = 1.0 / (TORQUE_ERROR_RATIO * effort) ** 2
+        self._weights = 1.0 / (TORQUE_ERROR_RATIO * effort) ** 2
         friction = np.maximum(1.0 / (FRICTION_ERROR_RATIO * effort) ** 2, 1e-9)
         load = [1.0 / PRIOR_LOAD_MASS_STD_KG**2, *[1.0 / PRIOR_LOAD_MOMENT_STD_KG_M**2] * 3]
         self._prior = np.diag([*load, *friction])
@@ -140,14 +140,14 @@ class LoadEstimator:
         """Reset the estimate to no undeclared load, for instance when a load is declared."""
         # Information matrix and vector of mass [kg], first moment [kg m] and friction [N m].
         self._information, self._vector = self._prior.copy(), np.zeros(len(self._prior))
-        self._regressor = self._prior[: len(self._weight)]  # of the latest motion
+        self._regressor = self._prior[: len(self._weights)]  # of the latest motion
         self._moved_s = self._rested_s = 0.0
         self._discard_averages()
 
     def _discard_averages(self) -> None:
         """Discard the average of external torque, and the states at which averages ended."""
         self._ends: list[tuple[float, Array, Array]] = []
-        self._sum, self._count = np.zeros_like(self._weight), 0
+        self._torque_sum, self._sample_count = np.zeros_like(self._weights), 0
 
     def update(self, stamp: float, q: Array, dq: Array, tau: Array, arm: PinocchioModel) -> None:
         """
@@ -156,14 +156,14 @@ class LoadEstimator:
         The torque is the measured one less that of `arm`; `stamp` in s, `q` and `dq`, (n,) each,
         in rad and rad/s.
         """
-        self._sum, self._count = self._sum + tau, self._count + 1
+        self._torque_sum, self._sample_count = self._torque_sum + tau, self._sample_count + 1
         if self._ends and 0.0 < stamp - self._ends[-1][0] < AVERAGING_BLOCK_S:
             return
-        mean, ends = self._sum / self._count, [*self._ends[-2:], (stamp, q, dq)]
+        mean, ends = self._torque_sum / self._sample_count, [*self._ends[-2:], (stamp, q, dq)]
         if len(ends) > 1 and not 0.0 < stamp - ends[-2][0] <= AVERAGING_BLOCK_S + MAX_STATE_GAP_S:
             self._discard_averages()
             ends = ends[-1:]
-        self._ends, self._sum, self._count = ends, 0.0 * self._sum, 0
+        self._ends, self._torque_sum, self._sample_count = ends, 0.0 * self._torque_sum, 0
         if len(ends) < 3:
             return
         if np.abs(ends[1][2]).max() > self._rest_speed:
@@ -182,7 +182,7 @@ class LoadEstimator:
         wrenches = pin.jointBodyRegressor(model, data, last)[:, :4]
         load = pin.computeJointJacobian(model, data, q, last).T @ wrenches
         self._regressor = np.hstack((load, np.diag(np.tanh(dq / self._rest_speed))))
-        weighted = self._regressor.T * self._weight
+        weighted = self._regressor.T * self._weights
         keep = math.exp(-(end - begin) / FORGETTING_TIME_S)
         self._information = keep * self._information + (1.0 - keep) * self._prior
         self._information += weighted @ self._regressor
@@ -245,17 +245,17 @@ class ExternalWrench(NamedTuple):
 
     wrench: Array
     covariance: Array
-    unexplained: float
+    unexplained_torque: float
     max_std: float
 
     @property
-    def singular(self) -> bool:
+    def is_singular(self) -> bool:
         """Whether a direction of the wrench is nearly unobservable and therefore damped."""
         return self.max_std > MAX_FORCE_STD_N
 
     def accuracy_text(self) -> str:
         """Return text on the wrench's standard deviation, or that the pose is singular."""
-        if self.singular:
+        if self.is_singular:
             return 'singular pose: some directions of the wrench are unobservable and damped'
         return f'standard deviation at most {self.max_std:.1f} N in every direction'
 

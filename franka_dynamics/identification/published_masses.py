@@ -114,7 +114,7 @@ class _FitsNearPublishedMasses:
 
     The columns are those of the sums, and five more, which are sums of base parameters' columns: a
     common factor of the published set's torques, and the mass and first moments of a load.
-    `places` are their numbers, by fault.
+    `fault_columns` are their numbers, by fault.
     """
 
     def __init__(self, sums: GramStack, prior: Prior) -> None:
@@ -130,23 +130,23 @@ class _FitsNearPublishedMasses:
         likely = StartingSetPrecision(*(max(one, 1.0) for one in likely))
         known = np.diag(prior.std**-2.0)
         known[:b, :b] = np.linalg.inv(likely.covariance(prior))
-        self.last = last = sums.products.shape[-1]
+        self.first_fault_column = last = sums.products.shape[-1]
         wider = np.eye(last, last + free.shape[1])
         wider[:b, last:] = free
         products = sums.gram_matrix(least_squares.residual_weights(noise))
         self.information = wider.T @ products @ wider
         self.information[: self.p, : self.p] += known
         self.information[: self.p, last - 1] += known @ prior.center
-        self.places = {EffortGain(): [last], UndeclaredLoad(): [*range(last + 1, last + 5)]}
+        self.fault_columns = {EffortGain(): [last], UndeclaredLoad(): [*range(last + 1, last + 5)]}
 
     def fit_faults(self, *faults: Fault) -> tuple[Array, Array]:
         """Return values of `faults` fitted together with the arm, (k,), and their covariance."""
-        indices_of, places_of = self.grams.column_indices, self.places.get
+        indices_of, places_of = self.grams.column_indices, self.fault_columns.get
         places = (places_of(one) or indices_of(one.column_names) for one in faults)
         own = [*range(self.p), *(k for each in places for k in each)]
         known = np.diag(np.where(np.arange(len(own)) < self.p, 0.0, _MIN_FAULT_INFORMATION))
         covariance = np.linalg.inv(self.information[np.ix_(own, own)] + known)
-        values = covariance @ self.information[own, self.last - 1]
+        values = covariance @ self.information[own, self.first_fault_column - 1]
         return values[self.p :], covariance[self.p :, self.p :]
 
     def joint_fault_ranges(self) -> Iterator[JointFaultRange]:

@@ -152,7 +152,7 @@ def import_log(
         given['velocity'] *= VELOCITY_UNITS[columns.velocity_unit]
     if columns.stamp is not None:
         given = {'stamp': _stamp_column(log, columns), **given}
-    remarks = [*log.remarks, *_column_doubts(log, named, n)]
+    remarks = [*log.remarks, *_column_warnings(log, named, n)]
     if len({len(part) for part in given.values()}) == 1:
         kept = ~_incomplete_mask(given, log.source, joint_names, columns)
         if not kept.all():
@@ -167,7 +167,7 @@ def import_log(
     return replace(recording, remarks=(*remarks, *recording.remarks))
 
 
-def _column_doubts(log: LogTable, named: Mapping[str, str], n: int) -> Iterator[str]:
+def _column_warnings(log: LogTable, named: Mapping[str, str], n: int) -> Iterator[str]:
     """Yield a warning for each sign in column names of another quantity or another arm."""
     parts = re.split('[^a-z]+', named['effort'].lower())
     for word in sorted(_NO_TORQUE_WORDS.intersection(parts)):

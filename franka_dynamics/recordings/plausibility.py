@@ -14,11 +14,11 @@ from ..errors import RecordingError
 # Positions beyond this multiple of the joint's limits must be in degrees.
 _MAX_LIMIT_RATIO = 2.0
 # Integrals of velocities over windows of _WINDOW_S differ from the changes of the positions by the
-# share _MAX_VELOCITY_ERROR of these at most (rms): of exchanged velocities by more in 257 of 264
-# logs, of fourteen sound logs by less. Joints count that move by _MIN_MOVED_RAD per window (rms);
-# of others the integrals may be _MAX_STUCK_RAD.
+# share _MAX_VELOCITY_ERROR_RATIO of these at most (rms): of exchanged velocities by more in 257 of
+# 264 logs, of fourteen sound logs by less. Joints count that move by _MIN_MOVED_RAD per window
+# (rms); of others the integrals may be _MAX_STUCK_RAD.
 _WINDOW_S = 0.3
-_MAX_VELOCITY_ERROR = 0.35
+_MAX_VELOCITY_ERROR_RATIO = 0.35
 _MIN_MOVED_RAD = 2e-3
 _MAX_STUCK_RAD = 0.02
 # The median over joints of the ratio of both is within 1.2 % of one in twelve sound logs.
@@ -63,7 +63,7 @@ def plausibility_warnings(recording: Recording, arm: ArmDescription) -> tuple[st
 
 def minor_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield warnings of torques far beyond the joints' limits, and of jumps of positions."""
-    part = _effort_share(recording.effort, arm)
+    part = _effort_ratios(recording.effort, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     # Efforts in another unit are a fatal fault.
     if part[row, joint] > _MAX_EFFORT_RATIO and not any(_large_efforts(recording, arm)):
@@ -226,7 +226,7 @@ def _velocity_mismatch(recording: Recording, arm: ArmDescription) -> Iterator[st
     )
     moves = size > _MIN_MOVED_RAD
     ratio = np.sum(moved * integrated, axis=0) / np.maximum(np.sum(moved * moved, axis=0), 1e-300)
-    wrong = np.where(moves, difference > _MAX_VELOCITY_ERROR * size, summed > _MAX_STUCK_RAD)
+    wrong = np.where(moves, difference > _MAX_VELOCITY_ERROR_RATIO * size, summed > _MAX_STUCK_RAD)
     times = float(np.median(summed[moves] / size[moves])) if moves.any() else 1.0
     if not wrong.any() and abs(times - 1.0) <= _MAX_TIME_RATIO_ERROR:
         return
@@ -255,7 +255,7 @@ def _velocity_mismatch(recording: Recording, arm: ArmDescription) -> Iterator[st
     )
 
 
-def _effort_share(effort: Array, arm: ArmDescription) -> Array:
+def _effort_ratios(effort: Array, arm: ArmDescription) -> Array:
     """Return |effort| / effort limit, (messages, n), with 0 for a joint of unknown limit."""
     limit = arm.limit('effort')
     return np.asarray(np.abs(effort) / np.where(limit > 0.0, limit, np.inf))
@@ -263,7 +263,7 @@ def _effort_share(effort: Array, arm: ArmDescription) -> Array:
 
 def _large_efforts(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a message if a joint's efforts exceed its limit by far in most messages."""
-    usual = np.median(_effort_share(recording.effort, arm), axis=0)
+    usual = np.median(_effort_ratios(recording.effort, arm), axis=0)
     joint = int(np.argmax(usual))
     if usual[joint] > _MAX_MEDIAN_RATIO:
         yield (

@@ -24,13 +24,13 @@ from ..errors import RecordingError, require_extra
 
 # Order of the Butterworth filter, in effect 4: it is applied forwards and backwards.
 FILTER_ORDER = 2
-_MIN_PIECE_S = 1.0  # shortest piece after trimming
+_MIN_PIECE_DURATION_S = 1.0  # shortest piece after trimming
 # The anti-aliasing filter before downsampling is a Butterworth filter of order
-# _ANTI_ALIASING_ORDER, with a cut-off at _ANTI_ALIASING_EDGE times the new Nyquist frequency. A
-# Butterworth filter does not change a constant torque; a Chebyshev filter of even order would
-# scale gravity.
-_ANTI_ALIASING_ORDER, _ANTI_ALIASING_EDGE = 8, 0.8
-_MIN_IDLE_S = 0.1  # efforts that are exactly zero for so long were not measured
+# _ANTI_ALIASING_ORDER, with a cut-off at _ANTI_ALIASING_EDGE_RATIO times the new Nyquist
+# frequency. A Butterworth filter does not change a constant torque; a Chebyshev filter of even
+# order would scale gravity.
+_ANTI_ALIASING_ORDER, _ANTI_ALIASING_EDGE_RATIO = 8, 0.8
+_MIN_IDLE_DURATION_S = 0.1  # efforts that are exactly zero for so long were not measured
 # Efforts are held at a steady rate if this part of their values lasts as many messages as the
 # usual one, or one more or less: 0.95 of a Sawyer's, which come at 100 Hz; of those of ten logs,
 # rounded to 0.1 to 2 N m, up to 0.85 where they are held at all.
@@ -39,7 +39,7 @@ _MIN_STEADY_SHARE = 0.9
 # velocity less than 1e-3; no sample of the two FER recordings, which never rest, is slower.
 _MAX_REST_SPEED_RAD_S = 0.005
 # Shorter intervals between messages are no gap: one message may be missing.
-_MAX_STEP_PERIODS = 2.5
+_MAX_GAP_PERIODS = 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,8 +182,8 @@ def _filter_pieces(
     enough.
     """
     motions, filters, short, remarks = [], [], [], []
-    time, shortest = recording.time + begin, 2.0 * options.trim + _MIN_PIECE_S
-    gaps = np.flatnonzero(np.diff(time) > max(_MAX_STEP_PERIODS * period, 0.5 / options.cutoff))
+    time, shortest = recording.time + begin, 2.0 * options.trim + _MIN_PIECE_DURATION_S
+    gaps = np.flatnonzero(np.diff(time) > max(_MAX_GAP_PERIODS * period, 0.5 / options.cutoff))
     if len(gaps):
         widest = gaps[np.argmax(np.diff(time)[gaps])]
         remarks.append(
@@ -229,7 +229,7 @@ def without_idle_effort(recording: Recording) -> Recording:
     kept, found = np.ones(len(idle), dtype=bool), []
     for first, end in zip(edges[::2], edges[1::2]):
         last = min(int(end), len(time) - 1)
-        if time[last] - time[first] >= _MIN_IDLE_S:
+        if time[last] - time[first] >= _MIN_IDLE_DURATION_S:
             kept[first:end] = False
             found.append(f'{time[first]:.2f} to {time[end - 1]:.2f} s')
     if not found:
@@ -342,7 +342,7 @@ class PieceFilter:
         from scipy import signal
 
         time = np.arange(int(np.floor(piece.duration * own_rate)) + 1) / own_rate
-        edge = _ANTI_ALIASING_EDGE * self.options.rate / own_rate
+        edge = _ANTI_ALIASING_EDGE_RATIO * self.options.rate / own_rate
         sections = signal.butter(_ANTI_ALIASING_ORDER, edge, output='sos')
         return time, signal.sosfiltfilt(sections, _resample(piece.time, values, time), axis=0)
 

@@ -198,7 +198,7 @@ def crosscheck_sentence(result: CrosscheckResult) -> str:
     """Return a sentence on the largest difference from Pinocchio, the tolerance and the states."""
     return (
         f'largest difference from Pinocchio {result.largest:.1e}, tolerance '
-        f'{result.tolerance:.0e} ({result.states} states, seed {result.seed})'
+        f'{result.tolerance:.0e} ({result.state_count} states, seed {result.seed})'
     )
 
 

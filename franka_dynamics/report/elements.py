@@ -201,17 +201,17 @@ def html_page(title: str, parts: Iterable[str | Table]) -> str:
     )
 
 
-def heading(text: str) -> str:
+def heading_html(text: str) -> str:
     """Return text as an HTML heading of a section."""
     return f'<h2>{escape(text)}</h2>'
 
 
-def paragraph(text: str, style: str = '') -> str:
+def paragraph_html(text: str, style: str = '') -> str:
     """Return text as an HTML paragraph; style is '', 'warning', 'good' or 'bad'."""
     return f'<p class="{style}">{escape(text)}</p>' if style else f'<p>{escape(text)}</p>'
 
 
-def picture(figure: Any, description: str) -> str:
+def picture_html(figure: Any, description: str) -> str:
     """Return a matplotlib figure as an HTML image with its data; `description` is the alt text."""
     data = io.BytesIO()
     figure.savefig(data, format='png', dpi=100)

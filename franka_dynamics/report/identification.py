@@ -22,7 +22,7 @@ _UNKNOWN_REASONS = {
     'm': 'they are never tilted enough against gravity',
     'f': 'their joints hardly move, so that friction is not seen',
 }
-_COLUMN_COUNT = 4  # of joints in the figure of friction
+_PLOT_COLUMN_COUNT = 4  # of joints in the figure of friction
 
 
 def identification_as_data(result: Identification) -> dict[str, Any]:
@@ -121,18 +121,18 @@ def tracking_sentence(result: Identification) -> str:
 def detail_sentences(result: Identification) -> Iterator[str]:
     """Yield sentences on faults of recordings and on parameters that remain undetermined."""
     yield from _verdict_sentences(result)
-    yield from _mass_doubts(result)
+    yield from _mass_ratio_sentences(result)
     yield from (f'left out: {failure}' for failure in result.recordings.failures)
     for one in result.recordings.notes:
         for sentence in (*one.warnings, *one.remarks):
             yield sentence if sentence.startswith(one.name) else f'{one.name}: {sentence}'
     yield from result.recordings.remarks
-    yield from _hand_doubts(result)
+    yield from _hand_sentences(result)
     yield from ambiguity_sentences(result.verdict, result.start.joint_names)
-    yield from _poorly_known_links(result)
+    yield from _poorly_known_link_sentences(result)
 
 
-def _mass_doubts(result: Identification) -> Iterator[str]:
+def _mass_ratio_sentences(result: Identification) -> Iterator[str]:
     """Yield a sentence on links fitted much heavier or lighter than those of the starting arm."""
     doubted = result.outlying_mass_ratios
     if doubted and not result.verdict.causes:
@@ -144,7 +144,7 @@ def _mass_doubts(result: Identification) -> Iterator[str]:
         )
 
 
-def _hand_doubts(result: Identification) -> Iterator[str]:
+def _hand_sentences(result: Identification) -> Iterator[str]:
     """Yield a sentence if published sets with another hand predict the recordings better."""
     if result.better_hand_errors is not None:
         best, own = result.better_hand_errors
@@ -164,7 +164,7 @@ def _test_phrase(result: Identification) -> str:
     return f'On {len(result.arm_errors.folds)} parts, each predicted from the others,'
 
 
-def _poorly_known_links(result: Identification) -> Iterator[str]:
+def _poorly_known_link_sentences(result: Identification) -> Iterator[str]:
     """Yield a sentence on the links whose parameters the motion leaves open, and why."""
     opened = result.estimate.poorly_known_names
     links = sorted({int(name.rpartition('_')[2]) for name in opened})
@@ -227,17 +227,17 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
     """
     good = result.improvement.better and result.verdict.sound
     parts: list[str | Table] = [
-        elements.paragraph(conclusion_sentence(result), 'good' if good else 'bad'),
-        elements.paragraph(tracking_sentence(result)),
-        *(elements.paragraph(line, 'warning') for line in detail_sentences(result)),
+        elements.paragraph_html(conclusion_sentence(result), 'good' if good else 'bad'),
+        elements.paragraph_html(tracking_sentence(result)),
+        *(elements.paragraph_html(line, 'warning') for line in detail_sentences(result)),
         *identification_tables(result),
-        elements.heading('Torques and friction'),
+        elements.heading_html('Torques and friction'),
         *(one for name, motion in motions for one in _motion_pictures(result, motion, name)),
-        elements.heading('Base parameters'),
-        elements.picture(parameter_figure(result), 'base parameters with two standard deviations'),
+        elements.heading_html('Base parameters'),
+        elements.picture_html(parameter_figure(result), 'base parameters, 2 standard deviations'),
         parameter_table(result),
-        elements.heading('How'),
-        elements.paragraph(_method_sentence(result)),
+        elements.heading_html('How'),
+        elements.paragraph_html(_method_sentence(result)),
     ]
     return elements.html_page(f'Identification of {result.start.name}', parts)
 
@@ -259,8 +259,8 @@ def _motion_pictures(result: Identification, motion: Motion, name: str) -> Itera
     predicted = result.estimate.model.torque(motion, result.estimate.theta)
     joints = result.start.joint_names
     torques = elements.torque_figure(motion, predicted, 'identified', joints, name)
-    yield elements.picture(torques, f'measured and predicted torques of {name}')
-    yield elements.picture(friction_figure(result, motion, name), f'friction of {name}')
+    yield elements.picture_html(torques, f'measured and predicted torques of {name}')
+    yield elements.picture_html(friction_figure(result, motion, name), f'friction of {name}')
 
 
 def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
@@ -276,9 +276,9 @@ def friction_figure(result: Identification, motion: Motion, name: str) -> Any:
     rest = motion.effort - model.torque(motion, bodies)
     speeds = np.linspace(-1.0, 1.0, 401)[:, None] * np.abs(motion.dq).max(axis=0)
     curve, spread = friction.torque(speeds), friction.torque_std(friction.terms(speeds))
-    rows = -(-model.n // _COLUMN_COUNT)
+    rows = -(-model.n // _PLOT_COLUMN_COUNT)
     figure = elements.figure_of_size((12.0, 2.4 * rows + 0.6))
-    axes = [*figure.subplots(rows, _COLUMN_COUNT, squeeze=False).flat]
+    axes = [*figure.subplots(rows, _PLOT_COLUMN_COUNT, squeeze=False).flat]
     for i, (axis, joint) in enumerate(zip(axes, result.start.joint_names)):
         axis.plot(motion.dq[:, i], rest[:, i], '.', color=MEASURED_COLOR, ms=2, label='measured')
         axis.plot(speeds[:, i], curve[:, i], color=PREDICTED_COLOR, label='identified, sliding')

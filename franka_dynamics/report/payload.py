@@ -15,7 +15,7 @@ from ..arm.payload import PAYLOAD_ORDER
 from ..identification.payload import PayloadEstimate
 from ..mesh.mesh import TriangleMesh
 
-_VALUE_UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
+_PAYLOAD_UNITS = ('kg', *('m',) * 3, *('kg m^2',) * 6)
 _AXIS_COLOURS = ('tab:red', 'tab:green', 'tab:blue')
 # Of a mesh with at least twice as many faces only every k-th face is drawn, because matplotlib
 # sorts all drawn faces.
@@ -24,7 +24,7 @@ _MAX_DRAWN_FACES = 20000
 
 def payload_table(estimate: PayloadEstimate) -> Table:
     """Return a table of a payload estimate, standard deviations and the physical payload."""
-    numbers = zip(PAYLOAD_ORDER, estimate.values, estimate.std, estimate.payload, _VALUE_UNITS)
+    numbers = zip(PAYLOAD_ORDER, estimate.values, estimate.std, estimate.payload, _PAYLOAD_UNITS)
     rows = []
     for name, value, spread, used, unit in numbers:
         payload, _ = rounded_to_deviation(used, spread)

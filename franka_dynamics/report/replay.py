@@ -302,7 +302,7 @@ def save_external_torque(output: Path, result: ReplayEvaluation, gravity: list[f
     about = {
         'source': recording.source,
         'first_stamp_ns': recording.stamp_ns[0],
-        'arm': f'{arm.name}, {arm.contents}, gravity {gravity} m/s^2',
+        'arm': f'{arm.name}, {arm.contents_text}, gravity {gravity} m/s^2',
         'friction': 'of the arm file, subtracted' if arm.friction else 'none subtracted',
         'joints': ' '.join(recording.joint_names),
         'signal': f'{options.rate:g} Hz, zero-phase low-pass at {options.cutoff:g} Hz',

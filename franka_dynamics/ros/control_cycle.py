@@ -42,7 +42,7 @@ class ControlCycle:
         """Make a node's cycle; `set_joints` must be called before the first joint state."""
         self._commands, self._clock = node.commands, node.get_clock()
         self._receivers: ReceiverCheck = node.receivers
-        self._diagnostics, self._terms, self.lock = reports, terms, threading.Lock()
+        self._diagnostics, self._term_publishers, self.lock = reports, terms, threading.Lock()
         self.clock_arrival = 0.0  # the node's time when the latest joint state came [s]
         # The steady times between its latest steps, as far as joint states show them [s].
         self._clock_steps, self._clock_stepped = deque[float](maxlen=5), 0.0
@@ -106,7 +106,7 @@ class ControlCycle:
         state = controller.latest
         if state is not None and state.stamp == reading.stamp:
             sent = torque if controller.has_new_torque else None
-            self._terms.publish_terms(state, sent, reading.stamp_message)
+            self._term_publishers.publish_terms(state, sent, reading.stamp_message)
 
     def publish_torque(self, torque: Array) -> None:
         """Publish the controller's torque, (n,) [N m], if there is a receiver."""
@@ -144,4 +144,4 @@ class ControlCycle:
                 controller.tick(time.monotonic(), silence)
             self.has_new_state = False
             stopping = controller.state is State.STOPPING
-            return Feedforward.TICK_S if stopping else SILENCE_CHECK_PERIOD_S
+            return Feedforward.TICK_PERIOD_S if stopping else SILENCE_CHECK_PERIOD_S

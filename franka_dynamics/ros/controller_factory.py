@@ -120,8 +120,8 @@ def make_controller(
     report.require()
     node.get_logger().info(
         f'{arm.name} ({arm.inertial_set}, hand {arm.hand}): Pinocchio '
-        f'and Newton-Euler in DH frames agree to {report.largest:.1e} over {report.states} states'
-        f'{", and with the URDF as Pinocchio reads it" if report.urdf else ""}; '
+        f'and Newton-Euler in DH frames agree to {report.largest:.1e} over {report.state_count} '
+        f'states{", and with the URDF as Pinocchio reads it" if report.urdf else ""}; '
         f'target {controller.settings.target}'
     )
     return controller, report.largest

@@ -44,7 +44,7 @@ _MAX_DAMPING_RATE_PER_S = 50.0
 # A joint with less inertia at home gets the gains of a joint with this much [kg m^2]. The last
 # link of an FR3 without a hand has 1.2e-4, and a PD in proportion to that holds nothing against
 # the other joints' motion.
-_MIN_INERTIA = 3e-4
+_MIN_INERTIA_KG_M2 = 3e-4
 # Largest accepted fraction of cycles without a new torque in real time. At a fraction of 0.5 the
 # tracking error is near its bound (demo.report.MAX_TRACKING_ERROR_RATIO); at a fraction of 0.1 the
 # tracking error is a hundredth of the bound.
@@ -130,7 +130,7 @@ class _DemoRun:
     def _run_steps(self, log: Path) -> DemoResult:
         """Run the demonstration's steps with the processes started; return the results."""
         plan, given = self._plan, self._plan.arm_parameters
-        kp, kd = low_gains(plan.arm, _MAX_DAMPING_RATE_PER_S, _MIN_INERTIA)
+        kp, kd = low_gains(plan.arm, _MAX_DAMPING_RATE_PER_S, _MIN_INERTIA_KG_M2)
         # Lockstep runs no faster than real time, to leave processor time to other processes.
         plant, node = {**given, 'ideal': True, 'step_log': str(log)}, {**given, 'target': 'mujoco'}
         self._nodes.start_arm_and_node(plant, node, 1000.0 if plan.lockstep else None)

@@ -112,9 +112,9 @@ class StatusLog:
     def reset(self) -> None:
         """Begin the log anew, for a new activation, as if nothing had been logged before."""
         self.arrived_at = time.monotonic()
-        self._logged: dict[str, float] = {}  # when what was logged [s]
-        self._seen: tuple[State, bool, bool] | None = None
-        self._last_reason, self._has_run, self._changed_at = '', False, time.monotonic()
+        self._log_times: dict[str, float] = {}  # when what was logged [s]
+        self._last_status: tuple[State, bool, bool] | None = None
+        self._last_reason, self._has_run, self._change_time = '', False, time.monotonic()
 
     def log_status_changes(self, status: Status, *, waits: bool) -> None:
         """Log ended torques, status changes, delivery problems and, if the node `waits`, why."""
@@ -126,12 +126,12 @@ class StatusLog:
                 self._last_reason = self.reason_text(ending)
                 self.log_if_due(f'torques ended: {self._last_reason}')
         seen = status.state, status.faulty, waits
-        if seen != self._seen:
-            self._seen, self._changed_at = seen, now
+        if seen != self._last_status:
+            self._last_status, self._change_time = seen, now
             self._log_change(status, waits)
         if status.state is State.RUNNING and self._receivers.delivery_problem:
             self.log_if_due(self._receivers.delivery_problem, _REPEATED_LOG_PERIOD_S)
-        if waits and now >= self._changed_at + MIN_REASON_DURATION_S:
+        if waits and now >= self._change_time + MIN_REASON_DURATION_S:
             yet = '' if self._has_run else ' yet'
             self.log_if_due(f'no torque{yet}: {status.why}', _REPEATED_LOG_PERIOD_S)
 
@@ -154,8 +154,8 @@ class StatusLog:
     def log_if_due(self, text: str, gap: float = _MIN_LOG_PERIOD_S, *, bad: bool = True) -> None:
         """Log a text, as warning if `bad`, unless logged, numbers aside, in the last `gap` [s]."""
         what, now = re.sub(r'[\d.]+', '', text), time.monotonic()
-        if now >= self._logged.get(what, -math.inf) + gap:
-            self._logged[what] = now
+        if now >= self._log_times.get(what, -math.inf) + gap:
+            self._log_times[what] = now
             if bad:
                 self._node.get_logger().warning(text)
             else:
@@ -333,9 +333,9 @@ class FeedforwardDiagnostics(StatusPublisher):
             unknown = 'unknown: effort is not measured, or too few states came'
             return DiagnosticSubject.EXTERNAL_WRENCH, 'OK', unknown, {}
         rows = ('fx [N]', 'fy [N]', 'fz [N]', 'mx [N m]', 'my [N m]', 'mz [N m]')
-        forces, left = dict(zip(rows, wrench.wrench.tolist())), wrench.unexplained
-        values = {'singular': wrench.singular, **forces, 'not explained by it [N m]': left}
-        level = 'WARN' if wrench.singular else 'OK'
+        forces, left = dict(zip(rows, wrench.wrench.tolist())), wrench.unexplained_torque
+        values = {'singular': wrench.is_singular, **forces, 'not explained by it [N m]': left}
+        level = 'WARN' if wrench.is_singular else 'OK'
         return DiagnosticSubject.EXTERNAL_WRENCH, level, wrench.accuracy_text(), values
 
     def _model_rows(self) -> tuple[StatusRow, StatusRow]:

@@ -27,7 +27,7 @@ from . import parameter_tables as tables
 from .control_cycle import ControlCycle, INACTIVE_POLL_PERIOD_S, SILENCE_CHECK_PERIOD_S
 from .controller_factory import arm_and_urdf_from_parameters, change_settings, make_controller
 from .diagnostics import FeedforwardDiagnostics
-from .motion_requests import MotionRequests
+from .motion_requests import MotionServer
 from .node_process import NodeEntities, run_lifecycle_node, run_node
 from .parameters import CheckedParameters, declare_parameters, parameter_values
 from .rclpy_private import destroy_state_machine
@@ -78,9 +78,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         # control cycles, so that a transition can wait until the arm is braked.
         self.should_stop: Callable[[], bool] = lambda: False
         self.runs_cycles = False
-        self._urdf: str | None = None  # of which the arm was made
-        self._configured_with: dict[str, Any] = {}
-        self._background_lock, self._finalized = threading.RLock(), False
+        self._urdf_text: str | None = None  # of which the arm was made
+        self._configured_values: dict[str, Any] = {}
+        self._background_lock, self._is_finalized = threading.RLock(), False
         self._next_receiver_check = 0.0
         states = MutuallyExclusiveCallbackGroup()
         self.control_entities = NodeEntities(self, lambda one: one.callback_group is states)
@@ -97,7 +97,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.add_post_set_parameters_callback(self._apply_live_parameters)
         self.create_service(Trigger, '~/clear_fault', self._on_clear_fault)
-        self._motions = MotionRequests(self, self._diagnostics)
+        self._motion_server = MotionServer(self, self._diagnostics)
         options = {'qos_profile': STATE_QOS, 'callback_group': states}
         on_state = self.cycle.on_joint_state
         subscribe_with_number(self, JointState, 'joint_states', on_state, **options)
@@ -142,7 +142,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     def _run_component_tasks(self) -> None:
         """Configure and activate the node once if `autostart`; then run its background tasks."""
         with self._background_lock:
-            if self._finalized:
+            if self._is_finalized:
                 return
             if self._autostarts:
                 self._autostarts = False
@@ -168,7 +168,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
     def _configure(self) -> None:
         """Make the controller from the parameters; raise FrankaDynamicsError if they are wrong."""
         parameters = parameter_values(self, tables.parameter_specs(NODE_NAME))
-        arm, self._urdf = arm_and_urdf_from_parameters(self, parameters, self.should_stop)
+        arm, self._urdf_text = arm_and_urdf_from_parameters(self, parameters, self.should_stop)
         controller, difference = make_controller(self, parameters, arm, self.cycle.publish_torque)
         frame = parameters['frame']
         frame = int(frame) if frame.isdecimal() else frame
@@ -177,7 +177,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         # A real arm measures its velocities; some simulators publish none.
         measures_velocity = parameters['target'] == 'fci'
         self.cycle.set_joints(controller.joint_names, measures_velocity=measures_velocity)
-        self._configured_with = parameter_values(self, specs_in_files(NODE_NAME))
+        self._configured_values = parameter_values(self, specs_in_files(NODE_NAME))
         # It is set last, because other callbacks treat the node as configured once it is set.
         self.cycle.controller = controller
 
@@ -189,7 +189,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """
         # The controller is None after an earlier activation failed to reconfigure the node.
         configuration = parameter_values(self, specs_in_files(NODE_NAME))
-        if self.controller is None or self._configured_with != configuration:
+        if self.controller is None or self._configured_values != configuration:
             self.cycle.controller = None
             if self.on_configure(state) is not TransitionCallbackReturn.SUCCESS:
                 return TransitionCallbackReturn.FAILURE
@@ -228,7 +228,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Brake the arm to rest if the node is active; the node never commands again."""
-        self._finalized = self._diagnostics.status_log.is_final = True
+        self._is_finalized = self._diagnostics.status_log.is_final = True
         self._end_activation('shut down')
         self.get_logger().info('shut down')
         self.cycle.controller = None
@@ -242,9 +242,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def shut_down(self) -> None:
         """Trigger the shutdown transition unless it has already run."""
-        if not self._finalized:
+        if not self._is_finalized:
             self.trigger_shutdown()
-            self._motions.deliver_results()
+            self._motion_server.deliver_results()
 
     def destroy_node(self) -> None:
         """Stop the arm; then destroy the node with action server and lifecycle state machine."""
@@ -256,8 +256,8 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             self.get_logger().error(f'ROS was shut down before this node: {_SHUTDOWN_ADVICE}')
         # Threads of a MultiThreadedExecutor outlive its shutdown (rclpy, issue 893).
         with self._background_lock:
-            self._finalized = True
-            self._motions.destroy_server()
+            self._is_finalized = True
+            self._motion_server.destroy_server()
             super().destroy_node()
         destroy_state_machine(self)
 
@@ -277,12 +277,12 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         if controller.state is not State.SILENT:  # the stop sequence, a torque per ms
             controller.reject_state(controller.why, time.monotonic())
         while controller.state is not State.SILENT:
-            time.sleep(Feedforward.TICK_S)
+            time.sleep(Feedforward.TICK_PERIOD_S)
             controller.tick(time.monotonic())
         self.commands.wait_for_all_acked(_TORQUE_DELIVERY_TIMEOUT)
         self.receivers.close()
         self._diagnostics.report_status_changes()
-        self._motions.update_goals()
+        self._motion_server.update_goals()
 
     # The service thread ------------------------------------------------------------------------
 
@@ -290,14 +290,14 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """Check receivers, publish diagnostics, serve goals; return the next call's delay [s]."""
         controller = self.controller
         if controller is None:
-            self._motions.update_goals()
+            self._motion_server.update_goals()
             return INACTIVE_POLL_PERIOD_S
         if self.active and time.monotonic() >= self._next_receiver_check:
             self._next_receiver_check = time.monotonic() + _BACKGROUND_TASK_PERIOD_S
             self._term_publishers.update_subscribed_terms()
             self._check_receivers(controller)
         self._diagnostics.report_status_changes()
-        self._motions.update_goals()
+        self._motion_server.update_goals()
         return _BACKGROUND_TASK_PERIOD_S if self.active else INACTIVE_POLL_PERIOD_S
 
     def _check_receivers(self, controller: Feedforward) -> None:
@@ -312,11 +312,11 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             controller.stop(receivers.reason, StopKind.TO_ZERO)
         elif permission is TorquePermission.CHECKING and acts:
             controller.stop(receivers.reason, StopKind.PAUSE)
-        if receivers.is_open and not cycle.has_receiver and controller.state is not State.SILENT:
+        if receivers.has_any and not cycle.has_receiver and controller.state is not State.SILENT:
             # The arm may be elsewhere than where the torques that nobody got would hold it.
             with cycle.lock:
                 controller.reset()
-        cycle.has_receiver = receivers.is_open
+        cycle.has_receiver = receivers.has_any
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Clear a latched fault; answer whether none remains, and why, on ~/clear_fault."""
@@ -379,7 +379,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def _on_robot_description(self, message: String) -> None:
         """Latch a fault if robot_description has changed since the model was made from it."""
-        if self.controller and message.data != self._urdf:
+        if self.controller and message.data != self._urdf_text:
             self.controller.stop(
                 'robot_description has changed: clean up and configure anew', StopKind.FINAL
             )

@@ -47,14 +47,14 @@ class GazeboDirectNode(CheckedParameters, Node):
         """Make the node for the arm its parameters select; `node_options` are those of rclpy."""
         super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         arm = arm_from_parameters(declare_parameters(self, specs_in_files('arm')))
-        self._start, names = arm.home_position, arm.joint_names
+        self._start_position, names = arm.home_position, arm.joint_names
         settings, holding = ControlSettings(target='gz_ros2_control'), holding_torque(arm)
         self._receiver = CommandReceiver(self, arm, settings, self._send_forces, holding)
         self._reader, self._writer = JointStateReader(names), joint_state_template(names)
-        self._latest = 0.0, self._start, np.zeros(arm.n)
+        self._latest_state = 0.0, self._start_position, np.zeros(arm.n)
         self._state_publisher = self.create_publisher(JointState, 'joint_states', PUBLISHER_QOS)
         topics = [f'gazebo/{name}/cmd_force' for name in names]
-        self._forces = [self.create_publisher(Float64, one, PUBLISHER_QOS) for one in topics]
+        self._publishers = [self.create_publisher(Float64, one, PUBLISHER_QOS) for one in topics]
         self._holding_step_count = 0
         on_state = self._on_joint_state
         self.create_subscription(JointState, 'gazebo/joint_states', on_state, STATE_QOS, raw=True)
@@ -66,8 +66,8 @@ class GazeboDirectNode(CheckedParameters, Node):
         except JointStateError as error:
             self.get_logger().error(str(error), throttle_duration_sec=_MIN_LOG_PERIOD_S)
             return
-        position = reading.position + self._start
-        self._latest = reading.stamp, position, reading.velocity
+        position = reading.position + self._start_position
+        self._latest_state = reading.stamp, position, reading.velocity
         # While a sender is followed, torques are applied when they arrive, not at a state.
         if not self._receiver.is_following(reading.stamp):
             self._send_forces()
@@ -79,14 +79,14 @@ class GazeboDirectNode(CheckedParameters, Node):
 
     def _send_forces(self) -> None:
         """Send the torque for the latest joint state to Gazebo, as a force per joint [N m]."""
-        torque = self._receiver.step(*self._latest)
-        for publisher, value in zip(self._forces, torque.tolist()):
+        torque = self._receiver.step(*self._latest_state)
+        for publisher, value in zip(self._publishers, torque.tolist()):
             publisher.publish(Float64(data=value))
         self._receiver.publish_status_if_due()
 
     def _count_holding_steps(self) -> None:
         """Count steps in which Gazebo gets all joint forces; report when they hold the arm."""
-        if all(publisher.get_subscription_count() > 0 for publisher in self._forces):
+        if all(publisher.get_subscription_count() > 0 for publisher in self._publishers):
             self._holding_step_count += 1
             if self._holding_step_count == _MIN_HOLDING_STEP_COUNT:
                 self._receiver.is_held = True

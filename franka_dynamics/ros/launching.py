@@ -221,7 +221,7 @@ class TorqueController(NamedTuple):
     name: str  # in the controller manager
     command_topic: str
     parameters_text: str  # the text of its parameter file
-    note: str  # what launch logs about it
+    log_text: str  # what launch logs about it
 
 
 def controller_parameters_text(name: str, joint_names: Sequence[str], prefix: str = '') -> str:
@@ -305,4 +305,4 @@ def ros2_control_actions(
     urdf = xacro_command(arguments, {**hardware, **initial})
     publisher = robot_state_publisher(arguments.namespace, urdf)
     node = feedforward_for_simulator(arguments, target, chosen.command_topic)
-    return active, [actions.LogInfo(msg=chosen.note), publisher, node]
+    return active, [actions.LogInfo(msg=chosen.log_text), publisher, node]

@@ -40,7 +40,7 @@ class LiveView(TopicListener):
         self._names = list(arm.joint_names)
         self._reader = JointStateReader(self._names)
         self._model = PinocchioModel(arm)
-        self._began: float | None = None
+        self._first_stamp: float | None = None
         try:
             self._node, (self._topic,) = self.find_full_names(_NAME_TIMEOUT_S, node, [state_topic])
         except SettingsError:
@@ -86,9 +86,9 @@ class LiveView(TopicListener):
             age = reading.stamp - stamp_to_seconds(message.header.stamp)
             if abs(age) < _MAX_STAMP_DIFFERENCE_S:
                 torques[column] = np.array([by_name[name] for name in self._names])
-        if self._began is None or reading.stamp < self._began:
-            self._began = reading.stamp
-        return ViewState(reading.stamp - self._began, q, torques)
+        if self._first_stamp is None or reading.stamp < self._first_stamp:
+            self._first_stamp = reading.stamp
+        return ViewState(reading.stamp - self._first_stamp, q, torques)
 
 
 def show_running_arm(
@@ -106,13 +106,13 @@ def show_running_arm(
             began = time.monotonic()
             state = view.read()
             if view.problem != shown:
-                shown = window.status_text.content = view.problem
+                shown = window.status_handle.content = view.problem
             if from_urdf and (urdf := view.urdf) is not None:
                 from_urdf = False
                 try:
                     window.show_meshes(urdf_meshes(urdf, window.arm.joint_names))
                 except MeshesError as error:
-                    window.error_text.content = f'{error}'
+                    window.error_handle.content = f'{error}'
             if state is not None:
                 window.show_state(state)
             time.sleep(max(0.0, UPDATE_PERIOD_S - (time.monotonic() - began)))

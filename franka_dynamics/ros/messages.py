@@ -173,7 +173,7 @@ class JointStateReader:
         """Store the names of the joints to read, in the order of the arrays."""
         self._joint_names, self._derive_velocity = tuple(joint_names), derive_velocity
         # Stamp, position and derived velocity.
-        self._last: tuple[float, Array, Array] = math.inf, _EMPTY_ARRAY, _EMPTY_ARRAY
+        self._last_reading: tuple[float, Array, Array] = math.inf, _EMPTY_ARRAY, _EMPTY_ARRAY
         self._pattern: re.Pattern[bytes] | None = None  # of messages like the one before
 
     def read(self, data: bytes) -> JointReading:
@@ -226,10 +226,10 @@ class JointStateReader:
 
     def _mean_velocity(self, stamp: float, q: Array) -> Array:
         """Return mean velocities since the last joint state, (n,) [rad/s, m/s]; at first zeros."""
-        before, last_q, velocity = self._last
+        before, last_q, velocity = self._last_reading
         if stamp != before:
             velocity = (q - last_q) / (stamp - before) if stamp > before else np.zeros(len(q))
-            self._last = stamp, q, velocity
+            self._last_reading = stamp, q, velocity
         return velocity
 
     def _joint_order(self, given: Sequence[str]) -> list[int]:

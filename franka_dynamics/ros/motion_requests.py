@@ -54,7 +54,7 @@ class _Goal:
     next_feedback_time: float = -np.inf  # stamp [s]
 
 
-class MotionRequests:
+class MotionServer:
     """
     A server that checks, starts and reports the motions requested of a feedforward node.
 
@@ -84,12 +84,12 @@ class MotionRequests:
                 'apt install ros-$ROS_DISTRO-control-msgs'
             )
             return
-        self._type = FollowJointTrajectory
+        self._action_type = FollowJointTrajectory
         self._server = ActionServer(
             node.service_entities,
-            self._type,
+            self._action_type,
             ACTION_NAME,
-            lambda _: self._type.Result(),
+            lambda _: self._action_type.Result(),
             handle_accepted_callback=self._on_goal,
             cancel_callback=lambda _: CancelResponse.ACCEPT,
         )
@@ -191,7 +191,7 @@ class MotionRequests:
         self._log_ignored_efforts(goal.trajectory)
         if self._motion_publisher.get_subscription_count():  # a trajectory controller moves it
             return request
-        if not node.receivers.is_open and controller.state is State.RUNNING:
+        if not node.receivers.has_any and controller.state is State.RUNNING:
             raise NotActiveError('Nobody receives the torques.')  # as the status says, too
         request.require_arm_joints(controller.description)
         for name, kp in zip(controller.joint_names, controller.requested_law.kp):
@@ -214,7 +214,7 @@ class MotionRequests:
             if event.state is ReferenceState.INTERRUPTED:
                 ended[event.goal_id] = f'The motion was interrupted: {event.reason}.'
         for goal_id, why in ended.items():
-            handle, code = self._goals.pop(goal_id).handle, self._type.Result.INVALID_GOAL
+            handle, code = self._goals.pop(goal_id).handle, self._action_type.Result.INVALID_GOAL
             self._end_goal(handle, _ABORT, code, why)
 
     def update_goals(self) -> None:
@@ -233,7 +233,7 @@ class MotionRequests:
 
     def _goal_outcome(self, goal: _Goal) -> tuple[str, int, str] | None:
         """Return the final status, error code and text of a goal that ends now, else None."""
-        controller, result = self._node.controller, self._type.Result
+        controller, result = self._node.controller, self._action_type.Result
         state, motion = controller.latest, goal.motion
         if goal.handle.is_cancel_requested:
             return _CANCEL, result.SUCCESSFUL, 'Cancelled.'
@@ -261,7 +261,7 @@ class MotionRequests:
         if state.stamp < goal.next_feedback_time:
             return
         goal.next_feedback_time = state.stamp + _FEEDBACK_PERIOD_S
-        feedback = self._type.Feedback(joint_names=self._node.controller.joint_names)
+        feedback = self._action_type.Feedback(joint_names=self._node.controller.joint_names)
         feedback.header.stamp = seconds_to_stamp(state.stamp)
         since = max(0.0, state.stamp - goal.motion.begin)
         feedback.desired = conversion.trajectory_point(since, *desired)
@@ -279,7 +279,7 @@ class MotionRequests:
             """Set the goal's final status, and return its result."""
             getattr(handle, ending)()
             self._unsent_goal_ids.discard(goal_id)
-            return self._type.Result(error_code=code, error_string=why)
+            return self._action_type.Result(error_code=code, error_string=why)
 
         if handle.status == GoalStatus.STATUS_ACCEPTED:
             handle.execute(finish)

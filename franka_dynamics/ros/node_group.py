@@ -16,12 +16,12 @@ from typing import Any, Self
 import numpy as np
 
 from . import COMMAND_TOPIC, FASTDDS_PROFILE_VARIABLES, SIMULATION_NAMESPACE, use_fastdds_profile
-from .parameter_tables import yaml_text
+from .parameter_tables import yaml_line
 from ..errors import FrankaDynamicsError
 
 _END_TIMEOUT_S = 10.0
 _MIN_FREE_DISK_BYTES = 65536  # no log, page or bag is written where less is free
-_RANGE_VARIABLE, _MIDDLEWARE_VARIABLE = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION'
+_RANGE_VARIABLE, _MIDDLEWARE_VARIABLE = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'RMW_IMPLEMENTATION')
 _DISCOVERY_OVERRIDE_VARIABLES = ('ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS', 'ROS_DISCOVERY_SERVER')
 # The ports of ROS domains 1 to 101 are outside the ephemeral port range of Linux.
 _ROS_DOMAIN_IDS = range(1, 102)
@@ -65,7 +65,7 @@ def node_command_line(module: str, values: Mapping[str, Any], names: dict[str, s
     command = [sys.executable, '-X', 'faulthandler', '-c', program, '--ros-args']
     for name, value in values.items():
         given = value.tolist() if isinstance(value, np.ndarray) else value
-        command += ['-p', f'{name}:={yaml_text(given)}']
+        command += ['-p', f'{name}:={yaml_line(given)}']
     for name, new in names.items():
         command += ['-r', f'{name}:={new}']
     return command
@@ -84,7 +84,7 @@ class NodeGroup:
     def __init__(self, folder: Path) -> None:
         """Store the folder for log files; no node is started yet."""
         self._folder = folder
-        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start_node(
         self, module: str, values: Mapping[str, Any], remappings: Mapping[str, str] | None = None
@@ -96,7 +96,7 @@ class NodeGroup:
         """
         names = {'__ns': f'/{SIMULATION_NAMESPACE}', **(remappings or {})}
         with (self._folder / f'{module}.log').open('wb') as log:
-            self._running[module] = subprocess.Popen(
+            self._processes[module] = subprocess.Popen(
                 node_command_line(module, values, names),
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -123,7 +123,7 @@ class NodeGroup:
 
     def require_running(self) -> None:
         """Raise NodeEndedError, with the last line of the node's log, if a node has ended."""
-        for module, process in self._running.items():
+        for module, process in self._processes.items():
             if process.poll() is not None:
                 raise NodeEndedError(self._end_sentence(module, process))
 
@@ -134,8 +134,8 @@ class NodeGroup:
         A failure is a sentence about a node whose exit status was not 0.
         """
         failures = []
-        while self._running:
-            module, process = self._running.popitem()
+        while self._processes:
+            module, process = self._processes.popitem()
             process.send_signal(signal.SIGINT)
             try:
                 process.wait(_END_TIMEOUT_S)

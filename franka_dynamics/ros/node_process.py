@@ -243,13 +243,13 @@ class NodeEntities:
 
     def __init__(self, node: Any, serves: Callable[[Any], bool]) -> None:
         """Store the node and `serves`, a function that returns True for entities to show."""
-        self._node, self._serves = node, serves
+        self._node, self._is_served = node, serves
         self.executor: Any = None  # the executor sets it
 
     def __getattr__(self, kind: str) -> Any:
         """Return an attribute of the node; of an entity list only what `serves` accepts."""
         found = getattr(self._node, kind)
-        return [*filter(self._serves, list(found))] if kind in _ENTITY_LISTS else found
+        return [*filter(self._is_served, list(found))] if kind in _ENTITY_LISTS else found
 
 
 def _run_service_thread(node: Any, stop: StopRequest) -> None:

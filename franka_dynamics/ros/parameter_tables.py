@@ -78,11 +78,11 @@ def parameter_file_text(node: str) -> str:
         width = _MAX_LINE_WIDTH - len(f'{indent}# ')
         comment = textwrap.wrap(sentence, width, break_on_hyphens=False)
         lines += [f'{indent}# {line}' for line in comment]
-        lines.append(f'{indent}{name}: {yaml_text(spec.default)}')
+        lines.append(f'{indent}{name}: {yaml_line(spec.default)}')
     return _FILE_HEADER.format(node) + '\n'.join(lines) + '\n'
 
 
-def yaml_text(value: Any) -> str:
+def yaml_line(value: Any) -> str:
     """Return a value as YAML on one line."""
     text = yaml.safe_dump(value, default_flow_style=True, width=float('inf'))
     return text.removesuffix('\n').removesuffix('\n...')

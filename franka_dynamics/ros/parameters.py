@@ -13,7 +13,7 @@ from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor, SetParam
 from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
 
-from .parameter_tables import no_such_parameter_sentence, yaml_text
+from .parameter_tables import no_such_parameter_sentence, yaml_line
 from ..errors import name_list, SettingsError
 from ..files import read_text
 from ..parameter_schema import ParameterSpec, require_allowed_value
@@ -102,7 +102,7 @@ def declare_parameters(node: Any, table: Sequence[ParameterSpec]) -> dict[str, A
 def _example_text(spec: ParameterSpec) -> str:
     """Return as YAML a parameter's default, or an example list if the default is empty."""
     lists = {'double_array': [1.0, 2.0], 'string_array': ['a', 'b']}
-    return yaml_text(spec.default or lists.get(spec.kind, spec.default))
+    return yaml_line(spec.default or lists.get(spec.kind, spec.default))
 
 
 def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str]) -> None:

@@ -50,12 +50,12 @@ class SecondPublisherDetector:
 
     def __init__(self) -> None:
         """Begin with no sequence number received."""
-        self._last, self._since_drop = 0, _MAX_MESSAGES_BETWEEN_DROPS
+        self._last_number, self._since_drop = 0, _MAX_MESSAGES_BETWEEN_DROPS
         self.has_dropped = False
 
     def add_sequence_number(self, number: int) -> bool:
         """Add a message's sequence number; return whether two publishers send the messages."""
-        self.has_dropped, self._last = number <= self._last, number
+        self.has_dropped, self._last_number = number <= self._last_number, number
         self._since_drop += 1
         if not self.has_dropped:
             return False
@@ -80,7 +80,7 @@ class ReceiverCheck:
     `publisher` is the node's publisher of torques. `permission` says whether torques may be sent,
     `reason` why not. `receivers` has them by name. `delivery_problem` says who else commands,
     or why nobody, or one of them, gets or applies the torques that are sent; '' if all do.
-    `is_open` says whether there is a receiver: without one nothing is published, so that an
+    `has_any` says whether there is a receiver: without one nothing is published, so that an
     unknown one which comes later gets nothing before it is known.
     """
 
@@ -92,7 +92,7 @@ class ReceiverCheck:
         self._subscription: Any = None
         self.permission, self.reason = TorquePermission.CHECKING, ''
         self.receivers: dict[str, Receiver] = {}
-        self.delivery_problem, self.is_open = '', False
+        self.delivery_problem, self.has_any = '', False
 
     def on_activation(self, target: str, state_topic: str, joints: Sequence[str]) -> None:
         """Begin to check who sends and receives torques for a target, a state topic and joints."""
@@ -170,11 +170,11 @@ class ReceiverCheck:
         self._wrong_since = 0.0
         idle = torque_receivers.all_idle_reason(self._target, found)
         self._set_permission(TorquePermission.CHECKING if idle else TorquePermission.GRANTED, idle)
-        self.is_open = bool(found)
+        self.has_any = bool(found)
 
     def _refusal_delay_s(self) -> float:
         """Return how long [s] wrong receivers must be present before torques are refused."""
-        if self.permission is not TorquePermission.GRANTED or not self.is_open:
+        if self.permission is not TorquePermission.GRANTED or not self.has_any:
             return _FIRST_REFUSAL_DELAY_S
         certain = any(receiver.kind in _DEFINITE_KINDS for receiver in self.receivers.values())
         return _CERTAIN_REFUSAL_DELAY_S if certain else _REFUSAL_DELAY_S

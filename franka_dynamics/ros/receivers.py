@@ -205,7 +205,7 @@ class ReceiverFinder:
         """Store the node that queries the ROS graph, and the topic of torques."""
         self._node, self._topic = node, topic
         self._managers = dict[str, ControllerManagerClient]()
-        self._listed: Set[str] = set()  # names of the nodes that were found last
+        self._last_names: Set[str] = set()  # names of the nodes that were found last
 
     def find_receivers(self, *, quick: bool = True) -> dict[str, Receiver]:
         """
@@ -217,7 +217,7 @@ class ReceiverFinder:
         known = node.get_subscriptions_info_by_topic(self._topic)
         listed = {node_name_of(one): one for one in known if one.topic_type == TORQUE_TYPE}
         listed.pop(node.get_fully_qualified_name(), None)
-        quick, self._listed = quick or listed.keys() != self._listed, listed.keys()
+        quick, self._last_names = quick or listed.keys() != self._last_names, listed.keys()
         self._update_managers({endpoint.node_namespace for endpoint in listed.values()}, quick)
         simulated = self._nodes_in_simulated_time()
         nodes = Counter(node.get_fully_qualified_node_names())

@@ -73,7 +73,7 @@ class _Recorder(TopicListener):
         self._writer, self._types = writer, types
         self._received: list[tuple[int, Any, bytes]] = []  # arrival [ns], connection and message
         self._first_stamp: float | None = None
-        self._first = self._latest = 0.0  # arrivals of joint states, system time [s]
+        self._first_stamp_time = self._latest = 0.0  # arrivals of joint states, system time [s]
         self._has_moved = self._has_effort = False
 
     def add_topic(self, topic: str, kind: type) -> None:
@@ -96,7 +96,7 @@ class _Recorder(TopicListener):
             if connection.topic == progress.topic:
                 progress.state_count += 1
                 self._latest, state = 1e-9 * arrival, data
-                self._first = self._first or self._latest
+                self._first_stamp_time = self._first_stamp_time or self._latest
         self._received.clear()
         progress.problems = list(self._find_problems(progress, state))
 
@@ -106,7 +106,7 @@ class _Recorder(TopicListener):
         if not progress.state_count:
             yield f'no joint states on {topic} yet'
             return
-        progress.first_state_age = time.time() - self._first
+        progress.first_state_age = time.time() - self._first_stamp_time
         progress.state_rate = (progress.state_count - 1) / max(1e-3, progress.first_state_age)
         if state is not None:
             try:

@@ -79,7 +79,7 @@ class SimulatorNode(CheckedParameters, Node):
         # Stamps advance with simulated time; if simulated time is slower than real time, stamps
         # fall behind the clock.
         now = self.get_clock().now().nanoseconds * 1e-9
-        self._epoch = 0.0 if parameters['publish_clock'] else now
+        self._start_stamp = 0.0 if parameters['publish_clock'] else now
         self._state_publisher = self.create_publisher(
             JointState, 'joint_states', PUBLISHER_QOS, qos_overriding_options=QOS_OVERRIDES
         )
@@ -107,7 +107,7 @@ class SimulatorNode(CheckedParameters, Node):
 
     def _run_step(self, executor: Any, deadline: float, stop: StopRequest, log: BinaryIO) -> float:
         """Publish a joint state, wait for torque, simulate a step; return when it was due [s]."""
-        reading, stamp = self._simulation.read(), self._epoch + self._simulation.time
+        reading, stamp = self._simulation.read(), self._start_stamp + self._simulation.time
         self._publish_state(reading, stamp)
         deadline = self._wait_for_step(executor, deadline, stop)
         reading.write_step(log, stamp)

@@ -47,7 +47,7 @@ TERM_TOPICS: dict[str, tuple[str | type, TermFunction]] = {
     ),
     'jacobian': ('twist/joint', lambda own, state, _: own.model.jacobian(state.q, own.frame)),
     'external_wrench': (WrenchStamped, lambda own, state, _: own.wrench_field('wrench', state.q)),
-    'pose': (PoseStamped, lambda own, state, _: own.frame_pose(state.q)),
+    'pose': (PoseStamped, lambda own, state, _: own.frame_xyz_quaternion(state.q)),
 }
 
 
@@ -130,7 +130,7 @@ class TermPublishers:
                 )
                 self.update_subscribed_terms()
 
-    def frame_pose(self, q: Array) -> Array:
+    def frame_xyz_quaternion(self, q: Array) -> Array:
         """Return the frame's position [m] and quaternion x y z w in {S} for joints at q, (7,)."""
         return pin.SE3ToXYZQUAT(pin.SE3(self.model.frame_pose(q, self.frame)))
 

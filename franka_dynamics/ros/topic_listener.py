@@ -48,13 +48,13 @@ class TopicListener:
     It installs no signal handlers, and has neither a log topic nor parameter services. Raises
     SettingsError if ROS cannot start it, as with a ROS_DOMAIN_ID that is no number.
 
-    Messages and answers are taken when `poll` is called. `meanwhile` is called after each poll of
+    Messages and answers are taken when `poll` is called. `on_wait` is called after each poll of
     a wait; an exception that it raises ends the wait.
     """
 
     def __init__(self, name: str, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Make the listening node under a name, in a context of its own."""
-        self.meanwhile = meanwhile
+        self.on_wait = meanwhile
         self._messages: dict[str, Any] = {}  # messages by topic; None before the first
         self.arrival_ns = 0  # of the message that is taken, system time [ns]
         # By node; None until `heard_nodes` is called.
@@ -145,7 +145,7 @@ class TopicListener:
             left = end - time.monotonic()
             if left <= 0.0:
                 return False
-            self.meanwhile()
+            self.on_wait()
             time.sleep(min(left, _POLL_PERIOD_S))
             self.poll()
         return True

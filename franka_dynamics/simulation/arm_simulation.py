@@ -163,7 +163,7 @@ class ArmSimulation:
             raise SettingsError(f'{arm.name} has no friction model; switch friction off.')
         self._friction_state = FrictionState(friction, relaxed=True) if settings.friction else None
         self._rng = np.random.default_rng(settings.seed)
-        self._tones = self._random_vibration()
+        self._vibration_tones = self._random_vibration()
         self.flange_site = self.model.site(FLANGE_SITE).id
         unstable = ('mjWARN_BADQPOS', 'mjWARN_BADQVEL', 'mjWARN_BADQACC')
         self._instabilities = [int(getattr(self._mujoco.mjtWarning, name)) for name in unstable]
@@ -178,14 +178,14 @@ class ArmSimulation:
         self._effort = np.zeros(arm.n)
         if settings.gravity_compensation:
             self._effort = self._gravity_torque()
-        self._steps = 0
+        self._step_count = 0
         self._commanded_since = 0.0
         self._last_command_time = -np.inf
 
     @property
     def time(self) -> float:
         """Simulated time since the start [s]."""
-        return self._steps * TIMESTEP_S
+        return self._step_count * TIMESTEP_S
 
     @property
     def position(self) -> Array:
@@ -214,7 +214,7 @@ class ArmSimulation:
         torque = np.zeros(self.description.n) if command is None else np.asarray(command)
         drive = drive_now = torque + self._compensation_torque() + self._vibration_torque()
         self._effort = drive
-        self._steps += 1
+        self._step_count += 1
         if self.is_braked:
             if gears is not None:
                 gears.put_at_rest(data.qpos.copy(), drive)
@@ -283,7 +283,7 @@ class ArmSimulation:
         """Return the vibration torque at the simulated time, (n,) [N m], or 0."""
         if not self.settings.vibration_rms:
             return 0.0
-        frequency, phase, amplitude = self._tones
+        frequency, phase, amplitude = self._vibration_tones
         return np.asarray(np.add.reduce(amplitude * np.sin(frequency * self.time + phase)))
 
     def _open_brakes_if_due(self) -> None:

@@ -97,14 +97,14 @@ class ElasticDrive:
 
     def __init__(self, elasticity: JointElasticity, q: ArrayLike) -> None:
         """Put the motors at rest at the link positions q [rad], without torque."""
-        self._joints = elasticity
+        self._elasticity = elasticity
         cycles = elasticity.ripple_cycles_per_rad
         self._waves = 2.0 * np.pi * elasticity.ripple_harmonics[:, None] * cycles
         self.put_at_rest(np.asarray(q, dtype=float), np.zeros(len(elasticity.stiffness)))
 
     def put_at_rest(self, q: Array, torque: Array) -> None:
         """Put the motors at rest such that the gears exert `torque` [N m] on links at q [rad]."""
-        self.position = q + torque / self._joints.stiffness
+        self.position = q + torque / self._elasticity.stiffness
         self.velocity = np.zeros_like(q)
 
     def step(self, motor_torque: Array, q: Array, dq: Array, dt: float) -> Array:
@@ -115,7 +115,7 @@ class ElasticDrive:
         as joint damping, which the integration of the links treats implicitly. The motors'
         velocity is advanced first, then their position with the new velocity.
         """
-        joints = self._joints
+        joints = self._elasticity
         ripple = np.add.reduce(joints.ripple_amplitudes * np.sin(self._waves * self.position))
         gear = joints.stiffness * (self.position - q)
         driving = motor_torque + ripple - gear - joints.damping * (self.velocity - dq)
@@ -126,5 +126,5 @@ class ElasticDrive:
 
     def gear_torque(self, q: Array, dq: Array) -> Array:
         """Return the gear torque tau_J with the links at q, dq, shape (n,) [N m]."""
-        joints = self._joints
+        joints = self._elasticity
         return joints.stiffness * (self.position - q) + joints.damping * (self.velocity - dq)

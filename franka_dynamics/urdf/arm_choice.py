@@ -180,7 +180,7 @@ def _words_of_name(name: str) -> set[str]:
     return {word.lower() for word in re.findall(r'[A-Z]?[a-z]+|[A-Z]+(?![a-z])', name)}
 
 
-class Flange(NamedTuple):
+class FlangeChoice(NamedTuple):
     """The link chosen as flange, notes on it, and whether it is only the last moving link."""
 
     name: str
@@ -188,7 +188,7 @@ class Flange(NamedTuple):
     is_guess: bool = False
 
 
-def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
+def find_flange(chain: SerialChain, tip: str | None = None) -> FlangeChoice:
     """
     Return the flange, which is `tip`, a link with a flange's name, or the last moving link.
 
@@ -198,13 +198,13 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
         If `tip` is not fixed to the last moving link.
 
     """
-    document, words, last = chain.document, chain.document.terms, chain.joints[-1].child
+    document, words, last = chain.document, chain.document.words, chain.joints[-1].child
     links = [*filter(document.is_link_of_file, chain.tool_links)] or [*chain.tool_links]
     if tip is not None:
         if tip not in chain.tool_links:
             fixed = name_list(links)
             raise document.error(f'{words.link} {tip!r} is not fixed to {last!r}; choose {fixed}.')
-        return Flange(tip)
+        return FlangeChoice(tip)
     endings = (*_FLANGE_NAME_ENDINGS, f'link{len(chain.joints) + 1}', 'flange')
     named = [name for one in endings for name in links if _name_ends_with(name, one)]
     how = 'another is chosen by fd.load(..., tip=) and arm import --tip'
@@ -217,14 +217,14 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> Flange:
         if axis != '+z':
             notes.append(f'its {axis} axis points away from the arm, not z')
         doubts = f'{"; ".join(notes)}; a payload counts in its frame ({how}).'
-        return Flange(found, (f'the flange is {found!r}: {doubts}',) if notes else ())
+        return FlangeChoice(found, (f'the flange is {found!r}: {doubts}',) if notes else ())
     others = [name for name in links if name != links[0]]
     choice = f'; fixed to it are {name_list(others)}' if others else ''
     sentence = (
         f'no {words.link} has the name of a flange: {links[0]!r} is taken, the last that '
         f'moves, and a payload counts from there ({how}{choice}).'
     )
-    return Flange(links[0], (sentence,), is_guess=True)
+    return FlangeChoice(links[0], (sentence,), is_guess=True)
 
 
 def _name_ends_with(name: str, ending: str) -> bool:

@@ -153,7 +153,7 @@ def _arm_in_links(chain: SerialChain, convention: Convention, tip: str | None) -
     others = tuple(
         (one.name, one.child)
         for one in document.joints.values()
-        if one.name not in names and not (document.mjcf and one.kind == 'fixed')
+        if one.name not in names and not (document.mjcf_text and one.kind == 'fixed')
     )
     read = document.source, document.text, names, held
     return ArmDescription(
@@ -169,7 +169,7 @@ def _arm_in_links(chain: SerialChain, convention: Convention, tip: str | None) -
         base_link=standing if standing.parameters().any() else None,
         source=document.source,
         mount_pose=chain.mount_pose,
-        urdf=UrdfProvenance(*read, *tool, mjcf=document.mjcf, other_joints=others),
+        urdf=UrdfProvenance(*read, *tool, mjcf_text=document.mjcf_text, other_joints=others),
     )
 
 

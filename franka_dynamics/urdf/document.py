@@ -36,13 +36,13 @@ class UniqueNames:
 
     def __init__(self, *taken: str) -> None:
         """Take the names that are in use."""
-        self._taken = set(taken)
+        self._used_names = set(taken)
 
     def __call__(self, wanted: str) -> str:
         """Return the wanted name, with underscores behind it if it is in use."""
-        while wanted in self._taken:
+        while wanted in self._used_names:
             wanted += '_'
-        self._taken.add(wanted)
+        self._used_names.add(wanted)
         return wanted
 
 
@@ -117,13 +117,13 @@ class UrdfDocument:
     """
     The tree of links and joints of a URDF or MJCF, with notes on the file.
 
-    `name` is the robot's, `source` the name of the `text` in error messages. `link_order`
-    has the links, each behind those on the way from the root to it. `notes` are sentences about
-    tolerated deviations from the format and doubtful limits, `torque_notes` about what changes
-    torques. `simulation_values` has, of an MJCF, `armature`, `damping`, `frictionloss` and, if it
-    states one, `home` of each moving joint, `mjcf` is its path or text, `tensor_sources` names
-    what states the tensor of a body, and `loops` are the joints of each loop that is closed
-    between two bodies.
+    `name` is the robot's, `source` the name of the `text` in error messages. `link_order` has the
+    links, each behind those on the way from the root to it. `notes` are sentences about tolerated
+    deviations from the format and doubtful limits, `torque_notes` about what changes torques.
+    `simulation_values` has, of an MJCF, `armature`, `damping`, `frictionloss` and, if it states
+    one, `home` of each moving joint, `mjcf_text` is its path or text, `tensor_sources` names what
+    states the tensor of a body, and `loops` are the joints of each loop that is closed between two
+    bodies.
     """
 
     name: str
@@ -135,29 +135,29 @@ class UrdfDocument:
     notes: tuple[str, ...] = ()
     torque_notes: tuple[str, ...] = ()
     simulation_values: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    mjcf: str = ''
+    mjcf_text: str = ''
     tensor_sources: Mapping[str, str] = field(default_factory=dict)
     loops: tuple[frozenset[str], ...] = ()
 
     @property
-    def terms(self) -> FormatWords:
+    def words(self) -> FormatWords:
         """Words of the file's format, URDF or MJCF, for messages."""
-        return MJCF_WORDS if self.mjcf else URDF_WORDS
+        return MJCF_WORDS if self.mjcf_text else URDF_WORDS
 
-    def inertial_terms(self, link: str) -> FormatWords:
+    def inertial_words(self, link: str) -> FormatWords:
         """Return the format's words for messages, with the entries that state a link's inertia."""
         if (stated := self.tensor_sources.get(link)) == TENSOR_FROM_GEOMS:
             mass, center, tensor = (f'{one} of its geoms' for one in ('mass', 'centre', 'inertia'))
-            return self.terms._replace(mass=mass, center=center, tensor=tensor)
-        return self.terms._replace(tensor=f'inertial {stated}') if stated else self.terms
+            return self.words._replace(mass=mass, center=center, tensor=tensor)
+        return self.words._replace(tensor=f'inertial {stated}') if stated else self.words
 
     def joint_type(self, joint: UrdfJoint) -> str:
         """Return a joint's type for a message, in the terms of the file's format."""
-        return self.terms.floating_joints if joint.kind == 'floating' else joint.kind
+        return self.words.floating_joints if joint.kind == 'floating' else joint.kind
 
     def is_link_of_file(self, link: str) -> bool:
         """Return whether a link is in the file; False if added between joints of an MJCF body."""
-        return not (self.mjcf and VIRTUAL_LINK_MARK in link)
+        return not (self.mjcf_text and VIRTUAL_LINK_MARK in link)
 
     @property
     def root(self) -> str:

@@ -19,7 +19,7 @@ from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.friction import ViscousCoulombFriction
-from ..arm.units import doubted_units
+from ..arm.units import unit_questions
 from ..arrays import Array
 from ..errors import as_enum, DescriptionError, name_list
 
@@ -105,7 +105,7 @@ def import_urdf(
 
 def _with_plausibility_notes(arm: ArmDescription, chain: SerialChain) -> ArmDescription:
     """Return an arm with notes on implausible numbers and without implausible joint limits."""
-    questions = doubted_units(arm)
+    questions = unit_questions(arm)
     bodies = {joint.name for joint in chain.joints}
     bodies.update(*(chain.links_with_mass[joint.child] for joint in chain.joints))
     values, _ = find_implausible_values(chain.document)

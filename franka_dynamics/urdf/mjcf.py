@@ -163,10 +163,10 @@ class _TreeBuilder:
         """Return the UrdfDocument of the links and joints."""
         model = self._model
         name = model.names[: model.names.index(b'\0')].decode() or 'arm'
-        values = {one: self._sim_values(k) for k, one in enumerate(self.joints)}
+        values = {one: self._simulation_values(k) for k, one in enumerate(self.joints)}
         tree = name, source, text, self._links, self._urdf_joints, tuple(self._links)
         said = UrdfDocument(*tree, tuple(notes.other_notes), tuple(notes.torque_notes), values)
-        return replace(said, mjcf=mjcf, tensor_sources=tensors, loops=self._loop_joints())
+        return replace(said, mjcf_text=mjcf, tensor_sources=tensors, loops=self._loop_joints())
 
     def _add_body(self, body: int) -> None:
         """Add a body and its joints, with a massless link between any two successive joints."""
@@ -238,14 +238,14 @@ class _TreeBuilder:
                 ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
                 if model.eq_objtype[e] == self._mujoco.mjtObj.mjOBJ_SITE:
                     ends = [int(model.site_bodyid[one]) for one in ends]
-                first, second = ({*self._joints_moving(one)} for one in ends)
+                first, second = ({*self._joint_names_moving(one)} for one in ends)
                 # One that holds an arm to the world, or to what floats, closes no linkage.
                 floats = any(not self._urdf_joints[one].is_moving for one in first ^ second)
                 if first - second and second - first and not floats:
                     found.append(frozenset(first ^ second))
         return tuple(found)
 
-    def _joints_moving(self, body: int) -> Iterator[str]:
+    def _joint_names_moving(self, body: int) -> Iterator[str]:
         """Yield the names of the joints that move a body."""
         model = self._model
         while body > 0:
@@ -270,7 +270,7 @@ class _TreeBuilder:
                 gain = abs(float(model.actuator_gainprm[k][0]))
                 yield gear * gain * float(np.abs(model.actuator_ctrlrange[k]).max())
 
-    def _sim_values(self, k: int) -> dict[str, float]:
+    def _simulation_values(self, k: int) -> dict[str, float]:
         """Return armature, damping and friction of a joint, and its home position if stated."""
         model, joint, names = self._model, self._model.joint(k), _SIMULATED_QUANTITIES
         values = {name: float(np.ravel(getattr(joint, name))[0]) for name in names}

@@ -69,7 +69,7 @@ def pinocchio_model_of_document(document: UrdfDocument) -> pin.Model:
 
     Mimic joints are independent joints in it. A URDF is read by Pinocchio itself.
     """
-    if not document.mjcf:
+    if not document.mjcf_text:
         return pinocchio_model_of_urdf(document.text, document.source)
     model, root = pin.Model(), document.root
     placed = {root: (0, pin.SE3.Identity())}
@@ -105,7 +105,7 @@ def shapes_by_link(
     of the box around it. Meshes not read are listed by link. Of an MJCF there are no shapes.
     """
     meshed, unread = set[str](), dict[str, list[str]]()
-    if document.mjcf:
+    if document.mjcf_text:
         return {}, meshed, unread
     robot = urdf_for_pinocchio(document.text)
     for link in robot.findall('link'):

@@ -81,12 +81,12 @@ class _Link(NamedTuple):
     joints before the link to two behind it (`bound_text` says which). `center_distance` [m] is
     that of the centre of mass from the joint. `reach` [m] is the largest distance of the joint
     from this, from the joints behind it and from the one before it, if there is no shape: a body
-    whose mass spreads (standard deviation) by more is at least twice as long. `terms` names the
+    whose mass spreads (standard deviation) by more is at least twice as long. `words` names the
     link's numbers.
     """
 
     name: str
-    terms: FormatWords
+    words: FormatWords
     joint: int
     mass: float
     tensor: Array
@@ -95,9 +95,9 @@ class _Link(NamedTuple):
     center_distance: float = 0.0
     reach: float = _FALLBACK_REACH_M
 
-    def doubt(self, entry: str, reason: str, *, impossible: bool = False) -> ImplausibleValue:
+    def finding(self, entry: str, reason: str, *, impossible: bool = False) -> ImplausibleValue:
         """Return an ImplausibleValue for an entry of this link."""
-        return ImplausibleValue(self.terms.link, (self.name,), entry, reason, impossible)
+        return ImplausibleValue(self.words.link, (self.name,), entry, reason, impossible)
 
 
 def find_implausible_values(
@@ -120,22 +120,22 @@ def find_implausible_values(
         frames = [one for one in model.frames if one.type == pin.BODY and one.parentJoint == k]
         group = _links_with_mass(document, model, k, frames, shapes, unread)
         bodies += group
-        found += [doubt for body in group for doubt in _link_doubts(body)]
+        found += [doubt for body in group for doubt in _implausible_link_values(body)]
         shown = [one.name for one in frames if one.name in shapes]
         if group:
             heaviest = max(group, key=lambda body: body.mass)
             if not any(map(_tensor_problem, group)):
-                found += _compactness_doubts(heaviest, model.inertias[k])
+                found += _compact_links(heaviest, model.inertias[k])
             if shown and meshed.issuperset(shown) and unread.keys().isdisjoint(shown):
                 mass, solids = sum(body.mass for body in group), [shapes[name] for name in shown]
-                found += _density_doubts(heaviest, mass, [*map(np.vstack, solids)])
+                found += _odd_densities(heaviest, mass, [*map(np.vstack, solids)])
     moving = {body.name for body in bodies}
     for name, link in document.links.items():
         if link.mass and name not in moving:
-            still = _Link(name, document.inertial_terms(name), 0, link.mass, link.tensor)
-            found += _link_doubts(still)
-    found += (*_heavy_link_doubts(bodies), *_effort_doubts(document, model))
-    found += _placeholder_doubts(document, model, bodies)
+            still = _Link(name, document.inertial_words(name), 0, link.mass, link.tensor)
+            found += _implausible_link_values(still)
+    found += (*_heavy_links(bodies), *_low_effort_limits(document, model))
+    found += _placeholder_tensors(document, model, bodies)
     return tuple(found), tuple(dict.fromkeys(name for names in unread.values() for name in names))
 
 
@@ -167,7 +167,7 @@ def _links_with_mass(
             reach = max(least, lengths[k], *np.linalg.norm(places, axis=1))
     found = []
     for one in (one for one in frames if document.links[one.name].mass):
-        link, words = document.links[one.name], document.inertial_terms(one.name)
+        link, words = document.links[one.name], document.inertial_words(one.name)
         pose = one.placement.homogeneous @ link.origin
         points = (enclosing - pose[:3, 3]) @ pose[:3, :3]
         distance = float(np.linalg.norm(pose[:3, 3]))
@@ -176,16 +176,16 @@ def _links_with_mass(
     return found
 
 
-def _heavy_link_doubts(bodies: Sequence[_Link]) -> Iterator[ImplausibleValue]:
+def _heavy_links(bodies: Sequence[_Link]) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue for a link far heavier than all other moving links together."""
     total = sum(body.mass for body in bodies)
     for body in bodies if len(bodies) > 1 else ():
         if body.mass > _MAX_MASS_RATIO * (total - body.mass):
-            weighs = f'{body.mass:g} kg, and all other moving {body.terms.links} together '
-            yield body.doubt(body.terms.mass, f'{weighs}{total - body.mass:.3g} kg')
+            weighs = f'{body.mass:g} kg, and all other moving {body.words.links} together '
+            yield body.finding(body.words.mass, f'{weighs}{total - body.mass:.3g} kg')
 
 
-def _placeholder_doubts(
+def _placeholder_tensors(
     document: UrdfDocument, model: pin.Model, bodies: Sequence[_Link]
 ) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue for identity tensors, and for equal tensors of unlike links."""
@@ -202,7 +202,7 @@ def _placeholder_doubts(
     for first, *others in alike.values():
         if np.array_equal(first.tensor, np.eye(3)):
             for body in (first, *others):
-                yield body.doubt(body.terms.tensor, 'it is the identity, as if not known')
+                yield body.finding(body.words.tensor, 'it is the identity, as if not known')
         elif others and first.tensor.any():
             joints = {one.joint for one in (first, *others)}
             deepest = max(len(joints.intersection(model.supports[k])) for k in joints)
@@ -218,10 +218,10 @@ def _placeholder_doubts(
             names = tuple(one.name for one in (first, *others))
             masses = name_list([f'{one.mass:g}' for one in (first, *others)])
             reason = f'the same tensor for masses of {masses} kg, as if not known'
-            yield ImplausibleValue(first.terms.links, names, first.terms.tensor, reason)
+            yield ImplausibleValue(first.words.links, names, first.words.tensor, reason)
 
 
-def _density_doubts(body: _Link, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
+def _odd_densities(body: _Link, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue if the density of links fixed together is no material's."""
     from scipy.spatial import ConvexHull, QhullError
 
@@ -233,10 +233,10 @@ def _density_doubts(body: _Link, mass: float, points: list[Array]) -> Iterator[I
         return
     than = 'denser than lead' if mass > size else 'lighter than foam'
     reason = f'{mass:.4g} kg in a hull of {1e3 * size:.3g} l, {than} ({mass / size:.3g} kg/m^3)'
-    yield body.doubt(body.terms.mass, reason)
+    yield body.finding(body.words.mass, reason)
 
 
-def _compactness_doubts(heaviest: _Link, inertia: pin.Inertia) -> Iterator[ImplausibleValue]:
+def _compact_links(heaviest: _Link, inertia: pin.Inertia) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue if links fixed together are more compact than a ball of lead."""
     radius = (inertia.mass / (4.0 / 3.0 * np.pi * _MAX_DENSITY_KG_M3)) ** (1.0 / 3.0)
     variance, least = 0.5 * np.trace(inertia.inertia) / inertia.mass, 0.6 * radius**2
@@ -245,28 +245,28 @@ def _compactness_doubts(heaviest: _Link, inertia: pin.Inertia) -> Iterator[Impla
             f'{inertia.mass:.3g} kg spread by {variance**0.5:.2g} m (standard deviation), less '
             f'than in a ball of lead, {least**0.5:.2g} m'
         )
-        yield heaviest.doubt(heaviest.terms.tensor, reason)
+        yield heaviest.finding(heaviest.words.tensor, reason)
 
 
-def _link_doubts(body: _Link) -> Iterator[ImplausibleValue]:
+def _implausible_link_values(body: _Link) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue if a link's tensor or centre of mass is implausible."""
     outside, spread, most, axis = _mass_extent(body, body.tensor)
     if impossible := _tensor_problem(body):
         reason = impossible + _power_of_ten_hint(body)
-        yield body.doubt(body.terms.tensor, reason, impossible=True)
+        yield body.finding(body.words.tensor, reason, impossible=True)
     elif outside > 0.0:
         reason = (
             f'the centre of mass, {body.center_distance:.3g} m from its joint, lies '
             f'{outside:.2g} m beyond what {body.bound_text}'
         )
-        yield body.doubt(body.terms.center, reason)
+        yield body.finding(body.words.center, reason)
     elif spread > most:
         along = ', '.join(f'{one:.2f}' for one in axis)
         reason = (
             f'the mass spreads {spread:.2g} m (standard deviation) along ({along}), where '
             f'{body.bound_text} {most:.2g} m'
         )
-        yield body.doubt(body.terms.tensor, reason + _power_of_ten_hint(body))
+        yield body.finding(body.words.tensor, reason + _power_of_ten_hint(body))
 
 
 def _mass_extent(body: _Link, tensor: Array) -> tuple[float, float, float, Array]:
@@ -329,7 +329,7 @@ def _power_of_ten_hint(body: _Link) -> str:
     return ''
 
 
-def _effort_doubts(document: UrdfDocument, model: pin.Model) -> Iterator[ImplausibleValue]:
+def _low_effort_limits(document: UrdfDocument, model: pin.Model) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue for each effort limit below the weight torque at position zero."""
     q = pin.neutral(model)
     single = [joint.idx_q for joint in list(model.joints)[1:] if joint.nq == 1]
@@ -340,4 +340,4 @@ def _effort_doubts(document: UrdfDocument, model: pin.Model) -> Iterator[Implaus
         if joint.limits is not None and 0.0 < joint.limits.effort < needed:
             unit = joint.joint_kind.effort_unit
             reason = f'{joint.limits.effort:g} {unit}, and the weight at zero takes {needed:.3g}'
-            yield ImplausibleValue('joint', (name,), document.terms.effort, f'{reason} {unit}')
+            yield ImplausibleValue('joint', (name,), document.words.effort, f'{reason} {unit}')

@@ -96,21 +96,21 @@ def parse_robot(text: str, source: str = '', path: Path | None = None) -> UrdfDo
 
 
 class _XacroArguments(dict[str, str]):
-    """The arguments of a xacro file by name; `asked` lists the names that the file looked up."""
+    """The arguments of a xacro file by name; `requested_names` are those that it looked up."""
 
     def __init__(self, given: Mapping[str, object]) -> None:
         """Take the arguments, their values converted to text."""
         super().__init__({name: str(value) for name, value in given.items()})
-        self.asked = set[str]()
+        self.requested_names = set[str]()
 
     def __contains__(self, name: object) -> bool:
         """Return whether an argument is given, and record that the file asked for it."""
-        self.asked.add(str(name))
+        self.requested_names.add(str(name))
         return super().__contains__(name)
 
     def __getitem__(self, name: str) -> str:
         """Return an argument's value, and record that the file asked for it."""
-        self.asked.add(name)
+        self.requested_names.add(name)
         return super().__getitem__(name)
 
 
@@ -149,8 +149,8 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
         if 'Undefined substitution argument' in reason:
             reason += ', which has no default; give it as NAME:=VALUE, in Python xacro={NAME: ...}'
         raise UrdfError(f'{path}: xacro cannot expand it: {reason}.') from error
-    if unknown := [name for name in arguments if name not in values.asked]:
-        known = name_list(sorted(values.asked)) or 'none'
+    if unknown := [name for name in arguments if name not in values.requested_names]:
+        known = name_list(sorted(values.requested_names)) or 'none'
         raise UrdfError(f'{path} uses no argument {name_list(unknown)}; use {known} or omit it.')
     if '<link' not in text:
         raise NoLinksError(f'{path} has no links, only macros; give the file that includes it.')

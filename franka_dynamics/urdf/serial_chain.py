@@ -125,7 +125,7 @@ def read_chain(
         )
     moving = (joint for joint in document.joints.values() if joint.kind != 'fixed')
     if others := [joint.name for joint in moving if not carrier[joint.child]]:
-        branch = f'another branch of the {document.terms.file}'
+        branch = f'another branch of the {document.words.file}'
         notes.append(f'{name_list(others)}: on {branch}, left out.')
     chain = SerialChain(document, tuple(arm), poses, fixed, tools, positions, tuple(notes))
     return chain._replace(torque_notes=(*torque_notes, *_massless_link_notes(chain)))
@@ -159,7 +159,7 @@ def _place_links(
 
 def _massless_link_notes(chain: SerialChain) -> list[str]:
     """Return a list with a note on moving links without mass, if there are any."""
-    document, words = chain.document, chain.document.terms
+    document, words = chain.document, chain.document.words
     links = ', '.join(map(repr, chain.massless_links))
     if not any(chain.links_with_mass[joint.child] for joint in chain.joints):
         return [
@@ -177,7 +177,7 @@ def _tilted_mount_note(document: UrdfDocument, base: str, poses: Mapping[str, Ar
         return []
     gravity = ', '.join(f'{value + 0.0:.5g}' for value in (GRAVITY[2] * up).round(9))
     return [
-        f'the {document.terms.file} mounts {base} tilted against its root {document.root}: in the '
+        f'the {document.words.file} mounts {base} tilted against its root {document.root}: in the '
         f'frame of {base} gravity is ({gravity}) m/s^2, if {document.root} is level.'
     ]
 
@@ -197,7 +197,7 @@ def _require_chain(
             kind = f'is {document.joint_type(joint)}'
             what = f'mimics {joint.leader!r}' if joint.is_moving else kind
             raise document.error(
-                f'joint {name!r} {what}; it must be {document.terms.moving_joints}, independent.'
+                f'joint {name!r} {what}; it must be {document.words.moving_joints}, independent.'
             )
         if any(name in loop for loop in document.loops):
             raise document.error(f'joint {name!r} is in an unsupported <connect> or <weld> loop.')

@@ -20,7 +20,7 @@ from .serial_chain import read_chain
 from .urdf_parser import UNLIMITED_JOINT_LIMIT
 from ..arm.description import ArmDescription
 from ..arm.fields import Joint, link_names
-from ..arm.frames import fixed_frame_places, FramePlacement, link_frame_places, ROOT_FRAME
+from ..arm.frames import fixed_placements, FramePlacement, link_placements, ROOT_FRAME
 from ..arm.friction import Friction, LinearFriction
 from ..arm.inertia import elements_from_tensor, LinkInertia, TENSOR_ORDER
 from ..arm.shapes import Shape, ShapeKind
@@ -278,7 +278,7 @@ def links_to_write(
     on_flange = {one.name for one in arm.fixed_frames if one.joint is None}
     frames = {
         names.prefix + name.removeprefix(names.prefix) if name in on_flange else name: place
-        for name, place in fixed_frame_places(arm).items()
+        for name, place in fixed_placements(arm).items()
     }
     for name in frames:
         unique_name(name)
@@ -292,7 +292,7 @@ def links_to_write(
         return LinkToWrite(unique_name(wanted), *place)
 
     moving = []
-    own_frames = zip(arm.joints, link_frame_places(arm), arm.joint_placements(), arm.link_names)
+    own_frames = zip(arm.joints, link_placements(arm), arm.joint_placements(), arm.link_names)
     for i, (joint, place, (_, behind), wanted) in enumerate(own_frames, start=1):
         away = float(np.linalg.norm((behind @ place.pose)[:2, 3]))
         if on_axes and joint.kind is JointKind.REVOLUTE and away > _MAX_OFF_AXIS_M:

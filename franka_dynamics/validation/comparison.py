@@ -59,7 +59,7 @@ class Comparison:
     json_names = 'first', 'second', 'passed', 'total_effect', 'differences'
 
     @property
-    def geometry(self) -> tuple[ParameterDifference, ...]:
+    def geometry_differences(self) -> tuple[ParameterDifference, ...]:
         """Differences of base, joint axes, joint types, rotor inertias and flange."""
         return tuple(one for one in self.differences if one.kind == 'geometry')
 
@@ -108,7 +108,7 @@ class _Differences:
         self.first_space, self.second_space = map(SpaceFrameArm.at_zero, (first, second))
         self.total_effect = self._probe.effect(self.second_space, self.first_space, other=second)
 
-    def _add(
+    def _add_pairs(
         self, kind: str, place: str, pairs: list[_ValuePair], changed: SpaceFrameArm | None = None
     ) -> bool:
         """
@@ -141,7 +141,7 @@ class _Differences:
         against = False
         if joint.kind is not its.kind:
             kinds = [_ValuePair('kind', '', joint.kind.value, its.kind.value)]
-            self._add('geometry', name, kinds, here.with_joint(i, there, 'twists'))
+            self._add_pairs('geometry', name, kinds, here.with_joint(i, there, 'twists'))
         else:
             motion = here.motion_to(there, i, self._tolerance, flange=self._has_flange)
             if not here.axes_agree(there, i, self._tolerance) or self._moves_link(motion, i):
@@ -151,16 +151,16 @@ class _Differences:
         if against:
             signs = [_ValuePair('direction of the axis', '', '+', '-')]
             backwards = replace(here, twists=-here.twists)
-            self._add('geometry', name, signs, here.with_joint(i, backwards, 'twists'))
+            self._add_pairs('geometry', name, signs, here.with_joint(i, backwards, 'twists'))
         unit = 'kg m^2' if joint.kind is JointKind.REVOLUTE else 'kg'
         rotors = [_ValuePair('rotor inertia', unit, joint.rotor_inertia, its.rotor_inertia)]
-        self._add('geometry', name, rotors, here.with_joint(i, there, 'rotor_inertias'))
+        self._add_pairs('geometry', name, rotors, here.with_joint(i, there, 'rotor_inertias'))
         inertias = [*_inertia_pairs(here.inertias[i], there.inertias[i])]
-        self._add('link', name, inertias, here.with_joint(i, there, 'inertias'))
+        self._add_pairs('link', name, inertias, here.with_joint(i, there, 'inertias'))
         limits = its.limits
         if against:
             limits = replace(limits, lower=-limits.upper, upper=-limits.lower)
-        self._add('limits', name, [*_limit_pairs(joint.limits, limits)])
+        self._add_pairs('limits', name, [*_limit_pairs(joint.limits, limits)])
 
     def _moves_link(self, motion: Array | None, i: int) -> bool:
         """Return whether moving the link along or about the joint axis explains its difference."""
@@ -177,12 +177,12 @@ class _Differences:
             changed = self.first_space.with_joint(i, self.second_space, 'twists')
             e = np.copysign(1.0, d @ e) * e
             pairs = _vector_pairs('axis', '', d, e) + _vector_pairs('axis position', 'm', p, q)
-            self._add('geometry', name, pairs, changed)
+            self._add_pairs('geometry', name, pairs, changed)
             return
         changed = self.first_space.with_moved_joints(motion, i)
         pairs = _vector_pairs('position', 'm', p, motion[:3, :3] @ p + motion[:3, 3])
         pairs += _vector_pairs('turn about', 'rad', np.zeros(3), log3(motion[:3, :3]))
-        self._add('geometry', name if i else 'base', pairs, changed)
+        self._add_pairs('geometry', name if i else 'base', pairs, changed)
         self.first_space = changed
 
     def add_flange(self) -> None:
@@ -192,14 +192,14 @@ class _Differences:
             turn = log3(other[:3, :3] @ one[:3, :3].T)
             pairs = _vector_pairs('position', 'm', one[:3, 3], other[:3, 3])
             pairs += _vector_pairs('turn about', 'rad', np.zeros(3), turn)
-            self._add('geometry', 'flange', pairs)
+            self._add_pairs('geometry', 'flange', pairs)
 
     def add_friction(self) -> None:
         """Add the differences of friction coefficients by joint, or of the types of models."""
         frictions, names = (self.first.friction, self.second.friction), self.first.joint_names
         one, other = map(_friction_model_name, frictions)
         kinds = [_ValuePair('friction model', '', one, other)]
-        if self._add('friction', 'arm', kinds) or frictions[0] is None:
+        if self._add_pairs('friction', 'arm', kinds) or frictions[0] is None:
             return
         found = dict[str, list[_ValuePair]]()
         for part in fields(frictions[0]):  # type: ignore[arg-type]
@@ -211,7 +211,7 @@ class _Differences:
                     pair = _ValuePair(f'friction {part.name}{element}', '', here, there)
                     found.setdefault(names[at[-1]] if at else 'arm', []).append(pair)
         for place, pairs in found.items():
-            self._add('friction', place, pairs)
+            self._add_pairs('friction', place, pairs)
 
 
 def _friction_model_name(friction: object) -> str:

@@ -10,7 +10,7 @@ Pinocchio's own reading of that file (`source_models`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -105,13 +105,13 @@ class CrosscheckResult:
 
     description: ArmDescription
     gravity: tuple[float, ...]
-    states: int
+    state_count: int = field(metadata={'key': 'states'})
     seed: int
     reference: str
     differences: dict[str, dict[str, float]]
     urdf: tuple[UrdfDifference, ...] = ()
     json_names = tuple(
-        'description gravity states seed reference tolerance passed largest differences urdf '
+        'description gravity state_count seed reference tolerance passed largest differences urdf '
         'findings'.split()
     )
 
@@ -172,7 +172,7 @@ class CrosscheckResult:
             arm, found = self.description, ' '.join(self.findings)
             raise CrosscheckError(
                 f'The models of {arm.name} ({arm.inertial_set}, hand {arm.hand}) disagree '
-                f'(tolerance {self.tolerance:.0e}, {self.states} states). {found} '
+                f'(tolerance {self.tolerance:.0e}, {self.state_count} states). {found} '
                 'Do not use any of them until franka-dynamics arm check passes.'
             )
 

@@ -121,7 +121,7 @@ def compare_with_urdf(
     frames = ours.frames(q)
     mass, fastest = sum(link.mass for link in description.links), float(np.abs(dq).max())
     terms_of_file = pinocchio_terms
-    if description.urdf.mjcf:
+    if description.urdf.mjcf_text:
         bare = description.with_payload(LinkInertia.zero() - description.urdf.payload)
         ours, terms_of_file = NewtonEulerModel(bare, gravity), mujoco_terms
     M, coriolis, g, poses = terms_of_file(description, gravity, states)
@@ -160,8 +160,8 @@ def mujoco_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates) -
     """
     urdf = arm.urdf
     assert urdf is not None
-    path = None if urdf.mjcf.lstrip().startswith('<') else Path(urdf.mjcf)
-    mujoco, _, model = compile_mjcf(urdf.mjcf, urdf.source, path)
+    path = None if urdf.mjcf_text.lstrip().startswith('<') else Path(urdf.mjcf_text)
+    mujoco, _, model = compile_mjcf(urdf.mjcf_text, urdf.source, path)
     for name in _LEFT_OUT_FIELDS:
         if hasattr(model, name):  # MuJoCo 3 has no polynomials
             getattr(model, name)[:] = 0.0

@@ -179,7 +179,7 @@ class TorqueProbe:
         self._first, self._gravity = first, as_gravity_vector(gravity)
         self._states = sample_states(first, _STATE_COUNT)
         largest = np.abs(self._rigid_body_torque(SpaceFrameArm.at_zero(first))).max()
-        self._floor = MAX_TORQUE_ROUNDING_RATIO * float(largest)
+        self._rounding_torque = MAX_TORQUE_ROUNDING_RATIO * float(largest)
 
     def effect(
         self, changed: SpaceFrameArm, arm: SpaceFrameArm, *, other: ArmDescription | None = None
@@ -189,7 +189,7 @@ class TorqueProbe:
         change = np.vstack([rigid, np.zeros((_PATH_SAMPLE_COUNT, self._first.n))])
         if other is not None:
             change += self._friction_torque(other) - self._friction_torque(self._first)
-        change[np.abs(change) <= self._floor] = 0.0
+        change[np.abs(change) <= self._rounding_torque] = 0.0
         worst = np.abs(change).max(axis=0)
         joint = self._first.joint_names[int(worst.argmax())]
         rms = float(np.sqrt(np.mean(np.sum(change[:_STATE_COUNT] ** 2, axis=1))))

@@ -143,8 +143,8 @@ def checked_arm_from_urdf(
         _require_mass_of_hand(chain)
     known = replace(reference, links=nearest.published_arm.links, hand=nearest.published_arm.hand)
     found = compare_descriptions(known, arm)
-    if found.geometry:
-        refused = UrdfVerdict(source, reference.name, findings=found.geometry, notes=chain.notes)
+    if moved := found.geometry_differences:
+        refused = UrdfVerdict(source, reference.name, findings=moved, notes=chain.notes)
         _raise_mismatch(refused)
     same, findings, notes = _inertial_findings(nearest, found, accept_unknown_inertials)
     joints, limit_notes = _tighter_limits(arm, reference)
@@ -168,7 +168,7 @@ def node_notes(reference: ArmDescription, arm: ArmDescription) -> list[str]:
     assert arm.urdf is not None
     if reference.urdf is not None:
         return [*arm.torque_notes, *arm.notes]
-    mjcf, names, source = arm.urdf.mjcf, arm.joint_names, arm.source
+    mjcf, names, source = arm.urdf.mjcf_text, arm.joint_names, arm.source
     text = arm.urdf.text if not mjcf or is_xml_text(mjcf) else Path(mjcf)
     try:
         verdict = checked_arm_from_urdf(text, reference, source=source, joint_names=names)[1]
@@ -225,7 +225,7 @@ def _raise_mismatch(verdict: UrdfVerdict) -> None:
 
 def _require_masses(chain: SerialChain) -> None:
     """Raise UrdfError for links of the arm without mass."""
-    document, words = chain.document, chain.document.terms
+    document, words = chain.document, chain.document.words
     if massless := ', '.join(map(repr, chain.massless_links)):
         raise document.error(
             f'{words.link} {massless} and what is fixed to it have no {words.inertial}. Give the '
@@ -243,7 +243,7 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
     hand = [name for name in (*chain.tool_links, *chain.held_positions) if in_hand(name)]
     if hand and not any(in_hand(body) for body in chain.links_with_mass[chain.joints[-1].child]):
         raise chain.document.error(
-            f'{name_list(hand)} of a hand have no mass, no {chain.document.terms.inertial}. '
+            f'{name_list(hand)} of a hand have no mass, no {chain.document.words.inertial}. '
             "Give it, or state the hand's absence (hand: none)."
         )
 

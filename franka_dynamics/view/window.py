@@ -154,8 +154,8 @@ class Window:
         self.arm = arm
         gui = self.server.gui
         gui.configure_theme(control_width='large', show_logo=False, show_share_button=False)
-        self.status_text, self.error_text = gui.add_markdown(''), gui.add_markdown('')
-        self._table = gui.add_html('')
+        self.status_handle, self.error_handle = gui.add_markdown(''), gui.add_markdown('')
+        self._table_handle = gui.add_html('')
         self._model = NewtonEulerModel(arm)
         self._draw_arm()
 
@@ -165,11 +165,11 @@ class Window:
         scene.add_grid('/floor', width=2.0, height=2.0, position=(0.0, 0.0, 0.0))
         # The drawn frames are 0 (base), 1 to n, and n + 1 (flange).
         axes = {'axes_length': _AXIS_LENGTH_M, 'axes_radius': _AXIS_RADIUS_M}
-        self._frames = [
+        self._frame_handles = [
             scene.add_frame(f'/arm/{i}', origin_radius=2.0 * _AXIS_RADIUS_M, **axes)
             for i in range(arm.n + 2)
         ]
-        _set_pose(self._frames[0], np.asarray(arm.base))
+        _set_pose(self._frame_handles[0], np.asarray(arm.base))
         self.show_meshes(arm_meshes(arm))
         for i, link in enumerate(arm.links, 1):
             scene.add_icosphere(
@@ -179,8 +179,8 @@ class Window:
                 position=link.center_of_mass if link.mass else np.zeros(3),
             )
         points, colour = np.zeros((1, 2, 3)), _EXTERNAL_TORQUE_COLOUR
-        self._arrows = scene.add_arrows('/external', points, colour, **_ARROW_SIZES_M)
-        self._arrows.visible = False
+        self._arrow_handles = scene.add_arrows('/external', points, colour, **_ARROW_SIZES_M)
+        self._arrow_handles.visible = False
         # Right of the centre the table covers the scene.
         camera = self.server.initial_camera
         camera.position, camera.look_at = (1.5, -1.6, 1.0), (0.3, 0.2, 0.38)
@@ -202,12 +202,12 @@ class Window:
     def show_state(self, state: ViewState) -> None:
         """Show a state in the scene and the table, sent to browsers in one message."""
         with self.server.atomic():
-            for frame, pose in zip(self._frames[1:], self._model.frames(state.q)):
+            for frame, pose in zip(self._frame_handles[1:], self._model.frames(state.q)):
                 _set_pose(frame, pose)
             self._colour_links(state)
             self._draw_arrows(state)
-            self._links.display(self._meshes.configuration(state.q))
-            self._table.content = torque_table(state, self.arm)
+            self._visualizer.display(self._meshes.configuration(state.q))
+            self._table_handle.content = torque_table(state, self.arm)
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
         """Show meshes in place of those shown before, coloured by their joints' torques."""
@@ -217,15 +217,15 @@ class Window:
         with self.server.atomic():
             self.server.scene.remove_by_name('/links')
             self._meshes = meshes
-            self._links = ViserVisualizer(meshes.model, GeometryModel(), meshes.visual_model)
-            self._links.initViewer(viewer=self.server)
+            self._visualizer = ViserVisualizer(meshes.model, GeometryModel(), meshes.visual_model)
+            self._visualizer.initViewer(viewer=self.server)
             colour = [*(value / 255.0 for value in _BASE_COLOUR), _LINK_OPACITY]
-            self._links.loadViewerModel('links', visual_color=colour)
+            self._visualizer.loadViewerModel('links', visual_color=colour)
             names = [f'links/visual/{item.name}' for item in meshes.visual_model.geometryObjects]
-            self.link_handles = [self._links.frames[name] for name in names]
+            self.link_handles = [self._visualizer.frames[name] for name in names]
             state = ViewState(0.0, np.zeros(self.arm.n))
             self._colour_links(state)
-            self._links.display(meshes.configuration(state.q))
+            self._visualizer.display(meshes.configuration(state.q))
 
     def _draw_arrows(self, state: ViewState) -> None:
         """Draw arrows along the joints' axes for external torques above MIN_DRAWN_TORQUE_NM."""
@@ -236,8 +236,8 @@ class Window:
         axes = np.where(np.linalg.norm(turning, axis=0) > 0.5, turning, sliding).T
         tips = tails + _ARROW_M_PER_NM * external[:, None] * axes
         if shown.any():
-            self._arrows.points = np.stack((tails, tips), axis=1)[shown].astype(np.float32)
-        self._arrows.visible = bool(shown.any())
+            self._arrow_handles.points = np.stack((tails, tips), axis=1)[shown].astype(np.float32)
+        self._arrow_handles.visible = bool(shown.any())
 
     def _colour_links(self, state: ViewState) -> None:
         """Colour each link by its joint's torque relative to the torque limit."""
@@ -268,7 +268,7 @@ class Playback:
         """Compute the model's torques of a filtered motion."""
         model = NewtonEulerModel(arm, gravity)
         self._motion, (q, dq, ddq) = motion, (motion.q, motion.dq, motion.ddq)
-        self._terms = {
+        self._model_torques = {
             TorqueColumn.GRAVITY: model.gravity(q),
             TorqueColumn.CORIOLIS: model.coriolis(q, dq),
             TorqueColumn.INERTIA: np.einsum('kij,kj->ki', model.mass_matrix(q), ddq),
@@ -285,7 +285,7 @@ class Playback:
         """Return the first state at or after `seconds` from the start, or else the last one."""
         times = self._motion.time
         i = min(int(np.searchsorted(times, times[0] + seconds)), len(times) - 1)
-        torques = {name: rows[i] for name, rows in self._terms.items()}
+        torques = {name: rows[i] for name, rows in self._model_torques.items()}
         return ViewState(float(times[i] - times[0]), self._motion.q[i], torques)
 
 

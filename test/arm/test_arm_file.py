@@ -21,7 +21,7 @@ from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.arm.fields import Joint, JointLimits
 from franka_dynamics.arm.friction import SigmoidFriction, ViscousCoulombFriction
 from franka_dynamics.arm.payload import read_payload
-from franka_dynamics.arm.units import doubted_units
+from franka_dynamics.arm.units import unit_questions
 from franka_dynamics.arm_io import save
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError
@@ -191,8 +191,8 @@ def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text,
 def test_the_weight_of_an_arm_that_slides_without_limits_has_no_bound():
     rpr = fd.load('rpr')
     strong = with_joint(rpr, 0, limits=replace(rpr.joints[0].limits, effort=3000.0))
-    assert doubted_units(strong)
-    assert not doubted_units(with_joint(strong, 1, limits=JointLimits()))
+    assert unit_questions(strong)
+    assert not unit_questions(with_joint(strong, 1, limits=JointLimits()))
 
 
 ROUNDING = 1e-14  # a rotated base is written as roll, pitch and yaw; all other numbers are exact

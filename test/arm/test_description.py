@@ -21,7 +21,7 @@ from franka_dynamics.arm.friction import (
     slip_state_bounds,
 )
 from franka_dynamics.arm.inertia import elements_from_tensor, physical_link
-from franka_dynamics.arm.units import doubted_units
+from franka_dynamics.arm.units import unit_questions
 from franka_dynamics.errors import DescriptionError, InertiaError, UrdfWarning
 from franka_dynamics.names import REPAIR_TO_NEAREST
 from franka_dynamics.spatial import pose_from_xyz_rpy
@@ -140,7 +140,7 @@ def with_velocities_in_degrees(arm):
 
 @pytest.mark.parametrize('name', SHIPPED)
 def test_no_number_of_a_shipped_arm_is_doubted(name):
-    assert not doubted_units(fd.load(name))
+    assert not unit_questions(fd.load(name))
 
 
 @pytest.mark.parametrize('name', ['fr3', 'fer'])
@@ -155,14 +155,14 @@ def test_no_number_of_a_shipped_arm_is_doubted(name):
 )
 def test_another_unit_is_asked_about(name, other, said, tmp_path):
     arm = other(fd.load(name))
-    assert any(said in one.sentence for one in doubted_units(arm))
+    assert any(said in one.sentence for one in unit_questions(arm))
     with refuses(DescriptionError, said):
         fd.save(replace(arm, home=None), tmp_path / 'arm.yaml')
 
 
 @pytest.mark.parametrize('name', SHIPPED)
 def test_an_arm_heavier_than_steel_is_asked_for_its_unit_of_mass(name, tmp_path):
-    assert any('grams' in one.sentence for one in doubted_units(denser(fd.load(name))))
+    assert any('grams' in one.sentence for one in unit_questions(denser(fd.load(name))))
     with refuses(DescriptionError, 'grams'):
         fd.save(denser(fd.load(name)), tmp_path / 'arm.yaml')
 
@@ -181,7 +181,7 @@ def test_an_arm_heavier_than_steel_is_asked_for_its_unit_of_mass(name, tmp_path)
 def test_only_what_no_joint_does_is_taken_for_degrees(limits, doubted):
     arm = fd.load('fr3')
     first = replace(arm.joints[0], limits=JointLimits(*limits))
-    questions = doubted_units(replace(arm, joints=(first, *arm.joints[1:])))
+    questions = unit_questions(replace(arm, joints=(first, *arm.joints[1:])))
     assert [one.limit_fields for one in questions] == ([{first.name: doubted}] if doubted else [])
 
 
@@ -190,21 +190,21 @@ def test_in_an_arm_in_degrees_smaller_ones_are_asked_about_too():
     ends = ((-170.0, 170.0), (-10.0, 10.0), (-6.2832, 6.2832))
     limits = [JointLimits(*one) for one in ends] + [one.limits for one in arm.joints[3:]]
     joints = (replace(one, limits=own) for one, own in zip(arm.joints, limits))
-    (question,) = doubted_units(replace(arm, joints=tuple(joints)))
+    (question,) = unit_questions(replace(arm, joints=tuple(joints)))
     assert [*question.limit_fields] == list(arm.joint_names[:2])
 
 
 def test_a_tensor_of_no_body_is_no_question_of_units():
     arm = fd.load('rpr').map_links(lambda one: replace(one, inertia=-one.inertia))
-    assert doubted_units(arm) == []
+    assert unit_questions(arm) == []
 
 
 def test_a_slide_of_metres_is_asked_about():
     arm = fd.load('rpr')
     limits = (JointLimits(0.0, upper) for upper in (12.0, 300.0))
     one, other = (with_joint(arm, 1, limits=each) for each in limits)
-    assert not doubted_units(one)
-    (question,) = doubted_units(other)
+    assert not unit_questions(one)
+    (question,) = unit_questions(other)
     assert 'millimetres' in question.sentence and [*question.limit_fields] == ['rpr_joint2']
 
 

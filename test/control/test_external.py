@@ -178,8 +178,8 @@ def test_known_wrenches_in_mujoco_are_told_along_a_motion():
         external = observer.update(time, q, dq, effort)
         if time > 0.2:
             estimate = estimator.estimate(q, external)
-            assert not estimate.singular
-            assert estimate.unexplained < 0.5
+            assert not estimate.is_singular
+            assert estimate.unexplained_torque < 0.5
             found.append(estimate.wrench)
             # The arm exerts the opposite wrench on its surroundings. Within the lag of the
             # observer each joint turns by up to 20 mrad.
@@ -201,7 +201,7 @@ def test_away_from_singular_poses_it_is_plain_least_squares():
     np.testing.assert_allclose(estimate.wrench, expected, rtol=1e-9)
     covariance = np.linalg.inv(weighed.T @ weighed)
     np.testing.assert_allclose(estimate.covariance, covariance, rtol=1e-7, atol=1e-12)
-    assert not estimate.singular
+    assert not estimate.is_singular
     # A moment of 1 N m counts as 5 N, at a lever of 0.2 m.
     newtons = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
     largest = np.linalg.eigvalsh(estimate.covariance * np.outer(newtons, newtons))[-1] ** 0.5
@@ -216,7 +216,7 @@ def test_a_singular_pose_is_said_and_damped():
     torque = 0.1 - 10.0 * fd.NewtonEulerModel(FER).jacobian(STRAIGHT)[0]
     estimate = external_torque.WrenchEstimator(fd.Model(FER)).estimate(STRAIGHT, torque)
     # Then the directions that no joint torque shows have a large deviation and no force.
-    assert estimate.singular
+    assert estimate.is_singular
     assert estimate.accuracy_text().startswith('singular pose: ')
     scale = np.array([1.0, 1.0, 1.0, 5.0, 5.0, 5.0])
     variances, directions = np.linalg.eigh(estimate.covariance * np.outer(scale, scale))
@@ -236,7 +236,7 @@ def test_the_wrench_does_not_jump_into_a_singular_pose():
     wrenches = np.einsum('kij,i->kj', model.jacobian(path), wrench)
     estimates = [estimator.estimate(*state) for state in zip(path, wrenches)]
     found = [estimate.wrench for estimate in estimates]
-    assert not estimates[0].singular and estimates[-1].singular
+    assert not estimates[0].is_singular and estimates[-1].is_singular
     np.testing.assert_allclose(found[0], wrench, rtol=1e-9)
     # From one estimate to the next a joint moves by at most 1.2 mrad. Without damping the wrench
     # would be noise divided by zero.
@@ -318,7 +318,7 @@ def monitored(recording, more=0.0):
     states = recording.time.tolist(), recording.q, recording.dq, recording.effort + more
     for time, q, dq, effort in zip(*states):
         monitor.update(TERMS.terms_at(time, q, dq, None), effort, [], 0)
-        said.append(monitor.load.load_text())
+        said.append(monitor.load_estimator.load_text())
         shares.append(float((np.abs(monitor.external_torque) / monitor.running_bound).max()))
     return said, shares
 
@@ -353,10 +353,10 @@ def test_a_load_is_named_while_the_arm_moves_and_changes_no_torque(target, measu
     loop = Loop(ControlSettings(target=target, **FIRM), measures=measures, **simulation).run(0.3)
     loop.arm.set_payload(ControlSettings(payload=payload(0.7)).payload_inertia())
     loop.run(1.0)
-    assert not loop.controller.disturbances.load.load_text()  # at rest
+    assert not loop.controller.disturbances.load_estimator.load_text()  # at rest
     loop.follow(multisine(FER, 8.0, 0.3))
     loop.run(1.8)
-    assert not loop.controller.disturbances.load.load_text()  # not yet
+    assert not loop.controller.disturbances.load_estimator.load_text()  # not yet
     loop.run(3.5)
     assert loop.controller.state is State.RUNNING
     mass, deviation = map(float, SAID.search(loop.controller.status.why).groups())

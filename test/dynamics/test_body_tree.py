@@ -91,7 +91,7 @@ def case(request):
 @pytest.mark.parametrize('name', ['displacement', 'twist', 'acceleration', 'wrench', 'tau'])
 def test_tree_derivatives_agree_with_complex_steps(case, name):
     *_, found, expected = case
-    assert_close(getattr(found, name).full, expected[name], RTOL)
+    assert_close(getattr(found, name).all_columns, expected[name], RTOL)
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_the_five_bars_torque_derivative_is_the_slope_of_13(motion):
         return tau[ACTIVE] + passive_jacobian.T @ tau[PASSIVE]
 
     expected = differences(torque, 9 * N + 6, STEP)
-    found = reduced_torque_derivative(FIVE_BAR, motion).full
+    found = reduced_torque_derivative(FIVE_BAR, motion).all_columns
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL)
 
 

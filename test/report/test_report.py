@@ -42,10 +42,10 @@ HOSTILE = '<script>alert("&")</script>'
 
 
 def test_hostile_text_stays_text_on_a_page():
-    plain, marked = (elements.paragraph(HOSTILE, style) for style in ('', 'bad'))
-    texts = elements.heading(HOSTILE), plain, marked
+    plain, marked = (elements.paragraph_html(HOSTILE, style) for style in ('', 'bad'))
+    texts = elements.heading_html(HOSTILE), plain, marked
     table = Table(HOSTILE, [HOSTILE], [[HOSTILE], [Cell(HOSTILE)]])
-    image = elements.picture(elements.figure_of_size((1.0, 1.0)), HOSTILE)
+    image = elements.picture_html(elements.figure_of_size((1.0, 1.0)), HOSTILE)
     # The page is also XML, whose strict parser checks the tags.
     tree = ElementTree.fromstring(elements.html_page(HOSTILE, [*texts, image, table]))
     assert not list(tree.iter('script'))

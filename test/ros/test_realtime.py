@@ -253,7 +253,7 @@ def test_a_simulations_torques_reach_no_real_arms_controller_and_a_crash_is_told
 
         probe.until(held, 'the arm is held')
         # The group's end names the node that crashed, the signal, and the log with its stack.
-        node, log = nodes._running['feedforward_node'], tmp_path / 'feedforward_node.log'
+        node, log = nodes._processes['feedforward_node'], tmp_path / 'feedforward_node.log'
         node.send_signal(signal.SIGABRT)
         node.wait(TIMEOUT_S)
         said = nodes.end_nodes()[0]
@@ -265,7 +265,7 @@ def test_a_simulations_torques_reach_no_real_arms_controller_and_a_crash_is_told
 def test_a_node_that_ended_on_a_full_disk_is_told_with_the_folder(tmp_path, monkeypatch):
     with NodeGroup(tmp_path) as nodes:
         nodes.start_node('simulator_node', {'robot_type': 'no_such_arm'})
-        nodes._running['simulator_node'].wait(TIMEOUT_S)
+        nodes._processes['simulator_node'].wait(TIMEOUT_S)
         monkeypatch.setattr('shutil.disk_usage', lambda folder: SimpleNamespace(free=0))
         with refuses(NodeEndedError, f'{tmp_path} is full', 'choose another place'):
             nodes.require_running()

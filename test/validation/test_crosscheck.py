@@ -175,7 +175,7 @@ def test_masses_of_any_size_pass_both_comparisons(factor):
     arm, gravity = fer_of_mass(factor), (1.0, -2.0, -9.0)
     report = fd.crosscheck(arm, gravity=gravity, count=50, seed=4)
     report.require()
-    assert (report.states, report.gravity) == (50, gravity)
+    assert (report.state_count, report.gravity) == (50, gravity)
     assert fd.compare_formulations(arm, count=50).passed
 
 

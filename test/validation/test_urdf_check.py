@@ -328,7 +328,7 @@ def test_each_fault_of_a_random_arms_link_is_named_alone(convention):
 def test_a_moved_axis_is_one_difference_of_its_joint_or_of_the_base(arm, shift, parameter):
     arm = FER if arm == 'fer' else random_arm(np.random.default_rng(5), joints=6, **TURNING)
     for joint, name in enumerate(arm.joint_names):
-        found = fd.compare(arm, with_row_shifted(arm, joint, **shift)).geometry
+        found = fd.compare(arm, with_row_shifted(arm, joint, **shift)).geometry_differences
         assert {one.owner for one in found} == {name if joint else 'base'}
         # What is behind the joint is moved along or about the common normal.
         moved = [one.second - one.first for one in found if one.parameter.startswith(parameter)]
@@ -480,7 +480,7 @@ def test_links_in_frames_off_the_dh_frames_are_converted():
     ],
 )
 def test_one_edited_origin_names_joint_quantity_and_size(path, attributes, place, parameter, size):
-    found = compared(edited(URDF, path, **attributes)).geometry
+    found = compared(edited(URDF, path, **attributes)).geometry_differences
     assert {one.owner for one in found} == {place}
     moved = [one.second - one.first for one in found if one.parameter.startswith(parameter)]
     np.testing.assert_allclose(np.linalg.norm(moved), size, rtol=1e-9)

@@ -115,7 +115,7 @@ def test_frames_and_centres_of_mass_are_where_the_arm_has_them(page):
 
 
 def test_arrows_of_torques_that_can_be_told_lie_along_the_joints_axes(page):
-    arrows = page._arrows
+    arrows = page._arrow_handles
     external = np.array([2.0, -3.0, 0.0, 4.0, 0.1, -1.0, 0.6])
     page.show_state(ViewState(0.0, Q, {TorqueColumn.EXTERNAL: external}))
     assert arrows.visible
