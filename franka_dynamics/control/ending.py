@@ -178,11 +178,7 @@ class Cause(Enum):
     TORQUE_NOT_FINITE = 'a computed torque that is not finite', Reaction.COAST, Remedy.CLEAR
     TORQUE_NOT_APPLIED = 'torques that do not arrive as sent', Reaction.COAST, Remedy.CLEAR
     WRONG_RECEIVER = 'a receiver that is not the target', Reaction.ZERO, Remedy.CLEAR
-    RECEIVER_PAUSES = (
-        'a receiver that applies no torque, or is not known',
-        Reaction.ZERO,
-        Remedy.WAIT,
-    )
+    RECEIVER_PAUSES = 'a receiver that is unknown or applies no torque', Reaction.ZERO, Remedy.WAIT
     MODEL_CHANGED = 'a model that is not the arm', Reaction.RELEASE, Remedy.CONFIGURE
 
     def ending(self, why: Reason | str) -> 'Ending':
