@@ -179,7 +179,7 @@ class GeneratedModel(ABC):
         """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape (...) [J]."""
         library = self.library(q, dq)
         (q, rates), _ = self._read_states(Quantity.CORIOLIS, (q, dq), library.as_array)
-        q, rates = _to_common_dtype(library.xp, q, rates)
+        q, rates = _alike_or_nan(library.xp, q, rates)
         M = self.mass_matrix(q)
         return 0.5 * (rates * (M * rates[..., None, :]).sum(-1)).sum(-1)
 
@@ -286,11 +286,11 @@ class GeneratedModel(ABC):
                 'flange, in the axes of the space frame.'
             )
         broadcast_leading_shape({'q': tuple(q.shape), 'wrench': shape})
-        q, forces = _to_common_dtype(library.xp, q, forces)
+        q, forces = _alike_or_nan(library.xp, q, forces)
         return q, (self.jacobian(q) * forces[..., None]).sum(-2)
 
 
-def _to_common_dtype(xp: Any, q: Any, others: Any) -> tuple[Any, Any]:
+def _alike_or_nan(xp: Any, q: Any, others: Any) -> tuple[Any, Any]:
     """
     Return positions and another array, both converted to their common number type.
 
