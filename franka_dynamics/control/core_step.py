@@ -431,7 +431,8 @@ class CoreStep(StateMachine):
         if self.state is State.STOPPING:
             # What is desired has just ended, and the terms may have changed: the stop has its own.
             return self._stopping_torque(now)
-        torque = self.output.send_torque(desired, states.elapsed, now)
+        # At an unusable state, too, a torque was sent.
+        torque = self.output.send_torque(desired, min(states.elapsed, states.since_given), now)
         if self.state is not State.RUNNING:
             brake.record_limited_torque(desired, torque)
         return torque.copy()  # the caller may write into it

@@ -99,6 +99,8 @@ class StateCheck:
         positions repeat since before the velocity took the joint elsewhere.
     elapsed, age : float
         Time between it and the one before, and its age [s].
+    since_given : float
+        Time between the latest two states, possible or not [s].
     age_in_periods : int
         Its age in multiples of the last period, rounded.
     period, median_age : float
@@ -316,11 +318,11 @@ class StateCheck:
         n = len(q)
         self.possible_joints = self.possible_positions = self._all
         self.changed_velocities, self._given_dq = dq != self._given_dq, dq
-        silence, self._given_stamp = stamp - self._given_stamp, stamp
+        self.since_given, self._given_stamp = stamp - self._given_stamp, stamp
         # NumPy would warn of infinities, and of a signalling NaN.
         moved, gap = np.where(possible[:n], q, np.nan) - self._seen_q, stamp - self._seen_at
         self._displacement, self._gap_s = moved, gap
-        returns = self.silence_timeout() < silence < math.inf
+        returns = self.silence_timeout() < self.since_given < math.inf
         self._was_unseen |= returns
         way = self._max_velocity * np.maximum(gap, 1e-9) + MAX_POSITION_DRIFT_RAD  # inf * 0 is NaN
         judged = self.stamp is not None and not returns

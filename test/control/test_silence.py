@@ -426,6 +426,16 @@ def test_the_resting_torque_is_never_that_of_a_position_that_leapt():
     np.testing.assert_allclose(torques[100:400], [gravity(HOME)] * 300, rtol=0.0, atol=1.0)
 
 
+def test_after_an_unusable_state_the_rate_counts_from_its_torque():
+    loop, turned = core(MUJOCO, **LOOP), HOME + 0.5 * np.eye(7)[1]
+    sent_at_rest(loop, 100, begin=6.0)
+    states = (HOME, 1.0), (turned, 5.0), (turned + 1e-7, 5.001)  # the clock was set back
+    states += (np.nan * turned, 5.0015), (turned, 5.002)
+    torques = [loop.step(q, STILL, stamp) for q, stamp in states]
+    steps = np.abs(np.diff(torques[-3:], axis=0)).max(axis=1)
+    np.testing.assert_allclose(steps, 0.5, rtol=0.0, atol=1e-9)  # 1,000 N m/s in 0.5 ms
+
+
 def test_after_a_reset_a_motion_before_it_allows_no_speed():
     stopped = []
     for moved in (False, True):
