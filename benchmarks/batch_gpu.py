@@ -26,8 +26,8 @@ from franka_dynamics.arm import load
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.generated_model import TracedModel
 from franka_dynamics.codegen.quantities import INPUT_ARRAYS, output_shape
+from franka_dynamics.constants import Quantity
 from franka_dynamics.dynamics.sampling import sample_states
-from franka_dynamics.names import Quantity
 from franka_dynamics.urdf.writer import urdf_text
 
 ARM = load('fr3', hand='franka_hand')

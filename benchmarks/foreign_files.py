@@ -43,6 +43,7 @@ import franka_dynamics as fd
 from franka_dynamics.arm import ArmDescription
 from franka_dynamics.arrays import Array
 from franka_dynamics.codegen.equations import Quantity
+from franka_dynamics.constants import GRAVITY
 from franka_dynamics.dynamics.sampling import JointStates
 from franka_dynamics.errors import (
     AmbiguousUrdfError,
@@ -51,7 +52,6 @@ from franka_dynamics.errors import (
     InertiaError,
     UrdfError,
 )
-from franka_dynamics.names import GRAVITY
 from franka_dynamics.urdf.mjcf import is_mjcf_text
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 from franka_dynamics.urdf.pinocchio_reading import urdf_for_pinocchio

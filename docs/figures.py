@@ -14,6 +14,7 @@ import re
 from franka_dynamics.arm import load
 from franka_dynamics.arm.friction import MAX_STATE_GAP_S
 from franka_dynamics.cli._options import MOUNT_OFFSETS
+from franka_dynamics.constants import REALTIME_PRIORITY
 from franka_dynamics.control import (
     control_law,
     limits,
@@ -41,7 +42,6 @@ from franka_dynamics.identification import (
 from franka_dynamics.identification.faults import checks as fault_checks
 from franka_dynamics.identification.options import DEFAULT_PRIOR_PRECISION
 from franka_dynamics.motion import planning, trajectory
-from franka_dynamics.names import REALTIME_PRIORITY
 from franka_dynamics.parameter_schema import specs_in_files
 from franka_dynamics.recordings import preprocessing
 from franka_dynamics.recordings.preprocessing import SignalOptions

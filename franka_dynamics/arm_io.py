@@ -15,9 +15,9 @@ from .arm.description import ArmDescription
 from .arm.inertia import LinkInertia
 from .arm.payload import as_payload, payload_array, payload_from_array
 from .arrays import ArrayLike
+from .constants import AS_LISTED
 from .errors import DescriptionError, UrdfWarning
 from .files import write_text
-from .names import AS_LISTED
 from .urdf.mjcf_writer import mjcf_text
 from .urdf.writer import urdf_text
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arm descriptions with kinematics, inertias, limits and friction, without ROS or Pinocchio."""
 
+from .arm_fields import Joint as Joint
+from .arm_fields import JointLimits as JointLimits
 from .arm_file import available_arms as available_arms
 from .arm_file import available_sets as available_sets
 from .arm_file import load as load
@@ -10,8 +12,6 @@ from .bodies import load_hand as load_hand
 from .denavit_hartenberg import Convention as Convention
 from .denavit_hartenberg import DHRow as DHRow
 from .description import ArmDescription as ArmDescription
-from .fields import Joint as Joint
-from .fields import JointLimits as JointLimits
 from .friction import FrictionModel as FrictionModel
 from .friction import MaxwellSlipFriction as MaxwellSlipFriction
 from .friction import SigmoidFriction as SigmoidFriction

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import typed_file
+from .arm_fields import ArmFields
 from .bodies import (
     available_hands,
     Body,
@@ -23,15 +24,14 @@ from .bodies import (
     Pose,
 )
 from .description import ArmDescription
-from .fields import ArmFields
 from .inertia import LinkInertia, physical_link
 from .strict_yaml import yaml_text
 from .typed_file import decode, dotted_path, encode, FieldError, prepend_keys, read_typed_file
 from .units import require_si_units
 from .. import errors
+from ..constants import AS_LISTED, NO_HAND, REPAIR_METHODS
 from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, UnknownArmError
 from ..files import expanded_path, share_directory
-from ..names import AS_LISTED, NO_HAND, REPAIR_METHODS
 from ..spatial import rpy_from_rotation
 
 # Other names of shipped arms: 'panda' loads the fer with its joints named panda_joint1, ... Franka

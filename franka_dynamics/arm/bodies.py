@@ -15,9 +15,9 @@ from .inertia import elements_from_tensor, LinkInertia, tensor_from_elements
 from .payload import read_payload, require_plausible_payload
 from .typed_file import FieldError, read_typed_file, TaggedUnion
 from ..arrays import Array, ValueEquality
+from ..constants import NO_HAND
 from ..errors import DescriptionError, InertiaError, nearest_name, UnknownArmError
 from ..files import expanded_path, share_directory
-from ..names import NO_HAND
 from ..spatial import pose_from_xyz_rpy, rpy_from_rotation
 
 

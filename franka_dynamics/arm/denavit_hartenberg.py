@@ -16,8 +16,8 @@ import numpy as np
 
 from .typed_file import Angle
 from ..arrays import Array, ArrayLike
+from ..constants import Convention
 from ..errors import as_enum, DescriptionError
-from ..names import Convention
 from ..spatial import cos_sin
 
 

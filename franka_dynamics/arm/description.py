@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, KW_ONLY, replace
 
 import numpy as np
 
+from .arm_fields import ArmFields, link_names, UrdfProvenance
 from .denavit_hartenberg import Convention
-from .fields import ArmFields, link_names, UrdfProvenance
 from .inertia import LinkInertia
 from .payload import as_payload
 from ..arguments import with_argument_checks

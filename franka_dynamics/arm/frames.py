@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .arm_fields import link_names
 from .bodies import available_hands, hand_frames
 from .denavit_hartenberg import Convention, to_modified_rows
 from .description import ArmDescription
-from .fields import link_names
 from ..arrays import Array
 from ..errors import FrameError, name_list, short_repr
 from ..spatial import inverse_transform

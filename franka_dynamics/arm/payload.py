@@ -13,9 +13,9 @@ import yaml
 from .inertia import elements_from_tensor, LinkInertia, tensor_from_elements
 from .typed_file import FieldError, length_rule, read_typed_file, Vector3
 from ..arrays import Array, ArrayLike, as_array
+from ..constants import parse_float
 from ..errors import DescriptionError, InertiaError
 from ..files import expanded_path
-from ..names import parse_float
 
 PAYLOAD_ORDER = ('mass', 'x', 'y', 'z', 'xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 MAX_PAYLOAD_KG = 100.0  # more than any supported arm can lift

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .arm_fields import JointLimits
 from .description import ArmDescription
-from .fields import JointLimits
+from ..constants import GRAVITY
 from ..errors import DescriptionError, name_list
-from ..names import GRAVITY
 from ..spatial import JointKind
 
 MAX_EFFORT_NM = 1e5  # [N m or N] largest accepted limit, five times an industrial arm's

@@ -21,10 +21,10 @@ from .libraries import are_kernel_inputs, library_of
 from ..arm import ArmDescription
 from ..arrays import ArrayLike
 from ..codegen.quantities import output_shape
+from ..constants import Quantity
 from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.model import GRAVITY
 from ..errors import JointVectorError
-from ..names import Quantity
 
 
 class BatchModel(GeneratedModel):

@@ -18,12 +18,12 @@ from ..codegen.chain import tree_and_frame
 from ..codegen.equations import customised_equations, Equations
 from ..codegen.python_code import python_callable
 from ..codegen.quantities import INPUT_ARRAYS
+from ..constants import Quantity
 from ..dynamics import model
 from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.model import AccelerationDerivatives, as_gravity_vector, GRAVITY, TorqueDerivatives
 from ..dynamics.regressor import checked_columns, N_LINK_PARAMETERS
 from ..errors import as_enum, JointVectorError, SettingsError
-from ..names import Quantity
 
 
 class EquationsKey(NamedTuple):

@@ -12,8 +12,8 @@ from typing import Any, TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from ..constants import AS_LISTED, NO_HAND
 from ..errors import RecordingError, require_extra
-from ..names import AS_LISTED, NO_HAND
 from ..recordings.options import HEADER_STAMP
 
 if TYPE_CHECKING:

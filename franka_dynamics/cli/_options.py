@@ -14,9 +14,9 @@ from click.shell_completion import CompletionItem
 
 from ._choices import ArmChoice, BagReader
 from ._command import with_xacro_arguments
+from ..constants import AS_LISTED, GRAVITY
 from ..errors import OutputError
 from ..files import share_directory, writable_file, writable_folder
-from ..names import AS_LISTED, GRAVITY
 from ..recordings.options import HEADER_STAMP, SignalOptions, STAMP_KINDS
 from ..ros import COMMAND_TOPIC
 

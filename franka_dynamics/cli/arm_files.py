@@ -24,12 +24,12 @@ from ..arm.bodies import is_file_name
 from ..arm.frames import to_modified_convention
 from ..arm.inertia import TENSOR_ORDER
 from ..arrays import Array
+from ..constants import Convention, GRAVITY, GRAVITY_DIRECTIONS, parse_float
 from ..cpp_package.package import controller_arm_text
 from ..errors import DescriptionError
 from ..files import write_text
 from ..identification.base_parameters import base_parameters, GRAVITY_BASIS_M_S2, NO_GRAVITY
 from ..identification.friction_export import FRICTION_TEXTS
-from ..names import Convention, GRAVITY, GRAVITY_DIRECTIONS, parse_float
 from ..report import arm as report
 from ..spatial import JointKind
 from ..urdf.generated_files import robot_file_text

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from ._choices import ArmChoice, Options, was_option_given
 from ._console import catch_end_signals, echo, echo_each, make_console
+from ..constants import AS_LISTED
 from ..errors import FrankaDynamicsError
-from ..names import AS_LISTED
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import prepare
 from ..recordings.recording import read_recording

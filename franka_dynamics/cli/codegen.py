@@ -15,9 +15,9 @@ from ..codegen.c_code import c_header, cuda_source
 from ..codegen.equations import customised_equations
 from ..codegen.file_text import as_identifier, operation_count, require_distinct_quantities
 from ..codegen.python_code import python_module
+from ..constants import ParameterMode, Quantity
 from ..cpp_package.package import copy_package
 from ..errors import SettingsError
-from ..names import ParameterMode, Quantity
 from ..report.elements import Table
 
 _LANGUAGES: dict[str, tuple[Callable[..., str], str]] = {

@@ -11,8 +11,8 @@ from ._choices import ArmChoice, Options, require_option
 from ._console import echo, make_console, write_json
 from ._options import MASS_OPTION_NAMES
 from ..arm.arm_file import is_robot_source
+from ..constants import AS_LISTED, NO_HAND
 from ..errors import FrankaDynamicsError
-from ..names import AS_LISTED, NO_HAND
 from ..ros import ROS_INSTALL_HINT
 from ..ros.machine_checks import CheckResult, GOOD, machine_checks, NOTE, SIMULATION_SUBJECT, TO_DO
 from ..validation.robot_model import compare_with_robot, POSE_SUBJECT, read_robot_state

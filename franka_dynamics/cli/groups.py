@@ -15,10 +15,10 @@ import click
 from . import _options as shared
 from ._command import Group, with_xacro_arguments
 from ._options import choice_or_flag, CommaList, flag, Number, option, OutputPath
+from ..constants import AS_LISTED, Convention, EXPORT_FORMATS, GRAVITY_DIRECTIONS
 from ..errors import OutputError
 from ..files import writable_file
 from ..identification import options as of
-from ..names import AS_LISTED, Convention, EXPORT_FORMATS, GRAVITY_DIRECTIONS
 from ..recordings import options as logs
 
 _CONVENTIONS = [one.value for one in Convention]

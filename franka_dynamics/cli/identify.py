@@ -19,6 +19,7 @@ import yaml
 from ._choices import ArmChoice, BagReader, Options, require_installed
 from ._console import echo, echo_each, print_rich, ProgressBar, write_json
 from ..arm import ArmDescription
+from ..constants import AS_LISTED
 from ..errors import ClusterError, IdentificationError, name_list, require_extra
 from ..files import write_text
 from ..identification import excitation_problem as planning
@@ -33,7 +34,6 @@ from ..identification.options import (
 )
 from ..identification.results import Identification, IDENTIFIED_SET_NAME
 from ..identification.summary import Bag, labels_of
-from ..names import AS_LISTED
 from ..recordings.preprocessing import Motion, prepare
 from ..report import identification as pages
 from ..report.elements import Header, rounded_to_deviation, Table

@@ -23,8 +23,8 @@ from ._command import Group
 from ._options import CommaList, flag, Number, option
 from .groups import arm, bag, identify, node
 from .. import __version__
+from ..constants import ParameterMode, PRECISIONS, Quantity
 from ..errors import FrankaDynamicsError, UrdfWarning
-from ..names import ParameterMode, PRECISIONS, Quantity
 
 PROGRAM_NAME = 'franka-dynamics'
 _CONTEXT_SETTINGS = {'help_option_names': ['-h', '--help'], 'show_default': True}

@@ -11,8 +11,8 @@ import numpy as np
 from .equations import Equations
 from .file_text import as_identifier, file_heading, quantity_summary
 from .quantities import TWIST_SIZE
+from ..constants import PRECISIONS, Quantity
 from ..errors import OutputError
-from ..names import PRECISIONS, Quantity
 
 
 def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inline') -> str:

@@ -17,12 +17,12 @@ from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
 from ..arrays import ArrayLike
+from ..constants import ParameterMode, Quantity
 from ..dynamics import model
 from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.derivatives import dynamics_derivatives
 from ..dynamics.regressor import checked_columns, N_LINK_PARAMETERS
 from ..errors import as_enum, SettingsError
-from ..names import ParameterMode, Quantity
 
 
 @dataclass(frozen=True, eq=False)

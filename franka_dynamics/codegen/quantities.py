@@ -28,11 +28,11 @@ from .recursion import (
     tip_pose,
     wrench_in_tip_frame,
 )
+from ..constants import Quantity
 from ..dynamics.body_tree import BASE_BODY
 from ..dynamics.model import ALIGNED_FRAME, MIN_INERTIA_RATIO, singular_frame_error
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import InertiaError
-from ..names import Quantity
 
 TWIST_SIZE = 6  # numbers of a twist or a wrench
 

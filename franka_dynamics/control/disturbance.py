@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import advice
+from . import excess_causes
 from .ending import Cause, Ending, Reason, ReasonCode
 from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_TORQUE_RATE_NM_S, RUNAWAY_DETECTION_TIME_S
+from .misdirected_torques import find_misdirected_joints, KEPT_STATE_COUNT
 from .settings import friction_in_measured_effort, StateLimits
 from .terms import (
     inverse_mass_matrix,
@@ -28,7 +29,6 @@ from .terms import (
     StateTerms,
     TermModel,
 )
-from .wiring import find_misdirected_joints, KEPT_STATE_COUNT
 from ..arm import ArmDescription
 from ..arm.friction import FrictionState
 from ..arrays import Array
@@ -353,14 +353,14 @@ class DisturbanceMonitor:
         state, bound, load = self._state, self.start_bound, self.load_estimator.load_text()
         if load and (np.abs(motion - self.load_estimator.load_torque()) <= bound).all():
             return load
-        kind, torque = advice.NO_EFFORT, motion
+        kind, torque = excess_causes.NO_EFFORT, motion
         if self.has_effort:  # where efforts are wrong, both differ
             by_command = (np.abs(motion) <= bound).all()
-            kind = advice.COMMAND if by_command else advice.MOTION
+            kind = excess_causes.COMMAND if by_command else excess_causes.MOTION
             torque = command if by_command else motion
         who = terms.adds_gravity, terms.profile.name, self._arm.joint_names[joint]
         excess = kind, torque, state.gravity, bound, state.is_moving, *who
-        likely = advice.probable_causes(advice.TorqueExcess(*excess))
+        likely = excess_causes.probable_causes(excess_causes.TorqueExcess(*excess))
         return f'{load}, or {likely}' if load else likely
 
     def reset_max_bound_ratios(self) -> None:

@@ -26,8 +26,8 @@ from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike, as_array, broadcast_leading_shape, joint_values
+from ..constants import GRAVITY
 from ..errors import FrameError, InertiaError, JointVectorError
-from ..names import GRAVITY
 
 ALIGNED_FRAME = 'LOCAL_WORLD_ALIGNED'
 REFERENCE_FRAMES = ('LOCAL', 'WORLD', ALIGNED_FRAME)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import math
 from typing import Any, TYPE_CHECKING
 
+from ..constants import GRAVITY
 from ..errors import IdentificationError
-from ..names import GRAVITY
 
 if TYPE_CHECKING:
     from .torque_model import TorqueModel

@@ -11,7 +11,7 @@ import platform
 from typing import NamedTuple
 
 from . import FASTDDS_PROFILE_VARIABLES
-from ..names import REALTIME_PRIORITY
+from ..constants import REALTIME_PRIORITY
 
 # Levels of a check.
 GOOD = 'good'

@@ -26,8 +26,8 @@ from rclpy.utilities import remove_ros_args
 
 from . import FASTDDS_PROFILE_VARIABLES, use_fastdds_profile
 from .rclpy_private import Executor, RCLError, UnknownROSArgsError
+from ..constants import REALTIME_PRIORITY
 from ..errors import FrankaDynamicsError, name_list, SettingsError, short_text
-from ..names import REALTIME_PRIORITY
 
 # Environment variable for real-time scheduling, read before a node with parameters exists.
 REALTIME_VARIABLE = 'FRANKA_DYNAMICS_REALTIME'

@@ -17,8 +17,8 @@ from .messages import is_effort_measured, stamp_to_seconds
 from .status import DiagnosticSubject, NodeSnapshot
 from .topic_listener import TopicListener
 from .topics import publisher_names
+from ..constants import GRAVITY
 from ..control.feedforward import State, StateLimits
-from ..names import GRAVITY
 
 _CLEAR_FAULT_SERVICE = '/clear_fault'  # a service that only feedforward nodes offer
 _JOINT_STATE_TYPE = 'sensor_msgs/msg/JointState'

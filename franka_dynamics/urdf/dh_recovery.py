@@ -19,10 +19,10 @@ import numpy as np
 
 from .arm_choice import find_flange
 from .serial_chain import SerialChain
+from ..arm.arm_fields import Joint, JointLimits, UrdfProvenance
 from ..arm.bodies import FixedFrame
 from ..arm.denavit_hartenberg import Convention, DHRow, to_modified_rows, to_standard_rows
 from ..arm.description import ArmDescription
-from ..arm.fields import Joint, JointLimits, UrdfProvenance
 from ..arrays import Array
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation, snapped_angle
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arm.fields import FormatWords, JointLimits, MJCF_WORDS, URDF_WORDS
+from ..arm.arm_fields import FormatWords, JointLimits, MJCF_WORDS, URDF_WORDS
 from ..arm.inertia import LinkInertia
 from ..arrays import Array
 from ..errors import UrdfError

@@ -19,7 +19,7 @@ import numpy as np
 from . import document
 from .document import UrdfDocument, UrdfInertial, UrdfJoint, VIRTUAL_LINK_MARK
 from .mjcf_notes import notes_on_left_out_parts
-from ..arm.fields import JointLimits
+from ..arm.arm_fields import JointLimits
 from ..arrays import Array
 from ..errors import name_list, require_extra, UrdfError
 from ..files import encoding_advice

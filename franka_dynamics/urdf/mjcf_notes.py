@@ -9,8 +9,8 @@ import numpy as np
 
 from .document import Notes
 from ..arrays import Array
+from ..constants import GRAVITY
 from ..errors import name_list
-from ..names import GRAVITY
 
 _MAX_ROUNDING_RATIO = 1e-9  # relative, of masses and tensors that the compiler did not change
 # Attributes of a compiled model for each joint or degree of freedom, and what is said of them.

@@ -18,8 +18,8 @@ import numpy as np
 from . import writer
 from .document import UniqueNames
 from .writer import add_tag, Element
+from ..arm.arm_fields import Joint
 from ..arm.description import ArmDescription
-from ..arm.fields import Joint
 from ..arm.friction import LinearFriction
 from ..arm.inertia import LinkInertia
 from ..arm.shapes import Shape, ShapeKind

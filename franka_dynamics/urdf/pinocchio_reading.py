@@ -11,7 +11,7 @@ import numpy as np
 import pinocchio as pin
 
 from .document import CUBE_CORNERS, MOVING_JOINT_TYPES, UrdfDocument
-from ..arm.fields import JointLimits
+from ..arm.arm_fields import JointLimits
 from ..arrays import Array
 from ..errors import UrdfError
 from ..spatial import JointKind

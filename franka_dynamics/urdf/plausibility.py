@@ -23,7 +23,7 @@ import pinocchio as pin
 
 from .document import CUBE_CORNERS, TENSOR_FROM_GEOMS, UrdfDocument
 from .pinocchio_reading import pinocchio_model_of_document, shapes_by_link
-from ..arm.fields import FormatWords
+from ..arm.arm_fields import FormatWords
 from ..arm.inertia import LinkInertia
 from ..arrays import Array
 from ..errors import name_list

@@ -15,12 +15,12 @@ import numpy as np
 
 from .document import TENSOR_FROM_GEOMS, UrdfDocument, UrdfJoint
 from .reading import parse_robot
-from ..arm.fields import JointLimits
+from ..arm.arm_fields import JointLimits
 from ..arm.frames import MIN_ROTATION_RAD
 from ..arm.inertia import LinkInertia
 from ..arrays import Array, as_array
+from ..constants import GRAVITY
 from ..errors import name_list, UrdfError
-from ..names import GRAVITY
 from ..spatial import inverse_transform
 
 

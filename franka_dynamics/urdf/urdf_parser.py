@@ -19,11 +19,11 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 
 from .document import MOVING_JOINT_TYPES, Notes, UrdfDocument, UrdfInertial, UrdfJoint
-from ..arm.fields import JointLimits
+from ..arm.arm_fields import JointLimits
 from ..arm.inertia import tensor_from_elements, TENSOR_ORDER
 from ..arrays import Array
+from ..constants import parse_float
 from ..errors import DescriptionError, name_list, UrdfError
-from ..names import parse_float
 from ..spatial import pose_from_xyz_rpy
 
 JOINT_TYPES = (*MOVING_JOINT_TYPES, 'fixed', 'floating', 'planar')

@@ -18,8 +18,8 @@ import numpy as np
 from .document import UniqueNames
 from .serial_chain import read_chain
 from .urdf_parser import UNLIMITED_JOINT_LIMIT
+from ..arm.arm_fields import Joint, link_names
 from ..arm.description import ArmDescription
-from ..arm.fields import Joint, link_names
 from ..arm.frames import fixed_placements, FramePlacement, link_placements, ROOT_FRAME
 from ..arm.friction import Friction, LinearFriction
 from ..arm.inertia import elements_from_tensor, LinkInertia, TENSOR_ORDER

@@ -21,9 +21,9 @@ from ..arm.arm_file import is_robot_source
 from ..arm.bodies import is_file_name, NO_HAND
 from ..arm_io import ArmLike, as_description, load_arm
 from ..arrays import Array, ArrayLike
+from ..constants import AS_LISTED
 from ..dynamics.model import GRAVITY
 from ..errors import DescriptionError, name_list
-from ..names import AS_LISTED
 from ..spatial import inverse_transform
 from ..urdf.dh_recovery import description_from_chain
 from ..urdf.importer import joint_names_of_arm

@@ -17,16 +17,16 @@ import yaml
 import franka_dynamics as fd
 from franka_dynamics import errors
 from franka_dynamics.arm import Convention, DHRow, JointKind, MaxwellSlipFriction, strict_yaml
+from franka_dynamics.arm.arm_fields import Joint, JointLimits
 from franka_dynamics.arm.arm_file import arm_file_text
-from franka_dynamics.arm.fields import Joint, JointLimits
 from franka_dynamics.arm.friction import SigmoidFriction, ViscousCoulombFriction
 from franka_dynamics.arm.payload import read_payload
 from franka_dynamics.arm.units import unit_questions
 from franka_dynamics.arm_io import save
+from franka_dynamics.constants import REPAIR_TO_NEAREST
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.errors import DescriptionError
 from franka_dynamics.files import share_directory
-from franka_dynamics.names import REPAIR_TO_NEAREST
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.validation.compare_files import compare
 from franka_dynamics.validation.crosscheck import compare_formulations

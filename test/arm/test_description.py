@@ -22,8 +22,8 @@ from franka_dynamics.arm.friction import (
 )
 from franka_dynamics.arm.inertia import elements_from_tensor, physical_link
 from franka_dynamics.arm.units import unit_questions
+from franka_dynamics.constants import REPAIR_TO_NEAREST
 from franka_dynamics.errors import DescriptionError, InertiaError, UrdfWarning
-from franka_dynamics.names import REPAIR_TO_NEAREST
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.generated_files import robot_file_text
 

@@ -20,9 +20,9 @@ from franka_dynamics.batch import batch_model, kernel
 from franka_dynamics.batch.kernel import MIN_STATES_PER_THREAD
 from franka_dynamics.codegen.equations import customised_equations
 from franka_dynamics.codegen.quantities import INPUT_ARRAYS
+from franka_dynamics.constants import Quantity
 from franka_dynamics.dynamics.model import REFERENCE_FRAMES
 from franka_dynamics.dynamics.regressor import torque_regressor
-from franka_dynamics.names import Quantity
 from franka_dynamics.validation.crosscheck import FORMULATIONS
 
 from ..agreement import assert_close, differences, refuses

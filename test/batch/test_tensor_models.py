@@ -12,8 +12,8 @@ import pytest
 import franka_dynamics as fd
 from franka_dynamics.batch import batch_model
 from franka_dynamics.batch.generated_model import EquationsKey
+from franka_dynamics.constants import Quantity
 from franka_dynamics.errors import JointVectorError, MissingDependencyError
-from franka_dynamics.names import Quantity
 
 from . import gpu_stand_in
 from .test_batch_model import float32_bounds, METHODS

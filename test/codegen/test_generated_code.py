@@ -18,8 +18,8 @@ from franka_dynamics.arm import JointKind
 from franka_dynamics.cli.main import main
 from franka_dynamics.codegen.c_code import BLOCK_SIZE, blocks_per_group, cuda_source, kernel_name
 from franka_dynamics.codegen.python_code import python_module
+from franka_dynamics.constants import ParameterMode, PRECISIONS, Quantity
 from franka_dynamics.errors import OutputError
-from franka_dynamics.names import ParameterMode, PRECISIONS, Quantity
 
 from . import cuda_on_cpu
 from .arms import random_arm as make_arm

@@ -12,11 +12,11 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm.payload import payload_from_array
-from franka_dynamics.control import advice
+from franka_dynamics.control import excess_causes
 from franka_dynamics.control.ending import Cause, Reaction, Remedy
 from franka_dynamics.control.feedforward import State, StateLimits, StopKind
+from franka_dynamics.control.misdirected_torques import find_misdirected_joints
 from franka_dynamics.control.settings import ControlSettings
-from franka_dynamics.control.wiring import find_misdirected_joints
 from franka_dynamics.errors import UrdfWarning
 from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -206,17 +206,17 @@ def test_a_torque_that_grows_against_a_contact_accelerates_nothing():
     assert np.max(monitor.speed_gain_at_reversal(state)) < 1e-6
 
 
-@pytest.mark.parametrize('of', [advice.MOTION, advice.COMMAND, advice.NO_EFFORT])
+@pytest.mark.parametrize('of', excess_causes.ExcessKind)
 @pytest.mark.parametrize('times', [-20.0, -2.0, -1.0, 0.0, 1.0, 20.0])
 def test_each_excess_has_causes_and_a_load_is_never_taken_for_missing_gravity_alone(of, times):
     gravity, bound = np.array([0.0, 20.0, 10.0]), np.full(3, 5.0)
     for only, moves, adds in itertools.product((slice(1, 3), slice(1, 2)), *2 * [(False, True)]):
         excess = np.array([0.0, 0.0, 4.0])
         excess[only] += times * gravity[only]
-        found = advice.TorqueExcess(of, excess, gravity, bound, moves, adds, 'fci', 'a')
-        causes = advice.probable_causes(found)
+        found = excess_causes.TorqueExcess(of, excess, gravity, bound, moves, adds, 'fci', 'a')
+        causes = excess_causes.probable_causes(found)
         assert causes
-        assert 'nobody adds' not in causes or 'declared' in causes or of == advice.COMMAND
+        assert 'nobody adds' not in causes or 'declared' in causes or of == excess_causes.COMMAND
 
 
 # A push bends elastic gears: joint 5 gets a torque that rises and falls like the one that joint 2

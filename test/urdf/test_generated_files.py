@@ -13,8 +13,8 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm import arm_file, JointLimits, MaxwellSlipFriction
+from franka_dynamics.arm.arm_fields import UrdfProvenance
 from franka_dynamics.arm.arm_file import is_franka_arm
-from franka_dynamics.arm.fields import UrdfProvenance
 from franka_dynamics.files import share_directory
 from franka_dynamics.urdf.generated_files import exported_arms, generated_files, robot_file_text
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
