@@ -131,13 +131,12 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   latches. (2) After a stop: the law begins one state after the arm rests. After a fault: refused.
   (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
   if states are older than 15 ms or torques depart by more than 10 % of a limit (less a share of a
-  changed payload, as above). (4) As Torques begin, mostly at the next state; one
-  that the model stops is first BRAKING once it is seen. Refused if it is to be held once seen.
-  (5) But g(q) goes on in a loop, unless COAST came before or torques departed by more than 10 %.
-- ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; while `blocked`
-  also after `start` and `reset`. After a PAUSE the law begins by itself at the first state that is
-  not (20 were usable), unless a stop or fault came before or meanwhile; in STOPPING from the
-  torque that it has reached.
+  changed payload, as above). (4) As Torques begin, mostly at the next state; an arm that the model
+  stops is first BRAKING once it is seen. Refused if it is to be held then. (5) But a loop's g(q)
+  goes on, from its first state, unless COAST came before or torques departed by more than 10 %.
+- ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; if `blocked`
+  also after `start`, `reset`. After a PAUSE the law begins by itself at the first state not so (20
+  were usable), unless a stop or fault came before or since; in STOPPING at the torque reached.
 
 Settings change (`Feedforward.change`)
   RUNNING            the law of the new ones at once, by the ramp; the motion goes on

@@ -635,8 +635,7 @@ def test_a_held_arm_whose_load_its_robot_does_not_know_is_carried_without_states
     unknown = ControlSettings(payload=payload(2.0), payload_known_to_robot=False)
     script = Script(unknown, applied_when_silent=True).holding().give(300)
     held = script.sent[-1]
-    script.tick(200)
-    assert script.core.state is State.SILENT and np.abs(held).max() > 7.0
+    assert script.tick(200).core.state is State.SILENT and np.abs(held).max() > 7.0
     np.testing.assert_allclose(script.sent[-1], held, rtol=0.0, atol=0.1)
     assert not script.stop().tick(100).sent[-1].any()
 

@@ -291,8 +291,8 @@ def test_torques_of_before_a_gap_are_not_late(gap):
     monitor, late = DisturbanceMonitor(FER, StateLimits(), TERMS), False
     swing = 40.0 * np.outer(np.sign(np.sin(0.3 * np.arange(70))), np.eye(7)[1])
     for k, torque in enumerate(swing):
-        stamp, q = 1.0 + 1e-3 * k + gap * (k >= 50), np.array(FER.home)
-        state = TERMS.terms_at(stamp, q, 0.0 * q, None)
+        stamp = 1.0 + 1e-3 * k + gap * (k >= 50)
+        state = TERMS.terms_at(stamp, np.array(FER.home), np.zeros(7), None)
         effort = state.gravity + (torque if k < 50 else swing[k - 30])
         monitor.update(state, effort, [torque * (k < 50)], 0)
         late |= monitor.check_bounds(state, 1e-3, True, False) is not None
