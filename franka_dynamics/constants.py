@@ -61,7 +61,7 @@ class Quantity(str, Enum):
 
 
 class ParameterMode(str, Enum):
-    """Whether inertial parameters and gravity are numbers in generated code or set at run time."""
+    """How generated code gets inertial parameters and gravity, as numbers or at run time."""
 
     BAKED = 'baked'  # numbers in the code
     RUN_TIME = 'run_time'  # arguments of a function that is called once, before the first state

@@ -22,7 +22,7 @@ _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # as Windows' PowerSh
 
 
 def expanded_path(path: str | Path) -> Path:
-    """Return a path with ~ expanded; of a user that there is not, ~ begins a file's name."""
+    """Return a path with ~ or ~USER expanded, unchanged if there is no such user."""
     return Path(os.path.expanduser(path))
 
 

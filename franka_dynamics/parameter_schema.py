@@ -57,7 +57,7 @@ class ParameterSpec:
 
 @functools.cache
 def specs_in_files(*names: str) -> tuple[ParameterSpec, ...]:
-    """Return the parameters that config/parameters/NAME.yaml of each name declare, in order."""
+    """Return the parameters declared in config/parameters/NAME.yaml for each NAME in `names`."""
     folder = share_directory() / 'config' / 'parameters'
     texts = ((folder / f'{name}.yaml').read_text(encoding='utf-8') for name in names)
     files = zip(names, map(yaml.safe_load, texts))

@@ -54,7 +54,7 @@ def minimiser(
     quadratic: Array, linear: Array, cones: Sequence[Cone], *, inaccurate: bool = True
 ) -> Array | None:
     """
-    Return the x (N,) that minimises x' quadratic x / 2 + linear x within cones, or None.
+    Return the x (N,) that minimises x' quadratic x / 2 + linear x within cones, None if not found.
 
     None is returned if the solver finds no minimum; with `inaccurate` one to an accuracy of 5e-5
     will do. Raises MissingDependencyError if Clarabel or SciPy is not installed.

@@ -73,7 +73,7 @@ class InertialSet:
         return tuple(found)
 
     def inertia_of(self, body: Body | None) -> LinkInertia | None:
-        """Return the inertia of the base or the payload about its frame's origin, if stated."""
+        """Return a body's inertia about its frame's origin, for `body` None (not stated) None."""
         return None if body is None else body.link_inertia(self.inertia_about)
 
 
@@ -343,7 +343,7 @@ def _arm_file_content(
 
 def repaired_arm(description: ArmDescription) -> ArmDescription:
     """
-    Return the arm with unphysical links replaced by the nearest physical ones within its rounding.
+    Return the arm with unphysical links replaced by the nearest physical ones within `rounding`.
 
     The returned arm's `repairs` has one sentence for each changed link, with its largest change.
 

@@ -164,7 +164,7 @@ class Pose:
         return pose_from_xyz_rpy(self.xyz, self.rpy)
 
     def expressed_in(self, transform: Array) -> Self:
-        """Return the same in another frame, where its present frame has the pose `transform`."""
+        """Return this pose in another frame, in which its present frame has pose `transform`."""
         pose = transform @ self.matrix()
         return replace(self, xyz=pose[:3, 3], rpy=rpy_from_rotation(pose[:3, :3]))
 

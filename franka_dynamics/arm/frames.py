@@ -72,7 +72,7 @@ def frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
 
 
 def _new_frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
-    """Return the table that `frame_table` keeps."""
+    """Return a new table of all frames' placements, which `frame_table` then keeps."""
     n, names, fixed = arm.n, link_names(arm.joint_names), fixed_placements(arm)
     flange, base = FramePlacement(n, arm.flange_transform()), FramePlacement(0, np.eye(4))
     table: dict[Frame, FramePlacement] = {'flange': flange, names.flange: flange}

@@ -50,7 +50,7 @@ _StrictLoader.yaml_implicit_resolvers = {
 
 
 def _construct_decimal(loader: Any, node: Any) -> int:
-    """Return a whole number read as decimal, whatever its leading digits."""
+    """Return a YAML whole number, read as decimal even with leading zeros."""
     return int(loader.construct_scalar(node))
 
 

@@ -65,7 +65,7 @@ def require_si_units(description: ArmDescription, place: str) -> None:
 
 
 def _length_and_mass_questions(arm: ArmDescription) -> Iterator[str]:
-    """Yield the questions whether a too long arm is given in mm, and a too heavy one in grams."""
+    """Yield a question if the arm is so long that lengths may be in mm, or so heavy, in grams."""
     # DH frames of nearly parallel axes may lie far from the arm, centres of mass do not.
     *frames, flange = arm.frames(np.zeros(arm.n))
     massive = [(frame, link) for frame, link in zip(frames, arm.links) if link.mass > 0.0]

@@ -49,7 +49,7 @@ def forbid_options(use: str, *names: str) -> None:
 
 
 def require_option(needed: str, *names: str) -> None:
-    """Raise click.UsageError, asking for `needed`, if one of the named options was given."""
+    """Raise click.UsageError, asking for the missing `needed`, if a named option was given."""
     for name in filter(was_option_given, names):
         typed = _option_name(name)
         raise click.UsageError(f'{typed} needs {needed}; add it, or leave {typed} out.')

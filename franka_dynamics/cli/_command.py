@@ -36,7 +36,7 @@ class Command(click.Command):
         self.work = work
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the command line's arguments; NAME:=VALUE become the parameter `xacro`."""
+        """Parse the command line; where the command takes NAME:=VALUE, these become `xacro`."""
         if not getattr(self.callback, 'takes_xacro_arguments', False):
             return super().parse_args(ctx, args)
         found = [_XACRO_ARGUMENT.fullmatch(word) for word in args]
@@ -48,7 +48,7 @@ class Command(click.Command):
         return rest
 
     def import_function(self, path: str) -> Any:
-        """Import and return the function `work`, or else `run` of the module that `path` names."""
+        """Import and return the function that `work` names, by default the command's own `run`."""
         words = '_'.join(path.split()[1:]).replace('-', '_')
         module, _, function = (self.work or f'{words}.run').partition('.')
         return getattr(import_module(f'.{module}', __package__), function)

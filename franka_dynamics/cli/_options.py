@@ -229,7 +229,7 @@ def new_file_path(text: str) -> Path:
 
 
 def _json_path(text: str) -> Path:
-    """Return the path of --json, which is - for standard output."""
+    """Return the value of --json as a path, '-' for standard output."""
     return STDOUT_PATH if text == f'{STDOUT_PATH}' else writable_file(text)
 
 

@@ -158,7 +158,7 @@ def compare_arms(options: Options) -> int:
 def _print_differences(
     shown: Sequence[ParameterDifference], labels: str, joints: Sequence[str], *, passed: bool
 ) -> int:
-    """Print the largest difference in each part of two arms; return how many affect torques."""
+    """Print two arms' largest difference in each part; return how many of all affect torques."""
     effective = sum(diff.has_effect for diff in shown)
     count = f'{len(shown)} {"difference" if len(shown) == 1 else "differences"}'
     echo(

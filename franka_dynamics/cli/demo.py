@@ -72,7 +72,7 @@ def run(arm: ArmChoice, options: Options) -> int:
 def _simulate_inexact_model(
     plan: DemoPlan, folder: Path, progress: Callable[[str, float], None]
 ) -> reports.DemoReport:
-    """Write bag and plot of an arm unlike its model; return a report, empty if not identified."""
+    """Write bag and plot of an arm unlike its model; return a report, empty if impossible."""
     motion = plan.motion_time, plan.amplitude
     try:
         recording, errors = compare_controllers(plan.arm, *motion, progress=progress)

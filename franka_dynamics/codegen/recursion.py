@@ -234,7 +234,7 @@ def mass_matrix(
 
 
 def _unit_ddq_wrench(joint: GeneratorJoint, body: NumberArray) -> Wrench:
-    """Return force and moment about the frame's origin, which give a body's joint a ddq of 1."""
+    """Return the force and moment about the frame's origin that give a body's joint a ddq of 1."""
     (hx, hy, _), S = body[:3, 3], body
     if joint.revolute:
         return np.array([-hy, hx, 0.0]), np.array([-S[0, 2], -S[1, 2], S[0, 0] + S[1, 1]])

@@ -273,11 +273,11 @@ class StateMachine:
 
     @property
     def _must_hold(self) -> bool:
-        """Whether the arm must be braked and held, and its joint states are trusted."""
+        """Whether the arm is to be braked and held by joint states that are trusted."""
         return self.ending.reaction is Reaction.HOLD and self.states.are_believed
 
     def _record_wait(self, why: Reason | str | None) -> None:
-        """Record why no first torque is sent yet; in a receiver pause, add it to its reason."""
+        """Record why no first torque is sent yet; in a receiver pause also keep its reason."""
         paused = self.blocked and self.ending.reaction is Reaction.ZERO
         later = Cause.TORQUE_AWAITED.ending(why or ReasonCode.STATES_AWAITED())
         joined = self.ending.joined_with(later)._replace(remedy=later.remedy)
@@ -285,7 +285,7 @@ class StateMachine:
 
     def _use_requested_terms(self, *, agrees: bool, loaded: bool = False) -> None:
         """
-        Change to the requested terms if the arm agrees, no torque acts, or a law or brake acts.
+        Use the requested terms if torques agree with them, none acts, or a law or brake acts.
 
         `agrees`: the arm agrees with the settings asked for; `loaded`: the payload has changed.
         The law or the brake takes other settings at once: their torques ramp, or are taken up by
@@ -301,7 +301,7 @@ class StateMachine:
 
     def _begin_torques(self, event: StateEvent, state: StateTerms | None = None) -> None:
         """
-        Start the control law or braking, from the last torque if it still acts, else a first one.
+        Start the law or braking, from the last torque if it still acts, else from a first one.
 
         `state` is that of an arm to which nothing was sent for a while; None: the brake holds it.
         Under a target that adds gravity, and after reaction ZERO, the ramp begins at the part
@@ -328,7 +328,7 @@ class StateMachine:
         self, state: StateTerms, terms: TermModel, *, effort_trusted: bool = True
     ) -> bool:
         """
-        If no torque acts, set the one from which the rate is limited; return whether none acted.
+        If no torque acts, set that at which the rate limit begins; return whether none acted.
 
         A first torque is zero if the target adds gravity, else the measured torque or, if none is
         measured or it is not `effort_trusted`, g(q).
@@ -347,7 +347,7 @@ class StateMachine:
 
     def _end_torques(self, later: Ending, *, acts: bool = True) -> None:
         """
-        End torques by ending `later`, joined with the present ending if that one must last.
+        End the torques by the ending `later`, joined with the present one if that must last.
 
         An ending that waits for `start`, that pauses, or by which the arm is braked or held, is
         joined with a later one. `acts`: the state changes, too.

@@ -284,7 +284,7 @@ class CoreStep(StateMachine):
         return self._torque_without_state(now)
 
     def _torque_at_old_stamp(self, sample: StateSample, order: StampOrder) -> Array:
-        """Return the torque at a state whose stamp is not after the one before, (n,) [N m]."""
+        """Return the torque at a state with a repeated, late or set-back stamp, (n,) [N m]."""
         if order is StampOrder.OUT_OF_ORDER:  # it is dropped; the last state counts
             why = self.states.repetition_reason(sample.stamp)
             if why is not None and self.state is State.SILENT and self.enabled:
@@ -391,7 +391,7 @@ class CoreStep(StateMachine):
 
     def _settings_contradiction(self, state: StateTerms) -> Reason | None:
         """
-        Return a reason if the arm's torques contradict the requested settings before these act.
+        Return a reason if torques contradict requested settings not in use yet, or None.
 
         What is compared is the torque that holds the arm at rest. Brakes may hold the arm before
         the first torque, and later that of a node if it does not move; without measured torque
@@ -479,7 +479,7 @@ class CoreStep(StateMachine):
         return torque.copy()
 
     def _resting_torque(self, now: float) -> Array:
-        """Return the torque for an arm at rest, G and a disturbance torque or 0, (n,) [N m]."""
+        """Return the torque for an arm at rest, (n,) [N m]: gravity, disturbance, or zero."""
         torque = self.open_loop_stop.resting_torque(self.acting_terms, now)
         torque = torque + self._hold_disturbance
         if self.ending.reaction is Reaction.COAST:

@@ -160,7 +160,7 @@ class DisturbanceMonitor:
         return -change.disturbance
 
     def _added_torque(self, terms: TermModel, state: StateTerms | None) -> ObservedTorques:
-        """Return how the observed torques change if `terms` replace the present ones."""
+        """Return the change of the observed torques if `terms` replace the present ones."""
         if state is None:
             return ObservedTorques(self._zero, self._zero, self._zero)
         q, before = state.q, self._terms
@@ -232,7 +232,7 @@ class DisturbanceMonitor:
         self._row_end += 1
 
     def _torque_differences(self) -> tuple[Array, Array]:
-        """Return measured minus needed, and measured minus commanded torque, (n,) each [N m]."""
+        """Return received minus needed, and received minus commanded torque, (n,) each [N m]."""
         motion, command = self.external_torque, self.external_torque - self.disturbance_torque
         if self._pick_up is not None:
             motion = subtract_load_torque(motion, self._pick_up[1])
@@ -291,7 +291,7 @@ class DisturbanceMonitor:
 
     def speed_gain_at_reversal(self, state: StateTerms) -> Array | float:
         """
-        Return each joint's increase of speed until its torque can be reversed, (n,) [rad/s].
+        Return the speed that joints still gain until torques can reverse, (n,) or 0.0 [rad/s].
 
         Where the model does not explain an acceleration, it lasts until the commanded torque has
         changed, at its rate limit, by what accelerates the arm. The observer says late what does,
@@ -349,7 +349,7 @@ class DisturbanceMonitor:
         return f': {self._causes_of(motion, command, joint, self._terms)}'
 
     def _causes_of(self, motion: Array, command: Array, joint: int, terms: TermModel) -> str:
-        """Return as text the causes of the differences `motion`, `command`, worst at `joint`."""
+        """Return causes of the differences `motion` and `command`, largest at `joint`, as text."""
         state, bound, load = self._state, self.start_bound, self.load_estimator.load_text()
         if load and (np.abs(motion - self.load_estimator.load_torque()) <= bound).all():
             return load
@@ -369,7 +369,7 @@ class DisturbanceMonitor:
 
     def can_test_terms(self, terms: TermModel) -> bool:
         """
-        Return whether a measured torque can test the model before the first torque is sent.
+        Return whether measured torque can test `terms` before the first torque is sent.
 
         Motor brakes hold an arm that does not carry itself until a torque comes: no torque is
         measured then, or one that says nothing.
@@ -379,7 +379,7 @@ class DisturbanceMonitor:
 
 
 def disturbance_bounds(arm: ArmDescription) -> tuple[Array, Array]:
-    """Return the bounds on disturbance torques before the first torque and later, (n,) [N m]."""
+    """Return bounds on disturbance torques before the first torque, and later, (n,) each [N m]."""
     effort = arm.limit('effort')
     is_wrist = effort < MAX_WRIST_TORQUE_LIMIT_NM
     wide = np.where(is_wrist, MAX_WRIST_DISTURBANCE_RATIO, MAX_DISTURBANCE_RATIO)

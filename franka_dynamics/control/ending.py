@@ -218,7 +218,7 @@ class Ending(NamedTuple):
 
     def joined_with(self, later: 'Ending') -> 'Ending':
         """
-        Return the ending that combines this one with a later one.
+        Return one ending with both reasons, the harder remedy and, mostly, the later reaction.
 
         The first reason stays named, and the harder remedy counts. What follows is what the later
         one says; but an arm that is not seen for a while is held again, and one that was let go,

@@ -50,7 +50,7 @@ CONTACT = 'something touches the arm, or a closed brake holds it'
 
 
 class ExcessKind(Enum):
-    """Which two of the measured, the commanded and the needed torque differ."""
+    """The two of the measured, the commanded and the needed torque that differ."""
 
     COMMAND = 'the measured torque less the commanded one'
     MOTION = 'the measured torque less what the motion needs'

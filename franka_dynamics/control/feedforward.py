@@ -215,7 +215,7 @@ class Feedforward(CoreStep):
 
         Returns the motion, which begins where the arm is desired to be or, with kp = 0, where it
         is. Raises ReferenceRefusedError if no torque is sent or the motion cannot be followed; the
-        present motion then goes on. See `Reference.follow`.
+        present motion then goes on. See `ReferenceFollower.follow`.
         """
         with self._lock:
             if self.state is not State.RUNNING:

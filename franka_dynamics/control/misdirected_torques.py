@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Finds out whether joints get late or reversed torques, or those sent to other joints.
+Finds joints whose torques arrive late, reversed or at another joint.
 
 Where a joint gets another torque than is sent to it, the difference either follows what is sent or
 does not. Torques in another order, late or reversed do: braking drives the arm, and letting go
@@ -49,7 +49,7 @@ def find_misdirected_joints(
     rows: Array, excess_bound: Array, noticeable_bound: Array, period: float, *, measured: bool
 ) -> NDArray[np.bool_] | None:
     """
-    Return which joints' torques are reversed or exchanged with other joints', (n,), or None.
+    Return the mask (n,) of joints found to get reversed or exchanged torques, or None.
 
     None unless delayed, exchanged or reversed sent torques explain every received excess.
     `rows`, (N, 3, n), are sent and received torques [N m], without the gravity that the target
@@ -131,7 +131,7 @@ def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tupl
 
 def _residual_sum(squared: Array, along: Array, ddq_squared: float) -> Array:
     """
-    Return the sum of squared torques that remains after fitting a rotor's inertia.
+    Return the sum of squared torques left after a fit of rotor inertia times acceleration.
 
     `along` is the sum of torque times acceleration, `ddq_squared` that of squared accelerations.
     """

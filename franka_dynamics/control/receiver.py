@@ -191,7 +191,7 @@ class TorqueReceiver:
         return self.applied_torque
 
     def _time_since_command(self, stamp: float) -> float:
-        """Return the time since the stamp before [s]; 0 and not recorded if out of order."""
+        """Record a stamp; return the time [s] since the stamp before, 0 if out of order."""
         elapsed = stamp - self._stamp
         if not math.isfinite(stamp) or -MAX_LATENESS_S <= elapsed < 0.0:
             return 0.0

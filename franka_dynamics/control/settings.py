@@ -155,7 +155,7 @@ class ControlSettings:
         return gravity
 
     def gravity_assumed_by_receiver(self, description: ArmDescription) -> Array:
-        """Return the gravity in {S} that the receiver compensates, if any, (3,) [m/s^2]."""
+        """Return the gravity in {S} that a compensating receiver assumes, (3,) [m/s^2]."""
         if self.mount_tilt_compensated_by == 'robot':
             return self.gravity_in_space(description)
         return mount_rotation(description) @ GRAVITY

@@ -69,7 +69,7 @@ class StateSample(NamedTuple):
 
 
 class StampOrder(Enum):
-    """How a joint state's stamp follows the one before: new, not after it, or set back."""
+    """Order of a joint state's stamp after the one before: new, repeated or late, or set back."""
 
     NEW = 'after it'
     OUT_OF_ORDER = 'not after it: a message comes again, or was overtaken'
@@ -184,13 +184,13 @@ class StateCheck:
         self.period, self.median_age = self._period, 0.0
 
     def reset_state_losses(self) -> None:
-        """Reset the record of when joint states were lost."""
+        """Forget when joint states were lost, so that losses count from zero."""
         self._loss_times = deque[float](maxlen=MAX_STATE_LOSS_COUNT + 1)
         self._last_loss = -math.inf
 
     def record_state_loss(self, now: float, brakes_again: bool) -> int:
         """
-        Record a loss of states at `now` [s]; return the number of recent ones if too many, else 0.
+        Record a loss of states at `now` [s]; return the recent losses' number, 0 if tolerable.
 
         An arm that `brakes_again` was seen for a moment: within 0.05 s that is the same loss.
         """
@@ -204,7 +204,7 @@ class StateCheck:
 
     def tick_arguments(self, old: StateSample) -> tuple[float, float | None]:
         """
-        Return `now` and `silence` [s] for `Feedforward.tick` when the state `old` is no new one.
+        Return `now` and `silence` [s] of `Feedforward.tick` for a repeated or late state `old`.
 
         Without its age the clock of `now` counts, and if `now` is None this computer's. This
         computer's counts also with an age, from MAX_REORDERING_TIME_S on: a constant age hides
@@ -297,7 +297,7 @@ class StateCheck:
             _LOG.warning('The effort of %s is not a number: efforts count as not measured.', name)
 
     def stamp_order(self, stamp: float) -> StampOrder:
-        """Return whether a stamp [s] is new, that of an earlier state, or of a clock set back."""
+        """Return the order of a stamp [s] after the last: new, repeated or late, or set back."""
         if self.stamp is None or stamp > self.stamp:
             self._had_repeats, self._older_count, self._repeat_count = self._repeat_count > 0, 0, 0
             return StampOrder.NEW

@@ -146,7 +146,7 @@ class BrakingController:
 
     def _distance_to_stop_pose(self, q: Array, most: float) -> Array:
         """
-        Return q minus the position to hold, (n,) [rad or m]; move that within `most` of q.
+        Return q minus the held position, (n,) [rad or m]; move the latter to within `most` of q.
 
         It yields where M(q) a would reach its bound, at a distance of `most`, and the arm stays
         where it was pushed to.
@@ -215,7 +215,7 @@ class BrakingController:
 
 
 def _inertial_braking_share(mass: Array, kd: Array, time_constant: float, age: float) -> Array:
-    """Return the factor, 0 to 1, of the braking torque M(q) a beside the damping kd, (n,)."""
+    """Return the share, 0 to 1, (n,), of the torque M(q) a that braking adds to damping by kd."""
     # With old states M(q) a makes light directions swing that kd damps, as of an iiwa's joints 1
     # and 3: it goes where kd alone takes at most twice as long, the other joints being free.
     aged = min(1.0, MIN_TIME_CONSTANT_TO_AGE_RATIO * age / BRAKING_TIME_CONSTANT_S)

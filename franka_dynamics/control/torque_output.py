@@ -58,7 +58,7 @@ class TorqueOutput:
         self.reset_torques()
 
     def reset_torques(self) -> None:
-        """Discard the last torques, so that no rate limits the next one."""
+        """Discard the last torques, so that the rate of the next one is not limited."""
         # Enough to find the one that acted when a state of the largest age, by default, was
         # measured.
         kept = 1 + round(StateLimits.max_state_age / MAX_STEP_S)
@@ -118,7 +118,7 @@ class TorqueOutput:
         return self.sent[-1] if self.sent else self._zero
 
     def begin_at_torque(self, torque: Array) -> None:
-        """Clip a torque, (n,) [N m]; record it as the last one, from which the rate counts."""
+        """Clip a torque, (n,) [N m]; record it as the last one, at which the rate limit begins."""
         self.sent.append(self.limiter.clip_torque(torque))
 
     def send_torque(self, desired: Array, elapsed: float, now: float) -> Array:

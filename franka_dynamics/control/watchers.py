@@ -174,7 +174,7 @@ class RepeatedPositionCheck:
 
     @property
     def _moved_joints(self) -> NDArray[np.bool_]:
-        """Which joints moved before their positions began to repeat, (n,)."""
+        """Mask of the joints that moved before their positions began to repeat, (n,)."""
         return np.asarray(np.abs(self._dq) > MIN_MOTION_SPEED_RAD_S)
 
     @property
@@ -183,5 +183,5 @@ class RepeatedPositionCheck:
         return bool(self.still_s.all() and self._moved_joints.any())
 
     def extrapolated_state(self, q: Array) -> tuple[Array, Array]:
-        """Return q and dq, (n,) each, as if frozen joints had kept the velocity from before."""
+        """Return q and dq, (n,) each, with frozen joints extrapolated at their last velocities."""
         return q + self.still_s * self._dq, self._dq

@@ -195,7 +195,7 @@ class LoadEstimator:
         return np.asarray(self._regressor[:, :4] @ load)
 
     def load_text(self) -> str:
-        """Return the undeclared load's mass as text; '' if insignificant or moved too little."""
+        """Return the undeclared load's mass as text; '' if not significant or moved too little."""
         if self._moved_s < MIN_LOAD_FIT_TIME_S:
             return ''
         covariance = np.linalg.inv(self._information)

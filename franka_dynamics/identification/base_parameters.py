@@ -73,7 +73,7 @@ _SPAN_TOLERANCE = 1e-9
 @dataclass(frozen=True)
 class RankGap:
     """
-    The gap between kept and removed columns in a choice of independent columns of a matrix.
+    The gap in length between kept and removed columns when independent columns are chosen.
 
     A regressor column is kept if its component orthogonal to the earlier columns is significant.
     `smallest_kept` is the smallest orthogonal component of a kept column, relative to the longest
@@ -342,7 +342,7 @@ def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int]
 
 
 def _length_unit(tree: BodyTree) -> float:
-    """Return the largest offset between joints [m], the unit of length in rank decisions."""
+    """Return the largest offset between joints [m], 1 if that is near 0, as unit of length."""
     behind = [i for i, parent in enumerate(tree.parents) if parent != BASE_BODY]
     lengths = np.abs(tree.placements[behind, :3, 3]).max(initial=0.0)
     turning = tree.twists[:, 3:].any(axis=1)
@@ -362,7 +362,7 @@ def scaled_tree(tree: BodyTree) -> BodyTree:
 
 
 def gravity_directions(gravity: Array) -> Array:
-    """Return the directions of gravity vectors (k, 3), those of zero length left out."""
+    """Return unit vectors along gravity vectors (k, 3), without those of zero length."""
     sizes = np.linalg.norm(gravity, axis=1)
     return np.asarray(gravity[sizes > 0.0] / sizes[sizes > 0.0, None])
 

@@ -41,7 +41,7 @@ _FAULT_PRIOR_PRECISION = 1e-9  # of a prior about zero on a fault's columns
 
 class CrossValidation:
     """
-    Normal equations of fits that each leave out a fold, and of two fits to all folds.
+    Normal equations of one fit per left-out fold, and of two fits to all folds.
 
     The fits without a fold, and the first to all folds, weight joints by their own noise. The last
     has the weights with which the arm is identified: one noise level for all joints. Of the c
@@ -152,7 +152,7 @@ class CrossValidation:
 
 class FoldFits:
     """
-    Fits that each leave out a fold, with regressor columns of at most one fault, and residuals.
+    Fits without each fold and to all, with columns of the given and at most one more fault.
 
     The coefficients of all columns are `fold_thetas` (folds, c) without each fold, `theta_of_all`
     (c,) of all, and `arm_theta` (c,) of all with the arm's weights. `squared_residuals` (folds, n)
@@ -197,7 +197,7 @@ class FoldFits:
 
     def _rigid_torque_coefficients(self, names: tuple[str, ...]) -> dict[str, float]:
         """
-        Return, by name, coefficients with which columns best fit the fitted rigid-body torques.
+        Return, by name, coefficients of columns that fit the rigid-body torque, the first less 1.
 
         Inertias explain a part of what such a fault adds; the sum of both shows the whole of it.
         """
@@ -230,10 +230,10 @@ class FoldFits:
 
     def log_likelihood_ratios(self, than: 'FoldFits | None' = None) -> Array:
         """
-        Return each left-out fold's log-likelihood per sample minus that of another fit, (folds,).
+        Return each left-out fold's log-likelihood per sample minus that by `than`, (folds,).
 
         With Gaussian residuals of each fit's own variance it is the sum over joints of
-        ln(rms residual of `than`, or of the baseline / rms residual).
+        ln(rms residual of `than`, for None of fits without the fault / rms residual).
         """
         before = (self.system.base_fits if than is None else than).squared_residuals
         return np.asarray(0.5 * np.log(before / self.squared_residuals).sum(axis=1))
@@ -307,7 +307,7 @@ class FoldFits:
 
     def is_harmful(self) -> bool:
         """
-        Return whether the fault is significant and would make the identified arm wrong.
+        Return whether the fault is significant and raises the arm's error E by 50 % or more.
 
         One that does not agree with the starting set's inertias needs twice the evidence: of sound
         logs the largest is 28, a Rokae xMate's.
@@ -321,7 +321,7 @@ class FoldFits:
         return self.error_ratio < MIN_HARMFUL_ERROR_RATIO
 
     def agrees_with_start(self) -> bool:
-        """Return whether the fitted fault changes little if the starting inertias are fixed."""
+        """Return whether the fault is fitted nearly alike if the starting inertias are kept."""
         columns = self.system.grams.column_indices(self.fault.column_names)
         fixed = FoldFits(self.system.at_starting_inertias, self.fault)
         own, beside_fixed = self.theta_of_all[columns], fixed.theta_of_all[columns]

@@ -225,9 +225,9 @@ def choose_repetitions(
     problem: ExcitationProblem, excitation: Excitation, min_count: int, max_count: int
 ) -> tuple[Excitation, int]:
     """
-    Return the motion with predictions for the fewest sufficient repetitions, and their number.
+    Return the motion predicted for the fewest sufficient, or else `max_count`, repetitions.
 
-    The number of repetitions is the smallest, from `min_count` to `max_count`, after which
+    Their number, returned too, is the smallest from `min_count` to `max_count` after which
     `unidentified_mask` holds for no base parameter, or else `max_count`. `problem.duration`
     is not used.
     """
@@ -238,7 +238,7 @@ def choose_repetitions(
         return _with_predicted_std(lasting, excitation.trajectory)
 
     def is_sufficient(repetitions: int) -> bool:
-        """Return whether a number of repetitions identifies all essential base parameters."""
+        """Return whether that many repetitions identify all essential base parameters."""
         return not problem.unidentified_mask(with_repetitions(repetitions).parameter_std).any()
 
     # More repetitions of the motion never increase a predicted standard deviation.

@@ -299,7 +299,7 @@ def all_torque_errors(
     def errors(
         k: int, tested: list[tuple[GramStack, FitResults]], last: int | None = None
     ) -> ResidualRms:
-        """Return the torque errors of parameter set k, or of its first `last` parameters."""
+        """Return the torque errors of parameter set k: of all parameters or the first `last`."""
         squares = [sums.squared_residuals(own.thetas[k][:last]) for sums, own in tested]
         count = sum(sums.sample_count for sums, _ in tested)
         return ResidualRms.from_squares(np.sum(squares, axis=0), count, unit)

@@ -157,7 +157,7 @@ class GramStack:
 
     def squared_residuals(self, theta: Array) -> Array:
         """
-        Return each joint's sum of squared torque residuals, shape (n,) [N^2 m^2].
+        Return each joint's sum of squared torque residuals of parameters `theta`, (n,) [N^2 m^2].
 
         `theta` are the first parameters, such as base parameters (b,) or all parameters (p,); the
         other columns count for nothing.

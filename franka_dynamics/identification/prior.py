@@ -210,7 +210,7 @@ class Prior:
 
 class StartingSetPrecision(NamedTuple):
     """
-    Precisions of a starting set's masses and inertias, estimated from measured torques.
+    Precisions (1 / variance) of a starting set's masses and inertias, from measured torques.
 
     The precisions are the smallest that agree with the torques. Errors of the starting set have
     the prior's standard deviations at precision one, times 1 / sqrt(`masses`) for masses and

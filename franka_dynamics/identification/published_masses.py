@@ -55,7 +55,7 @@ class JointFaultRange(NamedTuple):
 @dataclass(frozen=True)
 class MassAmbiguity:
     """
-    Ranges of recorded / real effort and a flange load that torques and published masses allow.
+    Ranges of effort scale and load that both torques and published masses allow.
 
     `scale` are the smallest and largest ratio of recorded to real effort, of all joints alike,
     that the torques and the published masses allow if the flange carries what is declared, `load`
@@ -244,7 +244,7 @@ def _torque_error(gram: Array, theta: Array, count: int) -> float:
 
 def _log_evidence_of(gram: Array, prior: Prior) -> float:
     """
-    Return a Gram matrix's log evidence, with unknown effort offsets and common effort factor.
+    Return the largest log evidence of a prior's masses, with effort offsets and factor unknown.
 
     A load is free where that is likelier. Masses are known as well as in the fit, or better:
     those of a set that is good for nothing would explain the recorded states, too.

@@ -195,7 +195,7 @@ class Identification:
 
     @property
     def better_hand_errors(self) -> tuple[TorqueErrors, TorqueErrors] | None:
-        """Errors of the best sets with another and with the arm's hand if the former is better."""
+        """Errors of the best sets with another and with the arm's hand, None if that is best."""
         own = [one for one in self.published_errors if one.name.endswith(f', {self.start.hand}')]
         best = self.best_published_errors
         if not own or best in own or not Improvement.from_errors(best, own).better:

@@ -109,7 +109,7 @@ class FrictionTerms:
 
     @cached_property
     def nonnegative_mask(self) -> NDArray[np.bool_]:
-        """Whether each friction parameter must be nonnegative, so that friction dissipates."""
+        """Mask of the friction parameters that must be nonnegative for friction to dissipate."""
         return np.array([not name.startswith(OFFSET_SYMBOL) for name in self.parameter_names])
 
     def friction_model(

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Predicts a PD's tracking error along a recorded motion, by what is fed forward beside it.
+Predicts a PD controller's tracking error along a recorded motion, by feedforward torque.
 
 Where a stiff inner loop makes the measured torque tau_J the commanded one, a controller has to add
 tau_J - g(q) along the measured motion, because the robot adds g(q). Its gain kp makes up for the
@@ -41,7 +41,7 @@ _MAX_SAMPLING_RATE_HZ, _CUTOFF_FREQUENCY_HZ = 200.0, 5.0
 @dataclass(frozen=True, eq=False)
 class TrackingPrediction:
     """
-    Predicted tracking errors of a PD with gains kp and kd along a recorded motion.
+    Predicted tracking errors of a PD controller with gains kp, kd along a recorded motion.
 
     It is a prediction: the measured motion is the reference, torques are made without error or
     delay, and no arm was moved. `errors` (k, n) [rad] are root mean squares by joint, one row for
@@ -70,7 +70,7 @@ def predict_tracking(
     gravity: ArrayLike = GRAVITY,
 ) -> TrackingPrediction:
     """
-    Predict a PD's tracking error along a recorded motion for several feedforward torques.
+    Predict a PD controller's tracking error along a motion for several feedforward torques.
 
     The terms are those of `arm` and, if it is not the published set of its name, of that as well.
     Friction is commanded with its margin (`FrictionFeedforward`), and without it where the arm
@@ -129,7 +129,7 @@ def _pd_gains(kp: Any, kd: ArrayLike | None, arm: ArmDescription) -> tuple[Array
 def _torques_left_to_gains(
     motion: Motion, arm: ArmDescription, kd: Array, gravity: ArrayLike
 ) -> Iterator[tuple[str, Array]]:
-    """Yield names of feedforward torques, and the torque the PD then adds, (N, n) [N m]."""
+    """Yield each feedforward's name, and the torque that PD feedback adds to it, (N, n) [N m]."""
     q, dq, ddq, effort = motion.q, motion.dq, motion.ddq, motion.effort
     gravity_left = effort - PinocchioModel(arm, gravity).gravity(q)
     yield 'PD that damps to rest', gravity_left + kd * dq

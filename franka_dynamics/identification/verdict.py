@@ -83,7 +83,7 @@ def _with_given_faults(
     fits: CrossValidation,
 ) -> tuple[CrossValidation, list[FoldFits], list[FoldFits], FoldFits | None]:
     """
-    Return fits with dominant harmless faults added, all tried fits, harmful ones, best harmless.
+    Return fits with dominant harmless faults included, then all, harmful and best harmless fits.
 
     While a harmless fault explains more than the harmful ones, its columns are added to all fits,
     and the other faults are tried again. Also returned are the fits with each of these, the
@@ -103,7 +103,7 @@ def diagnose_fits(
     fits: CrossValidation, corrected: Sequence[StateFaultFit]
 ) -> tuple[RecordingVerdict, CrossValidation]:
     """
-    Return a verdict on the fault that explains residuals, or suspected joints, if any, and fits.
+    Return a verdict with the fault or suspected joints, if any, and fits with harmless faults.
 
     Also returned are the fits, with harmless faults' columns in all of them. `corrected` are fits
     at corrected states, the likeliest first.
@@ -133,7 +133,7 @@ def _state_fault_verdict(
     fits: Sequence[StateFaultFit], evidence: float, ambiguous: bool
 ) -> RecordingVerdict:
     """
-    Return a verdict that names the likeliest state fault or, if unclear, suspects its joints.
+    Return a verdict that names the likeliest state fault, or else suspects its joints.
 
     The joints of the second likeliest are suspected as well. `evidence` is that of faults with
     columns; an `ambiguous` fault is not clear, whatever it is.
@@ -169,7 +169,7 @@ def _fault_verdict(
 def judge_motion(
     motion: Motion, model: TorqueModel, published: Sequence[ArmDescription], name: str
 ) -> RecordingVerdict:
-    """Return the verdict on the recording of one motion, which it calls `name`."""
+    """Return the verdict on the recording of one motion, called `name` in texts."""
 
     def verdict_by(own: TorqueModel) -> RecordingVerdict:
         """Return the verdict on the motion, judged with a torque model."""

@@ -306,7 +306,7 @@ def load_mesh(path: str | Path, *, unit: str | None = None) -> MeshFile:
 
 
 def _require_solid(raw: Any, path: str | Path) -> list[str]:
-    """Raise MeshError if a mesh bounds no solid; else return a note if it has several parts."""
+    """Raise MeshError if a mesh bounds no solid; return a list with a note on several parts."""
     parts, problem = list(raw.split(only_watertight=False, repair=False)), ''
     with np.errstate(divide='ignore', invalid='ignore'):  # of a sheet without volume
         volumes = [part.volume for part in parts]

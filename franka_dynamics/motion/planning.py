@@ -79,7 +79,7 @@ class TrajectoryRequest:
 
     def follow_kwargs(self, arm: ArmDescription, *, allow_setpoint: bool = True) -> dict[str, Any]:
         """
-        Return the keyword arguments of `Reference.follow`, with joints in the arm's order.
+        Return keyword arguments of `ReferenceFollower.follow`, joints in the arm's order.
 
         With `allow_setpoint`, a single point at most MAX_LATENESS_S ahead is a set-point, without
         `times`. Raises JointsRefusedError as `require_arm_joints`.
@@ -139,7 +139,7 @@ def make_request(
     arm: ArmDescription, q: Any, times: Any, dq: Any, ddq: Any, start: Any, ahead: float
 ) -> TrajectoryRequest:
     """
-    Return the arguments of `Reference.follow` as a request, a set-point as a single point.
+    Return arguments of `ReferenceFollower.follow` as a request, a set-point as one point.
 
     Raises ReferenceRefusedError if they are unusable.
     """
@@ -246,7 +246,7 @@ class MotionPlanner:
         self, lead: float, stream: Array | None
     ) -> tuple[Trajectory, Array | None, bool]:
         """
-        Return the motion, its stream of points or None, and whether it may begin in the past.
+        Return the motion, its stream's points or None, and whether its start may lie in the past.
 
         Only a set-point with velocity may: it begins when it is due. `stream` goes on until now.
         """

@@ -95,7 +95,7 @@ class ReferenceFollower:
         return bool(self._open_events)
 
     def position_errors(self, q: Array | None) -> Array:
-        """Return |q - desired position|, (n,) [rad or m]; zeros without a desired position."""
+        """Return each joint's |q - desired position|, (n,) [rad or m]; zeros if one is missing."""
         motion, stamp = self.motion, self._stamp
         if motion is None or stamp is None or q is None:
             return np.zeros(self._arm.n)

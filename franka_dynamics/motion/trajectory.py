@@ -185,7 +185,7 @@ class Trajectory:
 
     def extended_to_rest(self, arm: ArmDescription, durations: Iterable[float]) -> 'Trajectory':
         """
-        Return the motion, extrapolated with an acceleration that fades to zero, then braked.
+        Return the motion continued until its acceleration has faded to zero, then braked to rest.
 
         The acceleration fades in the first of some durations [s] for which the limits allow it.
         """
@@ -265,7 +265,7 @@ def spline_through_points(
         options, durations = [*product((1.0,), near, (True, False))], BLEND_DURATIONS_S
 
     def make_spline(option: tuple[float, Array, bool]) -> Trajectory:
-        """Return the motion for (ratio of the acceleration limit, points, whether it stops)."""
+        """Return the spline for (share of acceleration limit, points, whether it stops)."""
         share, points, stops = option
         at = times[-len(points) :]
         motion = Trajectory(at, _spline_states(at, points, stops), present.time_zero)

@@ -98,7 +98,7 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     delimiter = next((one for one in '\t;,' if one in unquoted), r'\s+')
 
     def parse_cells(some: list[str]) -> Any:
-        """Return lines as a table of texts, empty where a row is too short."""
+        """Return the lines `some` as a table of texts, '' where a row is too short."""
         how = {'header': None, 'dtype': str, 'na_filter': False, 'skipinitialspace': True}
         table = pandas.read_csv(StringIO('\n'.join(some)), sep=delimiter, **how).fillna('')
         return table.apply(lambda column: column.str.strip())
@@ -143,7 +143,7 @@ def _require_distinct(names: list[str], file: Path) -> None:
 
 
 def _as_numbers(column: Any) -> Array:
-    """Return a column of texts as numbers, dates in seconds or lists, shape (rows, k)."""
+    """Return a column of texts as numbers (dates as seconds) or as lists, shape (rows, k)."""
     numbers = import_module('pandas').to_numeric(column, errors='coerce').to_numpy(dtype=float)
     none = np.isnan(numbers) & (column.str.lower() != 'nan')
     found = _dates_or_lists(column) if none[1:].all() else None

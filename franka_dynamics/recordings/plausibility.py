@@ -108,7 +108,7 @@ def fatal_faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
 
 
 def _is_moving(recording: Recording) -> NDArray[np.bool_]:
-    """Return whether each joint moves at the time of each message, (messages, n)."""
+    """Return the mask of the joints that move at each message's time, (messages, n)."""
     half = max(1, round(0.5 * _WINDOW_S / float(np.median(np.diff(recording.time)))))
     q = np.pad(recording.q, ((half, half), (0, 0)), mode='edge')
     return np.asarray(np.abs(q[2 * half :] - q[: -2 * half]) > _MIN_MOVED_RAD)
@@ -157,7 +157,7 @@ def _frozen_values(recording: Recording, what: str, values: Array) -> Iterator[s
 
 
 def _constant_efforts(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
-    """Yield a message if the effort of some moving joints never changes."""
+    """Yield one message if efforts of moving joints never change, naming the first joint."""
     dead = (np.ptp(recording.effort, axis=0) == 0.0) & moving.any(axis=0)
     if dead.any():
         joint = int(np.flatnonzero(dead)[0])

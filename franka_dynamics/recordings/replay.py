@@ -136,7 +136,7 @@ def torque_predictions(
 
 def equal_predictions(fits: Sequence[TorquePrediction], motion: Motion) -> list[TorquePrediction]:
     """
-    Return the fits, after the first and best one, that predict almost as well as the best.
+    Return those of `fits` after the first, which is the best, that predict almost as well.
 
     A fit is as good as the best fit if its E is less than 1 % above, or if the difference of the
     mean squared errors is below two standard errors of this difference, with stretches of one

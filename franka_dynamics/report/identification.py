@@ -92,7 +92,7 @@ def conclusion_sentence(result: Identification) -> str:
 
 
 def _missed_bound_text(result: Identification) -> str:
-    """Return the end of a sentence on which improvement the identified arm does not reach."""
+    """Return the end of a sentence on which improvement of E the identified arm lacks, and why."""
     gained, why = result.improvement, f'by as much as {MIN_IMPROVEMENT_RATIO:.0%}'
     if gained.reduction > gained.min_reduction:
         why = f'by more than the spread between parts, {gained.spread:.3f} {result.error_unit}'
@@ -102,7 +102,7 @@ def _missed_bound_text(result: Identification) -> str:
 
 
 def tracking_sentence(result: Identification) -> str:
-    """Return a sentence on a PD's predicted tracking error for a Franka arm, '' for others."""
+    """Return a sentence on a PD controller's predicted tracking error of a Franka arm, else ''."""
     kp, _ = FRANKA_ROS2_GAINS
     if not is_franka_arm(result.start.name) or result.start.n != len(kp):
         return ''

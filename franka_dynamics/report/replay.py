@@ -191,7 +191,7 @@ def best_sentence(best: TorquePrediction, others: Sequence[TorquePrediction]) ->
 
 
 def fit_quality_sentence(best: TorquePrediction) -> str:
-    """Return a sentence on the error E of a set that fits, with advice if no set reaches it."""
+    """Return a sentence on the E expected of a good fit, with advice if `best` exceeds it."""
     limit, unit = best.arm.limit('effort'), best.unit
     if not (np.isfinite(limit) & (limit > 0.0)).all():
         return 'The arm has no effort limits, by which E of a set that fits is estimated.'

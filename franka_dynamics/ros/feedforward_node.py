@@ -319,7 +319,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         cycle.has_receiver = receivers.has_any
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        """Clear a latched fault; answer whether none remains, and why, on ~/clear_fault."""
+        """Clear a latched fault; answer on ~/clear_fault whether none remains, and a sentence."""
         controller = self.controller
         if controller is None:
             answer.message = 'the node is not configured'
@@ -353,7 +353,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
             controller.start()
 
     def _on_set_parameters(self, changes: Sequence[Parameter]) -> SetParametersResult:
-        """Return whether the controller can use changed parameters, and why not."""
+        """Return whether the controller can use changed parameters and, if not, why."""
         given = {change.name: change.value for change in changes}
         merged = parameter_values(self, specs_in_files(*LIVE_PARAMETER_FILES)) | given
         try:

@@ -125,7 +125,7 @@ def exit_callback(name: str, next_actions: Sequence[Any] | None = None) -> Any:
 
 
 def start_after_success(process: Any, name: str, *next_actions: Any) -> Any:
-    """Return an action that starts others once a process succeeds; a failure ends launch."""
+    """Return an action that starts others once a process succeeds; its failure ends the launch."""
     callback = exit_callback(name, next_actions)
     return actions.RegisterEventHandler(OnProcessExit(target_action=process, on_exit=callback))
 

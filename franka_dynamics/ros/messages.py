@@ -250,7 +250,7 @@ class JointStateReader:
 
 def is_effort_measured(effort: Sequence[float]) -> bool:
     """
-    Return whether a joint state's efforts are measured, neither missing nor all zero or NaN.
+    Return whether a joint state's efforts are measured: not missing, not all zero or NaN.
 
     Drivers without torque sensors, Gazebo's among them, fill the effort field with zeros, and
     joint_state_broadcaster with NaN where the hardware has no effort interface. A real arm never

@@ -64,7 +64,7 @@ class SecondPublisherDetector:
 
 
 class TorquePermission(Enum):
-    """Whether the node may send torques, undecided at first and while all receivers are idle."""
+    """Permission to send torques: CHECKING at first and while all receivers are idle."""
 
     CHECKING = 'checking'
     GRANTED = 'granted'

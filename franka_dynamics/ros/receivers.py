@@ -139,7 +139,7 @@ def refusal_reason(target: str, topic: str, receivers: Mapping[str, Receiver]) -
 
 
 def all_idle_reason(target: str, receivers: Mapping[str, Receiver]) -> str:
-    """Return why none of a target's receivers applies torques now; '' if one does."""
+    """Return why a target's receivers all apply no torques now; '' if one does, or without any."""
     kinds = {*EXPECTED_RECEIVERS[target]} - {ReceiverKind.UNRECOGNISED}
     expected = [(name, one.idle_reason) for name, one in receivers.items() if one.kind in kinds]
     are_idle = all(why for _, why in expected)
@@ -328,7 +328,7 @@ class ReceiverFinder:
 
     @property
     def problem(self) -> str:
-        """Why the first manager without a new answer does not answer; '' if all answer."""
+        """Why a controller manager (the first of several) does not answer; '' if all answer."""
         return next((client.problem for client in self._managers.values() if client.problem), '')
 
     def close(self) -> None:

@@ -179,7 +179,7 @@ def record_bag(
             own.add_topic(name, kind)
 
         def record() -> None:
-            """Write the messages that have come; raise KeyboardInterrupt to end the recording."""
+            """Write the received messages; raise KeyboardInterrupt if the recording is to end."""
             progress.elapsed = time.monotonic() - began
             own.write_messages(progress)
             progress.disk_is_full = shutil.disk_usage(bag).free < _MIN_FREE_DISK_BYTES

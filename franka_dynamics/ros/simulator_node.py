@@ -106,7 +106,7 @@ class SimulatorNode(CheckedParameters, Node):
         return 0
 
     def _run_step(self, executor: Any, deadline: float, stop: StopRequest, log: BinaryIO) -> float:
-        """Publish a joint state, wait for torque, simulate a step; return when it was due [s]."""
+        """Publish a joint state, wait for torque, simulate a step; return the due time [s]."""
         reading, stamp = self._simulation.read(), self._start_stamp + self._simulation.time
         self._publish_state(reading, stamp)
         deadline = self._wait_for_step(executor, deadline, stop)

@@ -84,7 +84,7 @@ class NodeStatus(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The status as one text with state, reason and what makes the node command again."""
+        """The status as one text: state, reason and, if there is one, the remedy."""
         remedy = self.values.get(StatusKey.REMEDY)
         way = f'; {StatusKey.REMEDY}: {remedy}' if remedy else ''
         return f'{self.values.get("state", self.level)}: {self.message}{way}'

@@ -136,7 +136,7 @@ class TermPublishers:
 
     def external_torque(self) -> Array | None:
         """
-        Return the external torque, shape (n,) [N m], signed as FCI's tau_ext.
+        Return the external torque, (n,) [N m], signed as FCI's tau_ext, or None if unknown.
 
         Returns None if effort is not measured, and until enough good states have come.
         """

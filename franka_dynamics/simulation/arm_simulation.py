@@ -194,7 +194,7 @@ class ArmSimulation:
 
     @property
     def joints_at_stops(self) -> tuple[str, ...]:
-        """Names of the joints that press against a stop."""
+        """Names of the joints that press against a stop, beyond a position limit."""
         low, high = (self.description.limit(name) for name in ('lower', 'upper'))
         pressed = (self.data.qpos < low) | (self.data.qpos > high)
         return tuple(name for name, at in zip(self.description.joint_names, pressed) if at)

@@ -177,7 +177,7 @@ def _links_with_mass(
 
 
 def _heavy_links(bodies: Sequence[_Link]) -> Iterator[ImplausibleValue]:
-    """Yield an ImplausibleValue for a link far heavier than all other moving links together."""
+    """Yield an ImplausibleValue if one link far outweighs all other moving links together."""
     total = sum(body.mass for body in bodies)
     for body in bodies if len(bodies) > 1 else ():
         if body.mass > _MAX_MASS_RATIO * (total - body.mass):
@@ -271,7 +271,7 @@ def _implausible_link_values(body: _Link) -> Iterator[ImplausibleValue]:
 
 def _mass_extent(body: _Link, tensor: Array) -> tuple[float, float, float, Array]:
     """
-    Return how far the centre of mass is out of the shape, the mass's spread, its bound and axis.
+    Return how far a centre of mass is outside its shape, mass spread, its bound, and axis.
 
     Returned are how far the centre of mass lies outside [m], the standard deviation of the mass
     along an axis [m], the largest one that points and reach allow, and the axis, along which the
@@ -312,7 +312,7 @@ def _tensor_problem(body: _Link) -> str:
 
 
 def _power_of_ten_hint(body: _Link) -> str:
-    """Return the question if a tensor or an entry is a power of ten off; '' if no power fits."""
+    """Return a question if powers of ten would make a tensor or an entry plausible, else ''."""
     physical = _is_possible_tensor(body, body.tensor)
     entries = [('every entry', np.ones((3, 3)))] if physical else []
     for i, j in () if physical else zip(*np.triu_indices(3)):

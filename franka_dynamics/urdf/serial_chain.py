@@ -49,7 +49,7 @@ class SerialChain(NamedTuple):
 
     @property
     def links_with_mass(self) -> dict[str, tuple[str, ...]]:
-        """Names of the links with mass or inertia that move with a link, by that link's name."""
+        """Names of the links with mass or inertia on each moving link, by that link's name."""
         links = self.document.links
         return {
             name: tuple(one for one in with_it if links[one].has_inertia)
@@ -171,7 +171,7 @@ def _massless_link_notes(chain: SerialChain) -> list[str]:
 
 
 def _tilted_mount_note(document: UrdfDocument, base: str, poses: Mapping[str, Array]) -> list[str]:
-    """Return a note, if the mount tilts the arm, on how gravity points in the base's frame."""
+    """Return a list, empty if the mount is upright, of a note on gravity in the base's frame."""
     up = poses[base][2, :3]
     if np.linalg.norm(up[:2]) <= MIN_ROTATION_RAD and up[2] > 0.0:
         return []
@@ -256,7 +256,7 @@ def _held_positions(
             )
 
     def position_of(name: str, followers: tuple[str, ...] = ()) -> float:
-        """Return the constant position of a joint, by its leader's if it is a mimic joint."""
+        """Return a joint's constant position; a mimic joint's follows from its leader's."""
         joint = document.joints[name]
         if name in held:
             return float(held[name])

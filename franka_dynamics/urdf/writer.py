@@ -160,7 +160,7 @@ def number_text(*values: float, small: bool = True) -> str:
 def _add_link(
     robot: Element, name: str, inertia: LinkInertia | None = None, shapes: Sequence[Shape] = ()
 ) -> None:
-    """Add a <link> with its shapes and, unless it is zero, its inertia."""
+    """Add a <link> with shapes and, unless that is zero or None, inertia."""
     link = add_tag(robot, 'link', name=name)
     add_shapes(link, shapes)
     if inertia is not None and inertia.parameters().any():

@@ -228,7 +228,7 @@ def crosscheck(
 def _compare_models(
     arm: ArmDescription, gravity: ArrayLike, count: int, seed: int, *, of_node: bool = False
 ) -> CrosscheckResult:
-    """Return the differences of all formulations, of two if `of_node`, from the first one."""
+    """Return all formulations' differences from the first, or only the second's if `of_node`."""
     names = list(FORMULATIONS)[: 2 if of_node else None]
     if count < 1:
         raise SettingsError(f'count is {count}; a comparison needs at least one random state.')

@@ -52,7 +52,7 @@ while True:
 
 
 class RobotDifference(NamedTuple):
-    """A quantity, its difference from a robot's as text, and whether this is within bounds."""
+    """A quantity's difference between model and robot as text, and whether it is within bounds."""
 
     subject: str
     sentence: str
@@ -105,7 +105,7 @@ def compare_with_robot(
     state: Any, robot: Any, arm: ArmDescription, bare_arm: ArmDescription
 ) -> list[RobotDifference]:
     """
-    Return the differences of M, C dq, g, Jacobian, load and tool of an arm's model and a robot's.
+    Return differences between model and robot in M, C dq, g, Jacobian, load and tool.
 
     The load that is set on the robot is compared by its gravity torques: g of `bare_arm` with this
     load, and g of `arm`.
@@ -177,7 +177,7 @@ def _jacobian_of_tool(model: PinocchioModel, q: Array, tool: Array) -> Array:
 def _largest_difference(
     arm: ArmDescription, subject: str, unit: str, most: Any, theirs: Array, own: Array
 ) -> RobotDifference:
-    """Return a term's largest difference from the robot's, and whether it is within bounds."""
+    """Return a term's largest difference between model and robot as a RobotDifference."""
     if most is None:
         most = MAX_ROBOT_MODEL_DIFFERENCE_RATIO * np.abs(theirs).max()
     # If M or C dq is zero at all states, only rounding errors are allowed.

@@ -46,7 +46,7 @@ class SpaceFrameArm(BodyTree):
         return (omega, np.cross(omega, v) + 0.0) if omega.any() else (v, np.zeros(3))
 
     def with_joint(self, i: int, other: 'SpaceFrameArm', field: str) -> 'SpaceFrameArm':
-        """Return the arm with its value of a field at joint i replaced by another arm's."""
+        """Return this arm with the value of `field` at joint i replaced by that of another arm."""
         values = list(getattr(self, field))
         values[i] = getattr(other, field)[i]
         changed: dict[str, Any] = {field: tuple(values)}
@@ -67,7 +67,7 @@ class SpaceFrameArm(BodyTree):
 
     def motion_to(self, other: Self, first: int, atol: float, *, flange: bool) -> Array | None:
         """
-        Return the motion (4, 4) in {S} that moves all joints from number `first` to another arm's.
+        Return the motion (4, 4) in {S} of all joints from number `first` to another arm's, if any.
 
         With `flange` the flange is among what is moved. Of several motions the smallest is
         returned, and None if there is no such motion.
@@ -184,7 +184,7 @@ class TorqueProbe:
     def effect(
         self, changed: SpaceFrameArm, arm: SpaceFrameArm, *, other: ArmDescription | None = None
     ) -> TorqueEffect:
-        """Return the torque change from `arm` to `changed`, plus friction's to that of `other`."""
+        """Return the torque change from `arm` to `changed`, and friction's if `other` is given."""
         rigid = self._rigid_body_torque(changed) - self._rigid_body_torque(arm)
         change = np.vstack([rigid, np.zeros((_PATH_SAMPLE_COUNT, self._first.n))])
         if other is not None:

@@ -30,7 +30,7 @@ UNKNOWN_NAME = 'unknown'
 @dataclass(frozen=True, eq=False)
 class UrdfVerdict:
     """
-    Whether a URDF describes the reference arm, and which published inertials it has.
+    A verdict on whether a URDF describes the reference arm, and on its inertials' source.
 
     `source` is the URDF's name in sentences, `arm_name` the described arm's. `nearest` is the
     published set nearest to the URDF's inertials (None if the geometry differs);

@@ -32,7 +32,7 @@ _MAX_ERROR_RATIO = 0.2
 
 
 class Contact(Fault):
-    """A contact of the arm; the value is when the second of largest residuals starts [s]."""
+    """A contact of the arm; the value is the start [s] of the 1 s span of largest residuals."""
 
     kind, joint_counts = 'contact', ()
     text = (
@@ -86,7 +86,7 @@ class UnexplainedEfforts(Fault):
 
 def contact_mask(motion: Motion, residual: Array, least: Array) -> tuple[NDArray[np.bool_], float]:
     """
-    Return the mask of samples in seconds of unusually large residuals, and the worst second [s].
+    Return the mask of samples in one-second spans of large residuals, and the worst's start [s].
 
     Residuals (N, n) [N m] are taken relative to each joint's usual one, by the median, or to
     `least` (n,). The mask is (N,); of the worst second the start is returned.
@@ -105,7 +105,7 @@ def contact_mask(motion: Motion, residual: Array, least: Array) -> tuple[NDArray
 
 def driving_friction(model: TorqueModel, theta: Array, squares: Array) -> Sequence[Diagnosis]:
     """
-    Return a fault of joints driven by fitted Coulomb friction of more than the rms residual.
+    Return a list of one fault if fitted friction drives joints beyond rms residuals, else ().
 
     `theta` (folds, c) are parameters fitted without each fold, `squares` (folds, n) the mean
     squared residuals there [N^2 m^2].
@@ -120,7 +120,7 @@ def driving_friction(model: TorqueModel, theta: Array, squares: Array) -> Sequen
 
 
 def masses_at_bound(ratios: Array | None) -> Sequence[Diagnosis]:
-    """Return a fault if two or more of the mass `ratios` (n,) are at a bound of the fit."""
+    """Return a list of one fault if two or more mass `ratios` (n,) are at fit bounds, else ()."""
     if ratios is None:
         return ()
     at = np.flatnonzero(np.abs(np.log(ratios)) > _AT_BOUND_RATIO * np.log(MAX_MASS_RATIO))
@@ -137,7 +137,7 @@ def _diagnosis_of_joints(
 
 
 def wrong_unit_or_sign(factor: tuple[float, float]) -> Sequence[Diagnosis]:
-    """Return a gain fault if the range of efforts' common factor shows a wrong unit or sign."""
+    """Return a list of one gain fault if efforts' factor shows a wrong unit or sign, else ()."""
     low, high = factor
     if high < 0.0 or low > _MAX_EFFORT_FACTOR or (high < 1.0 / _MAX_EFFORT_FACTOR and low > 0.0):
         return [Diagnosis(EffortGain.kind, (), (float(np.mean(factor)),))]
@@ -146,7 +146,7 @@ def wrong_unit_or_sign(factor: tuple[float, float]) -> Sequence[Diagnosis]:
 
 def unmeasured_efforts(factor: tuple[float, float], doubted: bool) -> Sequence[Diagnosis]:
     """
-    Return a fault if the range of all efforts' common factor is near 0 and excludes 1.
+    Return a list of one fault if the common factor of efforts is small or may be 0, else ().
 
     A fault of some joint, `doubted`, makes the range wider, but never little.
     """
@@ -156,5 +156,5 @@ def unmeasured_efforts(factor: tuple[float, float], doubted: bool) -> Sequence[D
 
 
 def unexplained_efforts(share: float) -> Sequence[Diagnosis]:
-    """Return a fault if `share`, the torque error E divided by the rms effort, is too large."""
+    """Return a list of one fault if `share`, torque error E / rms effort, is large, else ()."""
     return [Diagnosis(UnexplainedEfforts.kind, (), (share,))] if share > _MAX_ERROR_RATIO else ()

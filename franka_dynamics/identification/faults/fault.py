@@ -99,7 +99,7 @@ class TorqueSamples:
 
 
 def _fitted_friction(effort: Array, rigid: Array, columns: Array, model: TorqueModel) -> Array:
-    """Return friction torques, no offsets, fitted to `effort` with a gain of `rigid`, (N, n)."""
+    """Return friction torques without offsets, (N, n), fitted to `effort` with scaled `rigid`."""
     sliding = [not symbol.startswith(OFFSET_SYMBOL) for symbol in model.friction.symbols]
     found = np.zeros_like(effort)
     for joint, own in enumerate(np.moveaxis(columns, 1, 0)):

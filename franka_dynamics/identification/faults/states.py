@@ -46,9 +46,9 @@ class EncoderZero(Fault):
 
 class StateFault(Fault, ABC):
     """
-    A fault of recorded positions and velocities that is tried by correcting them, not fitted.
+    A fault of recorded positions and velocities, found by correcting them on trial.
 
-    It is found by fits to the model at the corrected states.
+    It is likely if the model then fits better; it has no regressor columns.
     """
 
     @property
@@ -64,7 +64,7 @@ class StateFault(Fault, ABC):
     @abstractmethod
     def recording_maps(self, n: int) -> tuple[Array, Array, Array]:
         """
-        Return S, e, T: real q = (recorded q - e) S, recorded torque = T times the real one.
+        Return S, e, T: real q = (q - e) S of recorded q; recorded torque = T times the real one.
 
         The real states are (q - e) S, dq S and ddq S of the recorded ones, with S (n, n) and e
         (n,); torques tau at the real states are recorded as T tau, with T (n, n).
@@ -154,7 +154,7 @@ class VelocityDelay(Fault):
     )
 
     def columns(self, at: TorqueSamples) -> list[Array]:
-        """Return as a column the torques' change per second of velocity and acceleration lag."""
+        """Return as a column the change of torques if velocities and accelerations lag by 1 s."""
         motion, step = at.motion, _DIFF_STEP_S
         ahead = motion.dq + step * motion.ddq, motion.ddq + step * at.jerk
         return [(at.dynamics.inverse_dynamics(motion.q, *ahead) - at.rigid_torque) / step]

@@ -68,7 +68,7 @@ class EffortGain(Fault):
 
 
 class VaryingGain(Fault, ABC):
-    """A gain that depends on a variable, with recorded / real effort at the ends of its range."""
+    """An effort gain by a variable; values: recorded / real effort at its range's two ends."""
 
     joint_counts = (1,)
     variable_range: ClassVar[tuple[float, float]]
@@ -117,7 +117,7 @@ class GainDrift(VaryingGain):
 
 
 class OneWayGain(VaryingGain):
-    """A gain that depends on direction, with recorded / real effort for dq > 0 and for dq < 0."""
+    """An effort gain by direction of motion; values: recorded / real effort at dq > 0, dq < 0."""
 
     kind, variable_range = 'one_way', (1.0, -1.0)
     text = (
@@ -131,7 +131,7 @@ class OneWayGain(VaryingGain):
 
 
 class Saturation(Fault):
-    """A gain that falls with the torque; the value is the change of gain at the largest torque."""
+    """An effort gain that falls with torque; the value is its change at the largest torque."""
 
     kind, joint_counts = 'saturation', (1,)
     text = (
@@ -172,7 +172,7 @@ class EffortOffsetDrift(Fault):
     text = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'
 
     def columns(self, at: TorqueSamples) -> list[Array]:
-        """Return the time as a column, as a fraction of the recording from -0.5 to 0.5."""
+        """Return as a column the time, from -0.5 at the recording's start to 0.5 at its end."""
         time = np.broadcast_to(at.time_fraction[:, None] - 0.5, at.rigid_torque.shape)
         return [at.only_joints(time, self.joints)]
 
