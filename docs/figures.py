@@ -273,7 +273,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ('rises by more than {}: masses', (cross_validation.MIN_LOG_EVIDENCE,)),
             ('within {} % and the inverse', (100.0 * cross_validation._MIN_AGREEMENT,)),
             ('likelier: above {} they are faults', (verdict._MIN_CLEAR_LOG_EVIDENCE,)),
-            ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_RELATIVE_ERROR,)),
+            ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_ERROR_RATIO,)),
             ('where they are wider than {}', (published_masses._MIN_RANGE_WIDTH,)),
             ('above {} times the usual are left out', (fault_checks._MIN_CONTACT_RESIDUAL_RATIO,)),
             ('{} filtered samples count as one', (least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE,)),
