@@ -119,7 +119,7 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
 
 
 def compare_arms(options: Options) -> int:
-    """Print two arms' largest difference at each joint; return 1 if any changes a torque."""
+    """Print two arms' largest difference at each joint; return 1 if one changes a torque."""
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
     first, second = map(str, with_urdf_second(options.first, options.second))
     if not is_robot_source(second):

@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""The work of `franka-dynamics bag replay`, which compares measured torques with the model's."""
+"""The work of `franka-dynamics bag replay`, which compares measured and modelled torques."""
 
 from pathlib import Path
 

@@ -47,7 +47,7 @@ def random_plant(
     published: ArmDescription, seed: int = 0, deviation: float = INERTIA_STD_RATIO
 ) -> Plant:
     """
-    Return a simulated arm whose inertias are drawn at random near a published arm's.
+    Return a simulated arm with inertias drawn at random near those of a published arm.
 
     Every link's pseudo-inertia P = L L^T becomes L exp(S) L^T, which is physically consistent. S
     is symmetric and Gaussian, with standard deviation `deviation` on the diagonal and `deviation`

@@ -94,7 +94,7 @@ class CrossValidation:
     @cached_property
     def at_starting_inertias(self) -> 'CrossValidation':
         """
-        The cross-validation with inertias fixed to the prior's, and friction and offsets fitted.
+        The cross-validation with inertias fixed to the prior mean; friction and offsets fitted.
 
         A common gain and a load are given because free inertias can't be told from them. Beside
         fixed ones they could, and would take a part of the fault that is compared

@@ -97,7 +97,7 @@ def identify_payload(
     gravity: ArrayLike = GRAVITY,
 ) -> PayloadEstimate:
     """
-    Return the load that was on the flange in the recordings `loaded`, but not in `without`.
+    Return the load on the flange in the recordings `loaded` that is absent in `without`.
 
     All recordings, given as to `identify`, are of the same arm and prepared alike. If both sets
     contain the same motion, most errors of the arm's model cancel. `arm` is the arm without the

@@ -110,7 +110,7 @@ def mass_ambiguity(sums: GramStack, prior: Prior) -> MassAmbiguity:
 
 class _FitsNearPublishedMasses:
     """
-    Fits of faults together with an arm whose masses are near a published set's.
+    Fits of faults together with an arm whose masses are near those of a published set.
 
     The columns are those of the sums, and five more, which are sums of base parameters' columns: a
     common factor of the published set's torques, and the mass and first moments of a load.

@@ -160,7 +160,7 @@ def _torque_along_pieces(motion: Motion, torque: Any) -> Array:
 
 
 def _published_arm(arm: ArmDescription) -> ArmDescription | None:
-    """Return the shipped arm of the same name and hand, None if there is none or `arm` is it."""
+    """Return the shipped arm of equal name and hand, None if `arm` is that or there is none."""
     if arm.name not in available_arms():
         return None
     published = load(arm.name, hand=arm.hand)

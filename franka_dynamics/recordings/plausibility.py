@@ -256,7 +256,7 @@ def _velocity_mismatch(recording: Recording, arm: ArmDescription) -> Iterator[st
 
 
 def _effort_ratios(effort: Array, arm: ArmDescription) -> Array:
-    """Return |effort| / effort limit, (messages, n), with 0 for a joint of unknown limit."""
+    """Return |effort| / effort limit, (messages, n), 0 at a joint whose limit is unknown."""
     limit = arm.limit('effort')
     return np.asarray(np.abs(effort) / np.where(limit > 0.0, limit, np.inf))
 

@@ -175,7 +175,7 @@ def _filter_pieces(
     recording: Recording, begin: float, period: float, options: SignalOptions
 ) -> 'tuple[list[PieceFilter], list[Motion], list[str]]':
     """
-    Return the filter and the motion of each piece without gaps that is long enough, and remarks.
+    Return filters and motions of the pieces without gaps that are long enough, and remarks.
 
     The remarks are on gaps and on pieces left out. Times [s] count from the first recorded
     message; `begin` is that of the first message used. Raises RecordingError if no piece is long

@@ -319,7 +319,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         cycle.has_receiver = receivers.has_any
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
-        """Clear a latched fault; answer on ~/clear_fault whether none remains, and a sentence."""
+        """Clear a latched fault; return `answer` with whether none remains, and an explanation."""
         controller = self.controller
         if controller is None:
             answer.message = 'the node is not configured'

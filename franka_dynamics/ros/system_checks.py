@@ -192,7 +192,7 @@ def _clock_checks(node: Any, states: _StateTimes, simulator: list[str]) -> Itera
 
 
 def _command_checks(node: Any, command: str) -> Iterator[CheckResult]:
-    """Yield a check's result on which nodes publish torques, and how many receive them."""
+    """Yield the result of checking which nodes publish torques and how many receive them."""
     publishers, listeners = publisher_names(node, command), node.count_subscribers(command)
     names = ', '.join(publishers)
     if len(publishers) > 1:

@@ -222,7 +222,7 @@ def _placeholder_tensors(
 
 
 def _odd_densities(body: _Link, mass: float, points: list[Array]) -> Iterator[ImplausibleValue]:
-    """Yield an ImplausibleValue if the density of links fixed together is no material's."""
+    """Yield an ImplausibleValue if links fixed together have a density that no material has."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:

@@ -210,7 +210,7 @@ class Window:
             self._table_handle.content = torque_table(state, self.arm)
 
     def show_meshes(self, meshes: ArmMeshes) -> None:
-        """Show meshes in place of those shown before, coloured by their joints' torques."""
+        """Show meshes in place of the previous ones, coloured by their joints' torques."""
         from pinocchio import GeometryModel
         from pinocchio.visualize import ViserVisualizer
 

@@ -63,7 +63,7 @@ class MassesAtBound(Fault):
 
 
 class EffortsNotMeasured(Fault):
-    """Efforts that are perhaps no measured torques; the values bound their common factor."""
+    """Efforts that may be no measured torques; the values bound the ratio of effort to torque."""
 
     kind, joint_counts = 'not_measured', ()
     text = (

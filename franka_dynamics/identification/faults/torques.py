@@ -144,7 +144,7 @@ class Saturation(Fault):
         return values[0] < 0.0
 
     def columns(self, at: TorqueSamples) -> list[Array]:
-        """Return torque times (torque / its largest)^2 of the fault's joints as one column."""
+        """Return torque times (torque / largest torque)^2 of the fault's joints as one column."""
         torque, most = at.total_torque, np.abs(at.total_torque).max(axis=0)
         return [at.only_joints(torque * (torque / np.maximum(most, 1e-9)) ** 2, self.joints)]
 
