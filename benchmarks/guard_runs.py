@@ -300,7 +300,7 @@ def simulate(
             )
         elif not case.loop:
             command_now = core.tick(reading.time)
-        fresh = case.loop or core.has_new_torque
+        fresh = case.loop or core.sends
         if fresh and command is not None:
             found.leap = max(found.leap, float(np.abs(command_now - command).max()))
         command = command_now if fresh else command

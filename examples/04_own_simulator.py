@@ -20,7 +20,7 @@ from std_srvs.srv import Trigger
 
 import franka_dynamics as fd
 from franka_dynamics.control.receiver import ReceiverState, TorqueReceiver
-from franka_dynamics.control.settings import ControlSettings
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.urdf.mjcf_writer import mjcf_text
 
 ARM = fd.load('fr3')
@@ -32,7 +32,7 @@ class Simulator(Node):
 
     def __init__(self) -> None:
         super().__init__('own_simulator')
-        self.receiver = TorqueReceiver(ARM, ControlSettings(target='mujoco'), 0.05)
+        self.receiver = TorqueReceiver(ARM, Settings(target='mujoco'), 0.05)
         self.followed = 0
         self.data = mujoco.MjData(mujoco.MjModel.from_xml_string(mjcf_text(ARM)))
         self.data.qpos[:] = ARM.home

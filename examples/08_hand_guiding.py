@@ -22,7 +22,7 @@ import pinocchio as pin
 import franka_dynamics as fd
 from franka_dynamics.arm import MaxwellSlipFriction
 from franka_dynamics.control.feedforward import Feedforward
-from franka_dynamics.control.settings import ControlSettings
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.errors import ReferenceRefusedError
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -82,7 +82,7 @@ def hand_wrench(time, start, pose, twist):
 
 def run(target, payload, friction):
     """Return times [s], hand forces [N], flange positions [m] and joint velocities [rad/s]."""
-    settings = ControlSettings(
+    settings = Settings(
         target=target,
         terms=fd.Terms(inertia=False, friction=friction),
         payload=PAYLOAD if payload else NOTHING,

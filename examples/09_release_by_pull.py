@@ -18,7 +18,7 @@ import numpy as np
 
 from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
-from franka_dynamics.control.settings import ControlSettings
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.external_torque import WrenchEstimator
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, Push, SimulationSettings
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -81,7 +81,7 @@ def pulled_at(time: float, released: bool) -> Push:
 
 def run(duration: float = 5.0, seed: int = 0) -> Run:
     """Simulate holding the object, a bump, a pull, and letting go."""
-    settings = ControlSettings(target='mujoco', kp=KP, kd=KD, payload=OBJECT)
+    settings = Settings(target='mujoco', kp=KP, kd=KD, payload=OBJECT)
     simulation = ArmSimulation(
         ARM,
         SimulationSettings(

@@ -24,7 +24,7 @@ _NAMES = {
     'codegen.equations': 'customised_equations',
     'codegen.file_text': 'operation_count',
     'control.feedforward': 'Feedforward',
-    'control.settings': 'Terms=TermSwitches',
+    'control.settings': 'Terms=Terms',
     'dynamics.body_tree': 'BodyTree',
     'dynamics.closed_chain': 'ClosedChain Loop',
     'dynamics.closed_chain_derivatives': 'differentiate_by_parameters motor_derivatives',

@@ -18,7 +18,7 @@ from .codegen.c_code import c_header as c_header
 from .codegen.equations import customised_equations as customised_equations
 from .codegen.file_text import operation_count as operation_count
 from .control.feedforward import Feedforward as Feedforward
-from .control.settings import TermSwitches as _Terms
+from .control.settings import Terms as _Terms
 from .dynamics.body_tree import BodyTree as BodyTree
 from .dynamics.closed_chain import ClosedChain as ClosedChain
 from .dynamics.closed_chain import Loop as Loop

@@ -11,7 +11,7 @@ import numpy as np
 
 from .ending import Reason, ReasonCode
 from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_STEP_S, MAX_TORQUE_RATE_NM_S, PERIOD_MARGIN_RATIO
-from .settings import ControlSettings
+from .settings import Settings
 from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
 from ..arrays import Array
@@ -33,9 +33,7 @@ class ControlLaw:
     target's arms. Raises SettingsError if the settings cannot be used on this arm.
     """
 
-    def __init__(
-        self, arm: ArmDescription, settings: ControlSettings, *, as_given: bool = False
-    ) -> None:
+    def __init__(self, arm: ArmDescription, settings: Settings, *, as_given: bool = False) -> None:
         settings.validate(arm)
         self.description, self.settings, n = arm, settings, arm.n
         self.terms = TermModel(arm, settings)

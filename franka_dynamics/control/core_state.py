@@ -145,7 +145,7 @@ TRANSITIONS = {
 }
 
 
-class StopKind(Enum):
+class Stop(Enum):
     """
     Kinds of stop that a user can request, which differ in the torque that follows.
 
@@ -200,7 +200,7 @@ class StateMachine:
         """
         Reset joint states, torques, references and faults, as after a reset of a simulation.
 
-        A fault that only a new object clears and a user's stop stay, after `StopKind.TO_ZERO` with
+        A fault that only a new object clears and a user's stop stay, after `Stop.TO_ZERO` with
         zero torque. A held arm is let go. The next torque may be any step away from the last one;
         a loop's g(q) goes on.
         """

@@ -120,10 +120,10 @@ Torques are wrong
 Stops and start. Each stop adds its reason; a fault stays latched whatever follows.
   call                RUNNING         BRAKING         HOLDING         STOPPING, SILENT
   stop                RELEASE         RELEASE         resting torque  only `start` begins the law
-  StopKind.HOLD       HOLD            HOLD            goes on         a fault, held as (1)
-  StopKind.PAUSE      ZERO            ZERO            ZERO            zero; a SILENT node: nothing
-  StopKind.TO_ZERO    ZERO, latched   ZERO, latched   ZERO, latched   the same, latched
-  StopKind.FINAL      as stop, and `start` is refused for good
+  Stop.HOLD           HOLD            HOLD            goes on         a fault, held as (1)
+  Stop.PAUSE          ZERO            ZERO            ZERO            zero; a SILENT node: nothing
+  Stop.TO_ZERO        ZERO, latched   ZERO, latched   ZERO, latched   the same, latched
+  Stop.FINAL          as stop, and `start` is refused for good
   `start`             goes on         (2)             the law (3)     the law (4)
   `reset`             SILENT; all but a stop is forgotten (TO_ZERO: zero goes on); as at first (5)
 

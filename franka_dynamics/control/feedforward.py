@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from .control_law import ControlLaw
-from .core_state import ACTIVE_STATES, State, StateEvent, StopKind
+from .core_state import ACTIVE_STATES, State, StateEvent, Stop
 from .core_step import CoreStep
 from .default_gains import low_gains
 from .ending import Reaction, Remedy
-from .settings import ControlSettings, StateLimits
+from .settings import Settings, StateLimits
 from .state_check import StateCheck
 from .torque_output import TorqueOutput
 from ..arguments import with_argument_checks
@@ -50,7 +50,7 @@ class Feedforward(CoreStep):
     publishes nothing then, and its last torque may go on acting. `send`, if given, is called with
     each new torque (n,) [N m] before the disturbance check and the watchers of `step`, and must
     not change it. With `soft_gains`, kp and kd that settings do not give are the `low_gains` of
-    this rate [1/s]. `settings` are other fields of ControlSettings: kp, kd, payload,
+    this rate [1/s]. `settings` are other fields of Settings: kp, kd, payload,
     gravity_vector, terms, ... Raises DescriptionError for an unknown arm, SettingsError if
     settings cannot be used on it or gains swing at `period`.
 
@@ -61,7 +61,7 @@ class Feedforward(CoreStep):
     if it can. `output` has the last torque and the largest shares of limits. `blocked` is a
     reason, set from outside, for which no first torque may begin yet. `states` has period and age
     of the joint states, `disturbances` the measured and the commanded torque beyond what the
-    motion needs. `has_new_torque` says whether the latest torque is new; only then a node
+    motion needs. `sends` says whether the latest torque is new; only then a node
     publishes it.
     """
 
@@ -82,7 +82,7 @@ class Feedforward(CoreStep):
             settings = dict(zip(('kp', 'kd'), low_gains(arm, soft_gains))) | settings
         output = TorqueOutput(arm, period if applied_when_silent else None, send)
         states = StateCheck(arm, limits or StateLimits(), period)
-        given = ControlSettings().changed(target=target, **settings)
+        given = Settings().changed(target=target, **settings)
         law = _stable_law(arm, given, output, states)
         super().__init__(output, states, law)
         if rubs := law.unused_friction_note():
@@ -125,7 +125,7 @@ class Feedforward(CoreStep):
                 self.ending = self.ending.with_release()
 
     @with_argument_checks
-    def stop(self, reason: str, then: StopKind = StopKind.LET_GO) -> None:
+    def stop(self, reason: str, then: Stop = Stop.LET_GO) -> None:
         """
         End torques for a reason; `then` selects if the arm is let go, held or gets zero torque.
 
@@ -137,7 +137,7 @@ class Feedforward(CoreStep):
         with self._lock:
             later, holds = then.value.ending(reason), self.ending.reaction is Reaction.HOLD
             stopped = self.state is State.STOPPING and self.faulty
-            if then is StopKind.HOLD and (stopped or self.state is State.SILENT) and not holds:
+            if then is Stop.HOLD and (stopped or self.state is State.SILENT) and not holds:
                 later = later._replace(reaction=Reaction.RESTING_TORQUE)
             self._wanted = self._wanted and later.remedy is Remedy.WAIT
             self._end_torques(later, acts=self.state in ACTIVE_STATES)
@@ -256,7 +256,7 @@ class Feedforward(CoreStep):
         return self.description.joint_names
 
     @property
-    def settings(self) -> ControlSettings:
+    def settings(self) -> Settings:
         """The settings that were set last; changed ones act gradually."""
         return self.requested_law.settings
 
@@ -271,13 +271,13 @@ class Feedforward(CoreStep):
         return str(self.states.problem or '')
 
     @property
-    def has_new_torque(self) -> bool:
+    def sends(self) -> bool:
         """Whether the latest joint state or tick gave a new torque to send."""
         return self.output.is_new
 
 
 def _stable_law(
-    arm: ArmDescription, settings: ControlSettings, output: TorqueOutput, states: StateCheck
+    arm: ArmDescription, settings: Settings, output: TorqueOutput, states: StateCheck
 ) -> ControlLaw:
     """Return the control law of some settings; raise SettingsError if unstable or unusable."""
     # In a loop's MuJoCo model, joints have the rotor inertia and friction that `arm` states.

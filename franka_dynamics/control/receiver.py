@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from .limits import MAX_STEP_S, MIN_PERIOD_S, TorqueLimiter
-from .settings import ControlSettings, StateLimits
+from .settings import Settings, StateLimits
 from .state_check import MIN_GOOD_STATE_COUNT, StateCheck
 from .stopping import BrakingController, MAX_BRAKING_TIME_S
 from .terms import TermModel
@@ -84,7 +84,7 @@ class TorqueReceiver:
     def __init__(
         self,
         description: ArmDescription,
-        settings: ControlSettings,
+        settings: Settings,
         timeout: float,
         *,
         holding: Array | None = None,

@@ -65,7 +65,7 @@ _MAX_DIRECTION_ERROR_RAD = 5e-3
 
 
 @dataclass(frozen=True)
-class TermSwitches:
+class Terms:
     """Selects the torque terms to command in addition to the gravity torque."""
 
     coriolis: bool = True
@@ -74,7 +74,7 @@ class TermSwitches:
 
 
 @dataclass(frozen=True, eq=False)
-class ControlSettings:
+class Settings:
     """
     Target, gains, payload and gravity of the controller; `validate` checks them together.
 
@@ -87,7 +87,7 @@ class ControlSettings:
     """
 
     target: str = 'fci'
-    terms: TermSwitches = field(default_factory=TermSwitches)
+    terms: Terms = field(default_factory=Terms)
     gravity_vector: tuple[float, ...] = GRAVITY  # in the base frame [m/s^2]
     payload: tuple[float, ...] = (0.0,) * 10
     payload_known_to_robot: bool = True
@@ -96,7 +96,7 @@ class ControlSettings:
     kd: tuple[float, ...] = (0.0,)  # [N m s/rad or N s/m]
     scale: float = 1.0
 
-    def changed(self, **others: Any) -> 'ControlSettings':
+    def changed(self, **others: Any) -> 'Settings':
         """Return a copy with values replaced by name; raise SettingsError for an unknown name."""
         known = [one.name for one in fields(self)]
         for name in others.keys() - known:
@@ -105,7 +105,7 @@ class ControlSettings:
 
     def __post_init__(self) -> None:
         """Convert the payload to a tuple of ten numbers: mass, centre of mass and inertia."""
-        if not isinstance(self.terms, TermSwitches):
+        if not isinstance(self.terms, Terms):
             raise SettingsError(f'terms must be fd.Terms(...); got {self.terms!r:.80}.')
         given: Any = (0.0,) * 10 if self.payload is None else self.payload
         numbers = payload_array(given) if isinstance(given, LinkInertia) else given

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pinocchio as pin
 
-from .settings import ControlSettings
+from .settings import Settings
 from ..arm import ArmDescription, FrictionModel
 from ..arm.friction import FrictionState, LinearFriction, OFFSET_TERM_INDEX, slip_state_bounds
 from ..arrays import Array, ArrayLike
@@ -121,7 +121,7 @@ class TermModel:
     `has_payload` says whether there is one.
     """
 
-    def __init__(self, description: ArmDescription, settings: ControlSettings) -> None:
+    def __init__(self, description: ArmDescription, settings: Settings) -> None:
         loaded = description.with_payload(settings.payload_inertia())
         self.loaded_arm, self.profile = loaded, settings.profile
         self.has_payload = settings.payload[0] > 0.0

@@ -18,7 +18,7 @@ from .report import OnProgress, TrackingErrorSeries
 from ..arm import ArmDescription
 from ..control.default_gains import low_gains
 from ..control.feedforward import Feedforward, State
-from ..control.settings import TermSwitches
+from ..control.settings import Terms
 from ..errors import SettingsError
 from ..identification.excitation import random_trajectory
 from ..identification.excitation_problem import ExcitationLimits, ExcitationProblem
@@ -59,10 +59,10 @@ def compare_controllers(
     progress('identifying it', 0.4)
     identified = identify([recording], published).arm
     controllers = {
-        'PD + g': (published, TermSwitches(coriolis=False, inertia=False)),
-        '+ published model': (published, TermSwitches(friction=published.friction is not None)),
-        '+ identified model, without friction': (identified, TermSwitches()),
-        '+ its friction': (identified, TermSwitches(friction=True)),
+        'PD + g': (published, Terms(coriolis=False, inertia=False)),
+        '+ published model': (published, Terms(friction=published.friction is not None)),
+        '+ identified model, without friction': (identified, Terms()),
+        '+ its friction': (identified, Terms(friction=True)),
     }
     errors = {}
     for share, (name, (arm, terms)) in enumerate(controllers.items()):
@@ -76,7 +76,7 @@ def record_plant(published: ArmDescription, progress: OnProgress = lambda *_: No
     progress('arm that differs from the model: planning a motion to identify it', 0.0)
     excitation = _excitation_motion(published)
     progress('recording the plant', 0.2)
-    controller = _controller(published, published, TermSwitches(coriolis=False, inertia=False))
+    controller = _controller(published, published, Terms(coriolis=False, inertia=False))
     return _follow_motion(random_plant(published), controller, excitation)[0]
 
 
@@ -94,7 +94,7 @@ def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
     return TrajectoryRequest(arm.joint_names, points, *best.at(points))
 
 
-def _controller(arm: ArmDescription, tuned: ArmDescription, terms: TermSwitches) -> Feedforward:
+def _controller(arm: ArmDescription, tuned: ArmDescription, terms: Terms) -> Feedforward:
     """Return a controller with the model of `arm` and weak gains computed for `tuned`."""
     kp, kd = (tuple(gain) for gain in low_gains(tuned, _MAX_DAMPING_RATE_PER_S))
     return Feedforward(arm, 'mujoco', terms=terms, kp=kp, kd=kd)

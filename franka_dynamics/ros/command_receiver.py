@@ -18,7 +18,7 @@ from .topics import DESCRIPTION_QOS, publisher_names, PUBLISHER_QOS, subscribe_w
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver, TorqueRefusal
-from ..control.settings import ControlSettings
+from ..control.settings import Settings
 from ..errors import name_list, SettingsError
 
 _STATUS_PERIOD_S, _MIN_LOG_PERIOD_S = 1.0, 1.0
@@ -42,7 +42,7 @@ class CommandReceiver(TorqueReceiver):
         self,
         node: Any,
         arm: ArmDescription,
-        settings: ControlSettings,
+        settings: Settings,
         on_torque_taken: Callable[[], None],
         holding: Array | None = None,
     ) -> None:

@@ -101,11 +101,11 @@ class ControlCycle:
         age = None if self.uses_simulated_time and self.is_ending else clock - reading.stamp
         q, dq, effort = reading.position, reading.velocity, reading.effort
         torque = controller.step(q, dq, reading.stamp, effort=effort, age=age, now=now)
-        if controller.has_new_torque:
+        if controller.sends:
             self._diagnostics.latencies.append(self._published_at - self._began_at)
         state = controller.latest
         if state is not None and state.stamp == reading.stamp:
-            sent = torque if controller.has_new_torque else None
+            sent = torque if controller.sends else None
             self._term_publishers.publish_terms(state, sent, reading.stamp_message)
 
     def publish_torque(self, torque: Array) -> None:

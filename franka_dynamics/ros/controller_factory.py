@@ -25,7 +25,7 @@ from ..arm.arm_file import AS_LISTED
 from ..arm.frames import is_base_tilted
 from ..arrays import Array
 from ..control.default_gains import default_gains
-from ..control.feedforward import Feedforward, StateLimits, StopKind
+from ..control.feedforward import Feedforward, StateLimits, Stop
 from ..control.receiver import COMMAND_TIMEOUT_S
 from ..errors import DescriptionError, SettingsError
 from ..files import expanded_path
@@ -152,7 +152,7 @@ def change_settings(controller: Feedforward, parameters: dict[str, Any]) -> floa
         return None
     report = crosscheck(terms.loaded_arm, gravity=gravity, count=_CROSSCHECK_STATE_COUNT)
     if not report.passed:
-        controller.stop(f'cross-check: {" ".join(report.findings)}', StopKind.FINAL)
+        controller.stop(f'cross-check: {" ".join(report.findings)}', Stop.FINAL)
     return report.largest
 
 

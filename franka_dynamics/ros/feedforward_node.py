@@ -34,7 +34,7 @@ from .rclpy_private import destroy_state_machine
 from .receiver_check import ReceiverCheck, TorquePermission
 from .term_publishers import TermPublishers
 from .topics import DESCRIPTION_QOS, PUBLISHER_QOS, QOS_OVERRIDES, STATE_QOS, subscribe_with_number
-from ..control.feedforward import ACTIVE_STATES, Feedforward, State, StopKind
+from ..control.feedforward import ACTIVE_STATES, Feedforward, State, Stop
 from ..control.stopping import MAX_BRAKING_TIME_S
 from ..errors import FrankaDynamicsError, short_text, StartRefusedError
 from ..parameter_schema import LIVE_PARAMETER_FILES, specs_in_files
@@ -309,9 +309,9 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         # is another one.
         permission, acts = receivers.permission, controller.state in ACTIVE_STATES
         if permission is TorquePermission.REFUSED and (acts or not controller.faulty):
-            controller.stop(receivers.reason, StopKind.TO_ZERO)
+            controller.stop(receivers.reason, Stop.TO_ZERO)
         elif permission is TorquePermission.CHECKING and acts:
-            controller.stop(receivers.reason, StopKind.PAUSE)
+            controller.stop(receivers.reason, Stop.PAUSE)
         if receivers.has_any and not cycle.has_receiver and controller.state is not State.SILENT:
             # The arm may be elsewhere than where the torques that nobody got would hold it.
             with cycle.lock:
@@ -381,7 +381,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         """Latch a fault if robot_description has changed since the model was made from it."""
         if self.controller and message.data != self._urdf_text:
             self.controller.stop(
-                'robot_description has changed: clean up and configure anew', StopKind.FINAL
+                'robot_description has changed: clean up and configure anew', Stop.FINAL
             )
 
 

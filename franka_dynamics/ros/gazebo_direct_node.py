@@ -28,7 +28,7 @@ from .parameter_tables import arm_from_parameters
 from .parameters import CheckedParameters, declare_parameters
 from .rclpy_private import Executor
 from .topics import PUBLISHER_QOS, STATE_QOS
-from ..control.settings import ControlSettings
+from ..control.settings import Settings
 from ..errors import JointStateError
 from ..parameter_schema import specs_in_files
 from ..simulation.gazebo import holding_torque
@@ -48,7 +48,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         super().__init__('gazebo_direct', **{'namespace': SIMULATION_NAMESPACE, **node_options})
         arm = arm_from_parameters(declare_parameters(self, specs_in_files('arm')))
         self._start_position, names = arm.home_position, arm.joint_names
-        settings, holding = ControlSettings(target='gz_ros2_control'), holding_torque(arm)
+        settings, holding = Settings(target='gz_ros2_control'), holding_torque(arm)
         self._receiver = CommandReceiver(self, arm, settings, self._send_forces, holding)
         self._reader, self._writer = JointStateReader(names), joint_state_template(names)
         self._latest_state = 0.0, self._start_position, np.zeros(arm.n)

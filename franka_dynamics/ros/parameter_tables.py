@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import yaml
 
 from ..arm import ArmDescription, load
-from ..control.settings import ControlSettings, TermSwitches
+from ..control.settings import Settings, Terms
 from ..errors import nearest_name, SettingsError, short_text
 from ..parameter_schema import LIVE_PARAMETER_FILES, ParameterSpec, specs_in_files
 
@@ -105,10 +105,10 @@ def arm_from_parameters(values: dict[str, Any]) -> ArmDescription:
     return arm.with_joint_names(names)
 
 
-def settings_from_parameters(values: dict[str, Any]) -> ControlSettings:
+def settings_from_parameters(values: dict[str, Any]) -> Settings:
     """Return the feedforward controller's settings from parameter values."""
-    terms = dataclass_from_parameters(TermSwitches, values, 'terms.{}')
-    return replace(dataclass_from_parameters(ControlSettings, values), terms=terms)
+    terms = dataclass_from_parameters(Terms, values, 'terms.{}')
+    return replace(dataclass_from_parameters(Settings, values), terms=terms)
 
 
 def dataclass_from_parameters(

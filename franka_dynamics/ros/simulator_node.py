@@ -29,7 +29,7 @@ from .topics import PUBLISHER_QOS, QOS_OVERRIDES
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..control.receiver import ReceiverState
-from ..control.settings import ControlSettings
+from ..control.settings import Settings
 from ..errors import SettingsError
 from ..files import expanded_path
 from ..simulation.arm_simulation import ArmSimulation, SensorReading, SimulationSettings
@@ -57,7 +57,7 @@ class SimulatorNode(CheckedParameters, Node):
         arm = _simulated_arm(parameters)
         for sentence in (*arm.repairs, *_ideal_arm_warnings(parameters, arm)):
             self.get_logger().warning(sentence)
-        settings = ControlSettings(
+        settings = Settings(
             target='fci' if parameters['gravity_compensation'] else 'mujoco',
             gravity_vector=tuple(parameters['gravity_vector']),
             payload=tuple(parameters['payload']),
@@ -220,7 +220,7 @@ def _simulation_settings(
         **dict(zip(('position_noise', 'velocity_noise', 'effort_noise'), noise)),
         start_position=np.array(values['start']) if len(values['start']) else None,
         gravity=tuple(gravity.tolist()),
-        payload=ControlSettings(payload=tuple(values['payload'])).payload_inertia(),
+        payload=Settings(payload=tuple(values['payload'])).payload_inertia(),
     )
     return settings if values['ideal'] else settings.with_real_effects(arm)
 

@@ -5,19 +5,19 @@
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, StopKind
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.limits import MAX_STEP_S
-from franka_dynamics.control.settings import ControlSettings
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
 
 FER = load('fer')
-MUJOCO = ControlSettings(target='mujoco')
+MUJOCO = Settings(target='mujoco')
 # Gains of a weak PD [N m/rad, N m s/rad].
 KP, KD = (60.0, 60.0, 60.0, 60.0, 15.0, 15.0, 10.0), (6.0, 6.0, 6.0, 6.0, 1.0, 1.0, 0.5)
-PD = ControlSettings(target='mujoco', kp=KP, kd=KD)
+PD = Settings(target='mujoco', kp=KP, kd=KD)
 STILL, HOME = np.zeros(7), np.array(FER.home)
 MOVING = 0.3 * np.eye(7)[0]
 GRAVITY = NewtonEulerModel(FER).gravity(HOME)
@@ -41,7 +41,7 @@ def sent_at_rest(controller, count, *, q=FER.home, begin=1.0, period=1e-3, **mor
     sent = []
     for stamp in (begin + period * np.arange(count)).tolist():
         torque = controller.step(q, np.zeros(len(q)), stamp, **more)
-        if controller.has_new_torque:
+        if controller.sends:
             sent.append(torque)
     return sent
 
@@ -68,7 +68,7 @@ class Script:
             q = self.q + self.noise
             q[5] = q[5] if impossible is None else impossible
             torque = self.core.step(q, dq, self.time, **more)
-            if self.core.has_new_torque:
+            if self.core.sends:
                 self.sent.append(torque)
         return self
 
@@ -76,7 +76,7 @@ class Script:
         for _ in range(count):
             self.time += 1e-3
             torque = self.core.tick(self.time)
-            if self.core.has_new_torque:
+            if self.core.sends:
                 self.sent.append(torque)
         return self
 
@@ -90,7 +90,7 @@ class Script:
             self.give(dq=speed * np.ones(7))
         return self
 
-    def stop(self, then=StopKind.LET_GO, why='test'):
+    def stop(self, then=Stop.LET_GO, why='test'):
         self.core.stop(why, then)
         return self
 
@@ -104,7 +104,7 @@ class Script:
         return self
 
     def braking(self, hold):
-        self.running().give(3, MOVING).stop(StopKind.HOLD if hold else StopKind.LET_GO)
+        self.running().give(3, MOVING).stop(Stop.HOLD if hold else Stop.LET_GO)
         assert self.core.state is State.BRAKING
         return self
 
@@ -117,7 +117,7 @@ class Script:
         self.running().give(3, MOVING)  # the PD torque must be ramped down
         self.core.reject_state('test', self.time)
         assert self.core.state is State.STOPPING
-        return self.stop(StopKind.HOLD) if faulty else self
+        return self.stop(Stop.HOLD) if faulty else self
 
 
 class Loop:
@@ -164,10 +164,10 @@ class Loop:
                 reading.time,
                 effort=reading.effort if self.measures else None,
             )
-            if self.controller.has_new_torque:
+            if self.controller.sends:
                 self.command = torque
                 self.published.append(torque)
-            self.arm.step(self.command, is_new=self.controller.has_new_torque)
+            self.arm.step(self.command, is_new=self.controller.sends)
             self.fastest = max(self.fastest, self.speed)
             each(reading)
         return self
@@ -175,7 +175,7 @@ class Loop:
     def tick(self, count):
         """Let time pass without states; return the last torque."""
         for _ in range(count):
-            torque, sends = self.controller.tick(self.arm.time), self.controller.has_new_torque
+            torque, sends = self.controller.tick(self.arm.time), self.controller.sends
             self.command = torque if sends else self.command
             self.arm.step(torque, is_new=sends)
             self.fastest = max(self.fastest, self.speed)

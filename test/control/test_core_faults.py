@@ -14,8 +14,8 @@ from franka_dynamics.arm import LinkInertia, load
 from franka_dynamics.control import stopping
 from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.disturbance import MAX_PICK_UP_TIME_S
-from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, StopKind
-from franka_dynamics.control.settings import ControlSettings as Settings
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
+from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -242,7 +242,7 @@ def test_a_held_arm_that_is_pushed_stays_held():
     fastest = {}
     for hold in (True, False):
         loop = Loop(Settings(target='fci', **GENTLE), **CARRIED).run(0.3)
-        loop.controller.stop('test', StopKind.HOLD if hold else StopKind.LET_GO)
+        loop.controller.stop('test', Stop.HOLD if hold else Stop.LET_GO)
         loop.run(0.2)
         loop.arm.push = Push((0.0, 80.0, 0.0), loop.arm.time, 0.5)
         loop.run(1.0)
@@ -259,7 +259,7 @@ def test_other_gains_do_not_move_an_arm_that_is_held_under_an_unknown_load(gains
     loop = Loop(Settings(target='mujoco', **gains), friction=True).run(0.5)
     loop.arm.set_payload(LinkInertia.from_center_of_mass(2.5, (0.1, 0.0, 0.1), np.zeros(6)))
     loop.run(1.0)
-    loop.controller.stop('test', StopKind.HOLD)
+    loop.controller.stop('test', Stop.HOLD)
     loop.run(1.0)
     loop.fastest = 0.0
     for changed in (firm, {'kp': (0.0,), 'kd': (0.0,)} | gains):
@@ -273,7 +273,7 @@ def test_a_held_arm_whose_firm_gains_are_taken_away_is_still_damped():
     moved = []
     for gains in (FIRM, {}):
         loop = Loop(Settings(target='fci', **gains), **CARRIED).run(0.5)
-        loop.controller.stop('test', StopKind.HOLD)
+        loop.controller.stop('test', Stop.HOLD)
         loop.run(0.2)
         loop.controller.change(kp=(0.0,), kd=(0.0,))
         before = loop.run(0.1).arm.position
@@ -298,7 +298,7 @@ def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_
     loop.run(0.5)
     assert loop.speed > 0.3
     reverse(loop, 6)
-    loop.controller.stop('test', StopKind.HOLD)
+    loop.controller.stop('test', Stop.HOLD)
     loop.run(0.5)
     assert loop.controller.state is State.SILENT
     assert loop.speed < 0.1

@@ -15,11 +15,11 @@ import pytest
 
 from franka_dynamics import errors
 from franka_dynamics.arm import load
-from franka_dynamics.control.core_state import State, StateEvent, StopKind, TRANSITIONS
+from franka_dynamics.control.core_state import State, StateEvent, Stop, TRANSITIONS
 from franka_dynamics.control.default_gains import low_gains
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.limits import MAX_STEP_S
-from franka_dynamics.control.settings import ControlSettings
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.state_check import MAX_STATE_LOSS_COUNT, MIN_GOOD_STATE_COUNT
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.simulation.arm_simulation import Push
@@ -28,7 +28,7 @@ from . import closed_loop
 from .closed_loop import core, FER, GRAVITY, HOME, Loop, MOVING, MUJOCO, payload, PD, Script, STILL
 from ..agreement import refuses
 
-FCI = ControlSettings(target='fci')
+FCI = Settings(target='fci')
 
 
 def fall(script):
@@ -46,7 +46,7 @@ SCENES = {
         lambda s: s.stopping(True).tick(200).give(NEEDED),
         lambda _: fall(Script(applied_when_silent=True).running().stop().give(100)),
     ],
-    (State.RUNNING, StateEvent.HOLD): [lambda s: s.running().stop(StopKind.HOLD)],
+    (State.RUNNING, StateEvent.HOLD): [lambda s: s.running().stop(Stop.HOLD)],
     (State.RUNNING, StateEvent.RELEASE): [lambda s: s.running().stop()],
     (State.RUNNING, StateEvent.TORQUES_END): [lambda s: s.running().leap(0.3).give()],
     (State.BRAKING, StateEvent.AT_REST): [lambda s: s.braking(False).give(30)],
@@ -174,16 +174,16 @@ def test_a_stopped_core_sends_only_after_start(creeps):
     [
         (FCI, STILL, {}),
         (MUJOCO, GRAVITY, {}),
-        (MUJOCO, STILL, {'then': StopKind.TO_ZERO}),
+        (MUJOCO, STILL, {'then': Stop.TO_ZERO}),
         # A receiver that is not the target gets zero also during a stop, and whatever follows.
-        (MUJOCO, STILL, {'then': StopKind.TO_ZERO, 'before': True}),
+        (MUJOCO, STILL, {'then': Stop.TO_ZERO, 'before': True}),
     ],
 )
-@pytest.mark.parametrize('then', [StopKind.LET_GO, StopKind.HOLD])
+@pytest.mark.parametrize('then', [Stop.LET_GO, Stop.HOLD])
 def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stopped, then):
     script = Script(settings)
     before = (stopped.get('before') and script.stopping()) or script.running()
-    script.stop(stopped.get('then', StopKind.LET_GO))
+    script.stop(stopped.get('then', Stop.LET_GO))
     assert script.core.faulty is ('then' in stopped)
     before.give(5)
     if 'then' in stopped:
@@ -195,16 +195,16 @@ def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stoppe
 
 
 def test_a_fault_is_cleared_by_a_start_at_rest_and_a_final_one_by_nothing():
-    script = Script().stop(StopKind.HOLD).give(100)  # before the first torque
+    script = Script().stop(Stop.HOLD).give(100)  # before the first torque
     assert (script.sent, script.core.state) == ([], State.SILENT)
     assert script.core.status.faulty
     assert script.start().give().give(3, MOVING).core.state is State.RUNNING
-    script.stop(StopKind.HOLD)
+    script.stop(Stop.HOLD)
     with pytest.raises(errors.StartRefusedError):  # while the arm is braked
         script.core.start()
     assert script.give(60).core.status.faulty
     assert script.start().core.state is State.RUNNING
-    script.stop(StopKind.FINAL, 'the model has changed')
+    script.stop(Stop.FINAL, 'the model has changed')
     for _ in range(2):
         script.give(100)
         assert script.core.state is State.SILENT and script.core.status.faulty
@@ -311,7 +311,7 @@ OUTCOMES = {
         lambda s: s.holding().leap(0.3).give().tick(100).give(100),
         lambda s: s.stopping(True).leap(0.3).give().tick(100).give(300),
         # An arm that was given up is not held by a further stop, and does not begin by itself.
-        lambda s: s.braking(True).drive().stop(StopKind.HOLD).tick(100).give(100),
+        lambda s: s.braking(True).drive().stop(Stop.HOLD).tick(100).give(100),
         lambda s: s.braking(False).start().drive().tick(200).give(3 * MIN_GOOD_STATE_COUNT),
     ],
     # A clock of ticks that is set back, or no number.
@@ -386,9 +386,9 @@ def test_a_loop_whose_joint_states_stand_still_ends_its_torques(clock):
 def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not(clock):
     script = Script().running().give(3, MOVING)
     script.core.step(script.q, STILL, script.time - 5e-4)
-    assert not script.core.has_new_torque
+    assert not script.core.sends
     script.give()
-    assert script.core.has_new_torque
+    assert script.core.sends
     # A repeated state is one, however often it comes at once; older ones in a row are of another
     # clock.
     for _ in range(2 * MIN_GOOD_STATE_COUNT):
@@ -563,7 +563,7 @@ def test_a_receiver_that_pauses_gets_no_torque_until_it_is_known_again(wrong, sp
         return [loop.step(q, falls, begin + 1e-3 * k) for k, q in enumerate(places)]
 
     loop.blocked = 'the receiver is not known'
-    loop.stop(loop.blocked, StopKind.PAUSE)
+    loop.stop(loop.blocked, Stop.PAUSE)
     assert not np.any(torques(0.0))
     loop.blocked, wrong, falls = '', HOME, STILL
     loop.start()
@@ -590,7 +590,7 @@ def test_after_a_pause_the_law_begins_at_the_torque_that_carries_the_arm_unless_
     script = Script(MUJOCO, applied_when_silent=True).running().give(200)
     if stopped:
         script.stop().give(100)
-    script.stop(StopKind.PAUSE).core.blocked = 'the receiver is not known'
+    script.stop(Stop.PAUSE).core.blocked = 'the receiver is not known'
     script.give(100)
     assert not script.sent[-1].any()
     script.core.blocked = ''
@@ -607,7 +607,7 @@ def test_a_start_while_the_receiver_is_unknown_gives_no_torque(begun, again):
     if script.core.state is State.HOLDING:
         with pytest.raises(errors.StartRefusedError):
             script.start()
-    again(script.stop(StopKind.PAUSE).give(100, MOVING))
+    again(script.stop(Stop.PAUSE).give(100, MOVING))
     assert not script.give(100, MOVING).sent[-1].any()
 
 
@@ -619,20 +619,20 @@ def test_the_arm_of_a_loop_does_not_fall_through_a_reset(measures):
         loop.controller.reset()
         before = loop.speed
         assert loop.run(0.03).controller.state is state and loop.speed < before + 0.02
-        loop.controller.stop('test', StopKind.HOLD)
+        loop.controller.stop('test', Stop.HOLD)
         loop.run(0.2)
 
 
 def test_after_a_pause_the_gravity_torque_comes_to_a_falling_arm_by_the_rate_alone():
     script = Script(MUJOCO).running()
     script.core.blocked = 'the receiver is not known'
-    script.stop(StopKind.PAUSE).give(100, MOVING)
+    script.stop(Stop.PAUSE).give(100, MOVING)
     script.core.blocked = ''
     np.testing.assert_allclose(script.give(50, MOVING).sent[-1], GRAVITY, rtol=0.0, atol=2.0)
 
 
 def test_a_held_arm_whose_load_its_robot_does_not_know_is_carried_without_states():
-    unknown = ControlSettings(payload=payload(2.0), payload_known_to_robot=False)
+    unknown = Settings(payload=payload(2.0), payload_known_to_robot=False)
     script = Script(unknown, applied_when_silent=True).holding().give(300)
     held = script.sent[-1]
     assert script.tick(200).core.state is State.SILENT and np.abs(held).max() > 7.0
@@ -641,7 +641,7 @@ def test_a_held_arm_whose_load_its_robot_does_not_know_is_carried_without_states
 
 
 def test_an_arm_that_is_guided_before_its_receiver_is_known_gets_no_torque():
-    loop = Loop(ControlSettings(target='fci'), gravity_compensation=True, brake_release_after=0.0)
+    loop = Loop(Settings(target='fci'), gravity_compensation=True, brake_release_after=0.0)
     loop.controller.blocked = 'the receiver is not known'
     loop.arm.push = Push((0.0, 0.0, -60.0), 0.0, 1.0)
     loop.command = STILL
@@ -653,9 +653,9 @@ def test_an_arm_that_is_guided_before_its_receiver_is_known_gets_no_torque():
 @pytest.mark.parametrize('in_loop', [False, True])
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
 def test_an_arm_that_moves_during_a_pause_is_no_fault(target, in_loop):
-    script = Script(ControlSettings(target=target), applied_when_silent=in_loop).running()
+    script = Script(Settings(target=target), applied_when_silent=in_loop).running()
     script.core.blocked = 'paused'
-    script.stop(StopKind.PAUSE).give(100)
+    script.stop(Stop.PAUSE).give(100)
     script.sent.clear()
     pushed = NewtonEulerModel(FER).gravity(script.q) * (target == 'fci') + 20.0  # [N m]
     script.give(200, MOVING, effort=pushed)
@@ -666,7 +666,7 @@ def test_an_arm_that_moves_during_a_pause_is_no_fault(target, in_loop):
 
 @pytest.mark.parametrize('in_loop', [False, True])
 def test_an_arm_that_is_to_be_held_again_is_not_while_its_receiver_is_not_known(in_loop):
-    script = Script(ControlSettings(target='fci'), applied_when_silent=in_loop).holding().tick(200)
+    script = Script(Settings(target='fci'), applied_when_silent=in_loop).holding().tick(200)
     script.core.blocked = 'receivers are being checked'
     before = script.sent[-1]
     script.sent.clear()
@@ -678,7 +678,7 @@ def test_an_arm_that_is_to_be_held_again_is_not_while_its_receiver_is_not_known(
 
 @pytest.mark.parametrize('in_loop', [False, True])
 def test_an_arm_on_its_brakes_is_carried_once_the_right_receiver_is_back(in_loop):
-    script = Script(MUJOCO, applied_when_silent=in_loop).running().stop(StopKind.TO_ZERO).give(300)
+    script = Script(MUJOCO, applied_when_silent=in_loop).running().stop(Stop.TO_ZERO).give(300)
     script.start().give(3)
     np.testing.assert_allclose(script.sent[-1], GRAVITY, rtol=0.0, atol=0.1)
 
@@ -694,7 +694,7 @@ def test_a_torque_that_is_not_finite_is_not_sent_and_ends_torques(begun):
 
 def test_a_users_stop_outlives_a_reset_and_a_fault_does_not():
     script = Script().running()
-    for then in (StopKind.LET_GO, StopKind.HOLD, StopKind.TO_ZERO):
+    for then in (Stop.LET_GO, Stop.HOLD, Stop.TO_ZERO):
         script.start().give(MIN_GOOD_STATE_COUNT).stop(then).give(100).core.reset()
         assert script.give(2 * MIN_GOOD_STATE_COUNT).core.state is State.SILENT
     script.start().give(MIN_GOOD_STATE_COUNT).core.reject_state('two', 1.0, faulty=True)
@@ -744,7 +744,7 @@ def test_a_core_that_will_hold_the_arm_again_has_not_ended():
 
 @pytest.mark.parametrize(('before', 'after'), [('mujoco', 'fci'), ('fci', 'mujoco')])
 def test_a_node_begins_anew_at_a_receiver_that_adds_gravity_where_the_last_did_not(before, after):
-    script = Script(ControlSettings(target=before)).running().stop().give(300)
+    script = Script(Settings(target=before)).running().stop().give(300)
     script.core.change(target=after)
     script.core.change(target=before)  # as if nothing had changed
     begun = script.start().give(MIN_GOOD_STATE_COUNT).sent[-1]
@@ -782,14 +782,14 @@ def test_states_that_stand_still_end_torques_though_their_age_is_always_the_same
 
 
 def test_two_torques_of_one_instant_do_not_differ_after_the_clock_was_set_back():
-    script = Script(MUJOCO).running().stop(StopKind.TO_ZERO)
+    script = Script(MUJOCO).running().stop(Stop.TO_ZERO)
     script.core.step(HOME, STILL, script.time - 5.0, now=script.time + 1e-3)
     torque = script.core.output.last_torque
     np.testing.assert_array_equal(script.core.tick(script.time + 1e-3), torque)
 
 
 def test_a_stop_goes_on_though_the_clock_of_ticks_is_set_back():
-    script = Script().running().stop(StopKind.TO_ZERO)
+    script = Script().running().stop(Stop.TO_ZERO)
     for k in range(200):
         torque = script.core.tick(script.time - 50.0 + 1e-3 * k)
     np.testing.assert_array_equal(torque, 0.0)
@@ -809,7 +809,7 @@ def test_a_payload_told_while_the_arm_is_held_changes_no_torque():
 def test_a_payload_told_or_corrected_before_it_is_lifted_is_no_fault(masses, held):
     script, carries = Script(MUJOCO).running(), {'effort': GRAVITY}
     if held:
-        script.stop(StopKind.HOLD)
+        script.stop(Stop.HOLD)
     script.give(100, **carries)
     for mass in masses:
         script.core.change(payload=payload(mass))
@@ -877,7 +877,7 @@ def test_the_caller_may_write_into_the_torques_that_it_gets():
 @pytest.mark.parametrize('held', [False, True])
 def test_a_node_begins_where_the_arm_is_if_it_was_moved_in_silence(held):
     script = Script(MUJOCO, applied_when_silent=False).stopping(held)
-    script.stop(StopKind.HOLD if held else StopKind.LET_GO).tick(400)
+    script.stop(Stop.HOLD if held else Stop.LET_GO).tick(400)
     assert script.core.state is State.SILENT
     script.leap(0.5 * np.array([0.0, 1.0, 0.0, -1.0, 0.0, 0.0, 0.0])).time += 1.0
     if not held:
@@ -979,7 +979,7 @@ def test_an_arm_is_held_though_its_states_are_nan_once_the_clock_was_set_back():
 
 def test_after_a_final_fault_no_reset_gives_torque_to_a_receiver_that_is_not_the_target():
     script = Script(MUJOCO, applied_when_silent=True).running()
-    script.stop(StopKind.TO_ZERO).stop(StopKind.FINAL).give(300).core.reset()
+    script.stop(Stop.TO_ZERO).stop(Stop.FINAL).give(300).core.reset()
     assert not script.give(300).sent[-1].any()
 
 

@@ -14,9 +14,9 @@ import franka_dynamics as fd
 from franka_dynamics.arm.payload import payload_from_array
 from franka_dynamics.control import excess_causes
 from franka_dynamics.control.ending import Cause, Reaction, Remedy
-from franka_dynamics.control.feedforward import State, StateLimits, StopKind
+from franka_dynamics.control.feedforward import State, StateLimits, Stop
 from franka_dynamics.control.misdirected_torques import find_misdirected_joints
-from franka_dynamics.control.settings import ControlSettings
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.errors import UrdfWarning
 from franka_dynamics.simulation.arm_simulation import Push
 from franka_dynamics.simulation.joint_elasticity import franka_elasticity
@@ -43,7 +43,7 @@ def test_joined_endings_keep_the_first_reason_and_the_hardest_remedy(causes):
 @pytest.mark.parametrize('target', ['fci', 'mujoco'])
 def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
     simulation = CARRIED if target == 'fci' else {'friction': True}
-    loop = Loop(ControlSettings(target=target, **FIRM), **simulation).run(0.4)
+    loop = Loop(Settings(target=target, **FIRM), **simulation).run(0.4)
     loop.move(3, 0.5, 0.8)
     loop.run(0.4)
     before = loop.speed
@@ -62,7 +62,7 @@ def test_an_arm_whose_states_cease_in_motion_comes_to_rest(target):
 def test_a_held_arm_stays_with_a_load_that_nobody_declared_while_no_states_come(mass, friction):
     carried = payload_from_array(np.array(payload(mass))) if mass else fd.LinkInertia.zero()
     loop = Loop(MUJOCO, payload=carried, friction=friction).run(0.3)
-    loop.controller.stop('test', StopKind.HOLD)
+    loop.controller.stop('test', Stop.HOLD)
     loop.until(State.HOLDING, 1.5).run(0.3)
     loop.fastest, held = 0.0, loop.arm.position
     loop.tick(500)
@@ -75,7 +75,7 @@ def test_a_held_arm_stays_with_a_load_that_nobody_declared_while_no_states_come(
 def test_a_held_arm_that_is_pushed_away_is_not_driven_on_while_no_states_come():
     push = Push((0.0, 40.0, 0.0), 1.3, 0.55)
     loop = Loop(MUJOCO, friction=True, armature=True, push=push).run(0.3)
-    loop.controller.stop('test', StopKind.HOLD)
+    loop.controller.stop('test', Stop.HOLD)
     loop.until(State.HOLDING, 0.9)
     loop.run(1.6 - loop.arm.time)
     assert loop.controller.state is State.HOLDING and loop.speed > 0.5
@@ -108,7 +108,7 @@ def test_an_arm_whose_last_link_has_no_mass_is_stopped_while_no_states_come():
 
 def test_a_joint_that_is_lost_lets_no_arm_be_slowed_for_ever():
     # Torques of swapped joints would drive it.
-    script = Script(ControlSettings(target='fci', **GENTLE)).running().give(20, MOVING)
+    script = Script(Settings(target='fci', **GENTLE)).running().give(20, MOVING)
     script.give(300, MOVING, impossible=9.0)
     assert script.core.state is State.SILENT
 
@@ -138,7 +138,7 @@ NO_MOTOR = np.ones(7) - np.eye(7)[3]
 )
 def test_torques_that_are_ignored_are_told_from_a_dead_motor(factors, simulation, named):
     ignored = named != 'dead motor'
-    loop = Loop(ControlSettings(target='fci', **FIRM), **CARRIED, **simulation).run(0.4)
+    loop = Loop(Settings(target='fci', **FIRM), **CARRIED, **simulation).run(0.4)
     loop.controller.follow(HOME + np.outer([0, 1], [0.3, 0.3, -0.3, 0.3, 0.3, 0.3, 0.3]), [0, 0.8])
     loop.run(0.3)
     step = loop.arm.step
@@ -152,7 +152,7 @@ def test_torques_that_are_ignored_are_told_from_a_dead_motor(factors, simulation
 def test_an_arm_that_nobody_carries_is_held_and_not_let_go(name, elastic):
     arm = fd.load(name)
     soft = {'elasticity': franka_elasticity(arm) if elastic else None, 'friction': True}
-    loop = Loop(ControlSettings(target='fci', **FIRM), description=arm, **soft).run(1.5)
+    loop = Loop(Settings(target='fci', **FIRM), description=arm, **soft).run(1.5)
     assert loop.controller.state is State.HOLDING
     assert loop.fastest < 1.0
 
@@ -166,7 +166,7 @@ def test_after_refused_states_a_loop_gets_no_step_of_torque():
 
 def test_coarse_stamps_hide_no_reason():
     limits = StateLimits(min_input_rate=90.0, max_state_age=0.0)
-    node = core(ControlSettings(target='fci', kd=(30.0,)), limits=limits)
+    node = core(Settings(target='fci', kd=(30.0,)), limits=limits)
     for k in range(600):
         node.step(HOME + 1e-9 * k, STILL, 1e-2 * (k // 10), now=1e-3 * k)
     assert 'kd' in node.why
@@ -196,7 +196,7 @@ def test_a_joint_may_stick_as_its_friction_says(joint, share, desired, wrong):
 
 
 def test_a_torque_that_grows_against_a_contact_accelerates_nothing():
-    made = core(ControlSettings(target='fci'))
+    made = core(Settings(target='fci'))
     terms, monitor = made.requested_law.terms, made.disturbances
     for k in range(60):
         state = terms.terms_at(1e-3 * k, HOME, STILL, None)

@@ -15,7 +15,7 @@ from franka_dynamics.arm.friction import FrictionState
 from franka_dynamics.control import settings as options
 from franka_dynamics.control.disturbance import DisturbanceMonitor
 from franka_dynamics.control.feedforward import State, StateLimits
-from franka_dynamics.control.settings import ControlSettings, RECEIVER_PROFILES
+from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
 from franka_dynamics.control.state_check import MIN_GOOD_STATE_COUNT
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics import external_torque
@@ -274,7 +274,7 @@ class Seen:
 
 @pytest.mark.parametrize('late', [0, 4])
 def test_a_state_shows_the_torque_that_was_sent_before_its_age(late):
-    weak, still = ControlSettings(target='mujoco', kp=WEAK_KP, kd=WEAK_KD), np.zeros(7)
+    weak, still = Settings(target='mujoco', kp=WEAK_KP, kd=WEAK_KD), np.zeros(7)
     controller = core(weak, limits=StateLimits())
     count = MIN_GOOD_STATE_COUNT
     sent_at_rest(controller, count, begin=2.0 - 1e-3 * count, age=1e-3 * late)
@@ -308,7 +308,7 @@ def test_a_receiver_that_applies_torques_when_silent_has_the_last_one():
     np.testing.assert_allclose(seen.torques[-1], gravity, rtol=1e-9, atol=1e-9)
 
 
-TERMS = core(ControlSettings(target='fci')).requested_law.terms
+TERMS = core(Settings(target='fci')).requested_law.terms
 SAID = re.compile(r'([\d.]+) \+- ([\d.]+) kg at the flange that nobody declared')
 
 
@@ -350,8 +350,8 @@ def test_a_load_is_seen_on_recordings_of_real_arms(fer_recording, fer_1khz_recor
 @pytest.mark.parametrize(('target', 'measures'), [('fci', True), ('mujoco', False)])
 def test_a_load_is_named_while_the_arm_moves_and_changes_no_torque(target, measures):
     simulation = CARRIED if target == 'fci' else {'friction': True}
-    loop = Loop(ControlSettings(target=target, **FIRM), measures=measures, **simulation).run(0.3)
-    loop.arm.set_payload(ControlSettings(payload=payload(0.7)).payload_inertia())
+    loop = Loop(Settings(target=target, **FIRM), measures=measures, **simulation).run(0.3)
+    loop.arm.set_payload(Settings(payload=payload(0.7)).payload_inertia())
     loop.run(1.0)
     assert not loop.controller.disturbances.load_estimator.load_text()  # at rest
     loop.follow(multisine(FER, 8.0, 0.3))

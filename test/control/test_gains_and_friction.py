@@ -19,7 +19,7 @@ from franka_dynamics.arm.friction import LinearFriction, slip_state_bounds
 from franka_dynamics.control import terms
 from franka_dynamics.control.default_gains import default_gains, low_gains
 from franka_dynamics.control.feedforward import Feedforward, State
-from franka_dynamics.control.settings import TermSwitches
+from franka_dynamics.control.settings import Terms
 from franka_dynamics.dynamics.body_tree import BodyTree
 from franka_dynamics.dynamics.derivatives import linearize
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -254,7 +254,7 @@ def run(make, gains, factor, wrong=None, moves=swing):
     """Return largest speed, largest speed and step in the last half second, rms error, state."""
     arm = plant(make)
     known = replace(ARM, friction=friction(factor, wrong))
-    core = Feedforward(known, terms=TermSwitches(friction=factor > 0.0), **GAINS[gains])
+    core = Feedforward(known, terms=Terms(friction=factor > 0.0), **GAINS[gains])
     speeds, places, errors = [], [], []
     for step in range(round(1000 * DURATION_S[moves])):
         reading = arm.read()
@@ -303,7 +303,7 @@ def test_at_rest_and_led_by_hand_nothing_is_added(gains):
     """Without a motion and without kp there is no reference; a held arm's stands still."""
     cores = [
         Feedforward(replace(ARM, friction=friction(1.3)), terms=terms, **GAINS[gains])
-        for terms in (TermSwitches(), TermSwitches(friction=True))
+        for terms in (Terms(), Terms(friction=True))
     ]
     rng, q = np.random.default_rng(0), np.array(ARM.home)
     for step in range(400):

@@ -10,7 +10,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.control.limits import MAX_STEP_S, MIN_PERIOD_S
 from franka_dynamics.control.receiver import ReceiverState, TorqueReceiver, TorqueRefusal
-from franka_dynamics.control.settings import ControlSettings
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.control.stopping import BRAKING_TIME_CONSTANT_S
 from franka_dynamics.control.terms import MAX_REST_SPEED_RAD_S
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
@@ -52,14 +52,14 @@ class Received(Loop):
 
 def in_motion(target):
     """Return the loop of a controller and a moving arm of a target."""
-    settings = ControlSettings(target=target, kp=KP, kd=KD)
+    settings = Settings(target=target, kp=KP, kd=KD)
     loop = Received(settings, gravity_compensation=target == 'fci').run(0.3).swing()
     assert loop.receiver.state is ReceiverState.FOLLOWING
     return loop
 
 
 def receiver_of(target):
-    return TorqueReceiver(FER, ControlSettings(target=target), TIMEOUT_S)
+    return TorqueReceiver(FER, Settings(target=target), TIMEOUT_S)
 
 
 def fci_receiver():
@@ -330,7 +330,7 @@ def test_states_that_cannot_be_end_a_dead_senders_torque(target, begin, what, va
 
 def test_a_velocity_whose_torque_no_float_can_hold_is_a_fault():
     joints = (replace(one, limits=replace(one.limits, velocity=np.inf)) for one in FER.joints)
-    receiver = TorqueReceiver(replace(FER, joints=tuple(joints)), ControlSettings(), TIMEOUT_S)
+    receiver = TorqueReceiver(replace(FER, joints=tuple(joints)), Settings(), TIMEOUT_S)
     applied, _ = played(receiver, 60, lambda k: [(2.0, 1)] * (k == 0))
     assert receiver.state is ReceiverState.BRAKING
     with np.errstate(over='ignore', invalid='ignore'):
@@ -363,13 +363,13 @@ def test_late_states_do_not_let_a_living_sender_time_out():
 @pytest.mark.parametrize('timeout', [0.0, -1.0, np.nan])
 def test_a_time_out_that_is_not_positive_is_refused(timeout):
     with pytest.raises(SettingsError, match='time-out above zero'):
-        TorqueReceiver(FER, ControlSettings(target='fci'), timeout)
+        TorqueReceiver(FER, Settings(target='fci'), timeout)
 
 
 @pytest.mark.parametrize('name', ['fer', 'fr3'])
 def test_whatever_is_sent_the_torque_is_within_limit_and_rate(name):
     arm = load(name)
-    receiver = TorqueReceiver(arm, ControlSettings(target='mujoco'), TIMEOUT_S)
+    receiver = TorqueReceiver(arm, Settings(target='mujoco'), TIMEOUT_S)
     rng = np.random.default_rng(1)
     applied, stamp = [np.zeros(7)], 0.0
     for k in range(1500):
@@ -385,7 +385,7 @@ def test_whatever_is_sent_the_torque_is_within_limit_and_rate(name):
 
 
 def test_an_arm_that_is_held_from_the_beginning_stays_where_it_is():
-    receiver = TorqueReceiver(FER, ControlSettings(target='mujoco'), TIMEOUT_S, holding=GRAVITY)
+    receiver = TorqueReceiver(FER, Settings(target='mujoco'), TIMEOUT_S, holding=GRAVITY)
     loop = Loop(brake_release_after=0.0)
     loop.arm.is_braked = False
     for _ in range(1000):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from franka_dynamics.arm import JointLimits, load
-from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, StopKind
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.limits import MAX_STEP_S
-from franka_dynamics.control.settings import ControlSettings as Settings
+from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.control.stopping import BrakingController
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError
@@ -213,7 +213,7 @@ def test_an_arm_whose_torque_swung_is_held_as_firmly_as_any_other_once_it_has_re
         loop.controller.follow(q + random.uniform(-0.05, 0.05, 7))
         loop.run(0.02)
     assert loop.controller.disturbances.is_torque_swinging
-    loop.controller.stop('test', StopKind.HOLD)
+    loop.controller.stop('test', Stop.HOLD)
     loop.until(State.HOLDING, 1.5).run(0.2)
     held, loop.arm.push = loop.arm.position, Push((0.0, 80.0, 0.0), 0.0, 1e9)
     loop.run(0.4)
@@ -364,7 +364,7 @@ def test_an_arm_at_rest_whose_states_repeat_stays_running(applied):
     held = core(Settings(target='mujoco', **FIRM), applied_when_silent=applied)
     sent_at_rest(held, 1500, begin=0.0)
     assert held.state is State.RUNNING
-    held.stop('test', StopKind.HOLD)
+    held.stop('test', Stop.HOLD)
     sent_at_rest(held, 1000, begin=1.5)
     assert held.state is State.HOLDING
 

@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 import franka_dynamics as fd
 from franka_dynamics.arm import MaxwellSlipFriction, ViscousCoulombFriction
 from franka_dynamics.control.receiver import ReceiverState, TorqueRefusal
-from franka_dynamics.control.settings import ControlSettings as Settings
+from franka_dynamics.control.settings import Settings as Settings
 from franka_dynamics.control.terms import FrictionFeedforward, TermModel
 from franka_dynamics.cpp_package.package import controller_arm_text
 from franka_dynamics.errors import DescriptionError, SettingsError

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 import franka_dynamics as fd
-from franka_dynamics.control.settings import ControlSettings
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.urdf.writer import urdf_text
 
 from .cpp_core import ATOL, PAYLOAD
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(
 )
 ARM = ARMS['fr3']
 ARRAYS = ('payload', 'gravity_vector', 'kp', 'kd')
-SETTINGS = ControlSettings(
+SETTINGS = Settings(
     target='mujoco',
     terms=fd.Terms(friction=True),
     payload=PAYLOAD,

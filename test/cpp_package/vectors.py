@@ -32,8 +32,8 @@ from franka_dynamics.control.default_gains import default_gains
 from franka_dynamics.control.feedforward import Feedforward, State, StateLimits
 from franka_dynamics.control.limits import TorqueLimiter
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver
-from franka_dynamics.control.settings import ControlSettings as Settings
-from franka_dynamics.control.settings import TermSwitches
+from franka_dynamics.control.settings import Settings as Settings
+from franka_dynamics.control.settings import Terms
 from franka_dynamics.control.stopping import BrakingController
 from franka_dynamics.control.terms import TermModel
 from franka_dynamics.errors import SettingsError
@@ -70,7 +70,7 @@ def _rows(arm: ArmDescription) -> list[str]:
     effort = arm.limit('effort')
     most = zip(default_gains(arm), (effort, 0.1 * effort))
     kp, kd = (tuple(np.minimum(gain, bound).tolist()) for gain, bound in most)
-    held = Settings('mujoco', TermSwitches(friction=arm.friction is not None), kp=kp, kd=kd)
+    held = Settings('mujoco', Terms(friction=arm.friction is not None), kp=kp, kd=kd)
     carried = Settings(payload=payload, payload_known_to_robot=False, gravity_vector=_INCLINED)
     tilted = [
         Settings(payload=payload, payload_known_to_robot=False, mount_tilt_compensated_by=who)
@@ -138,7 +138,7 @@ def _followed(arm: ArmDescription, settings: Settings, load: tuple[float, ...]) 
         torque = core.step(q, dq, stamp)
         if core.state is State.SILENT and begun:
             return
-        if core.has_new_torque:
+        if core.sends:
             motion = core.reference.motion
             if motion is not None and (active or core.reference.has_open_motion):
                 yield _row('reference', *np.concatenate(motion.at(stamp)))

@@ -10,7 +10,7 @@ from scipy.interpolate import BPoly
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.control_law import ControlLaw
-from franka_dynamics.control.settings import ControlSettings
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.demo.multisine import multisine
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import ReferenceRefusedError
@@ -121,7 +121,7 @@ def test_a_multisine_of_any_size_is_a_motion_the_arm_can_follow(name, duration, 
     np.testing.assert_allclose(motion.sampled(middle)[:, 1], slope, rtol=0.0, atol=atol)
 
 
-LAW = ControlLaw(FR3, ControlSettings(target='fci'))
+LAW = ControlLaw(FR3, Settings(target='fci'))
 TIMES = np.linspace(0.0, 2.0, 21)
 # A motion from rest to rest, known in closed form.
 PHASE = 0.5 * np.pi * TIMES
@@ -166,7 +166,7 @@ def test_what_references_refuse_is_refused_with_its_code(changes, code, words):
 
 
 def test_one_point_at_time_zero_is_reached_at_rest_if_it_is_near():
-    law = ControlLaw(FR3, ControlSettings(target='mujoco'))
+    law = ControlLaw(FR3, Settings(target='mujoco'))
     for away, speed in ((0.0, 0.0), (0.09, 0.0), (0.0, 0.1)):
         q, dq = Q[:1] + away, np.full((1, 7), speed)
         point = TrajectoryRequest(FR3.joint_names, np.zeros(1), q, dq)
@@ -206,7 +206,7 @@ def trapezoid(goal, scale):
 def test_what_is_held_after_a_braking_motion_holds_the_arm(target):
     # joint_trajectory_controller repeats the last point with its effort. These goals end
     # decelerating.
-    law = ControlLaw(FR3, ControlSettings(target=target))
+    law = ControlLaw(FR3, Settings(target=target))
     gravity = (0.0, 0.0, 0.0 if target == 'fci' else -9.81)
     for goal in (GOAL, trapezoid(Q[-1] + 0.5, 0.5)):
         motion, efforts = filled(law, goal, 5.0, goal.positions[0])

@@ -7,7 +7,7 @@ from hypothesis.stateful import initialize, precondition, rule, RuleBasedStateMa
 import numpy as np
 
 from franka_dynamics.arm import load
-from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, StopKind
+from franka_dynamics.control.feedforward import Feedforward, State, StateLimits, Stop
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.errors import ReferenceRefusedError, SettingsError, StartRefusedError
 
@@ -49,7 +49,7 @@ class HostileWorld(RuleBasedStateMachine):
     def judge(self, torque):
         assert np.isfinite(torque).all()
         assert (np.abs(torque) <= LIMIT).all()
-        if not (self.core.has_new_torque or self.applied):
+        if not (self.core.sends or self.applied):
             return
         carried = self.core.requested_law.terms.adds_gravity
         if carried != self.carried and not self.applied:
@@ -155,7 +155,7 @@ class HostileWorld(RuleBasedStateMachine):
         except StartRefusedError:
             pass
 
-    @rule(then=st.sampled_from([StopKind.LET_GO, StopKind.HOLD, StopKind.TO_ZERO]))
+    @rule(then=st.sampled_from([Stop.LET_GO, Stop.HOLD, Stop.TO_ZERO]))
     def stop(self, then):
         self.core.stop('hostile', then)
 

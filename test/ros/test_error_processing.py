@@ -15,7 +15,7 @@ from rclpy.serialization import serialize_message
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 
-from franka_dynamics.control.feedforward import State, StopKind
+from franka_dynamics.control.feedforward import State, Stop
 from franka_dynamics.errors import StartRefusedError
 from franka_dynamics.ros.feedforward_node import FeedforwardNode
 from franka_dynamics.ros.node_process import run_lifecycle_node, run_node, STOP_SIGNALS
@@ -163,7 +163,7 @@ def test_a_fault_cleared_while_the_node_listens_brings_no_torque_before_it_has(m
 @pytest.mark.parametrize('found', ['update_permission', 'check_sequence_number'])
 def test_torques_of_a_held_arm_end_when_a_receiver_or_source_comes(found, commanding, monkeypatch):
     node = commanding()
-    node.cycle.controller.stop('something touches the arm', StopKind.HOLD)
+    node.cycle.controller.stop('something touches the arm', Stop.HOLD)
     assert node.cycle.controller.state is State.BRAKING and node.cycle.controller.faulty
     monkeypatch.setattr(node.receivers, 'check_sequence_number', lambda _: 'there is another')
     names = node.cycle.controller.joint_names

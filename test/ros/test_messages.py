@@ -19,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from franka_dynamics import errors
 from franka_dynamics.control.feedforward import Feedforward, StateLimits
-from franka_dynamics.control.settings import ControlSettings
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.motion.planning import MAX_POINT_COUNT
 from franka_dynamics.motion.reference import ReferenceEvent, ReferenceState
@@ -462,7 +462,7 @@ def test_torques_that_fit_are_ok_and_none_is_a_warning_until_the_guard_holds_the
     assert told.command()[0] == 'OK'  # one warning
     loop.controller.stop('deactivated')
     assert told.command() == ('WARN', 'deactivated', 'braking')
-    held = Loop(ControlSettings(target='fci'), measures=False, brake_release_after=0.0).run(0.6)
+    held = Loop(Settings(target='fci'), measures=False, brake_release_after=0.0).run(0.6)
     assert held.controller.faulty
     told = Publishers(held.controller)
     assert told.command()[0] == 'ERROR'

@@ -15,7 +15,7 @@ import yaml
 
 from franka_dynamics.arm import load
 from franka_dynamics.control.feedforward import StateLimits
-from franka_dynamics.control.settings import ControlSettings, RECEIVER_PROFILES
+from franka_dynamics.control.settings import RECEIVER_PROFILES, Settings
 from franka_dynamics.errors import FrankaDynamicsError, SettingsError
 from franka_dynamics.files import share_directory
 from franka_dynamics.ros import parameter_tables
@@ -58,7 +58,7 @@ def test_committed_files_are_what_is_generated(name):
 def test_defaults_and_choices_are_those_of_what_they_stand_for():
     given = {spec.name: spec.default for spec in parameter_tables.parameter_specs('feedforward')}
     for made, own in (
-        (parameter_tables.settings_from_parameters(given), ControlSettings()),
+        (parameter_tables.settings_from_parameters(given), Settings()),
         (parameter_tables.dataclass_from_parameters(StateLimits, given), StateLimits()),
     ):
         assert dataclasses.asdict(made) == dataclasses.asdict(own)

@@ -15,7 +15,7 @@ import franka_dynamics as fd
 from franka_dynamics.arm import JointLimits, load, MaxwellSlipFriction
 from franka_dynamics.arm.bodies import FixedFrame
 from franka_dynamics.control.default_gains import default_gains
-from franka_dynamics.control.settings import ControlSettings
+from franka_dynamics.control.settings import Settings
 from franka_dynamics.dynamics import model as dynamics
 from franka_dynamics.errors import DescriptionError, InertiaError, JointVectorError, SettingsError
 from franka_dynamics.files import share_directory
@@ -403,7 +403,7 @@ def test_the_node_brings_the_arm_back_after_a_lost_cycle():
     arm, seconds, age = fd.load('fr3'), 2.0, 20
     simulation = ArmSimulation(arm, SimulationSettings(brake_release_after=0.0))
     kp, kd = map(tuple, default_gains(arm))
-    controller = core(ControlSettings('gz_ros2_control', kp=kp, kd=kd), arm=arm)
+    controller = core(Settings('gz_ros2_control', kp=kp, kd=kd), arm=arm)
     states = [(arm.home_position, np.zeros(arm.n))] * HELD
     for k in range(HELD + round(seconds / STEP)):
         torque = controller.step(*states[max(k - age, 0)], STEP * k)
