@@ -277,7 +277,7 @@ class StateMachine:
         return self.ending.reaction is Reaction.HOLD and self.states.are_believed
 
     def _record_wait(self, why: Reason | str | None) -> None:
-        """Record why no first torque is sent yet; in a receiver pause also keep its reason."""
+        """Record why no first torque is sent yet, in a receiver pause after the pause's reason."""
         paused = self.blocked and self.ending.reaction is Reaction.ZERO
         later = Cause.TORQUE_AWAITED.ending(why or ReasonCode.STATES_AWAITED())
         joined = self.ending.joined_with(later)._replace(remedy=later.remedy)

@@ -240,7 +240,7 @@ class Feedforward(CoreStep):
 
     @with_argument_checks
     def end_motion(self, reason: str) -> None:
-        """End the motion for a reason: its reference brakes to rest where the arm then is."""
+        """While RUNNING, end the motion for a reason; the reference brakes to rest at the arm."""
         with self._lock:
             if self.state is State.RUNNING:
                 self.reference.brake_to_rest(self.states.q, reason)

@@ -165,7 +165,7 @@ def _verdict_by(
 
 
 def _map_by(executor: Executor | None, function: Callable[..., T], *items: Any) -> Iterator[T]:
-    """Yield a function's results in this process or by an executor; ClusterError if it dies."""
+    """Yield results of `function`, run here or by an executor; ClusterError if a worker dies."""
     try:
         yield from (map if executor is None else executor.map)(function, *items)
     except Exception as error:

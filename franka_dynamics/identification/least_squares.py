@@ -71,7 +71,7 @@ def repetition_period(motion: Motion) -> float:
 
 
 def fold_numbers(motion: Motion, period: float) -> NDArray[np.intp]:
-    """Return each sample's fold number, (N,), by phase in `period` [s], if infinite by time."""
+    """Return each sample's fold number, (N,), by phase in `period` [s], by time if that is inf."""
     part = np.linspace(0.0, 1.0, len(motion), endpoint=False)
     if np.isfinite(period):
         part = motion.time % period / period

@@ -131,7 +131,7 @@ def _clipped_efforts(recording: Recording, moving: NDArray[np.bool_]) -> Iterato
 
 
 def _frozen_values(recording: Recording, what: str, values: Array) -> Iterator[str]:
-    """Yield a message for each joint whose effort or position stays constant, then jumps."""
+    """Yield a message for each joint whose `values` stay constant while it moves, then jump."""
     time, lag = recording.time, int(np.searchsorted(recording.time, _MIN_STEP_S, 'right'))
     for joint, name in enumerate(recording.joint_names):
         column, dq = values[:, joint], recording.dq[:, joint]

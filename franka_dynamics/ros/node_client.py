@@ -58,7 +58,7 @@ class _MotionReports:
         self.other_state: str | None = None  # of the latest other motion; None: nothing is heard
 
     def store_message(self, message: DiagnosticArray) -> None:
-        """Store the statuses in a diagnostic message that are about the node's motions."""
+        """Store the statuses of the node's motions from a diagnostic message."""
         statuses = map(NodeStatus.from_message, message.status)
         for status in (status for status in statuses if status.node == self._name):
             self.other_state = self.other_state or _FINISHED_STATE

@@ -143,7 +143,7 @@ def record_bag(
     play: PlayMotion | None = None,
 ) -> RecordingProgress:
     """
-    Record joint states, torques, trajectories and diagnostics until `keep_running` returns False.
+    Record joint states, torques and more until `keep_running` returns False or `play` has ended.
 
     `play`, which plays a motion, is called as soon as the arm is heard, and the recording ends
     with it. It must call its argument many times a second, which records, and ends the motion by
