@@ -111,7 +111,7 @@ class ArmDescription(ArmFields):
     payload: LinkInertia = field(default_factory=LinkInertia.zero)
     carried_mass: float = 0.0
     urdf: UrdfProvenance | None = None
-    json_names = 'name', 'file', 'inertial_set', 'hand', 'source'  # what a result in JSON names
+    json_fields = 'name', 'file', 'inertial_set', 'hand', 'source'  # what a result in JSON names
 
     def __post_init__(self) -> None:
         """Check joints, links, names, home and the base; freeze the arrays."""

@@ -51,7 +51,7 @@ class Kernel:
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
         self.shape, self._dtype = equations.shape, dtype
         self._is_compiled = llvm is not None
-        self._states_function = (
+        self._evaluator = (
             _MachineCode(equations, dtype) if self._is_compiled else _numpy_evaluator(equations)
         )
 
@@ -71,14 +71,14 @@ class Kernel:
         pieces = min(threads, states // MIN_STATES_PER_THREAD) if self._is_compiled else 1
         if pieces < 2:
             if out.size:
-                self._states_function(arrays, out)
+                self._evaluator(arrays, out)
             return out
         size = -(-states // pieces)
 
         def fill_block(start: int) -> None:
             """Compute the results of up to `size` states from number `start` on."""
             part = slice(start, start + size)
-            self._states_function([array[part] for array in arrays], out[part])
+            self._evaluator([array[part] for array in arrays], out[part])
 
         others = [_executor().submit(fill_block, start) for start in range(size, states, size)]
         fill_block(0)

@@ -44,11 +44,11 @@ def _rates_text(node: NodeSnapshot) -> str:
     states, command = DiagnosticSubject.JOINT_STATES, DiagnosticSubject.COMMAND
     rate, commands = (_decimal_text(node.value_of(of, StatusKey.RATE)) for of in (states, command))
     p50, p99 = map(_decimal_text, node.percentiles_of(command, StatusKey.LATENCY))
-    age = _age_text(node.value_of(states, StatusKey.AGE))
+    age = _state_age_text(node.value_of(states, StatusKey.AGE))
     return f'states {rate} Hz, {age}; commands {commands} Hz; latency p50 {p50} us, p99 {p99} us'
 
 
-def _age_text(age: float) -> str:
+def _state_age_text(age: float) -> str:
     """Return the age of joint states [ms] as text, or a note of late stamps or simulated time."""
     if abs(age) >= _MIN_OTHER_CLOCK_AGE_MS:
         return 'simulated time'

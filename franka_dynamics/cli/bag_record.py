@@ -52,8 +52,8 @@ def record_and_check(
 
         topics = options.topic, options.command, options.node
         progress = record_bag(bag, description.joint_names, *topics, should_continue, play)
-    if progress.motion_end:
-        echo(f'{motion}: {progress.motion_end}')
+    if progress.motion_end_text:
+        echo(f'{motion}: {progress.motion_end_text}')
     if play is None and progress.node:
         arm = _arm_choice_with_node_values(arm, progress.node)
     usable = _check_recording(arm, bag, progress, motion)

@@ -189,7 +189,7 @@ class StateMachine:
         self.brake, self.open_loop_stop = BrakingController(arm), OpenLoopStop()
         self.motion_watcher = MotionWatcher(arm, self.disturbances)
         self.repeated_positions = RepeatedPositionCheck(arm)
-        self.blocked, self._wanted = '', True  # whether the user wants torques
+        self.blocked, self._torques_wanted = '', True  # whether the user wants torques
         self.unreported_endings = deque[Ending](maxlen=100)  # whoever reports them removes them
         self.ending = NO_ENDING
         self._lock = threading.RLock()
@@ -214,7 +214,7 @@ class StateMachine:
             self.latest: StateTerms | None = None
             self.desired: ReferencePoint | None = None  # at the latest state
             final = self.ending.remedy is Remedy.CONFIGURE
-            if self._wanted and not final:
+            if self._torques_wanted and not final:
                 self._record_wait(self.states.problem)
             elif self.ending.reaction is not Reaction.ZERO:
                 remedy = Remedy.CONFIGURE if final else Remedy.START

@@ -110,8 +110,8 @@ class DisturbanceMonitor:
         self.max_bound_ratios, self._exceeded_s = self._zero.copy(), 0.0
         self.misdirected_joints = np.zeros(arm.n, dtype=bool)
         # Sent and received torque and velocity of a state in each row; the last end at _row_end.
-        self._torque_rows, self._row_end = np.zeros((2 * KEPT_STATE_COUNT, 3, arm.n)), 0
-        self._since_fit_s = 0.0  # how long the rows were not looked at [s]
+        self._torque_buffer, self._buffer_end = np.zeros((2 * KEPT_STATE_COUNT, 3, arm.n)), 0
+        self._time_since_fit_s = 0.0  # how long the rows were not looked at [s]
         self._braked_until = 0.0  # stamp until which brakes may hold an arm at rest
         self._terms = terms  # by which torques go out
         self.forget_states()
@@ -125,7 +125,7 @@ class DisturbanceMonitor:
         self.disturbance_torque = self.external_torque = self.received_torque = self._zero
         # Needed by the motion, and commanded by now [N m].
         self._needed_torque = self._acting_torque = self._zero
-        self._row_end = 0
+        self._buffer_end = 0
         self._state = StateTerms(0.0, *5 * (self._zero,))  # the last one
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
         self._pick_up: tuple[float, Array] | None = None
@@ -135,7 +135,7 @@ class DisturbanceMonitor:
         estimate = ObservedTorques(self._zero, self._zero, -self._state.gravity)
         self._observer.reset_estimate(np.array(estimate))
         self.disturbance_torque = self.external_torque = self._zero
-        self._row_end = 0
+        self._buffer_end = 0
         self._exceeded_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
         self.misdirected_joints = np.zeros(self._arm.n, dtype=bool)
 
@@ -192,7 +192,7 @@ class DisturbanceMonitor:
             if over or np.abs(state.dq).max() > MAX_GENTLE_SPEED_RAD_S:
                 self._pick_up = None
         # Torques of before a gap are not late ones.
-        self._row_end *= state.stamp - self._state.stamp < MAX_DISTURBANCE_TIME_S
+        self._buffer_end *= state.stamp - self._state.stamp < MAX_DISTURBANCE_TIME_S
         self._state = state
         added = state.gravity - terms.gravity_to_command(state.q, state.gravity)
         if sent:
@@ -225,11 +225,11 @@ class DisturbanceMonitor:
             self.load_estimator.update(*at, self.external_torque, terms.true_model)
         if not self.has_effort:  # the observer filters both alike
             believed, torque = self.disturbance_torque - needed, -needed
-        if self._row_end == len(self._torque_rows):
-            self._torque_rows[:KEPT_STATE_COUNT] = self._torque_rows[KEPT_STATE_COUNT:]
-            self._row_end = KEPT_STATE_COUNT
-        self._torque_rows[self._row_end] = believed - added, torque - added, state.dq
-        self._row_end += 1
+        if self._buffer_end == len(self._torque_buffer):
+            self._torque_buffer[:KEPT_STATE_COUNT] = self._torque_buffer[KEPT_STATE_COUNT:]
+            self._buffer_end = KEPT_STATE_COUNT
+        self._torque_buffer[self._buffer_end] = believed - added, torque - added, state.dq
+        self._buffer_end += 1
 
     def _torque_differences(self) -> tuple[Array, Array]:
         """Return received minus needed, and received minus commanded torque, (n,) each [N m]."""
@@ -242,7 +242,7 @@ class DisturbanceMonitor:
     @property
     def _latest_samples(self) -> Array:
         """Sent torque, received torque and velocity at the latest k joint states, (k, 3, n)."""
-        return self._torque_rows[max(0, self._row_end - KEPT_STATE_COUNT) : self._row_end]
+        return self._torque_buffer[max(0, self._buffer_end - KEPT_STATE_COUNT) : self._buffer_end]
 
     @property
     def is_torque_swinging(self) -> bool:
@@ -265,9 +265,9 @@ class DisturbanceMonitor:
         not arrive either. An arm that carries itself is slowed by friction once it is let go, and
         one that does not falls less fast than it is driven.
         """
-        self._since_fit_s += elapsed
-        if active and self._since_fit_s >= RUNAWAY_DETECTION_TIME_S:
-            self._since_fit_s = 0.0
+        self._time_since_fit_s += elapsed
+        if active and self._time_since_fit_s >= RUNAWAY_DETECTION_TIME_S:
+            self._time_since_fit_s = 0.0
             rows, bounds = self._latest_samples, (self.running_bound, self.start_bound)
             found = find_misdirected_joints(rows, *bounds, elapsed, measured=self.has_effort)
             if found is not None:

@@ -105,7 +105,7 @@ class TorqueReceiver:
         self._accepted_torque = self.applied_torque
         self._sequence_number: int | None = None  # sequence number of the sender's last torque
         self._silence = 0.0  # time since the last accepted torque [s]
-        self._stamp = math.inf  # the latest one [s]; before the first, any is earlier
+        self._last_stamp = math.inf  # the latest one [s]; before the first, any is earlier
         self._state_check = StateCheck(description, StateLimits(), MAX_STEP_S)
         self._last_q: Array | None = None  # the last possible position
         self._needed_state_count = 0.0  # how many possible states in a row end the fault
@@ -158,7 +158,7 @@ class TorqueReceiver:
         """
         following = self.state is ReceiverState.FOLLOWING
         left = self._timeout - self._silence
-        return following and -MAX_LATENESS_S <= stamp - self._stamp <= left
+        return following and -MAX_LATENESS_S <= stamp - self._last_stamp <= left
 
     def step(self, stamp: float, q: Array, dq: Array) -> Array:
         """
@@ -192,10 +192,10 @@ class TorqueReceiver:
 
     def _time_since_command(self, stamp: float) -> float:
         """Record a stamp; return the time [s] since the stamp before, 0 if out of order."""
-        elapsed = stamp - self._stamp
+        elapsed = stamp - self._last_stamp
         if not math.isfinite(stamp) or -MAX_LATENESS_S <= elapsed < 0.0:
             return 0.0
-        self._stamp = stamp
+        self._last_stamp = stamp
         return max(0.0, elapsed)  # below zero the clock was set back
 
     def _set_fault(self, why: str, *, latched: bool) -> None:
@@ -208,7 +208,7 @@ class TorqueReceiver:
     def _braking_torque(self, q: Array, dq: Array, elapsed: float) -> Array:
         """Return a torque that brakes or holds the arm, (n,) [N m]; update `self.state`."""
         terms, brake = self._terms, self._brake
-        state = terms.terms_at(self._stamp, q, dq, None)
+        state = terms.terms_at(self._last_stamp, q, dq, None)
         torque = brake.torque(state, terms, self._zero, min(elapsed, MAX_BRAKING_TIME_S))
         if brake.failure_reason:
             self._set_fault(str(brake.failure_reason), latched=True)

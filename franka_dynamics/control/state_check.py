@@ -131,7 +131,7 @@ class StateCheck:
                     f'{period / steps:g} s.'
                 )
             raise SettingsError(why)
-        self.limits, self._period, self._names = limits, period, arm.joint_names
+        self.limits, self._period, self._joint_names = limits, period, arm.joint_names
         self._max_period = PERIOD_MARGIN_RATIO * max(1.0 / limits.min_input_rate, period)
         self._max_velocity = MAX_POSSIBLE_SPEED_RATIO * arm.limit('velocity')
         effort = MAX_POSSIBLE_EFFORT_RATIO * arm.limit('effort')
@@ -170,7 +170,7 @@ class StateCheck:
         # is a leap.
         self._given_stamp, self._given_dq = -math.inf, self.q * np.nan
         self._seen_q, self._seen_at = self.q * np.nan, self._zero
-        self._displacement, self._gap_s, self._leap_mask = self._zero, self._zero, ~self._all
+        self._displacement, self._gap_s, self._leap_mask = (self._zero, self._zero, ~self._all)
         # Directions of joints whose positions confirmed that they are too fast; 0 of the others.
         self._too_fast_signs = self._zero
         # When the latest state came, by the clock of stamps and by this computer's [s].
@@ -293,7 +293,7 @@ class StateCheck:
         unknown = np.isnan(effort)
         if not self._logged_unknown_effort and not unknown.all():
             self._logged_unknown_effort = True
-            name = self._names[int(unknown.argmax())]
+            name = self._joint_names[int(unknown.argmax())]
             _LOG.warning('The effort of %s is not a number: efforts count as not measured.', name)
 
     def stamp_order(self, stamp: float) -> StampOrder:
@@ -349,7 +349,7 @@ class StateCheck:
         first = int((unknown if unknown.any() else ~possible).argmax())
         kind, joint = divmod(first, n)
         what, cause = ('position', 'velocity', 'effort')[kind], Cause.STATE_IMPOSSIBLE
-        value = {'what': what, 'joint': self._names[joint], 'value': float(every[first])}
+        value = {'what': what, 'joint': self._joint_names[joint], 'value': float(every[first])}
         if unknown.any():
             return Cause.STATES_LOST.ending(ReasonCode.VALUE_NOT_FINITE(**value))
         if kind == 2:
@@ -365,12 +365,12 @@ class StateCheck:
         """Raise JointVectorError if positions q, (n,), are in degrees instead of radians."""
         if not np.isfinite(q).all():  # NumPy would warn of a signalling NaN
             return
-        n, radians = len(self._names), np.deg2rad(q)
+        n, radians = len(self._joint_names), np.deg2rad(q)
         possible = (radians >= self._lowest[:n]) & (radians <= self._highest[:n])
         if possible.all() and np.abs(q).max() > MAX_PLAUSIBLE_POSITION_RAD:
             joint = int(np.abs(q).argmax())
             raise JointVectorError(
-                f'q is in degrees: {self._names[joint]} is at {q[joint]:.4g}; give radians '
+                f'q is in degrees: {self._joint_names[joint]} is at {q[joint]:.4g}; give radians '
                 f'({radians[joint]:.4g}).'
             )
 
@@ -434,7 +434,7 @@ class StateCheck:
         if not wrong.any():
             return None
         joint = int((far if far.any() else wrong).argmax())
-        name, drifted = self._names[joint], float(drift[joint])
+        name, drifted = self._joint_names[joint], float(drift[joint])
         if far[joint]:
             why = ReasonCode.POSITION_LEAP(joint=name, moved=moved[joint], gap=gap[joint])
             return Cause.STATE_IMPOSSIBLE.ending(why)

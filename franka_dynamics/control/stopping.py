@@ -76,7 +76,7 @@ class BrakingController:
     """
 
     def __init__(self, description: ArmDescription) -> None:
-        self._names = description.joint_names
+        self._joint_names = description.joint_names
         self._max_speed_gain = MAX_SPEED_INCREASE_RATIO * description.limit('velocity')
         # A disturbance that a start would allow is compensated whenever it comes: else one who
         # pushes a held arm with 80 N moves it so far that it is let go.
@@ -210,7 +210,7 @@ class BrakingController:
         gains = self._driving and not self.at_rest and faster[joint] > self._max_speed_gain[joint]
         self._faster_s = self._faster_s + elapsed if gains else 0.0
         if self._faster_s >= RUNAWAY_DETECTION_TIME_S:
-            name, more = self._names[joint], float(faster[joint])
+            name, more = self._joint_names[joint], float(faster[joint])
             self.failure_reason = ReasonCode.BRAKING_FAILED(joint=name, faster=more)
 
 

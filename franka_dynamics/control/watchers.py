@@ -53,7 +53,7 @@ class MotionWatcher:
     """
 
     def __init__(self, arm: ArmDescription, disturbances: DisturbanceMonitor) -> None:
-        self._disturbances, self._names = disturbances, arm.joint_names
+        self._disturbances, self._joint_names = disturbances, arm.joint_names
         self._max_velocity = most = arm.limit('velocity')
         self._lower, self._upper = arm.limit('lower'), arm.limit('upper')
         self._always_allowed_speed = min(MAX_GENTLE_SPEED_RAD_S, MAX_SPEED_RATIO * most.min())
@@ -63,19 +63,19 @@ class MotionWatcher:
         """Forget fast joints, motions of the reference, and a fall of the arm."""
         self._fall_position: Array | None = None  # position when torques were refused first, (n,)
         self._fast_s = 0.0  # how long a joint has been too fast [s]
-        self._moved_at = -math.inf  # stamp at which the reference moved last [s]
+        self._motion_stamp = -math.inf  # stamp at which the reference moved last [s]
 
     def check_speeds(
         self, state: StateTerms, elapsed: float, reference: ReferencePoint | None
     ) -> Ending | None:
         """Return an ending if a joint is too fast, `elapsed` [s] after the last state, or None."""
         if reference is not None and np.abs(reference.dq).max() > MAX_REST_SPEED_RAD_S:
-            self._moved_at = state.stamp
+            self._motion_stamp = state.stamp
         speed = np.abs(state.dq) + self._disturbances.speed_gain_at_reversal(state)
         if speed.max() <= self._always_allowed_speed:
             self._fast_s = 0.0
             return None
-        follows = state.stamp - self._moved_at < STREAM_TIMEOUT_S
+        follows = state.stamp - self._motion_stamp < STREAM_TIMEOUT_S
         allowed = (MAX_FOLLOWING_SPEED_RATIO if follows else MAX_SPEED_RATIO) * self._max_velocity
         if not follows:
             left = np.where(state.dq > 0.0, self._upper - state.q, state.q - self._lower)
@@ -87,7 +87,7 @@ class MotionWatcher:
         joint = int((speed / allowed).argmax())
         reached, most = distinct_texts(speed[joint], allowed[joint])
         why = ReasonCode.JOINT_TOO_FAST(
-            joint=self._names[joint],
+            joint=self._joint_names[joint],
             velocity=float(state.dq[joint]),
             reached=reached,
             most=most,
@@ -126,7 +126,7 @@ class RepeatedPositionCheck:
     """
 
     def __init__(self, arm: ArmDescription) -> None:
-        self._names, self._zero = arm.joint_names, np.zeros(arm.n)
+        self._joint_names, self._zero = arm.joint_names, np.zeros(arm.n)
         self._stiction = stiction_torque(arm)
         self.clear()
 
@@ -134,7 +134,7 @@ class RepeatedPositionCheck:
         """Forget all joint positions that repeat."""
         # Of each joint, while its position repeats: the velocity before, the torque sent then, and
         # whether it must have moved.
-        self.still_s = self._dq = self._torque = self._zero
+        self.still_time_s = self._dq = self._torque = self._zero
         none = np.zeros(len(self._zero), dtype=bool)
         self.stuck_joints = self._must_move_mask = none
 
@@ -153,23 +153,24 @@ class RepeatedPositionCheck:
             return None
         self.stuck_joints = self.stuck_joints & same
         if torque is None:
-            self.still_s, self._must_move_mask = self._zero, self._must_move_mask & False
+            self.still_time_s, self._must_move_mask = self._zero, self._must_move_mask & False
             stuck = states.outrun_joints
         else:
-            begins = same & (self.still_s == 0.0)
+            begins = same & (self.still_time_s == 0.0)
             self._torque = np.where(begins, torque, self._torque)
             self._dq = np.where(begins, states.dq_before, self._dq)
-            self.still_s = np.where(same, self.still_s + states.elapsed, 0.0)
+            self.still_time_s = np.where(same, self.still_time_s + states.elapsed, 0.0)
             led = np.abs(torque - self._torque) > self._stiction
             led &= False if desired_dq is None else np.abs(desired_dq) > MAX_REST_SPEED_RAD_S
             moves = self._moved_joints | states.outrun_joints | led
             self._must_move_mask = same & (self._must_move_mask | moves)
-            stuck = self._must_move_mask & (self.still_s > states.silence_timeout())
+            stuck = self._must_move_mask & (self.still_time_s > states.silence_timeout())
         if not stuck.any():
             return None
         joint, self.stuck_joints = int(stuck.argmax()), self.stuck_joints | stuck
-        position, still = float(states.q[joint]), 1e3 * float(self.still_s[joint])
-        why = ReasonCode.FROZEN_POSITION(joint=self._names[joint], value=position, still=still)
+        name, q = self._joint_names[joint], float(states.q[joint])
+        still = 1e3 * float(self.still_time_s[joint])
+        why = ReasonCode.FROZEN_POSITION(joint=name, value=q, still=still)
         return Cause.POSITION_STANDS_STILL.ending(why)
 
     @property
@@ -180,8 +181,8 @@ class RepeatedPositionCheck:
     @property
     def is_arm_frozen(self) -> bool:
         """Whether all positions of an arm that moved are those of the state before."""
-        return bool(self.still_s.all() and self._moved_joints.any())
+        return bool(self.still_time_s.all() and self._moved_joints.any())
 
     def extrapolated_state(self, q: Array) -> tuple[Array, Array]:
         """Return q and dq, (n,) each, with frozen joints extrapolated at their last velocities."""
-        return q + self.still_s * self._dq, self._dq
+        return q + self.still_time_s * self._dq, self._dq

@@ -120,7 +120,7 @@ class DemoResult(NamedTuple):
     timing: DemoTiming
     model_difference: float
     errors: tuple[str, ...]
-    failed: bool
+    has_failed: bool
 
 
 class ReportRow(NamedTuple):
@@ -176,7 +176,7 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
         ),
     )
     pacing = 'in lockstep, the arm waiting for torques,' if rates.lockstep else 'by the clock'
-    return DemoReport(rows, run.errors, run.failed, f'{pacing} on {rates.machine}')
+    return DemoReport(rows, run.errors, run.has_failed, f'{pacing} on {rates.machine}')
 
 
 def write_json(report: DemoReport, rates: DemoTiming, second: DemoReport, path: Path) -> None:

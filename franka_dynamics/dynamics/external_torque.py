@@ -70,7 +70,7 @@ class MomentumObserver:
         self._model = model
         self._zero_velocity = np.zeros(model.description.n)
         # Stamp and momentum of the last state; the momentum is None before and by another model.
-        self._last: tuple[float, Array | None] = -np.inf, None
+        self._last_momentum: tuple[float, Array | None] = -np.inf, None
         self._external = self._external_rate = self._zero_velocity
 
     def reset_estimate(self, external: Array) -> None:
@@ -80,7 +80,7 @@ class MomentumObserver:
     def change_model(self, model: PinocchioModel, torque_change: Array) -> None:
         """Replace the model, and add a change [N m] to the estimate of external torque."""
         self._model, self._external = model, self._external + torque_change
-        self._last = self._last[0], None
+        self._last_momentum = self._last_momentum[0], None
 
     def update(
         self, stamp: float, q: Array, dq: Array, torque: Array, gravity: Array | None = None
@@ -100,7 +100,7 @@ class MomentumObserver:
         # computed.
         momentum = pin.rnea(model, data, q, self._zero_velocity, dq) - gravity
         rate = torque + (pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity)
-        (before, last), self._last = self._last, (stamp, momentum)
+        (before, last), self._last_momentum = self._last_momentum, (stamp, momentum)
         if last is None and before > -np.inf:
             return self._external
         elapsed = stamp - before
@@ -139,7 +139,7 @@ class LoadEstimator:
     def reset(self) -> None:
         """Reset the estimate to no undeclared load, for instance when a load is declared."""
         # Information matrix and vector of mass [kg], first moment [kg m] and friction [N m].
-        self._information, self._vector = self._prior.copy(), np.zeros(len(self._prior))
+        self._information, self._vector = (self._prior.copy(), np.zeros(len(self._prior)))
         self._regressor = self._prior[: len(self._weights)]  # of the latest motion
         self._moved_s = self._rested_s = 0.0
         self._discard_averages()
@@ -159,7 +159,7 @@ class LoadEstimator:
         self._torque_sum, self._sample_count = self._torque_sum + tau, self._sample_count + 1
         if self._ends and 0.0 < stamp - self._ends[-1][0] < AVERAGING_BLOCK_S:
             return
-        mean, ends = self._torque_sum / self._sample_count, [*self._ends[-2:], (stamp, q, dq)]
+        mean, ends = (self._torque_sum / self._sample_count, [*self._ends[-2:], (stamp, q, dq)])
         if len(ends) > 1 and not 0.0 < stamp - ends[-2][0] <= AVERAGING_BLOCK_S + MAX_STATE_GAP_S:
             self._discard_averages()
             ends = ends[-1:]
@@ -199,7 +199,7 @@ class LoadEstimator:
         if self._moved_s < MIN_LOAD_FIT_TIME_S:
             return ''
         covariance = np.linalg.inv(self._information)
-        mass, deviation = float(covariance[0] @ self._vector), math.sqrt(covariance[0, 0])
+        mass, deviation = (float(covariance[0] @ self._vector), math.sqrt(covariance[0, 0]))
         if abs(mass) < MIN_LOAD_STD_COUNT * deviation:
             return ''
         what = 'at the flange that nobody declared'
@@ -291,7 +291,7 @@ class WrenchEstimator:
             )
         self.torque_std = external_torque_std(model.description)
         # Factors that turn all components of a wrench into newtons.
-        self._scale = np.array([1.0] * 3 + [1.0 / CHARACTERISTIC_LENGTH_M] * 3)
+        self._row_scales = np.array([1.0] * 3 + [1.0 / CHARACTERISTIC_LENGTH_M] * 3)
 
     def jacobian(self, q: Array) -> Array:
         """Return the Jacobian (6, n), in the base's axes, of the point where the wrench acts."""
@@ -304,14 +304,14 @@ class WrenchEstimator:
         jacobian = self.jacobian(q)
         # In `weighed`, torques are in units of their standard deviations, wrench components in
         # newtons.
-        weighed = (jacobian / self._scale[:, None]).T / self.torque_std[:, None]
+        weighed = (jacobian / self._row_scales[:, None]).T / self.torque_std[:, None]
         squares, directions = np.linalg.eigh(weighed.T @ weighed)
         damped = np.maximum(squares, MAX_FORCE_STD_N**-2)
         seen = directions.T @ (weighed.T @ (torque / self.torque_std))
-        wrench = directions @ (seen / damped) / self._scale
+        wrench = directions @ (seen / damped) / self._row_scales
         # The eigenvalue of an unobservable direction is zero but for rounding.
         known = np.maximum(squares, np.finfo(float).eps * squares[-1]) ** -0.5
-        spread = directions * known / self._scale[:, None]
+        spread = directions * known / self._row_scales[:, None]
         return ExternalWrench(
             wrench,
             spread @ spread.T,

@@ -114,7 +114,7 @@ class BaseParameters:
     columns: tuple[int, ...]
     matrix: Array
     rank_gap: RankGap
-    json_names = 'description', 'gravity', 'names', 'relations', 'standard_names', 'matrix'
+    json_fields = 'description', 'gravity', 'names', 'relations', 'standard_names', 'matrix'
 
     def __len__(self) -> int:
         """Return the number of base parameters."""

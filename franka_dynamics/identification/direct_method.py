@@ -39,7 +39,7 @@ from ..spatial import cos_sin
 # Number of random states of the arm, number of random positions and velocities of a joint in each
 # state, and the bound of these positions and velocities [rad or the length unit of
 # `regroupable_combinations`, and per s].
-_STATE_COUNT, _MOTION_COUNT, _STATE_RANGE = 20, 2, 2.0
+_STATE_COUNT, _MOTION_COUNT, _MAX_STATE_VALUE = 20, 2, 2.0
 # Smaller coefficients, relative to the largest in the row, are set to zero.
 _ROUNDING_RATIO = 1e-14
 
@@ -202,7 +202,7 @@ def _energy_diffs(tree: BodyTree, gravity: Array) -> Iterator[Array]:
     scaled = base_parameters.scaled_tree(tree)
     directions = base_parameters.gravity_directions(gravity)
     shape = (2, 1 + _MOTION_COUNT, _STATE_COUNT, tree.n)
-    drawn = np.random.default_rng(0).uniform(-_STATE_RANGE, _STATE_RANGE, shape)
+    drawn = np.random.default_rng(0).uniform(-_MAX_STATE_VALUE, _MAX_STATE_VALUE, shape)
     own_motions = drawn.copy()
     own_motions[:, 0] = 0.0
     for j in range(tree.n):

@@ -32,7 +32,7 @@ _CHECK_SAMPLE_COUNT = 2000  # samples per period for the final check of the limi
 # amplitude's bisection.
 _MIN_AMPLITUDE_RATIO, _AMPLITUDE_TOLERANCE = 1e-4, 1e-3
 _CONVERGENCE_TOLERANCE = 1e-5  # the optimisation ends at a smaller change of the criterion
-_GRADIENT_STEP = 1e-7  # step of forward differences of scaled coefficients [rad/s]
+_GRADIENT_STEP_SIZE = 1e-7  # step of forward differences of scaled coefficients [rad/s]
 _MIN_LIMIT_MARGIN = 5e-4  # margin for the motion between samples [rad, m, or relative to a limit]
 
 
@@ -259,7 +259,7 @@ def _optimise_locally(
     shapes = np.array(fourier_basis(start.period, _sample_times(_SAMPLE_COUNT, start.period)))
     # Coefficients are scaled to equal rms velocity: the optimisation then converges faster.
     unit = np.tile(1.0 / np.sqrt(np.mean(shapes[1] ** 2, axis=0)), problem.arm.n)
-    moves = _GRADIENT_STEP * np.eye(len(unit))
+    moves = _GRADIENT_STEP_SIZE * np.eye(len(unit))
 
     def cost_and_margins(x: Array) -> Array:
         """Return criterion and m limit margins of scaled Fourier coefficients x, (..., 1 + m)."""
@@ -279,7 +279,7 @@ def _optimise_locally(
     def cached_jacobian(x: bytes) -> Array:
         """Return derivatives of criterion and margins by coefficient, (1 + m, coefficients)."""
         moved = cost_and_margins(np.frombuffer(x) + moves)
-        return np.asarray((moved - cached_values(x)).T / _GRADIENT_STEP)
+        return np.asarray((moved - cached_values(x)).T / _GRADIENT_STEP_SIZE)
 
     iteration = count(1)
     found = minimize(

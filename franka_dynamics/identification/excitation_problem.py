@@ -30,7 +30,7 @@ from ..recordings.preprocessing import Motion
 # Assumed number of samples with independent noise per second of a recording. Filtered samples are
 # correlated, but the assumed noise is larger than measured: for recordings of two FERs the
 # predicted deviations are 1.5 and 1.0 times (median of the base parameters) those of `identify`.
-_INDEPENDENT_SAMPLE_HZ = 30.0
+_INDEPENDENT_SAMPLE_RATE_HZ = 30.0
 _MIN_STATIC_TORQUE_NM = 1.0  # smallest static torque assumed for a joint without torque limit
 # A parameter is identifiable if the motion leaves at most MAX_STD_TO_PRIOR_RATIO times its prior
 # standard deviation.
@@ -44,7 +44,7 @@ _POWER_MEAN_EXPONENT = 8  # exponent of the power mean that replaces the maximum
 # Exponent r of `soft_min`: the bound for 100 equal values is log(100) / 200 below them.
 _SOFT_MIN_EXPONENT = 200.0
 _MIN_SPEED_RAD_S = 1e-9  # [rad/s]; divisor in place of a velocity limit of zero
-_MIN_SEGMENT_M = 0.03  # [m]; no segment joins frames that are nearer to each other
+_MIN_SEGMENT_LENGTH_M = 0.03  # [m]; no segment joins frames that are nearer to each other
 # A segment's distances from the next two segments are not checked: joint limits keep the segments
 # apart, and the first of the two may be an elbow's short offset.
 _FIRST_CHECKED_NEIGHBOUR = 3
@@ -99,7 +99,7 @@ class ExcitationProblem:
         """
         rows = self.regressor(q, dq, ddq) / self.prior.expected_residual[:, None]
         stacked = rows.reshape(*rows.shape[:-3], -1, rows.shape[-1])
-        samples_per_state = self.duration * _INDEPENDENT_SAMPLE_HZ / rows.shape[-3]
+        samples_per_state = self.duration * _INDEPENDENT_SAMPLE_RATE_HZ / rows.shape[-3]
         information = samples_per_state * np.swapaxes(stacked, -1, -2) @ stacked
         known = 0.0 if self.known_information is None else self.known_information
         information = information + (self.prior.information(1.0)[0] + known)
@@ -230,7 +230,7 @@ def link_clearances(points: Array) -> Array:
     one = points.reshape(-1, *points.shape[-2:])[0]  # any pose: segments have constant length
     segments, last = [], 0
     for i in range(1, len(one)):
-        if np.linalg.norm(one[i] - one[last]) >= _MIN_SEGMENT_M:
+        if np.linalg.norm(one[i] - one[last]) >= _MIN_SEGMENT_LENGTH_M:
             segments.append((last, i))
             last = i
     distances = [

@@ -67,7 +67,7 @@ class Improvement:
     reduction: float = field(metadata={'key': 'gain'})
     spread: float
     min_reduction: float = field(metadata={'key': 'min_gain'})
-    json_names = 'best_set', 'reduction', 'spread', 'min_reduction', 'better'
+    json_fields = 'best_set', 'reduction', 'spread', 'min_reduction', 'better'
 
     @classmethod
     def from_errors(cls, arm: TorqueErrors, published: Sequence[TorqueErrors]) -> 'Improvement':

@@ -31,7 +31,7 @@ _MAX_WARNING_COUNT = 10  # of one bag
 _MAX_CONTACT_SEARCHES = 3  # in which touched seconds are looked for
 # Less motion, in all recordings, shows too little: halves of 12 s of a real FER's motion predict
 # each other.
-MIN_MOTION_S = 10.0
+MIN_MOTION_DURATION_S = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +120,11 @@ def as_recording(source: AnyRecording, name: str, arm: ArmDescription) -> Record
 
 def require_motion(moving: float) -> None:
     """Raise RecordingError if `moving`, the time an arm moved [s], is less than ten."""
-    if moving < MIN_MOTION_S:
+    if moving < MIN_MOTION_DURATION_S:
         raise RecordingError(
             # Rounded down, or 9.996 s would read as 10.00 s.
             f'The recordings have {int(100.0 * moving) / 100.0:.2f} s of motion in all; '
-            f'identification needs at least {MIN_MOTION_S:g} s. Record longer, or '
+            f'identification needs at least {MIN_MOTION_DURATION_S:g} s. Record longer, or '
             'add recordings of the same arm and load.'
         )
 

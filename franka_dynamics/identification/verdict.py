@@ -37,7 +37,7 @@ from .least_squares import GramStack
 from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
 from .published_masses import mass_ambiguity, MassAmbiguity, state_fault_fits, StateFaultFit
-from .summary import MIN_MOTION_S, RecordingNote, RecordingSummary, summarise_motion
+from .summary import MIN_MOTION_DURATION_S, RecordingNote, RecordingSummary, summarise_motion
 from .torque_model import MAX_OFFSET_STD_RATIO, TorqueModel
 from ..arm import ArmDescription
 from ..arrays import Array
@@ -312,7 +312,7 @@ def evaluate_replay(
     motion = prepare(recording, signal)
     fits = torque_predictions(arms, motion, gravity=options.gravity)
     verdict = None
-    if recording.duration - seconds_at_rest(motion) >= MIN_MOTION_S:
+    if recording.duration - seconds_at_rest(motion) >= MIN_MOTION_DURATION_S:
         # Starts from the hand that fits best; `identify arm` starts from the hand of its options.
         alike = [one for one in arms if one.hand == fits[0].arm.hand]
         model, name = options.torque_model(alike[0]), Path(recording.source).name

@@ -19,7 +19,7 @@ from ..identification.base_parameters import BaseParameters, max_base_parameter_
 from ..urdf.plausibility import ImplausibleValue
 from ..validation.crosscheck import COMPARED_QUANTITIES, CrosscheckResult
 
-_PARAMETER_UNITS = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
+_UNITS_BY_SYMBOL = {'m': 'kg', 'mX': 'kg m', 'mY': 'kg m', 'mZ': 'kg m'}
 # The condition number of M at home is 315 to 2,262 for the shipped Franka arms, and 16,841 for the
 # FR3 without a hand.
 _MAX_CONDITION_NUMBER = 5000.0
@@ -137,7 +137,7 @@ def base_parameter_table(base: BaseParameters, title: str) -> Table:
     heads = ('parameter', Header('value', format='.6f'), 'unit', 'regrouped from')
     kinds = [base.standard_names[column].rpartition('_')[0] for column in base.columns]
     rows = [
-        (one.name, value, _PARAMETER_UNITS.get(kind, 'kg m^2'), '' if len(one.terms) == 1 else one)
+        (one.name, value, _UNITS_BY_SYMBOL.get(kind, 'kg m^2'), '' if len(one.terms) == 1 else one)
         for one, value, kind in zip(base.relations, base.values(), kinds)
     ]
     return Table(title, heads, rows)

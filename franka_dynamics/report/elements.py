@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 Mark = Literal['', 'good', 'bad', 'warning', 'strong', 'faint']
 
 _STYLES = {'good': 'green', 'bad': 'red', 'warning': 'yellow', 'strong': 'bold', 'faint': 'dim'}
-_DIGITS_OF_DEVIATION = 2  # significant digits of a standard deviation
-_MAX_DECIMALS = 12
+_DEVIATION_DIGIT_COUNT = 2  # significant digits of a standard deviation
+_MAX_DECIMAL_COUNT = 12
 _PAGE_STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem;
        padding: 0 1rem; color: #222 }
@@ -181,10 +181,10 @@ def rounded_to_deviation(value: float, deviation: float) -> tuple[str, str]:
     if not (math.isfinite(value) and math.isfinite(deviation) and deviation > 0.0):
         return f'{value:.4g}', f'{deviation:.2g}'
     # The deviation is rounded first, because rounding may add a digit: 0.0996 becomes 0.10.
-    exponent = int(f'{deviation:.{_DIGITS_OF_DEVIATION - 1}e}'.partition('e')[2])
-    places = _DIGITS_OF_DEVIATION - 1 - exponent
-    if places > _MAX_DECIMALS:
-        return f'{value:.{_MAX_DECIMALS}g}', f'{deviation:.2g}'
+    exponent = int(f'{deviation:.{_DEVIATION_DIGIT_COUNT - 1}e}'.partition('e')[2])
+    places = _DEVIATION_DIGIT_COUNT - 1 - exponent
+    if places > _MAX_DECIMAL_COUNT:
+        return f'{value:.{_MAX_DECIMAL_COUNT}g}', f'{deviation:.2g}'
     texts = (f'{round(number, places) + 0.0:.{max(places, 0)}f}' for number in (value, deviation))
     shown, spread = texts
     return shown, spread
@@ -224,12 +224,12 @@ def to_json_types(value: Any) -> Any:
     Return a value converted to JSON's types; raise TypeError for a type without such a form.
 
     Fields of dataclasses and named tuples become keys, a field with metadata `key` that key; of a
-    class with `json_names` these fields and properties. Arrays become lists, paths become strings,
-    members of an enumeration their value. NaN and infinities become null.
+    class with `json_fields` these fields and properties. Arrays become lists, paths become
+    strings, members of an enumeration their value. NaN and infinities become null.
     """
     if is_dataclass(value) and not isinstance(value, type):
         keys = {field.name: field.metadata.get('key', field.name) for field in fields(value)}
-        names = getattr(value, 'json_names', keys)
+        names = getattr(value, 'json_fields', keys)
         return {keys.get(name, name): to_json_types(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(to_json_types(key)): to_json_types(one) for key, one in value.items()}

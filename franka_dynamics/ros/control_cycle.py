@@ -45,8 +45,8 @@ class ControlCycle:
         self._diagnostics, self._term_publishers, self.lock = reports, terms, threading.Lock()
         self.clock_arrival = 0.0  # the node's time when the latest joint state came [s]
         # The steady times between its latest steps, as far as joint states show them [s].
-        self._clock_steps, self._clock_stepped = deque[float](maxlen=5), 0.0
-        self._last_stamp, self.has_new_state, self._published_at = np.nan, False, 0.0
+        self._clock_steps, self._clock_step_time = deque[float](maxlen=5), 0.0
+        self._last_stamp, self.has_new_state, self._publish_time = np.nan, False, 0.0
 
     def set_joints(self, names: Sequence[str], *, measures_velocity: bool) -> None:
         """Set the names of the joints to read from joint states, in the order of the torques."""
@@ -60,7 +60,7 @@ class ControlCycle:
         `number` is the message number that the publisher gave the joint state; None if the
         middleware does not number messages.
         """
-        self._began_at = time.perf_counter()
+        self._begin_time = time.perf_counter()
         with self.lock:
             if self.active and self.controller is not None:
                 self._run_cycle(self.controller, data, number)
@@ -84,8 +84,8 @@ class ControlCycle:
                 wrong = 'header.stamp of the joint states is not set: it is 0'
             self._last_stamp = reading.stamp
         if clock != self.clock_arrival:
-            self._clock_steps.append(now - self._clock_stepped)
-            self.clock_arrival, self._clock_stepped = clock, now
+            self._clock_steps.append(now - self._clock_step_time)
+            self.clock_arrival, self._clock_step_time = clock, now
         self.has_new_state, self._diagnostics.status_log.arrived_at = True, now
         second = self._receivers.check_sequence_number(number)
         if second and (controller.state in ACTIVE_STATES or not controller.faulty):
@@ -102,7 +102,7 @@ class ControlCycle:
         q, dq, effort = reading.position, reading.velocity, reading.effort
         torque = controller.step(q, dq, reading.stamp, effort=effort, age=age, now=now)
         if controller.sends:
-            self._diagnostics.latencies.append(self._published_at - self._began_at)
+            self._diagnostics.latencies.append(self._publish_time - self._begin_time)
         state = controller.latest
         if state is not None and state.stamp == reading.stamp:
             sent = torque if controller.sends else None
@@ -113,7 +113,7 @@ class ControlCycle:
         if self.has_receiver:
             self._commands.publish(self._command_prefix + torque.tobytes())
             self._diagnostics.published_count += 1
-        self._published_at = time.perf_counter()
+        self._publish_time = time.perf_counter()
 
     def _node_time(self) -> float:
         """Return the time [s] of the node's clock, simulated or the system's."""
@@ -123,7 +123,7 @@ class ControlCycle:
     @property
     def clock_rate_hz(self) -> float:
         """How often the node's clock is updated [Hz], by the latest joint states; inf if never."""
-        stands_still = time.monotonic() - self._clock_stepped
+        stands_still = time.monotonic() - self._clock_step_time
         return 1.0 / max(median(self._clock_steps), stands_still) if self._clock_steps else np.inf
 
     def run_timed_tasks(self) -> float:

@@ -114,7 +114,7 @@ class _DemoRun:
 
     def __init__(self, plan: DemoPlan, folder: Path, progress: OnProgress, load: float) -> None:
         """Store plan, folder, progress callback and the machine's load before the run."""
-        self._plan, self._folder, self._cpu_load = plan, folder, load
+        self._plan, self._folder, self._initial_cpu_load = plan, folder, load
         self._progress, self._task_text = progress, ''
         self._planned_motions: list[JointTrajectory] = []
         self._task_span = 0.0, 1.0  # its begin and duration [s of simulated time]
@@ -151,7 +151,7 @@ class _DemoRun:
         real, simulated = self._diagnostics_times()
         rate = (simulated - simulated_start) / (real - real_start) / TIMESTEP_S
         stops = int(statuses[DiagnosticSubject.COMMAND].values[StatusKey.STOP_COUNT])
-        machine = f'{os.cpu_count()} threads, load {self._cpu_load:.1f} before'
+        machine = f'{os.cpu_count()} threads, load {self._initial_cpu_load:.1f} before'
         rates = DemoTiming(rate, *self._step_counts(), stops, (p50, p99), machine, plan.lockstep)
         errors = fault_sentences(client.heard_nodes().values(), monotonic())
         # The results are complete, so a node that fails while it ends does not lose them.

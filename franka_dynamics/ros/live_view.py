@@ -37,8 +37,8 @@ class LiveView(TopicListener):
     def __init__(self, arm: ArmDescription, state_topic: str, node: str) -> None:
         """Find the topics of the arm and the node, and subscribe to them."""
         super().__init__('view')
-        self._names = list(arm.joint_names)
-        self._reader = JointStateReader(self._names)
+        self._joint_names = list(arm.joint_names)
+        self._reader = JointStateReader(self._joint_names)
         self._model = PinocchioModel(arm)
         self._first_stamp: float | None = None
         try:
@@ -81,11 +81,11 @@ class LiveView(TopicListener):
             torques[TorqueColumn.MEASURED] = reading.effort
         for column, message in terms.items():
             by_name = {} if message is None else dict(zip(message.name, message.effort))
-            if not by_name.keys() >= set(self._names):
+            if not by_name.keys() >= set(self._joint_names):
                 continue
             age = reading.stamp - stamp_to_seconds(message.header.stamp)
             if abs(age) < _MAX_STAMP_DIFFERENCE_S:
-                torques[column] = np.array([by_name[name] for name in self._names])
+                torques[column] = np.array([by_name[name] for name in self._joint_names])
         if self._first_stamp is None or reading.stamp < self._first_stamp:
             self._first_stamp = reading.stamp
         return ViewState(reading.stamp - self._first_stamp, q, torques)

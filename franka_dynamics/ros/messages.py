@@ -87,7 +87,7 @@ class MessageTemplate:
         """Make a template from a message with placeholder rows."""
         self._data = bytearray(serialize_message(message))
         first = re.escape(struct.pack('<d', self.PLACEHOLDER))
-        self._rows = [found.start() for found in re.finditer(first, self._data)]
+        self._row_offsets = [found.start() for found in re.finditer(first, self._data)]
 
     @classmethod
     def placeholder_row(cls, count: int) -> list[float]:
@@ -97,7 +97,7 @@ class MessageTemplate:
     def serialize(self, stamp: Time, *rows: Array) -> bytes:
         """Return the serialized message with a new stamp and new rows of the same lengths."""
         STAMP_STRUCT.pack_into(self._data, STAMP_OFFSET, stamp.sec, stamp.nanosec)
-        for at, values in zip(self._rows, rows):
+        for at, values in zip(self._row_offsets, rows):
             numbers = values.astype('<f8', copy=False).tobytes()
             self._data[at : at + len(numbers)] = numbers
         return bytes(self._data)

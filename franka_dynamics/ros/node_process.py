@@ -120,23 +120,23 @@ class StopRequest:
 
     def __init__(self) -> None:
         """Install the handlers of these signals."""
-        self._requested_at = math.inf
+        self._request_time = math.inf
         for number in STOP_SIGNALS:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, *_: object) -> None:
         """Store the time of the first signal."""
-        self._requested_at = min(self._requested_at, time.monotonic())
+        self._request_time = min(self._request_time, time.monotonic())
 
     @property
     def is_requested(self) -> bool:
         """Whether a signal has arrived."""
-        return self._requested_at < math.inf
+        return self._request_time < math.inf
 
     @property
     def is_shutdown_overdue(self) -> bool:
         """Whether the process still runs 10 s after the first signal."""
-        return time.monotonic() - self._requested_at > MAX_SHUTDOWN_TIME_S
+        return time.monotonic() - self._request_time > MAX_SHUTDOWN_TIME_S
 
 
 def start_error_sentence(error: Exception) -> str:

@@ -50,16 +50,16 @@ class SecondPublisherDetector:
 
     def __init__(self) -> None:
         """Begin with no sequence number received."""
-        self._last_number, self._since_drop = 0, _MAX_MESSAGES_BETWEEN_DROPS
+        self._last_number, self._count_since_drop = 0, _MAX_MESSAGES_BETWEEN_DROPS
         self.has_dropped = False
 
     def add_sequence_number(self, number: int) -> bool:
         """Add a message's sequence number; return whether two publishers send the messages."""
         self.has_dropped, self._last_number = number <= self._last_number, number
-        self._since_drop += 1
+        self._count_since_drop += 1
         if not self.has_dropped:
             return False
-        since, self._since_drop = self._since_drop, 0
+        since, self._count_since_drop = self._count_since_drop, 0
         return since <= _MAX_MESSAGES_BETWEEN_DROPS
 
 
@@ -104,8 +104,8 @@ class ReceiverCheck:
         self.reason = f'looking for {seconds} who else sends on {self.topic}, and who receives it'
         self._detector, self._state_count = SecondPublisherDetector(), 0
         self._listen_until = 0.0
-        self._heard_at = 0.0  # when a torque of another sender came
-        self._subscriber_count, self._wrong_since = -1, 0.0
+        self._heard_time = 0.0  # when a torque of another sender came
+        self._subscriber_count, self._wrong_start = -1, 0.0
         self._next_check, self.delivery_problem = 0.0, ''
         # Without rclpy's handlers of events: when they are destroyed with their subscription, a
         # MultiThreadedExecutor that waits for them raises an error (rclpy, issue 1206).
@@ -117,7 +117,7 @@ class ReceiverCheck:
 
     def _on_torque(self, _: bytes) -> None:
         """Store the time of the first torque that another node sent."""
-        self._heard_at = self._heard_at or time.monotonic()
+        self._heard_time = self._heard_time or time.monotonic()
 
     def check_sequence_number(self, number: int | None) -> str:
         """
@@ -148,7 +148,7 @@ class ReceiverCheck:
             return
         count, due = self._publisher.get_subscription_count(), now >= self._next_check
         changed = count != self._subscriber_count or self._finder.has_new_answer
-        if not (waits or due or self._wrong_since or changed):
+        if not (waits or due or self._wrong_start or changed):
             return
         found = self._finder.find_receivers(quick=waits)
         unsure = next((one.uncertainty for one in found.values() if one.uncertainty), '')
@@ -161,13 +161,13 @@ class ReceiverCheck:
         self._subscriber_count, self.receivers = count, found
         wrong = torque_receivers.refusal_reason(self._target, self.topic, found)
         if wrong:
-            self._wrong_since = self._wrong_since or now
+            self._wrong_start = self._wrong_start or now
             self.reason = unsure or wrong  # torques that do not flow yet do not begin
-            if now >= self._wrong_since + self._refusal_delay_s():
+            if now >= self._wrong_start + self._refusal_delay_s():
                 state = TorquePermission.CHECKING if unsure else TorquePermission.REFUSED
                 self._set_permission(state, self.reason)
             return
-        self._wrong_since = 0.0
+        self._wrong_start = 0.0
         idle = torque_receivers.all_idle_reason(self._target, found)
         self._set_permission(TorquePermission.CHECKING if idle else TorquePermission.GRANTED, idle)
         self.has_any = bool(found)
@@ -183,10 +183,10 @@ class ReceiverCheck:
         """Return whether to keep listening for other senders; refuse torques if one is heard."""
         if self._subscription is None:
             return False
-        if not self._heard_at:
+        if not self._heard_time:
             return now < self._listen_until or self._state_count < _MIN_HEARD_STATE_COUNT
         names = publisher_names(self._node, self.topic)
-        if names or now >= self._heard_at + _REFUSAL_DELAY_S:
+        if names or now >= self._heard_time + _REFUSAL_DELAY_S:
             # A name is discovered later than its messages.
             self._set_permission(TorquePermission.REFUSED, self._other_senders_text(names))
         return True

@@ -165,7 +165,7 @@ class ControllerManagerClient:
         self.controllers: Mapping[str, Any] | None = None
         self._request: Any = None
         self._asked_at = -_REQUEST_PERIOD_S
-        self._waits_since = time.monotonic()
+        self._wait_start = time.monotonic()
 
     @property
     def has_new_answer(self) -> bool:
@@ -178,11 +178,11 @@ class ControllerManagerClient:
         if self.has_new_answer:
             answer, self._request = self._request.result(), None
             self.controllers = {found.name: found for found in answer.controller}
-            self._waits_since, self.problem = now, ''
+            self._wait_start, self.problem = now, ''
         if self.client is None:
             return
-        if now > self._waits_since + period + _ANSWER_TIMEOUT_S:
-            waited = now - self._waits_since
+        if now > self._wait_start + period + _ANSWER_TIMEOUT_S:
+            waited = now - self._wait_start
             self.problem = f'{self.name}/{_LIST_CONTROLLERS} has not answered for {waited:.0f} s'
         if now >= self._asked_at + (period if self._request is None else _ANSWER_TIMEOUT_S):
             if self._request is not None:

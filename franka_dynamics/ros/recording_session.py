@@ -54,7 +54,7 @@ class RecordingProgress:
     state_rate: float = 0.0  # [Hz]
     problems: list[str] = field(default_factory=list)
     disk_is_full: bool = False  # which ends the recording
-    motion_end: str = ''  # what the node answered when the motion had ended
+    motion_end_text: str = ''  # what the node answered when the motion had ended
     motion_error: BaseException | None = None  # why the motion was not played to its end
 
     def __str__(self) -> str:
@@ -70,16 +70,16 @@ class _Recorder(TopicListener):
         """Store the bag's writer and message types; no topic is recorded yet."""
         super().__init__('recorder')
         self._reader = JointStateReader(joint_names)
-        self._writer, self._types = writer, types
+        self._bag_writer, self._types = writer, types
         self._received: list[tuple[int, Any, bytes]] = []  # arrival [ns], connection and message
         self._first_stamp: float | None = None
-        self._first_stamp_time = self._latest = 0.0  # arrivals of joint states, system time [s]
+        self._first_time = self._latest_time = 0.0  # arrivals of joint states, system time [s]
         self._has_moved = self._has_effort = False
 
     def add_topic(self, topic: str, kind: type) -> None:
         """Subscribe to one more topic, whose messages are recorded from now on."""
         name = f'{kind.__module__.partition(".")[0]}/msg/{kind.__name__}'
-        connection = self._writer.add_connection(topic, name, typestore=self._types)
+        connection = self._bag_writer.add_connection(topic, name, typestore=self._types)
 
         def store_message(data: bytes) -> None:
             """Store a serialized message with its topic and arrival time until it is written."""
@@ -92,11 +92,11 @@ class _Recorder(TopicListener):
         self.poll()
         state = None
         for arrival, connection, data in sorted(self._received, key=itemgetter(0)):
-            self._writer.write(connection, arrival, data)
+            self._bag_writer.write(connection, arrival, data)
             if connection.topic == progress.topic:
                 progress.state_count += 1
-                self._latest, state = 1e-9 * arrival, data
-                self._first_stamp_time = self._first_stamp_time or self._latest
+                self._latest_time, state = 1e-9 * arrival, data
+                self._first_time = self._first_time or self._latest_time
         self._received.clear()
         progress.problems = list(self._find_problems(progress, state))
 
@@ -106,7 +106,7 @@ class _Recorder(TopicListener):
         if not progress.state_count:
             yield f'no joint states on {topic} yet'
             return
-        progress.first_state_age = time.time() - self._first_stamp_time
+        progress.first_state_age = time.time() - self._first_time
         progress.state_rate = (progress.state_count - 1) / max(1e-3, progress.first_state_age)
         if state is not None:
             try:
@@ -121,7 +121,7 @@ class _Recorder(TopicListener):
                     yield 'positions or velocities are not finite'
                 self._has_moved |= bool((np.abs(reading.velocity) > _MIN_SPEED_RAD_S).any())
                 self._has_effort |= reading.effort is not None
-        if (silence := time.time() - self._latest) > _SILENCE_TIMEOUT_S:
+        if (silence := time.time() - self._latest_time) > _SILENCE_TIMEOUT_S:
             yield f'{topic} has been silent for {silence:.0f} s'
         if progress.elapsed > 1.0 and progress.state_rate < _MIN_STATE_RATE_HZ:
             hint = 'franka_ros2 has the full rate on franka/joint_states (--topic)'
@@ -191,7 +191,7 @@ def record_bag(
                 time.sleep(_UPDATE_PERIOD_S)
                 record()
             try:
-                progress.motion_end = play(record)
+                progress.motion_end_text = play(record)
             except (FrankaDynamicsError, KeyboardInterrupt) as error:
                 progress.motion_error = error
         return progress

@@ -35,7 +35,7 @@ COINCIDENCE_TOLERANCE_M = 1e-13
 # Angles [rad] within _ANGLE_NOISE_RAD of a multiple of 45 degrees become the multiple; lengths [m]
 # are rounded to _LENGTH_DECIMALS.
 _ANGLE_NOISE_RAD = 1e-11
-_LENGTH_DECIMALS = 14
+_LENGTH_DECIMAL_COUNT = 14
 # Cosine of the angle up to which a direction counts as along another.
 _MIN_PARALLEL_COSINE = 1.0 - 5e-9
 
@@ -176,7 +176,7 @@ def _arm_in_links(chain: SerialChain, convention: Convention, tip: str | None) -
 def _fixed_frame(name: str, joint: int, pose: Array) -> FixedFrame:
     """Return a URDF's link as a frame at its pose in a joint's frame, without rounding errors."""
     values = pose[:3, 3], rpy_from_rotation(pose[:3, :3])
-    xyz, rpy = (np.round(one, _LENGTH_DECIMALS) + 0.0 for one in values)
+    xyz, rpy = (np.round(one, _LENGTH_DECIMAL_COUNT) + 0.0 for one in values)
     return FixedFrame(name=name, joint=joint, xyz=xyz, rpy=rpy)
 
 
@@ -198,5 +198,5 @@ def _row_without_rounding_errors(row: DHRow) -> DHRow:
     """Return a row without rounding errors in lengths and in multiples of 45 degrees."""
     angles = (row.alpha, row.theta, row.beta)
     alpha, theta, beta = (snapped_angle(one, math.pi / 4.0, _ANGLE_NOISE_RAD) for one in angles)
-    a, d = (round(length, _LENGTH_DECIMALS) + 0.0 for length in (row.a, row.d))
+    a, d = (round(length, _LENGTH_DECIMAL_COUNT) + 0.0 for length in (row.a, row.d))
     return DHRow(a, alpha, d, theta, beta)

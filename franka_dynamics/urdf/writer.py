@@ -29,7 +29,7 @@ from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 
 # Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors, but of
 # values that are small beside 1 as a whole: they have _SIGNIFICANT_DIGITS.
-_MAX_DECIMALS, _SIGNIFICANT_DIGITS = 15, 12
+_MAX_DECIMAL_COUNT, _SIGNIFICANT_DIGIT_COUNT = 15, 12
 _LENGTH_AND_ANGLE_KEYS = ('xyz', 'rpy', 'pos', 'euler', 'axis')
 _MAX_OFF_AXIS_M = 1e-9  # largest distance of a frame's origin from an axis that passes through it
 # Invented inertia of a fixed base, written if the arm's description has none. It has no effect on
@@ -150,9 +150,9 @@ def number_text(*values: float, small: bool = True) -> str:
 
     If all are `small`, they are rounded to 12 significant digits of the largest.
     """
-    largest, decimals = max(map(abs, values), default=0.0), _MAX_DECIMALS
+    largest, decimals = max(map(abs, values), default=0.0), _MAX_DECIMAL_COUNT
     if small and largest:
-        decimals = max(decimals, _SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(largest)))
+        decimals = max(decimals, _SIGNIFICANT_DIGIT_COUNT - 1 - math.floor(math.log10(largest)))
     rounded = (round(float(value), decimals) + 0.0 for value in values)
     return ' '.join(repr(value).removesuffix('.0') for value in rounded)
 

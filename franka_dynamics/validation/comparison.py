@@ -56,7 +56,7 @@ class Comparison:
     differences: tuple[ParameterDifference, ...]
     total_effect: TorqueEffect = field(metadata={'key': 'together'})
     space_arms: tuple[SpaceFrameArm, SpaceFrameArm] = field(repr=False)
-    json_names = 'first', 'second', 'passed', 'total_effect', 'differences'
+    json_fields = 'first', 'second', 'passed', 'total_effect', 'differences'
 
     @property
     def geometry_differences(self) -> tuple[ParameterDifference, ...]:

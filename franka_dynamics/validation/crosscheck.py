@@ -110,7 +110,7 @@ class CrosscheckResult:
     reference: str
     differences: dict[str, dict[str, float]]
     urdf: tuple[UrdfDifference, ...] = ()
-    json_names = tuple(
+    json_fields = tuple(
         'description gravity state_count seed reference tolerance passed largest differences urdf '
         'findings'.split()
     )
