@@ -111,7 +111,7 @@ class Feedforward(CoreStep):
             why = held and (self.blocked or self._start_refusal() or self._bound_violation())
             if why:
                 raise StartRefusedError(f'Not started: {why}. Correct that, or stop.')
-            self._wanted = True
+            self._torques_wanted = True
             self.states.trust_states_again()
             self.output.reset_counts()
             self.disturbances.reset_max_bound_ratios()
@@ -139,7 +139,7 @@ class Feedforward(CoreStep):
             stopped = self.state is State.STOPPING and self.faulty
             if then is Stop.HOLD and (stopped or self.state is State.SILENT) and not holds:
                 later = later._replace(reaction=Reaction.RESTING_TORQUE)
-            self._wanted = self._wanted and later.remedy is Remedy.WAIT
+            self._torques_wanted = self._torques_wanted and later.remedy is Remedy.WAIT
             self._end_torques(later, acts=self.state in ACTIVE_STATES)
 
     def change(self, **settings: Any) -> None:
