@@ -36,7 +36,7 @@ class FieldError(ValueError):
     """A file's entry, under nested `keys` (names and list indices), is wrong or missing."""
 
     def __init__(self, problem: str, *keys: str | int) -> None:
-        """Take what is wrong, and the path of keys to the entry."""
+        """Store what is wrong, and the path of keys to the entry."""
         super().__init__(problem)
         self.keys, self.problem = keys, problem
 

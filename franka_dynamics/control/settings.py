@@ -104,7 +104,7 @@ class Settings:
         return replace(self, **others)
 
     def __post_init__(self) -> None:
-        """Convert the payload to a tuple of ten numbers: mass, centre of mass and inertia."""
+        """Check `terms`; make the payload a tuple of mass, centre of mass and inertia (10,)."""
         if not isinstance(self.terms, Terms):
             raise SettingsError(f'terms must be fd.Terms(...); got {self.terms!r:.80}.')
         given: Any = (0.0,) * 10 if self.payload is None else self.payload

@@ -331,7 +331,7 @@ def _stream_with_point(stream: Array | None, stamp: float, q: Array) -> Array:
 
 
 def _last_stream_velocity(stream: Array) -> Array:
-    """Return the velocity between the last two points of a stream, (1, n) [rad/s]."""
+    """Return the velocity between a stream's last two points, zero for one, (1, n) [rad/s]."""
     if len(stream) == 1:
         return np.zeros((1, stream.shape[1] - _POSITION_COL))
     steps = stream[-1] - stream[-2]

@@ -255,7 +255,7 @@ def _reorder_delayed(rows: list[_StateRow]) -> int:
 
 
 def require_finite(recording: Recording, where: str, rows: Sequence[str] = ()) -> None:
-    """Raise RecordingError that names the first row with a value that is not finite."""
+    """Raise RecordingError, naming field, joint and rows, if a value is not finite."""
     for field, values in zip(STATE_FIELDS, (recording.q, recording.dq, recording.effort)):
         bad = np.argwhere(~np.isfinite(values))
         if len(bad):

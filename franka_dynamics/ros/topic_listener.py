@@ -173,7 +173,7 @@ class TopicListener:
             return [name for name, _ in known if self.node.count_publishers(name)]
 
         def is_discovered(name: str, kind: str) -> bool:
-            """Return whether a name is full already or ends a discovered name."""
+            """Return whether a name is empty, full already, or the end of a discovered name."""
             ends = (candidate.endswith(f'/{name}') for candidate in candidates(kind))
             return name[:1] in ('', '/') or any(ends)
 

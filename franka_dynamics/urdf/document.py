@@ -35,7 +35,7 @@ class UniqueNames:
     """A callable that makes names unique by appending underscores to names already in use."""
 
     def __init__(self, *taken: str) -> None:
-        """Take the names that are in use."""
+        """Store the names that are in use."""
         self._used_names = set(taken)
 
     def __call__(self, wanted: str) -> str:

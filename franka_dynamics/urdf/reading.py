@@ -99,7 +99,7 @@ class _XacroArguments(dict[str, str]):
     """The arguments of a xacro file by name; `requested_names` are those that it looked up."""
 
     def __init__(self, given: Mapping[str, object]) -> None:
-        """Take the arguments, their values converted to text."""
+        """Store the arguments, their values converted to text."""
         super().__init__({name: str(value) for name, value in given.items()})
         self.requested_names = set[str]()
 
