@@ -184,8 +184,7 @@ read_mapping = partial(strict_yaml.read_mapping, expected='an arm file starts wi
 )
 def test_given_a_scalar_when_read_then_it_is_what_a_person_means(tmp_path, text, value):
     read = read_mapping(write(tmp_path, f'key: {text}'))['key']
-    assert read == value
-    assert type(read) is type(value)
+    assert read == value and type(read) is type(value)
 
 
 def test_the_weight_of_an_arm_that_slides_without_limits_has_no_bound():

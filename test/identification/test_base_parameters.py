@@ -62,8 +62,7 @@ def test_a_random_trees_base_parameters_keep_its_torques(seed):
     gravity = GRAVITIES[seed % 4]
     found = fd.base_parameters(tree, gravity)
     rank, lost = found.check_at_random_states()
-    assert rank == len(found)
-    assert lost < ATOL_COEFFICIENT
+    assert rank == len(found) and lost < ATOL_COEFFICIENT
     states = np.random.default_rng(3).uniform(-2.0, 2.0, (3, 12, tree.n))
     vector = np.atleast_2d(gravity)[0]
     # The tree's inverse dynamics is a recursion without a regressor.

@@ -137,8 +137,7 @@ def test_the_precision_shown_follows_how_far_off_an_arm_is(samples):
         precisions = np.array([(one.masses, one.inertias) for one in found])
         masses, inertias = np.median(precisions, axis=0) * deviation**2
         # The smallest precision that agrees with the samples is mostly below the true precision.
-        assert 0.3 < masses < 1.2
-        assert 0.03 < inertias < 1.2
+        assert 0.3 < masses < 1.2 and 0.03 < inertias < 1.2
 
 
 @pytest.mark.parametrize(('truth', 'start'), list(permutations(available_sets('fer'), 2)))

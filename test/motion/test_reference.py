@@ -263,8 +263,7 @@ def test_no_points_bring_a_motion_to_rest_without_a_step(speed):
     motion = reference.follow(np.zeros((0, 7)), [])
     states = run(reference, 1.0, 3.0)
     require_smooth([np.vstack(pair) for pair in zip(before, states)])
-    assert motion.end - 1.0 < 2.1
-    assert not states[1][-1].any()
+    assert motion.end - 1.0 < 2.1 and not states[1][-1].any()
 
 
 @pytest.mark.parametrize(('count', 'velocities'), [(16, True), (planning.MAX_POINT_COUNT, False)])
@@ -426,8 +425,7 @@ def test_any_stream_is_smooth_within_limits_and_ends_at_rest(seed):
     kept = np.flatnonzero(rng.random(count) > 0.1)
     states, refused = stream(arrivals[kept], points[kept], 5.0)
     require_smooth(states, 2.0)
-    assert refused == 0
-    assert not states[1][-1].any()
+    assert refused == 0 and not states[1][-1].any()
     assert np.abs(states[0][-1] - points[kept][-1]).max() < 0.3
 
 

@@ -227,8 +227,7 @@ def test_a_callback_that_outlives_its_executor_uses_no_node_that_is_destroyed(ma
         executor.spin_once(timeout_sec=0.05)
     executor.shutdown(timeout_sec=0.0)
     node.destroy_node()
-    assert over.wait(5.0)
-    assert not wrong
+    assert over.wait(5.0) and not wrong
 
 
 def test_a_node_begins_and_ends_to_answer_states_between_cycles(make_node, monkeypatch):
