@@ -217,7 +217,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'by {} N m at joints 1 to 4 and {} N m at 5 to 7',
                 tuple(robot_model.MAX_GRAVITY_DIFFERENCE_NM[[0, -1]]),
             ),
-            ('at {} random states', (robot_model.STATE_COUNT,)),
+            ('at {} random states', (robot_model.COMPARED_STATE_COUNT,)),
         ],
         'docs/howto/check-a-model.md': [
             (
@@ -271,10 +271,10 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             ("a Student's **t** above {} (95 %)", (cross_validation.CRITICAL_T,)),
             ('rises by more than {}: masses', (cross_validation.MIN_LOG_EVIDENCE,)),
-            ('within {} % and the inverse', (100.0 * cross_validation._MIN_AGREEMENT,)),
+            ('within {} % and the inverse', (100.0 * cross_validation._MIN_AGREEMENT_RATIO,)),
             ('likelier: above {} they are faults', (verdict._MIN_CLEAR_LOG_EVIDENCE,)),
-            ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_ERROR_RATIO,)),
-            ('where they are wider than {}', (published_masses._MIN_RANGE_WIDTH,)),
+            ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_ERROR_SHARE,)),
+            ('where they are wider than {}', (published_masses._MIN_MENTIONED_RANGE,)),
             ('above {} times the usual are left out', (fault_checks._MIN_CONTACT_RESIDUAL_RATIO,)),
             ('{} filtered samples count as one', (least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE,)),
             ('(`regularization`) is {}', (DEFAULT_PRIOR_PRECISION,)),

@@ -21,7 +21,7 @@ from .files import write_text
 from .urdf.mjcf_writer import mjcf_text
 from .urdf.writer import urdf_text
 
-_MAX_WARNING_COUNT = 5
+_MAX_SHOWN_WARNINGS = 5
 ArmLike = ArmDescription | str | Path  # an arm, or its name or file, as `load_arm` takes it
 
 
@@ -122,7 +122,7 @@ def load_arm(
         description.require_within_rated_load(body.mass)
         description = description.with_payload(body)
     notes = description.torque_notes
-    if (more := len(notes) - _MAX_WARNING_COUNT) > 0:
+    if (more := len(notes) - _MAX_SHOWN_WARNINGS) > 0:
         notes = (*notes[:-more], f'and {more} more: see notes of the arm.')
     for sentence in notes:
         warnings.warn(sentence, UrdfWarning, stacklevel=_stack_level_of_caller())

@@ -54,7 +54,7 @@ class UrdfProvenance:
     The URDF from which an arm was read, with the names of its joints and flange link there.
 
     `source` is the URDF's name in messages, `text` its XML. `joint_names` are the arm's joints
-    there, from base to tip. `tip` is the link that is the flange, `flange_notes` say what is
+    there, from base to tip. `tip_link` is the link that is the flange, `flange_notes` say what is
     doubtful about it, and `tip_is_guess` whether no link has the name of a flange.
     `held_positions` are the other joints that the arm carries or stands on, with their positions
     [rad or m]. `payload` is the inertia of what was put on the flange since then, about its origin
@@ -66,7 +66,7 @@ class UrdfProvenance:
     text: str = field(repr=False)
     joint_names: tuple[str, ...]
     held_positions: tuple[tuple[str, float], ...]
-    tip: str
+    tip_link: str
     flange_notes: tuple[str, ...] = ()
     tip_is_guess: bool = False
     payload: LinkInertia = field(default_factory=LinkInertia.zero)

@@ -191,17 +191,17 @@ class HandBody(Body, Pose):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HandFile:
-    """Content of a hand file; `hand` sums its bodies' inertial parameters in the flange frame."""
+    """Content of a hand file; `inertia` is the sum of its bodies, in the flange frame."""
 
     name: str
     source: str
     bodies: tuple[HandBody, ...]
     frames: tuple[FixedFrame, ...] = ()
     notes: str = ''
-    hand: LinkInertia = field(init=False)
+    inertia: LinkInertia = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set `hand` to the sum of the bodies; raise FieldError if no real body has this sum."""
+        """Set `inertia` to the bodies' sum; raise FieldError if no real body has this sum."""
         for i, frame in enumerate(self.frames):
             if frame.joint is not None:
                 raise FieldError('is of no use: hands are on the flange', 'frames', i, 'joint')
@@ -215,7 +215,7 @@ class HandFile:
                 f'{total.consistency_margin():.3g}; check units and inertia_about',
                 'bodies',
             )
-        object.__setattr__(self, 'hand', total)
+        object.__setattr__(self, 'inertia', total)
 
 
 _FILE_ENDINGS = ('.yaml', '.yml', '.json')
@@ -271,7 +271,7 @@ def load_hand(name: str | Path) -> LinkInertia:
         )
     if path.suffix == '.json':
         return read_payload(str(path))
-    hand = _read_hand_file(path).hand
+    hand = _read_hand_file(path).inertia
     try:
         require_plausible_payload(hand.mass, hand.center_of_mass, hand.inertia_at_center_of_mass)
     except InertiaError as error:

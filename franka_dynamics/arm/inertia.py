@@ -22,7 +22,7 @@ from ..spatial import as_rigid_transform, hat
 
 # Smallest eigenvalue of a repaired pseudo-inertia, as a multiple of `rounding`: large enough to
 # stay positive after the solver's error and the rounding of numbers in a URDF (15 decimals).
-_MIN_EIGENVALUE_RATIO = 1e-3
+_MIN_EIGENVALUE_TO_ROUNDING = 1e-3
 # Order of a symmetric tensor's six elements; the package `mesh`, Pinocchio and MJCF have others.
 TENSOR_ORDER = ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')
 # Order and symbols of a link's ten parameters in regressors and identification (Gautier and Khalil
@@ -276,7 +276,7 @@ def physical_link(link: LinkInertia, rounding: float, *, name: str = 'the link')
         return link
     # The unknowns are changes of the ten parameters, in units of the rounding.
     units = [LinkInertia.from_parameters(unit).pseudo_inertia() for unit in np.eye(10)]
-    least = link.pseudo_inertia() / rounding - _MIN_EIGENVALUE_RATIO * np.eye(4)
+    least = link.pseudo_inertia() / rounding - _MIN_EIGENVALUE_TO_ROUNDING * np.eye(4)
     within = nonnegative_cone(1.0, np.concatenate([np.eye(10), -np.eye(10)]))
     cones = [psd_cone(least, np.stack(units, axis=-1)), within]
     moves = minimiser(2.0 * np.eye(10), np.zeros(10), cones)

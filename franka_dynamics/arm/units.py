@@ -28,12 +28,12 @@ _MAX_MOTION_BY_KIND = {
     JointKind.PRISMATIC: (20.0, 20.0, 'm and m/s', 'millimetres'),
 }
 _MIN_UNLIMITED_VALUE = 1e4
-_MAX_LIMIT_RATIO = 0.51  # of these bounds, in an arm of which another joint is beyond one
+_LOW_BOUND_RATIO = 0.51  # of these bounds, in an arm of which another joint is beyond one
 _MAX_REACH_M = 20.0  # more than any arm's on Earth
 _STEEL_DENSITY_KG_M3 = 7850.0
 # No arm is heavier than a solid cylinder of steel as long as it, and half as thick; one of up to
 # three joints may be as compact as a wheel or a mobile base: as thick as it is long.
-_MAX_THICKNESS_RATIO, _MAX_COMPACT_JOINT_COUNT = 0.5, 3
+_MAX_THICKNESS_TO_LENGTH, _MAX_COMPACT_JOINT_COUNT = 0.5, 3
 
 
 class UnitQuestion(NamedTuple):
@@ -77,7 +77,7 @@ def _length_and_mass_questions(arm: ArmDescription) -> Iterator[str]:
         yield f'the arm is {reach:.3g} m long at zero. Are its lengths millimetres?'
     spread = sum(float(np.trace(one.inertia_at_center_of_mass)) for _, one in massive)
     length = reach + math.sqrt(max(spread, 0.0) / (mass or 1.0))  # a trace may be negative
-    thickness = length * (_MAX_THICKNESS_RATIO if arm.n > _MAX_COMPACT_JOINT_COUNT else 1.0)
+    thickness = length * (_MAX_THICKNESS_TO_LENGTH if arm.n > _MAX_COMPACT_JOINT_COUNT else 1.0)
     most = _STEEL_DENSITY_KG_M3 * math.pi / 4.0 * thickness**2 * length
     if mass > most:
         yield (
@@ -94,7 +94,7 @@ def _motion_unit_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
         if doubted:
             # What is in degrees at one joint is at the others, too, where it is less.
             fields = {one for each in doubted.values() for one in each}
-            shares = (_MAX_LIMIT_RATIO if one in fields else 1.0 for one in ('lower', 'velocity'))
+            shares = (_LOW_BOUND_RATIO if one in fields else 1.0 for one in ('lower', 'velocity'))
             bounds = (a * b for a, b in zip((most, fastest), shares))
             doubted = _limit_fields_beyond(limits, *bounds)
             words = [

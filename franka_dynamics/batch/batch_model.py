@@ -17,7 +17,7 @@ from typing import Any
 from . import numpy_arrays
 from .generated_model import EquationsKey, GeneratedModel
 from .kernel import available_thread_count, DeviceKernel, Kernel
-from .libraries import are_kernel_inputs, library_of
+from .libraries import adapter_of, are_kernel_inputs
 from ..arm import ArmDescription
 from ..arrays import ArrayLike
 from ..codegen.quantities import output_shape
@@ -91,17 +91,17 @@ class BatchModel(GeneratedModel):
 
     def library(self, *given: Any) -> Any:
         """Return the module of this package for the array library that the arguments belong to."""
-        return library_of(given)
+        return adapter_of(given)
 
     def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
         """Return a quantity at states (..., n); `options` are those of `customised_equations`."""
         key, n = self._key_of(quantity, len(given), options), self.description.n
         if are_kernel_inputs(given, n, numpy_arrays.KERNEL_TYPES):
             return self.kernel(key, given[0].dtype)(given, self.threads)
-        library = library_of(given)
+        library = adapter_of(given)
         if are_kernel_inputs(given, n, library.KERNEL_TYPES):
             return library.evaluate(self, key, given, given[0].shape[:-1])
-        states = self._read_states(key.quantity, given, library.as_array)
+        states = self._real_states(key.quantity, given, library.as_array)
         return library.evaluate(self, key, *states)
 
     def kernel(self, key: EquationsKey, dtype: Any, device: int | None = None) -> Any:

@@ -105,7 +105,7 @@ class GeneratedModel(ABC):
             tree_and_frame(self.description, frame)  # also for True, which equals 1
         return frame
 
-    def _read_arrays(self, named: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
+    def _real_arrays(self, named: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
         """Return arguments by name as arrays of real numbers, or raise JointVectorError."""
         found = {}
         for name, values in named.items():
@@ -121,7 +121,7 @@ class GeneratedModel(ABC):
                 raise JointVectorError(f'{name} has the type {dtype}; it must hold real numbers.')
         return found
 
-    def _read_states(
+    def _real_states(
         self, quantity: Quantity, given: Sequence[Any], read: Callable[[Any], Any]
     ) -> tuple[list[Any], tuple[int, ...]]:
         """
@@ -134,7 +134,7 @@ class GeneratedModel(ABC):
             broadcast; the message names the argument.
 
         """
-        found = self._read_arrays(dict(zip(INPUT_ARRAYS[quantity], given)), read)
+        found = self._real_arrays(dict(zip(INPUT_ARRAYS[quantity], given)), read)
         shapes = {name: tuple(array.shape) for name, array in found.items()}
         return list(found.values()), batch_shape(shapes, self.description.joint_names)
 
@@ -150,7 +150,7 @@ class GeneratedModel(ABC):
         if wrench is not None:
             library = self.library(q, dq, tau)
             given = (q, dq, tau)
-            (_, _, tau), _ = self._read_states(Quantity.FORWARD_DYNAMICS, given, library.as_array)
+            (_, _, tau), _ = self._real_states(Quantity.FORWARD_DYNAMICS, given, library.as_array)
             q, exerted = self._position_and_wrench_torque(q, wrench)
             tau = tau + exerted
         return self.evaluate(Quantity.FORWARD_DYNAMICS, q, dq, tau)
@@ -178,7 +178,7 @@ class GeneratedModel(ABC):
     def kinetic_energy(self, q: Any, dq: Any) -> Any:
         """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape (...) [J]."""
         library = self.library(q, dq)
-        (q, rates), _ = self._read_states(Quantity.CORIOLIS, (q, dq), library.as_array)
+        (q, rates), _ = self._real_states(Quantity.CORIOLIS, (q, dq), library.as_array)
         q, rates = _alike_or_nan(library.xp, q, rates)
         M = self.mass_matrix(q)
         return 0.5 * (rates * (M * rates[..., None, :]).sum(-1)).sum(-1)
@@ -277,8 +277,8 @@ class GeneratedModel(ABC):
     def _position_and_wrench_torque(self, q: Any, wrench: Any) -> tuple[Any, Any]:
         """Return q, NaN where a flange wrench w is not finite, and torque J^T w, each (..., n)."""
         library = self.library(q, wrench)
-        (q,), _ = self._read_states(Quantity.FLANGE_POSE, (q,), library.as_array)
-        (forces,) = self._read_arrays({'wrench': wrench}, library.as_array).values()
+        (q,), _ = self._real_states(Quantity.FLANGE_POSE, (q,), library.as_array)
+        (forces,) = self._real_arrays({'wrench': wrench}, library.as_array).values()
         shape = tuple(forces.shape)
         if shape[-1:] != (6,):
             raise JointVectorError(
@@ -352,7 +352,7 @@ class TracedModel(GeneratedModel):
             self._functions[key] = python_callable(equations, self.xp), equations.shape
         function, shape = self._functions[key]
         n = self.description.n
-        arrays, _ = self._read_states(key.quantity, given, self.as_array)
+        arrays, _ = self._real_states(key.quantity, given, self.as_array)
         states = [[array[..., k] for k in range(n)] for array in arrays]
         # Added to every result: NaN for a state that is not finite, else zero.
         zero = 0.0 * sum(values for each in states for values in each)

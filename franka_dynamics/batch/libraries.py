@@ -23,16 +23,16 @@ _DLPACK_CUDA_DEVICE_TYPES = (2, 13)  # of DLPack: device and managed memory
 KernelTypes = tuple[Any, Container[Any]] | None
 
 
-def library_of(given: Sequence[Any]) -> Any:
+def adapter_of(given: Sequence[Any]) -> Any:
     """Return this package's module for the arguments' array library, by default NumPy's."""
     for name, kind in (('torch', 'Tensor'), ('jax', 'Array')):
         known = getattr(sys.modules.get(name), kind, ())
         if any(isinstance(one, known) for one in given):
-            return _library_module(name)
-    return _library_module('cupy') if any(map(is_on_gpu, given)) else numpy_arrays
+            return _adapter_module(name)
+    return _adapter_module('cupy') if any(map(is_on_gpu, given)) else numpy_arrays
 
 
-def _library_module(name: str) -> Any:
+def _adapter_module(name: str) -> Any:
     """Import and return this package's module for the array library torch, jax or cupy."""
     return import_module(f'.{name}_arrays', __package__)
 

@@ -48,7 +48,7 @@ def forbid_options(use: str, *names: str) -> None:
         raise click.UsageError(f'{typed} has no meaning with {use}. Leave one of them out.')
 
 
-def require_option(needed: str, *names: str) -> None:
+def forbid_without(needed: str, *names: str) -> None:
     """Raise click.UsageError, asking for the missing `needed`, if a named option was given."""
     for name in filter(was_option_given, names):
         typed = _option_name(name)

@@ -12,7 +12,7 @@ from ..report.elements import Cell, headers, Table
 from ..ros.status import DiagnosticSubject, NodeSnapshot, StatusKey, TERM_HEADINGS
 
 _LEVEL_COLORS = {'WARN': 'yellow', 'ERROR': 'red', 'STALE': 'magenta'}
-_HIGH_TORQUE_RATIO, _MAX_TORQUE_RATIO = 0.8, 1.0  # of torque to its limit: yellow, red
+_HIGH_TORQUE_TO_LIMIT, _MAX_TORQUE_TO_LIMIT = 0.8, 1.0  # of torque to its limit: yellow, red
 _MAX_STAMP_AGE_MS = 100.0  # older stamps come from a simulation slower than the clock
 _MIN_OTHER_CLOCK_AGE_MS = 3.6e6  # stamps that far off are simulated time
 
@@ -81,6 +81,6 @@ def _torque_table(node: NodeSnapshot) -> Table:
 def _torque_cell(torque: float | None, limit: float) -> Cell:
     """Return a table cell of a torque [N m], marked from 80 % and from 100 % of its limit."""
     load = abs(torque) / limit if torque is not None and limit > 0.0 else 0.0
-    if load >= _MAX_TORQUE_RATIO:
+    if load >= _MAX_TORQUE_TO_LIMIT:
         return Cell(torque, 'bad')
-    return Cell(torque, 'warning' if load >= _HIGH_TORQUE_RATIO else '')
+    return Cell(torque, 'warning' if load >= _HIGH_TORQUE_TO_LIMIT else '')

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from ._choices import ArmChoice, forbid_options, Options, require_option
+from ._choices import ArmChoice, forbid_options, forbid_without, Options
 from ._console import echo, echo_each, print_or_write, print_rich, write_json
 from ._options import MASS_OPTION_NAMES, require_not_existing
 from ..arm import ArmDescription, load
@@ -158,7 +158,7 @@ def import_arm(options: Options) -> int:
     if passed or options.anyway:
         write_text(options.output, content)
         span = f'{arm.n} joints from {plain.joint_names[0]} to {plain.joint_names[-1]}'
-        echo(f'{options.output}: {span}, flange {arm.urdf.tip}, {options.convention} DH rows.')
+        echo(f'{options.output}: {span}, flange {arm.urdf.tip_link}, {options.convention} DH rows')
     differences = ', '.join(f'{one}' for one in found)
     echo(
         f"the arm file against {arm.urdf.words.reader}'s own reading of it: largest differences "
@@ -186,7 +186,7 @@ def export_arm(arm: ArmChoice, options: Options) -> int:
         forbid_options(f'{output}, whose ending says MJCF', 'form')
         form = 'mjcf'
     if form != 'mjcf':
-        require_option('--format mjcf', 'ideal')
+        forbid_without('--format mjcf', 'ideal')
     texts = {**FRICTION_TEXTS, 'controller': controller_arm_text}
     if form in texts:
         print_or_write(texts[form](arm.load()), output)

@@ -12,7 +12,7 @@ from ..identification.verdict import evaluate_replay, ReplayEvaluation
 from ..recordings.options import SignalOptions
 from ..report import replay as report
 
-_MAX_SHOWN_FITS = 3
+_MAX_SHOWN_PREDICTIONS = 3
 
 
 def run(
@@ -78,7 +78,7 @@ def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, all_fits
         echo_each(report.ambiguity_sentences(verdict, names))
     named = (fits[0], *result.equal_predictions)
     ordered = (*named, *(one for one in fits if one not in named))
-    shown = fits if all_fits else ordered[:_MAX_SHOWN_FITS]
+    shown = fits if all_fits else ordered[:_MAX_SHOWN_PREDICTIONS]
     arms = [one.arm for one in shown]
     doubts = (f'{arm.inertial_set}: {one}' for arm in arms for one in arm.inconsistencies())
     echo_each(dict.fromkeys(doubts), 'warning')

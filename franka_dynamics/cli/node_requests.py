@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from ._choices import forbid_options, Options, require_option
+from ._choices import forbid_options, forbid_without, Options
 from ._console import catch_end_signals, echo_each, print_rich, write_json
 from ._state_view import state_view
 from .bag_record import arm_of_node, record_and_check
@@ -118,7 +118,7 @@ def play_motion(options: Options) -> int:
     file, lead = options.file, options.lead
     read_trajectory_file(Path(file))  # refuses a wrong file before anything starts
     if options.record is None:
-        require_option('--record BAG', 'topic', 'command')
+        forbid_without('--record BAG', 'topic', 'command')
         print(_call_node(options, lambda client: send_motion(file, lead, client)))
         return 0
     with NodeClient(options.node, options.timeout) as client:

@@ -4,7 +4,7 @@
 
 from pathlib import Path
 
-from ._choices import ArmChoice, BagReader, forbid_options, Options, require_option
+from ._choices import ArmChoice, BagReader, forbid_options, forbid_without, Options
 from ._console import catch_end_signals, echo, ProgressBar
 from ..arm.arm_file import is_robot_source
 from ..recordings.preprocessing import prepare
@@ -19,7 +19,7 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
         forbid_options('a bag: no node runs', 'node')
         arm = reader.arm_in_bag(options.bag, arm)
     else:
-        require_option('a BAG', 'joint_names', 'stamps', 'gravity')
+        forbid_without('a BAG', 'joint_names', 'stamps', 'gravity')
         # Without ROS this fails before anything starts.
         from ..ros.live_view import show_running_arm
     description = arm.load()

@@ -46,13 +46,13 @@ class GeneratorJoint:
     A revolute or prismatic joint with placement, rotor inertia and its link's pseudo-inertia.
 
     Relative to its antecedent's frame the link's frame has the rotation E Rz(theta + q), with q
-    only for a revolute joint, and E = `axes`, shape (3, 3). `origin`, shape (3,), is the origin of
-    the link's frame [m] (for a prismatic joint, at q = 0). `body_inertia` is the link's
+    only for a revolute joint, and E = `fixed_rotation`, shape (3, 3). `origin`, shape (3,), is the
+    origin of the link's frame [m] (for a prismatic joint, at q = 0). `body_inertia` is the link's
     pseudo-inertia.
     """
 
     revolute: bool
-    axes: NumberArray
+    fixed_rotation: NumberArray
     origin: NumberArray
     theta_offset: float
     body_inertia: NumberArray
@@ -70,7 +70,7 @@ class GeneratorJoint:
 
     def frame_origin(self, position: Number) -> NumberArray:
         """Return the origin (3,) of the link's frame in the antecedent's frame."""
-        return self.origin if self.revolute else self.origin + self.axes[:, 2] * position
+        return self.origin if self.revolute else self.origin + self.fixed_rotation[:, 2] * position
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +309,7 @@ def with_origins_nearest_parent(chain: GeneratorChain) -> GeneratorChain:
     joints: list[GeneratorJoint] = []
     shifts = np.zeros((chain.n, 3))  # of each origin along its own axis, in its own frame [m]
     for j, (joint, parent) in enumerate(zip(chain.joints, chain.parents)):
-        origin, axis = joint.origin, joint.axes[:, 2]
+        origin, axis = joint.origin, joint.fixed_rotation[:, 2]
         if parent != BASE_BODY:
             origin = origin - shifts[parent]
             if joint.revolute:
@@ -332,9 +332,9 @@ def regroup_parameters(chain: GeneratorChain) -> GeneratorChain:
         if parent != BASE_BODY:
             arrived = np.where(shared, joint.body_inertia, 0.0)
             if joint.revolute:
-                arrived = transformed_inertia(arrived, joint.axes, joint.origin)
+                arrived = transformed_inertia(arrived, joint.fixed_rotation, joint.origin)
             else:
-                rotation = joint.axes @ rotation_about_z(*cos_sin(joint.theta_offset))
+                rotation = joint.fixed_rotation @ rotation_about_z(*cos_sin(joint.theta_offset))
                 arrived = transformed_inertia(arrived, rotation, np.zeros(3))
             carrier = joints[parent]
             joints[parent] = replace(carrier, body_inertia=carrier.body_inertia + arrived)

@@ -30,7 +30,7 @@ from .recursion import (
 )
 from ..constants import Quantity
 from ..dynamics.body_tree import BASE_BODY
-from ..dynamics.model import ALIGNED_FRAME, MIN_INERTIA_RATIO, singular_frame_error
+from ..dynamics.model import ALIGNED_FRAME, MIN_FREE_INERTIA_RATIO, singular_frame_error
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import InertiaError
 
@@ -42,8 +42,8 @@ class ChainWriter:
     """
     Writes the inputs, torques and mass matrix of a chain as expressions of a graph.
 
-    `chains` differ in their tips, of which only FRAMES has several. `keeps_own_parameters` keeps
-    the parameters of the description, which are else regrouped to base parameters. With
+    `chains` differ in their tips, of which only FRAMES has several. `keeps_standard_parameters`
+    keeps the parameters of the description, which are else regrouped to base parameters. With
     `with_wrench` the surroundings exert a wrench on the tip. `columns` are those of a regressor,
     and `reference_frame` is a Jacobian's.
     """
@@ -51,7 +51,7 @@ class ChainWriter:
     graph: Graph
     chains: Sequence[GeneratorChain]
     with_wrench: bool = False
-    keeps_own_parameters: bool = False
+    keeps_standard_parameters: bool = False
     columns: Sequence[int] | None = None
     reference_frame: str = ALIGNED_FRAME
 
@@ -62,8 +62,8 @@ class ChainWriter:
 
     @functools.cached_property
     def _regrouped_chain(self) -> GeneratorChain:
-        """The chain with base parameters; unchanged if `keeps_own_parameters` is set."""
-        if self.keeps_own_parameters:
+        """The chain with base parameters; unchanged if `keeps_standard_parameters` is set."""
+        if self.keeps_standard_parameters:
             return self.chain
         return regroup_parameters(with_origins_nearest_parent(self.chain))
 
@@ -93,10 +93,10 @@ class ChainWriter:
 
 
 # The elements of a quantity by their indices; of a symmetric matrix those (..., i, j), i <= j.
-Elements = dict[tuple[int, ...], Number]
+ElementsByIndex = dict[tuple[int, ...], Number]
 
 
-_Writer = Callable[[ChainWriter], Elements | NumberArray | Sequence[Number]]
+_Writer = Callable[[ChainWriter], ElementsByIndex | NumberArray | Sequence[Number]]
 
 
 def _torques(*moving: str, weightless: bool = False) -> _Writer:
@@ -109,7 +109,7 @@ def _tip_writer(write: Callable[..., NumberArray], *arrays: str) -> _Writer:
     return lambda one: write(one.graph, one.chain, *map(one.input_elements, arrays))
 
 
-def _mass_matrix(writer: ChainWriter) -> Elements:
+def _mass_matrix(writer: ChainWriter) -> ElementsByIndex:
     """Return the elements (i, j), i <= j, of the mass matrix, row by row."""
     return dict(sorted(writer.mass_matrix().items()))
 
@@ -124,7 +124,7 @@ def _jacobian(writer: ChainWriter) -> NumberArray:
     return jacobian(writer.graph, writer.chain, writer.q, writer.reference_frame)
 
 
-def _torque_derivatives(writer: ChainWriter) -> Elements:
+def _torque_derivatives(writer: ChainWriter) -> ElementsByIndex:
     """Return D[0] = dtau/dq, D[1] = dtau/d(dq) and D[2] = dtau/d(ddq) = M, which is symmetric."""
     torques, joints = writer.torques('dq', 'ddq'), range(writer.chain.n)
     arrays = [writer.input_elements(name) for name in ('q', 'dq', 'ddq')]
@@ -162,7 +162,7 @@ def _forward_dynamics(writer: ChainWriter) -> list[Expression]:
     return solve_ldl(writer.graph, *factors, right)
 
 
-def _operational_space_inertia(writer: ChainWriter) -> Elements:
+def _operational_space_inertia(writer: ChainWriter) -> ElementsByIndex:
     """Return the elements of (J M^-1 J^T)^-1 at the tip."""
     graph = writer.graph
     if len(writer.chain.joints_to_tip()) < TWIST_SIZE:
@@ -174,7 +174,7 @@ def _operational_space_inertia(writer: ChainWriter) -> Elements:
     places = [(i, j) for i in range(TWIST_SIZE) for j in range(i, TWIST_SIZE)]
     products = {(i, j): zip(Y[i], Y[j], inverse) for i, j in places}
     mobility = {at: graph.sum(y * z * d for y, z, d in each) for at, each in products.items()}
-    least = MIN_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(TWIST_SIZE))
+    least = MIN_FREE_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(TWIST_SIZE))
     factors = ldl_factors(graph, mobility, least=least)
     columns = [solve_ldl(graph, *factors, unit) for unit in np.eye(TWIST_SIZE)]
     return {(i, j): columns[j][i] for i, j in places}

@@ -71,7 +71,7 @@ def link_motions(graph: Graph, chain: GeneratorChain, inputs: JointInputs) -> li
         turn, _ = _rotation_and_inertia(graph, chain, inputs, j)
         at_joint = last.acceleration + last.U @ joint.frame_origin(inputs.q[j])
         graph.name_vector(f'aP{j + 1}', at_joint)
-        acceleration = turn.T @ (joint.axes.T @ at_joint)
+        acceleration = turn.T @ (joint.fixed_rotation.T @ at_joint)
         motion = _link_motion(joint, turn, last, acceleration, inputs.dq[j], inputs.ddq[j])
         graph.name_vector(f'w{j + 1}', motion.omega)
         graph.name_vector(f'dw{j + 1}', motion.domega)
@@ -94,21 +94,21 @@ def _link_motion(
 
     def into(values: NumberArray) -> NumberArray:
         """Return vectors given in the antecedent's axes, rotated into the link's axes."""
-        return turn.T @ (joint.axes.T @ values)
+        return turn.T @ (joint.fixed_rotation.T @ values)
 
     omega, domega = into(last.omega), into(last.domega)
     if not joint.revolute:  # omega does not change
-        straight = _is_axis_permutation(joint.axes) and _is_axis_permutation(turn)
+        straight = _is_axis_permutation(joint.fixed_rotation) and _is_axis_permutation(turn)
         U = into(into(last.U).T).T if straight else _U_matrix(omega, domega)
         twice = 2.0 * dq
         sliding = np.array([twice * omega[1], -(twice * omega[0]), ddq])
         return SymbolicMotion(omega, domega, U, acceleration + sliding)
     x, y, z = omega[0], omega[1], omega[2] + dq
-    if not _is_axis_permutation(joint.axes):
+    if not _is_axis_permutation(joint.fixed_rotation):
         domega = domega + np.array([y * dq, -(x * dq), ddq])
         U = _U_matrix((x, y, z), domega)
         return SymbolicMotion(np.array([x, y, z]), domega, U, acceleration)
-    xz_axis, yz_axis, zz_axis = into(last.U @ joint.axes[:, 2])
+    xz_axis, yz_axis, zz_axis = into(last.U @ joint.fixed_rotation[:, 2])
     xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
     spin_x, spin_y, spin_z = yz - yz_axis, xz_axis - xz, domega[2] + ddq
     U = np.array(
@@ -200,7 +200,7 @@ def _wrench_on_parent(
     joint: GeneratorJoint, turn: NumberArray, offset: NumberArray, wrench: Wrench
 ) -> Wrench:
     """Return a joint's wrench in the axes and about the origin of the antecedent's frame."""
-    force, moment = (joint.axes @ (turn @ part) for part in wrench)
+    force, moment = (joint.fixed_rotation @ (turn @ part) for part in wrench)
     return force, moment + np.cross(offset, force)
 
 
@@ -228,7 +228,7 @@ def mass_matrix(
             k, i = i, parents[i]
         if parents[j] != BASE_BODY:
             turned = _rotated_pseudo_inertia(composite, turns[j])
-            added = transformed_inertia(turned, joint.axes, offsets[j])
+            added = transformed_inertia(turned, joint.fixed_rotation, offsets[j])
             composites[parents[j]] = composites[parents[j]] + added
     return elements
 
@@ -314,7 +314,7 @@ def first_moment(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -
     held = [joint.body_inertia[:, 3] for joint in chain.joints]  # first moment and mass
     for j in reversed(range(chain.n)):
         joint, parent, (*moment, mass) = chain.joints[j], chain.parents[j], held[j]
-        moment = joint.axes @ (joint.rotation(graph, q[j]) @ np.array(moment))
+        moment = joint.fixed_rotation @ (joint.rotation(graph, q[j]) @ np.array(moment))
         moment = moment + joint.frame_origin(q[j]) * mass
         if parent == BASE_BODY:
             root = chain.root_poses[j]
@@ -338,7 +338,7 @@ def wrench_in_tip_frame(
     for j in path:
         joint = chain.joints[j]
         back = joint.rotation(graph, q[j]).T
-        force, moment = (back @ (joint.axes.T @ part) for part in (force, moment))
+        force, moment = (back @ (joint.fixed_rotation.T @ part) for part in (force, moment))
     return force, moment + np.cross(chain.tip_pose[:3, 3], force)
 
 
@@ -353,6 +353,6 @@ def _frames_to_tip(
         if j in chain.root_poses:
             rotation, origin = chain.root_poses[j][:3, :3], chain.root_poses[j][:3, 3]
         origin = origin + rotation @ joint.frame_origin(q[j])
-        rotation = (rotation @ joint.axes) @ joint.rotation(graph, q[j])
+        rotation = (rotation @ joint.fixed_rotation) @ joint.rotation(graph, q[j])
         frames[j] = rotation, origin
     return frames

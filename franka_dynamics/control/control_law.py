@@ -10,7 +10,7 @@ creates each ControlLaw outside the control cycle.
 import numpy as np
 
 from .ending import Reason, ReasonCode
-from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_STEP_S, MAX_TORQUE_RATE_NM_S, PERIOD_MARGIN_RATIO
+from .limits import MAX_GENTLE_SPEED_RAD_S, MAX_STEP_S, MAX_TORQUE_RATE_NM_S, PERIOD_MARGIN_FACTOR
 from .settings import Settings
 from .terms import StateTerms, TermModel
 from ..arm import ArmDescription
@@ -65,7 +65,7 @@ class ControlLaw:
         joint = int((self._max_kp_delay < delay).argmax())
         if self._max_kp_delay[joint] < delay:
             name, kp, kd = self.description.joint_names[joint], self.kp[joint], self.kd[joint]
-            needed = PERIOD_MARGIN_RATIO * (kd + kp * (delay - self._max_kp_delay[joint]))
+            needed = PERIOD_MARGIN_FACTOR * (kd + kp * (delay - self._max_kp_delay[joint]))
             remedy = f'a kd of at least {needed:.2g}'
             if needed * delay > self._inertia[joint]:  # it would swing by kd
                 remedy = f'a kp of at most {kp * self._max_kp_delay[joint] / delay:.2g}'
@@ -80,7 +80,7 @@ class ControlLaw:
 
         The margin keeps the period that is measured later from refusing gains accepted here.
         """
-        unstable = self.instability_reason(PERIOD_MARGIN_RATIO * period, age)
+        unstable = self.instability_reason(PERIOD_MARGIN_FACTOR * period, age)
         if unstable:
             raise SettingsError(f'{unstable}.')
 

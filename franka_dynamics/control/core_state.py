@@ -152,7 +152,7 @@ class Stop(Enum):
     LET_GO and PAUSE, which lasts while `blocked`, latch no fault.
     """
 
-    LET_GO = Cause.STOPPED
+    LET_GO = Cause.STOP_REQUESTED
     HOLD = Cause.HOLD_REQUESTED
     TO_ZERO = Cause.WRONG_RECEIVER
     PAUSE = Cause.RECEIVER_PAUSES

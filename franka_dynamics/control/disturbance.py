@@ -63,12 +63,12 @@ MAX_BRAKE_RELEASE_TIME_S = 1.0
 # So many of the last torques are compared with a measured one, which may repeat one of them.
 MAX_EFFORT_ECHO_DELAY_STEPS = 3
 
-# A joint's friction may be STICTION_MARGIN_RATIO times the one that the arm's description has
+# A joint's friction may be STICTION_MARGIN_FACTOR times the one that the arm's description has
 # (6.5 % of the torque limit at joint 5 of an FR3, MuJoCo Menagerie), and at least
-# MIN_STICTION_TORQUE_RATIO times the torque limit. More, and the monitor would take a small
+# MIN_STICTION_TO_LIMIT times the torque limit. More, and the monitor would take a small
 # measured torque for none at the start.
-MIN_STICTION_TORQUE_RATIO = 0.02
-STICTION_MARGIN_RATIO = 1.25
+MIN_STICTION_TO_LIMIT = 0.02
+STICTION_MARGIN_FACTOR = 1.25
 
 
 class ObservedTorques(NamedTuple):
@@ -76,7 +76,7 @@ class ObservedTorques(NamedTuple):
 
     disturbance: Array
     external: Array
-    negative_required: Array  # minus the torque that the motion needs
+    minus_needed: Array  # minus the torque that the motion needs
 
 
 class DisturbanceMonitor:
@@ -156,7 +156,7 @@ class DisturbanceMonitor:
             self.load_estimator.reset()
         if loaded and state is not None:
             earlier = self._zero if self._pick_up is None else self._pick_up[1]
-            self._pick_up = state.stamp, earlier - change.negative_required
+            self._pick_up = state.stamp, earlier - change.minus_needed
         return -change.disturbance
 
     def _added_torque(self, terms: TermModel, state: StateTerms | None) -> ObservedTorques:
@@ -353,7 +353,7 @@ class DisturbanceMonitor:
         state, bound, load = self._state, self.start_bound, self.load_estimator.load_text()
         if load and (np.abs(motion - self.load_estimator.load_torque()) <= bound).all():
             return load
-        kind, torque = excess_causes.NO_EFFORT, motion
+        kind, torque = excess_causes.NO_SENSOR, motion
         if self.has_effort:  # where efforts are wrong, both differ
             by_command = (np.abs(motion) <= bound).all()
             kind = excess_causes.COMMAND if by_command else excess_causes.MOTION
@@ -400,5 +400,5 @@ def stiction_torque(arm: ArmDescription) -> Array:
     """Return the change of torque below which friction may hold a joint, (n,) [N m]."""
     known, speed = arm.friction or arm.simulated_friction, np.full(arm.n, MIN_MOTION_SPEED_RAD_S)
     slides = np.zeros(arm.n) if known is None else np.abs(known.torque(speed))
-    least = MIN_STICTION_TORQUE_RATIO * arm.limit('effort')
-    return np.maximum(least, STICTION_MARGIN_RATIO * slides)
+    least = MIN_STICTION_TO_LIMIT * arm.limit('effort')
+    return np.maximum(least, STICTION_MARGIN_FACTOR * slides)

@@ -38,11 +38,11 @@ class ReasonCode(str, Enum):
         'each state its own time'
     )
     STALE = 'joint states are {age:.4g} ms old ({most:.0f} are allowed); {advice}'
-    FUTURE = 'joint states are {age:.4g} ms ahead of the clock ({most:.0f} are allowed); {advice}'
+    STAMP_AHEAD = 'joint states are {age:.4g} ms ahead of the clock ({most:.0f} allowed); {advice}'
     STALE_AT_START = (
         'joint states are {age:.0f} ms old ({most:.0f} are allowed at the first torque); {advice}'
     )
-    TIME_STANDS = 'the time of joint states does not go on ({stamp:g} s again)'
+    STAMP_REPEATED = 'the time of joint states does not go on ({stamp:g} s again)'
     CLOCK_SET_BACK = 'the clock of the joint states was set back'
     VALUE_NOT_FINITE = 'the {what} of {joint} is {value:.4g}'
     IMPOSSIBLE_VALUE = (
@@ -105,7 +105,7 @@ LOOP_ADVICE = {
     ReasonCode.RARE_STATES: 'pass on every state of the robot, with its time in seconds; a slower '
     'loop of yours gives its period (at most 0.01 s), or calls step in substeps',
     ReasonCode.STALE: _FRESH_STATES_ADVICE,
-    ReasonCode.FUTURE: _FRESH_STATES_ADVICE,
+    ReasonCode.STAMP_AHEAD: _FRESH_STATES_ADVICE,
     ReasonCode.STALE_AT_START: _FRESH_STATES_ADVICE,
 }
 
@@ -161,7 +161,7 @@ class Cause(Enum):
     """A cause that ends torques, with the reaction to it and the remedy to begin again."""
 
     TORQUE_AWAITED = 'none yet: a first torque is awaited', Reaction.RESTING_TORQUE, Remedy.WAIT
-    STOPPED = 'a stop', Reaction.RELEASE, Remedy.START
+    STOP_REQUESTED = 'a stop', Reaction.RELEASE, Remedy.START
     STATES_LOST = 'joint states that cease or cannot be used', Reaction.AWAIT, Remedy.WAIT
     STATES_LOST_OFTEN = 'states lost more than 5 times a minute', Reaction.AWAIT, Remedy.CLEAR
     # Braked again and again, a reversed joint would be driven.
@@ -173,7 +173,7 @@ class Cause(Enum):
     JOINT_TOO_FAST = 'a joint that is too fast', Reaction.HOLD, Remedy.CLEAR
     HOLD_REQUESTED = 'a stop that says so', Reaction.HOLD, Remedy.CLEAR
     # Braking's torques would not arrive as sent either.
-    DRIVEN = 'a joint faster than twice its velocity limit', Reaction.COAST, Remedy.CLEAR
+    RUNAWAY = 'a joint faster than twice its velocity limit', Reaction.COAST, Remedy.CLEAR
     BRAKING_FAILED = 'braking that makes the arm faster', Reaction.COAST, Remedy.CLEAR
     TORQUE_NOT_FINITE = 'a computed torque that is not finite', Reaction.COAST, Remedy.CLEAR
     TORQUE_NOT_APPLIED = 'torques that do not arrive as sent', Reaction.COAST, Remedy.CLEAR

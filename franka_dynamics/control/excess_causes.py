@@ -18,7 +18,7 @@ from ..arrays import Array
 
 # An excess along or against g(q) is at least these shares of it at each joint that bears weight,
 # the second one if it exceeds g(q) itself. Wide: the observer lags behind a falling arm.
-MIN_GRAVITY_RATIO, MIN_TWICE_GRAVITY_RATIO = 0.3, 1.4
+MIN_EXCESS_TO_GRAVITY, MIN_DOUBLE_EXCESS_TO_GRAVITY = 0.3, 1.4
 
 G_ADDED_TWICE = (
     'gravity or a load is added twice: what the receiver compensates, or the load in Desk (a load '
@@ -54,11 +54,11 @@ class ExcessKind(Enum):
 
     COMMAND = 'the measured torque less the commanded one'
     MOTION = 'the measured torque less what the motion needs'
-    NO_EFFORT = 'the commanded torque less what the motion needs, where none is measured'
+    NO_SENSOR = 'the commanded torque less what the motion needs, where none is measured'
 
 
 ANY = None
-COMMAND, MOTION, NO_EFFORT = ExcessKind
+COMMAND, MOTION, NO_SENSOR = ExcessKind
 # The conditions that an excess must meet, and its probable causes: kind, how `gravity_sign` begins
 # ('' that it has none), `is_multi_joint`, `arm_moves`, `target_adds_gravity`; ANY: any.
 CAUSE_TABLE: tuple[tuple[Any, ...], ...] = (
@@ -77,14 +77,14 @@ CAUSE_TABLE: tuple[tuple[Any, ...], ...] = (
     (MOTION, '+', ANY, ANY, ANY, (UNDECLARED_LOAD, CONTACT, WRONG_UNITS)),
     (MOTION, '', True, False, ANY, (JOINT_ORDER, WRONG_TARGET, CONTACT, WRONG_UNITS)),
     (MOTION, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, WRONG_UNITS, JOINT_ORDER)),
-    (NO_EFFORT, '--', ANY, ANY, True, (WRONG_GRAVITY, G_ADDED_TWICE)),
-    (NO_EFFORT, '--', ANY, ANY, False, (WRONG_GRAVITY, RECEIVER_ADDS_G)),
-    (NO_EFFORT, '-', ANY, ANY, True, (G_ADDED_TWICE, ABSENT_LOAD, WRONG_GRAVITY)),
-    (NO_EFFORT, '-', ANY, ANY, False, (RECEIVER_ADDS_G, ABSENT_LOAD, WRONG_GRAVITY)),
-    (NO_EFFORT, '+', True, ANY, True, (NOBODY_ADDS_G, UNDECLARED_LOAD)),
-    (NO_EFFORT, '+', False, ANY, True, (UNDECLARED_LOAD, NOBODY_ADDS_G)),
-    (NO_EFFORT, '+', ANY, ANY, False, (UNDECLARED_LOAD, TORQUE_LOST, JOINT_ORDER)),
-    (NO_EFFORT, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, DEAD_MOTOR, OTHER_SENDER, JOINT_ORDER)),
+    (NO_SENSOR, '--', ANY, ANY, True, (WRONG_GRAVITY, G_ADDED_TWICE)),
+    (NO_SENSOR, '--', ANY, ANY, False, (WRONG_GRAVITY, RECEIVER_ADDS_G)),
+    (NO_SENSOR, '-', ANY, ANY, True, (G_ADDED_TWICE, ABSENT_LOAD, WRONG_GRAVITY)),
+    (NO_SENSOR, '-', ANY, ANY, False, (RECEIVER_ADDS_G, ABSENT_LOAD, WRONG_GRAVITY)),
+    (NO_SENSOR, '+', True, ANY, True, (NOBODY_ADDS_G, UNDECLARED_LOAD)),
+    (NO_SENSOR, '+', False, ANY, True, (UNDECLARED_LOAD, NOBODY_ADDS_G)),
+    (NO_SENSOR, '+', ANY, ANY, False, (UNDECLARED_LOAD, TORQUE_LOST, JOINT_ORDER)),
+    (NO_SENSOR, '', ANY, ANY, ANY, (WRONG_TARGET, CONTACT, DEAD_MOTOR, OTHER_SENDER, JOINT_ORDER)),
 )
 
 
@@ -119,8 +119,8 @@ class TorqueExcess(NamedTuple):
         if not heavy.any() or (np.abs(self.torque)[heavy] <= self.bound[heavy]).all():
             return ''
         for sign, along in (('+', ratios), ('-', -ratios)):
-            if (along > MIN_GRAVITY_RATIO).all():
-                return sign * (2 if (along > MIN_TWICE_GRAVITY_RATIO).all() else 1)
+            if (along > MIN_EXCESS_TO_GRAVITY).all():
+                return sign * (2 if (along > MIN_DOUBLE_EXCESS_TO_GRAVITY).all() else 1)
         return ''
 
 

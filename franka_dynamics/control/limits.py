@@ -15,8 +15,8 @@ MAX_TORQUE_RATE_NM_S = 1000.0  # N m/s, or N/s for a prismatic joint
 # each torque for a whole period, by the rate limit times its period.
 MAX_STEP_S = CONTROL_CYCLE_S
 MIN_PERIOD_S, MAX_PERIOD_S = 0.5 * MAX_STEP_S, 10.0 * MAX_STEP_S  # of joint states, as stated [s]
-# What is decided by a period bears one that later is PERIOD_MARGIN_RATIO times as long.
-PERIOD_MARGIN_RATIO = 1.05
+# What is decided by a period bears one that later is PERIOD_MARGIN_FACTOR times as long.
+PERIOD_MARGIN_FACTOR = 1.05
 # With 10 rad/s^2 the light wrist hardly brakes a load that nobody declared; with none a falling
 # arm's joints 2 and 4 ask for more torque than its rate allows (chosen on draw 6 of
 # benchmarks/guard_misconfiguration.py, judged on draw 9).

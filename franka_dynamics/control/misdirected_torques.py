@@ -39,9 +39,9 @@ MAX_ROTOR_INERTIA_KG_M2 = 0.25  # MuJoCo Menagerie has 0.195 for the FR3's large
 # they are measured and where they are estimated from the motion. In 80 runs of three makes of
 # plant (draws 61 and 62 of benchmarks/guard_misconfiguration.py) shares were at most 0.3 at some
 # time where torques were mixed up, else at least 0.6, and 0.47 without measured torque.
-MAX_UNEXPLAINED_RATIO, MAX_ESTIMATED_UNEXPLAINED_RATIO = 0.5, 0.35
+MAX_MEASURED_RESIDUAL_RATIO, MAX_ESTIMATED_RESIDUAL_RATIO = 0.5, 0.35
 # Torques below this share of the bound on noticeable ones are next to nothing.
-MIN_RECEIVED_TORQUE_RATIO = 0.6
+MIN_RECEIVED_TO_NOTICEABLE = 0.6
 KEPT_STATE_COUNT = FITTED_STATE_COUNT + MAX_DELAY_STEPS
 
 
@@ -79,14 +79,14 @@ def find_misdirected_joints(
             residuals[MAX_EXCHANGE_DELAY_STEPS:, :, np.arange(len(excess_bound)) != i] = np.inf
         by_constants.append(constant / size)
         by_sent.append(residuals / size)
-        substantial.append(torque @ torque > MIN_RECEIVED_TORQUE_RATIO**2 * size)
+        substantial.append(torque @ torque > MIN_RECEIVED_TO_NOTICEABLE**2 * size)
     if not any(substantial):
         return None
     delays = min(map(len, by_sent))
     fits = np.array([residuals[:delays] for residuals in by_sent])
     fits = fits[:, fits.min(axis=(2, 3)).sum(axis=0).argmin()]
     at_best_delay = fits.min(axis=(1, 2))
-    ratio = MAX_UNEXPLAINED_RATIO if measured else MAX_ESTIMATED_UNEXPLAINED_RATIO
+    ratio = MAX_MEASURED_RESIDUAL_RATIO if measured else MAX_ESTIMATED_RESIDUAL_RATIO
     most = ratio**2 * np.array(by_constants)
     explains_all = at_best_delay.sum() < most.sum()
     if not (explains_all and at_best_delay[substantial].sum() < most[substantial].sum()):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .ending import Cause, Ending, Reason, ReasonCode
-from .limits import MAX_PERIOD_S, MAX_STEP_S, MIN_PERIOD_S, PERIOD_MARGIN_RATIO
+from .limits import MAX_PERIOD_S, MAX_STEP_S, MIN_PERIOD_S, PERIOD_MARGIN_FACTOR
 from .settings import StateLimits
 from ..arm import ArmDescription
 from ..arm.friction import MAX_STATE_GAP_S
@@ -132,7 +132,7 @@ class StateCheck:
                 )
             raise SettingsError(why)
         self.limits, self._period, self._joint_names = limits, period, arm.joint_names
-        self._max_period = PERIOD_MARGIN_RATIO * max(1.0 / limits.min_input_rate, period)
+        self._max_period = PERIOD_MARGIN_FACTOR * max(1.0 / limits.min_input_rate, period)
         self._max_velocity = MAX_POSSIBLE_SPEED_RATIO * arm.limit('velocity')
         effort = MAX_POSSIBLE_EFFORT_RATIO * arm.limit('effort')
         most = np.concatenate((self._max_velocity, effort))
@@ -232,7 +232,7 @@ class StateCheck:
         """Return a reason if too many stamps in a row were not new, else None."""
         if self._repeat_count <= MIN_GOOD_STATE_COUNT:  # stamps may be coarse
             return None
-        self.problem = ReasonCode.TIME_STANDS(stamp=stamp)
+        self.problem = ReasonCode.STAMP_REPEATED(stamp=stamp)
         return self.problem
 
     @property
@@ -357,7 +357,7 @@ class StateCheck:
             return cause.ending(why)
         # A glitch of positions confirms a velocity of their differences, but hardly twice.
         if kind == 1 and self._too_fast_signs[joint] * signs_before[joint] > 0.0:
-            cause = Cause.DRIVEN
+            cause = Cause.RUNAWAY
         least, most = float(self._lowest[first]), float(self._highest[first])
         return cause.ending(ReasonCode.IMPOSSIBLE_VALUE(least=least, most=most, **value))
 
@@ -410,12 +410,12 @@ class StateCheck:
         if len(self._periods) >= MIN_GOOD_STATE_COUNT - 1 and self.period > self._max_period:
             if self._had_repeats:
                 return ReasonCode.COARSE_STAMPS(step=1e3 * self.period)
-            least = PERIOD_MARGIN_RATIO / self._max_period
+            least = PERIOD_MARGIN_FACTOR / self._max_period
             return ReasonCode.RARE_STATES(rate=1.0 / self.period, least=least)
         if self.elapsed > self.silence_timeout():
             return ReasonCode.STATES_MISSING(gap=1e3 * self.elapsed)
         if not math.isfinite(age) or abs(age) > limits.max_state_age > 0.0:
-            which = ReasonCode.FUTURE if age < 0.0 else ReasonCode.STALE
+            which = ReasonCode.STAMP_AHEAD if age < 0.0 else ReasonCode.STALE
             return which(age=1e3 * abs(age), most=1e3 * limits.max_state_age)
         return None
 

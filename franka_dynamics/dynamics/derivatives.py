@@ -228,7 +228,7 @@ class _TreeRecursion(TreeKinematics):
         self.F = tree.sweep_inward(self.inverse, needed[..., None])[..., 0]
 
     @cached_property
-    def joint_inverse(self) -> Array:
+    def joint_adjoint_inverse(self) -> Array:
         """Ad(exp([A_i] q_i))^-1 of all joints, (..., n, 6, 6)."""
         return adjoint_inverse(exp6(self.tree.twists, self.q))
 
@@ -259,7 +259,7 @@ class _TreeRecursion(TreeKinematics):
 
     def _outward_derivatives(self) -> tuple[Array, Array, Array]:
         """Return derivatives of poses, twists, accelerations (Kwon's Algorithm 1, lines 5-20)."""
-        own, A, ad_A = self.joint_inverse, self.tree.twists, ad(self.tree.twists)
+        own, A, ad_A = self.joint_adjoint_inverse, self.tree.twists, ad(self.tree.twists)
         turned = matvec(self.ad_V, A)  # line 10: [V_i, A] = [Ad^-1 V, A]
         carried = matvec(own, self.dV_before)
         # Algorithm 1, line 7, simplified by Ad^-1 ad_V Ad = ad_{Ad^-1 V} and ad_{Ad^-1 V} +
@@ -292,7 +292,7 @@ class _TreeRecursion(TreeKinematics):
         moved = np.swapaxes(self.inverse, -1, -2) @ ad_dual(self.F)
         # Algorithm 1, line 24: eta_i displaces body i by (Ad(exp([A_i] q_i))^-1 - 1) eta_i, in
         # body i's frame.
-        displaced = moved - moved @ self.joint_inverse
+        displaced = moved - moved @ self.joint_adjoint_inverse
         turned = matvec(moved, self.tree.twists)  # line 26
         for i, parent in enumerate(self.tree.parents):
             if parent != BASE_BODY:

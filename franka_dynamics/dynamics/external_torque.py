@@ -38,11 +38,11 @@ OBSERVER_SETTLING_TIME_S = 6.0 / OBSERVER_BANDWIDTH_RAD_S
 AVERAGING_BLOCK_S = 4.0 * OBSERVER_DAMPING_RATIO / OBSERVER_BANDWIDTH_RAD_S
 FORGETTING_TIME_S = 5.0
 MIN_LOAD_FIT_TIME_S = 2.0  # before so much motion nothing is said
-MIN_LOAD_STD_COUNT = 3.0  # nor of a mass that is less than so many deviations
+MIN_LOAD_MASS_STD_COUNT = 3.0  # nor of a mass that is less than so many deviations
 # Errors of an average that are independent of the next one, and friction's sign, as shares of a
 # joint's torque limit. With them the masses of two real FER without a hand are within 2.3
 # deviations of what the model has (the recordings in test/control/test_external.py).
-TORQUE_ERROR_RATIO, FRICTION_ERROR_RATIO = 0.03, 0.05
+TORQUE_ERROR_TO_LIMIT, FRICTION_ERROR_TO_LIMIT = 0.03, 0.05
 # Deviations of an unknown load: its centre is some 0.1 m from the flange.
 PRIOR_LOAD_MASS_STD_KG = 2.0
 PRIOR_LOAD_MOMENT_STD_KG_M = 0.1 * PRIOR_LOAD_MASS_STD_KG
@@ -130,8 +130,8 @@ class LoadEstimator:
         self._rest_speed = rest_speed
         effort = arm.limit('effort')
         # A joint without a torque limit counts for nothing.
-        self._weights = 1.0 / (TORQUE_ERROR_RATIO * effort) ** 2
-        friction = np.maximum(1.0 / (FRICTION_ERROR_RATIO * effort) ** 2, 1e-9)
+        self._weights = 1.0 / (TORQUE_ERROR_TO_LIMIT * effort) ** 2
+        friction = np.maximum(1.0 / (FRICTION_ERROR_TO_LIMIT * effort) ** 2, 1e-9)
         load = [1.0 / PRIOR_LOAD_MASS_STD_KG**2, *[1.0 / PRIOR_LOAD_MOMENT_STD_KG_M**2] * 3]
         self._prior = np.diag([*load, *friction])
         self.reset()
@@ -200,7 +200,7 @@ class LoadEstimator:
             return ''
         covariance = np.linalg.inv(self._information)
         mass, deviation = (float(covariance[0] @ self._vector), math.sqrt(covariance[0, 0]))
-        if abs(mass) < MIN_LOAD_STD_COUNT * deviation:
+        if abs(mass) < MIN_LOAD_MASS_STD_COUNT * deviation:
             return ''
         what = 'at the flange that nobody declared'
         if mass < 0.0:

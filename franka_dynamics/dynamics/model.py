@@ -233,9 +233,9 @@ def symmetrize(matrix: Array) -> Array:
 
 
 # M is singular if the inertia that a joint moves while the other joints are free, 1/(M^-1)_jj, is
-# smaller than MIN_INERTIA_RATIO times the largest M_ii. The shipped arms without rotors have
+# smaller than MIN_FREE_INERTIA_RATIO times the largest M_ii. The shipped arms without rotors have
 # ratios above 3e-5, a point mass on the last joint's axis has 1e-16.
-MIN_INERTIA_RATIO = 1e-12
+MIN_FREE_INERTIA_RATIO = 1e-12
 
 
 def solve_acceleration(mass: Array, torque: Array) -> Array:
@@ -245,7 +245,7 @@ def solve_acceleration(mass: Array, torque: Array) -> Array:
     Raises
     ------
     InertiaError
-        If M is singular, or so nearly that MIN_INERTIA_RATIO counts it as singular.
+        If M is singular, or so nearly that MIN_FREE_INERTIA_RATIO counts it as singular.
 
     """
     stack = np.broadcast_shapes(mass.shape[:-1], torque.shape)
@@ -257,7 +257,7 @@ def solve_acceleration(mass: Array, torque: Array) -> Array:
         least = 1.0 / np.abs(np.diagonal(inverse, axis1=-2, axis2=-1)).max(axis=-1)
     except np.linalg.LinAlgError:
         raise singular_mass_matrix_error() from None
-    if np.any(least < MIN_INERTIA_RATIO * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1)):
+    if np.any(least < MIN_FREE_INERTIA_RATIO * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1)):
         raise singular_mass_matrix_error()
     return found
 
@@ -277,7 +277,7 @@ def operational_space_inertia(mass: Array, jacobian: Array) -> Array:
     """
     mobility = jacobian @ np.linalg.solve(mass, np.swapaxes(jacobian, -1, -2))
     sizes = np.linalg.eigvalsh(mobility)
-    if np.any(sizes[..., 0] <= MIN_INERTIA_RATIO * sizes[..., -1]):
+    if np.any(sizes[..., 0] <= MIN_FREE_INERTIA_RATIO * sizes[..., -1]):
         raise singular_frame_error()
     return symmetrize(np.linalg.inv(mobility))
 

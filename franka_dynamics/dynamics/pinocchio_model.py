@@ -257,7 +257,7 @@ class PinocchioModel(model.DynamicsFormulation):
         if self._may_be_singular:
             # Reciprocals of the inertias that joints move while the later joints are free.
             found = [abs(float(joint.Dinv[0, 0])) for joint in self.data.joints[1:]]
-            singular = model.MIN_INERTIA_RATIO * max(found) > min(found)
+            singular = model.MIN_FREE_INERTIA_RATIO * max(found) > min(found)
             if singular or not np.isfinite(accelerations).all():
                 raise model.singular_mass_matrix_error()
         return accelerations

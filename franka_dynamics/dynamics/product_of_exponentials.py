@@ -57,7 +57,7 @@ class ExponentialsModel(DynamicsFormulation):
         inertias = [link.expressed_in(pose).spatial_inertia() for link, pose in placed]
         self._zero_inertias = np.array(inertias)
 
-    def exponentials(self, q: ArrayLike) -> Array:
+    def exp_products(self, q: ArrayLike) -> Array:
         """Return the product of the exponentials of joints 1 to i, for each i, (..., n, 4, 4)."""
         position = as_joint_stack(self.description, q, 'q')
         product: Array = np.eye(4)
@@ -69,7 +69,7 @@ class ExponentialsModel(DynamicsFormulation):
 
     def frames(self, q: ArrayLike) -> Array:
         """Return the poses of frames 1..n and of the flange in {S}, shape (..., n + 1, 4, 4)."""
-        products = self.exponentials(q)
+        products = self.exp_products(q)
         # The flange (the Panda notebook's frame 8) is fixed to the last link.
         return np.concatenate((products, products[..., -1:, :, :]), axis=-3) @ self.zero_transforms
 
@@ -81,7 +81,7 @@ class ExponentialsModel(DynamicsFormulation):
         notebook, cell 16). A motion along xi_j does not change xi_j, so Ad of the product of
         exponentials up to joint j gives the same column.
         """
-        columns = np.einsum('...jkl,jl->...jk', adjoint(self.exponentials(q)), self.space_twists)
+        columns = np.einsum('...jkl,jl->...jk', adjoint(self.exp_products(q)), self.space_twists)
         return np.swapaxes(columns, -1, -2)
 
     def jacobian(
@@ -229,7 +229,7 @@ class ExponentialsModel(DynamicsFormulation):
 
     def _space_inertias(self, q: ArrayLike) -> Array:
         """Return every link's spatial inertia in {S} at q, shape (..., n, 6, 6)."""
-        back = adjoint_inverse(self.exponentials(q))
+        back = adjoint_inverse(self.exp_products(q))
         return np.swapaxes(back, -1, -2) @ self._zero_inertias @ back
 
 

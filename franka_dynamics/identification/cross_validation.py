@@ -35,7 +35,7 @@ MIN_LOG_EVIDENCE = 20.0
 # Beside inertias that a prior of this precision fixes, a named fault must have this ratio to its
 # size, or up to the inverse. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint 3, and a
 # gain of a Med7's joint 2 like one of joint 4, with ratios beyond these.
-_FIXED_INERTIAS_PRECISION, _MIN_AGREEMENT = 1e8, 0.7
+_FIXED_INERTIAS_PRECISION, _MIN_AGREEMENT_RATIO = 1e8, 0.7
 _FAULT_PRIOR_PRECISION = 1e-9  # of a prior about zero on a fault's columns
 
 
@@ -67,7 +67,7 @@ class CrossValidation:
     ) -> None:
         """Set up the normal equations from Gram matrices and a prior."""
         self.grams, self.prior, self.parameter_count = sums, prior, len(prior.std)
-        self.per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
+        self.per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).factors)
         self.min_residual = least_squares.min_noise(sums)
         used = np.flatnonzero(sums.sample_counts)  # folds with samples
         self.products, self.sample_counts = sums.products[used], sums.sample_counts[used]
@@ -326,4 +326,4 @@ class FoldFits:
         fixed = FoldFits(self.system.at_starting_inertias, self.fault)
         own, beside_fixed = self.theta_of_all[columns], fixed.theta_of_all[columns]
         ratio = float(beside_fixed @ own / (own @ own))
-        return _MIN_AGREEMENT < ratio < 1.0 / _MIN_AGREEMENT
+        return _MIN_AGREEMENT_RATIO < ratio < 1.0 / _MIN_AGREEMENT_RATIO

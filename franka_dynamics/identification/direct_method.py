@@ -39,12 +39,12 @@ from ..spatial import cos_sin
 # Number of random states of the arm, number of random positions and velocities of a joint in each
 # state, and the bound of these positions and velocities [rad or the length unit of
 # `regroupable_combinations`, and per s].
-_STATE_COUNT, _MOTION_COUNT, _MAX_STATE_VALUE = 20, 2, 2.0
+_RANDOM_STATE_COUNT, _JOINT_MOTION_COUNT, _MAX_STATE_VALUE = 20, 2, 2.0
 # Smaller coefficients, relative to the largest in the row, are set to zero.
 _ROUNDING_RATIO = 1e-14
 
 
-class ModifiedDH(NamedTuple):
+class KhalilDH(NamedTuple):
     """A modified DH row by Gautier and Khalil, with cos, sin of alpha; d; cos, sin of theta; r."""
 
     ca: Any
@@ -55,7 +55,7 @@ class ModifiedDH(NamedTuple):
     r: Any
 
 
-def energy_transform(row: ModifiedDH) -> Array:
+def energy_transform(row: KhalilDH) -> Array:
     """
     Return the matrix that transforms energy regressors from frame j - 1 to frame j, (10, 10).
 
@@ -111,7 +111,7 @@ def direct_base_parameters(
 
 
 def regrouping_map(
-    arm: ArmDescription, rows: Sequence[ModifiedDH], steps: Sequence[RegroupableCombinations]
+    arm: ArmDescription, rows: Sequence[KhalilDH], steps: Sequence[RegroupableCombinations]
 ) -> tuple[tuple[int, ...], Array]:
     """
     Return the kept parameters' indices and the map from standard to base parameters, (b, p).
@@ -140,7 +140,7 @@ def regrouping_map(
     return columns, holds[list(columns)]
 
 
-def modified_dh_rows(arm: ArmDescription) -> list[ModifiedDH]:
+def modified_dh_rows(arm: ArmDescription) -> list[KhalilDH]:
     """Return an arm's modified DH rows; raise BaseParameterError for standard or Hayati ones."""
     if arm.convention is not Convention.MODIFIED:
         raise BaseParameterError(
@@ -154,7 +154,7 @@ def modified_dh_rows(arm: ArmDescription) -> list[ModifiedDH]:
             f'{arm.name} has nearly parallel axes, for which the direct method has no rules '
             '(beta): use base_parameters(arm).'
         )
-    return [ModifiedDH(*cos_sin(row.alpha), row.a, *cos_sin(row.theta), row.d) for row in rows]
+    return [KhalilDH(*cos_sin(row.alpha), row.a, *cos_sin(row.theta), row.d) for row in rows]
 
 
 def regroupable_combinations(
@@ -201,7 +201,7 @@ def _energy_diffs(tree: BodyTree, gravity: Array) -> Iterator[Array]:
     """
     scaled = base_parameters.scaled_tree(tree)
     directions = base_parameters.gravity_directions(gravity)
-    shape = (2, 1 + _MOTION_COUNT, _STATE_COUNT, tree.n)
+    shape = (2, 1 + _JOINT_MOTION_COUNT, _RANDOM_STATE_COUNT, tree.n)
     drawn = np.random.default_rng(0).uniform(-_MAX_STATE_VALUE, _MAX_STATE_VALUE, shape)
     own_motions = drawn.copy()
     own_motions[:, 0] = 0.0

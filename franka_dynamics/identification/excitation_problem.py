@@ -35,11 +35,11 @@ _MIN_STATIC_TORQUE_NM = 1.0  # smallest static torque assumed for a joint withou
 # A parameter is identifiable if the motion leaves at most MAX_STD_TO_PRIOR_RATIO times its prior
 # standard deviation.
 MAX_STD_TO_PRIOR_RATIO = 0.5
-# A parameter is essential if its remaining standard deviation causes, in one of _STATE_COUNT
-# random states, a torque above _MIN_ESSENTIAL_TORQUE_RATIO times a joint's noise (Pham and Gautier
-# 1991, "Essential parameters of robots", CDC).
-_MIN_ESSENTIAL_TORQUE_RATIO = 0.1
-_STATE_COUNT = 500
+# A parameter is essential if its remaining standard deviation causes, in one of
+# _RANDOM_STATE_COUNT random states, a torque above _MIN_ESSENTIAL_TORQUE_TO_NOISE times a joint's
+# noise (Pham and Gautier 1991, "Essential parameters of robots", CDC).
+_MIN_ESSENTIAL_TORQUE_TO_NOISE = 0.1
+_RANDOM_STATE_COUNT = 500
 _POWER_MEAN_EXPONENT = 8  # exponent of the power mean that replaces the maximum over parameters
 # Exponent r of `soft_min`: the bound for 100 equal values is log(100) / 200 below them.
 _SOFT_MIN_EXPONENT = 200.0
@@ -87,7 +87,7 @@ class ExcitationProblem:
     @cached_property
     def prior(self) -> Prior:
         """The prior under which each link's mass has a relative standard deviation of 100 %."""
-        q = sample_states(self.arm, _STATE_COUNT).q
+        q = sample_states(self.arm, _RANDOM_STATE_COUNT).q
         static = np.abs(NewtonEulerModel(self.arm, self.gravity).gravity(q)).max(axis=0)
         return Prior.centered_at(self.arm, self.model, np.maximum(static, _MIN_STATIC_TORQUE_NM))
 
@@ -116,7 +116,7 @@ class ExcitationProblem:
     @cached_property
     def _largest_torques(self) -> Array:
         """Largest torque, divided by noise, that one unit of each base parameter causes, (b,)."""
-        states = sample_states(self.arm, _STATE_COUNT)
+        states = sample_states(self.arm, _RANDOM_STATE_COUNT)
         rows = np.abs(self.model.base.regressor(*states)) / self.prior.expected_residual[:, None]
         return np.asarray(rows.max(axis=(0, 1)))
 
@@ -133,7 +133,7 @@ class ExcitationProblem:
     def unidentified_mask(self, std: Array) -> NDArray[np.bool_]:
         """Return a mask (b,) of base parameters that affect torques, but remain uncertain."""
         left = std[: len(self.model.base)] / self.prior.std[: len(self.model.base)]
-        essential = self.torque_to_noise_ratio(std) > _MIN_ESSENTIAL_TORQUE_RATIO
+        essential = self.torque_to_noise_ratio(std) > _MIN_ESSENTIAL_TORQUE_TO_NOISE
         return np.asarray((left > MAX_STD_TO_PRIOR_RATIO) & essential, dtype=bool)
 
     def criterion(self, q: Array, dq: Array, ddq: Array) -> Array:

@@ -34,13 +34,13 @@ from ..semidefinite import Cone, exponential_cone, minimiser, nonnegative_cone, 
 _MASS_INDEX = N_LINK_PARAMETERS - 1
 # Smallest precision of the fit's prior. Without a prior a link could become a flat body or a
 # point, on the boundary of the cone of physical links.
-_MIN_REGULARIZATION = 1e-2
-# The pseudo-inertia of the last link without the hand must exceed _MIN_BARE_LINK_RATIO times
+_MIN_PRIOR_PRECISION = 1e-2
+# The pseudo-inertia of the last link without the hand must exceed _MIN_BARE_TO_START_RATIO times
 # its value in the starting set (the difference must be positive semidefinite).
-_MIN_BARE_LINK_RATIO = 1e-3
-# Friction parameters of magnitude below _MIN_FRICTION_RATIO times their prior standard deviation
+_MIN_BARE_TO_START_RATIO = 1e-3
+# Friction parameters of magnitude below _MIN_FRICTION_STDS times their prior standard deviation
 # are within the solver's accuracy and are set to zero.
-_MIN_FRICTION_RATIO = 1e-6
+_MIN_FRICTION_STDS = 1e-6
 # From so many recordings on each is a fold, or a part of one: three left out in turn are too few
 # for a standard error.
 _MIN_RECORDINGS_AS_FOLDS = 4
@@ -81,7 +81,7 @@ class PhysicalConstraints:
         if start.hand != NO_HAND:
             hand = load_hand(start.hand).expressed_in(start.flange_transform())
             bare = with_minimum_gyration(start.links[-1] - hand)
-            least = _MIN_BARE_LINK_RATIO * bare.pseudo_inertia()
+            least = _MIN_BARE_TO_START_RATIO * bare.pseudo_inertia()
             moved = np.einsum('ka,kij->ija', root[block, block], basis).reshape(16, -1)
             without_hand = inertias[-1] - hand.pseudo_inertia() - least, moved
         masses = np.array([link.mass for link in start.links])
@@ -107,7 +107,7 @@ def fit_consistent_parameters(
     Raises IdentificationError if the solver finds no optimum, MissingDependencyError if clarabel
     is not installed.
     """
-    applied = max(regularization, _MIN_REGULARIZATION)
+    applied = max(regularization, _MIN_PRIOR_PRECISION)
     triangle, effort = equations
     b, f, m = len(prior.model.base), len(prior.friction_std), len(links.prior_sqrt)
     # The unknowns are changes and friction in units of their standard deviations, residuals, and
@@ -130,7 +130,7 @@ def fit_consistent_parameters(
         linear[block] += 2.0 * applied * by.reshape(4, 4, -1).trace()
         linear[own[-4:]] = -2.0 * applied
     cones = [
-        zero_cone(triangle[:, :b] @ prior.center[:b] - effort, fitted),
+        zero_cone(triangle[:, :b] @ prior.mean[:b] - effort, fitted),
         nonnegative_cone(0.0, np.eye(count)[friction][braking]),
         *_cone_constraints(links, count, log_det.start),
     ]
@@ -141,7 +141,7 @@ def fit_consistent_parameters(
     vector = links.prior_center + links.prior_sqrt @ found[change]
     rotors = slice(N_LINK_PARAMETERS * n, None)
     vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
-    friction_units = np.where(np.abs(found[friction]) > _MIN_FRICTION_RATIO, found[friction], 0.0)
+    friction_units = np.where(np.abs(found[friction]) > _MIN_FRICTION_STDS, found[friction], 0.0)
     friction_units[braking] = np.maximum(friction_units[braking], 0.0)
     return vector, friction_units * prior.friction_std
 

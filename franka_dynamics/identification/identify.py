@@ -41,7 +41,7 @@ T = TypeVar('T')
 # A recording contradicts the others if its residual under the fit to all is above this ratio
 # times that under a fit to it alone: up to 1.14 for parts of recordings of two FER, 1.54 to 3.5
 # with 0.2 kg added to one part, 1.0 to 1.47 for simulated arms with drifting torque sensors.
-_MAX_JOINT_FIT_RATIO = 1.5
+_MAX_COMMON_TO_OWN_RESIDUAL = 1.5
 
 
 def identify(
@@ -234,7 +234,7 @@ def _contradiction_remarks(
             np.linalg.norm(rms_residuals(one.grams, theta) / prior.expected_residual)
             for theta in (together, alone)
         )
-        if both > _MAX_JOINT_FIT_RATIO * own:
+        if both > _MAX_COMMON_TO_OWN_RESIDUAL * own:
             yield (
                 f'{one.note.name} contradicts the other recordings: fitted with them its residual '
                 f'is {both / own:.1f} times that of a fit to it alone. Is it of another arm or '

@@ -34,17 +34,17 @@ from ..recordings.replay import ResidualRms, TorqueErrorUnit
 TORQUE_COLUMN = -1  # place of the measured torque among the columns
 FOLD_COUNT = 5  # number of parts of the recordings, each of which is left out of a fit in turn
 _BLOCK_SAMPLE_COUNT = 1024  # samples at once: some MB of columns for a seven-joint arm
-# A motion repeats if positions a period apart differ by less than _MAX_REPEAT_RATIO of the
-# positions' standard deviation, after they differed by more than _MIN_DIFFERENCE_RATIO of it at a
+# A motion repeats if positions a period apart differ by less than _MAX_REPEAT_TO_STD of the
+# positions' standard deviation, after they differed by more than _MIN_EXCURSION_TO_STD of it at a
 # shorter lag. The recording of a real FER that repeats after 13.3 s has 0.002 at this lag and up
 # to 1.7 at shorter ones.
-_MAX_REPEAT_RATIO = 0.1
-_MIN_DIFFERENCE_RATIO = 0.5
+_MAX_REPEAT_TO_STD = 0.1
+_MIN_EXCURSION_TO_STD = 0.5
 _MIN_PERIOD_S = 3.0
 # Filtered samples per independent sample. The filter alone makes it 5 at 30 Hz and 3 Hz; errors of
 # the model last longer.
 SAMPLES_PER_INDEPENDENT_SAMPLE = 6.0
-_MIN_RESIDUAL_RATIO = 1e-9  # smallest noise, relative to expected residuals
+_MIN_NOISE_TO_EXPECTED = 1e-9  # smallest noise, relative to expected residuals
 _MIN_NOISE_RATIO = 1e-3  # smallest noise of a joint, relative to its largest effort: rounding
 
 
@@ -61,7 +61,7 @@ def repetition_period(motion: Motion) -> float:
     apart = energy[n] - energy[lags] + energy[n - lags] - 2.0 * products[lags]
     relative = np.sqrt(np.maximum(apart, 0.0) / (n - lags) / max(energy[n] / n, 1e-12))
     again = np.flatnonzero(
-        (relative < _MAX_REPEAT_RATIO) & (np.maximum.accumulate(relative) > _MIN_DIFFERENCE_RATIO)
+        (relative < _MAX_REPEAT_TO_STD) & (np.maximum.accumulate(relative) > _MIN_EXCURSION_TO_STD)
     )
     again = again[again >= _MIN_PERIOD_S * rate]
     if not len(again):
@@ -226,10 +226,10 @@ def fit_friction(sums: GramStack, prior: Prior, noise: Array) -> Array:
     triangle, effort = weighted_equations(sums, prior, noise)
     units = prior.friction_std
     rows = np.concatenate([triangle[:, b:] * units, np.eye(len(units))])
-    rest = np.concatenate([effort - triangle[:, :b] @ prior.center[:b], np.zeros(len(units))])
+    rest = np.concatenate([effort - triangle[:, :b] @ prior.mean[:b], np.zeros(len(units))])
     bounds = np.where(prior.model.friction.nonnegative_mask, 0.0, -np.inf), np.inf
     found = lsq_linear(rows, rest, bounds, method='bvls', max_iter=1000)
-    return np.append(prior.center[:b], units * found.x)
+    return np.append(prior.mean[:b], units * found.x)
 
 
 def rms_residuals(sums: GramStack, theta: Array) -> Array:
@@ -257,10 +257,10 @@ def common_noise(sums: GramStack, prior: Prior, precision: float) -> Array:
 
     It is the rms residual over all joints, in the unit of the torque error E.
     """
-    per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).per_joint)
+    per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).factors)
     first = rms_residuals(sums, fit_theta(sums, prior, precision))
     size = np.sqrt(np.mean((first * per_joint) ** 2)) / per_joint
-    return np.asarray(np.maximum(size, _MIN_RESIDUAL_RATIO * prior.expected_residual))
+    return np.asarray(np.maximum(size, _MIN_NOISE_TO_EXPECTED * prior.expected_residual))
 
 
 def weighted_equations(sums: GramStack, prior: Prior, noise: Array) -> tuple[Array, Array]:
@@ -298,7 +298,7 @@ def posterior_covariance(
     set as large as the samples show: the term s^2 P C P of the docstring of `prior`, where a
     precision above `precision` counts as that. `noise` is the one with which `theta` was fitted.
     """
-    own = np.maximum(rms_residuals(sums, theta), _MIN_RESIDUAL_RATIO * prior.expected_residual)
+    own = np.maximum(rms_residuals(sums, theta), _MIN_NOISE_TO_EXPECTED * prior.expected_residual)
     supported = starting_set_precision(weighted_equations(sums, prior, own), prior)
     p, b = len(theta), len(prior.model.base)
     information, _ = prior.information(precision)

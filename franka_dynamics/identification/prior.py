@@ -49,7 +49,7 @@ MIN_GYRATION_M = 0.01
 # a UR10e's first joints.
 _ROTOR_ACCELERATION_RAD_S2 = 100.0
 # A joint's unknown torque limit is replaced by its largest torque (`max_torque`) times
-# _LIMIT_TO_TORQUE_RATIO. With FRICTION_STD_RATIO (torque_model) the prior standard deviation of
+# _LIMIT_TO_TORQUE_RATIO. With FRICTION_STD_TO_LIMIT (torque_model) the prior standard deviation of
 # the joint's friction, offset excepted, is then a tenth of the joint's largest torque. That torque
 # may be nearly all friction, which a smaller standard deviation would suppress.
 _LIMIT_TO_TORQUE_RATIO = 5.0
@@ -149,7 +149,7 @@ class Prior:
         return expected_residual(self.effort_limit)
 
     @cached_property
-    def center(self) -> Array:
+    def mean(self) -> Array:
         """Mean of the prior, the reference arm's base parameters and zero friction, (p,)."""
         values = self.model.base.values(self.reference)
         return np.concatenate([values, np.zeros(len(self.model.friction.parameter_names))])
@@ -205,7 +205,7 @@ class Prior:
         """
         b, matrix = len(self.sqrt_precision), np.diag(self.std**-2.0)
         matrix[:b, :b] = precision * (self.sqrt_precision.T @ self.sqrt_precision)
-        return matrix, matrix @ self.center
+        return matrix, matrix @ self.mean
 
 
 class StartingSetPrecision(NamedTuple):
@@ -264,7 +264,7 @@ def log_evidence(
     # Friction and noise together have the covariance root @ root.T; the inverse of root whitens
     # them.
     root = np.linalg.cholesky(np.eye(len(effort)) + unknown @ unknown.T)
-    off = np.linalg.solve(root, effort - triangle[:, :b] @ prior.center[:b])
+    off = np.linalg.solve(root, effort - triangle[:, :b] @ prior.mean[:b])
     directions, columns = np.linalg.qr(np.linalg.solve(root, triangle[:, :b]))
     inside = directions.T @ off
     masses, inertias = (columns @ spread for spread in prior.covariance_factors)

@@ -22,7 +22,7 @@ import numpy as np
 
 from . import least_squares
 from .faults import Diagnosis, Fault, MIN_HARMFUL_ERROR_RATIO, state_faults_of
-from .faults.states import EncoderZero, StateFault
+from .faults.states import EncoderOffset, StateFault
 from .faults.torques import EffortGain, UndeclaredLoad
 from .least_squares import fit_theta_to_gram, GramStack
 from .options import DEFAULT_PRIOR_PRECISION
@@ -37,7 +37,7 @@ _CHI_SQUARE_1, _CHI_SQUARE_4 = 4.0, 9.7
 # Standard deviations to either side of single joints' ranges: with 95 % probability all of some
 # twelve ranges are right.
 _RANGE_STD_COUNT = 3.0
-_MIN_RANGE_WIDTH = 0.2  # single joints' ranges [ratio or rad] that are narrower are not mentioned
+_MIN_MENTIONED_RANGE = 0.2  # [ratio or rad] of single joints; narrower ones are not mentioned
 # Information that there is no fault: a short chain does not show all.
 _MIN_FAULT_INFORMATION = 1e-4
 _MAX_SAMPLE_COUNT = 300  # of a recording, spread over it, that stand for all
@@ -125,7 +125,7 @@ class _FitsNearPublishedMasses:
         triangle, effort = least_squares.weighted_equations(sums, prior, noise)
         self.p, b = len(theta), len(prior.model.base)
         load = prior.model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
-        free = np.column_stack([prior.center[:b], load])  # of the published set, not of the start
+        free = np.column_stack([prior.mean[:b], load])  # of the published set, not of the start
         likely = starting_set_precision((triangle, effort), prior, triangle[:, :b] @ free)
         likely = StartingSetPrecision(*(max(one, 1.0) for one in likely))
         known = np.diag(prior.std**-2.0)
@@ -136,7 +136,7 @@ class _FitsNearPublishedMasses:
         products = sums.gram_matrix(least_squares.residual_weights(noise))
         self.information = wider.T @ products @ wider
         self.information[: self.p, : self.p] += known
-        self.information[: self.p, last - 1] += known @ prior.center
+        self.information[: self.p, last - 1] += known @ prior.mean
         self.fault_columns = {EffortGain(): [last], UndeclaredLoad(): [*range(last + 1, last + 5)]}
 
     def fit_faults(self, *faults: Fault) -> tuple[Array, Array]:
@@ -151,12 +151,12 @@ class _FitsNearPublishedMasses:
 
     def joint_fault_ranges(self) -> Iterator[JointFaultRange]:
         """Yield each joint's ranges of effort gain and encoder offset [rad] wider than 0.2."""
-        for fault in (*EffortGain.for_joint_count(self.n), *EncoderZero.for_joint_count(self.n)):
+        for fault in (*EffortGain.for_joint_count(self.n), *EncoderOffset.for_joint_count(self.n)):
             if not fault.joints:
                 continue
             value, variance = (float(one.item()) for one in self.fit_faults(fault))
             reach, right = _RANGE_STD_COUNT * variance**0.5, float(fault.kind == EffortGain.kind)
-            if reach > 0.5 * _MIN_RANGE_WIDTH:
+            if reach > 0.5 * _MIN_MENTIONED_RANGE:
                 low, high = min(value - reach, 0.0), max(value + reach, 0.0)
                 yield JointFaultRange(fault.kind, fault.joints[0], low + right, high + right)
 
@@ -177,7 +177,7 @@ def corrected_state_grams(
     weights = np.stack([least_squares.residual_weights(noise), per_joint**2])
     n, found, share = model.n, [], len(part) / len(motion)
     as_they_are = np.eye(n), np.zeros(n), np.eye(n)
-    maps = [as_they_are, *(fault.recording_maps(n) for fault in state_faults_of(n))]
+    maps = [as_they_are, *(fault.error_maps(n) for fault in state_faults_of(n))]
     for real, error, recorded in maps:
         states = (part.q - error) @ real, part.dq @ real, part.ddq @ real
         rows = model.regressor(recorded @ model.base.regressor(*states), friction)
@@ -253,7 +253,7 @@ def _log_evidence_of(gram: Array, prior: Prior) -> float:
     load = prior.model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
     b = len(prior.model.base)
     offsets = [name.startswith(OFFSET_SYMBOL) for name in prior.model.parameter_names]
-    free = np.column_stack([triangle[:, :b] @ prior.center[:b], triangle[:, offsets]])
+    free = np.column_stack([triangle[:, :b] @ prior.mean[:b], triangle[:, offsets]])
     unknowns = free, np.column_stack([free, triangle[:, :b] @ load])
     equations, least = (triangle, effort), DEFAULT_PRIOR_PRECISION
     tables = (log_evidence(equations, prior, one, min_mass_precision=least) for one in unknowns)

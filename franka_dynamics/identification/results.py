@@ -31,7 +31,7 @@ MIN_IMPROVEMENT_RATIO = 0.05
 # 1.27; of a start with a third or a quarter of a link's mass that link becomes 1.46 to 3 times it.
 _OUTLYING_MASS_RATIO = 1.4
 # A parameter is poorly known if this part of its prior deviation is left.
-_POORLY_KNOWN_RATIO = 0.5
+_POORLY_KNOWN_STD_RATIO = 0.5
 # Offsets and slip elements, which many sound motions leave near zero.
 _NEAR_ZERO_SYMBOLS = (OFFSET_SYMBOL, SLIP_SYMBOL)
 
@@ -114,7 +114,7 @@ class Estimate:
     def poorly_known_names(self) -> list[str]:
         """Names of the parameters that the motion hardly determines."""
         left = zip(self.model.parameter_names, self.std_to_prior_ratios)
-        names = (name for name, part in left if part > _POORLY_KNOWN_RATIO)
+        names = (name for name, part in left if part > _POORLY_KNOWN_STD_RATIO)
         return [name for name in names if name[:2] not in _NEAR_ZERO_SYMBOLS]
 
 

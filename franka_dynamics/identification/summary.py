@@ -27,7 +27,7 @@ from ..recordings.preprocessing import Motion, prepare
 from ..recordings.recording import read_recording, Recording, require_finite
 from ..recordings.replay import TorqueErrorUnit
 
-_MAX_WARNING_COUNT = 10  # of one bag
+_MAX_BAG_WARNING_COUNT = 10  # of one bag
 _MAX_CONTACT_SEARCHES = 3  # in which touched seconds are looked for
 # Less motion, in all recordings, shows too little: halves of 12 s of a real FER's motion predict
 # each other.
@@ -226,7 +226,7 @@ def _warnings(
         raise RecordingError(
             f'{Path(name).name}: {wrong[0]}. Correct the recording, or accept it with --anyway.'
         )
-    return (*wrong, *minor_faults(measured, arm))[:_MAX_WARNING_COUNT]
+    return (*wrong, *minor_faults(measured, arm))[:_MAX_BAG_WARNING_COUNT]
 
 
 def summarise_motion(motion: Motion, model: TorqueModel, note: RecordingNote) -> RecordingSummary:
@@ -235,7 +235,7 @@ def summarise_motion(motion: Motion, model: TorqueModel, note: RecordingNote) ->
     sums = GramStack.from_motion(model, moving, period=repetition_period(motion))
     prior = Prior.centered_at(model.arm, model, sums.max_torque)
     theta = fit_theta(sums, prior)
-    per_joint = np.array(TorqueErrorUnit.for_arm(model.arm).per_joint)
+    per_joint = np.array(TorqueErrorUnit.for_arm(model.arm).factors)
     corrected = corrected_state_grams(model, moving, joint_noise(sums, theta), per_joint)
     contact = _harmful_contact(moving, prior, sums, theta, note.name)
     moves = note.duration - preprocessing.seconds_at_rest(motion)

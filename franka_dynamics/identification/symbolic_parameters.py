@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import direct_method
-from .direct_method import ModifiedDH
+from .direct_method import KhalilDH
 from .relations import grouped_terms, sum_text
 from ..arm_io import ArmLike, as_description
 from ..dynamics.model import GRAVITY
@@ -114,7 +114,7 @@ def symbolic_base_parameters(
     return SymbolicBaseParameters(relations, {x: v for x, v in values.items() if x in used})
 
 
-def _symbol_rows(rows: Sequence[ModifiedDH]) -> tuple[list[ModifiedDH], dict[sp.Symbol, float]]:
+def _symbol_rows(rows: Sequence[KhalilDH]) -> tuple[list[KhalilDH], dict[sp.Symbol, float]]:
     """Return DH rows with symbols for lengths, cosines and sines, and the symbols' values."""
     values: dict[sp.Symbol, float] = {}
 
@@ -141,7 +141,7 @@ def _symbol_rows(rows: Sequence[ModifiedDH]) -> tuple[list[ModifiedDH], dict[sp.
     found = []
     for i, row in enumerate(rows, start=1):
         alpha, theta = cos_sin(f'A{i}', row.ca, row.sa), cos_sin(f'T{i}', row.ct, row.st)
-        found.append(ModifiedDH(*alpha, length(f'D{i}', row.d), *theta, length(f'RL{i}', row.r)))
+        found.append(KhalilDH(*alpha, length(f'D{i}', row.d), *theta, length(f'RL{i}', row.r)))
     return found, values
 
 

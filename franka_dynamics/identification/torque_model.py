@@ -25,11 +25,11 @@ SLIP_REACHES_RAD = (0.004, 0.3)
 # Prior standard deviations of friction torques and of the offset of a torque sensor, relative to
 # the joint's torque limit. The offset's deviation is ten times smaller, so that the offset does
 # not absorb gravity.
-FRICTION_STD_RATIO = 0.02
-OFFSET_STD_RATIO = 0.1 * FRICTION_STD_RATIO
-# An offset above MAX_OFFSET_STD_RATIO standard deviations of its prior is a fault: above 0.5 N m
+FRICTION_STD_TO_LIMIT = 0.02
+OFFSET_STD_TO_LIMIT = 0.1 * FRICTION_STD_TO_LIMIT
+# An offset above MAX_OFFSET_STD_COUNT standard deviations of its prior is a fault: above 0.5 N m
 # at a limit of 87 N m. Of two real FER the largest are 1.4.
-MAX_OFFSET_STD_RATIO = 3.0
+MAX_OFFSET_STD_COUNT = 3.0
 # `expected_residual` is a share of the torque limit: _STRONG_RESIDUAL_RATIO if the limit is 50 N m
 # or more, else _WEAK_RESIDUAL_RATIO.
 _MIN_STRONG_LIMIT_NM = 50.0
@@ -98,13 +98,13 @@ class FrictionTerms:
 
         `effort` and `velocity` (n,) are the joints' torque [N m] and velocity limits [rad/s].
         """
-        torque = FRICTION_STD_RATIO * np.asarray(effort, dtype=float)[:, None]
+        torque = FRICTION_STD_TO_LIMIT * np.asarray(effort, dtype=float)[:, None]
         scale = np.broadcast_to(torque, (self.n, self.term_count)).copy()
         # One standard deviation of viscous friction reaches `torque` at half of the velocity
         # limit, or at 1 rad/s if half of the limit is lower or there is no limit.
         speed = np.maximum(1.0, 0.5 * np.asarray(velocity, dtype=float))
         scale[:, self.symbols.index(VISCOUS_SYMBOL)] /= np.where(np.isfinite(speed), speed, 1.0)
-        scale[:, self.symbols.index(OFFSET_SYMBOL)] *= OFFSET_STD_RATIO / FRICTION_STD_RATIO
+        scale[:, self.symbols.index(OFFSET_SYMBOL)] *= OFFSET_STD_TO_LIMIT / FRICTION_STD_TO_LIMIT
         return scale.ravel()
 
     @cached_property

@@ -38,7 +38,7 @@ from .options import DEFAULT_PRIOR_PRECISION, IdentificationOptions
 from .prior import Prior
 from .published_masses import mass_ambiguity, MassAmbiguity, state_fault_fits, StateFaultFit
 from .summary import MIN_MOTION_DURATION_S, RecordingNote, RecordingSummary, summarise_motion
-from .torque_model import MAX_OFFSET_STD_RATIO, TorqueModel
+from .torque_model import MAX_OFFSET_STD_COUNT, TorqueModel
 from ..arm import ArmDescription
 from ..arrays import Array
 from ..recordings.options import SignalOptions
@@ -273,7 +273,7 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
             value, folds = float(baseline.theta_of_all[column]), baseline.fold_thetas[:, column]
             error = float(np.sqrt((len(folds) - 1.0) * folds.var()))  # the jackknife's
             clear = MIN_HARMFUL_ERROR_RATIO * baseline.test_error()
-            least = max(MAX_OFFSET_STD_RATIO * fits.prior.std[column], clear)
+            least = max(MAX_OFFSET_STD_COUNT * fits.prior.std[column], clear)
             if abs(value) > max(least, CRITICAL_T * error):
                 yield Diagnosis(fault.kind, fault.joints, (value,))
 

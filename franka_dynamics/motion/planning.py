@@ -55,7 +55,7 @@ MAX_START_DISTANCE_RAD = 0.1
 _AVERAGING_SPAN_S = 0.03
 _KEPT_POINT_COUNT, _PLANNED_POINT_COUNT = 30, 8
 # Columns of a stream: a point's number, when it arrived, and from this one on its position.
-_NUMBER_COL, _ARRIVAL_COL, _POSITION_COL = 0, 1, 2
+_NUMBER_COLUMN, _ARRIVAL_COLUMN, _POSITION_COLUMN = 0, 1, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,7 +268,7 @@ class MotionPlanner:
     def _motion_along_stream(self, stream: Array, now: float, lead: float) -> Trajectory:
         """Return a smooth motion through the last points of a stream."""
         if len(stream) == 1:
-            first = stream[0, _POSITION_COL:]
+            first = stream[0, _POSITION_COLUMN:]
             self._require_start_near(first, self.present.sampled(now)[0], self.measured_q)
         rows = _averaged_points(stream)
         due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
@@ -323,9 +323,9 @@ def braked_motion(
 
 def _stream_with_point(stream: Array | None, stamp: float, q: Array) -> Array:
     """Return a stream with one more point, or a new stream if the last point is too old."""
-    if stream is None or stamp - stream[-1, _ARRIVAL_COL] > STREAM_TIMEOUT_S:
+    if stream is None or stamp - stream[-1, _ARRIVAL_COLUMN] > STREAM_TIMEOUT_S:
         return np.array([[0.0, stamp, *q]])
-    number, last = stream[-1, :_POSITION_COL]
+    number, last = stream[-1, :_POSITION_COLUMN]
     steps = max(1.0, round((stamp - last) / _stream_timing(stream)[1]))
     return np.vstack((stream[1 - _KEPT_POINT_COUNT :], [number + steps, stamp, *q]))
 
@@ -333,17 +333,17 @@ def _stream_with_point(stream: Array | None, stamp: float, q: Array) -> Array:
 def _last_stream_velocity(stream: Array) -> Array:
     """Return the velocity between a stream's last two points, zero for one, (1, n) [rad/s]."""
     if len(stream) == 1:
-        return np.zeros((1, stream.shape[1] - _POSITION_COL))
+        return np.zeros((1, stream.shape[1] - _POSITION_COLUMN))
     steps = stream[-1] - stream[-2]
     period = _stream_timing(stream)[1]
-    return np.asarray(steps[None, _POSITION_COL:] / (steps[_NUMBER_COL] * period))
+    return np.asarray(steps[None, _POSITION_COLUMN:] / (steps[_NUMBER_COLUMN] * period))
 
 
 def _stream_timing(stream: Array) -> tuple[Array, float]:
     """Return when a stream's points are due, (k,) [s] after the last came, and its period [s]."""
     if len(stream) == 1:
         return np.zeros(1), np.inf  # the period is not known yet
-    numbers, arrivals = (stream[:, :_POSITION_COL] - stream[-1, :_POSITION_COL]).T
+    numbers, arrivals = (stream[:, :_POSITION_COLUMN] - stream[-1, :_POSITION_COLUMN]).T
     period = max(float(np.polyfit(numbers, arrivals, 1)[0]), CONTROL_CYCLE_S)  # of a burst
     return np.mean(arrivals - period * numbers) + period * (numbers + 2.0), period
 
@@ -356,7 +356,7 @@ def _averaged_points(stream: Array) -> Array:
     times, because noise between two close points would be a large acceleration.
     """
     due, period = _stream_timing(stream)
-    rows = np.column_stack((due, stream[:, _POSITION_COL:]))
+    rows = np.column_stack((due, stream[:, _POSITION_COLUMN:]))
     size = max(1, int(_AVERAGING_SPAN_S / period))
     count = min((len(rows) - 1) // size, _PLANNED_POINT_COUNT - 1)
     inner = rows[-1 - count * size : -1].reshape(count, size, rows.shape[1]).mean(axis=1)

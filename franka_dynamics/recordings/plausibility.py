@@ -12,7 +12,7 @@ from ..arrays import Array, NDArray
 from ..errors import RecordingError
 
 # Positions beyond this multiple of the joint's limits must be in degrees.
-_MAX_LIMIT_RATIO = 2.0
+_MAX_ANGLE_RATIO = 2.0
 # Integrals of velocities over windows of _WINDOW_S differ from the changes of the positions by the
 # share _MAX_VELOCITY_ERROR_RATIO of these at most (rms): of exchanged velocities by more in 257 of
 # 264 logs, of fourteen sound logs by less. Joints count that move by _MIN_MOVED_RAD per window
@@ -28,21 +28,21 @@ _MAX_TIME_RATIO_ERROR = 0.05
 # efforts are at all values about as often.
 _MIN_CLIPPED_SHARE, _OUTLIER_RATIO, _COMPARED_LEVELS = 0.02, 4.0, 5
 _MIN_SPEED = 0.02
-# An effort or position is frozen that keeps a value for _MIN_FROZEN_S, _OUTLIER_RATIO times as
-# long as nine in ten others, while the joint's velocity adds up to _MAX_STUCK_RAD, then changes
+# An effort or position is frozen that keeps a value for _MIN_FROZEN_TIME_S, _OUTLIER_RATIO times
+# as long as nine in ten others, while the joint's velocity adds up to _MAX_STUCK_RAD, then changes
 # by more than _OUTLIER_RATIO of the finest steps.
-_MIN_FROZEN_S = 0.25
+_MIN_FROZEN_TIME_S = 0.25
 # Multiples of the torque and velocity limits.
-_MAX_EFFORT_RATIO = 1.5
-_MIN_JUMP_SPEED_RATIO = 3.0
+_MAX_EFFORT_TO_LIMIT = 1.5
+_MIN_JUMP_SPEED_TO_LIMIT = 3.0
 # Efforts beyond this many torque limits in most messages are not in N m; the node's bound, too.
 _MAX_MEDIAN_RATIO = 10.0
 # Shorter intervals count as this long: stamps are not exact times of measurement.
 _MIN_STEP_S = 0.02
 # Velocities or stamps have another unit if the median, over the joints that move, of the ratio of
-# velocity to the rate of change of the position is within the factor _UNIT_TOLERANCE of a ratio in
-# _OTHER_UNITS.
-_UNIT_TOLERANCE = 1.3
+# velocity to the rate of change of the position is within the factor _UNIT_TOLERANCE_FACTOR of a
+# ratio in _OTHER_UNITS.
+_UNIT_TOLERANCE_FACTOR = 1.3
 _OTHER_UNITS = (
     (57.3, 'velocities look like deg/s', '--velocity-unit deg/s'),
     (1e3, 'stamps look like milliseconds read as seconds', '--stamp-unit ms'),
@@ -66,21 +66,21 @@ def minor_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     part = _effort_ratios(recording.effort, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     # Efforts in another unit are a fatal fault.
-    if part[row, joint] > _MAX_EFFORT_RATIO and not any(_large_efforts(recording, arm)):
+    if part[row, joint] > _MAX_EFFORT_TO_LIMIT and not any(_large_efforts(recording, arm)):
         yield (
             f'the effort of {recording.joint_names[joint]} is {recording.effort[row, joint]:.4g} '
             f'N m at {recording.time[row]:.2f} s, far beyond its limit of '
-            f'{arm.limit("effort")[joint]:g} N m ({np.count_nonzero(part > _MAX_EFFORT_RATIO)} '
+            f'{arm.limit("effort")[joint]:g} N m ({np.count_nonzero(part > _MAX_EFFORT_TO_LIMIT)} '
             'such values): a collision, or values that were not measured; cut them out'
         )
     part = _speed_limit_ratio(recording, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
-    if part[row, joint] > _MIN_JUMP_SPEED_RATIO:
+    if part[row, joint] > _MIN_JUMP_SPEED_TO_LIMIT:
         change = recording.q[row + 1, joint] - recording.q[row, joint]
         yield (
             f'the position of {recording.joint_names[joint]} jumps by {change:.3g} rad at '
             f'{recording.time[row + 1]:.2f} s, {part[row, joint]:.3g} times as fast as it can '
-            f'move ({np.count_nonzero(part > _MIN_JUMP_SPEED_RATIO)} such steps): values that '
+            f'move ({np.count_nonzero(part > _MIN_JUMP_SPEED_TO_LIMIT)} such steps): values that '
             'were not measured, or recordings put together; cut them out'
         )
 
@@ -146,7 +146,7 @@ def _frozen_values(recording: Recording, what: str, values: Array) -> Iterator[s
         onward = np.minimum(dq[end] * dq[np.maximum(end - lag, 0)], dq[end] ** 2) > _MIN_SPEED**2
         inside = (column[first] > levels[0]) & (column[first] < levels[-1])
         usual = float(np.quantile(np.append(0.0, lasts), 0.9))
-        stuck = lasts > max(_MIN_FROZEN_S, _OUTLIER_RATIO * usual)
+        stuck = lasts > max(_MIN_FROZEN_TIME_S, _OUTLIER_RATIO * usual)
         stuck &= (path[end] - path[first] > _MAX_STUCK_RAD) & jump & onward & inside
         for k in np.flatnonzero(stuck)[:1]:
             yield (
@@ -176,7 +176,7 @@ def require_units(recording: Recording, arm: ArmDescription) -> None:
 def _far_positions(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a message if positions are far beyond limits, as in degrees or with another zero."""
     reach = np.abs(recording.q).max(axis=0)
-    bound = _MAX_LIMIT_RATIO * np.maximum(np.abs(arm.limit('lower')), np.abs(arm.limit('upper')))
+    bound = _MAX_ANGLE_RATIO * np.maximum(np.abs(arm.limit('lower')), np.abs(arm.limit('upper')))
     beyond = np.flatnonzero((reach > bound) & (bound > 0.0))  # some files have 0 for no limits
     if len(beyond):
         joint = int(beyond[np.argmax(reach[beyond])])
@@ -207,7 +207,7 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
     begins = window * np.unique(np.floor(time / window))  # a gap may last for years
     edges = np.append(np.searchsorted(time, begins[begins < time[-1]]), len(time) - 1)
     whole = np.diff(time[edges]) < 2.0 * window  # no gap inside
-    fast = (_speed_limit_ratio(recording, arm) > _MIN_JUMP_SPEED_RATIO).any(axis=1)
+    fast = (_speed_limit_ratio(recording, arm) > _MIN_JUMP_SPEED_TO_LIMIT).any(axis=1)
     jumps = np.concatenate(([0], np.cumsum(fast)))
     without_jumps = whole & (np.diff(jumps[edges]) == 0)
     if 2 * np.count_nonzero(without_jumps) > np.count_nonzero(whole):
@@ -232,7 +232,7 @@ def _velocity_mismatch(recording: Recording, arm: ArmDescription) -> Iterator[st
         return
     of_all = float(np.median(ratio[moves])) if moves.any() else 1.0
     for factor, what, fix in _OTHER_UNITS:
-        if factor / _UNIT_TOLERANCE < of_all < factor * _UNIT_TOLERANCE:
+        if factor / _UNIT_TOLERANCE_FACTOR < of_all < factor * _UNIT_TOLERANCE_FACTOR:
             yield (
                 f'{what}: velocities are {of_all:.3g} times the rate at which positions change; '
                 f'correct what publishes them, or import the log with {fix}'

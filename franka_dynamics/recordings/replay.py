@@ -27,11 +27,11 @@ class TorqueErrorUnit:
     Unit of the torque error E over all joints, and each joint's factor from effort to the unit.
 
     `name` is 'N m', or '% of the limits' for arms with prismatic joints, whose efforts are in N.
-    `per_joint` are the factors from each joint's effort [N m or N] to the unit.
+    `factors` are the factors from each joint's effort [N m or N] to the unit.
     """
 
     name: str
-    per_joint: tuple[float, ...]
+    factors: tuple[float, ...]
 
     @classmethod
     def for_arm(cls, arm: ArmDescription) -> 'TorqueErrorUnit':
@@ -76,7 +76,7 @@ class ResidualRms:
     def from_squares(cls, squares: Array, samples: int, unit: TorqueErrorUnit) -> 'ResidualRms':
         """Return the rms errors from each joint's sum of squared residuals, (n,), of N samples."""
         mean = squares / samples
-        return cls(float(np.sqrt(mean @ np.square(unit.per_joint))), np.sqrt(mean))
+        return cls(float(np.sqrt(mean @ np.square(unit.factors))), np.sqrt(mean))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ def predict_torque(
     residual, unit = motion.effort - predicted, TorqueErrorUnit.for_arm(arm)
     residuals = residual, motion.effort_unfiltered - predicted, motion.effort - rigid
     whole, unfiltered, bodies = (ResidualRms.from_residuals(one, unit) for one in residuals)
-    squares = np.square(residual) @ np.square(unit.per_joint)
+    squares = np.square(residual) @ np.square(unit.factors)
     return TorquePrediction(arm, predicted, whole, unfiltered, bodies, squares, unit)
 
 

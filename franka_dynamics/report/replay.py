@@ -195,7 +195,7 @@ def fit_quality_sentence(best: TorquePrediction) -> str:
     limit, unit = best.arm.limit('effort'), best.unit
     if not (np.isfinite(limit) & (limit > 0.0)).all():
         return 'The arm has no effort limits, by which E of a set that fits is estimated.'
-    normal = np.linalg.norm(expected_residual(limit) * unit.per_joint)
+    normal = np.linalg.norm(expected_residual(limit) * unit.factors)
     expected = f'A set that fits has E of about {normal:.1f} {unit.name} or less'
     if best.error.E <= normal:
         return f'{expected}.'

@@ -21,7 +21,7 @@ from ..control.feedforward import Feedforward, Remedy, State
 from ..motion.planning import MAX_START_DISTANCE_RAD
 from ..motion.reference import ReferenceEvent, ReferenceState
 
-_NEAR_BOUND_RATIO = 0.8  # share of a bound above which diagnostics warn
+_WARNING_TO_BOUND_RATIO = 0.8  # share of a bound above which diagnostics warn
 MIN_REASON_DURATION_S = 1.0  # of a reason for silence, until it is logged
 _REPEATED_LOG_PERIOD_S = 10.0  # of the same reason for silence
 _MIN_LOG_PERIOD_S = 1.0  # of any other sentence, whatever its figures
@@ -77,7 +77,7 @@ class StatusLog:
         """Return advice on the reason code of missing torques, or None if there is no advice."""
         if code is ReasonCode.RARE_STATES:
             return _RATE_ADVICE
-        old = code in (ReasonCode.STALE, ReasonCode.FUTURE, ReasonCode.STALE_AT_START)
+        old = code in (ReasonCode.STALE, ReasonCode.STAMP_AHEAD, ReasonCode.STALE_AT_START)
         return self._clock_advice() if old else LOOP_ADVICE.get(code)
 
     def _clock_advice(self) -> str:
@@ -291,7 +291,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         if status.state is State.RUNNING:
             if self.refusal_text:
                 message = f'reference refused: {self.refusal_text}'
-            elif largest > _NEAR_BOUND_RATIO and not self._receivers.delivery_problem:
+            elif largest > _WARNING_TO_BOUND_RATIO and not self._receivers.delivery_problem:
                 joint = self.controller.joint_names[shares.index(largest)]
                 message = f'{joint} came near its disturbance bound ({largest:.0%} of it)'
             elif not self._receivers.delivery_problem:

@@ -25,7 +25,7 @@ _JOINT_KINDS = (JointKind.REVOLUTE, JointKind.PRISMATIC, JointKind.REVOLUTE)
 # Rounding error that is allowed: in a height relative to a3, in a squared distance relative to
 # a1^2, in a joint position beyond its limit relative to the joint's range.
 _EDGE_TOLERANCE_RATIO = 1e-12
-_MIN_RANGE = 1e-6  # [rad or m], of a joint that is held in one position
+_MIN_JOINT_RANGE = 1e-6  # [rad or m], of a joint that is held in one position
 
 
 @with_argument_checks
@@ -175,7 +175,7 @@ class RprKinematics:
         branches -= turns * np.round((branches - middle) / (2.0 * np.pi))
         # A range that is empty, or whose ends are exchanged, has no row within it.
         margins = np.minimum(branches - low, high - branches)
-        margins /= np.maximum(high - low, _MIN_RANGE)
+        margins /= np.maximum(high - low, _MIN_JOINT_RANGE)
         worst = margins.min(axis=1)
         order = np.argsort(-worst, kind='stable')
         kept = order[worst[order] >= -_EDGE_TOLERANCE_RATIO]

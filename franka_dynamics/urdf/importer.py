@@ -24,7 +24,7 @@ from ..arrays import Array
 from ..errors import as_enum, DescriptionError, name_list
 
 IMPORTED_SET_NAME = 'imported'
-_MIN_HOME_DISTANCE_TO_LIMIT = 0.2  # [rad or m], twice what excitation motions keep from the limits
+_HOME_LIMIT_MARGIN = 0.2  # [rad or m], twice what excitation motions keep from the limits
 
 
 def import_urdf(
@@ -143,7 +143,7 @@ def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmD
     has_home, notes = any('home' in one for one in stated.values()), arm.notes
     lower, upper, home = arm.limit('lower'), arm.limit('upper'), values_of_joints('home')
     # A home of no file keeps a distance from the limits, where no motion could begin to and fro.
-    room = 0.0 if has_home else np.minimum(_MIN_HOME_DISTANCE_TO_LIMIT, (upper - lower) / 2.0)
+    room = 0.0 if has_home else np.minimum(_HOME_LIMIT_MARGIN, (upper - lower) / 2.0)
     inside = np.clip(home, lower + room, upper - room)
     if has_home and (outside := np.flatnonzero(inside != home)).size:
         names = name_list([arm.joint_names[int(i)] for i in outside])

@@ -27,7 +27,7 @@ from ..spatial import exp6, joint_twist, JointKind
 
 # Names of what has none in the MJCF, with its number there.
 UNNAMED_BODY, UNNAMED_JOINT = 'unnamed_body', 'unnamed_joint'
-_SIMULATED_QUANTITIES = ('armature', 'damping', 'frictionloss')  # of a joint, as MuJoCo names them
+_SIMULATED_ATTRIBUTES = ('armature', 'damping', 'frictionloss')  # of a joint, as MuJoCo names them
 _CUBE_CORNERS_M = 0.01 * document.CUBE_CORNERS
 
 
@@ -272,7 +272,7 @@ class _TreeBuilder:
 
     def _simulation_values(self, k: int) -> dict[str, float]:
         """Return armature, damping and friction of a joint, and its home position if stated."""
-        model, joint, names = self._model, self._model.joint(k), _SIMULATED_QUANTITIES
+        model, joint, names = self._model, self._model.joint(k), _SIMULATED_ATTRIBUTES
         values = {name: float(np.ravel(getattr(joint, name))[0]) for name in names}
         for key in map(model.key, range(model.nkey)):
             if key.name == 'home':

@@ -31,7 +31,7 @@ from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 # smaller than this, relative to its moments.
 _MAX_DIAGONALISED_PRODUCT_RATIO = 1e-4
 _MAX_PRODUCT_ROUNDING_RATIO = 1e-13  # less are rounding errors
-_MIN_INERTIA = 1e-15  # MuJoCo's mjMINVAL, for mass and principal moments of moving links
+_MUJOCO_MIN_VALUE = 1e-15  # MuJoCo's mjMINVAL, for mass and principal moments of moving links
 _TIMESTEP_S = 1e-3  # s, the period of the robot's own control loop
 _JOINT_TYPES = {JointKind.REVOLUTE: 'hinge', JointKind.PRISMATIC: 'slide'}
 
@@ -147,7 +147,7 @@ def _tensor_attributes(link: LinkInertia) -> dict[str, Any]:
     """Return the <inertial> attributes that state a link's tensor about its centre of mass."""
     tensor = link.inertia_at_center_of_mass
     products = tensor[np.triu_indices(3, 1)]
-    ratio = np.abs(products).max() / max(np.abs(tensor).max(), _MIN_INERTIA)
+    ratio = np.abs(products).max() / max(np.abs(tensor).max(), _MUJOCO_MIN_VALUE)
     if not _MAX_PRODUCT_ROUNDING_RATIO < ratio < _MAX_DIAGONALISED_PRODUCT_RATIO:
         return {'fullinertia': [*np.diag(tensor), *products]}
     moments, axes = np.linalg.eigh(tensor)
@@ -167,7 +167,7 @@ def _require_mass_and_motion(description: ArmDescription, without: Collection[in
         f'{name} ({link.mass:g} kg)'
         for i, (name, link) in enumerate(zip(description.link_names, description.links), 1)
         if i not in without
-        and min(link.mass, *np.linalg.eigvalsh(link.inertia_at_center_of_mass)) < _MIN_INERTIA
+        and min(link.mass, *np.linalg.eigvalsh(link.inertia_at_center_of_mass)) < _MUJOCO_MIN_VALUE
     ]
     if empty:
         where = description.urdf.words.inertial if description.urdf else 'mass and inertia'

@@ -34,11 +34,11 @@ _MIN_DENSITY_KG_M3 = 20.0
 # Parts that shapes leave out (screws, cables, half a motor) reach beyond the shape by a length [m]
 # and by a share of the shape's largest extent.
 _MAX_OVERHANG_M = 0.01
-_MAX_OVERHANG_RATIO = 0.1
-_MIN_REACH_RATIO = 0.05  # of a link that no shape shows, relative to the length of the arm
-_MIN_SPAN_RATIO = 0.1  # of joints near a link, relative to the length of the arm
+_MAX_OVERHANG_TO_EXTENT = 0.1
+_MIN_REACH_TO_ARM_LENGTH = 0.05  # of a link that no shape shows, relative to the length of the arm
+_MIN_SPAN_TO_ARM_LENGTH = 0.1  # of joints near a link, relative to the length of the arm
 _FALLBACK_REACH_M = 1e6  # [m] instead of the length of an arm without lengths
-_MAX_MASS_RATIO = 2.0  # a link's largest mass, relative to all other moving links together
+_MAX_MASS_TO_OTHERS = 2.0  # a link's largest mass, relative to all other moving links together
 # Powers of ten by which a whole tensor is off that is in kg cm^2, kg mm^2, g cm^2 or g mm^2.
 _TENSOR_POWERS_OF_TEN = (-4, -6, -7, -9)
 _ENTRY_POWERS_OF_TEN = (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6)
@@ -160,10 +160,10 @@ def _links_with_mass(
         next_lengths = [[lengths[i] for i in children] for children in model.children]
         behind = (lengths[j] + max(next_lengths[j], default=0.0) for j in model.children[k])
         span = lengths[model.parents[k]] + lengths[k] + max(behind, default=0.0)
-        span = max(span, *np.linalg.norm(places, axis=1), _MIN_SPAN_RATIO * sum(lengths))
+        span = max(span, *np.linalg.norm(places, axis=1), _MIN_SPAN_TO_ARM_LENGTH * sum(lengths))
         enclosing = CUBE_CORNERS * (span or _FALLBACK_REACH_M)
         if span:
-            least = _MIN_REACH_RATIO * sum(lengths)
+            least = _MIN_REACH_TO_ARM_LENGTH * sum(lengths)
             reach = max(least, lengths[k], *np.linalg.norm(places, axis=1))
     found = []
     for one in (one for one in frames if document.links[one.name].mass):
@@ -180,7 +180,7 @@ def _heavy_links(bodies: Sequence[_Link]) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue if one link far outweighs all other moving links together."""
     total = sum(body.mass for body in bodies)
     for body in bodies if len(bodies) > 1 else ():
-        if body.mass > _MAX_MASS_RATIO * (total - body.mass):
+        if body.mass > _MAX_MASS_TO_OTHERS * (total - body.mass):
             weighs = f'{body.mass:g} kg, and all other moving {body.words.links} together '
             yield body.finding(body.words.mass, f'{weighs}{total - body.mass:.3g} kg')
 
@@ -283,7 +283,7 @@ def _mass_extent(body: _Link, tensor: Array) -> tuple[float, float, float, Array
     if length := float(np.linalg.norm(middle)):
         axes = np.vstack((axes, middle / length))
     along = body.shape_points @ axes.T
-    beyond = _MAX_OVERHANG_M + _MAX_OVERHANG_RATIO * np.ptp(along, axis=0).max()
+    beyond = _MAX_OVERHANG_M + _MAX_OVERHANG_TO_EXTENT * np.ptp(along, axis=0).max()
     low, high = along.min(axis=0) - beyond, along.max(axis=0) + beyond
     outside = float(max(low.max(), -high.min()))
     most = np.sqrt((-low * high).clip(1e-12)).clip(max=body.reach)

@@ -79,7 +79,7 @@ def agree_within_rounding(found: LinkInertia, known: LinkInertia) -> bool:
     return False
 
 
-def published_sets(
+def published_arms(
     reference: ArmDescription, hand: str | None = None, inertial_set: str | None = None
 ) -> list[ArmDescription]:
     """
@@ -228,7 +228,7 @@ def read_pair(
     shipped = nearest and not (is_robot_source(first) or is_file_name(f'{first}'))
     reference = reference_on_mount_of(reference, arm)
     if shipped:
-        among = published_sets(reference, None if hand == AS_LISTED else hand, inertial_set)
+        among = published_arms(reference, None if hand == AS_LISTED else hand, inertial_set)
         known = nearest_set(links_in_frames_of(reference, arm), among).published_arm
         name, hand = known.inertial_set, known.hand
         reference = replace(reference, links=known.links, inertial_set=name, hand=hand)

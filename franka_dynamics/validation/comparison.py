@@ -143,7 +143,7 @@ class _Differences:
             kinds = [_ValuePair('kind', '', joint.kind.value, its.kind.value)]
             self._add_pairs('geometry', name, kinds, here.with_joint(i, there, 'twists'))
         else:
-            motion = here.motion_to(there, i, self._tolerance, flange=self._has_flange)
+            motion = here.transform_to(there, i, self._tolerance, flange=self._has_flange)
             if not here.axes_agree(there, i, self._tolerance) or self._moves_link(motion, i):
                 self._add_axis(motion, i, name)
             here = self.first_space

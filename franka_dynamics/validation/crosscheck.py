@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .source_models import compare_with_urdf, UrdfDifference
+from .source_models import compare_with_urdf, FileDifference
 from ..arm import ArmDescription
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
@@ -98,7 +98,7 @@ class CrosscheckResult:
         Name of the reference formulation.
     differences : dict of dict of float
         By quantity and by name of the other formulation; at most `tolerance` if they agree.
-    urdf : tuple of UrdfDifference
+    urdf : tuple of FileDifference
         Differences from the URDF that the arm was read from; empty for other arms.
 
     """
@@ -109,7 +109,7 @@ class CrosscheckResult:
     seed: int
     reference: str
     differences: dict[str, dict[str, float]]
-    urdf: tuple[UrdfDifference, ...] = ()
+    urdf: tuple[FileDifference, ...] = ()
     json_fields = tuple(
         'description gravity state_count seed reference tolerance passed largest differences urdf '
         'findings'.split()

@@ -34,7 +34,7 @@ MAX_GRAVITY_DIFFERENCE_NM = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
 MAX_JACOBIAN_DIFFERENCE = MAX_POSITION_DIFFERENCE_M = 0.01
 # [m/s^2] largest allowed difference of gravity in the base frame.
 MAX_GRAVITY_DIFFERENCE_M_S2 = 0.5
-STATE_COUNT = 100
+COMPARED_STATE_COUNT = 100
 POSE_SUBJECT = 'pose of the end effector'
 # libfranka waits for ever for a robot that another client is connected to, so a child process,
 # which can be ended, connects first. The child repeats the connection if a busy machine misses the
@@ -129,7 +129,7 @@ def compare_with_robot(
     load = LinkInertia.from_center_of_mass(state.m_total, np.array(state.F_x_Ctotal), np.zeros(6))
     loaded = PinocchioModel(bare_arm.with_payload(load), GRAVITY)
     base = np.array(state.O_ddP_O)
-    q, dq, _ = sample_states(arm, STATE_COUNT)
+    q, dq, _ = sample_states(arm, COMPARED_STATE_COUNT)
     mass, coriolis, gravity, jacobian = _terms_of_robot(state, robot, q, dq)
     own, known = model.gravity(q), f'g by the load the robot knows ({state.m_total:.3g} kg)'
     compared: tuple[tuple[str, str, Any, Array, Array], ...] = (

@@ -24,11 +24,11 @@ from ..dynamics.sampling import JointStates, sample_states
 from ..urdf.mjcf import compile_mjcf
 from ..urdf.pinocchio_reading import pinocchio_model_of_urdf
 
-# Largest allowed difference of a quantity, relative to its size (`UrdfDifference`). The DH rows of
+# Largest allowed difference of a quantity, relative to its size (`FileDifference`). The DH rows of
 # an import round angles within 1e-11 rad of a multiple of 45 degrees to it, which changes a pose
 # or a torque by some 1e-11 of its size for each joint.
 MAX_READING_DIFFERENCE_RATIO = 1e-9
-STATE_COUNT = 50
+COMPARED_STATE_COUNT = 50
 _MIN_TERM_SIZE = 1e-12  # smallest size that a difference is compared with, of an arm without mass
 
 
@@ -50,7 +50,7 @@ def pinocchio_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates
     assert urdf is not None
     model = pinocchio_model_of_urdf(urdf.text, urdf.source, mimic=True)
     model.gravity.linear = as_gravity_vector(gravity)
-    tip = model.getFrameId(urdf.tip, pin.BODY)
+    tip = model.getFrameId(urdf.tip_link, pin.BODY)
     if urdf.payload.parameters().any():
         frame, payload = model.frames[tip], pinocchio_inertia(urdf.payload)
         model.appendBodyToJoint(frame.parentJoint, payload, frame.placement)
@@ -76,7 +76,7 @@ def pinocchio_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates
     return [np.array(one) for one in zip(*rows)]
 
 
-class UrdfDifference(NamedTuple):
+class FileDifference(NamedTuple):
     """
     Largest difference of an arm's quantity from Pinocchio's or MuJoCo's value for its file.
 
@@ -105,17 +105,17 @@ class UrdfDifference(NamedTuple):
 
 def compare_with_urdf(
     description: ArmDescription, gravity: ArrayLike = GRAVITY, states: JointStates | None = None
-) -> tuple[UrdfDifference, ...]:
+) -> tuple[FileDifference, ...]:
     """
     Compare an arm's flange pose, M, C dq and g with those of its file by Pinocchio or MuJoCo.
 
-    Compared are the flange's pose, M, C dq and g, at `states` or at STATE_COUNT random states
-    within the limits. The arm's are computed by the Newton-Euler recursion in DH frames. The
-    result is empty for an arm that is from no URDF.
+    Compared are the flange's pose, M, C dq and g, at `states` or at COMPARED_STATE_COUNT random
+    states within the limits. The arm's are computed by the Newton-Euler recursion in DH frames.
+    The result is empty for an arm that is from no URDF.
     """
     if description.urdf is None:
         return ()
-    states = sample_states(description, STATE_COUNT) if states is None else states
+    states = sample_states(description, COMPARED_STATE_COUNT) if states is None else states
     q, dq, _ = states
     ours = NewtonEulerModel(description, gravity)
     frames = ours.frames(q)
@@ -139,7 +139,7 @@ def compare_with_urdf(
         size = max(scale, float(np.abs(other).max()), _MIN_TERM_SIZE)
         worst = np.unravel_index(np.argmax(error), error.shape)
         joint = description.joint_names[int(worst[1])] if unit != 'm' else ''
-        found.append(UrdfDifference(quantity, unit, float(error[worst] / size), size, joint))
+        found.append(FileDifference(quantity, unit, float(error[worst] / size), size, joint))
     return tuple(found)
 
 
@@ -174,7 +174,7 @@ def mujoco_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates) -
         data.qpos[model.jnt_qposadr[names.index(name)]] = position
     joints = [names.index(name) for name in urdf.joint_names]
     places, rows = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
-    tip = _flange_object(model, data, urdf.tip)
+    tip = _flange_object(model, data, urdf.tip_link)
 
     def torque(q: Array, dq: Array | float, ddq: Array | float, weight: ArrayLike) -> Array:
         """Return the joint torques (n,) [N m] at a state under gravity `weight`, by MuJoCo."""

@@ -65,7 +65,7 @@ class SpaceFrameArm(BodyTree):
         apart = np.cross(d, q - p) if self.twists[i, 3:].any() else np.zeros(3)
         return bool(max(np.abs(np.cross(d, e)).max(), np.abs(apart).max()) <= tolerance)
 
-    def motion_to(self, other: Self, first: int, atol: float, *, flange: bool) -> Array | None:
+    def transform_to(self, other: Self, first: int, atol: float, *, flange: bool) -> Array | None:
         """
         Return the motion (4, 4) in {S} of all joints from number `first` to another arm's, if any.
 

@@ -4,7 +4,7 @@
 Reads an arm from a URDF, and refuses the URDF unless its arm is the described arm.
 
 The URDF's axes must be those of the described arm. The inertias are compared link by link, in DH
-frames, with the published sets (`published_sets`); differences are reported by number and with
+frames, with the published sets (`published_arms`); differences are reported by number and with
 their effect on torque.
 """
 
@@ -137,7 +137,7 @@ def checked_arm_from_urdf(
     arm = compare_files.arm_of_chain(chain, reference)
     reference = compare_files.reference_on_mount_of(reference, arm)
     links = compare_files.links_in_frames_of(reference, arm)
-    published = compare_files.published_sets(reference, expected_hand)
+    published = compare_files.published_arms(reference, expected_hand)
     nearest = compare_files.nearest_set(links, published)
     if expected_hand is None and nearest.published_arm.hand == NO_HAND:
         _require_mass_of_hand(chain)

@@ -171,7 +171,7 @@ def test_a_fit_by_sums_is_the_fit_by_the_samples(motion, sums):
     rows = SLIPPING.regressor(*SLIPPING.regressor_blocks(motion)) / deviations[:, None]
     right = motion.effort / deviations
     known = np.linalg.cholesky(prior.information(1.0)[0]).T
-    pull = known @ prior.center
+    pull = known @ prior.mean
     stacked = np.concatenate([rows.reshape(-1, rows.shape[-1]), known])
     theta, *_ = np.linalg.lstsq(stacked, np.append(right.ravel(), pull), rcond=None)
     found = least_squares.fit_theta(sums, prior, 1.0, prior.expected_residual)
@@ -190,7 +190,7 @@ def test_friction_alone_brakes_and_leaves_the_inertias(sums):
     prior = Prior.centered_at(FER, SLIPPING, sums.max_torque)
     theta = least_squares.fit_friction(sums, prior, prior.expected_residual)
     b = len(SLIPPING.base)
-    np.testing.assert_array_equal(theta[:b], prior.center[:b])
+    np.testing.assert_array_equal(theta[:b], prior.mean[:b])
     assert (theta[b:][SLIPPING.friction.nonnegative_mask] >= 0.0).all()
     assert np.abs(theta[b:].reshape(7, -1)[:, 0] - 0.2).max() < 0.15
 
@@ -256,7 +256,7 @@ def consistent(equations, prior, precision, start):
     links = fit.PhysicalConstraints.from_prior(prior, start)
     fitted, size = (
         fit.fit_consistent_parameters(equations, prior, links, precision),
-        len(prior.center),
+        len(prior.mean),
     )
     return fit.arm_from_fit(start, prior, fitted, np.zeros((size, size)))
 

@@ -303,14 +303,14 @@ def test_a_payload_is_on_the_flange_that_the_file_names(tools, flange, said):
     assert len(doubts) == bool(said) and said in ' '.join(doubts) and not bare.torque_notes
     with pytest.warns(UrdfWarning) if said else np.errstate():  # with a payload it is of torque
         arm = fd.load(text, payload=LOAD)
-    assert arm.urdf.tip == flange and arm.torque_notes == tuple(doubts)
+    assert arm.urdf.tip_link == flange and arm.torque_notes == tuple(doubts)
     assert_near(fd.Model(arm).gravity(Q), loaded_at(text, flange), 1e-14)
 
 
 def test_a_flange_is_chosen():
     text = arm_with(('tool0', FORWARD), ('tcp', SIDEWAYS))
     arm = fd.load(text, tip='tcp', payload=LOAD)
-    assert arm.urdf.tip == 'tcp' and not arm.torque_notes
+    assert arm.urdf.tip_link == 'tcp' and not arm.torque_notes
     assert_near(fd.Model(arm).gravity(Q), loaded_at(text, 'tcp'), 1e-14)
     with refuses(UrdfError, "'arm'", 'tool0, tcp'):
         fd.load(text, tip='arm')
@@ -394,7 +394,7 @@ def test_joints_may_have_the_names_of_links():
     renamed = ElementTree.tostring(robot, encoding='unicode')
     arm = fd.import_urdf(renamed, joint_names=[new[name] for name in NAMES])
     known = fd.import_urdf(text, joint_names=NAMES)
-    assert arm.links == known.links and arm.urdf.tip == known.urdf.tip
+    assert arm.links == known.links and arm.urdf.tip_link == known.urdf.tip_link
     fd.crosscheck(arm, count=5).require()
 
 

@@ -353,7 +353,7 @@ def test_a_payload_is_put_on_the_flange_of_an_mjcf(site):
     text = ARM.format(joints=PLAIN).replace('name="tool"', f'name="{site}"')
     tip = {'fore': 'fore_site', 'attachment': 'attachment'}.get(site)
     arm = fd.load(text, tip=tip, payload=(0.5, 0.0, 0.0, 0.1))
-    assert arm.urdf.tip == (tip or site) and fd.crosscheck(arm, count=5).passed
+    assert arm.urdf.tip_link == (tip or site) and fd.crosscheck(arm, count=5).passed
 
 
 def test_an_mjcf_without_joints_is_one_sentence():

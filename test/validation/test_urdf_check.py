@@ -16,7 +16,7 @@ from franka_dynamics.errors import UrdfError, UrdfMismatchError
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import add_inertial, urdf_text
 from franka_dynamics.validation import compare_files
-from franka_dynamics.validation.compare_files import nearest_set, published_sets
+from franka_dynamics.validation.compare_files import nearest_set, published_arms
 from franka_dynamics.validation.urdf_check import checked_arm_from_urdf
 
 from ..agreement import refuses
@@ -247,7 +247,7 @@ def test_a_small_link_rounded_to_four_decimals_is_another():
 
 
 def test_given_every_known_set_when_identified_then_it_is_itself():
-    sets = published_sets(GAZ)
+    sets = published_arms(GAZ)
     assert len(sets) >= 9
     for known in sets:
         assert nearest_set(known.links, sets).published_arm is known
@@ -256,7 +256,7 @@ def test_given_every_known_set_when_identified_then_it_is_itself():
 def test_if_no_link_fits_the_nearest_set_is_that_of_the_nearest_numbers():
     arm = fd.load('fer', 'franka_description', hand='franka_hand')
     links = [fd.LinkInertia.from_parameters(1.005 * link.parameters()) for link in arm.links]
-    found = nearest_set(links, published_sets(GAZ))
+    found = nearest_set(links, published_arms(GAZ))
     assert not any(found.matches)
     closest = found.published_arm
     assert (closest.inertial_set, closest.hand) == (arm.inertial_set, arm.hand)

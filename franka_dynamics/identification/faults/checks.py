@@ -17,18 +17,18 @@ from ...recordings.preprocessing import Motion
 # two of nine sound logs of a UR10e, which begin or end at rest, seem touched there.
 _MIN_MOVING_SPEED_RAD_S = 0.02
 # Seconds with more than _MIN_CONTACT_RESIDUAL_RATIO times the usual residual may be touched, at
-# most _MAX_CONTACT_SHARE of all.
-_MIN_CONTACT_RESIDUAL_RATIO, _MAX_CONTACT_SHARE = 3.0, 0.25
+# most _MAX_TOUCHED_SHARE of all.
+_MIN_CONTACT_RESIDUAL_RATIO, _MAX_TOUCHED_SHARE = 3.0, 0.25
 # A mass is at its bound within this ratio: the solver stops before it.
-_AT_BOUND_RATIO = 0.98
-_MIN_LINK_COUNT = 2  # of sound logs none has so many
+_AT_BOUND_LOG_RATIO = 0.98
+_MIN_BOUND_LINKS = 2  # of sound logs none has so many
 # All efforts more than so many times the torques, or as much smaller, are in another unit: the
 # masses of no arm are so far off.
 _MAX_EFFORT_FACTOR = 2.0
 # Of eighteen sound logs of seven arms E is 0.4 to 9 % of the efforts' root mean square, of one
 # 15 %. Of two joints exchanged with all their columns it is 12 to 99 %, unless both hardly bear a
 # load.
-_MAX_ERROR_RATIO = 0.2
+_MAX_ERROR_SHARE = 0.2
 
 
 class Contact(Fault):
@@ -41,7 +41,7 @@ class Contact(Fault):
     )
 
 
-class DrivingFriction(Fault):
+class NegativeFriction(Fault):
     """Fitted friction of the wrong sign in some joints, with friction torques [N m] as values."""
 
     kind, joint_counts = 'driven', ()
@@ -98,7 +98,7 @@ def contact_mask(motion: Motion, residual: Array, least: Array) -> tuple[NDArray
     second = motion.second_numbers()
     first = np.unique(second, return_index=True)[1]
     rms = np.sqrt(np.bincount(second, off) / np.bincount(second))
-    usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_CONTACT_SHARE))
+    usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_TOUCHED_SHARE))
     bound = max(_MIN_CONTACT_RESIDUAL_RATIO * usual_rms, many)
     return np.asarray(rms > bound)[second], float(motion.time[first[np.argmax(rms)]])
 
@@ -116,15 +116,15 @@ def driving_friction(model: TorqueModel, theta: Array, squares: Array) -> Sequen
     coulomb = [k for k, one in enumerate(model.friction.symbols) if one[:2] in signed]
     most = terms[..., coulomb].sum(axis=-1).max(axis=0)  # of all folds, (n,)
     joints = np.flatnonzero(most < -np.sqrt(squares.mean(axis=0)))
-    return _diagnosis_of_joints(DrivingFriction, joints, most)
+    return _diagnosis_of_joints(NegativeFriction, joints, most)
 
 
 def masses_at_bound(ratios: Array | None) -> Sequence[Diagnosis]:
     """Return a list of one fault if two or more mass `ratios` (n,) are at fit bounds, else ()."""
     if ratios is None:
         return ()
-    at = np.flatnonzero(np.abs(np.log(ratios)) > _AT_BOUND_RATIO * np.log(MAX_MASS_RATIO))
-    return _diagnosis_of_joints(MassesAtBound, at, ratios) if len(at) >= _MIN_LINK_COUNT else ()
+    at = np.flatnonzero(np.abs(np.log(ratios)) > _AT_BOUND_LOG_RATIO * np.log(MAX_MASS_RATIO))
+    return _diagnosis_of_joints(MassesAtBound, at, ratios) if len(at) >= _MIN_BOUND_LINKS else ()
 
 
 def _diagnosis_of_joints(
@@ -157,4 +157,4 @@ def unmeasured_efforts(factor: tuple[float, float], doubted: bool) -> Sequence[D
 
 def unexplained_efforts(share: float) -> Sequence[Diagnosis]:
     """Return a list of one fault if `share`, torque error E / rms effort, is large, else ()."""
-    return [Diagnosis(UnexplainedEfforts.kind, (), (share,))] if share > _MAX_ERROR_RATIO else ()
+    return [Diagnosis(UnexplainedEfforts.kind, (), (share,))] if share > _MAX_ERROR_SHARE else ()

@@ -17,7 +17,7 @@ _DIFF_STEP_S = 1e-4  # of forward differences
 _MAX_TIME_RATIO = 2.5  # with a larger ratio gravity is missing
 
 
-class EncoderZero(Fault):
+class EncoderOffset(Fault):
     """
     A wrong zero of a joint's encoder; its value is the error of the position [rad].
 
@@ -62,7 +62,7 @@ class StateFault(Fault, ABC):
         return (1.0,)
 
     @abstractmethod
-    def recording_maps(self, n: int) -> tuple[Array, Array, Array]:
+    def error_maps(self, n: int) -> tuple[Array, Array, Array]:
         """
         Return S, e, T: real q = (q - e) S of recorded q; recorded torque = T times the real one.
 
@@ -87,7 +87,7 @@ class ReversedAxis(StateFault):
         """Return two faults of each joint, with and without a reversed effort."""
         return [cls((joint,), effort) for joint in range(n) for effort in (True, False)]
 
-    def recording_maps(self, n: int) -> tuple[Array, Array, Array]:
+    def error_maps(self, n: int) -> tuple[Array, Array, Array]:
         """Return maps that reverse the joint's state and, if `effort_reversed`, its effort."""
         signs = np.diag(np.where(np.arange(n) == self.joints[0], -1.0, 1.0))
         return signs, np.zeros(n), signs if self.effort_reversed else np.eye(n)
@@ -99,7 +99,7 @@ class ExchangedJoints(StateFault):
     kind, joint_counts = 'columns', (2,)
     text = 'All columns of {joints} are exchanged. Check the order of the joints.'
 
-    def recording_maps(self, n: int) -> tuple[Array, Array, Array]:
+    def error_maps(self, n: int) -> tuple[Array, Array, Array]:
         """Return maps that exchange the two joints' states and torques."""
         exchange = np.eye(n)
         exchange[[*self.joints]] = exchange[[*self.joints[::-1]]]
@@ -124,7 +124,7 @@ class QuarterTurn(StateFault):
         """The recorded minus the real position of the joint [rad], in a tuple."""
         return (0.5 * np.pi * self.turns,)
 
-    def recording_maps(self, n: int) -> tuple[Array, Array, Array]:
+    def error_maps(self, n: int) -> tuple[Array, Array, Array]:
         """Return maps that subtract the error from the joint's position."""
         error = np.where(np.arange(n) == self.joints[0], self.known_values[0], 0.0)
         return np.eye(n), error, np.eye(n)

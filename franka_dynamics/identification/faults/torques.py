@@ -21,7 +21,7 @@ _WRONG_SIGN_TEXT = (
 )
 # Gravity whose size changes by more than so many times its turn is not turned: other times change
 # it by 0.36 and more beside a turn of 0.004 to 0.011 rad.
-_MAX_SIZE_ANGLE_RATIO = 10.0
+_MAX_SIZE_CHANGE_TO_ANGLE = 10.0
 # Gravity of less than this share of its size is left out. One of 0.25 is that of recorded times
 # that are twice real ones.
 _MAX_REMAINING_GRAVITY_RATIO = 0.16
@@ -116,7 +116,7 @@ class GainDrift(VaryingGain):
         return np.asarray((at.time_fraction - 0.5)[:, None])
 
 
-class OneWayGain(VaryingGain):
+class DirectionalGain(VaryingGain):
     """An effort gain by direction of motion; values: recorded / real effort at dq > 0, dq < 0."""
 
     kind, variable_range = 'one_way', (1.0, -1.0)
@@ -227,7 +227,7 @@ class WrongGravity(Fault):
         if size < _MAX_REMAINING_GRAVITY_RATIO * real:
             return [0.0, 0.0, 0.0]
         direction = turned * real / size
-        most = _MAX_SIZE_ANGLE_RATIO * gravity_angle(direction.tolist(), gravity)
+        most = _MAX_SIZE_CHANGE_TO_ANGLE * gravity_angle(direction.tolist(), gravity)
         return (gravity if abs(size / real - 1.0) > most else direction).tolist()
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
