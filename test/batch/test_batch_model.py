@@ -399,7 +399,7 @@ def test_machine_code_that_no_model_uses_is_given_back():
     pytest.importorskip('llvmlite', reason='the [batch] extra is not installed')
     model = fd.BatchModel(fd.load('rpr'), (0.0, 0.0, -1.0))
     model.gravity(np.zeros(3))
-    (code,) = (weakref.ref(one._states_function) for one in model._kernels.values())
+    (code,) = (weakref.ref(one._evaluator) for one in model._kernels.values())
     batch_model._shared_kernel.cache_clear()
     assert np.isfinite(model.gravity(np.ones(3))).all()  # the model holds its own
     del model

@@ -64,8 +64,10 @@ def test_folds_of_a_real_arm_left_out_in_turn_are_predicted(identified):
     assert own.test.E < 0.236 and own.rigid.E < 0.92
     assert others.test.E == pytest.approx(0.560, abs=3e-3)
     assert len(own.folds) == 5
-    assert result.improvement.gain == pytest.approx(np.mean(np.subtract(others.folds, own.folds)))
-    assert 0.0 < result.improvement.spread < result.improvement.gain
+    assert result.improvement.reduction == pytest.approx(
+        np.mean(np.subtract(others.folds, own.folds))
+    )
+    assert 0.0 < result.improvement.spread < result.improvement.reduction
     # The written arm is fitted to the whole recording, so that its error is smaller.
     assert own.train.E < own.test.E
     assert result.recordings.errors[0] == pytest.approx(own.train.E, rel=1e-9)
@@ -248,7 +250,7 @@ def test_a_path_is_that_of_a_bag(simulate, tmp_path):
 def test_what_friction_is_worth_is_said(identified):
     # The gains of franka_ros2's example, and the errors on left-out parts.
     scores = identified.arm_errors.rigid, identified.arm_errors.test
-    errors = [one.joints / [600, 600, 600, 600, 250, 150, 50] for one in scores]
+    errors = [one.per_joint / [600, 600, 600, 600, 250, 150, 50] for one in scores]
     rigid, whole = (f'{1e3 * np.sqrt(np.mean(one**2)):.2g} mrad' for one in errors)
     sentence = identification.tracking_sentence(identified)
     assert f'keep {rigid}' in sentence and whole in sentence
@@ -282,7 +284,7 @@ def test_an_unsound_recording_gives_no_file_unless_accepted(identified, prepared
     with refuses(IdentificationError, 'not sound'):
         result.save(tmp_path / 'arm.yaml')
     result.save(tmp_path / 'arm.yaml', anyway=True)
-    worse = {'improvement': replace(identified.improvement, gain=-1.0)}
+    worse = {'improvement': replace(identified.improvement, reduction=-1.0)}
     for one in (result, replace(identified, **worse), replace(result, **worse)):
         assert not one.accepted
         asked_for = replace(one, options=replace(one.options, accept_unsound=True))

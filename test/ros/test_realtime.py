@@ -104,7 +104,7 @@ with NodeGroup(Path(sys.argv[1])) as nodes:
     while not (Path(sys.argv[1]) / 'simulator_node.log').read_text():
         nodes.require_running()
         time.sleep(0.1)
-    (node,) = nodes._running.values()
+    (node,) = nodes._processes.values()
     print(os.sched_getscheduler(node.pid) == os.SCHED_OTHER)
 """
 
