@@ -47,7 +47,8 @@ Resting torque: zero if the target adds gravity, whatever it lacks, unless the a
   when its states were lost: then G + d; zero after reaction ZERO; in a loop zero until a usable
   state agrees with g(q). Else g(q) of where the arm is or, unseen, of where the stop by the model
   takes it. d is added if the arm rested when its states were lost, so that it stays also with a
-  load that nobody declared. After a motion or a stop it falls with that.
+  load that nobody declared, as far as d goes; what kp bore beyond is lost, and it falls with that,
+  as with all of it after a motion or a stop.
 
 A reaction says what follows once torques have ended; each cause in `ending.py` has one. If the arm
 rests, the last column begins at once, but with RELEASE and HOLD after BRAKING for 20 states:
@@ -59,9 +60,9 @@ rests, the last column begins at once, but with RELEASE and HOLD after BRAKING f
                   a state is usable, BRAKING    table in `core_step.py`, States are missing
   RESTING_TORQUE  as AWAIT                      as AWAIT, but what was to be held is so no more
   COAST           STOPPING, not by the model    the resting torque, zero at joints whose torques
-                                                seem exchanged or reversed (speed alone tells
-                                                none); nothing watches, brakes or holds the arm
-                                                until `start`
+                                                seem exchanged or reversed, right ones among
+                                                them (speed alone tells none); nothing watches,
+                                                brakes or holds the arm until `start`
   ZERO            STOPPING, not by the model    zero torque, else as COAST
 
 What ends torques by itself (part 6 of `CoreStep.step`; bounds there, under Torques are wrong):

@@ -30,8 +30,9 @@ Torques begin (from SILENT)
 - Contradicts: a joint's measured torque departs by more than 10 % of its limit from what the
   motion needs, or from what was sent (at the beginning: nothing) plus what the target adds. While
   it does, no law begins; a loop gets zero, or if a state agreed before, g(q) by the settings that
-  acted then; an arm that falls by 3 mrad, or departs as a disturbance, is braked, at first by g(q)
-  with d = 0, and held. Once it agrees, the law begins.
+  acted then; an arm that falls by 3 mrad, or departs as a disturbance, is braked (where zero
+  was sent and the target adds no gravity, at first by g(q) with d = 0) and held. Once it agrees,
+  the law begins.
 - A measured torque with a NaN, all zero, or within friction (if the target adds no gravity) counts
   as none. Without one nothing contradicts at the beginning.
 

@@ -119,7 +119,7 @@ class Feedforward(CoreStep):
                 self._begin_torques(StateEvent.BEGIN)
             elif self.state is State.SILENT:
                 self._record_wait(self.states.problem or self.blocked)
-            elif self.blocked and self.ending.reaction is Reaction.ZERO:
+            elif self.ending.reaction is Reaction.ZERO:
                 self.ending = self.ending._replace(remedy=Remedy.WAIT)
             elif self.state is not State.RUNNING:
                 self.ending = self.ending.with_release()

@@ -623,21 +623,14 @@ def test_the_arm_of_a_loop_does_not_fall_through_a_reset(measures):
         loop.run(0.2)
 
 
-def test_after_a_pause_the_gravity_torque_comes_to_a_falling_arm_by_the_rate_alone():
+@pytest.mark.parametrize('then', [Stop.PAUSE, Stop.TO_ZERO])
+def test_after_a_pause_the_gravity_torque_comes_to_a_falling_arm_by_the_rate_alone(then):
     script = Script(MUJOCO).running()
     script.core.blocked = 'the receiver is not known'
-    script.stop(Stop.PAUSE).give(100, MOVING)
+    script.stop(then).give(100, MOVING)
     script.core.blocked = ''
+    script = script if then is Stop.PAUSE else script.start()
     np.testing.assert_allclose(script.give(50, MOVING).sent[-1], GRAVITY, rtol=0.0, atol=2.0)
-
-
-def test_a_held_arm_whose_load_its_robot_does_not_know_is_carried_without_states():
-    unknown = Settings(payload=payload(2.0), payload_known_to_robot=False)
-    script = Script(unknown, applied_when_silent=True).holding().give(300)
-    held = script.sent[-1]
-    assert script.tick(200).core.state is State.SILENT and np.abs(held).max() > 7.0
-    np.testing.assert_allclose(script.sent[-1], held, rtol=0.0, atol=0.1)
-    assert not script.stop().tick(100).sent[-1].any()
 
 
 def test_an_arm_that_is_guided_before_its_receiver_is_known_gets_no_torque():
