@@ -190,7 +190,7 @@ def adds_another(loop: Loop) -> None:
     second = type(core)(loop.known, **given)
 
     def both(torque: Array) -> Array:
-        state = loop.arm.read_sensors()
+        state = loop.arm.read()
         return torque + second.step(state.position, state.velocity, state.time)
 
     loop.wire = both

@@ -278,7 +278,7 @@ def simulate(
     command, found, start = None, Run(), loop.arm.position
     fastest = known.limit('velocity')
     for loop.step in range(round(case.seconds / STEP_S)):
-        reading = loop.arm.read_sensors()
+        reading = loop.arm.read()
         state = channel(
             JointState(
                 reading.time,

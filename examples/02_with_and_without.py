@@ -90,7 +90,7 @@ def follow(stiffness, slowness, arm, known_load=False):
     friction = FrictionFeedforward(arm and arm.friction)
     for step in range(3 * steps):
         q_d, dq_d, ddq_d = slowed(step * STEP_S, slowness)
-        state = simulated.read_sensors()
+        state = simulated.read()
         q, dq = state.position, state.velocity
         torque = kp * (q_d - q) + kd * (dq_d - dq)
         if arm:

@@ -102,7 +102,7 @@ def run(target, payload, friction):
     model, velocity, before, sent = fd.Model(ARM), np.zeros(ARM.n), ARM.home, 0.0
     start, let_go, rows = model.frames(ARM.home)[-1], START_S + CYCLES * CYCLE_S, []
     for _ in range(round((let_go + LET_GO_S) / STEP_S)):
-        state = simulation.read_sensors()
+        state = simulation.read()
         q, time = state.position, state.time
         torque = controller.step(q, state.velocity, time, effort=state.effort)
         if time - sent >= PERIOD_S - 0.5 * STEP_S:

@@ -103,7 +103,7 @@ def run(duration: float = 5.0, seed: int = 0) -> Run:
     )
     found, order = Run(), float('inf')
     for step in range(round(duration / STEP_S)):
-        reading = simulation.read_sensors()
+        reading = simulation.read()
         time, external = reading.time, controller.disturbances.external_torque
         torque = controller.step(reading.position, reading.velocity, time, effort=reading.effort)
         if order > time > SETTLED_S and releaser.update(time, reading.position, external):

@@ -62,7 +62,7 @@ def follow(arm, way):
     controller = fd.Feedforward(arm, 'fci', kp=KP, kd=KD)
     every, rows = round(PERIOD_S / STEP_S), []
     for step in range(round((SETTLE_S + DURATION_S) / STEP_S)):
-        state, count = simulated.read_sensors(), step - round(SETTLE_S / STEP_S)
+        state, count = simulated.read(), step - round(SETTLE_S / STEP_S)
         if way == 'PD alone':
             target = policy(arm, max(0, count // every) * PERIOD_S)
             torque = KP * (target - state.position) - KD * state.velocity

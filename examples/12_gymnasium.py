@@ -54,7 +54,7 @@ class Reach(gymnasium.Env):
         except fd.FrankaDynamicsError as error:  # it goes on to the target before
             info['refused'] = str(error)
         self.run(CYCLES)
-        distance = np.linalg.norm(self.flange(self.plant.read_sensors().position) - self.goal)
+        distance = np.linalg.norm(self.flange(self.plant.read().position) - self.goal)
         stopped = self.controller.state is not State.RUNNING
         info |= {'stopped': str(self.controller.status)} if stopped else {}
         return self.observed(), -float(distance), bool(distance < 0.01), stopped, info
@@ -62,7 +62,7 @@ class Reach(gymnasium.Env):
     def run(self, cycles):
         """Step controller and arm."""
         for _ in range(cycles):
-            state = self.plant.read_sensors()
+            state = self.plant.read()
             self.plant.step(self.controller.step(state.position, state.velocity, state.time))
 
     def limits(self):
@@ -75,7 +75,7 @@ class Reach(gymnasium.Env):
 
     def observed(self):
         """Return positions, velocities, flange and goal in one array."""
-        state = self.plant.read_sensors()
+        state = self.plant.read()
         flange = self.flange(state.position)
         rows = (state.position, state.velocity, flange, self.goal)
         return np.concatenate(rows, dtype=np.float32)

@@ -109,7 +109,7 @@ def _follow_motion(
     planned: Trajectory | None = None
     duration = float(request.times[-1])
     for _ in range(round((_SETTLING_TIME_S + duration) / TIMESTEP_S)):
-        time, reading = simulation.time, simulation.read_sensors()
+        time, reading = simulation.time, simulation.read()
         torque = controller.step(reading.position, reading.velocity, time)
         if planned is None and time >= _SETTLING_TIME_S:
             planned = controller.follow(**request.follow_kwargs(arm))
@@ -121,7 +121,7 @@ def _follow_motion(
         if simulation.runaway_text or stopped:
             why = simulation.runaway_text or controller.status
             raise SettingsError(f'The simulated arm stopped: {why}')
-        rows.append((reading.position, reading.velocity, simulation.read_sensors().effort))
+        rows.append((reading.position, reading.velocity, simulation.read().effort))
     q, dq, effort = (np.array(column) for column in zip(*rows[-len(times) :]))
     stamps = _FIRST_STAMP_NS + np.round(np.arange(len(times)) * TIMESTEP_S * 1e9).astype(np.int64)
     recording = Recording('plant', '/joint_states', arm.joint_names, stamps, q, dq, effort)

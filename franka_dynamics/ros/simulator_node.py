@@ -107,7 +107,7 @@ class SimulatorNode(CheckedParameters, Node):
 
     def _run_step(self, executor: Any, deadline: float, stop: StopRequest, log: BinaryIO) -> float:
         """Publish a joint state, wait for torque, simulate a step; return the due time [s]."""
-        reading, stamp = self._simulation.read_sensors(), self._start_stamp + self._simulation.time
+        reading, stamp = self._simulation.read(), self._start_stamp + self._simulation.time
         self._publish_state(reading, stamp)
         deadline = self._wait_for_step(executor, deadline, stop)
         reading.write_step(log, stamp)

@@ -256,7 +256,7 @@ class ArmSimulation:
         # mj_setConst updates what MuJoCo derives from masses, and resets the MjData that it gets.
         self._mujoco.mj_setConst(self.model, self._mujoco.MjData(self.model))
 
-    def read_sensors(self) -> SensorReading:
+    def read(self) -> SensorReading:
         """Return time, positions, velocities and efforts as sensors measure them, with noise."""
         settings, n = self.settings, self.description.n
         deviations = settings.position_noise, settings.velocity_noise, settings.effort_noise

@@ -157,7 +157,7 @@ class Loop:
 
     def run(self, seconds, each=lambda reading: None):
         for _ in range(round(seconds / MAX_STEP_S)):
-            reading = self.arm.read_sensors()
+            reading = self.arm.read()
             torque = self.controller.step(
                 reading.position,
                 reading.velocity,

@@ -226,12 +226,12 @@ def test_a_load_told_before_it_is_taken_stops_nothing_and_one_never_taken_does()
 @pytest.mark.parametrize('lost', ['a joint', 'all'])
 def test_an_arm_that_rests_under_an_unknown_load_goes_on_resting_without_feedback(lost):
     loop = Loop(replace(MUJOCO, **GENTLE), friction=True, payload=body(1.0)).run(1.6)
-    begin, read = loop.arm.position, loop.arm.read_sensors
+    begin, read = loop.arm.position, loop.arm.read
     if lost == 'all':
         loop.tick(500)
     else:
         wrong = np.where(np.arange(7) == 1, 9.0, 0.0)
-        loop.arm.read_sensors = lambda: replace(one := read(), position=one.position + wrong)
+        loop.arm.read = lambda: replace(one := read(), position=one.position + wrong)
         loop.run(0.5)
     assert np.abs(loop.arm.position - begin).max() < 0.05
 

@@ -273,8 +273,8 @@ def test_a_joint_that_moves_while_all_velocities_are_zero_is_stopped():
 def test_velocities_that_are_reversed_do_not_drive_the_arm():
     loop = Loop(PD, controller={'applied_when_silent': True}, armature=True).run(0.4)
     loop.swing(speed=0.6)
-    read, begun = loop.arm.read_sensors, loop.fastest
-    loop.arm.read_sensors = lambda: replace(one := read(), velocity=-one.velocity)
+    read, begun = loop.arm.read, loop.fastest
+    loop.arm.read = lambda: replace(one := read(), velocity=-one.velocity)
     loop.run(1.0)
     assert loop.controller.faulty and loop.fastest < begun + 0.6
 
@@ -580,8 +580,8 @@ def test_an_arm_whose_velocity_is_wrong_at_a_joint_is_carried_where_its_position
     added = {'gravity_compensation': target == 'fci', 'armature': True}
     loop = Loop(settings, controller={'applied_when_silent': True}, **added).run(0.4)
     loop.swing(speed=0.3)
-    read = loop.arm.read_sensors
-    loop.arm.read_sensors = lambda: replace(one := read(), velocity=one.velocity + at_joint)
+    read = loop.arm.read
+    loop.arm.read = lambda: replace(one := read(), velocity=one.velocity + at_joint)
     assert loop.run(1.5).speed < 0.2 and loop.fastest < 0.5
 
 

@@ -34,12 +34,12 @@ PUSH = Push((0.0, 6.0, -8.0), 0.1, 9.0)  # 10 N at the flange
 def states_of(arm, seconds, law, **settings):
     """Move an arm by torques law(simulation, reading); pair its states as a driver does."""
     simulation = ArmSimulation(arm, SimulationSettings(brake_release_after=0.0, **settings))
-    reading, states = simulation.read_sensors(), []
+    reading, states = simulation.read(), []
     while reading.time < seconds:
         # The effort of this step is paired with the state before the step.
         before = reading
         simulation.step(law(simulation, before))
-        reading = simulation.read_sensors()
+        reading = simulation.read()
         states.append((reading.time, before.position, before.velocity, reading.effort))
     return states
 

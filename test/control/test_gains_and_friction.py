@@ -257,7 +257,7 @@ def run(make, gains, factor, wrong=None, moves=swing):
     core = Feedforward(known, terms=Terms(friction=factor > 0.0), **GAINS[gains])
     speeds, places, errors = [], [], []
     for step in range(round(1000 * DURATION_S[moves])):
-        reading = arm.read_sensors()
+        reading = arm.read()
         torque = core.step(reading.position, reading.velocity, reading.time, effort=reading.effort)
         if core.state is State.RUNNING:
             moves(core, step)

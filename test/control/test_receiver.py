@@ -35,7 +35,7 @@ class Received(Loop):
         step = self.arm.step
 
         def receive(command, *, is_new):
-            reading, is_new = self.arm.read_sensors(), is_new and self.sending
+            reading, is_new = self.arm.read(), is_new and self.sending
             if is_new:
                 self.number += 1
                 self.receiver.accept(command, self.number)
@@ -257,7 +257,7 @@ def test_a_torque_that_cannot_be_meant_is_refused_and_lets_its_sender_time_out(c
 def test_a_dead_senders_arm_is_braked_though_the_clock_is_set_back(target):
     loop = in_motion(target)
     loop.sending = False
-    receiver, applied, reading = loop.receiver, [], loop.arm.read_sensors()
+    receiver, applied, reading = loop.receiver, [], loop.arm.read()
     # As when a simulation is reset: stamps begin at zero, again and again.
     for k in range(1000):
         stamp = reading.time + 1e-3 * k if k < 5 else 1e-3 * (k % 150)
@@ -389,7 +389,7 @@ def test_an_arm_that_is_held_from_the_beginning_stays_where_it_is():
     loop = Loop(brake_release_after=0.0)
     loop.arm.is_braked = False
     for _ in range(1000):
-        reading = loop.arm.read_sensors()
+        reading = loop.arm.read()
         loop.arm.step(receiver.step(reading.time, reading.position, reading.velocity))
     assert receiver.state is ReceiverState.HOLDING
     np.testing.assert_allclose(loop.arm.position, FER.home, rtol=0, atol=1e-6)

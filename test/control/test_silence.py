@@ -26,9 +26,9 @@ SINK, HALF = 9.81 * np.sqrt(0.5), {'kp': KP, 'kd': KD}
 def applied_loop(settings, channel=None, **options):
     """Return a loop that applies each torque, also while the core is silent."""
     loop = Loop(settings, controller=LOOP, **options)
-    read = loop.arm.read_sensors
+    read = loop.arm.read
     if channel is not None:
-        loop.arm.read_sensors = lambda: channel(read())
+        loop.arm.read = lambda: channel(read())
     return loop
 
 
@@ -180,9 +180,9 @@ def test_a_brake_that_catches_an_arm_does_not_begin_at_an_effort_that_was_refuse
     arm = load('fr3')
     real = {'friction': True, 'armature': True, 'brake_release_after': 0.0}
     loop = Loop(Settings(target='mujoco', **HALF), description=arm, **real)
-    read, model = loop.arm.read_sensors, NewtonEulerModel(arm)
+    read, model = loop.arm.read, NewtonEulerModel(arm)
     wrong = offset * np.eye(7)[1]
-    loop.arm.read_sensors = lambda: replace(one := read(), effort=sign * one.effort + wrong)
+    loop.arm.read = lambda: replace(one := read(), effort=sign * one.effort + wrong)
     loop.arm.step(model.gravity(loop.arm.position))
     for _ in range(300):
         if not loop.published:  # another node carries the arm, and leads joint 3
@@ -198,8 +198,8 @@ def test_an_arm_that_moves_after_its_encoder_slipped_is_followed_and_held():
     settings = Settings(target='mujoco', **HALF)
     loop = Loop(settings, description=load('fr3'), armature=True, measures=False)
     loop.run(0.4).swing(speed=0.4)
-    read, slip = loop.arm.read_sensors, 0.1 * np.eye(7)[0]
-    loop.arm.read_sensors = lambda: replace(one := read(), position=one.position + slip)
+    read, slip = loop.arm.read, 0.1 * np.eye(7)[0]
+    loop.arm.read = lambda: replace(one := read(), position=one.position + slip)
     loop.run(2.0)
     assert loop.fastest < 2.0  # 12.4 if the resting torque is of one position
 
@@ -260,8 +260,8 @@ def test_an_arm_is_braked_by_velocities_while_its_positions_are_wrong(kind, targ
         loop.swing(speed=speed)
     elif kind == 'frozen':  # of an arm that is pushed later
         loop.arm.push = Push((0.0, 0.0, -8.0), 0.3, 1.0)
-    read, positions, begun = loop.arm.read_sensors, shifted(kind), loop.fastest
-    loop.arm.read_sensors = lambda: replace(one := read(), position=positions(one.position))
+    read, positions, begun = loop.arm.read, shifted(kind), loop.fastest
+    loop.arm.read = lambda: replace(one := read(), position=positions(one.position))
     loop.run(1.2)
     # An arm that would fall is slowed as long as it is not seen as a whole.
     falls = target == 'mujoco' and loop.controller.state is State.STOPPING
@@ -294,7 +294,7 @@ def test_an_arm_is_braked_after_states_that_cannot_be_used(kind, times, target, 
 )
 def test_velocities_that_come_from_a_leap_of_positions_do_not_drive_the_arm(offset, share, count):
     loop = applied_loop(Settings(target='mujoco', **HALF), armature=True).run(0.4)
-    read, begin = loop.arm.read_sensors, loop.arm.time + 0.2
+    read, begin = loop.arm.read, loop.arm.time + 0.2
     q_before, velocity = loop.arm.position, np.zeros(7)
 
     def differences():
@@ -305,7 +305,7 @@ def test_velocities_that_come_from_a_leap_of_positions_do_not_drive_the_arm(offs
         q_before = q
         return replace(state, position=q, velocity=velocity)
 
-    loop.arm.read_sensors = differences
+    loop.arm.read = differences
     loop.move(0, 0.4)
     loop.run(1.5)
     assert loop.fastest < 1.1 and loop.controller.faulty

@@ -521,7 +521,7 @@ def test_a_loop_of_any_period_never_drops_the_arm(period):
     every = max(1, round(period / MAX_STEP_S))
     for step in range(1000):
         if step % every == 0:
-            reading = loop.arm.read_sensors()
+            reading = loop.arm.read()
             torque = loop.controller.step(reading.position, reading.velocity, reading.time)
         loop.arm.step(torque)
     assert loop.controller.state is State.RUNNING, loop.controller.status

@@ -37,7 +37,7 @@ def test_vibration_has_its_rms_in_every_band():
     for _ in range(4000):  # behind closed brakes the sensors see the drives and the vibration
         simulation.step(np.zeros(7))
         simulation.is_braked = True
-        samples.append(simulation.read_sensors().effort)
+        samples.append(simulation.read().effort)
     spectrum = np.abs(np.fft.rfft(np.array(samples), axis=0)) ** 2 * 2.0 / len(samples) ** 2
     frequency = np.fft.rfftfreq(len(samples), 1e-3)
     for low, high in arm_simulation.VIBRATION_BANDS_HZ:
@@ -66,7 +66,7 @@ def test_steps_come_back_as_they_were_read(tmp_path):
     arm = ArmSimulation(FER, SimulationSettings(brake_release_after=0.0, position_noise=1e-4))
     log, readings = (tmp_path / 'steps').open('wb'), []
     for step in range(50):
-        reading = arm.read_sensors()
+        reading = arm.read()
         reading.write_step(log, EPOCH + reading.time)
         arm.step(np.full(7, 0.1 * step))
         readings.append(reading)

@@ -44,7 +44,7 @@ def stepped(simulation, torque, count=1):
     """Advance with one torque; return the last reading."""
     for _ in range(count):
         simulation.step(torque)
-    return simulation.read_sensors()
+    return simulation.read()
 
 
 def test_brakes_open_the_stated_time_after_the_first_command():
@@ -116,7 +116,7 @@ def test_slip_elements_hold_the_arm_like_springs_until_they_slip():
 def test_noise_has_the_stated_deviation_and_is_repeatable():
     def readings(seed):
         simulation = arm(position_noise=1e-4, effort_noise=0.2, seed=seed)
-        return np.array([simulation.read_sensors().position for _ in range(2000)])
+        return np.array([simulation.read().position for _ in range(2000)])
 
     np.testing.assert_array_equal(readings(1), readings(1))
     # 2000 x 7 samples: the deviation is known to 0.6 %, five of which are allowed.
@@ -249,7 +249,7 @@ def test_a_torque_step_swings_as_the_two_mass_equations_say():
     arm, found = single_arm(), []
     for _ in time:
         arm.step(np.array([torque]))
-        reading = arm.read_sensors()
+        reading = arm.read()
         found.append((reading.effort[0], reading.velocity[0]))
     # Then the torque sensor and the motor's velocity show the same swing, to what two substeps of
     # first order allow at a resonance of sqrt(K (1/B + 1/M)) = 305 rad/s: h w / 2 = 8 % of its
@@ -268,13 +268,13 @@ def test_at_rest_the_gear_carries_gravity_without_a_jolt():
         arm.step(gravity)
     assert not arm.is_braked
     np.testing.assert_allclose(arm.position, FER.home, rtol=0.0, atol=1e-9)
-    np.testing.assert_allclose(arm.read_sensors().effort, gravity, rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose(arm.read().effort, gravity, rtol=0.0, atol=1e-6)
 
 
 def test_the_gear_ripples_in_proportion_to_speed():
     arm, effort, speed = single_arm(ripple=0.3), [], 0.8
     for _ in range(6000):
-        reading = arm.read_sensors()
+        reading = arm.read()
         arm.step(2.0 * (speed - reading.velocity))
         effort.append(reading.effort[0])
     spectrum = np.abs(np.fft.rfft(np.array(effort[2000:]) * np.hanning(4000)))
@@ -411,7 +411,7 @@ def test_the_node_brings_the_arm_back_after_a_lost_cycle():
             lost, heard = k == HELD, k >= HELD + UNTIL_THE_NODE_IS_HEARD
             held = 0.0 * gazebo.holding_torque(arm) if lost else gazebo.holding_torque(arm)
             simulation.step(torque if heard else held)
-            reading = simulation.read_sensors()
+            reading = simulation.read()
             states.append((reading.position, reading.velocity))
     assert not simulation.is_braked
     away = np.abs([q - arm.home_position for q, _ in states])
