@@ -55,7 +55,7 @@ def serve_requests() -> None:
         reference = client.node.create_publisher(
             JointTrajectory, '/feedforward/reference', REFERENCE_QOS
         )
-        client.state()
+        client.lifecycle_state()
         print('ready', flush=True)
         for line in sys.stdin:
             first = line.split()[0]
