@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Quadratic costs under constraints on positive definite matrices, minimised by Clarabel."""
+"""Quadratic costs, minimised by Clarabel where matrices must be positive semidefinite."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

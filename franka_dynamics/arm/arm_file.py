@@ -73,7 +73,7 @@ class InertialSet:
         return tuple(found)
 
     def inertia_of(self, body: Body | None) -> LinkInertia | None:
-        """Return a body's inertia about its frame's origin, for `body` None (not stated) None."""
+        """Return a body's inertia about its frame's origin; None for `body` None (not stated)."""
         return None if body is None else body.link_inertia(self.inertia_about)
 
 

@@ -199,7 +199,7 @@ def _block_outputs(equations: Equations) -> list[list[tuple[int, ...]]]:
 
 
 def _kernel_text(equations: Equations, prefix: str) -> str:
-    """Return the text of a quantity's CUDA kernel, which computes one state in each thread."""
+    """Return the text of a CUDA kernel that computes a quantity at one state in each thread."""
     arrays, parts, output = equations.input_names, _block_outputs(equations), equations.output_name
     rows = [f'const double *__restrict__ {one}_rows, const long long {one}_step' for one in arrays]
     arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']

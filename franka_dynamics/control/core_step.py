@@ -480,7 +480,7 @@ class CoreStep(StateMachine):
         return torque.copy()
 
     def _resting_torque(self, now: float) -> Array:
-        """Return the torque for an arm at rest, (n,) [N m]: gravity, disturbance, or zero."""
+        """Return the torque for an arm at rest, (n,) [N m]: gravity plus disturbance, or zero."""
         torque = self.open_loop_stop.resting_torque(self.acting_terms, now)
         torque = torque + self._hold_disturbance
         if self.ending.reaction is Reaction.COAST:

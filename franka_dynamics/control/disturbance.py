@@ -71,7 +71,7 @@ MIN_STICTION_TO_LIMIT = 0.02
 STICTION_MARGIN_FACTOR = 1.25
 
 
-class ObservedTorques(NamedTuple):
+class ObserverTorques(NamedTuple):
     """Torques estimated by the momentum observer, or changes of them, (n,) each [N m]."""
 
     disturbance: Array
@@ -132,7 +132,7 @@ class DisturbanceMonitor:
 
     def reset_at_first_torque(self, stamp: float) -> None:
         """Set the disturbance torques to zero, at the stamp [s] of a first torque."""
-        estimate = ObservedTorques(self._zero, self._zero, -self._state.gravity)
+        estimate = ObserverTorques(self._zero, self._zero, -self._state.gravity)
         self._observer.reset_estimate(np.array(estimate))
         self.disturbance_torque = self.external_torque = self._zero
         self._buffer_end = 0
@@ -159,14 +159,14 @@ class DisturbanceMonitor:
             self._pick_up = state.stamp, earlier - change.minus_needed
         return -change.disturbance
 
-    def _added_torque(self, terms: TermModel, state: StateTerms | None) -> ObservedTorques:
+    def _added_torque(self, terms: TermModel, state: StateTerms | None) -> ObserverTorques:
         """Return the change of the observed torques if `terms` replace the present ones."""
         if state is None:
-            return ObservedTorques(self._zero, self._zero, self._zero)
+            return ObserverTorques(self._zero, self._zero, self._zero)
         q, before = state.q, self._terms
         old, new = before.gravity(q), terms.gravity(q)
         more = terms.gravity_to_command(q, new) - before.gravity_to_command(q, old)
-        return ObservedTorques(-more, old - new if self.has_effort else -more, old - new)
+        return ObserverTorques(-more, old - new if self.has_effort else -more, old - new)
 
     def _effort_friction_state(self) -> FrictionState:
         """Return a new friction state for the joint friction that the measured torque contains."""
@@ -218,7 +218,7 @@ class DisturbanceMonitor:
             believed = np.where(self.misdirected_joints, torque, believed)
         torques = np.array((believed, torque, self._zero))
         found = self._observer.update(state.stamp, state.q, state.dq, torques, state.gravity)
-        self.disturbance_torque, self.external_torque, needed = ObservedTorques(*found)
+        self.disturbance_torque, self.external_torque, needed = ObserverTorques(*found)
         self._needed_torque = -needed
         if sent or self.has_effort:
             at = state.stamp, state.q, state.dq

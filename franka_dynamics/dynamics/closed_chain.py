@@ -35,7 +35,7 @@ CONSTRAINED_DIRECTIONS = {
 _MAX_CLOSURE_ERROR = 1e-15  # [rad or m] closure error at which a loop is closed
 # Below this closure error [rad or m] Newton's iteration also ends if two steps in a row do not
 # reduce the error.
-_MAX_ROUNDOFF = 1e-12
+_MAX_STALLED_ERROR = 1e-12
 _MAX_NEWTON_STEPS = 50
 # Largest change of a joint in one Newton step [rad or m]: larger steps more easily lead to another
 # assembly mode of the mechanism.
@@ -226,7 +226,7 @@ class ClosedChain:
             size = float(np.abs(error).max())
             after_best = 0 if size < best else after_best + 1
             best = min(best, size)
-            if size <= _MAX_CLOSURE_ERROR or (best < _MAX_ROUNDOFF and after_best >= 2):
+            if size <= _MAX_CLOSURE_ERROR or (best < _MAX_STALLED_ERROR and after_best >= 2):
                 return q
             g_p, _ = self.split_loop_jacobian(self.loop_jacobian(q))
             step = -_solve_linear_stack(g_p, error[:, None])[:, 0]

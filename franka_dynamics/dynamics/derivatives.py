@@ -151,7 +151,7 @@ def dynamics_derivatives(
     tool_wrench: ArrayLike | None = None,
 ) -> DynamicsDerivatives:
     """
-    Return a tree's motion and torques, and their derivatives by joint twists, q, dq, ddq.
+    Return a tree's motion, torques and their derivatives by joint twists, tool pose, q, dq, ddq.
 
     Parameters and errors are those of `tree_motion`; the cost grows with n^2. The module
     `closed_chain_derivatives` computes the derivatives by the inertial parameters.

@@ -92,7 +92,7 @@ class CrossValidation:
         return FoldFits(self)
 
     @cached_property
-    def at_starting_inertias(self) -> 'CrossValidation':
+    def with_fixed_inertias(self) -> 'CrossValidation':
         """
         The cross-validation with inertias fixed to the prior mean; friction and offsets fitted.
 
@@ -323,7 +323,7 @@ class FoldFits:
     def agrees_with_start(self) -> bool:
         """Return whether the fault is fitted nearly alike if the starting inertias are kept."""
         columns = self.system.grams.column_indices(self.fault.column_names)
-        fixed = FoldFits(self.system.at_starting_inertias, self.fault)
+        fixed = FoldFits(self.system.with_fixed_inertias, self.fault)
         own, beside_fixed = self.theta_of_all[columns], fixed.theta_of_all[columns]
         ratio = float(beside_fixed @ own / (own @ own))
         return _MIN_AGREEMENT_RATIO < ratio < 1.0 / _MIN_AGREEMENT_RATIO

@@ -136,10 +136,10 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
                 self.get_logger().warning(f'Ctrl-C would shut ROS down first: {_SHUTDOWN_ADVICE}')
             self._autostarts = self.get_parameter('autostart').value
             self.create_timer(SILENCE_CHECK_PERIOD_S, self.cycle.run_timed_tasks)
-            self.create_timer(_BACKGROUND_TASK_PERIOD_S, self._run_component_tasks)
+            self.create_timer(_BACKGROUND_TASK_PERIOD_S, self._on_background_timer)
         self._main_executor = executor
 
-    def _run_component_tasks(self) -> None:
+    def _on_background_timer(self) -> None:
         """Configure and activate the node once if `autostart`; then run its background tasks."""
         with self._background_lock:
             if self._is_finalized:

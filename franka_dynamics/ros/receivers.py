@@ -64,7 +64,7 @@ class ReceiverKind(Enum):
 
 class Receiver(NamedTuple):
     """
-    The kind and description of a node that receives torques, and why it is idle or uncertain.
+    A node that receives torques: its kind, why it is idle, and why the kind is uncertain.
 
     `description` says more than its kind, if more is known. `idle_reason` says why it applies no
     torque now, '' if it does. `uncertainty` says why its kind is not known for certain, '' if it

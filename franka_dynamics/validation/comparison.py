@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Compares two arms by each joint's axis, inertia and limits in the space frame at q = 0.
+Compares two arms at q = 0 by joint axes, limits, friction and inertias in the space frame.
 
 Joints are paired from base to tip. A joint that is moved carries what is behind it: where one
 rigid motion brings the rest of the first arm to that of the second, it is one difference of that
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .torque_effect import ParameterDifference, SpaceFrameArm, TorqueEffect, TorqueProbe
+from .torque_effect import ParameterDifference, SpaceFrameArm, TorqueEffect, TorqueSensitivity
 from ..arm import ArmDescription, JointLimits, LinkInertia
 from ..arm.inertia import elements_from_tensor, TENSOR_ORDER
 from ..arrays import Array, ArrayLike
@@ -104,7 +104,7 @@ class _Differences:
         self._tolerance = MAX_GEOMETRY_ROUNDING if text else _EQUALITY_TOLERANCE
         # A URDF's arm may have no link with the name of a flange.
         self._has_flange = second.urdf is None or not second.urdf.tip_is_guess
-        self._probe = TorqueProbe(first, gravity)
+        self._probe = TorqueSensitivity(first, gravity)
         self.first_space, self.second_space = map(SpaceFrameArm.at_zero, (first, second))
         self.total_effect = self._probe.effect(self.second_space, self.first_space, other=second)
 

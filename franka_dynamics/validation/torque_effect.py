@@ -132,10 +132,10 @@ class ParameterDifference:
     the name of a joint (for the joint or its link), 'base', 'flange', 'arm' (friction) or 'the
     arm' (a URDF's arm as a whole); `first` and `second` are the two arms' values of `parameter`,
     in `unit`. `torque_effect` is the largest change of a joint torque [N m or N] in the motions of
-    `TorqueProbe` if what differs at this place (the base, a joint's axis with what is moved with
-    it, its kind, direction or rotor, a link, the friction) is taken from the second arm; 0.0 if no
-    torque changes by more than rounding. `remark` says more of the difference, if there is more to
-    say.
+    `TorqueSensitivity` if what differs at this place (the base, a joint's axis with what is moved
+    with it, its kind, direction or rotor, a link, the friction) is taken from the second arm; 0.0
+    if no torque changes by more than rounding. `remark` says more of the difference, if there is
+    more to say.
     """
 
     kind: str
@@ -165,7 +165,7 @@ class ParameterDifference:
         )
 
 
-class TorqueProbe:
+class TorqueSensitivity:
     """
     Computes how far joint torques of an arm change with its parameters.
 

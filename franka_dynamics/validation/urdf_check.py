@@ -15,7 +15,7 @@ from pathlib import Path
 from . import compare_files
 from .compare_files import NearestSet
 from .comparison import compare_descriptions, Comparison
-from .torque_effect import ParameterDifference, TorqueProbe
+from .torque_effect import ParameterDifference, TorqueSensitivity
 from ..arm import ArmDescription, Joint
 from ..arm.arm_file import is_xml_text
 from ..arm.bodies import NO_HAND
@@ -188,7 +188,7 @@ def _inertial_findings(
     a torque in some mounting of the arm, or if no real body has its parameters.
     """
     first, second = found.space_arms
-    probe = TorqueProbe(found.first, _TILTED_GRAVITY_M_S2)
+    probe = TorqueSensitivity(found.first, _TILTED_GRAVITY_M_S2)
     findings, notes, impossible = [], [], False
     for i, place in enumerate(found.first.joint_names):
         if nearest.matches[i]:
