@@ -37,7 +37,7 @@ MOST_STOPPED = 0.02  # share of rows that are no faster than the guard's bound o
 SWING_HZ = 0.5
 # A simulation without noise and without gears: at rest its states repeat bit by bit.
 EXACT: dict[str, Any] = {f'{of}_noise': 0.0 for of in ('position', 'velocity', 'effort')} | {
-    'vibration': 0.0,
+    'vibration_rms': 0.0,
     'elasticity': None,
 }
 
