@@ -42,7 +42,8 @@ Brake: q_b is where braking began; a limit of torque or rate moves it along unti
   a push by more than 0.11 rad always. d is the disturbance torque of when braking began, later
   what there is up to 10 % of each torque limit. M a slows each joint with a time constant of
   0.03 s, at most 30 rad/s^2, as far as kd does less.
-Stop by the model: q and dq are those that were seen last; dq decays, with 0.1 s, and moves q.
+Stop by the model: it takes the q and dq of the last usable state, lets dq decay with a time
+  constant of 0.1 s, and moves q by this dq.
 Resting torque: zero if the target adds gravity, whatever it lacks, unless the arm was held at rest
   when its states were lost: then G + d; zero after reaction ZERO; in a loop zero until a usable
   state agrees with g(q). Else g(q) of where the arm is or, unseen, of where the stop by the model
@@ -74,8 +75,9 @@ What ends torques by itself (part 6 of `CoreStep.step`; bounds there, under Torq
                                                 STOPPING; an arm that moves before its first torque
   a fall while torques are refused: HOLD        SILENT, STOPPING, if the law is to begin by itself
 
-So after a plain stop a loop's g(q) follows an arm that is led, and one that is pushed beyond these
-bounds is braked and held; but not where the target adds gravity, nor after COAST or ZERO.
+So after a plain stop a loop sends g(q) of wherever a person guides the arm, and brakes and holds
+an arm that is pushed beyond these bounds; but not where the target adds gravity, nor after COAST
+or ZERO.
 """
 
 from collections import deque

@@ -96,7 +96,7 @@ def parse_robot(text: str, source: str = '', path: Path | None = None) -> UrdfDo
 
 
 class _XacroArguments(dict[str, str]):
-    """The arguments of a xacro file by name; `requested_names` are those that it looked up."""
+    """A xacro file's arguments by name; `requested_names` has each name that was looked up."""
 
     def __init__(self, given: Mapping[str, object]) -> None:
         """Store the arguments, their values converted to text."""

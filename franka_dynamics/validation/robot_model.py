@@ -34,7 +34,7 @@ MAX_GRAVITY_DIFFERENCE_NM = np.array([4.0, 4.0, 4.0, 4.0, 1.5, 1.5, 1.5])
 MAX_JACOBIAN_DIFFERENCE = MAX_POSITION_DIFFERENCE_M = 0.01
 # [m/s^2] largest allowed difference of gravity in the base frame.
 MAX_GRAVITY_DIFFERENCE_M_S2 = 0.5
-COMPARED_STATE_COUNT = 100
+COMPARED_STATE_COUNT = 300
 POSE_SUBJECT = 'pose of the end effector'
 # libfranka waits for ever for a robot that another client is connected to, so a child process,
 # which can be ended, connects first. The child repeats the connection if a busy machine misses the
