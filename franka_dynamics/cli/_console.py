@@ -77,15 +77,20 @@ def echo_each(sentences: Iterable[object], label: str = '', style: str = '') -> 
 
 def write_json(path: Path | None, data: Any) -> None:
     """
-    Write data as JSON to a file and print the file's name; to '-' print the JSON itself.
+    Write data as JSON to a file, named on standard error; to '-' print the JSON itself.
 
-    Without a path nothing is written. Arrays become lists, NaN and infinities null;
+    Without a path nothing is written. Commands write before they print their results, because
+    `| head` can end them while they print. Arrays become lists, NaN and infinities null;
     `report.elements.to_json_types` converts other types.
     """
     if path is not None:
         from ..report.elements import json_text
 
-        print_or_write(json_text(data), path)
+        if path == STDOUT_PATH:
+            print(json_text(data), end='')
+        else:
+            write_text(path, json_text(data))
+            make_console(stderr=True).print(f'written: {path}', soft_wrap=True)
 
 
 class ProgressBar(Progress):

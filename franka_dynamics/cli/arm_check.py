@@ -64,8 +64,8 @@ def check_arms(arm: ArmChoice, options: Options) -> int:
         raise DescriptionError(f'{options.arms[0]} has no .urdf, .urdf.xacro or MJCF; name files.')
     counts = Counter(result['verdict'] for result in found.values())
     if not alone:
+        write_json(options.json, found)
         echo(f'{len(found)} files: {", ".join(f"{n} {word}" for word, n in counts.items())}.')
-    write_json(options.json, *found.values() if alone else [found])
     return FrankaDynamicsError.status if counts[NOT_READ] else int(counts.total() > counts[PASS])
 
 
@@ -99,6 +99,11 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
     doubts, unread = find_implausible_values(document, Path(source)) if document else ((), ())
     impossible = [f'{one}' for one in doubts if one.impossible] or [*description.inconsistencies()]
     verdict = MISMATCH if not checked.passed else NOT_PHYSICAL if impossible else PASS
+    consistency = report.link_consistency(description)
+    data = {'verdict': verdict, **to_json_types(checked), 'consistency': consistency}
+    data |= {'doubts': doubts} if document else {}
+    if in_detail:
+        write_json(options.json, data)
     echo(f'{arm.title(description)}: {report.crosscheck_sentence(checked)}', verdict)
     echo_each([*checked.findings, *impossible], style='red')
     possible = [one for one in doubts if not one.impossible]
@@ -114,8 +119,7 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
         notes = (one for one in description.notes if one not in shown)
         echo_each((*notes, *description.repairs, *report.condition_notes(description)), 'note')
         print_rich(*(report.crosscheck_tables(checked) if options.everything else ()))
-    data = {**to_json_types(checked), 'consistency': report.link_consistency(description)}
-    return {'verdict': verdict, **data, **({'doubts': doubts} if document else {})}
+    return data
 
 
 def compare_arms(options: Options) -> int:
@@ -137,6 +141,10 @@ def compare_arms(options: Options) -> int:
         if words and not link.parameters().any()
     }
     shown = [diff for diff in found.differences if diff.kind != 'link' or diff.owner not in empty]
+    notes = node_notes(one, other) if words else []
+    if not words and other.hand != one.hand:
+        notes = [f'the hands differ; --hand {other.hand} puts the same on both.']
+    write_json(options.json, {**to_json_types(found), 'notes': notes})
     if words and empty:
         echo(
             f'{other.source}: no {words.inertial} with mass in {name_list([*empty.values()])}, '
@@ -147,11 +155,7 @@ def compare_arms(options: Options) -> int:
     effective = _print_differences(shown, labels, one.joint_names, passed=found.passed)
     if effective and not empty:
         echo(f'Together they change the torque by {found.total_effect}.', style='red')
-    notes = node_notes(one, other) if words else []
-    if not words and other.hand != one.hand:
-        notes = [f'the hands differ; --hand {other.hand} puts the same on both.']
     echo_each(notes, 'note')
-    write_json(options.json, {**to_json_types(found), 'notes': notes})
     return int(not found.passed)
 
 

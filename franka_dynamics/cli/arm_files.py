@@ -128,13 +128,13 @@ def _print_base_parameters(choice: ArmChoice, gravity: str, json: Path | None) -
     arm = choice.load()
     parameters = base_parameters(arm, np.array(_GRAVITY_VECTORS[gravity]))
     rank, lost = parameters.check_at_random_states()
+    write_json(json, {'rank': rank, 'values': parameters.values(), 'parameters': parameters})
     title = f'{choice.title(arm)}: base parameters, gravity {gravity}'
     print_rich(report.base_parameter_table(parameters, title))
     echo_each(report.identifiability_sentences(parameters))
     agree = rank == len(parameters) and lost < _MAX_REGROUPING_ERROR
     echo(report.rank_sentence(arm, parameters, rank, lost), '' if agree else 'MISMATCH')
     echo_each(report.rank_gap_notes(parameters), 'note')
-    write_json(json, {'rank': rank, 'values': parameters.values(), 'parameters': parameters})
     return 0 if agree else 1
 
 

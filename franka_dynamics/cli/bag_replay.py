@@ -35,33 +35,34 @@ def run(
     best, tracking = result.predictions[0], None
     if options.gains:
         tracking = predict_tracking(result.recording, arms[0], options.gains, gravity=fit.gravity)
+    if options.json:
+        write_json(options.json, {**report.replay_as_data(result), 'tracking': tracking})
+    if options.external:
+        echo(report.save_external_torque(options.external, result, list(fit.gravity)))
+    plots = [] if options.no_plots else _save_plots(options.output, result, tracking)
     echo_each(result.warnings, 'warning')  # before the verdict, which these may make meaningless
     _print_result(result, fit, options.everything)
     if tracking is not None:
         print_rich(report.tracking_table(tracking))
         echo(f'{report.PREDICTION_SENTENCE}.')
-    if options.json:
-        write_json(options.json, {**report.replay_as_data(result), 'tracking': tracking})
-    if options.external:
-        echo(report.save_external_torque(options.external, result, list(fit.gravity)))
-    if not options.no_plots:
-        _save_plots(options.output, result, tracking)
+    echo_each(f'plot: {path}' for path in plots)
     if options.require is not None and best.error.E > options.require:
         echo(f'E is above the required {options.require:g} {best.unit.name}', style='red')
         return 1
     return 0
 
 
-def _save_plots(folder: Path, result: ReplayEvaluation, errors: TrackingPrediction | None) -> None:
-    """Save a plot of torques and, if `errors` are given, of tracking errors; print the paths."""
-    path = folder / 'torques.png'
+def _save_plots(
+    folder: Path, result: ReplayEvaluation, errors: TrackingPrediction | None
+) -> list[Path]:
+    """Save a plot of torques and, if `errors` are given, of tracking errors; return the paths."""
+    paths = [folder / 'torques.png']
     title = f'{Path(result.recording.source).name} on {result.predictions[0].arm.name}'
-    report.plot_torques(result, title, path)
-    echo(f'plot: {path}')
+    report.plot_torques(result, title, paths[0])
     if errors is not None:
-        path = folder / 'tracking.png'
-        report.plot_tracking(errors, title, path)
-        echo(f'plot: {path}')
+        paths.append(folder / 'tracking.png')
+        report.plot_tracking(errors, title, paths[1])
+    return paths
 
 
 def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, all_fits: bool) -> None:

@@ -28,7 +28,7 @@ _LANGUAGES: dict[str, tuple[Callable[..., str], str]] = {
 
 
 def run(arm: ArmChoice, options: Options) -> int:
-    """Print operation counts, and write the code with --output or a package with --package."""
+    """Write the code with --output or a package with --package; print operation counts."""
     require_distinct_quantities(options.quantities)
     if options.package:
         return _write_package(options.output)
@@ -46,9 +46,6 @@ def run(arm: ArmChoice, options: Options) -> int:
         customised_equations(description, kind, options.gravity, parameters=mode, frame=place)
         for kind in track(kinds, 'writing equations', console=make_console(), transient=True)
     ]
-    title = f'{description.name}: operations per evaluation of the code, without sines and cosines'
-    rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]
-    print_rich(Table(title, ('equations', 'multiplications', 'additions'), rows))
     if options.output is not None:
         text_of, suffix = _LANGUAGES[options.language]
         if options.language != 'python':
@@ -56,6 +53,9 @@ def run(arm: ArmChoice, options: Options) -> int:
         name = as_identifier(options.name or description.name)
         path = options.output / f'{name}_dynamics{suffix}'
         print_or_write(text_of(listed), path)
+    title = f'{description.name}: operations per evaluation of the code, without sines and cosines'
+    rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]
+    print_rich(Table(title, ('equations', 'multiplications', 'additions'), rows))
     return 0
 
 

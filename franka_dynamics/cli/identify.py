@@ -59,7 +59,6 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
         result = identify(
             fitted, start, published, fit, tests=left_out, executor=executor, progress=progress
         )
-    # Files are written before results are printed, because `| head` can end this program.
     if options.output and result.accepted:
         result.save(options.output, payload=arm.read_payload())
     if options.report:

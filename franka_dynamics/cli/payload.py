@@ -39,45 +39,49 @@ def payload_from_mesh(options: Options) -> int:
     description = load(options.arm)
     with make_console().status(f'reading {name}'):
         file = load_mesh(options.mesh, unit=options.unit)
-    echo_each(file.notes)
     volume = mesh_volume(file.mesh)
     density = options.density or (options.mass or 0.0) / volume
     height, turn = MOUNT_OFFSETS[options.mount]
     flange = pose_from_xyz_rpy((0.0, 0.0, height), (0.0, 0.0, turn))
     mounted = file.mesh.expressed_in(flange @ pose_from_xyz_rpy(options.xyz, options.rpy))
     inertia = mesh_inertia(mounted, density)
+    payload = payload_array(inertia)
+    comment = f'{name}, {density:.6g} kg/m^3, mount {options.mount}'
+    _write_payload(payload, comment, tool, options)
+    if options.plot:
+        title = f'{name}: {inertia.mass:.4g} kg, mount {options.mount}'
+        draw_payload(mounted, inertia, options.plot, title)
+        echo(f'written: {options.plot}')
+    echo_each(file.notes)
     size = f'{len(mounted.faces)} faces, volume {volume * 1e6:.6g} cm^3'
     echo(f'{size}, density {density:.6g} kg/m^3, mass {inertia.mass:.6g} kg')
     if density > _MAX_DENSITY_KG_M3:
         dense = f'nothing is as dense as {density:.4g} kg/m^3'
         echo(f'{dense}; is the unit {file.unit} right?', 'warning')
-    comment = f'{name}, {density:.6g} kg/m^3, mount {options.mount}'
     echo('in the flange frame: mass [kg], centre of mass [m], inertia about it xx xy ... [kg m^2]')
-    _write_payload(description, payload_array(inertia), comment, tool, options)
-    if options.plot:
-        title = f'{name}: {inertia.mass:.4g} kg, mount {options.mount}'
-        draw_payload(mounted, inertia, options.plot, title)
-        echo(f'written: {options.plot}')
+    _print_payload(description, payload)
     return 0
 
 
-def _write_payload(
-    arm: ArmDescription, payload: Array, comment: str, name: str, options: Options
-) -> None:
+def _write_payload(payload: Array, comment: str, name: str, options: Options) -> None:
     """
-    Print a payload, shape (10,), and write the files of --output and --desk.
+    Write a payload, shape (10,), to the files of --output and --desk.
 
-    A warning is printed if the payload's mass exceeds the arm's rated load. `comment` is the
-    first line of the parameter file, `name` the tool's name in Desk.
+    They are written before results are printed, because `| head` can end this program.
+    `comment` is the first line of the parameter file, `name` the tool's name in Desk.
     """
-    if arm.rated_load is not None and payload[0] > arm.rated_load:
-        rated = f'{arm.rated_load:g} kg that {arm.name} is rated for'
-        echo(f'{payload[0]:.4g} kg is above the {rated}', 'warning')
-    echo('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
     if options.output is not None:
         print_or_write(payload_parameter_text(payload, comment), options.output)
     if options.desk is not None:
         print_or_write(desk_json(payload, name), options.desk)
+
+
+def _print_payload(arm: ArmDescription, payload: Array) -> None:
+    """Print a payload, shape (10,), and a warning if it exceeds the arm's rated load."""
+    if arm.rated_load is not None and payload[0] > arm.rated_load:
+        rated = f'{arm.rated_load:g} kg that {arm.name} is rated for'
+        echo(f'{payload[0]:.4g} kg is above the {rated}', 'warning')
+    echo('payload: [' + ', '.join(f'{number:.9g}' for number in payload) + ']')
 
 
 def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Options) -> int:
@@ -100,10 +104,11 @@ def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Optio
         estimate = identify_payload(
             motions(options.without), motions(options.loaded), description, gravity=options.gravity
         )
+    write_json(options.json, estimate)
+    comment = f'Identified by franka-dynamics from {", ".join(options.loaded)}'
+    _write_payload(estimate.payload, comment, 'identified', options)
     make_console().print(payload_table(estimate))
     scale = scale_sentence(estimate, options.known_mass, options.effort_scale)
     echo_each([*inertia_sentences(estimate), scale])
-    write_json(options.json, estimate)
-    comment = f'Identified by franka-dynamics from {", ".join(options.loaded)}'
-    _write_payload(description, estimate.payload, comment, 'identified', options)
+    _print_payload(description, estimate.payload)
     return 0

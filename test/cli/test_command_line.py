@@ -56,13 +56,20 @@ def test_commands_do_linear_algebra_on_one_thread(monkeypatch):
 
 
 def test_no_traceback_follows_when_a_verbs_reader_stops_and_its_file_is_there(tmp_path):
-    plan = f'identify plan --draws 1 --iterations 1 --repetitions 10 --output {tmp_path}/motion'
-    for words in ('arm show --arm rpr --json', plan):
+    file, tool = tmp_path / 'file', tmp_path / 'tool.obj'
+    tool.write_text('v 0 0 0\nv 90 0 0\nv 0 90 0\nv 0 0 90\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n')
+    for words in (
+        f'identify plan --draws 1 --iterations 1 --repetitions 10 --output {file}',
+        f'arm check --arm rpr --states 10 --json {file}',
+        f'arm compare fr3 fer --json {file}',
+        f'arm show --arm rpr --base-parameters --json {file}',
+        f'payload-from-mesh {tool} --mass 1 --output {file}',
+    ):
         with start_python(*PROCESS, *words.split()) as process:
             process.stdout.close()
-            assert process.stderr.read() == ''
-        assert process.returncode == EXIT_BROKEN_PIPE
-    assert (tmp_path / 'motion').is_file()
+            assert process.stderr.read() in ('', f'written: {file}\n')
+        assert process.returncode == EXIT_BROKEN_PIPE and file.is_file(), words
+        file.unlink()
 
 
 @pytest.mark.parametrize('words', ['--help', 'arm show fr3', 'arm show --arm rpr --json'])
