@@ -32,7 +32,7 @@ from franka_dynamics.control.feedforward import Feedforward, StateLimits
 from franka_dynamics.control.feedforward import State as CoreState
 from franka_dynamics.control.receiver import COMMAND_TIMEOUT_S
 from franka_dynamics.control.terms import StateTerms
-from franka_dynamics.control.watchers import MAX_FOLLOWING_SPEED_RATIO, MAX_SPEED_RATIO
+from franka_dynamics.control.watchers import MAX_FOLLOW_SPEED_TO_LIMIT, MAX_SPEED_TO_LIMIT
 from franka_dynamics.errors import FrankaDynamicsError
 from franka_dynamics.motion.reference import ReferenceState
 from franka_dynamics.simulation.arm_simulation import ArmSimulation, SimulationSettings
@@ -308,7 +308,7 @@ def simulate(
         speed = np.abs(loop.arm.data.qvel)
         found.peak = max(found.peak, float(speed.max()))
         follows = core.reference.counts[ReferenceState.ACCEPTED]  # or has followed a motion
-        ratio = MAX_FOLLOWING_SPEED_RATIO if follows else MAX_SPEED_RATIO
+        ratio = MAX_FOLLOW_SPEED_TO_LIMIT if follows else MAX_SPEED_TO_LIMIT
         found.too_fast |= bool((speed > ratio * fastest).any())
         found.moved = max(found.moved, float(np.abs(loop.arm.position - start).max()))
         if core.counts['stops'] or core.counts['faults'] or loop.arm.runaway_text:

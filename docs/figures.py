@@ -130,8 +130,8 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
                 'faster than {} of its velocity limit, or {} times its limit if a reference moved '
                 'within the last {} s, for {} ms',
                 (
-                    watchers.MAX_SPEED_RATIO,
-                    watchers.MAX_FOLLOWING_SPEED_RATIO,
+                    watchers.MAX_SPEED_TO_LIMIT,
+                    watchers.MAX_FOLLOW_SPEED_TO_LIMIT,
                     planning.STREAM_TIMEOUT_S,
                     1e3 * watchers.MAX_OVERSPEED_TIME_S,
                 ),

@@ -28,23 +28,23 @@ class ControlLaw:
     """
     Computes the torque at a joint state from model terms and PD gains.
 
-    `arm` is the arm without the settings' payload. With `as_given` its joints have no
+    `arm` is the arm without the settings' payload. With `is_exact` its joints have no
     other rotor inertia and friction than it says, as in a simulation; else at least those of the
     target's arms. Raises SettingsError if the settings cannot be used on this arm.
     """
 
-    def __init__(self, arm: ArmDescription, settings: Settings, *, as_given: bool = False) -> None:
+    def __init__(self, arm: ArmDescription, settings: Settings, *, is_exact: bool = False) -> None:
         settings.validate(arm)
-        self.description, self.settings, n = arm, settings, arm.n
+        self.arm, self.settings, n = arm, settings, arm.n
         self.terms = TermModel(arm, settings)
         self.kp, self.kd = settings.gains(n)
         self.has_kp = bool(self.kp.any())
         # Damping [N m s/rad] and rotor inertia [kg m^2] that the joints have beyond the model.
-        damps = not as_given or arm.friction is not None
+        damps = not is_exact or arm.friction is not None
         damped = self.kd + (ASSUMED_FRICTION_DAMPING_NMS_RAD if damps else 0.0)
-        rotors = 0.0 if as_given else settings.profile.rotor_inertia
+        rotors = 0.0 if is_exact else settings.profile.rotor_inertia
         mass = self.terms.true_model.mass_matrix(arm.home_position) + rotors * np.eye(n)
-        self._inertia = mass.diagonal()
+        self._inertias = mass.diagonal()
         # Largest stable delay of torques [s], for kp of each joint, (n,), and for all gains. kd
         # makes joint velocities decay at home at some rate [1/s], and alone oscillates if its
         # phase lag, rate times delay, exceeds pi / 2.
@@ -64,10 +64,10 @@ class ControlLaw:
             return None
         joint = int((self._max_kp_delay < delay).argmax())
         if self._max_kp_delay[joint] < delay:
-            name, kp, kd = self.description.joint_names[joint], self.kp[joint], self.kd[joint]
+            name, kp, kd = self.arm.joint_names[joint], self.kp[joint], self.kd[joint]
             needed = PERIOD_MARGIN_FACTOR * (kd + kp * (delay - self._max_kp_delay[joint]))
             remedy = f'a kd of at least {needed:.2g}'
-            if needed * delay > self._inertia[joint]:  # it would swing by kd
+            if needed * delay > self._inertias[joint]:  # it would swing by kd
                 remedy = f'a kp of at most {kp * self._max_kp_delay[joint] / delay:.2g}'
             late = 1e3 * delay
             return ReasonCode.KP_TOO_LARGE(joint=name, kp=kp, kd=kd, delay=late, remedy=remedy)
@@ -86,17 +86,17 @@ class ControlLaw:
 
     def double_payload_warning(self) -> str:
         """Return a warning if both the arm and the settings have a payload, else ''."""
-        own, more = self.description.payload.mass, self.settings.payload[0]
+        own, more = self.arm.payload.mass, self.settings.payload[0]
         if not (own and more):
             return ''
         return (
-            f'payload is {more:g} kg, beside {own:g} kg that {self.description.name} was loaded '
+            f'payload is {more:g} kg, beside {own:g} kg that {self.arm.name} was loaded '
             'with: both are counted. If it is one body, give it once.'
         )
 
     def unused_friction_note(self) -> str:
         """Return a note if the arm's friction is known but not commanded, else ''."""
-        model, kp = self.description.friction, self.kp
+        model, kp = self.arm.friction, self.kp
         if model is None or self.settings.terms.friction:
             return ''
         torque = np.abs(model.torque(np.full(len(kp), MAX_GENTLE_SPEED_RAD_S)))
@@ -112,16 +112,16 @@ class ControlLaw:
         """
         Return the desired torque at a joint state, (n,) [N m].
 
-        It is the sum of `feedforward` and the PD torque. Without a reference, friction (with its
-        offset) and inertia torque are zero, and the PD torque only damps.
+        It is the sum of `feedforward_torque` and the PD torque. Without a reference, friction
+        (with its offset) and inertia torque are zero, and the PD torque only damps.
         """
         if reference is None:
-            return self.feedforward(state, self._zero) - self.kd * state.dq
+            return self.feedforward_torque(state, self._zero) - self.kd * state.dq
         friction = self.terms.friction.torque(reference.dq, state.dq)
-        torque = self.feedforward(state, friction)
+        torque = self.feedforward_torque(state, friction)
         return torque + self.kp * (reference.q - state.q) + self.kd * (reference.dq - state.dq)
 
-    def feedforward(self, state: StateTerms, friction: Array) -> Array:
+    def feedforward_torque(self, state: StateTerms, friction: Array) -> Array:
         """
         Return the model's part of the desired torque, without PD feedback, (n,) [N m].
 
@@ -146,7 +146,7 @@ class ControlLaw:
         friction = self.terms.friction.torque_along(q, dq)
         points = (ReferencePoint(*point) for point in trajectory.states)
         states = (self.terms.terms_at(0.0, point.q, point.dq, point) for point in points)
-        efforts = np.array([self.feedforward(*pair) for pair in zip(states, friction)])
+        efforts = np.array([self.feedforward_torque(*pair) for pair in zip(states, friction)])
         return np.clip(efforts, -self._effort_limit, self._effort_limit)
 
     def motion_with_efforts(self, motion: Trajectory) -> tuple[Trajectory, Array]:

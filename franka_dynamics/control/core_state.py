@@ -184,7 +184,7 @@ class StateMachine:
     """
 
     def __init__(self, output: TorqueOutput, states: StateCheck, law: ControlLaw) -> None:
-        arm = law.description
+        arm = law.arm
         self.output, self.states = output, states
         self.requested_law, self.acting_terms = law, law.terms
         self.disturbances = DisturbanceMonitor(arm, states.limits, law.terms)
@@ -230,7 +230,7 @@ class StateMachine:
             self.brake.begin(0.0 * self.brake.disturbance)
             self.motion_watcher.reset()
             self.output.reset_torques()
-            self._use_requested_terms(agrees=True)
+            self._use_requested_terms(arm_agrees=True)
             self._forget_joint_states()
             self.requested_law.terms.friction.reset()
 
@@ -277,28 +277,28 @@ class StateMachine:
     @property
     def _must_hold(self) -> bool:
         """Whether the arm is to be braked and held by joint states that are trusted."""
-        return self.ending.reaction is Reaction.HOLD and self.states.are_believed
+        return self.ending.reaction is Reaction.HOLD and self.states.trusts_states
 
     def _record_wait(self, why: Reason | str | None) -> None:
-        """Record why no first torque is sent yet, in a receiver pause after the pause's reason."""
+        """Record why no first torque is sent yet; a pause of the receiver is named before it."""
         paused = self.blocked and self.ending.reaction is Reaction.ZERO
         later = Cause.TORQUE_AWAITED.ending(why or ReasonCode.STATES_AWAITED())
         joined = self.ending.joined_with(later)._replace(remedy=later.remedy)
         self.ending = joined if paused else later
 
-    def _use_requested_terms(self, *, agrees: bool, loaded: bool = False) -> None:
+    def _use_requested_terms(self, *, arm_agrees: bool, new_load: bool = False) -> None:
         """
-        Use the requested terms if torques agree with them, none acts, or a law or brake acts.
+        Use the requested terms if the arm agrees, no torque acts, or a law or brake holds the arm.
 
-        `agrees`: the arm agrees with the settings asked for; `loaded`: the payload has changed.
+        `arm_agrees`: with the settings asked for; `new_load`: the payload has changed.
         The law or the brake takes other settings at once: their torques ramp, or are taken up by
         what holds the arm. Else the arm has to agree with them before they change a torque that
         acts, in a loop or as a node's last one, and is not zero because nothing was compared yet.
         """
         acts = self.resting_torque_agrees and (self.output.in_loop or bool(self.output.sent))
         before, after = self.acting_terms, self.requested_law.terms
-        if before is not after and (agrees or not acts or self.state in ACTIVE_STATES):
-            more = self.disturbances.change_terms(after, self.latest, loaded=loaded)
+        if before is not after and (arm_agrees or not acts or self.state in ACTIVE_STATES):
+            more = self.disturbances.change_terms(after, self.latest, new_load=new_load)
             self.brake.change_load(more)
             self.acting_terms = after
 
@@ -331,7 +331,7 @@ class StateMachine:
         self, state: StateTerms, terms: TermModel, *, effort_trusted: bool = True
     ) -> bool:
         """
-        If no torque acts, set that at which the rate limit begins; return whether none acted.
+        If no torque acts, set the one at which rate limiting begins; return whether none acted.
 
         A first torque is zero if the target adds gravity, else the measured torque or, if none is
         measured or it is not `effort_trusted`, g(q).
@@ -348,19 +348,19 @@ class StateMachine:
             output.begin_at_torque(0.0 * gravity if terms.adds_gravity else first)
         return unknown
 
-    def _end_torques(self, later: Ending, *, acts: bool = True) -> None:
+    def _end_torques(self, new_ending: Ending, *, changes_state: bool = True) -> None:
         """
-        End the torques by the ending `later`, joined with the present one if that must last.
+        End the torques by `new_ending`, joined with the present ending if that must last.
 
         An ending that waits for `start`, that pauses, or by which the arm is braked or held, is
-        joined with a later one. `acts`: the state changes, too.
+        joined with a later one. `changes_state`: the state changes, too.
         """
         pauses = self.ending.reaction is Reaction.ZERO
         lasts = not self.enabled or pauses or self.state in (State.BRAKING, State.HOLDING)
-        self.ending = self.ending.joined_with(later) if lasts else later
-        if acts:
+        self.ending = self.ending.joined_with(new_ending) if lasts else new_ending
+        if changes_state:
             events = {Reaction.RELEASE: StateEvent.RELEASE, Reaction.HOLD: StateEvent.HOLD}
-            then = Reaction.ZERO if pauses else later.reaction
+            then = Reaction.ZERO if pauses else new_ending.reaction
             self._change_state(events.get(then, StateEvent.TORQUES_END))
 
     def _change_state(self, event: StateEvent) -> None:
@@ -370,7 +370,7 @@ class StateMachine:
             return
         self.state = TRANSITIONS[before, event]
         self.resting_torque_agrees = self.resting_torque_agrees or self.state in ACTIVE_STATES
-        self._use_requested_terms(agrees=False)
+        self._use_requested_terms(arm_agrees=False)
         if before is State.RUNNING:
             self.unreported_endings.append(self.ending)
             self.reference.clear(self.ending)

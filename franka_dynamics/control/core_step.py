@@ -215,7 +215,7 @@ class CoreStep(StateMachine):
             sent, age = list(self.output.sent), self.states.age_in_periods
             if acts:
                 torque = self._torque_at_state(latest, now)  # parts 3 and 4
-            elif self.state is State.SILENT and self._is_carried:
+            elif self.state is State.SILENT and self._is_arm_carried:
                 sent = []
             elif self.output.in_loop and self.resting_torque_agrees and not sent:
                 sent = [self._resting_torque(now)]  # it goes on through a reset
@@ -278,7 +278,7 @@ class CoreStep(StateMachine):
             # What ended torques stays named; the arm may only get something else from now on.
             self.ending = self.ending._replace(reaction=self.ending.joined_with(problem).reaction)
         elif problem.is_latched:
-            self._end_torques(problem, acts=False)
+            self._end_torques(problem, changes_state=False)
         elif self.state is State.SILENT and self.enabled:
             self._record_wait(problem.last_reason)
         self._warn_while_waiting()
@@ -324,7 +324,7 @@ class CoreStep(StateMachine):
         possible, stuck = states.possible_joints, repeated.stuck_joints
         none = np.zeros_like(stuck)
         if problem is not None and stuck.any() and self.state in ACTIVE_STATES:
-            unseen.record_seen(*repeated.extrapolated_state(sample.q), now, possible, none)
+            unseen.record_state(*repeated.extrapolated_state(sample.q), now, possible, none)
         believed, why = states.trusted_velocity(sample.dq), problem and problem.last_reason
         if unseen.last_seen is not None:  # a wrong velocity says nothing against the position
             wrong = states.possible_positions & ~possible
@@ -335,7 +335,7 @@ class CoreStep(StateMachine):
         if why is not None and why.code is ReasonCode.STALE and unseen.last_seen is not None:
             believed = unseen.probable_state(now)[1]  # an old velocity would drive the arm
             by_velocity = none
-        unseen.record_seen(sample.q, believed, now, seen, by_velocity)
+        unseen.record_state(sample.q, believed, now, seen, by_velocity)
         if states.leapt_joints.any() and unseen.last_seen is not None:
             away = np.abs(sample.q - unseen.probable_state(now)[0])
             states.leapt_joints = states.leapt_joints & ~(away < MAX_POSITION_DRIFT_RAD)
@@ -344,7 +344,7 @@ class CoreStep(StateMachine):
 
     def _end_stop_by_model(self, dq: Array) -> None:
         """End the stop by the model at a usable state; brake the arm if dq, (n,), shows motion."""
-        if not self.states.are_believed:
+        if not self.states.trusts_states:
             return
         self.open_loop_stop.is_stopping = False
         if np.abs(dq).max() > MAX_STOPPED_SPEED_RAD_S:
@@ -371,7 +371,7 @@ class CoreStep(StateMachine):
         stays = self.needs_start and self.resting_torque_agrees  # a stopped arm stays where it is
         refused = None if stays else self._settings_contradiction(state)
         if refused is None and not stays:
-            self._use_requested_terms(agrees=True)
+            self._use_requested_terms(arm_agrees=True)
             if not self.resting_torque_agrees:
                 self.resting_torque_agrees = True
                 self.disturbances.reset_at_first_torque(state.stamp)
@@ -432,7 +432,7 @@ class CoreStep(StateMachine):
             # What is desired has just ended, and the terms may have changed: the stop has its own.
             return self._stopping_torque(now)
         # At an unusable state, too, a torque was sent.
-        torque = self.output.send_torque(desired, min(states.elapsed, states.since_given), now)
+        torque = self.output.send_torque(desired, min(states.elapsed, states.raw_elapsed), now)
         if self.state is not State.RUNNING:
             brake.record_limited_torque(desired, torque)
         return torque.copy()  # the caller may write into it
@@ -466,7 +466,7 @@ class CoreStep(StateMachine):
         stops = stops and not arm.has_stopped(terms, now)
         goal = resting = self._resting_torque(now)
         if stops:
-            goal = arm.stopping_torque(terms, now) + self._hold_disturbance
+            goal = arm.stopping_torque(terms, now) + self._resting_disturbance
         if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
             stops, goal = False, resting
         goal = output.limiter.clip_torque(goal)
@@ -482,34 +482,34 @@ class CoreStep(StateMachine):
     def _resting_torque(self, now: float) -> Array:
         """Return the torque for an arm at rest, (n,) [N m]: gravity plus disturbance, or zero."""
         torque = self.open_loop_stop.resting_torque(self.acting_terms, now)
-        torque = torque + self._hold_disturbance
+        torque = torque + self._resting_disturbance
         if self.ending.reaction is Reaction.COAST:
             torque = np.where(self.disturbances.misdirected_joints, 0.0, torque)
         acts = self.resting_torque_agrees and self.ending.reaction is not Reaction.ZERO
-        acts = acts and not self._is_carried
+        acts = acts and not self._is_arm_carried
         return torque if acts and np.isfinite(torque).all() else np.zeros_like(torque)
 
     @property
-    def _hold_disturbance(self) -> Array:
+    def _resting_disturbance(self) -> Array:
         """Disturbance torque to add to the resting torque of an arm at rest, or 0, (n,) [N m]."""
         # Without it, an arm with an undeclared load falls. One that moves may be pushed, and would
         # go on.
         unknown = self.ending.reaction in (Reaction.COAST, Reaction.RELEASE)  # who stops may push
         unknown = unknown or self.states.velocity_contradicted  # it was estimated from velocities
-        bears = self.brake.is_still and not (unknown or self._is_carried)
+        bears = self.brake.is_still and not (unknown or self._is_arm_carried)
         return self.brake.disturbance if bears else np.zeros_like(self.brake.disturbance)
 
     @property
-    def _is_carried(self) -> bool:
-        """Whether the target carries the arm, or motor brakes do: zero is the resting torque."""
+    def _is_arm_carried(self) -> bool:
+        """Whether the target or motor brakes carry the arm, so that its resting torque is zero."""
         held = self.ending.reaction is Reaction.HOLD and self.brake.is_still
         return self.acting_terms.adds_gravity and not held
 
     # 6. Must torques end? ----------------------------------------------------------------------
-    def _run_watchers(self, state: StateTerms, refused: Reason | None) -> None:
+    def _run_watchers(self, state: StateTerms, refusal: Reason | None) -> None:
         """Brake the arm or end its torques if it is too fast, falls or is disturbed too much."""
         active, elapsed = self.state in ACTIVE_STATES, self.states.elapsed
-        watched = self.ending.reaction not in _UNBRAKED_REACTIONS and self.states.are_believed
+        watched = self.ending.reaction not in _UNBRAKED_REACTIONS and self.states.trusts_states
         watched = watched and not active
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
         # torque: the loop's zero torque would not stop it.
@@ -519,7 +519,7 @@ class CoreStep(StateMachine):
         rests = watched and sends and (rests or falls)
         carries = self.state is State.RUNNING or rests
         found = [  # in the order of priority; all look
-            self.motion_watcher.check_fall(state.q, refused if falls else None),
+            self.motion_watcher.check_fall(state.q, refusal if falls else None),
             self.disturbances.check_bounds(state, elapsed, active, carries),
             self.motion_watcher.check_speeds(state, elapsed, self.desired) if carries else None,
         ]

@@ -106,13 +106,13 @@ class DisturbanceMonitor:
         self._stiction, self._zero = stiction_torque(arm), np.zeros(arm.n)
         self.start_bound, self.running_bound = disturbance_bounds(arm)
         self.load_estimator = LoadEstimator(arm, MAX_REST_SPEED_RAD_S)
-        # `_exceeded_s`: how long a disturbance torque has exceeded its bound [s].
-        self.max_bound_ratios, self._exceeded_s = self._zero.copy(), 0.0
+        # `_excess_s`: how long a disturbance torque has exceeded its bound [s].
+        self.max_bound_ratios, self._excess_s = self._zero.copy(), 0.0
         self.misdirected_joints = np.zeros(arm.n, dtype=bool)
-        # Sent and received torque and velocity of a state in each row; the last end at _row_end.
+        # Sent and received torque and velocity of a state in each row, up to _buffer_end.
         self._torque_buffer, self._buffer_end = np.zeros((2 * KEPT_STATE_COUNT, 3, arm.n)), 0
         self._time_since_fit_s = 0.0  # how long the rows were not looked at [s]
-        self._braked_until = 0.0  # stamp until which brakes may hold an arm at rest
+        self._brakes_until = 0.0  # stamp until which brakes may hold an arm at rest
         self._terms = terms  # by which torques go out
         self.forget_states()
 
@@ -136,30 +136,29 @@ class DisturbanceMonitor:
         self._observer.reset_estimate(np.array(estimate))
         self.disturbance_torque = self.external_torque = self._zero
         self._buffer_end = 0
-        self._exceeded_s, self._braked_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
+        self._excess_s, self._brakes_until = 0.0, stamp + MAX_BRAKE_RELEASE_TIME_S
         self.misdirected_joints = np.zeros(self._arm.n, dtype=bool)
 
-    def change_terms(self, terms: TermModel, state: StateTerms | None, *, loaded: bool) -> Array:
+    def change_terms(self, terms: TermModel, state: StateTerms | None, *, new_load: bool) -> Array:
         """
-        Change the model at a state; return the increase of the gravity torque to command, (n,).
+        Change the model; return the increase of the gravity torque to command, (n,) [N m].
 
-        The increase is in N m. Torques go out by `terms` from now on; `loaded`: the payload has
-        changed.
+        Torques go out by `terms` from now on, at a state; `new_load`: the payload has changed.
         """
-        change = self._added_torque(terms, state)
+        change = self._torque_change(terms, state)
         self.disturbance_torque = self.disturbance_torque + change.disturbance
         self.external_torque = self.external_torque + change.external
         self._observer.change_model(terms.true_model, np.array(change))
         self._terms = terms
         self._friction = self._effort_friction_state()
-        if loaded:
+        if new_load:
             self.load_estimator.reset()
-        if loaded and state is not None:
+        if new_load and state is not None:
             earlier = self._zero if self._pick_up is None else self._pick_up[1]
             self._pick_up = state.stamp, earlier - change.minus_needed
         return -change.disturbance
 
-    def _added_torque(self, terms: TermModel, state: StateTerms | None) -> ObserverTorques:
+    def _torque_change(self, terms: TermModel, state: StateTerms | None) -> ObserverTorques:
         """Return the change of the observed torques if `terms` replace the present ones."""
         if state is None:
             return ObserverTorques(self._zero, self._zero, self._zero)
@@ -253,13 +252,13 @@ class DisturbanceMonitor:
         return bool((np.minimum(rises, falls) > self.running_bound).any())
 
     def check_bounds(
-        self, state: StateTerms, elapsed: float, active: bool, carries: bool
+        self, state: StateTerms, elapsed: float, active: bool, carries_arm: bool
     ) -> Ending | None:
         """
         Return an ending if torques reach wrong joints or disturbances exceed a bound, or None.
 
         `elapsed` is the time since the state before [s]. `active`: the law or the brake answers
-        the state; `carries`: the law does, or the resting torque that carries the arm.
+        the state; `carries_arm`: the law does, or the resting torque that carries the arm.
 
         Where the joints get what was sent to others, earlier, or reversed, braking's torques would
         not arrive either. An arm that carries itself is slowed by friction once it is let go, and
@@ -275,17 +274,17 @@ class DisturbanceMonitor:
                 by_motion = np.abs(self.disturbance_torque) >= np.abs(self.external_torque)
                 self.misdirected_joints = np.logical_and(found, by_motion)
                 return Cause.TORQUE_NOT_APPLIED.ending(ReasonCode.JOINTS_MIXED_UP())
-        if not carries:
+        if not carries_arm:
             return None
         motion, command = self._torque_differences()
         shares = np.maximum(np.abs(motion), np.abs(command)) / self.running_bound
         np.maximum(self.max_bound_ratios, shares, out=self.max_bound_ratios)
-        if state.stamp <= self._braked_until and state.is_moving:
-            self._braked_until = -np.inf
-        over = shares.max() > 1.0 and state.stamp > self._braked_until
-        self._exceeded_s = self._exceeded_s + min(elapsed, MAX_COUNTED_PERIOD_S) if over else 0.0
+        if state.stamp <= self._brakes_until and state.is_moving:
+            self._brakes_until = -np.inf
+        over = shares.max() > 1.0 and state.stamp > self._brakes_until
+        self._excess_s = self._excess_s + min(elapsed, MAX_COUNTED_PERIOD_S) if over else 0.0
         why = None
-        if self._exceeded_s >= MAX_DISTURBANCE_TIME_S:
+        if self._excess_s >= MAX_DISTURBANCE_TIME_S:
             why = self.bound_violation(self.running_bound)
         return None if why is None else Cause.LASTING_DISTURBANCE.ending(why)
 
@@ -317,7 +316,7 @@ class DisturbanceMonitor:
         motion, command = self._torque_differences()
         terms = terms or self._terms
         if terms is not self._terms:
-            change = self._added_torque(terms, self._state)
+            change = self._torque_change(terms, self._state)
             motion = self.external_torque + change.external
             command = motion - (self.disturbance_torque + change.disturbance)
         shares = np.abs((motion, command)) / bound

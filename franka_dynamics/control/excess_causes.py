@@ -50,7 +50,7 @@ CONTACT = 'something touches the arm, or a closed brake holds it'
 
 
 class ExcessKind(Enum):
-    """The two of the measured, the commanded and the needed torque that differ."""
+    """Which two of the measured, the commanded and the needed torque differ."""
 
     COMMAND = 'the measured torque less the commanded one'
     MOTION = 'the measured torque less what the motion needs'
@@ -113,7 +113,7 @@ class TorqueExcess(NamedTuple):
 
     @property
     def gravity_sign(self) -> str:
-        """Sign along g(q): '+', or '-' against it; doubled if above g(q), '' if mixed or small."""
+        """The excess's sign along g(q), '+' or '-', doubled if it exceeds g(q); '' if unclear."""
         heavy = np.abs(self.gravity) > self.bound
         ratios = self.torque[heavy] / self.gravity[heavy]
         if not heavy.any() or (np.abs(self.torque)[heavy] <= self.bound[heavy]).all():

@@ -140,7 +140,7 @@ class Feedforward(CoreStep):
             if then is Stop.HOLD and (stopped or self.state is State.SILENT) and not holds:
                 later = later._replace(reaction=Reaction.RESTING_TORQUE)
             self._torques_wanted = self._torques_wanted and later.remedy is Remedy.WAIT
-            self._end_torques(later, acts=self.state in ACTIVE_STATES)
+            self._end_torques(later, changes_state=self.state in ACTIVE_STATES)
 
     def change(self, **settings: Any) -> None:
         """
@@ -162,11 +162,11 @@ class Feedforward(CoreStep):
                     continue  # another thread was faster
                 self._require_law_allowed(law)
                 used = self.ramp.law or before
-                if (self._joints_with_kp(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
+                if (self._joints_pulled_by(law) | ((law.kp > 0.0) & (used.kp == 0.0))).any():
                     self.reference.hold(None)  # a person may have guided the arm away
                 self.requested_law = law
                 loaded = law.settings.payload != before.settings.payload
-                self._use_requested_terms(agrees=False, loaded=loaded)
+                self._use_requested_terms(arm_agrees=False, new_load=loaded)
                 return
 
     def changed_law(self, **settings: Any) -> ControlLaw:
@@ -184,7 +184,7 @@ class Feedforward(CoreStep):
                 f'target is {before} and cannot become {after} while torques are sent; stop '
                 f'first. Torques for {after} then begin once the arm agrees with it.'
             )
-        pulled = self._joints_with_kp(law)
+        pulled = self._joints_pulled_by(law)
         if pulled.any() and self.reference.has_open_motion:
             raise SettingsError(
                 f'kp of {self.joint_names[int(pulled.argmax())]} cannot grow while this joint is '
@@ -192,8 +192,8 @@ class Feedforward(CoreStep):
                 'would be pulled there. End the motion first, by one without points.'
             )
 
-    def _joints_with_kp(self, law: ControlLaw) -> Array:
-        """Return the mask, (n,), of joints far from the reference whose kp a law would raise."""
+    def _joints_pulled_by(self, law: ControlLaw) -> Array:
+        """Return the mask, (n,), of joints far from the reference whose kp `law` would raise."""
         far = self.reference.position_errors(self.states.q) > MAX_START_DISTANCE_RAD
         return np.asarray(far & (law.kp > (self.ramp.law or self.requested_law).kp))
 
@@ -248,7 +248,7 @@ class Feedforward(CoreStep):
     @property
     def description(self) -> ArmDescription:
         """The arm, without the payload of the settings."""
-        return self.requested_law.description
+        return self.requested_law.arm
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -281,8 +281,8 @@ def _stable_law(
 ) -> ControlLaw:
     """Return the control law of some settings; raise SettingsError if unstable or unusable."""
     # In a loop's MuJoCo model, joints have the rotor inertia and friction that `arm` states.
-    as_given = output.in_loop and settings.target == 'mujoco'
-    law = ControlLaw(arm, settings, as_given=as_given)
+    is_exact = output.in_loop and settings.target == 'mujoco'
+    law = ControlLaw(arm, settings, is_exact=is_exact)
     law.require_stable(states.period, states.median_age)
     if twice := law.double_payload_warning():
         _LOG.warning('%s', twice)

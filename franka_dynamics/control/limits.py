@@ -36,11 +36,11 @@ class TorqueLimiter:
     Limits torques to torque limits [N m] and torque rates [N m/s], shape (n,) each.
 
     An infinite torque limit limits nothing. Torque rates above MAX_TORQUE_RATE_NM_S are reduced to
-    MAX_TORQUE_RATE_NM_S. A torque changes by at most the rate times `max_step` [s].
+    MAX_TORQUE_RATE_NM_S. A torque changes by at most the rate times `max_elapsed` [s].
     """
 
-    def __init__(self, effort: Array, effort_rate: Array, max_step: float = MAX_STEP_S) -> None:
-        self._max_step = max_step
+    def __init__(self, effort: Array, effort_rate: Array, max_elapsed: float = MAX_STEP_S) -> None:
+        self._max_elapsed = max_elapsed
         self._highest = np.array(effort, dtype=float)
         self._lowest = -self._highest
         self._max_rate = np.minimum(np.asarray(effort_rate, dtype=float), MAX_TORQUE_RATE_NM_S)
@@ -62,5 +62,5 @@ class TorqueLimiter:
         within = self.clip_torque(desired)
         if previous is None:
             return within
-        step = self._max_rate * min(max(0.0, elapsed), self._max_step)  # NaN gives zero
+        step = self._max_rate * min(max(0.0, elapsed), self._max_elapsed)  # NaN gives zero
         return np.minimum(np.maximum(within, previous - step), previous + step)

@@ -46,18 +46,18 @@ KEPT_STATE_COUNT = FITTED_STATE_COUNT + MAX_DELAY_STEPS
 
 
 def find_misdirected_joints(
-    rows: Array, excess_bound: Array, noticeable_bound: Array, period: float, *, measured: bool
+    samples: Array, excess_bound: Array, noticeable_bound: Array, period: float, *, measured: bool
 ) -> NDArray[np.bool_] | None:
     """
     Return the mask (n,) of joints found to get reversed or exchanged torques, or None.
 
     None unless delayed, exchanged or reversed sent torques explain every received excess.
-    `rows`, (N, 3, n), are sent and received torques [N m], without the gravity that the target
+    `samples`, (N, 3, n), are sent and received torques [N m], without the gravity that the target
     adds, and velocities, at the last states. There must be an excess above `excess_bound`, (n,),
     and all above `noticeable_bound`, (n,), count. `period` is the time between two states [s];
     `measured`: received torques are.
     """
-    sent, received, dq = rows.swapaxes(0, 1)
+    sent, received, dq = samples.swapaxes(0, 1)
     excess = np.abs(received - sent)
     if (excess[-1:] <= excess_bound).all():
         return None

@@ -72,10 +72,10 @@ class TorqueReceiver:
     were not finite the arm is braked again once MIN_GOOD_STATE_COUNT possible states have come in
     a row.
 
-    `description` is the arm without the settings' payload. The settings' target says whether the
+    `arm` is the arm without the settings' payload. The settings' target says whether the
     receiver's robot compensates gravity; the settings' gravity_vector and payload are those of the
     arm. A torque is applied for at most `timeout` seconds by the stamps of the states, unless the
-    next torque comes. `holding`, shape (n,) [N m], is the torque that holds the arm at the start,
+    next torque comes. `holding_torque`, (n,) [N m], is the one that holds the arm at the start,
     and the receiver goes on holding the arm; None: the receiver begins without torque, because
     brakes hold the arm. Raises SettingsError if payload or time-out are wrong, InertiaError if a
     link has a first moment but no mass.
@@ -83,30 +83,30 @@ class TorqueReceiver:
 
     def __init__(
         self,
-        description: ArmDescription,
+        arm: ArmDescription,
         settings: Settings,
         timeout: float,
         *,
-        holding: Array | None = None,
+        holding_torque: Array | None = None,
     ) -> None:
         if not timeout > 0.0:
             raise SettingsError(f'A receiver needs a time-out above zero; got {timeout} s.')
         self._timeout = timeout
-        self.applied_torque = np.zeros(description.n) if holding is None else holding
-        self.state = ReceiverState.WAITING if holding is None else ReceiverState.HOLDING
+        self.applied_torque = np.zeros(arm.n) if holding_torque is None else holding_torque
+        self.state = ReceiverState.WAITING if holding_torque is None else ReceiverState.HOLDING
         self._fault = ''  # why the state is or last was FAULT
         self.timeout_count = 0  # how often a followed sender was silent for the time-out
         self.refusal_counts = dict.fromkeys(TorqueRefusal, 0)  # of torques, by reason
-        self._effort_limit = description.limit('effort')
-        self._terms = TermModel(description, settings)
-        self._limiter = TorqueLimiter(self._effort_limit, description.limit('effort_rate'))
-        self._brake, self._zero = BrakingController(description), np.zeros(description.n)
+        self._effort_limit = arm.limit('effort')
+        self._terms = TermModel(arm, settings)
+        self._limiter = TorqueLimiter(self._effort_limit, arm.limit('effort_rate'))
+        self._brake, self._zero = BrakingController(arm), np.zeros(arm.n)
         # What to apply, unless the arm is braked or held.
         self._accepted_torque = self.applied_torque
         self._sequence_number: int | None = None  # sequence number of the sender's last torque
         self._silence = 0.0  # time since the last accepted torque [s]
         self._last_stamp = math.inf  # the latest one [s]; before the first, any is earlier
-        self._state_check = StateCheck(description, StateLimits(), MAX_STEP_S)
+        self._state_check = StateCheck(arm, StateLimits(), MAX_STEP_S)
         self._last_q: Array | None = None  # the last possible position
         self._needed_state_count = 0.0  # how many possible states in a row end the fault
 
@@ -166,7 +166,7 @@ class TorqueReceiver:
 
         A stamp that is not finite or out of order, or a clock set back, lets no time pass.
         """
-        elapsed = self._time_since_command(stamp)
+        elapsed = self._elapsed_time(stamp)
         self._silence += elapsed
         wrong = self._state_check.check_values(q, dq, None, stamp)
         if wrong is None:
@@ -190,7 +190,7 @@ class TorqueReceiver:
         self._brake.record_limited_torque(desired, self.applied_torque)
         return self.applied_torque
 
-    def _time_since_command(self, stamp: float) -> float:
+    def _elapsed_time(self, stamp: float) -> float:
         """Record a stamp; return the time [s] since the stamp before, 0 if out of order."""
         elapsed = stamp - self._last_stamp
         if not math.isfinite(stamp) or -MAX_LATENESS_S <= elapsed < 0.0:

@@ -133,7 +133,7 @@ class Settings:
         """
         return payload_from_array(as_array(self.payload, (10,), _PAYLOAD_LABEL, SettingsError))
 
-    def gravity_in_space(self, description: ArmDescription) -> Array:
+    def gravity_in_space(self, arm: ArmDescription) -> Array:
         """
         Return the true gravity in the space frame {S}, shape (3,) [m/s^2].
 
@@ -141,26 +141,26 @@ class Settings:
         it is given, it must say the same. Raises SettingsError if it does not.
         """
         given = as_array(self.gravity_vector, (3,), 'gravity_vector', SettingsError)
-        mount, tilted = mount_rotation(description), is_base_tilted(description)
+        mount, tilted = mount_rotation(arm), is_base_tilted(arm)
         if tilted and tuple(self.gravity_vector) == GRAVITY:
             return given
         gravity = mount @ given
         sideways = np.linalg.norm(gravity[:2]) > _MAX_DIRECTION_ERROR_RAD * np.linalg.norm(given)
         if tilted and (sideways or gravity[2] > 0.0):
             raise SettingsError(
-                f'gravity_vector is {given.tolist()}, and {description.file} mounts the arm so '
+                f'gravity_vector is {given.tolist()}, and {arm.file} mounts the arm so '
                 f'that gravity is {((mount.T @ GRAVITY).round(4) + 0.0).tolist()} m/s^2 in its '
                 'base frame, if its root is level. Leave gravity_vector out, or correct the mount.'
             )
         return gravity
 
-    def gravity_assumed_by_receiver(self, description: ArmDescription) -> Array:
+    def gravity_assumed_by_receiver(self, arm: ArmDescription) -> Array:
         """Return the gravity in {S} that a compensating receiver assumes, (3,) [m/s^2]."""
         if self.mount_tilt_compensated_by == 'robot':
-            return self.gravity_in_space(description)
-        return mount_rotation(description) @ GRAVITY
+            return self.gravity_in_space(arm)
+        return mount_rotation(arm) @ GRAVITY
 
-    def validate(self, description: ArmDescription) -> None:
+    def validate(self, arm: ArmDescription) -> None:
         """Raise SettingsError if a value is out of range, or does not suit this arm or target."""
         for spec in specs_in_files(*LIVE_PARAMETER_FILES):
             value = attrgetter(spec.name)(self)
@@ -170,22 +170,22 @@ class Settings:
                 value = float(as_array(value, (), spec.name, SettingsError))
             require_allowed_value(spec, value)
         try:
-            description.require_within_rated_load(self.payload_inertia().mass)
+            arm.require_within_rated_load(self.payload_inertia().mass)
         except InertiaError as error:
             raise SettingsError(str(error)) from error
-        self._require_gravity(description)
-        self._require_gains(description)
-        name = description.file or description.name
-        if self.terms.friction and description.friction is None:
+        self._require_gravity(arm)
+        self._require_gains(arm)
+        name = arm.file or arm.name
+        if self.terms.friction and arm.friction is None:
             raise SettingsError(
                 f'terms.friction is on, but {name} has no friction model; add one (identify '
                 'writes it; a simulator may have that of simulated_friction), or switch it off.'
             )
 
-    def _require_gravity(self, description: ArmDescription) -> None:
+    def _require_gravity(self, arm: ArmDescription) -> None:
         """Raise SettingsError unless gravity and mount suit each other and the target."""
-        self.gravity_in_space(description)
-        profile, name = self.profile, description.file or description.name
+        self.gravity_in_space(arm)
+        profile, name = self.profile, arm.file or arm.name
         gravity = np.asarray(self.gravity_vector)
         low, high = MIN_EARTH_GRAVITY_M_S2, MAX_EARTH_GRAVITY_M_S2
         off_earth = profile.receiver_adds_gravity and not low <= np.linalg.norm(gravity) <= high
@@ -202,18 +202,18 @@ class Settings:
                 f'{self.target} compensates no gravity: leave it empty.'
             )
         unsaid = profile.receiver_adds_gravity and not self.mount_tilt_compensated_by
-        if unsaid and is_base_tilted(description) and tuple(self.gravity_vector) == GRAVITY:
+        if unsaid and is_base_tilted(arm) and tuple(self.gravity_vector) == GRAVITY:
             raise SettingsError(
                 f'{name} mounts the arm tilted, and the target {self.target} compensates gravity '
                 'for the mounting set in Desk: set mount_tilt_compensated_by to robot if this '
                 'tilt is set there, or to node if Desk says upright.'
             )
 
-    def _require_gains(self, description: ArmDescription) -> None:
+    def _require_gains(self, arm: ArmDescription) -> None:
         """Raise SettingsError if a gain is negative, or too large for a joint's torque limit."""
-        effort, names = description.limit('effort'), description.joint_names
+        effort, names = arm.limit('effort'), arm.joint_names
         shares = MAX_KP_RATIO, MAX_KD_RATIO
-        for name, gain, share in zip(('kp', 'kd'), self.gains(description.n), shares):
+        for name, gain, share in zip(('kp', 'kd'), self.gains(arm.n), shares):
             most = np.where(np.isfinite(effort), share * effort, _MAX_GAIN_OF_UNLIMITED_JOINT)
             for joint in np.flatnonzero((gain < 0.0) | (gain > most))[:1]:
                 raise SettingsError(
@@ -255,7 +255,7 @@ class StateLimits:
 
 
 def friction_in_measured_effort(
-    effort_friction: str, description: ArmDescription, profile: ReceiverProfile
+    effort_friction: str, arm: ArmDescription, profile: ReceiverProfile
 ) -> FrictionModel | None:
     """
     Return the friction model to subtract from measured efforts; None if there is none to subtract.
@@ -266,13 +266,13 @@ def friction_in_measured_effort(
     `included` raises SettingsError.
     """
     included = effort_friction == 'included'
-    if included and description.friction is None:
+    if included and arm.friction is None:
         raise SettingsError(
-            f'effort_friction is included, but {description.file or description.name} has no '
+            f'effort_friction is included, but {arm.file or arm.name} has no '
             'friction model; add one to the arm file (identify writes it) or choose auto.'
         )
     included |= effort_friction == 'auto' and profile.efforts_contain_friction
-    return description.friction if included else None
+    return arm.friction if included else None
 
 
 def values_per_joint(name: str, values: Any, n: int) -> Array:

@@ -99,13 +99,13 @@ class StateCheck:
         positions repeat since before the velocity took the joint elsewhere.
     elapsed, age : float
         Time between it and the one before, and its age [s].
-    since_given : float
+    raw_elapsed : float
         Time between the latest two states, possible or not [s].
     age_in_periods : int
         Its age in multiples of the last period, rounded.
     period, median_age : float
         Their medians over the latest states [s]; before any, the expected period and 0.
-    arrival : float
+    arrival_time : float
         When it came, by the clock of `now` [s].
     good_count : int
         Number of usable joint states in a row.
@@ -140,7 +140,7 @@ class StateCheck:
         lower, upper = arm.limit('lower'), arm.limit('upper')
         self._lowest = np.nan_to_num(np.concatenate((lower - POSITION_TOLERANCE_RAD, -most)))
         self._highest = np.nan_to_num(np.concatenate((upper + POSITION_TOLERANCE_RAD, most)))
-        self._zero, self._all = np.zeros(arm.n), np.ones(arm.n, dtype=bool)
+        self._zero, self._all_joints = np.zeros(arm.n), np.ones(arm.n, dtype=bool)
         self._logged_unknown_effort = False
         self.reset()
 
@@ -153,7 +153,7 @@ class StateCheck:
 
     def trust_states_again(self) -> None:
         """Trust positions and velocities again, and count losses of states from zero."""
-        self.leapt_joints = ~self._all
+        self.leapt_joints = ~self._all_joints
         self.velocity_contradicted = self._was_unseen = False
         self.reset_state_losses()
 
@@ -162,15 +162,15 @@ class StateCheck:
         self.stamp: float | None = None
         self.good_count = self.age_in_periods = 0
         self._drift = self.dq_before = self._zero
-        self.position_repeats = self.outrun_joints = self.changed_velocities = ~self._all
-        self.possible_joints = self.possible_positions = self._all
+        self.position_repeats = self.outrun_joints = self.changed_velocities = ~self._all_joints
+        self.possible_joints = self.possible_positions = self._all_joints
         self.elapsed = self.age = self.arrival_time = 0.0
         # Stamp and velocity of the latest state, possible or not; of each joint the last possible
         # position and its stamp, how far and how long it is from the one before, and whether that
         # is a leap.
         self._given_stamp, self._given_dq = -math.inf, self.q * np.nan
-        self._seen_q, self._seen_at = self.q * np.nan, self._zero
-        self._displacement, self._gap_s, self._leap_mask = (self._zero, self._zero, ~self._all)
+        self._seen_q, self._leap_mask = self.q * np.nan, ~self._all_joints
+        self._seen_at = self._displacement = self._gap_s = self._zero
         # Directions of joints whose positions confirmed that they are too fast; 0 of the others.
         self._too_fast_signs = self._zero
         # When the latest state came, by the clock of stamps and by this computer's [s].
@@ -236,7 +236,7 @@ class StateCheck:
         return self.problem
 
     @property
-    def are_believed(self) -> bool:
+    def trusts_states(self) -> bool:
         """Whether no joint has leapt, and no velocity contradicts positions, since `start`."""
         return not (self.velocity_contradicted or self.leapt_joints.any())
 
@@ -316,13 +316,13 @@ class StateCheck:
         every = np.concatenate((q, dq, self._zero if tau is None else tau))
         possible = (every >= self._lowest) & (every <= self._highest)
         n = len(q)
-        self.possible_joints = self.possible_positions = self._all
+        self.possible_joints = self.possible_positions = self._all_joints
         self.changed_velocities, self._given_dq = dq != self._given_dq, dq
-        self.since_given, self._given_stamp = stamp - self._given_stamp, stamp
+        self.raw_elapsed, self._given_stamp = stamp - self._given_stamp, stamp
         # NumPy would warn of infinities, and of a signalling NaN.
         moved, gap = np.where(possible[:n], q, np.nan) - self._seen_q, stamp - self._seen_at
         self._displacement, self._gap_s = moved, gap
-        returns = self.silence_timeout() < self.since_given < math.inf
+        returns = self.silence_timeout() < self.raw_elapsed < math.inf
         self._was_unseen |= returns
         way = self._max_velocity * np.maximum(gap, 1e-9) + MAX_POSITION_DRIFT_RAD  # inf * 0 is NaN
         judged = self.stamp is not None and not returns

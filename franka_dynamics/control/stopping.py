@@ -35,7 +35,7 @@ from .terms import (
     StateTerms,
     TermModel,
 )
-from .watchers import MAX_SPEED_RATIO
+from .watchers import MAX_SPEED_TO_LIMIT
 from ..arm import ArmDescription
 from ..arm.friction import MAX_STATE_GAP_S
 from ..arrays import Array, NDArray
@@ -47,7 +47,7 @@ MIN_TIME_CONSTANT_TO_AGE_RATIO = 3.0
 # A braked arm is driven by something else (the model, a sensor or the wiring is wrong) if a joint
 # is faster than at first for RUNAWAY_DETECTION_TIME_S by this share of its velocity limit: one
 # that was braked because of its speed has reached the limit then.
-MAX_SPEED_INCREASE_RATIO = 1.0 - MAX_SPEED_RATIO
+MAX_SPEED_INCREASE_RATIO = 1.0 - MAX_SPEED_TO_LIMIT
 # Up to this speed a braked arm is at rest, because gears ripple. After MAX_BRAKING_TIME_S [s] it
 # counts as held, even if it still moves.
 MAX_STOPPED_SPEED_RAD_S = 2.0 * MAX_REST_SPEED_RAD_S
@@ -70,18 +70,18 @@ class BrakingController:
         The compensated part of the torque that the model does not explain [N m], in FCI's sign.
     at_rest : bool
         Whether the arm has come to rest since `begin`.
-    driven : Reason or None
+    failure_reason : Reason or None
         Why braking cannot succeed: something drives the arm.
 
     """
 
-    def __init__(self, description: ArmDescription) -> None:
-        self._joint_names = description.joint_names
-        self._max_speed_gain = MAX_SPEED_INCREASE_RATIO * description.limit('velocity')
+    def __init__(self, arm: ArmDescription) -> None:
+        self._joint_names = arm.joint_names
+        self._max_speed_gain = MAX_SPEED_INCREASE_RATIO * arm.limit('velocity')
         # A disturbance that a start would allow is compensated whenever it comes: else one who
         # pushes a held arm with 80 N moves it so far that it is let go.
-        self._small_torque = MAX_START_DISTURBANCE_RATIO * description.limit('effort')
-        self.begin(np.zeros(description.n))
+        self._small_torque = MAX_START_DISTURBANCE_RATIO * arm.limit('effort')
+        self.begin(np.zeros(arm.n))
 
     def begin(
         self,
@@ -133,7 +133,7 @@ class BrakingController:
         time_constant = max(BRAKING_TIME_CONSTANT_S, least)
         kp, kd = self._gains / np.maximum(1.0, least * self._gains[1] / mass.diagonal())
         bound, squared = MAX_BRAKING_DECELERATION_RAD_S2, (2.0 * time_constant) ** 2
-        away = self._distance_to_stop_pose(q, bound * squared)
+        away = self._offset_from_stop_pose(q, bound * squared)
         compensated = self._compensated_disturbance(excess, dq, elapsed)
         slowing = self._has_gains / squared * away + np.clip(dq / time_constant, -bound, bound)
         undamped = _inertial_braking_share(mass, kd, time_constant, age)
@@ -144,9 +144,9 @@ class BrakingController:
         self._driving = bool(np.abs(braking).max() > self._small_torque.min())
         return feedforward + braking
 
-    def _distance_to_stop_pose(self, q: Array, most: float) -> Array:
+    def _offset_from_stop_pose(self, q: Array, most: float) -> Array:
         """
-        Return q minus the held position, (n,) [rad or m]; move the latter to within `most` of q.
+        Return q minus the stop pose, (n,) [rad or m]; move that pose to within `most` of q.
 
         It yields where M(q) a would reach its bound, at a distance of `most`, and the arm stays
         where it was pushed to.
@@ -235,7 +235,7 @@ class OpenLoopStop:
     last_seen : tuple or None
         Position and velocity, (n,) each, of each joint when it was seen last, and when, one time
         or one for each joint [s].
-    stops : bool
+    is_stopping : bool
         Whether the arm is brought to rest by the model, until its states can be used again.
 
     """
@@ -248,7 +248,7 @@ class OpenLoopStop:
         self.last_seen: tuple[Array, Array, Array | float] | None = None
         self.is_stopping, self._begin_time, self._by_velocity = False, 0.0, np.array(False)
 
-    def record_seen(
+    def record_state(
         self, q: Array, dq: Array, now: float, seen: NDArray[np.bool_], followed: NDArray[np.bool_]
     ) -> None:
         """

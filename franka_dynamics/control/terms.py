@@ -42,12 +42,12 @@ class FrictionFeedforward(FrictionState):
 
     A joint that is faster than its reference gets less of it (MAX_FRICTION_LEAD_RAD_S). The
     offset is the same in both directions: it is commanded at rest, too, where gains hold the joint
-    (`held`, (n,) or one for all), and else with the reference velocity.
+    (`has_kp`, (n,) or one for all), and else with the reference velocity.
     """
 
-    def __init__(self, model: FrictionModel | None, held: ArrayLike = True) -> None:
+    def __init__(self, model: FrictionModel | None, has_kp: ArrayLike = True) -> None:
         super().__init__(model)
-        self._has_kp = held
+        self._has_kp = has_kp
 
     def torque(self, dq: Array, measured_dq: Array | None = None) -> Array:
         """
@@ -67,7 +67,7 @@ class FrictionFeedforward(FrictionState):
         return self._least_torque(dq, slip_state_bounds(q, getattr(self.model, 'reach', ())), True)
 
     def _least_torque(
-        self, dq: Array, bounds: Array, held: ArrayLike, ahead: Array | float = 0.0
+        self, dq: Array, bounds: Array, has_kp: ArrayLike, lead: Array | float = 0.0
     ) -> Array:
         """Return the friction torque certain for all slip states in `bounds`, (..., n) [N m]."""
         model = self.model
@@ -75,7 +75,7 @@ class FrictionFeedforward(FrictionState):
             return 0.0 * dq
         along, above = np.sign(dq), np.abs(dq) - MIN_FRICTION_SPEED_RAD_S
         speed = np.clip(above / (MAX_REST_SPEED_RAD_S - MIN_FRICTION_SPEED_RAD_S), 0.0, 1.0)
-        left = (MAX_FRICTION_LEAD_RAD_S - ahead) / (MAX_FRICTION_LEAD_RAD_S - MAX_REST_SPEED_RAD_S)
+        left = (MAX_FRICTION_LEAD_RAD_S - lead) / (MAX_FRICTION_LEAD_RAD_S - MAX_REST_SPEED_RAD_S)
         push = along * speed * np.clip(left, 0.0, 1.0)
         if not isinstance(model, LinearFriction):
             return np.asarray(push * np.maximum(along * super().torque(dq), 0.0))
@@ -84,7 +84,7 @@ class FrictionFeedforward(FrictionState):
         terms[..., OFFSET_TERM_INDEX, :] = 0.0
         margin = FRICTION_MARGIN_STD_COUNT * model.torque_std(terms)
         least = np.maximum((sure * terms).sum(axis=-2) - margin, 0.0)
-        return np.asarray(push * least + np.where(held, 1.0, speed) * model.offset)
+        return np.asarray(push * least + np.where(has_kp, 1.0, speed) * model.offset)
 
 
 class StateTerms(NamedTuple):
@@ -117,25 +117,25 @@ class TermModel:
     in the base frame, unless the mount's tilt is set in Desk (`mount_tilt_compensated_by`), and
     the payload of Desk or setLoad: the settings' and the description's, or none. `space_gravity`
     is the true gravity in {S}. `friction` gives the friction torque to command, zero if
-    terms.friction is off. `description` is the arm without the settings' payload, and
+    terms.friction is off. `arm` is the arm without the settings' payload, and
     `has_payload` says whether there is one.
     """
 
-    def __init__(self, description: ArmDescription, settings: Settings) -> None:
-        loaded = description.with_payload(settings.payload_inertia())
+    def __init__(self, arm: ArmDescription, settings: Settings) -> None:
+        loaded = arm.with_payload(settings.payload_inertia())
         self.loaded_arm, self.profile = loaded, settings.profile
         self.has_payload = settings.payload[0] > 0.0
-        self.space_gravity = settings.gravity_in_space(description)
+        self.space_gravity = settings.gravity_in_space(arm)
         self.true_model = PinocchioModel(loaded, self.space_gravity)
         self._weightless = PinocchioModel(loaded, (0.0, 0.0, 0.0))
-        self._zero = np.zeros(description.n)
-        known = loaded if settings.payload_known_to_robot else description.without_payload()
-        assumed = settings.gravity_assumed_by_receiver(description)
+        self._zero = np.zeros(arm.n)
+        known = loaded if settings.payload_known_to_robot else arm.without_payload()
+        assumed = settings.gravity_assumed_by_receiver(arm)
         same = known is loaded and np.array_equal(assumed, self.space_gravity)
         self.adds_gravity = self.profile.receiver_adds_gravity
         self.receiver = PinocchioModel(known, assumed) if self.adds_gravity and not same else None
-        friction = description.friction if settings.terms.friction else None
-        self.friction = FrictionFeedforward(friction, settings.gains(description.n)[0] > 0.0)
+        friction = arm.friction if settings.terms.friction else None
+        self.friction = FrictionFeedforward(friction, settings.gains(arm.n)[0] > 0.0)
 
     def terms_at(
         self, stamp: float, q: Array, dq: Array, reference: ReferencePoint | None

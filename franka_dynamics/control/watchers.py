@@ -33,8 +33,8 @@ from ..motion.trajectory import ReferencePoint
 # Speeds from which the arm is braked, as shares of the velocity limit: while the reference moves,
 # and so long after it as a stream of references may pause, noise and overshoot may exceed the
 # limit a little. They are judged after MAX_OVERSPEED_TIME_S [s]: three states at 1 kHz.
-MAX_SPEED_RATIO = 0.6
-MAX_FOLLOWING_SPEED_RATIO = 1.15
+MAX_SPEED_TO_LIMIT = 0.6
+MAX_FOLLOW_SPEED_TO_LIMIT = 1.15
 MAX_OVERSPEED_TIME_S = 3.0 * MAX_STEP_S
 # While no reference moves, a joint that is faster than MAX_GENTLE_SPEED_RAD_S must be able to come
 # to rest before its position limit: by MAX_BRAKING_DECELERATION_RAD_S2, so late [s].
@@ -56,7 +56,7 @@ class MotionWatcher:
         self._disturbances, self._joint_names = disturbances, arm.joint_names
         self._max_velocity = most = arm.limit('velocity')
         self._lower, self._upper = arm.limit('lower'), arm.limit('upper')
-        self._always_allowed_speed = min(MAX_GENTLE_SPEED_RAD_S, MAX_SPEED_RATIO * most.min())
+        self._always_allowed_speed = min(MAX_GENTLE_SPEED_RAD_S, MAX_SPEED_TO_LIMIT * most.min())
         self.reset()
 
     def reset(self) -> None:
@@ -76,40 +76,40 @@ class MotionWatcher:
             self._fast_s = 0.0
             return None
         follows = state.stamp - self._motion_stamp < STREAM_TIMEOUT_S
-        allowed = (MAX_FOLLOWING_SPEED_RATIO if follows else MAX_SPEED_RATIO) * self._max_velocity
+        limit = (MAX_FOLLOW_SPEED_TO_LIMIT if follows else MAX_SPEED_TO_LIMIT) * self._max_velocity
         if not follows:
             left = np.where(state.dq > 0.0, self._upper - state.q, state.q - self._lower)
             way = STOPPING_DELAY_S * speed + speed**2 / (2.0 * MAX_BRAKING_DECELERATION_RAD_S2)
-            allowed = np.where(way > left, np.minimum(MAX_GENTLE_SPEED_RAD_S, allowed), allowed)
-        self._fast_s = self._fast_s + elapsed if (speed > allowed).any() else 0.0
+            limit = np.where(way > left, np.minimum(MAX_GENTLE_SPEED_RAD_S, limit), limit)
+        self._fast_s = self._fast_s + elapsed if (speed > limit).any() else 0.0
         if self._fast_s < MAX_OVERSPEED_TIME_S:
             return None
-        joint = int((speed / allowed).argmax())
-        reached, most = distinct_texts(speed[joint], allowed[joint])
+        joint = int((speed / limit).argmax())
+        reached, most = distinct_texts(speed[joint], limit[joint])
         why = ReasonCode.JOINT_TOO_FAST(
             joint=self._joint_names[joint],
             velocity=float(state.dq[joint]),
             reached=reached,
             most=most,
-            share=MAX_SPEED_RATIO,
-            following=MAX_FOLLOWING_SPEED_RATIO,
+            share=MAX_SPEED_TO_LIMIT,
+            following=MAX_FOLLOW_SPEED_TO_LIMIT,
             near=MAX_GENTLE_SPEED_RAD_S,
             causes=self._disturbances.probable_causes(),
         )
         return Cause.JOINT_TOO_FAST.ending(why)
 
-    def check_fall(self, q: Array, refused: Reason | None) -> Ending | None:
+    def check_fall(self, q: Array, refusal: Reason | None) -> Ending | None:
         """
         Return an ending if the arm, now at q, (n,), has fallen, else None.
 
-        `refused` is why the law's torques may not begin though the arm moves.
+        `refusal` is why the law's torques may not begin though the arm moves.
         """
-        if refused is None:
+        if refusal is None:
             self._fall_position = None
             return None
         self._fall_position = q if self._fall_position is None else self._fall_position
         falls = np.abs(q - self._fall_position).max() > MIN_FALL_DISTANCE_RAD
-        return Cause.LASTING_DISTURBANCE.ending(refused) if falls else None
+        return Cause.LASTING_DISTURBANCE.ending(refusal) if falls else None
 
 
 class RepeatedPositionCheck:
@@ -118,7 +118,7 @@ class RepeatedPositionCheck:
 
     Attributes
     ----------
-    still_s : ndarray, shape (n,)
+    still_time_s : ndarray, shape (n,)
         For how long the position of each joint repeats, while a torque acts [s].
     stuck_joints : ndarray of bool, shape (n,)
         Whether the joint's position stood still though it must move, until it changes.
