@@ -73,7 +73,9 @@ What ends torques by itself (part 6 of `CoreStep.step`; bounds there, under Torq
   a joint that the brake makes faster: COAST    BRAKING
   disturbance torques, speeds: HOLD             RUNNING; resting torque g(q) of a loop, and in
                                                 STOPPING; an arm that moves before its first torque
-  a fall while torques are refused: HOLD        SILENT, STOPPING, if the law is to begin by itself
+  a fall while torques are refused: HOLD        SILENT, STOPPING, if the law is to begin by itself,
+                                                or a loop sends zero (`reset` after a stop) and
+                                                the target adds no gravity
 
 So after a plain stop a loop sends g(q) of wherever a person guides the arm, and brakes and holds
 an arm that is pushed beyond these bounds; but not where the target adds gravity, nor after COAST
@@ -205,7 +207,7 @@ class StateMachine:
 
         A fault that only a new object clears and a user's stop stay, after `Stop.TO_ZERO` with
         zero torque. A held arm is let go. The next torque may be any step away from the last one;
-        a loop's g(q) goes on.
+        a loop's g(q) goes on from its first state, which a `tick` before it does not know.
         """
         with self._lock:
             self.reference.clear('reset')

@@ -134,7 +134,8 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   if states are older than 15 ms or torques depart by more than 10 % of a limit (less a share of a
   changed payload, as above). (4) As Torques begin, mostly at the next state; an arm that the model
   stops is first BRAKING once it is seen. Refused if it is to be held then. (5) But a loop's g(q)
-  goes on, from its first state, unless COAST came before or torques departed by more than 10 %.
+  goes on, from its first state (a `tick` before it: zero), unless COAST came before or torques
+  departed by more than 10 %: then zero, until none contradicts, or it falls and is held.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; if `blocked`
   also after `start`, `reset`. After a PAUSE the law begins by itself at the first state not so (20
   were usable), unless a stop or fault came before or since; in STOPPING at the torque reached.
@@ -512,8 +513,9 @@ class CoreStep(StateMachine):
         watched = self.ending.reaction not in _UNBRAKED_REACTIONS and self.states.trusts_states
         watched = watched and not active
         # An arm that moves before the first torque of a loop falls by the receiver's own gravity
-        # torque: the loop's zero torque would not stop it.
-        falls = watched and self.enabled and state.is_moving and not self.blocked
+        # torque: the loop's zero torque would not stop it. After a stop and `reset`, by the zero.
+        drops = not (self.resting_torque_agrees or self.acting_terms.adds_gravity)
+        falls = watched and (self.enabled or drops) and state.is_moving and not self.blocked
         sends = self.state is State.STOPPING or self.output.in_loop
         rests = self.resting_torque_agrees and not self.acting_terms.adds_gravity
         rests = watched and sends and (rests or falls)

@@ -623,6 +623,16 @@ def test_the_arm_of_a_loop_does_not_fall_through_a_reset(measures):
         loop.run(0.2)
 
 
+@pytest.mark.parametrize('stop', [Stop.HOLD, Stop.LET_GO])
+def test_an_arm_that_a_reset_lets_fall_is_held_though_it_was_stopped(stop):
+    loop = Loop(PD, controller={'applied_when_silent': True}).run(0.4)
+    read, fault = loop.arm.read, 12.0 * np.eye(7)[1]  # of a sensor [N m]
+    loop.arm.read = lambda: replace(read(), effort=read().effort + fault)
+    loop.run(0.2).controller.stop('test', stop)
+    loop.run(0.3).controller.reset()
+    assert loop.run(0.4).controller.state is State.HOLDING and loop.fastest < 0.8
+
+
 @pytest.mark.parametrize('then', [Stop.PAUSE, Stop.TO_ZERO])
 def test_after_a_pause_the_gravity_torque_comes_to_a_falling_arm_by_the_rate_alone(then):
     script = Script(MUJOCO).running()
