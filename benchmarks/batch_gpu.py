@@ -25,7 +25,7 @@ import numpy as np
 from franka_dynamics.arm import load
 from franka_dynamics.batch.batch_model import BatchModel
 from franka_dynamics.batch.generated_model import TracedModel
-from franka_dynamics.codegen.quantities import INPUT_ARRAYS, output_shape
+from franka_dynamics.codegen.quantities import INPUT_NAMES, output_shape
 from franka_dynamics.constants import Quantity
 from franka_dynamics.dynamics.sampling import sample_states
 from franka_dynamics.urdf.writer import urdf_text
@@ -79,7 +79,7 @@ def compare(torch: Any, device: str) -> None:
     sampled['tau'] = sampled['ddq']
     wrong = []
     for quantity in Quantity:
-        states = [sampled[name] for name in INPUT_ARRAYS[quantity]]
+        states = [sampled[name] for name in INPUT_NAMES[quantity]]
         for kind in (np.float64, np.float32):
             given = [one.astype(kind) for one in states]
             tensors = [torch.tensor(one, device=device) for one in given]
@@ -114,7 +114,7 @@ def with_torch(torch: Any, device: str, sizes: list[int], synchronise: Any) -> N
         for count in sizes:
             given = [torch.tensor(x, dtype=kind, device=device) for x in sample_states(ARM, count)]
             for name in TIMED:
-                arrays, shape = INPUT_ARRAYS[name], output_shape(Quantity(name), ARM.n)
+                arrays, shape = INPUT_NAMES[name], output_shape(Quantity(name), ARM.n)
                 call = partial(model.evaluate, Quantity(name), *given[: len(arrays)])
                 took = seconds(call, synchronise)
                 moved = count * given[0].element_size() * (ARM.n * len(arrays) + math.prod(shape))

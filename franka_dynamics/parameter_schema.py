@@ -30,17 +30,17 @@ class ParameterSpec:
     """
     A ROS parameter of a node, with its type, default, range or choices, and when it may change.
 
-    `kind` is bool, double, string, double_array or string_array. `require_allowed_value` enforces
-    `choices`, `bounds` if given. `while_inactive` allows changes only while the node is not
-    active.
+    `type_name` is bool, double, string, double_array or string_array. `require_allowed_value`
+    enforces `choices`, `bounds` if given. `only_while_inactive` allows changes only while the node
+    is not active.
     """
 
     name: str
-    kind: str
+    type_name: str
     default: Any
     description: str
     read_only: bool = False
-    while_inactive: bool = False
+    only_while_inactive: bool = False
     choices: tuple[str, ...] = ()
     bounds: tuple[float, float] | None = None  # of a double
 

@@ -15,10 +15,10 @@ class Cone(NamedTuple):
     """
     The constraint that constant (k,) + slope (k, N) x is in a cone, for unknowns x (N,).
 
-    `kind` is the name of Clarabel's class, `size` its argument.
+    `class_name` is the name of Clarabel's class, `size` its argument.
     """
 
-    kind: str
+    class_name: str
     size: tuple[int, ...]
     constant: Array
     slope: Array
@@ -51,13 +51,13 @@ def exponential_cone(low: int, high: int, count: int) -> Cone:
 
 
 def minimiser(
-    quadratic: Array, linear: Array, cones: Sequence[Cone], *, inaccurate: bool = True
+    quadratic: Array, linear: Array, cones: Sequence[Cone], *, allow_inaccurate: bool = True
 ) -> Array | None:
     """
     Return the x (N,) that minimises x' quadratic x / 2 + linear x within cones, None if not found.
 
-    None is returned if the solver finds no minimum; with `inaccurate` one to an accuracy of 5e-5
-    will do. Raises MissingDependencyError if Clarabel or SciPy is not installed.
+    None is returned if the solver finds no minimum; with `allow_inaccurate` one to an accuracy of
+    5e-5 will do. Raises MissingDependencyError if Clarabel or SciPy is not installed.
     """
     with require_extra('Physically consistent parameters need clarabel and scipy', 'identify'):
         import clarabel
@@ -70,10 +70,10 @@ def minimiser(
         linear,
         csc_matrix(np.concatenate([-one.slope for one in cones])),
         np.concatenate([one.constant for one in cones]),
-        [getattr(solver, one.kind)(*one.size) for one in cones],
+        [getattr(solver, one.class_name)(*one.size) for one in cones],
         settings,
     )
     solution = problem.solve()
     status = solver.SolverStatus
-    enough = [status.Solved, status.AlmostSolved] if inaccurate else [status.Solved]
+    enough = [status.Solved, status.AlmostSolved] if allow_inaccurate else [status.Solved]
     return np.array(solution.x) if solution.status in enough else None

@@ -321,7 +321,7 @@ def cos_sin(angle: float) -> tuple[float, float]:
     return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters]
 
 
-def snapped_angle(angle: float, step: float, within: float) -> float:
-    """Return an angle [rad], or the nearest multiple of `step` if closer to it than `within`."""
+def snapped_angle(angle: float, step: float, tolerance: float) -> float:
+    """Return an angle [rad], or the nearest multiple of `step` if closer than `tolerance`."""
     multiple = round(angle / step) * step + 0.0
-    return multiple if abs(angle - multiple) < within else angle
+    return multiple if abs(angle - multiple) < tolerance else angle

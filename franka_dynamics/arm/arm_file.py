@@ -24,7 +24,7 @@ from .bodies import (
     Pose,
 )
 from .description import ArmDescription
-from .inertia import LinkInertia, physical_link
+from .inertia import LinkInertia, repaired_link
 from .strict_yaml import yaml_text
 from .typed_file import decode, dotted_path, encode, FieldError, prepend_keys, read_typed_file
 from .units import require_si_units
@@ -37,7 +37,7 @@ from ..spatial import rpy_from_rotation
 # Other names of shipped arms: 'panda' loads the fer with its joints named panda_joint1, ... Franka
 # sold its first arm as Panda.
 ARM_NAME_ALIASES = {'panda': 'fer', 'fp3': 'fr3'}
-_MODEL_ENDINGS = ('.urdf', '.xml', '.xacro', '.sdf')  # SDF is refused by its own sentence
+_XML_SUFFIXES = ('.urdf', '.xml', '.xacro', '.sdf')  # SDF is refused by its own sentence
 _FORMAT_HINT = 'an arm file starts with name, convention, joints, inertial_sets'
 
 
@@ -223,7 +223,7 @@ def _with_hand_frames(description: ArmDescription) -> ArmDescription:
 
 def is_robot_source(arm: object) -> bool:
     """Return whether `arm` is URDF or MJCF text, or a path of a URDF, MJCF or xacro file."""
-    return isinstance(arm, (str, Path)) and (is_xml_text(arm) or str(arm).endswith(_MODEL_ENDINGS))
+    return isinstance(arm, (str, Path)) and (is_xml_text(arm) or str(arm).endswith(_XML_SUFFIXES))
 
 
 def is_xml_text(arm: object) -> bool:
@@ -363,13 +363,13 @@ def repaired_arm(description: ArmDescription) -> ArmDescription:
     links, sentences = [], []
     for joint, link in zip(description.joints, description.links):
         name = f'the link behind {joint.name}'
-        repaired_link = physical_link(link, description.rounding, name=name)
-        if repaired_link is not link:
-            moved = float(np.abs(repaired_link.parameters() - link.parameters()).max())
+        repaired = repaired_link(link, description.rounding, name=name)
+        if repaired is not link:
+            moved = float(np.abs(repaired.parameters() - link.parameters()).max())
             sentences.append(
                 f'{name} was not physical as printed (eigenvalue '
                 f'{link.consistency_margin():.2g} of its pseudo-inertia); its numbers are moved '
                 f'by at most {moved:.2g}, within the rounding of {description.rounding:.2g}'
             )
-        links.append(repaired_link)
+        links.append(repaired)
     return replace(description, links=tuple(links), repairs=(*description.repairs, *sentences))

@@ -39,7 +39,7 @@ class ArmDescription(ArmFields):
         The fixed row after the last joint.
     base : ndarray, shape (4, 4)
         Pose of frame {0} in the space frame {S}.
-    mount : ndarray, shape (4, 4)
+    mount_pose : ndarray, shape (4, 4)
         Pose in {S} of the link that joint 1 turns against; not the identity only for an arm that
         was read from a URDF, whose {S} is its root link. Not stored in arm files.
     base_link : LinkInertia or None
@@ -67,7 +67,7 @@ class ArmDescription(ArmFields):
     payload : LinkInertia
         The load on the flange, without the hand, that `links` contain: about the flange's origin,
         in the flange frame; not stored in arm files.
-    carried : float
+    carried_mass : float
         Mass of the hand and the payload [kg]; not stored in arm files.
     urdf : UrdfProvenance or None
         The URDF that the arm was read from, with which `crosscheck` compares it; not stored in

@@ -85,7 +85,7 @@ class LinearFriction(ValueEquality):
 
     def terms(self, dq: ArrayLike, slip_state: ArrayLike | None = None) -> Array:
         """
-        Return the terms (..., 3 + k, n), of velocity and slip state, that coefficients multiply.
+        Return the terms of velocity and slip state that `coefficients` multiply, (..., 3 + k, n).
 
         The terms dq, tanh(dq / width), 1 and z have shape (..., 3 + k, n), `dq` has (..., n).
         `slip_state`, shape (..., k, n), is the state z of k Maxwell-slip elements per joint;
@@ -228,7 +228,7 @@ FRICTION_CLASSES: dict[str, type] = {
     'viscous_coulomb': ViscousCoulombFriction,
     'maxwell_slip': MaxwellSlipFriction,
 }
-Friction = Annotated[FrictionModel, TaggedUnion('model', FRICTION_CLASSES, ignored=('source',))]
+Friction = Annotated[FrictionModel, TaggedUnion('model', FRICTION_CLASSES, ('source',))]
 
 
 def slip_state_bounds(q: ArrayLike, reach: ArrayLike) -> Array:

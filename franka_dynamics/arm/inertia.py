@@ -31,10 +31,10 @@ PARAMETER_SYMBOLS = ('XX', 'XY', 'XZ', 'YY', 'YZ', 'ZZ', 'mX', 'mY', 'mZ', 'm')
 _TENSOR_ROWS, _TENSOR_COLUMNS = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)
 # Rounding error of the eigenvalue solver, relative to the largest entry of the pseudo-inertia.
 _EIGENVALUE_ROUNDING_RATIO = 1e-12
-# A link heavier than _MIN_POINT_MASS_KG and denser than osmium, the densest metal, counts as
+# A link heavier than _MAX_POINT_MASS_KG and denser than osmium, the densest metal, counts as
 # impossible: its mass is probably in grams. A lighter link may be a point mass, or carry one as
 # payload.
-_MIN_POINT_MASS_KG = 1000.0
+_MAX_POINT_MASS_KG = 1000.0
 _MAX_DENSITY_KG_M3 = 22_600.0  # [kg/m^3]
 
 
@@ -244,7 +244,7 @@ class LinkInertia:
     def inconsistency(self) -> str:
         """Return why no real body can have these parameters, as words after 'is', or ''."""
         if self.is_physical():
-            density = self.equivalent_ball_density() if self.mass > _MIN_POINT_MASS_KG else 0.0
+            density = self.equivalent_ball_density() if self.mass > _MAX_POINT_MASS_KG else 0.0
             if density <= _MAX_DENSITY_KG_M3:
                 return ''
             return f'denser than any metal, as if in grams: {self.mass:g} kg, {density:.3g} kg/m^3'
@@ -256,7 +256,7 @@ class LinkInertia:
         return reason
 
 
-def physical_link(link: LinkInertia, rounding: float, *, name: str = 'the link') -> LinkInertia:
+def repaired_link(link: LinkInertia, rounding: float, *, name: str = 'the link') -> LinkInertia:
     """
     Return the physically consistent link nearest to `link`, each parameter within `rounding`.
 
@@ -282,9 +282,9 @@ def physical_link(link: LinkInertia, rounding: float, *, name: str = 'the link')
     moves = minimiser(2.0 * np.eye(10), np.zeros(10), cones)
     if moves is not None:
         moved = rounding * np.clip(moves, -1.0, 1.0)
-        repaired_link = LinkInertia.from_parameters(link.parameters() + moved)
-        if repaired_link.is_physical():
-            return repaired_link
+        repaired = LinkInertia.from_parameters(link.parameters() + moved)
+        if repaired.is_physical():
+            return repaired
     raise InertiaError(
         f'No real body lies within the rounding of {name}: its pseudo-inertia has an eigenvalue '
         f'of {link.consistency_margin():.3g}, and moving its numbers by at most '

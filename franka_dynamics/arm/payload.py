@@ -31,7 +31,7 @@ _PARAMETER_FILE_COMMENT = """\
 # (xx xy xz yy yz zz) [kg m^2].
 """
 _FORMAT_HINT = 'a parameter file starts with /**:'
-_DESK_HINT = 'an end effector of Desk starts with { and has mass, centerOfMass and inertia'
+_DESK_FORMAT_HINT = 'an end effector of Desk starts with { and has mass, centerOfMass and inertia'
 # A payload as users give one: a body, or numbers in PAYLOAD_ORDER.
 PayloadLike = LinkInertia | ArrayLike
 # Keys are nodes' names, ros__parameters and names of parameters.
@@ -159,7 +159,7 @@ def read_payload(given: str) -> LinkInertia:
     """
     path, named = expanded_path(given), given
     if given.endswith('.json'):
-        numbers = read_typed_file(path, _DeskFile, _DESK_HINT).payload_array()
+        numbers = read_typed_file(path, _DeskFile, _DESK_FORMAT_HINT).payload_array()
     elif given.endswith(('.yaml', '.yml')):
         sections = read_typed_file(path, _ParameterSections, _FORMAT_HINT)
         if len(sections) != 1:

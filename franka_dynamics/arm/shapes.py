@@ -96,7 +96,7 @@ class ShapeFile:
     source: str
     capsules: tuple[Capsule, ...]
     hand_names: tuple[str, ...]
-    hands: tuple[Capsule, ...]
+    hand_capsules: tuple[Capsule, ...] = field(metadata={'key': 'hands'})
 
 
 def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
@@ -127,7 +127,7 @@ def load_shapes(arm: str) -> dict[int, tuple[Shape, ...]]:
 def load_hand_shapes(hand: str) -> tuple[Shape, ...]:
     """Return a hand's shapes in the flange frame; only those of Franka's hand are known."""
     file = _shape_file()
-    capsules = file.hands if hand in file.hand_names else ()
+    capsules = file.hand_capsules if hand in file.hand_names else ()
     return tuple(capsule.shape().expressed_in(_HAND_POSE) for capsule in capsules)
 
 

@@ -56,7 +56,7 @@ class TaggedUnion:
 
     tag: str
     classes: Mapping[str, type]
-    ignored: tuple[str, ...] = ()  # entries for human readers, which fill no field
+    ignored_keys: tuple[str, ...] = ()  # entries for human readers, which fill no field
 
 
 def length_rule(count: int) -> Callable[[Array], str]:
@@ -153,9 +153,9 @@ def dotted_path(content: Any, keys: Sequence[str | int]) -> str:
     return text
 
 
-def decode(kind: Any, value: Any, *at: str | int) -> Any:
+def decode(kind: Any, value: Any, *keys: str | int) -> Any:
     """Return YAML data as type `kind`; raise FieldError, naming the entry, if it does not fit."""
-    with prepend_keys(*at):
+    with prepend_keys(*keys):
         return _decode(kind, value)
 
 
@@ -189,7 +189,7 @@ def _decode(kind: Any, value: Any) -> Any:
         return value
     if not isinstance(value, str) or not value.strip():
         raise FieldError(f'must be a string, not {short_repr(value)}')
-    return kind(_choice(value, [one.value for one in kind])) if issubclass(kind, Enum) else value
+    return kind(_as_choice(value, [x.value for x in kind])) if issubclass(kind, Enum) else value
 
 
 def _as_annotated_value(kind: Any, rules: Sequence[Any], value: Any) -> Any:
@@ -199,8 +199,8 @@ def _as_annotated_value(kind: Any, rules: Sequence[Any], value: Any) -> Any:
         with prepend_keys(one.tag):
             if one.tag not in given:
                 raise FieldError('is missing')
-            chosen = one.classes[_choice(decode(str, given[one.tag]), one.classes)]
-        entries = given.keys() - {one.tag, *one.ignored}
+            chosen = one.classes[_as_choice(decode(str, given[one.tag]), one.classes)]
+        entries = given.keys() - {one.tag, *one.ignored_keys}
         return _as_dataclass(chosen, {key: given[key] for key in given if key in entries})
     found = _as_number(value) if _any_number_rule in rules else decode(kind, value)
     for problem in (rule(found) for rule in rules):
@@ -282,7 +282,7 @@ def _is_default(part: Field[Any], value: Any) -> bool:
     return bool(np.array_equal(value, default))
 
 
-def _choice(value: str, choices: Iterable[str]) -> str:
+def _as_choice(value: str, choices: Iterable[str]) -> str:
     """Return a value that is one of the choices; raise FieldError for any other value."""
     if value not in choices:
         raise FieldError(f'is {short_text(value)!r}; it must be {" or ".join(choices)}')

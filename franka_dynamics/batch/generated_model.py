@@ -17,7 +17,7 @@ from ..arrays import ArrayLike, batch_shape, broadcast_leading_shape
 from ..codegen.chain import tree_and_frame
 from ..codegen.equations import customised_equations, Equations
 from ..codegen.python_code import python_callable
-from ..codegen.quantities import INPUT_ARRAYS
+from ..codegen.quantities import INPUT_NAMES
 from ..constants import Quantity
 from ..dynamics import model
 from ..dynamics.body_tree import BodyTree, RobotLike
@@ -94,8 +94,8 @@ class GeneratedModel(ABC):
         """
         if not isinstance(quantity, Quantity):
             quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
-        if count != len(INPUT_ARRAYS[quantity]):
-            names = ', '.join(INPUT_ARRAYS[quantity])
+        if count != len(INPUT_NAMES[quantity]):
+            names = ', '.join(INPUT_NAMES[quantity])
             raise JointVectorError(f'{quantity.value} takes {names}; got {count} arrays.')
         return EquationsKey(quantity, **options)
 
@@ -134,7 +134,7 @@ class GeneratedModel(ABC):
             broadcast; the message names the argument.
 
         """
-        found = self._real_arrays(dict(zip(INPUT_ARRAYS[quantity], given)), read)
+        found = self._real_arrays(dict(zip(INPUT_NAMES[quantity], given)), read)
         shapes = {name: tuple(array.shape) for name, array in found.items()}
         return list(found.values()), batch_shape(shapes, self.description.joint_names)
 
@@ -179,7 +179,7 @@ class GeneratedModel(ABC):
         """Return the kinetic energy 1/2 dq^T M dq, rotors included, shape (...) [J]."""
         library = self.library(q, dq)
         (q, rates), _ = self._real_states(Quantity.CORIOLIS, (q, dq), library.as_array)
-        q, rates = _alike_or_nan(library.xp, q, rates)
+        q, rates = _common_type_or_nan(library.xp, q, rates)
         M = self.mass_matrix(q)
         return 0.5 * (rates * (M * rates[..., None, :]).sum(-1)).sum(-1)
 
@@ -286,13 +286,13 @@ class GeneratedModel(ABC):
                 'flange, in the axes of the space frame.'
             )
         broadcast_leading_shape({'q': tuple(q.shape), 'wrench': shape})
-        q, forces = _alike_or_nan(library.xp, q, forces)
+        q, forces = _common_type_or_nan(library.xp, q, forces)
         return q, (self.jacobian(q) * forces[..., None]).sum(-2)
 
 
-def _alike_or_nan(xp: Any, q: Any, others: Any) -> tuple[Any, Any]:
+def _common_type_or_nan(xp: Any, q: Any, others: Any) -> tuple[Any, Any]:
     """
-    Return positions and another array, both converted to their common number type.
+    Return positions and another array in their common number type.
 
     Where a value of the other array is not finite, both are NaN.
     """

@@ -80,7 +80,7 @@ class Kernel:
             part = slice(start, start + size)
             self._evaluator([array[part] for array in arrays], out[part])
 
-        others = [_executor().submit(fill_block, start) for start in range(size, states, size)]
+        others = [_thread_pool().submit(fill_block, start) for start in range(size, states, size)]
         fill_block(0)
         for other in others:
             other.result()
@@ -95,13 +95,13 @@ def available_thread_count() -> int:
 
 
 @functools.cache
-def _executor() -> ThreadPoolExecutor:
+def _thread_pool() -> ThreadPoolExecutor:
     """Return the thread pool that all kernels of the process share."""
     return ThreadPoolExecutor(available_thread_count(), 'franka_dynamics batch')
 
 
 if hasattr(os, 'register_at_fork'):  # a forked process does not have its parent's threads
-    os.register_at_fork(after_in_child=_executor.cache_clear)
+    os.register_at_fork(after_in_child=_thread_pool.cache_clear)
 
 
 def _numpy_evaluator(equations: Equations) -> _Evaluator:
@@ -128,7 +128,7 @@ class _MachineCode:
 
     def __init__(self, equations: Equations, dtype: np.dtype[Any]) -> None:
         lanes = _vector_register_bits() // (8 * dtype.itemsize)
-        text = vector_ir(equations, lanes, single=dtype == np.float32)
+        text = vector_ir(equations, lanes, single_precision=dtype == np.float32)
         self._library, address = _load_machine_code(text)
         inputs = len(equations.input_names)
         # Pointers, the bytes from one state to the next, and the number of states.
@@ -178,9 +178,9 @@ def _load_machine_code(text: str) -> tuple[Any, int]:
     return (jit, library), library['run']
 
 
-def cached_object_code(key: str, compiled: Callable[[], bytes]) -> bytes:
+def cached_object_code(key: str, compiler: Callable[[], bytes]) -> bytes:
     """
-    Return the object code stored under `key` in the cache folder, made by `compiled` if absent.
+    Return the object code stored under `key` in the cache folder, made by `compiler` if absent.
 
     `key` is all that determines the code, compiler and processor included. The folder is
     franka_dynamics in XDG_CACHE_HOME or else ~/.cache; where it cannot be written, or the user has
@@ -193,7 +193,7 @@ def cached_object_code(key: str, compiled: Callable[[], bytes]) -> bytes:
         digest, code = (text := path.expanduser().read_bytes())[:32], text[32:]
         if hashlib.sha256(code).digest() == digest:
             return code
-    code = compiled()
+    code = compiler()
     with suppress(OSError, RuntimeError):
         with atomic_write(path.expanduser()) as scratch:
             scratch.write_bytes(hashlib.sha256(code).digest() + code)

@@ -161,14 +161,14 @@ class BagReader:
         found = arms_with_joints(present, prefix=arm.prefix or None)
         if not found or (was_option_given('arm') and arms_with_joints(present, arm.load(), '')):
             return arm
-        names, first = ' and '.join(one.joints[0] for one in found), found[0]
+        names, first = ' and '.join(one.joint_names[0] for one in found), found[0]
         if was_option_given('arm'):
             fix = f'not of {arm.arm}; give --arm {first.name}, or leave --arm out'
             raise RecordingError(f'{bag} has the joints of {first.name} ({names}, ...), {fix}.')
         if len(found) > 1:
             fix = 'choose by --arm or --arm-prefix'
             raise RecordingError(f'{bag} has the joints of {len(found)} arms ({names}); {fix}.')
-        prefix = first.joints[0].removesuffix(first.arm.joint_names[0])
+        prefix = first.joint_names[0].removesuffix(first.arm.joint_names[0])
         return replace(arm, arm=first.name, prefix=prefix)
 
     def joint_names_in_bag(self, arm: 'ArmDescription') -> tuple[str, ...]:

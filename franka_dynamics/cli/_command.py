@@ -14,7 +14,7 @@ from ._choices import Options
 from ..errors import MissingDependencyError
 from ..ros import ROS_INSTALL_HINT
 
-_XACRO_ARGUMENT = re.compile(r'([A-Za-z_]\w*):=(.*)', re.DOTALL)
+_XACRO_ARGUMENT_PATTERN = re.compile(r'([A-Za-z_]\w*):=(.*)', re.DOTALL)
 
 
 class Command(click.Command):
@@ -39,7 +39,7 @@ class Command(click.Command):
         """Parse the command line; where the command takes NAME:=VALUE, these become `xacro`."""
         if not getattr(self.callback, 'takes_xacro_arguments', False):
             return super().parse_args(ctx, args)
-        found = [_XACRO_ARGUMENT.fullmatch(word) for word in args]
+        found = [_XACRO_ARGUMENT_PATTERN.fullmatch(word) for word in args]
         words = [word for word, pair in zip(args, found) if not pair]
         rest = super().parse_args(ctx, words)
         ctx.params['xacro'] = {pair[1]: pair[2] for pair in found if pair}

@@ -21,7 +21,7 @@ from ..files import write_text
 
 _LABEL_STYLES = dict.fromkeys(('error', 'MISMATCH', 'not physical'), 'red')
 _LABEL_STYLES |= {'warning': 'yellow', 'pass': 'green'}
-_TEXT_UNCHANGED: dict[str, Any] = {'markup': False, 'emoji': False, 'highlight': False}
+_PLAIN_TEXT_OPTIONS: dict[str, Any] = {'markup': False, 'emoji': False, 'highlight': False}
 _PROGRESS_LINE_PERIOD_S = 10.0
 _END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -47,7 +47,7 @@ def make_console(*, stderr: bool = False) -> Console:
     with suppress(OSError, ValueError):
         in_front = os.tcgetpgrp((sys.stderr if stderr else sys.stdout).fileno()) == os.getpgrp()
     quiet, forced = silent and not stderr, None if in_front else False
-    return _Terminal(stderr=stderr, quiet=quiet, force_terminal=forced, **_TEXT_UNCHANGED)
+    return _Terminal(stderr=stderr, quiet=quiet, force_terminal=forced, **_PLAIN_TEXT_OPTIONS)
 
 
 def print_rich(*what: Any) -> None:

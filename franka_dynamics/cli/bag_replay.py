@@ -65,8 +65,8 @@ def _save_plots(
     return paths
 
 
-def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, all_fits: bool) -> None:
-    """Print the verdict and the torque errors of the best models, or of all if `all_fits`."""
+def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, show_all: bool) -> None:
+    """Print the verdict and the torque errors of the best models, or of all if `show_all`."""
     fits, recording, verdict = result.predictions, result.recording, result.verdict
     judgement = 'Too little motion to be judged.'
     if verdict is not None:
@@ -79,7 +79,7 @@ def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, all_fits
         echo_each(report.ambiguity_sentences(verdict, names))
     named = (fits[0], *result.equal_predictions)
     ordered = (*named, *(one for one in fits if one not in named))
-    shown = fits if all_fits else ordered[:_MAX_SHOWN_PREDICTIONS]
+    shown = fits if show_all else ordered[:_MAX_SHOWN_PREDICTIONS]
     arms = [one.arm for one in shown]
     doubts = (f'{arm.inertial_set}: {one}' for arm in arms for one in arm.inconsistencies())
     echo_each(dict.fromkeys(doubts), 'warning')

@@ -36,7 +36,7 @@ from ..identification.results import Identification, IDENTIFIED_SET_NAME
 from ..identification.summary import Bag, labels_of
 from ..recordings.preprocessing import Motion, prepare
 from ..report import identification as pages
-from ..report.elements import Header, rounded_to_deviation, Table
+from ..report.elements import Header, Table, value_and_deviation_texts
 from ..report.replay import TORQUE_ERROR_DEFINITION
 
 _DASK_TIMEOUT_S = 20.0
@@ -173,7 +173,7 @@ def _print_unidentified_parameters(problem: ExcitationProblem, excitation: Excit
     torques = problem.torque_to_noise_ratio(excitation.parameter_std)
     rows = [
         (
-            *(base.names[k], *rounded_to_deviation(values[k], excitation.parameter_std[k])),
+            *(base.names[k], *value_and_deviation_texts(values[k], excitation.parameter_std[k])),
             *(excitation.std_to_prior_ratios[k], torques[k]),
             'NOT identifiable' if missing[k] else 'not needed',
         )

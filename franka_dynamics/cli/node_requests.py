@@ -80,7 +80,7 @@ def _wait_for_nodes(
     A node that falls silent meanwhile, as on a busy machine, has its time-out to be heard again.
     """
 
-    def arm_snapshots() -> list[NodeSnapshot]:
+    def feedforward_nodes() -> list[NodeSnapshot]:
         """Return the feedforward nodes heard so far."""
         return [node for node in feed.package_nodes(namespaces) if node.is_feedforward_node]
 
@@ -89,9 +89,9 @@ def _wait_for_nodes(
         now = time.monotonic()
         return not any(node.is_silent(now) for node in feed.package_nodes(namespaces))
 
-    if feed.wait_until(lambda: bool(arm_snapshots()), timeout):
+    if feed.wait_until(lambda: bool(feedforward_nodes()), timeout):
         terms = len(TERM_HEADINGS)
-        feed.wait_until(lambda: all(len(arm.torques) == terms for arm in arm_snapshots()), wait)
+        feed.wait_until(lambda: all(len(x.torques) == terms for x in feedforward_nodes()), wait)
         feed.poll_for(_SETTLING_TIME_S)
     feed.wait_until(all_heard, timeout)
     return feed.package_nodes(namespaces)

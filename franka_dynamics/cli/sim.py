@@ -31,7 +31,7 @@ _SIMULATION_RATE_HZ = 1000.0  # steps of the simulated arm per second at --real-
 
 
 class SimError(FrankaDynamicsError):
-    """An error that another simulated arm runs, or that the arm was not held within --duration."""
+    """Another simulated arm runs already, or the arm was not held within --duration."""
 
     status = 1
 
@@ -135,9 +135,9 @@ def _run_until_end(
         echo('the arm is held; `franka-dynamics node --help` lists what its node can be asked')
         if not options.no_view:
             from ..ros.live_view import show_running_arm
-            from ..view.window import Window
+            from ..view.window import ArmPage
 
-            with Window(arm) as window:
+            with ArmPage(arm) as window:
                 echo(f'open {window.address} in a browser')
                 show_running_arm(window, 'joint_states', 'feedforward', keep_waiting, False)
         while keep_waiting(_POLL_PERIOD_S):

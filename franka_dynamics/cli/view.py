@@ -10,7 +10,7 @@ from ..arm.arm_file import is_robot_source
 from ..recordings.preprocessing import prepare
 from ..urdf.reading import parse_robot, read_robot_text
 from ..view.meshes import MeshesError, urdf_meshes
-from ..view.window import Playback, show_playback, Window
+from ..view.window import ArmPage, Playback, show_playback
 
 
 def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
@@ -37,7 +37,7 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
         with ProgressBar() as bar:
             motion = prepare(reader.read_recording(options.bag, description, bar))
             playback = Playback(description, motion, options.gravity)
-    with Window(description, options.host, options.port) as window:
+    with ArmPage(description, options.host, options.port) as window:
         if meshes is not None:
             window.show_meshes(meshes)
         with catch_end_signals() as keep_running:

@@ -164,7 +164,7 @@ def customised_equations(
     axes = model.require_reference_frame(reference_frame)
     writer = quantities.ChainWriter(graph, chains, wrench, own_parameters, columns, axes)
     outputs = quantities.outputs_of(quantity, writer, derivatives=derivatives)
-    arrays = quantities.INPUT_ARRAYS[quantity]
+    arrays = quantities.INPUT_NAMES[quantity]
     if quantity is Quantity.FORWARD_DYNAMICS and not at_run_time:
         # A mass matrix that is singular but for rounding errors is an InertiaError, too;
         # `ldl_factors` notices only a pivot that is exactly zero.

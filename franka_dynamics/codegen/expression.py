@@ -48,7 +48,7 @@ class Expression:
 
     def __add__(self, other: Number) -> 'Expression':
         """Return the sum as an expression of the same graph."""
-        return self.graph.add(self, self.graph.expression(other))
+        return self.graph.pair_sum(self, self.graph.expression(other))
 
     __radd__ = __add__
 
@@ -141,7 +141,7 @@ class Graph:
         sine = Expression(self, angle.sign, self._shared_node(NodeKind.SIN, (angle.node,)))
         return sine, Expression(self, 1, self._shared_node(NodeKind.COS, (angle.node,)))
 
-    def add(self, a: Expression, b: Expression) -> Expression:
+    def pair_sum(self, a: Expression, b: Expression) -> Expression:
         """Return the sum a + b, simplified where a term is zero or both are constant."""
         if a.is_zero:
             return b

@@ -44,15 +44,15 @@ class ChainWriter:
 
     `chains` differ in their tips, of which only FRAMES has several. `keeps_standard_parameters`
     keeps the parameters of the description, which are else regrouped to base parameters. With
-    `with_wrench` the surroundings exert a wrench on the tip. `columns` are those of a regressor,
-    and `reference_frame` is a Jacobian's.
+    `with_wrench` the surroundings exert a wrench on the tip. `regressor_columns`
+    are those of a regressor, `reference_frame` is a Jacobian's.
     """
 
     graph: Graph
     chains: Sequence[GeneratorChain]
     with_wrench: bool = False
     keeps_standard_parameters: bool = False
-    columns: Sequence[int] | None = None
+    regressor_columns: Sequence[int] | None = None
     reference_frame: str = ALIGNED_FRAME
 
     @property
@@ -145,14 +145,14 @@ def _coriolis_matrix(writer: ChainWriter) -> NumberArray:
 
 
 def _regressor(writer: ChainWriter) -> NumberArray:
-    """Return the torque regressor's elements in the writer's `columns`, as expressions."""
+    """Return the torque regressor's elements in the writer's `regressor_columns`."""
     # The torques are linear in the parameters, so their gradients by the parameters are the rows
     # of the regressor.
     every = [name for link in range(writer.chain.n) for name in link_parameter_names(link + 1)]
-    named = every if writer.columns is None else [every[column] for column in writer.columns]
-    parameters = [writer.graph.variable(name) for name in named]
+    columns = range(len(every)) if writer.regressor_columns is None else writer.regressor_columns
+    parameters = [writer.graph.variable(every[column]) for column in columns]
     rows = [gradient(writer.graph, torque, parameters) for torque in writer.torques('dq', 'ddq')]
-    return np.array(rows, dtype=object).reshape(len(rows), len(named))
+    return np.array(rows, dtype=object).reshape(len(rows), len(parameters))
 
 
 def _forward_dynamics(writer: ChainWriter) -> list[Expression]:
@@ -189,14 +189,14 @@ class _QuantitySpec(NamedTuple):
     and gravity.
     """
 
-    array_names: str
+    input_names: str
     output_name: str
     shape: str
     write: _Writer
     parameter_kinds: str = 'mass gravity'
 
 
-_DEFINITIONS = {
+_QUANTITY_SPECS = {
     Quantity.INVERSE_DYNAMICS: _QuantitySpec('q dq ddq', 'tau', 'n', _torques('dq', 'ddq')),
     Quantity.NONLINEAR_EFFECTS: _QuantitySpec('q dq', 'tau', 'n', _torques('dq')),
     Quantity.GRAVITY: _QuantitySpec('q', 'tau', 'n', _torques()),
@@ -236,10 +236,10 @@ FORMULAS = {
     Quantity.FIRST_MOMENT: 'h = sum of mass times centre of mass of all links, in the space frame',
 }
 # Names of a quantity's input arrays and of its output.
-INPUT_ARRAYS = {one: tuple(row.array_names.split()) for one, row in _DEFINITIONS.items()}
-OUTPUT_NAMES = {one: row.output_name for one, row in _DEFINITIONS.items()}
+INPUT_NAMES = {one: tuple(row.input_names.split()) for one, row in _QUANTITY_SPECS.items()}
+OUTPUT_NAMES = {one: row.output_name for one, row in _QUANTITY_SPECS.items()}
 # Words mass and gravity, for quantities that depend on them.
-PARAMETER_KINDS = {one: row.parameter_kinds.split() for one, row in _DEFINITIONS.items()}
+PARAMETER_KINDS = {one: row.parameter_kinds.split() for one, row in _QUANTITY_SPECS.items()}
 
 
 def output_shape(
@@ -248,8 +248,8 @@ def output_shape(
     """Return the shape of a quantity, or of its derivatives, for n joints."""
     width = N_LINK_PARAMETERS * n if columns is None else len(columns)
     sizes = {'n': n, 'frames': n + 1, 'columns': width, '3': 3, '4': 4, '6': TWIST_SIZE}
-    shape = tuple(sizes[size] for size in _DEFINITIONS[quantity].shape.split())
-    return (*shape, n * len(INPUT_ARRAYS[quantity])) if derivatives else shape
+    shape = tuple(sizes[size] for size in _QUANTITY_SPECS[quantity].shape.split())
+    return (*shape, n * len(INPUT_NAMES[quantity])) if derivatives else shape
 
 
 def outputs_of(
@@ -260,7 +260,7 @@ def outputs_of(
 
     With `derivatives` return those of the elements by all inputs: one more axis, at the end.
     """
-    found = _DEFINITIONS[quantity].write(writer)
+    found = _QUANTITY_SPECS[quantity].write(writer)
     outputs = []
     if isinstance(found, dict):
         for (*at, i, j), value in found.items():
@@ -272,7 +272,7 @@ def outputs_of(
         outputs = [Output((at,), writer.graph.expression(array[at])) for at in every]
     if not derivatives:
         return outputs
-    variables = [one for array in INPUT_ARRAYS[quantity] for one in writer.input_elements(array)]
+    variables = [one for array in INPUT_NAMES[quantity] for one in writer.input_elements(array)]
     return [
         Output(tuple((*place, k) for place in output.indices), slope)
         for output in outputs

@@ -54,7 +54,7 @@ _SINGLE_SINE_CONSTANTS = (
 )
 
 
-def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
+def vector_ir(equations: Equations, lanes: int, *, single_precision: bool = False) -> str:
     """
     Return LLVM assembly whose function `run` computes one quantity at any number of states.
 
@@ -63,11 +63,11 @@ def vector_ir(equations: Equations, lanes: int, *, single: bool = False) -> str:
     are contiguous; the output must not overlap an input. A state with an input that is not finite,
     or positions that exceed 8e14 (1.6e6 in float32), gives NaN in that state's result alone.
     `equations` must have no parameters that are set at run time. A vector holds `lanes` states, a
-    power of two; with `single` arrays and arithmetic are float32.
+    power of two; with `single_precision` arrays and arithmetic are float32.
     """
     # Without the attributes in `#0`, LLVM uses vectors of 256 bits on many x86 processors that
     # have 512.
-    writer = _AssemblyWriter(equations, lanes, single)
+    writer = _AssemblyWriter(equations, lanes, single_precision)
     bits = lanes * writer.bits
     return '\n'.join(
         [
@@ -85,7 +85,7 @@ class _AssemblyWriter:
     """Writes the LLVM function `run` of one quantity, statement by statement."""
 
     def __init__(self, equations: Equations, lanes: int, single: bool) -> None:
-        self.equations, self.lanes, self.single = equations, lanes, single
+        self.equations, self.lanes, self.single_precision = equations, lanes, single
         self.number, self.bits = ('float', 32) if single else ('double', 64)
         self.vector = f'<{lanes} x {self.number}>'
         self.sine_constants = _SINGLE_SINE_CONSTANTS if single else _DOUBLE_SINE_CONSTANTS
@@ -142,7 +142,7 @@ class _AssemblyWriter:
 
     def _constant_vector(self, value: float) -> str:
         """Return the text of a vector constant with a number in every lane."""
-        if self.single:
+        if self.single_precision:
             value = struct.unpack('f', struct.pack('f', value))[0]
         bits = f'0x{struct.unpack("<Q", struct.pack("<d", value))[0]:016X}'
         return self._broadcast(f'{self.number} {bits}')
@@ -153,7 +153,7 @@ class _AssemblyWriter:
 
     def _emit_nan_mask(self, elements: Mapping[str, Sequence[str]]) -> str:
         """Append a vector of zeros, NaN for states with invalid inputs, and return its name."""
-        largest = np.finfo(np.float32 if self.single else float).max
+        largest = np.finfo(np.float32 if self.single_precision else float).max
         scale = self._constant_vector(float(largest / self.sine_constants[-1]))
         # A position beyond the limit becomes infinite here, and times 0 NaN.
         scaled = [self._emit_operation('fmul', value, scale) for value in elements['q']]

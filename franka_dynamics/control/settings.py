@@ -164,9 +164,9 @@ class Settings:
         """Raise SettingsError if a value is out of range, or does not suit this arm or target."""
         for spec in specs_in_files(*LIVE_PARAMETER_FILES):
             value = attrgetter(spec.name)(self)
-            if spec.kind == 'bool' and not isinstance(value, (bool, np.bool_)):
+            if spec.type_name == 'bool' and not isinstance(value, (bool, np.bool_)):
                 raise SettingsError(f'{spec.name} must be True or False; got {value!r:.80}.')
-            if spec.kind == 'double':
+            if spec.type_name == 'double':
                 value = float(as_array(value, (), spec.name, SettingsError))
             require_allowed_value(spec, value)
         try:

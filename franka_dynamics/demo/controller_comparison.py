@@ -30,7 +30,7 @@ from ..simulation.arm_simulation import ArmSimulation
 from ..simulation.mujoco_model import TIMESTEP_S
 
 _MAX_DAMPING_RATE_PER_S = 300.0  # of velocities by the PD; torques act a millisecond late
-MOTION_PERIOD_COUNT = 2  # of the motion for identification
+EXCITATION_PERIOD_COUNT = 2  # of the motion for identification
 RANDOM_MOTION_COUNT = 30  # random motions of which the most informative one is chosen
 _SETTLING_TIME_S = 1.0
 _FIRST_STAMP_NS = 1_700_000_000_000_000_000
@@ -38,7 +38,7 @@ _FIRST_STAMP_NS = 1_700_000_000_000_000_000
 
 def compare_controllers(
     published: ArmDescription,
-    motion: float = 10.0,
+    duration: float = 10.0,
     amplitude: float = 0.5,
     progress: OnProgress = lambda *_: None,
 ) -> tuple[Recording, dict[str, TrackingErrorSeries]]:
@@ -49,12 +49,12 @@ def compare_controllers(
     error, by its name, is times (k,) [s] and desired minus true positions (k, n) [rad].
 
     `published` is the arm near which the plant is drawn. The motion to follow, which is not used
-    for identification, lasts `motion` seconds and deflects a joint by at most `amplitude` [rad].
+    for identification, lasts `duration` seconds and deflects a joint by at most `amplitude` [rad].
     `progress` is called with the step that begins and the progress of the trial, 0 to 1. Raises
     SettingsError, with the reason, if the simulated arm runs away or the controller stops it, or
     `published` has no home pose.
     """
-    request, plant = multisine(published, motion, amplitude), random_plant(published)
+    request, plant = multisine(published, duration, amplitude), random_plant(published)
     recording = record_plant(published, progress)
     progress('identifying it', 0.4)
     identified = identify([recording], published).arm
@@ -81,7 +81,7 @@ def record_plant(published: ArmDescription, progress: OnProgress = lambda *_: No
 
 
 def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
-    """Return, of random periodic motions, the one that best excites the inertial parameters."""
+    """Return the one of some random periodic motions that best excites inertial parameters."""
     # A margin to the limits, as a weak PD with a wrong gravity torque errs by tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
     rng = np.random.default_rng(0)
@@ -89,14 +89,14 @@ def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
     drawn = [random_trajectory(problem, home, period, rng) for _ in range(RANDOM_MOTION_COUNT)]
     best = min(drawn, key=lambda motion: problem.criterion(*motion.states_over_period(100)))
     # At 50 points per second the quintics between points err far less than an encoder's noise.
-    duration = MOTION_PERIOD_COUNT * period
+    duration = EXCITATION_PERIOD_COUNT * period
     points = np.linspace(0.0, duration, round(duration * 50) + 1)
     return TrajectoryRequest(arm.joint_names, points, *best.at(points))
 
 
-def _controller(arm: ArmDescription, tuned: ArmDescription, terms: Terms) -> Feedforward:
-    """Return a controller with the model of `arm` and weak gains computed for `tuned`."""
-    kp, kd = (tuple(gain) for gain in low_gains(tuned, _MAX_DAMPING_RATE_PER_S))
+def _controller(arm: ArmDescription, tuned_arm: ArmDescription, terms: Terms) -> Feedforward:
+    """Return a controller with the model of `arm` and weak gains computed for `tuned_arm`."""
+    kp, kd = (tuple(gain) for gain in low_gains(tuned_arm, _MAX_DAMPING_RATE_PER_S))
     return Feedforward(arm, 'mujoco', terms=terms, kp=kp, kd=kd)
 
 

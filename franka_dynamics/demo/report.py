@@ -22,10 +22,10 @@ _STEPS_PER_PLOT_POINT = 10  # a hundred points per second
 # Bound on the tracking error with feedforward, relative to the error of the same weak PD with
 # gravity alone. On an idle machine the error with feedforward is less than 1/100 of the error with
 # gravity alone.
-MAX_TRACKING_ERROR_RATIO = 1.0 / 3.0
+MAX_FEEDFORWARD_TO_GRAVITY_ERROR = 1.0 / 3.0
 # Bound on the tracking error with the identified model, relative to the error with the published
 # model. For nine random arms the relative error was 9 to 55 %.
-MAX_IDENTIFIED_ERROR_RATIO = 2.0 / 3.0
+MAX_IDENTIFIED_TO_PUBLISHED_ERROR = 2.0 / 3.0
 # Times since a motion's start (k,) [s], and desired minus measured positions (k, n) [rad].
 TrackingErrorSeries = tuple[Array, Array]
 # A function that gets the name of the present step and the progress, 0 to 1.
@@ -110,7 +110,7 @@ class DemoResult(NamedTuple):
     with all torque terms, then with gravity torque alone. `model_difference` is the largest
     difference that the node's cross-checks found: absolute between values below 1, relative above.
     `errors` are the diagnostic messages of level ERROR before the nodes were told to end, and a
-    sentence for each node whose exit status was not 0. `failed` says whether the simulated arm
+    sentence for each node whose exit status was not 0. `has_failed` says whether the simulated arm
     published an error or a node's exit status was not 0.
     """
 
@@ -124,7 +124,7 @@ class DemoResult(NamedTuple):
 
 
 class ReportRow(NamedTuple):
-    """A row of the report with a value, its bound, if any, and whether the value is within it."""
+    """A row of the report: a value, its bound or '', and whether the value is within it."""
 
     name: str
     value: float
@@ -137,19 +137,19 @@ class DemoReport(NamedTuple):
     """
     The report on one part of the demonstration, with an exact or an inexact model.
 
-    The first part also has the nodes' error messages, whether the run `failed`, and a `caption`
-    with the run's pacing, the machine and the processes' load.
+    The first part also has the nodes' error messages, whether the run `has_failed`, and a
+    `caption` with the run's pacing, the machine and the processes' load.
     """
 
     rows: tuple[ReportRow, ...]
     errors: tuple[str, ...] = ()
-    failed: bool = False
+    has_failed: bool = False
     caption: str = ''
 
     @property
     def passed(self) -> bool:
         """Whether every value with a bound keeps it and the run did not fail."""
-        return not self.failed and all(row.good is not False for row in self.rows)
+        return not self.has_failed and all(row.good is not False for row in self.rows)
 
     def table(self, title: str) -> Table:
         """Return names, values, bounds and verdicts as a table."""
@@ -166,7 +166,7 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
     rows = (
         _bounded_row('cross-check residual', run.model_difference, MAX_RELATIVE_DIFFERENCE, 'N m'),
         _bounded_row('drift while holding without feedback', drift, MAX_HOLDING_DRIFT_RAD, 'rad'),
-        *_tracking_rows(metrics.tracking_errors, MAX_TRACKING_ERROR_RATIO),
+        *_tracking_rows(metrics.tracking_errors, MAX_FEEDFORWARD_TO_GRAVITY_ERROR),
         ReportRow('update rate', new, f'{new:.0f} Hz'),
         ReportRow('cycles without a new command', rates.missed, missed),
         ReportRow('stop sequences before the end', rates.stops, f'{rates.stops}'),
@@ -179,14 +179,14 @@ def demo_report(metrics: DemoMetrics, run: DemoResult) -> DemoReport:
     return DemoReport(rows, run.errors, run.has_failed, f'{pacing} on {rates.machine}')
 
 
-def write_json(report: DemoReport, rates: DemoTiming, second: DemoReport, path: Path) -> None:
+def write_json(report: DemoReport, rates: DemoTiming, second_part: DemoReport, path: Path) -> None:
     """Write the reports on both parts of the demonstration, and the rates, to a JSON file."""
     content = {
-        'passed': report.passed and second.passed,
+        'passed': report.passed and second_part.passed,
         'figures': {row.name: row for row in report.rows},
         'machine': rates,
         'errors': report.errors,
-        'inexact_model': {row.name: row for row in second.rows},
+        'inexact_model': {row.name: row for row in second_part.rows},
     }
     write_text(path, json_text(content))
 
@@ -198,7 +198,7 @@ def inexact_model_report(errors: Mapping[str, TrackingErrorSeries]) -> DemoRepor
     `errors` are those of each controller, in this order: PD with gravity, PD with the published
     model, PD with the identified model without and with its friction.
     """
-    return DemoReport(_tracking_rows(errors, MAX_IDENTIFIED_ERROR_RATIO, compared=1))
+    return DemoReport(_tracking_rows(errors, MAX_IDENTIFIED_TO_PUBLISHED_ERROR, reference=1))
 
 
 def _plot_errors(
@@ -252,14 +252,14 @@ def _bounded_row(name: str, value: float, bound: float, unit: str) -> ReportRow:
 
 
 def _tracking_rows(
-    errors: Mapping[str, TrackingErrorSeries], ratio: float, compared: int = 0
+    errors: Mapping[str, TrackingErrorSeries], ratio: float, reference: int = 0
 ) -> tuple[ReportRow, ...]:
-    """Return rows of rms tracking errors, the last bounded by `ratio` times error `compared`."""
+    """Return rows of rms tracking errors, the last bounded by `ratio` times row `reference`."""
     rows = []
     for name, (_, error) in errors.items():
         rms = _rms_error(error)
         rows.append(ReportRow(f'tracking error, {name}', rms, f'{1e3 * rms:.2f} mrad rms'))
-    bound = ratio * rows[compared].value
+    bound = ratio * rows[reference].value
     good = rows[-1].value <= bound
     return *rows[:-1], rows[-1]._replace(bound=f'{1e3 * bound:.2f} mrad', good=good)
 

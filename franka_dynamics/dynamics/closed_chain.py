@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Mechanisms with loops as trees of bodies with loop constraints and joints with motors.
+Mechanisms with loops, described as trees of bodies with loop constraints and motors.
 
 The equations are those of Kwon, section 3, extended to any mechanism. Every loop is cut at one
 joint, which leaves a tree. A `Loop` names two bodies and the directions in which the loop prevents
@@ -91,7 +91,7 @@ class Loop:
 
 class ClosedChain:
     """
-    A mechanism with closed loops as a tree with loop constraints, and motors at some joints.
+    A mechanism with closed loops: a tree, its loop constraints, and motors at some joints.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class ClosedChain:
     ----------
     active, passive : ndarray of int
         Joints with and without motors.
-    signs : list of ndarray, shape (n,)
+    loop_signs : list of ndarray, shape (n,)
         For each loop, +1 for joints that move only its first body, -1 for joints that move only
         its second body, 0 for joints that move both or neither.
 
@@ -296,7 +296,7 @@ class ClosedChain:
         return matvec(reduction, self.tree_dynamics(motion).tau)
 
     def tree_dynamics(self, motion: JointStates) -> TreeMotion:
-        """Return twists, accelerations, wrenches and joint torques of the tree, loops cut."""
+        """Return twists, accelerations, wrenches and joint torques of the cut tree at a motion."""
         return tree_motion(self.tree, *motion, gravity=self.gravity)
 
     def mass_matrix(self, q: ArrayLike) -> Array:

@@ -91,7 +91,7 @@ def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> StateD
     -tau_hat^T dw4', and row 3 of G_p is -tau_hat^T dw5', which Kwon prints as zero.
     """
     tree = dynamics_derivatives(chain.tree, *motion, gravity=chain.gravity)
-    return StateDerivative(_motor_derivative(chain, motion, tree), chain.tree.n)
+    return StateDerivative(_tau_derivative(chain, motion, tree), chain.tree.n)
 
 
 def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivatives:
@@ -104,7 +104,7 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
     1 gives the derivatives of poses, twists and accelerations.
     """
     tree = dynamics_derivatives(chain.tree, *motion, gravity=chain.gravity)
-    partial = _motor_derivative(chain, motion, tree)
+    partial = _tau_derivative(chain, motion, tree)
     constraint = _constraint_derivative(chain, motion.q, tree)
     n, twists = chain.tree.n, 6 * (chain.tree.n + 1)
     blocks = twists + n * np.arange(3)[:, None]
@@ -124,7 +124,7 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
     )
 
 
-def _motor_derivative(chain: ClosedChain, motion: JointStates, tree: DynamicsDerivatives) -> Array:
+def _tau_derivative(chain: ClosedChain, motion: JointStates, tree: DynamicsDerivatives) -> Array:
     """Return the derivative of motor torques by joint twists, q, dq, ddq, (..., a, 9n + 6)."""
     g_p, g_a = chain.split_loop_jacobian(chain.loop_jacobian(motion.q))
     tau_p = tree.motion.tau[..., chain.passive]

@@ -64,9 +64,9 @@ class StateDerivative:
         """Derivative by the joint accelerations, shape (..., n)."""
         return self._joint_block(2)
 
-    def _joint_block(self, number: int) -> Array:
-        """Return the derivative by q (number 0), dq (1) or ddq (2), shape (..., n)."""
-        start = 6 * (self.n + 1) + number * self.n
+    def _joint_block(self, order: int) -> Array:
+        """Return the derivative by q (order 0), dq (1) or ddq (2), shape (..., n)."""
+        start = 6 * (self.n + 1) + order * self.n
         return self.all_columns[..., start : start + self.n]
 
 
@@ -174,23 +174,23 @@ class TreeKinematics:
 
     `states` are q, dq and ddq, (..., n) each, `gravity` is (3,), all checked. `V` and `dV` are
     the twists and accelerations of `TreeMotion`, `transforms` (..., n, 4, 4) the bodies' poses
-    T_{parent,i} in their parents, `inverse` (..., n, 6, 6) is Ad(T_{parent,i})^-1.
+    T_{parent,i} in their parents, `adjoint_inverse` (..., n, 6, 6) is Ad(T_{parent,i})^-1.
     """
 
     def __init__(self, tree: BodyTree, states: Iterable[Array], gravity: Array) -> None:
         """Compute poses, twists and accelerations at a stack of states."""
         self.tree, (self.q, self.dq, self.ddq) = tree, states
         self.transforms = tree.transforms(self.q)
-        self.inverse = adjoint_inverse(self.transforms)
+        self.adjoint_inverse = adjoint_inverse(self.transforms)
         # Gravity enters as an upward acceleration of the base: dV_0 = -g.
         self.base_acceleration = np.concatenate((-gravity, np.zeros(3)))
         rates = self.dq[..., None] * tree.twists  # A_i dq_i
         self.ad_rates = ad(rates)
-        self.V = tree.sweep_outward(self.inverse, rates[..., None])[..., 0]  # (2)
+        self.V = tree.sweep_outward(self.adjoint_inverse, rates[..., None])[..., 0]  # (2)
         # (3), with ad_V (A dq) = -ad_{A dq} V
         driven = self.ddq[..., None] * tree.twists - matvec(self.ad_rates, self.V)
         base = self.base_acceleration[:, None]
-        self.dV = tree.sweep_outward(self.inverse, driven[..., None], base)[..., 0]
+        self.dV = tree.sweep_outward(self.adjoint_inverse, driven[..., None], base)[..., 0]
 
 
 class _TreeRecursion(TreeKinematics):
@@ -205,16 +205,16 @@ class _TreeRecursion(TreeKinematics):
         gravity: ArrayLike,
         tool_wrench: ArrayLike | None,
     ) -> None:
-        """Check the states, and compute the wrenches of all bodies, too."""
+        """Check the states, and compute twists, accelerations and wrenches of all bodies."""
         exerted = np.zeros(6) if tool_wrench is None else tool_wrench
         *states, exerted = broadcast_states(tree, q=q, dq=dq, ddq=ddq, wrench=exerted)
         super().__init__(tree, states, as_gravity_vector(gravity))
-        self.n, self.columns = tree.n, 9 * tree.n + 6
-        self.placement_inverse = adjoint_inverse(tree.placements)  # Ad(M_i)^-1
+        self.n, self.column_count = tree.n, 9 * tree.n + 6
+        self.placement_adjoint_inverse = adjoint_inverse(tree.placements)  # Ad(M_i)^-1
         self.ad_V = ad(self.V)
         # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.
         self.V_before, self.dV_before = (
-            matvec(self.placement_inverse, tree.values_of_parents(values, base))
+            matvec(self.placement_adjoint_inverse, tree.values_of_parents(values, base))
             for values, base in ((self.V, np.zeros(6)), (self.dV, self.base_acceleration))
         )
         # Wrenches from the tips to the base: (4). The joints transmit the opposite of the wrench
@@ -225,7 +225,7 @@ class _TreeRecursion(TreeKinematics):
         needed = matvec(self.inertias, self.dV) - matvec(np.swapaxes(self.ad_V, -1, -2), momentum)
         self.tool_load = -exerted @ adjoint_inverse(tree.tool_pose)
         needed[..., tree.tool_body, :] += self.tool_load
-        self.F = tree.sweep_inward(self.inverse, needed[..., None])[..., 0]
+        self.F = tree.sweep_inward(self.adjoint_inverse, needed[..., None])[..., 0]
 
     @cached_property
     def joint_adjoint_inverse(self) -> Array:
@@ -271,7 +271,7 @@ class _TreeRecursion(TreeKinematics):
             - self.dq[..., None, None] * (self.ad_V @ ad_A)
             - self.ddq[..., None, None] * ad_A
         )
-        D, P, Q = np.zeros((3, *self.q.shape[:-1], self.n, 6, self.columns))
+        D, P, Q = np.zeros((3, *self.q.shape[:-1], self.n, 6, self.column_count))
         for i in range(self.n):
             eta, q, dq, ddq = self._joint_columns(i)
             D[..., i, :, eta], D[..., i, :, q] = own[..., i, :, :] - np.eye(6), A[i]
@@ -280,8 +280,9 @@ class _TreeRecursion(TreeKinematics):
             Q[..., i, :, eta] = again[..., i, :, :]
             Q[..., i, :, q] = -matvec(ad_A[i], carried[..., i, :])  # line 11
             Q[..., i, :, dq], Q[..., i, :, ddq] = turned[..., i, :], A[i]  # line 13
-        D, P = (self.tree.sweep_outward(self.inverse, one) for one in (D, P))
-        return D, P, self.tree.sweep_outward(self.inverse, Q - self.ad_rates @ P)  # line 19
+        D, P = (self.tree.sweep_outward(self.adjoint_inverse, one) for one in (D, P))
+        # line 19
+        return D, P, self.tree.sweep_outward(self.adjoint_inverse, Q - self.ad_rates @ P)
 
     def _wrench_derivatives(self, P: Array, Q: Array) -> Array:
         """Return the derivatives of all bodies' wrenches (Kwon's Algorithm 1, lines 21-31)."""
@@ -289,7 +290,7 @@ class _TreeRecursion(TreeKinematics):
         R = self.inertias @ Q - gyroscopic @ P
         tool = R[..., self.tree.tool_body, :, 6 * self.n : 6 * self.n + 6]
         tool -= ad_dual(self.tool_load)
-        moved = np.swapaxes(self.inverse, -1, -2) @ ad_dual(self.F)
+        moved = np.swapaxes(self.adjoint_inverse, -1, -2) @ ad_dual(self.F)
         # Algorithm 1, line 24: eta_i displaces body i by (Ad(exp([A_i] q_i))^-1 - 1) eta_i, in
         # body i's frame.
         displaced = moved - moved @ self.joint_adjoint_inverse
@@ -299,7 +300,7 @@ class _TreeRecursion(TreeKinematics):
                 eta, q, *_ = self._joint_columns(i)
                 R[..., parent, :, eta] += displaced[..., i, :, :]
                 R[..., parent, :, q] -= turned[..., i, :]
-        return self.tree.sweep_inward(self.inverse, R)
+        return self.tree.sweep_inward(self.adjoint_inverse, R)
 
 
 @dataclass(frozen=True, eq=False)

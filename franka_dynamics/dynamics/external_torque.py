@@ -141,7 +141,7 @@ class LoadEstimator:
         # Information matrix and vector of mass [kg], first moment [kg m] and friction [N m].
         self._information, self._vector = (self._prior.copy(), np.zeros(len(self._prior)))
         self._regressor = self._prior[: len(self._weights)]  # of the latest motion
-        self._moved_s = self._rested_s = 0.0
+        self._motion_time_s = self._rest_time_s = 0.0
         self._discard_averages()
 
     def _discard_averages(self) -> None:
@@ -149,11 +149,11 @@ class LoadEstimator:
         self._ends: list[tuple[float, Array, Array]] = []
         self._torque_sum, self._sample_count = np.zeros_like(self._weights), 0
 
-    def update(self, stamp: float, q: Array, dq: Array, tau: Array, arm: PinocchioModel) -> None:
+    def update(self, stamp: float, q: Array, dq: Array, tau: Array, model: PinocchioModel) -> None:
         """
         Update the estimate by a joint state and its external torque `tau`, (n,) [N m].
 
-        The torque is the measured one less that of `arm`; `stamp` in s, `q` and `dq`, (n,) each,
+        The torque is the measured one less that of `model`; `stamp` in s, `q` and `dq`, (n,) each,
         in rad and rad/s.
         """
         self._torque_sum, self._sample_count = self._torque_sum + tau, self._sample_count + 1
@@ -167,17 +167,17 @@ class LoadEstimator:
         if len(ends) < 3:
             return
         if np.abs(ends[1][2]).max() > self._rest_speed:
-            self._rested_s = 0.0
-            self._fit_load(mean, arm)
-        elif self._rested_s < FORGETTING_TIME_S:
-            self._rested_s += stamp - ends[1][0]
+            self._rest_time_s = 0.0
+            self._fit_load(mean, model)
+        elif self._rest_time_s < FORGETTING_TIME_S:
+            self._rest_time_s += stamp - ends[1][0]
         else:  # a load may have been put down or taken up
             self.reset()
 
-    def _fit_load(self, mean: Array, arm: PinocchioModel) -> None:
-        """Update the load estimate by the time average of external torque, (n,) [N m]."""
+    def _fit_load(self, mean: Array, arm_model: PinocchioModel) -> None:
+        """Update the load estimate by a time average `mean` of external torque, (n,) [N m]."""
         (before, _, slow), (begin, q, dq), (end, _, fast) = self._ends
-        model, data, last = arm.model, arm.data, arm.model.njoints - 1
+        model, data, last = arm_model.model, arm_model.data, arm_model.model.njoints - 1
         pin.rnea(model, data, q, dq, (fast - slow) / (end - before))
         wrenches = pin.jointBodyRegressor(model, data, last)[:, :4]
         load = pin.computeJointJacobian(model, data, q, last).T @ wrenches
@@ -187,7 +187,7 @@ class LoadEstimator:
         self._information = keep * self._information + (1.0 - keep) * self._prior
         self._information += weighted @ self._regressor
         self._vector = keep * self._vector + weighted @ mean
-        self._moved_s += end - begin
+        self._motion_time_s += end - begin
 
     def load_torque(self) -> Array:
         """Return joint torques of the undeclared load at the latest motion, (n,) [N m]."""
@@ -195,8 +195,8 @@ class LoadEstimator:
         return np.asarray(self._regressor[:, :4] @ load)
 
     def load_text(self) -> str:
-        """Return the undeclared load's mass as text; '' if not significant or moved too little."""
-        if self._moved_s < MIN_LOAD_FIT_TIME_S:
+        """Return an undeclared load's mass as text; '' if insignificant or after little motion."""
+        if self._motion_time_s < MIN_LOAD_FIT_TIME_S:
             return ''
         covariance = np.linalg.inv(self._information)
         mass, deviation = (float(covariance[0] @ self._vector), math.sqrt(covariance[0, 0]))
@@ -234,7 +234,7 @@ class ExternalWrench(NamedTuple):
     covariance : ndarray, shape (6, 6)
         Covariance of the undamped least squares, so that an unobservable direction has a large
         variance although its estimate is damped to a small value.
-    unexplained : float
+    unexplained_torque : float
         Norm of the joint torques that `wrench` does not explain [N m], because of damping, a
         contact elsewhere or errors of the model.
     max_std : float

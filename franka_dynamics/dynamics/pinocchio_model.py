@@ -95,7 +95,7 @@ def _stack_results(
     return out
 
 
-class _WorkBuffers(threading.local):
+class _ThreadWorkspace(threading.local):
     """A separate work space (pinocchio.Data) of a model for each thread, as calls overwrite it."""
 
     def __init__(self, arm: pin.Model) -> None:
@@ -127,7 +127,7 @@ class PinocchioModel(model.DynamicsFormulation):
         self.model.gravity.linear = self._gravity
         self._weightless = self.model.copy()
         self._weightless.gravity = pin.Motion.Zero()
-        self._workspace = _WorkBuffers(self.model)
+        self._workspace = _ThreadWorkspace(self.model)
         self._argument_shapes = {'q': (n,), 'dq': (n,), 'ddq': (n,), 'tau': (n,), 'wrench': (6,)}
         names = {name: pinocchio_frame_name(name) for name in frame_table(description)}
         self._named_ids = {name: self.model.getFrameId(one) for name, one in names.items()}
@@ -136,7 +136,7 @@ class PinocchioModel(model.DynamicsFormulation):
 
     @functools.cached_property
     def _tree(self) -> BodyTree:
-        """The arm as a tree, whose making would take four fifths of the time of a regressor."""
+        """The arm as a body tree, kept because making it takes most of the time of a regressor."""
         return BodyTree.from_description(self.description)
 
     @property
@@ -150,7 +150,7 @@ class PinocchioModel(model.DynamicsFormulation):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the attributes from a pickled state."""
-        vars(self).update(state, _workspace=_WorkBuffers(state['model']))
+        vars(self).update(state, _workspace=_ThreadWorkspace(state['model']))
 
     @_accept_stacks_of('q')
     def frames(self, q: ArrayLike) -> Array:

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-The regressor H of joint torques tau = H(q, dq, ddq) X linear in inertial parameters X.
+The regressor H of joint torques tau = H(q, dq, ddq) X, linear in inertial parameters X.
 
 A recursion computes Gautier and Khalil 1990, eq. 12: each body's wrench is linear in the body's
 ten parameters; this wrench times a joint's unit twist, both in the body's frame, is the body's
@@ -178,7 +178,7 @@ def torque_regressor(
         own[:, joints, :, joints] = tree.twists[:, None, :]
         # By virtual work, body i's share of a joint's torque is the joint's unit twist, in body
         # i's frame, times body i's wrench.
-        seen = np.swapaxes(tree.sweep_outward(motion.inverse, own), -1, -2)
+        seen = np.swapaxes(tree.sweep_outward(motion.adjoint_inverse, own), -1, -2)
         shares = np.moveaxis(seen @ wrenches, 1, 2).reshape(-1, n, N_LINK_PARAMETERS * n)
         if rotor_inertia:
             shares = np.concatenate((shares, flat[2][block][..., None] * np.eye(n)), axis=-1)
@@ -205,7 +205,7 @@ def momentum_regressor(twist: Array) -> Array:
 
 def wrench_regressor(velocity: Array, acceleration: Array) -> Array:
     """
-    Return A (..., 6, 10) that maps a body's inertial parameters phi to the (force, moment) needed.
+    Return A (..., 6, 10) that maps inertial parameters phi to the (force, moment) of a motion.
 
     The force is m a + domega x h + omega x (omega x h), the moment J domega + omega x J omega +
     h x a, with phi, m, h and J as in `momentum_regressor`. `velocity` is the twist (v, omega) and

@@ -11,7 +11,7 @@ from ..arrays import Array
 from ..errors import SettingsError
 
 # Limits in place of unknown ones [rad or m], [rad/s or m/s, rad/s^2 or m/s^2].
-_MAX_UNLIMITED_POSITION, _MAX_UNLIMITED_RATES = np.pi, {'velocity': 2.0, 'acceleration': 10.0}
+_DEFAULT_POSITION_LIMIT, _DEFAULT_RATE_LIMITS = np.pi, {'velocity': 2.0, 'acceleration': 10.0}
 # Larger limits, such as 999999 for a wheel, say that there is none [rad or m, per s, per s^2].
 _MAX_JOINT_LIMIT = 100.0
 
@@ -60,11 +60,11 @@ def sample_states(
     description = as_description(description)
     rng = np.random.default_rng(seed)
     lower, upper = description.limit('lower'), description.limit('upper')
-    least = np.minimum(-_MAX_UNLIMITED_POSITION, upper - _MAX_UNLIMITED_POSITION)
-    most = np.maximum(_MAX_UNLIMITED_POSITION, lower + _MAX_UNLIMITED_POSITION)
+    least = np.minimum(-_DEFAULT_POSITION_LIMIT, upper - _DEFAULT_POSITION_LIMIT)
+    most = np.maximum(_DEFAULT_POSITION_LIMIT, lower + _DEFAULT_POSITION_LIMIT)
     lowest = np.where(lower >= -_MAX_JOINT_LIMIT, lower, least)
     ends = [(lowest, np.where(upper <= _MAX_JOINT_LIMIT, upper, most))]
-    for name, unlimited in _MAX_UNLIMITED_RATES.items():
+    for name, unlimited in _DEFAULT_RATE_LIMITS.items():
         limit = description.limit(name)
         rate = np.where(limit <= _MAX_JOINT_LIMIT, limit, unlimited)
         ends.append((-rate, rate))

@@ -167,7 +167,7 @@ def _minimum_cost_point(quadratic: Array, linear: Array, cones: list[Cone], unit
     Raises IdentificationError if the solver finds no optimum.
     """
     for one in (unit, 1.0):
-        found = minimiser(one * quadratic, one * linear, cones, inaccurate=one == 1.0)
+        found = minimiser(one * quadratic, one * linear, cones, allow_inaccurate=one == 1.0)
         if found is not None:
             return found
     raise IdentificationError(

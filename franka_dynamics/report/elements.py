@@ -170,7 +170,7 @@ def _is_numeric(value: Any) -> bool:
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
-def rounded_to_deviation(value: float, deviation: float) -> tuple[str, str]:
+def value_and_deviation_texts(value: float, deviation: float) -> tuple[str, str]:
     """
     Return a value and its standard deviation as text with the same number of decimals.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .elements import figure_of_size, rounded_to_deviation, save_figure, Table
+from .elements import figure_of_size, save_figure, Table, value_and_deviation_texts
 from ..arm import LinkInertia
 from ..arm.payload import PAYLOAD_ORDER
 from ..identification.payload import PayloadEstimate
@@ -27,8 +27,8 @@ def payload_table(estimate: PayloadEstimate) -> Table:
     numbers = zip(PAYLOAD_ORDER, estimate.values, estimate.std, estimate.payload, _PAYLOAD_UNITS)
     rows = []
     for name, value, spread, used, unit in numbers:
-        payload, _ = rounded_to_deviation(used, spread)
-        rows.append((name, *rounded_to_deviation(value, spread), payload, unit))
+        payload, _ = value_and_deviation_texts(used, spread)
+        rows.append((name, *value_and_deviation_texts(value, spread), payload, unit))
     title = 'payload in the flange frame, inertia about its centre of mass'
     return Table(title, ('', 'estimate', 'standard deviation', 'payload', ''), rows)
 

@@ -140,7 +140,7 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
         },
         'arm': fits[0].arm.name,
         'arm_file': fits[0].arm.file,
-        'fits': [_fit_as_data(one) for one in fits],
+        'fits': [_prediction_as_data(one) for one in fits],
         'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
         'alike': [one.set_and_hand for one in result.equal_predictions],
         'verdict': result.verdict,
@@ -149,16 +149,16 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
     }
 
 
-def _fit_as_data(one: TorquePrediction) -> dict[str, Any]:
+def _prediction_as_data(prediction: TorquePrediction) -> dict[str, Any]:
     """Return the torque errors of one arm as data for JSON."""
     return {
-        'inertial_set': one.arm.inertial_set,
-        'hand': one.arm.hand,
-        'physical': not one.arm.inconsistencies(),
-        'friction': one.arm.friction is not None,
-        'filtered': one.error,
-        'unfiltered': one.unfiltered_error,
-        'without_friction': one.frictionless_error,
+        'inertial_set': prediction.arm.inertial_set,
+        'hand': prediction.arm.hand,
+        'physical': not prediction.arm.inconsistencies(),
+        'friction': prediction.arm.friction is not None,
+        'filtered': prediction.error,
+        'unfiltered': prediction.unfiltered_error,
+        'without_friction': prediction.frictionless_error,
     }
 
 

@@ -71,9 +71,9 @@ def parameter_file_text(node: str) -> str:
             lines += [f'{"  " * (2 + depth)}{part}:' for depth, part in enumerate(group)]
             groups = group
         indent = '  ' * (2 + len(group))
-        inactive = spec.while_inactive and node == 'feedforward'  # the others are always active
+        inactive = spec.only_while_inactive and node == 'feedforward'  # others are always active
         changes = '' if spec.read_only else 'inactive' if inactive else 'running'
-        notes = spec.kind, spec.constraint_text, changes and f'may be changed while {changes}'
+        notes = spec.type_name, spec.constraint_text, changes and f'may be changed while {changes}'
         sentence = f'{spec.description} ({"; ".join(filter(None, notes))})'
         width = _MAX_LINE_WIDTH - len(f'{indent}# ')
         comment = textwrap.wrap(sentence, width, break_on_hyphens=False)

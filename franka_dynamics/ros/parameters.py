@@ -80,13 +80,13 @@ def declare_parameters(node: Any, table: Sequence[ParameterSpec]) -> dict[str, A
     for spec in table:
         # rclpy takes an empty list for bytes; a parameter with this default is declared by its
         # type.
-        kind = Parameter.Type[spec.kind.upper()]
+        kind = Parameter.Type[spec.type_name.upper()]
         default = spec.default if spec.default != [] else kind
         try:
             parameter = node.declare_parameter(spec.name, default)
         except InvalidParameterTypeException as error:
             raise SettingsError(
-                f'{spec.name} must be of type {spec.kind}, written as {_example_text(spec)}.'
+                f'{spec.name} must be of type {spec.type_name}, written as {_example_text(spec)}.'
             ) from error
         if parameter.value is None:
             # If one parameter had no value, `ros2 param dump` would print none of them.
@@ -102,7 +102,7 @@ def declare_parameters(node: Any, table: Sequence[ParameterSpec]) -> dict[str, A
 def _example_text(spec: ParameterSpec) -> str:
     """Return as YAML a parameter's default, or an example list if the default is empty."""
     lists = {'double_array': [1.0, 2.0], 'string_array': ['a', 'b']}
-    return yaml_line(spec.default or lists.get(spec.kind, spec.default))
+    return yaml_line(spec.default or lists.get(spec.type_name, spec.default))
 
 
 def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str]) -> None:
@@ -169,13 +169,13 @@ def _require_valid_changes(node: Any, changes: Sequence[Parameter]) -> None:
         spec = specs.get(change.name)
         if spec is None:
             continue
-        if change.type_ is not Parameter.Type[spec.kind.upper()]:
+        if change.type_ is not Parameter.Type[spec.type_name.upper()]:
             raise SettingsError(
                 f'{spec.name} is given a value of type {change.type_.name.lower()}; it must be '
-                f'{spec.kind}, written as {_example_text(spec)}.'
+                f'{spec.type_name}, written as {_example_text(spec)}.'
             )
         require_allowed_value(spec, change.value)
-        if spec.while_inactive and node.active:
+        if spec.only_while_inactive and node.active:
             raise SettingsError(
                 f'{change.name} can be changed only while inactive: `franka-dynamics node state '
                 f'deactivate --node {node.get_fully_qualified_name()}`, set it, activate again.'

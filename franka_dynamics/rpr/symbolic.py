@@ -55,12 +55,12 @@ def geometric_jacobian() -> sp.Matrix:
     return v.col_join(omega).applyfunc(sp.factor_terms)
 
 
-_MASS_CENTERS = tuple(map(sp.Matrix, ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0))))
+_LOCAL_CENTERS_OF_MASS = tuple(map(sp.Matrix, ((H1 / 2, 0, 0), (0, 0, A2 / 2), (0, -H3 / 2, 0))))
 
 
 def centers_of_mass() -> list[sp.Matrix]:
     """Return the links' centres of mass in {S}, (3, 1) each, with a2/2 for Busellato's c2/2."""
-    pairs = zip(frame_poses()[1:], _MASS_CENTERS)
+    pairs = zip(frame_poses()[1:], _LOCAL_CENTERS_OF_MASS)
     return [(pose[:3, :3] * own + pose[:3, 3]).applyfunc(sp.expand) for pose, own in pairs]
 
 

@@ -36,7 +36,7 @@ _MIN_OUTWARD_COSINE = 0.7  # between the z axis of a flange and the direction aw
 _MIN_AXIAL_SHARE_OF_WAY = 0.3  # of the way to the flange, along the last joint's axis
 
 
-def choose_joints(
+def choose_arm_joints(
     document: UrdfDocument, prefix: str = '', held: Collection[str] = ()
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
@@ -86,12 +86,12 @@ def choose_joints(
 
 
 def joint_chains(
-    document: UrdfDocument, prefix: str = '', without: Collection[str] = ()
+    document: UrdfDocument, prefix: str = '', excluded: Collection[str] = ()
 ) -> list[tuple[str, ...]]:
     """
     Return the joint names of every chain of moving joints from the root to a tip.
 
-    Left out are mimic joints, those named in `without`, and those without the prefix. Two chains
+    Left out are mimic joints, those named in `excluded`, and those without the prefix. Two chains
     that branch share their first joints.
 
     Raises
@@ -101,7 +101,7 @@ def joint_chains(
 
     """
     leading = [one for one in document.joints.values() if one.is_moving and one.leader is None]
-    names = (one.name for one in leading if one.name not in without)
+    names = (one.name for one in leading if one.name not in excluded)
     able = [name for name in names if name.startswith(prefix)]
     chains = []
     carriers = {one for name in able for one in document.moving_joints_to(name)[:-1]}
@@ -109,7 +109,7 @@ def joint_chains(
         path = document.moving_joints_to(tip)
         chain = tuple(name for name in path if name in able)
         for name in path[path.index(chain[0]) :]:
-            if (driver := document.joints[name].leader) is not None and name not in without:
+            if (driver := document.joints[name].leader) is not None and name not in excluded:
                 raise document.error(
                     f'joint {name!r}, in the chain to {tip!r}, mimics '
                     f'{driver!r}; an arm with a mimic joint inside its chain is not supported.'
@@ -146,8 +146,8 @@ def gripper_joints(document: UrdfDocument) -> tuple[str, ...]:
             return True
         if followers.intersection(beside) and not followers.intersection(behind):
             return True
-        slides = [one for one in beside if moving[one].kind == 'prismatic' and one not in carried]
-        return joint.kind == 'prismatic' and not behind and bool(slides)
+        slides = [one for one in beside if moving[one].type == 'prismatic' and one not in carried]
+        return joint.type == 'prismatic' and not behind and bool(slides)
 
     while more := {
         name
@@ -167,11 +167,11 @@ def _has_gripper_name(joint: UrdfJoint, carries_joints: bool) -> bool:
     The link's name counts if the joint slides or carries no other joint.
     """
     words = _words_of_name(joint.name)
-    if joint.kind == 'prismatic' or not carries_joints:
+    if joint.type == 'prismatic' or not carries_joints:
         link = _words_of_name(joint.child)
         # A revolute joint that moves a gripper's link is the wrist.
         if not link & {'fixed', 'base'}:
-            words |= link if joint.kind == 'prismatic' else link - {'gripper', 'grip'}
+            words |= link if joint.type == 'prismatic' else link - {'gripper', 'grip'}
     return any(map(_GRIPPER_WORD_PATTERN.fullmatch, words)) and not words & _WRIST_WORDS
 
 

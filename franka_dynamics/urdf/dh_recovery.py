@@ -28,12 +28,12 @@ from ..spatial import inverse_transform, JointKind, rpy_from_rotation, snapped_a
 
 # [rad] Axes with a smaller angle between them get Hayati's parameters, because their common normal
 # may lie kilometres away. Some URDFs write pi as 3.14, which is 1.6e-3 off.
-MAX_NEARLY_PARALLEL_RAD = 0.1
+MAX_NEARLY_PARALLEL_ANGLE_RAD = 0.1
 # [m] Parallel axes at most COINCIDENCE_TOLERANCE_M apart count as one line, which has no common
 # normal.
 COINCIDENCE_TOLERANCE_M = 1e-13
 # Angles [rad] within _ANGLE_NOISE_RAD of a multiple of 45 degrees become the multiple; lengths [m]
-# are rounded to _LENGTH_DECIMALS.
+# are rounded to _LENGTH_DECIMAL_COUNT.
 _ANGLE_NOISE_RAD = 1e-11
 _LENGTH_DECIMAL_COUNT = 14
 # Cosine of the angle up to which a direction counts as along another.
@@ -49,17 +49,17 @@ class JointAxis(NamedTuple):
 
 
 def dh_rows_from_axes(
-    axes: Sequence[JointAxis], near: Array, flange: Array, convention: Convention
+    axes: Sequence[JointAxis], near_pose: Array, flange: Array, convention: Convention
 ) -> tuple[Array, list[DHRow]]:
     """
     Return frame {0}'s pose (4, 4), and DH rows of joints with the given axes and of the flange.
 
-    The origin of frame {0} is the point of axis 1 nearest to the origin of the frame `near`; the x
-    axis of frame {0} is as close to that of `near` as possible. Of the two directions of a normal
+    The origin of frame {0} is the point of axis 1 nearest to the origin of `near_pose`; the x axis
+    of frame {0} is as close to that of `near_pose` as possible. Of the two directions of a normal
     the one is taken for which theta lies within 90 degrees of zero, as in Franka's own table.
     Between parallel axes d is zero. All poses are in one frame, with all joints at zero.
     """
-    base = pose = _frame_on_axis(axes[0], near)
+    base = pose = _frame_on_axis(axes[0], near_pose)
     rows = list[DHRow]()
     for line in (*axes, JointAxis(flange[:3, 2], flange[:3, 3])):
         normal, foot, a, alpha, beta = _common_normal(pose, line)
@@ -85,7 +85,7 @@ def _common_normal(frame: Array, line: JointAxis) -> tuple[Array, Array, float, 
     point = origin if line.has_free_position else line.point
     cross, between = np.cross(z, line.direction), point - origin
     sine, cosine = float(np.linalg.norm(cross)), float(z @ line.direction)
-    if sine > MAX_NEARLY_PARALLEL_RAD:
+    if sine > MAX_NEARLY_PARALLEL_ANGLE_RAD:
         normal = cross / sine
         foot = origin + (np.cross(between, line.direction) @ cross / sine**2) * z
         normal = -normal if _is_reversed(normal, x, y) else normal
@@ -153,7 +153,7 @@ def _arm_in_links(chain: SerialChain, convention: Convention, tip: str | None) -
     others = tuple(
         (one.name, one.child)
         for one in document.joints.values()
-        if one.name not in names and not (document.mjcf_text and one.kind == 'fixed')
+        if one.name not in names and not (document.mjcf_text and one.type == 'fixed')
     )
     read = document.source, document.text, names, held
     return ArmDescription(
@@ -180,18 +180,18 @@ def _fixed_frame(name: str, joint: int, pose: Array) -> FixedFrame:
     return FixedFrame(name=name, joint=joint, xyz=xyz, rpy=rpy)
 
 
-def _frame_on_axis(line: JointAxis, near: Array) -> Array:
-    """Return the frame with its z on a line and its x and origin nearest to those of `near`."""
-    z = near[:3, :3].T @ line.direction
-    point = (inverse_transform(near) @ [*line.point, 1.0])[:3]
-    # Make the x of `near`, or -z if x is nearly along the line, perpendicular to the line.
+def _frame_on_axis(line: JointAxis, near_pose: Array) -> Array:
+    """Return the frame with its z on a line, and its x and origin nearest to those of a pose."""
+    z = near_pose[:3, :3].T @ line.direction
+    point = (inverse_transform(near_pose) @ [*line.point, 1.0])[:3]
+    # Make the x of `near_pose`, or -z if x is nearly along the line, perpendicular to the line.
     candidate = np.eye(3)[0] if abs(z[0]) < _MIN_PARALLEL_COSINE else -np.eye(3)[2]
     x = candidate - (candidate @ z) * z
     x /= np.linalg.norm(x)
     pose = np.eye(4)
     pose[:3, :3] = np.column_stack((x, np.cross(z, x), z))
     pose[:3, 3] = point - (point @ z) * z
-    return near @ pose
+    return near_pose @ pose
 
 
 def _row_without_rounding_errors(row: DHRow) -> DHRow:

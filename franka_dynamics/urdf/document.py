@@ -60,7 +60,7 @@ class UrdfJoint:
     """
 
     name: str
-    kind: str
+    type: str
     parent: str
     child: str
     origin: Array
@@ -74,12 +74,12 @@ class UrdfJoint:
     @property
     def is_moving(self) -> bool:
         """Whether the joint is revolute, continuous or prismatic."""
-        return self.kind in MOVING_JOINT_TYPES
+        return self.type in MOVING_JOINT_TYPES
 
     @property
     def joint_kind(self) -> JointKind:
         """Kind of a moving joint, revolute (also if it is continuous) or prismatic."""
-        return JointKind.PRISMATIC if self.kind == 'prismatic' else JointKind.REVOLUTE
+        return JointKind.PRISMATIC if self.type == 'prismatic' else JointKind.REVOLUTE
 
     def pose(self, position: float) -> Array:
         """Return the pose (4, 4) of the child link in the parent link at a position [rad or m]."""
@@ -151,9 +151,9 @@ class UrdfDocument:
             return self.words._replace(mass=mass, center=center, tensor=tensor)
         return self.words._replace(tensor=f'inertial {stated}') if stated else self.words
 
-    def joint_type(self, joint: UrdfJoint) -> str:
+    def joint_type_text(self, joint: UrdfJoint) -> str:
         """Return a joint's type for a message, in the terms of the file's format."""
-        return self.words.floating_joints if joint.kind == 'floating' else joint.kind
+        return self.words.floating_joints if joint.type == 'floating' else joint.type
 
     def is_link_of_file(self, link: str) -> bool:
         """Return whether a link is in the file; False if added between joints of an MJCF body."""
@@ -181,7 +181,7 @@ class UrdfDocument:
         """Return the names of joints that are not fixed, from the root to `joint`, inclusive."""
         path, one = list[str](), self.joints.get(joint)
         while one is not None:
-            if one.kind != 'fixed':
+            if one.type != 'fixed':
                 path.append(one.name)
             one = self._joint_by_child.get(one.parent)
         return path[::-1]

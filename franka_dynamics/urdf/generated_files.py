@@ -16,7 +16,7 @@ from ..arm.shapes import load_hand_shapes, load_shapes
 from ..constants import NO_HAND
 
 _NAMESPACE = 'http://www.ros.org/wiki/xacro'
-_MACRO = f'{{{_NAMESPACE}}}macro'
+_MACRO_TAG = f'{{{_NAMESPACE}}}macro'
 # Stands for the macro's argument while the URDF is written, which has no $ in its names.
 _PREFIX_PLACEHOLDER, _PREFIX_ARGUMENT = 'prefix__', '${prefix}'
 ElementTree.register_namespace('xacro', _NAMESPACE)
@@ -45,9 +45,9 @@ def arm_macro_text(arm: str) -> str:
     bare = {name: load(arm, name, hand=NO_HAND, prefix=_PREFIX_PLACEHOLDER) for name in sets}
     texts = {name: urdf_text(one, root=root, shapes=shapes) for name, one in bare.items()}
     robots = {name: ElementTree.fromstring(text) for name, text in texts.items()}
-    macro = Element(_MACRO, name='arm', params='prefix inertial_set meshes')
+    macro = Element(_MACRO_TAG, name='arm', params='prefix inertial_set meshes')
     _add_property(macro, 'set', f"${{inertial_set if inertial_set else '{sets[0]}'}}")
-    _require_choice(macro, 'set', sets, f'inertial_set of {arm}')
+    _add_choice_check(macro, 'set', sets, f'inertial_set of {arm}')
     for element in robots[sets[0]]:
         if element.tag == 'link':
             place = f"link[@name='{element.get('name')}']/inertial"
@@ -60,9 +60,9 @@ def arm_macro_text(arm: str) -> str:
 
 def hands_macro_text() -> str:
     """Return the text of a xacro file whose macro `hand` attaches a shipped hand to a link."""
-    macro = Element(_MACRO, name='hand', params='hand prefix parent stem')
+    macro = Element(_MACRO_TAG, name='hand', params='hand prefix parent stem')
     names = available_hands()
-    _require_choice(macro, 'hand', names, 'hand')
+    _add_choice_check(macro, 'hand', names, 'hand')
     joint = add_tag(macro, 'joint', name='${prefix}${stem}hand_joint', type='fixed')
     add_tag(joint, 'parent', link='${parent}')
     add_tag(joint, 'child', link='${prefix}${stem}hand')
@@ -96,7 +96,7 @@ def _macro_link(link: Element, inertials: dict[str, Element | None]) -> Element:
     return new
 
 
-def _require_choice(macro: Element, variable: str, choices: Sequence[str], what: str) -> None:
+def _add_choice_check(macro: Element, variable: str, choices: Sequence[str], what: str) -> None:
     """Add to a macro an xacro error for a variable whose value is none of `choices`."""
     refusal = f'{what} must be one of {", ".join(choices)}; it is '
     unless = _add_condition(macro, 'unless', f'{variable} in {list(choices)}')
@@ -122,10 +122,10 @@ def _xacro_file_text(macro: Element) -> str:
 
 
 def robot_file_text(
-    arm: ArmDescription, kind: str, *, source: str = '', prefix: str = '', ideal: bool = False
+    arm: ArmDescription, format: str, *, source: str = '', prefix: str = '', ideal: bool = False
 ) -> str:
     """
-    Return the text of an arm's URDF or MJCF, as `kind` says, with a comment on top.
+    Return the text of an arm's URDF or MJCF, as `format` says, with a comment on top.
 
     In URDF the hand is a link of its own; a payload is part of the last link. `source` is the
     file that the arm was loaded from, if it is the user's; the comment names it and the repaired
@@ -140,7 +140,7 @@ def robot_file_text(
     shapes, tool, tool_shapes = load_shapes(arm.name), None, load_hand_shapes(arm.hand)
     if arm.hand != NO_HAND:
         tool = f'{link_names(arm.joint_names).prefix}hand', load_hand(arm.hand)
-    if kind == 'mjcf':
+    if format == 'mjcf':
         text = mjcf_text(arm, shapes=shapes, tool_shapes=tool_shapes, ideal=ideal)
     else:
         bare, root = with_hand(arm, NO_HAND), f'{prefix}{ROOT_FRAME}'

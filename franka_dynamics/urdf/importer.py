@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arm_choice import choose_joints
+from .arm_choice import choose_arm_joints
 from .dh_recovery import description_from_chain
 from .document import UrdfDocument
 from .plausibility import find_implausible_values
@@ -96,7 +96,7 @@ def import_urdf(
                 raise document.error(f'{one} lacks the prefix {prefix!r}; {fix}.')
     else:
         require_moving_joints(document, held or ())
-        joint_names, gripper = choose_joints(document, prefix, held or ())
+        joint_names, gripper = choose_arm_joints(document, prefix, held or ())
     chain = read_chain(document, joint_names, held=held, gripper=gripper)
     arm = _with_plausibility_notes(description_from_chain(chain, convention, tip), chain)
     arm = replace(arm, name=name or arm.name, inertial_set=IMPORTED_SET_NAME)
@@ -176,11 +176,11 @@ def joint_names_of_arm(
         return tuple(prefix + name for name in arm.joint_names)
     found = arms_with_joints(document.joints, arm)
     if len(found) > 1:
-        first = ' and '.join(one.joints[0] for one in found)
+        first = ' and '.join(one.joint_names[0] for one in found)
         raise document.error(f'has several arms ({first}); choose one by prefix (--arm-prefix).')
     if found:
-        return found[0].joints
-    names, _ = choose_joints(document)
+        return found[0].joint_names
+    names, _ = choose_arm_joints(document)
     if len(names) < arm.n:
         raise document.error(f'moves only {name_list(names)}; {arm.name} has {arm.n} joints.')
     return names[: arm.n]
@@ -191,14 +191,14 @@ class ArmWithJointNames(NamedTuple):
 
     name: str
     arm: ArmDescription
-    joints: tuple[str, ...]
+    joint_names: tuple[str, ...]
 
 
 def arms_with_joints(
-    joints: Collection[str], arm: ArmDescription | None = None, prefix: str | None = None
+    joint_names: Collection[str], arm: ArmDescription | None = None, prefix: str | None = None
 ) -> list[ArmWithJointNames]:
     """
-    Return each shipped arm, or `arm`, that has all its joints in `joints`.
+    Return each shipped arm, or `arm`, that has all its joints in `joint_names`.
 
     Without `arm` all shipped arms are searched; without `prefix` any prefix of joint names fits.
     """
@@ -207,9 +207,9 @@ def arms_with_joints(
     for called, description in shipped if arm is None else ((arm.name, arm),):
         requested = description.joint_names
         first = requested[0]
-        prefixes = [name[: -len(first)] for name in joints if name.endswith(first)]
+        prefixes = [name[: -len(first)] for name in joint_names if name.endswith(first)]
         for candidate in prefixes:
             names = tuple(candidate + joint for joint in requested)
-            if prefix in (None, candidate) and all(j in joints for j in names):
+            if prefix in (None, candidate) and all(j in joint_names for j in names):
                 found.append(ArmWithJointNames(called, description, names))
     return found

@@ -238,14 +238,14 @@ class _TreeBuilder:
                 ends = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
                 if model.eq_objtype[e] == self._mujoco.mjtObj.mjOBJ_SITE:
                     ends = [int(model.site_bodyid[one]) for one in ends]
-                first, second = ({*self._joint_names_moving(one)} for one in ends)
+                first, second = ({*self._moving_joint_names(one)} for one in ends)
                 # One that holds an arm to the world, or to what floats, closes no linkage.
                 floats = any(not self._urdf_joints[one].is_moving for one in first ^ second)
                 if first - second and second - first and not floats:
                     found.append(frozenset(first ^ second))
         return tuple(found)
 
-    def _joint_names_moving(self, body: int) -> Iterator[str]:
+    def _moving_joint_names(self, body: int) -> Iterator[str]:
         """Yield the names of the joints that move a body."""
         model = self._model
         while body > 0:

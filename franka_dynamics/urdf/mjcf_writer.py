@@ -155,7 +155,7 @@ def _tensor_attributes(link: LinkInertia) -> dict[str, Any]:
     return {'diaginertia': moments, 'euler': rpy_from_rotation(axes)}
 
 
-def _require_mass_and_motion(description: ArmDescription, without: Collection[int]) -> None:
+def _require_mass_and_motion(description: ArmDescription, excluded: Collection[int]) -> None:
     """Raise InertiaError for a massless link, DescriptionError for a joint that cannot move."""
     for joint in description.joints:
         if joint.limits.lower == joint.limits.upper:
@@ -166,7 +166,7 @@ def _require_mass_and_motion(description: ArmDescription, without: Collection[in
     empty = [
         f'{name} ({link.mass:g} kg)'
         for i, (name, link) in enumerate(zip(description.link_names, description.links), 1)
-        if i not in without
+        if i not in excluded
         and min(link.mass, *np.linalg.eigvalsh(link.inertia_at_center_of_mass)) < _MUJOCO_MIN_VALUE
     ]
     if empty:
@@ -179,8 +179,8 @@ def _pose_attributes(pose: Array) -> dict[str, Array]:
     return {'pos': pose[:3, 3], 'euler': rpy_from_rotation(pose[:3, :3])}
 
 
-def _add_joint(body: Element, joint: Joint, axis: Array, friction: Sequence[float]) -> None:
-    """Add a joint to a <body>; `axis` is the pose of a frame whose z is the joint's axis."""
+def _add_joint(body: Element, joint: Joint, axis_pose: Array, friction: Sequence[float]) -> None:
+    """Add a joint to a <body>; `axis_pose` is the pose of a frame whose z is the joint's axis."""
     known = dict[str, Any]()
     if writer.has_position_limits(joint):
         ends = writer.finite_limits([joint.limits.lower, joint.limits.upper])
@@ -190,7 +190,7 @@ def _add_joint(body: Element, joint: Joint, axis: Array, friction: Sequence[floa
     known |= zip(('damping', 'frictionloss'), friction)
     kind = _JOINT_TYPES[joint.kind]
     turns = joint.kind is JointKind.REVOLUTE
-    place = {'pos': axis[:3, 3] if turns else np.zeros(3), 'axis': axis[:3, 2]}
+    place = {'pos': axis_pose[:3, 3] if turns else np.zeros(3), 'axis': axis_pose[:3, 2]}
     add_tag(body, 'joint', name=joint.name, type=kind, **place, **known)
 
 

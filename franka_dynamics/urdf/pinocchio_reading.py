@@ -23,16 +23,16 @@ _UNALIGNED_JOINT_MODELS = {
 }
 
 
-def pinocchio_model_of_urdf(text: str, source: str, *, mimic: bool = False) -> pin.Model:
+def pinocchio_model_of_urdf(text: str, source: str, *, with_mimic: bool = False) -> pin.Model:
     """
     Return Pinocchio's model of a URDF, read without its <material> and <dynamics>.
 
-    With `mimic`, joints follow others, unless one follows a joint that Pinocchio reads later; else
-    they are independent.
+    By `with_mimic` joints follow others, unless one follows a joint that Pinocchio reads later;
+    else they are independent.
     """
     stripped = ElementTree.tostring(urdf_for_pinocchio(text), encoding='unicode')
     reason: Exception | None = None
-    for follows in dict.fromkeys((mimic, False)):
+    for follows in dict.fromkeys((with_mimic, False)):
         try:
             return pin.buildModelFromXML(stripped, mimic=follows)
         except (ValueError, RuntimeError) as error:
@@ -77,7 +77,7 @@ def pinocchio_model_of_document(document: UrdfDocument) -> pin.Model:
     for joint in document.joints_from_root():
         parent, pose = placed[joint.parent]
         pose = pose * pin.SE3(joint.origin)
-        if joint.kind != 'fixed':
+        if joint.type != 'fixed':
             kind = pin.JointModelFreeFlyer()
             if joint.is_moving:
                 kind = _UNALIGNED_JOINT_MODELS[joint.joint_kind](*joint.axis)

@@ -42,7 +42,7 @@ _MAX_MASS_TO_OTHERS = 2.0  # a link's largest mass, relative to all other moving
 # Powers of ten by which a whole tensor is off that is in kg cm^2, kg mm^2, g cm^2 or g mm^2.
 _TENSOR_POWERS_OF_TEN = (-4, -6, -7, -9)
 _ENTRY_POWERS_OF_TEN = (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6)
-_MIN_SPREAD_RATIO = 0.1  # of a corrected tensor, relative to the largest spread that shapes allow
+_MIN_TO_MAX_SPREAD = 0.1  # of a corrected tensor, relative to the largest spread that shapes allow
 
 
 class ImplausibleValue(NamedTuple):
@@ -271,7 +271,7 @@ def _implausible_link_values(body: _Link) -> Iterator[ImplausibleValue]:
 
 def _mass_extent(body: _Link, tensor: Array) -> tuple[float, float, float, Array]:
     """
-    Return how far a centre of mass is outside its shape, mass spread, its bound, and axis.
+    Return the centre of mass's distance outside the shape, the mass's spread, its bound, and axis.
 
     Returned are how far the centre of mass lies outside [m], the standard deviation of the mass
     along an axis [m], the largest one that points and reach allow, and the axis, along which the
@@ -323,7 +323,7 @@ def _power_of_ten_hint(body: _Link) -> str:
     for power, (name, which) in product(powers, entries):
         changed = body.tensor * 10.0 ** (power * which)
         _, spread, most, _ = _mass_extent(body, changed)
-        least = _MIN_SPREAD_RATIO * most if physical else 0.0
+        least = _MIN_TO_MAX_SPREAD * most if physical else 0.0
         if _is_possible_tensor(body, changed) and least <= spread <= most:
             return f'; is {name} to be multiplied by 1e{power}?'
     return ''

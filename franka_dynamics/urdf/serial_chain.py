@@ -123,7 +123,7 @@ def read_chain(
             f'{at}: not part of the arm (--joints chooses), and held there (held=, --hold); '
             'the bodies they carry count as part of the arm or of its base.'
         )
-    moving = (joint for joint in document.joints.values() if joint.kind != 'fixed')
+    moving = (joint for joint in document.joints.values() if joint.type != 'fixed')
     if others := [joint.name for joint in moving if not carrier[joint.child]]:
         branch = f'another branch of the {document.words.file}'
         notes.append(f'{name_list(others)}: on {branch}, left out.')
@@ -150,9 +150,9 @@ def _place_links(
         carrier[joint.child] = carrier[joint.parent]
         if joint.name in names:
             carrier[joint.child] = joint.child
-        elif joint.kind != 'fixed' and joint.name not in still:
+        elif joint.type != 'fixed' and joint.name not in still:
             carrier[joint.child] = ''
-        elif joint.kind == 'fixed' and joint.parent in tools:
+        elif joint.type == 'fixed' and joint.parent in tools:
             tools.append(joint.child)
     return poses, carrier, tuple(tools)
 
@@ -194,7 +194,7 @@ def _require_chain(
         if joint is None:
             raise document.error(f'has no joint {name!r}; {_joints_hint(document, name)}')
         if joint.leader is not None or not joint.is_moving:
-            kind = f'is {document.joint_type(joint)}'
+            kind = f'is {document.joint_type_text(joint)}'
             what = f'mimics {joint.leader!r}' if joint.is_moving else kind
             raise document.error(
                 f'joint {name!r} {what}; it must be {document.words.moving_joints}, independent.'
@@ -223,7 +223,7 @@ def _require_chain(
                 f'takes the arm file of `franka-dynamics arm import FILE {options}`.'
             )
         raise document.error(
-            f'{names[0]!r} hangs below the {document.joint_type(below[-1])} joint '
+            f'{names[0]!r} hangs below the {document.joint_type_text(below[-1])} joint '
             f'{below[-1].name!r}: the base of the arm moves, and torques depend on that. {fix}'
         )
     return arm
@@ -280,7 +280,7 @@ def _held_positions(
     return {
         name: position_of(name)
         for name, joint in document.joints.items()
-        if joint.kind != 'fixed' and name not in arm
+        if joint.type != 'fixed' and name not in arm
         if arm[0] in document.moving_joints_to(name) or name in document.moving_joints_to(arm[0])
     }
 

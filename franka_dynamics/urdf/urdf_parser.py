@@ -123,9 +123,9 @@ class _Element:
             self.notes.torque_notes.append(f'{self.location}: {doubt}')
         return pose_from_xyz_rpy(self.vector('xyz', '0 0 0'), angles)
 
-    def vector(self, key: str, absent: str | None = None, count: int = 3) -> Array:
-        """Return `count` finite numbers of an attribute, or of `absent` if it is missing."""
-        text = self.element.get(key, absent)
+    def vector(self, key: str, default: str | None = None, count: int = 3) -> Array:
+        """Return `count` finite numbers of an attribute, or of `default` if it is missing."""
+        text = self.element.get(key, default)
         if text is None:
             raise self.error(f' has no attribute {key!r}.')
         words = text.split()
@@ -140,9 +140,9 @@ class _Element:
             raise self.error(f': {key}="{text}" is no finite number.')
         return values
 
-    def number(self, key: str, absent: str | None = None) -> float:
-        """Return the finite number of an attribute, or of `absent` if it is missing."""
-        return float(self.vector(key, absent, count=1)[0])
+    def number(self, key: str, default: str | None = None) -> float:
+        """Return the finite number of an attribute, or of `default` if it is missing."""
+        return float(self.vector(key, default, count=1)[0])
 
 
 def _normalize_text(text: str) -> tuple[str, list[str]]:
@@ -277,12 +277,12 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
     return UrdfJoint(name, kind, parent, child, origin, axis, limits, follows, *law)
 
 
-def _parse_limits(limit: _Element | None, kind: str) -> tuple[JointLimits | None, list[str]]:
+def _parse_limits(limit: _Element | None, joint_type: str) -> tuple[JointLimits | None, list[str]]:
     """Return a joint's limits, or None without any, and notes on odd or missing limits."""
-    if kind not in MOVING_JOINT_TYPES or limit is None:
+    if joint_type not in MOVING_JOINT_TYPES or limit is None:
         return None, []
     ends = limit.element.attrib.keys() & {'lower', 'upper'}
-    stated = () if kind == 'continuous' else ends
+    stated = () if joint_type == 'continuous' else ends
     bounds = dict.fromkeys(('lower', 'upper'), 0.0) if stated else {}
     for key in (*stated, 'velocity', 'effort'):
         bounds[key] = limit.number(key, '0')
@@ -294,7 +294,7 @@ def _parse_limits(limit: _Element | None, kind: str) -> tuple[JointLimits | None
     bounds.update(dict.fromkeys(unknown, math.inf))
     if ends and not stated:
         doubts.append('is continuous: its lower and upper limits are left out, as URDF says.')
-    if not stated and kind != 'continuous':
+    if not stated and joint_type != 'continuous':
         doubts.append(
             'has neither a lower nor an upper limit, which URDF reads as 0 to 0: it could not '
             'move. It is taken for unlimited; give both.'

@@ -20,7 +20,7 @@ from .serial_chain import read_chain
 from .urdf_parser import UNLIMITED_JOINT_LIMIT
 from ..arm.arm_fields import Joint, link_names
 from ..arm.description import ArmDescription
-from ..arm.frames import fixed_placements, FramePlacement, link_placements, ROOT_FRAME
+from ..arm.frames import fixed_frame_placements, FramePlacement, link_placements, ROOT_FRAME
 from ..arm.friction import Friction, LinearFriction
 from ..arm.inertia import elements_from_tensor, LinkInertia, TENSOR_ORDER
 from ..arm.shapes import Shape, ShapeKind
@@ -28,10 +28,10 @@ from ..arrays import Array, ArrayLike
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 
 # Decimals of the written values (m, rad, kg, kg m^2); further digits are rounding errors, but of
-# values that are small beside 1 as a whole: they have _SIGNIFICANT_DIGITS.
+# values that are small beside 1 as a whole: they have _SIGNIFICANT_DIGIT_COUNT.
 _MAX_DECIMAL_COUNT, _SIGNIFICANT_DIGIT_COUNT = 15, 12
 _LENGTH_AND_ANGLE_KEYS = ('xyz', 'rpy', 'pos', 'euler', 'axis')
-_MAX_OFF_AXIS_M = 1e-9  # largest distance of a frame's origin from an axis that passes through it
+_MAX_AXIS_DISTANCE_M = 1e-9  # largest distance of a frame's origin from an axis through it
 # Invented inertia of a fixed base, written if the arm's description has none. It has no effect on
 # the joints, but without it Gazebo ignores the whole arm.
 _INVENTED_BASE_INERTIA = LinkInertia.from_center_of_mass(1.0, np.zeros(3), 0.004 * np.eye(3))
@@ -138,20 +138,20 @@ def add_tag(parent: Element, tag: str, **attributes: Any) -> Element:
     texts = {
         key: value
         if isinstance(value, str)
-        else number_text(*np.ravel(value), small=key not in _LENGTH_AND_ANGLE_KEYS)
+        else number_text(*np.ravel(value), keep_digits=key not in _LENGTH_AND_ANGLE_KEYS)
         for key, value in attributes.items()
     }
     return ElementTree.SubElement(parent, tag, texts)
 
 
-def number_text(*values: float, small: bool = True) -> str:
+def number_text(*values: float, keep_digits: bool = True) -> str:
     """
     Return numbers as text, separated by blanks, rounded to 15 decimals.
 
-    If all are `small`, they are rounded to 12 significant digits of the largest.
+    With `keep_digits`, small numbers are rounded to 12 significant digits of the largest.
     """
     largest, decimals = max(map(abs, values), default=0.0), _MAX_DECIMAL_COUNT
-    if small and largest:
+    if keep_digits and largest:
         decimals = max(decimals, _SIGNIFICANT_DIGIT_COUNT - 1 - math.floor(math.log10(largest)))
     rounded = (round(float(value), decimals) + 0.0 for value in values)
     return ' '.join(repr(value).removesuffix('.0') for value in rounded)
@@ -278,7 +278,7 @@ def links_to_write(
     on_flange = {one.name for one in arm.fixed_frames if one.joint is None}
     frames = {
         names.prefix + name.removeprefix(names.prefix) if name in on_flange else name: place
-        for name, place in fixed_placements(arm).items()
+        for name, place in fixed_frame_placements(arm).items()
     }
     for name in frames:
         unique_name(name)
@@ -295,7 +295,7 @@ def links_to_write(
     own_frames = zip(arm.joints, link_placements(arm), arm.joint_placements(), arm.link_names)
     for i, (joint, place, (_, behind), wanted) in enumerate(own_frames, start=1):
         away = float(np.linalg.norm((behind @ place.pose)[:2, 3]))
-        if on_axes and joint.kind is JointKind.REVOLUTE and away > _MAX_OFF_AXIS_M:
+        if on_axes and joint.kind is JointKind.REVOLUTE and away > _MAX_AXIS_DISTANCE_M:
             place = FramePlacement(i, inverse_transform(behind))
         moving.append(link(wanted, place))
     base = FramePlacement(0, np.eye(4))

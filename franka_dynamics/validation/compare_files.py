@@ -35,7 +35,7 @@ from ..urdf.serial_chain import read_chain, SerialChain
 # TENSOR_ROUNDING_RATIO of its largest element.
 TABLE_ROUNDING = 5.0001e-5  # [kg, kg m, kg m^2]
 TENSOR_ROUNDING_RATIO = 0.02
-_MASS_RATIO_TOLERANCE = 1e-6  # a larger mass may differ by this share
+_MASS_TOLERANCE_RATIO = 1e-6  # a larger mass may differ by this share
 # The limits that URDF can express.
 URDF_LIMITS = ('lower', 'upper', 'velocity', 'effort')
 
@@ -66,7 +66,7 @@ class NearestSet(NamedTuple):
 
 def agree_within_rounding(found: LinkInertia, known: LinkInertia) -> bool:
     """Return whether two links' inertial parameters agree within published tables' rounding."""
-    if abs(found.mass - known.mass) > max(TABLE_ROUNDING, _MASS_RATIO_TOLERANCE * known.mass):
+    if abs(found.mass - known.mass) > max(TABLE_ROUNDING, _MASS_TOLERANCE_RATIO * known.mass):
         return False
     fields = {'center_of_mass': 'inertia_at_center_of_mass', 'first_moment': 'inertia'}
     for vector, tensor in fields.items():
@@ -94,17 +94,17 @@ def published_arms(
     return [load(file, name, hand=one) for name, one in product(sets, hands)]
 
 
-def nearest_set(found: Sequence[LinkInertia], known: Sequence[ArmDescription]) -> NearestSet:
+def nearest_set(links: Sequence[LinkInertia], candidates: Sequence[ArmDescription]) -> NearestSet:
     """
-    Return the arm in `known` whose link inertias are nearest to `found`, with their distances.
+    Return the arm of `candidates` whose link inertias are nearest to `links`, with distances.
 
     The nearest set has the fewest links that differ; ties are decided by the smallest sum of the
     other links' distances, then by all links' distances.
     """
 
     def compare_with(candidate: ArmDescription) -> NearestSet:
-        """Return the distances between a candidate's links and the links `found`."""
-        pairs = list(zip(found, candidate.links))
+        """Return the distances between a candidate's links and `links`."""
+        pairs = list(zip(links, candidate.links))
         matches = tuple(agree_within_rounding(a, b) for a, b in pairs)
         distances = (_largest_entry(a.parameters() - b.parameters()) for a, b in pairs)
         return NearestSet(candidate, matches, tuple(distances))
@@ -114,7 +114,7 @@ def nearest_set(found: Sequence[LinkInertia], known: Sequence[ArmDescription]) -
         apart = sum(distance for distance, same in zip(one.distances, one.matches) if same)
         return one.matches.count(False), apart, sum(one.distances)
 
-    return min(map(compare_with, known), key=rank)
+    return min(map(compare_with, candidates), key=rank)
 
 
 def _largest_entry(values: Array) -> float:
@@ -211,7 +211,7 @@ def read_pair(
         given = name_list([*xacro])
         raise DescriptionError(f'Neither arm is a xacro file with arguments; leave {given} out.')
 
-    def load_either(one: ArmLike) -> ArmDescription:
+    def load_compared_arm(one: ArmLike) -> ArmDescription:
         """Return a loaded arm, with the given set and hand if it is a shipped arm or arm file."""
         if is_robot_source(one):
             return load_arm(f'{one}', xacro=xacro if _is_xacro(one) else None)
@@ -219,9 +219,9 @@ def read_pair(
             return load_arm(one, inertial_set, hand=hand)
         return as_description(one)
 
-    reference = load_either(first)
+    reference = load_compared_arm(first)
     if not is_robot_source(second):
-        return reference, load_either(second)
+        return reference, load_compared_arm(second)
     document = read_document(f'{second}', xacro=xacro if _is_xacro(second) else None)
     names = joint_names_of_arm(document, reference, prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
@@ -235,20 +235,20 @@ def read_pair(
     return reference.with_joint_names(names), arm
 
 
-def arm_of_chain(chain: SerialChain, like: ArmDescription) -> ArmDescription:
+def arm_of_chain(chain: SerialChain, reference: ArmDescription) -> ArmDescription:
     """
-    Return a URDF's serial arm with DH rows, and with friction and rotor inertias of `like`.
+    Return a URDF's serial arm with DH rows, and with friction and rotor inertias of `reference`.
 
-    What a URDF lacks, such as rotors, friction and acceleration limits, comes from the arm `like`.
+    What a URDF lacks, such as rotors, friction and acceleration limits, comes from `reference`.
     """
-    arm = description_from_chain(chain, like.convention)
+    arm = description_from_chain(chain, reference.convention)
     joints = []
-    for joint, own in zip(like.joints, arm.joints):
+    for joint, own in zip(reference.joints, arm.joints):
         stated = {name: getattr(own.limits, name) for name in URDF_LIMITS}
         limits = replace(joint.limits, **stated)
         joints.append(replace(own, limits=limits, rotor_inertia=joint.rotor_inertia))
-    changed = like.shared_fields()
-    changed |= {name: getattr(like, name) for name in ('hand', 'payload', 'carried_mass')}
+    changed = reference.shared_fields()
+    changed |= {name: getattr(reference, name) for name in ('hand', 'payload', 'carried_mass')}
     changed |= {name: getattr(chain, name) for name in ('notes', 'torque_notes')}
     changed |= {'joints': tuple(joints), 'flange': arm.flange, 'fixed_frames': arm.fixed_frames}
     return replace(arm, **changed, inertial_set='as written', file=arm.source)

@@ -83,7 +83,7 @@ def compare_descriptions(
             f'{first.file or first.name} has {first.n} joints, {second.file or second.name} '
             f'{second.n}; only arms with equally many joints can be compared.'
         )
-    differences = _Differences(first, second, gravity)
+    differences = _DifferenceCollector(first, second, gravity)
     for i in range(first.n):
         differences.add_joint(i)
     differences.add_flange()
@@ -93,7 +93,7 @@ def compare_descriptions(
     return Comparison(first, second, tuple(differences.found), differences.total_effect, spaces)
 
 
-class _Differences:
+class _DifferenceCollector:
     """A collector of the differences between two arms, which are added joint by joint."""
 
     def __init__(self, first: ArmDescription, second: ArmDescription, gravity: ArrayLike) -> None:
@@ -144,7 +144,7 @@ class _Differences:
             self._add_pairs('geometry', name, kinds, here.with_joint(i, there, 'twists'))
         else:
             motion = here.transform_to(there, i, self._tolerance, flange=self._has_flange)
-            if not here.axes_agree(there, i, self._tolerance) or self._moves_link(motion, i):
+            if not here.axes_agree(there, i, self._tolerance) or self._is_link_moved(motion, i):
                 self._add_axis(motion, i, name)
             here = self.first_space
             against = bool(here.axis(i)[0] @ there.axis(i)[0] < 0.0)
@@ -162,7 +162,7 @@ class _Differences:
             limits = replace(limits, lower=-limits.upper, upper=-limits.lower)
         self._add_pairs('limits', name, [*_limit_pairs(joint.limits, limits)])
 
-    def _moves_link(self, motion: Array | None, i: int) -> bool:
+    def _is_link_moved(self, motion: Array | None, i: int) -> bool:
         """Return whether moving the link along or about the joint axis explains its difference."""
         own, other = self.first_space, self.second_space.inertias[i]
         moved = own if motion is None else own.with_moved_joints(motion, i)

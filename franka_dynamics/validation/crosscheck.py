@@ -92,7 +92,7 @@ class CrosscheckResult:
         The arm.
     gravity : tuple of float
         Gravity in the space frame [m/s^2].
-    states, seed : int
+    state_count, seed : int
         Number of random states, and their seed.
     reference : str
         Name of the reference formulation.

@@ -18,7 +18,7 @@ from ..dynamics.sampling import sample_states
 from ..errors import distinct_texts
 from ..spatial import adjoint
 
-_MIN_TURN_RAD = 1e-9  # weight by which of several rotations that fit the least is taken
+_IDENTITY_ROTATION_WEIGHT = 1e-9  # by which of several rotations that fit the least is taken
 # Torque differences up to MAX_TORQUE_ROUNDING_RATIO, relative to the largest torque, are
 # rounding errors.
 MAX_TORQUE_ROUNDING_RATIO = 1e-11
@@ -67,7 +67,7 @@ class SpaceFrameArm(BodyTree):
 
     def transform_to(self, other: Self, first: int, atol: float, *, flange: bool) -> Array | None:
         """
-        Return the motion (4, 4) in {S} of all joints from number `first` to another arm's, if any.
+        Return the motion (4, 4) in {S} of joints `first` to n to another arm's; None without one.
 
         With `flange` the flange is among what is moved. Of several motions the smallest is
         returned, and None if there is no such motion.
@@ -80,7 +80,7 @@ class SpaceFrameArm(BodyTree):
             directions += zip(self.tool_pose[:3, :3].T, other.tool_pose[:3, :3].T)
         # Kabsch's rotation of the directions.
         correlation = sum(np.outer(e, d) for d, e in directions)
-        u, _, vt = np.linalg.svd(correlation + _MIN_TURN_RAD * np.eye(3))
+        u, _, vt = np.linalg.svd(correlation + _IDENTITY_ROTATION_WEIGHT * np.eye(3))
         motion = np.eye(4)
         motion[:3, :3] = turn = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
         center = pairs[0][0][1]

@@ -116,7 +116,7 @@ def torque_table(state: ViewState, arm: ArmDescription) -> str:
     return _TABLE_STYLE + Table(about, heads, rows).html()
 
 
-class Window:
+class ArmPage:
     """
     A server of a browser page that shows an arm, its frames and torques; a context manager.
 
@@ -289,7 +289,7 @@ class Playback:
         return ViewState(float(times[i] - times[0]), self._motion.q[i], torques)
 
 
-def show_playback(window: Window, playback: Playback, keep_running: Callable[[], bool]) -> None:
+def show_playback(window: ArmPage, playback: Playback, keep_running: Callable[[], bool]) -> None:
     """Show a recording in a loop, a state every 0.05 s, until `keep_running` returns False."""
     gui = window.server.gui
     playing = gui.add_checkbox('play', True)

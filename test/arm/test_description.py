@@ -20,7 +20,7 @@ from franka_dynamics.arm.friction import (
     SigmoidFriction,
     slip_state_bounds,
 )
-from franka_dynamics.arm.inertia import elements_from_tensor, physical_link
+from franka_dynamics.arm.inertia import elements_from_tensor, repaired_link
 from franka_dynamics.arm.units import unit_questions
 from franka_dynamics.constants import REPAIR_TO_NEAREST
 from franka_dynamics.errors import DescriptionError, InertiaError, UrdfWarning
@@ -519,7 +519,7 @@ def test_the_repair_of_link_2_meets_the_conditions_of_the_nearest_physical_link(
     # Karush, Kuhn and Tucker: the distance's gradient as a symmetric matrix, the multiplier of the
     # pseudo-inertia, has no negative eigenvalue, and vanishes where that is off its bound.
     link = fd.load('fer', 'ledezma2021').links[1]
-    moved = physical_link(link, ROUNDING)
+    moved = repaired_link(link, ROUNDING)
     moves = (moved.parameters() - link.parameters()) / ROUNDING
     assert 0.1 < np.abs(moves).max() < 1.0  # another bound, the rounding, does not act
     steps = np.array([fd.LinkInertia.from_parameters(x).pseudo_inertia() for x in np.eye(10)])

@@ -19,7 +19,7 @@ from franka_dynamics.arm import Convention, DHRow, Joint, JointKind
 from franka_dynamics.batch import batch_model, kernel
 from franka_dynamics.batch.kernel import MIN_STATES_PER_THREAD
 from franka_dynamics.codegen.equations import customised_equations
-from franka_dynamics.codegen.quantities import INPUT_ARRAYS
+from franka_dynamics.codegen.quantities import INPUT_NAMES
 from franka_dynamics.constants import Quantity
 from franka_dynamics.dynamics.model import REFERENCE_FRAMES
 from franka_dynamics.dynamics.regressor import torque_regressor
@@ -305,7 +305,7 @@ SLOPES = [one for one in Quantity if one not in (Quantity.DERIVATIVES, OF_SIX_JO
 def test_slopes_are_central_differences(quantity, engine):
     description = with_rotors(fd.load('rpr'))
     model = fd.BatchModel(description, TILTED)
-    names = INPUT_ARRAYS[quantity]
+    names = INPUT_NAMES[quantity]
     states = np.array(fd.sample_states(description, 5, seed=16))[: len(names)]
 
     def moved(change):
@@ -328,7 +328,7 @@ def float32_bounds(name):
 @pytest.mark.parametrize('quantity', [one for one in Quantity if one is not OF_SIX_JOINTS])
 def test_float32_stays_float32_within_the_pages_bounds(quantity):
     arm = ARMS['fer']
-    arrays = fd.sample_states(arm, 1003)[: len(INPUT_ARRAYS[quantity])]
+    arrays = fd.sample_states(arm, 1003)[: len(INPUT_NAMES[quantity])]
     given = [array.astype(np.float32) for array in arrays]
     bounds, model = float32_bounds(quantity.value), fd.BatchModel(arm)
     for bound, sloped in zip(bounds, (False,) if quantity in SLOW_SLOPES else (False, True)):

@@ -71,7 +71,7 @@ def test_hostile_text_stays_text_on_a_page():
     ],
 )
 def test_a_number_ends_where_its_deviation_ends(value, deviation, texts):
-    assert elements.rounded_to_deviation(value, deviation) == texts
+    assert elements.value_and_deviation_texts(value, deviation) == texts
 
 
 MARKUP = 'a [red]name[/] \\[bold] with [/nothing] and <b>&</b>'

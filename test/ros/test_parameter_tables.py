@@ -99,7 +99,7 @@ def test_nodes_declare_type_text_and_changeability_of_the_table(name, declared):
     node = declared(name)
     for spec in parameter_tables.parameter_specs(name):
         parameter, descriptor = node.get_parameter(spec.name), node.describe_parameter(spec.name)
-        assert parameter.type_ is Parameter.Type[spec.kind.upper()]
+        assert parameter.type_ is Parameter.Type[spec.type_name.upper()]
         assert (descriptor.description, descriptor.read_only) == (spec.description, spec.read_only)
         for bound in spec.bounds or ():
             assert f'{bound:g}' in descriptor.additional_constraints

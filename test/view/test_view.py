@@ -23,7 +23,7 @@ from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.view import window as views
 from franka_dynamics.view.meshes import MeshesError, urdf_meshes
-from franka_dynamics.view.window import TorqueColumn, ViewState, Window
+from franka_dynamics.view.window import ArmPage, TorqueColumn, ViewState
 
 from ..agreement import refuses
 from ..arms import with_joint
@@ -51,7 +51,7 @@ DAE = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="
 
 @pytest.fixture(scope='module')
 def page():
-    with Window(TURNED, port=0) as window:
+    with ArmPage(TURNED, port=0) as window:
         yield window
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(urlsplit(window.address).netloc.split(':'))
@@ -87,7 +87,7 @@ def pose_of(handle):
 
 def drawn(arm, q, meshes=None):
     """Return the joint, the pose (4, 4) and the size [m] of each object that the page shows."""
-    with Window(arm, port=0) as window:
+    with ArmPage(arm, port=0) as window:
         if meshes is not None:
             window.show_meshes(meshes)
         window.show_state(ViewState(0.0, q))
