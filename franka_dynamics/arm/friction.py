@@ -277,6 +277,8 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
 
 def _as_velocity(dq: ArrayLike, parameter: Array) -> Array:
     """Return velocities as an array; raise JointVectorError unless there is one per joint."""
+    if type(dq) is np.ndarray and dq.dtype == float and dq.shape[-1:] == parameter.shape:
+        return dq  # as in control loops, for which naming the joints takes long
     joints = [f'joint {i + 1}' for i in range(len(parameter))]
     return joint_values(dq, 'dq', joints, finite=False)
 

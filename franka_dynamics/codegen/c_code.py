@@ -164,8 +164,7 @@ def cuda_source(
     for each in listed:
         if each.parameters:
             raise OutputError('CUDA code has its parameters baked in; leave out run_time.')
-        qualifiers = 'static __device__ __forceinline__'
-        function = c_functions(each, prefix, qualifiers)
+        function = c_functions(each, prefix, 'static __device__ __forceinline__')
         code = convert_precision(f'{function}\n{_kernel_text(each, prefix)}\n', precision)
         summary = f'{quantity_summary(each)} parts: {blocks_per_group(each)}.'
         text += [comment_block([summary]), code]

@@ -150,6 +150,7 @@ Settings change (`Feedforward.change`)
 """
 
 import logging
+import math
 
 import numpy as np
 
@@ -223,8 +224,7 @@ class CoreStep(StateMachine):
             self.disturbances.update(latest, sample.effort, sent, age)  # part 5
             if not acts:
                 refused = self._begin_torques_if_allowed(latest)  # part 2
-                stamp, q, dq = sample.stamp, sample.q, sample.dq
-                self.latest = latest = self.acting_terms.terms_at(stamp, q, dq, self.desired)
+                self.latest = latest = self.acting_terms.terms_at(*latest[:3], self.desired)
                 torque = self._torque_at_state(latest, now)  # parts 3 and 4
             self._run_watchers(latest, refused)  # part 6
             return torque
@@ -323,13 +323,14 @@ class CoreStep(StateMachine):
         """Record a joint state for a stop by the model, and update the friction state from it."""
         states, repeated, unseen = self.states, self.repeated_positions, self.open_loop_stop
         possible, stuck = states.possible_joints, repeated.stuck_joints
-        none = np.zeros_like(stuck)
-        if problem is not None and stuck.any() and self.state in ACTIVE_STATES:
+        none = np.zeros(len(stuck), dtype=bool)
+        if problem is not None and any(stuck.tolist()) and self.state in ACTIVE_STATES:
             unseen.record_state(*repeated.extrapolated_state(sample.q), now, possible, none)
         believed, why = states.trusted_velocity(sample.dq), problem and problem.last_reason
         if unseen.last_seen is not None:  # a wrong velocity says nothing against the position
             wrong = states.possible_positions & ~possible
-            believed = np.where(wrong, unseen.probable_state(now)[1], believed)
+            if any(wrong.tolist()):
+                believed = np.where(wrong, unseen.probable_state(now)[1], believed)
             possible = states.possible_positions
         seen = possible & ~stuck & ~states.leapt_joints
         by_velocity = states.changed_velocities & (~stuck | states.outrun_joints) & ~seen
@@ -337,7 +338,7 @@ class CoreStep(StateMachine):
             believed = unseen.probable_state(now)[1]  # an old velocity would drive the arm
             by_velocity = none
         unseen.record_state(sample.q, believed, now, seen, by_velocity)
-        if states.leapt_joints.any() and unseen.last_seen is not None:
+        if any(states.leapt_joints.tolist()) and unseen.last_seen is not None:
             away = np.abs(sample.q - unseen.probable_state(now)[0])
             states.leapt_joints = states.leapt_joints & ~(away < MAX_POSITION_DRIFT_RAD)
         if self.latest is not None and self.acting_terms.friction.model is not None:
@@ -424,7 +425,8 @@ class CoreStep(StateMachine):
             return self._torque_without_state(now)
         else:
             desired = self._resting_torque(now)
-        if not np.isfinite(desired).all():  # while active: a resting torque is finite
+        # While active: a resting torque is finite.
+        if not all(map(math.isfinite, desired.tolist())):
             self._end_torques(Cause.TORQUE_NOT_FINITE.ending(ReasonCode.TORQUE_NOT_FINITE()))
         if self.state is State.BRAKING and brake.at_rest:
             holds = self.ending.reaction is Reaction.HOLD

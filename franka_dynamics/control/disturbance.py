@@ -201,11 +201,12 @@ class DisturbanceMonitor:
             # Before the first torque a target that compensates gravity carries the arm itself,
             # also on an inclined base.
             believed = self._acting_torque = state.gravity if terms.adds_gravity else added
-        self.has_effort = effort is not None and bool(effort.any())
+        self.has_effort = effort is not None and any(effort.tolist())
         # Some receivers that add gravity report one of the last torques as effort, which measures
         # nothing.
-        for one in sent[-MAX_EFFORT_ECHO_DELAY_STEPS:] if terms.adds_gravity else ():
-            self.has_effort = self.has_effort and bool((one != effort).any())
+        if self.has_effort and effort is not None and terms.adds_gravity:
+            echoes = [one.tolist() for one in sent[-MAX_EFFORT_ECHO_DELAY_STEPS:]]
+            self.has_effort = effort.tolist() not in echoes
         torque = believed
         if self.has_effort and effort is not None:
             torque = effort
@@ -216,12 +217,11 @@ class DisturbanceMonitor:
             # No torque is sent there until `start`, which another cause must not refuse for ever.
             believed = np.where(self.misdirected_joints, torque, believed)
         torques = np.array((believed, torque, self._zero))
-        found = self._observer.update(state.stamp, state.q, state.dq, torques, state.gravity)
+        found = self._observer.update(*state[:3], torques, state.gravity)
         self.disturbance_torque, self.external_torque, needed = ObserverTorques(*found)
         self._needed_torque = -needed
         if sent or self.has_effort:
-            at = state.stamp, state.q, state.dq
-            self.load_estimator.update(*at, self.external_torque, terms.true_model)
+            self.load_estimator.update(*state[:3], self.external_torque, terms.true_model)
         if not self.has_effort:  # the observer filters both alike
             believed, torque = self.disturbance_torque - needed, -needed
         if self._buffer_end == len(self._torque_buffer):
@@ -297,7 +297,7 @@ class DisturbanceMonitor:
         so a joint that the commanded torque of now, less the disturbance torque, already slows
         down gains nothing.
         """
-        if (np.abs(self.disturbance_torque) <= self.start_bound).all():
+        if all((np.abs(self.disturbance_torque) <= self.start_bound).tolist()):
             return 0.0
         both = np.array((self._needed_torque, self._acting_torque - self.disturbance_torque))
         driving = both - state.gravity - state.coriolis

@@ -58,9 +58,9 @@ def find_misdirected_joints(
     `measured`: received torques are.
     """
     sent, received, dq = samples.swapaxes(0, 1)
-    excess = np.abs(received - sent)
-    if (excess[-1:] <= excess_bound).all():
+    if not len(samples) or all((np.abs(received[-1] - sent[-1]) <= excess_bound).tolist()):
         return None
+    excess = np.abs(received - sent)
     k = MAX_USUAL_DELAY_STEPS  # over which velocities are differentiated
     ddq = np.zeros_like(dq)
     ddq[k:] = (dq[k:] - dq[:-k]) / (k * period)

@@ -238,7 +238,7 @@ class StateCheck:
     @property
     def trusts_states(self) -> bool:
         """Whether no joint has leapt, and no velocity contradicts positions, since `start`."""
-        return not (self.velocity_contradicted or self.leapt_joints.any())
+        return not (self.velocity_contradicted or any(self.leapt_joints.tolist()))
 
     @property
     def has_enough_states(self) -> bool:
@@ -315,12 +315,14 @@ class StateCheck:
         """
         every = np.concatenate((q, dq, self._zero if tau is None else tau))
         possible = (every >= self._lowest) & (every <= self._highest)
-        n = len(q)
+        # Of a few numbers all() takes a tenth of ndarray.all's time, here and in other cycles.
+        n, all_possible = len(q), all(possible.tolist())
         self.possible_joints = self.possible_positions = self._all_joints
         self.changed_velocities, self._given_dq = dq != self._given_dq, dq
         self.raw_elapsed, self._given_stamp = stamp - self._given_stamp, stamp
         # NumPy would warn of infinities, and of a signalling NaN.
-        moved, gap = np.where(possible[:n], q, np.nan) - self._seen_q, stamp - self._seen_at
+        seen = q if all_possible else np.where(possible[:n], q, np.nan)
+        moved, gap = seen - self._seen_q, stamp - self._seen_at
         self._displacement, self._gap_s = moved, gap
         returns = self.silence_timeout() < self.raw_elapsed < math.inf
         self._was_unseen |= returns
@@ -328,10 +330,10 @@ class StateCheck:
         judged = self.stamp is not None and not returns
         self._leap_mask = possible[:n] & (np.abs(moved) > way) & judged
         self.leapt_joints = self.leapt_joints | self._leap_mask
-        self._seen_q = np.where(possible[:n], q, self._seen_q)
+        self._seen_q = q if all_possible else np.where(possible[:n], q, self._seen_q)
         self._seen_at = np.where(possible[:n], stamp, self._seen_at)
         signs_before, self._too_fast_signs = self._too_fast_signs, self._zero
-        if not possible.all() and self.stamp is not None:
+        if not all_possible and self.stamp is not None:
             way = MIN_CONFIRMED_SPEED_RATIO * gap * np.abs(dq)
             far = np.where(dq > 0.0, moved, -moved) >= way
             # A gap's first state is not used. One position a period cannot confirm more than a
@@ -340,7 +342,7 @@ class StateCheck:
             driven = confirmed & far & ~possible[n : 2 * n]
             self._too_fast_signs = np.where(dq > 0.0, 1.0, -1.0) * driven
             possible[n : 2 * n] |= confirmed & self._was_unseen
-        if possible.all():
+        if all_possible or possible.all():
             return None
         self.changed_velocities &= possible[n : 2 * n]
         self.possible_positions = possible[:n]
@@ -381,7 +383,7 @@ class StateCheck:
         self.position_repeats = q == self.q
         why = self._check_timing(stamp, age)
         problem = Cause.STATES_LOST.ending(why) if why else self._check_motion(stamp, q, dq)
-        if self._leap_mask.any() or self.elapsed > self.silence_timeout():
+        if any(self._leap_mask.tolist()) or self.elapsed > self.silence_timeout():
             self._recent_states.clear()
         self.dq_before, self.q, self.dq = self.dq, q, dq
         self._recent_states.append((stamp, q))
@@ -427,11 +429,11 @@ class StateCheck:
         keep = np.maximum(0.0, 1.0 - gap / DRIFT_TIME_CONSTANT_S)
         self._drift = drift = keep * self._drift + moved - 0.5 * gap * (dq + self.dq)
         most = MAX_POSITION_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
-        wrong = np.abs(drift) > (most if dq.any() else MAX_STILL_POSITION_DRIFT_RAD)
+        wrong = np.abs(drift) > (most if any(dq.tolist()) else MAX_STILL_POSITION_DRIFT_RAD)
         still = self.position_repeats
         self.outrun_joints = still & (self.outrun_joints | wrong)
         wrong = far | (wrong & ~still)
-        if not wrong.any():
+        if not any(wrong.tolist()):
             return None
         joint = int((far if far.any() else wrong).argmax())
         name, drifted = self._joint_names[joint], float(drift[joint])

@@ -258,7 +258,7 @@ class OpenLoopStop:
         last position. The others keep theirs; an arm that was never seen as a whole has none.
         """
         self._by_velocity = followed
-        if seen.all():
+        if all(seen.tolist()):
             self.last_seen = q, dq, now
         elif self.last_seen is not None:
             q_last, dq_last, when = self.last_seen

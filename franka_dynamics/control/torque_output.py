@@ -130,7 +130,7 @@ class TorqueOutput:
         if self._send is not None:
             self._send(torque)
         self.counts['commands'] += 1
-        self.counts['limited'] += bool((torque != desired).any())
+        self.counts['limited'] += torque.tolist() != desired.tolist()
         np.maximum(self.largest_share, np.abs(torque) / self._effort_limit, out=self.largest_share)
         return torque
 

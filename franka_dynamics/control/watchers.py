@@ -69,10 +69,10 @@ class MotionWatcher:
         self, state: StateTerms, elapsed: float, reference: ReferencePoint | None
     ) -> Ending | None:
         """Return an ending if a joint is too fast, `elapsed` [s] after the last state, or None."""
-        if reference is not None and np.abs(reference.dq).max() > MAX_REST_SPEED_RAD_S:
+        if reference and max(map(abs, reference.dq.tolist())) > MAX_REST_SPEED_RAD_S:
             self._motion_stamp = state.stamp
         speed = np.abs(state.dq) + self._disturbances.speed_gain_at_reversal(state)
-        if speed.max() <= self._always_allowed_speed:
+        if all((speed <= self._always_allowed_speed).tolist()):
             self._fast_s = 0.0
             return None
         follows = state.stamp - self._motion_stamp < STREAM_TIMEOUT_S
@@ -135,8 +135,7 @@ class RepeatedPositionCheck:
         # Of each joint, while its position repeats: the velocity before, the torque sent then, and
         # whether it must have moved.
         self.still_time_s = self._dq = self._torque = self._zero
-        none = np.zeros(len(self._zero), dtype=bool)
-        self.stuck_joints = self._must_move_mask = none
+        self.stuck_joints = self._must_move_mask = np.zeros(len(self._zero), dtype=bool)
 
     def check_positions(
         self, states: StateCheck, torque: Array | None, desired_dq: Array | None
@@ -148,7 +147,7 @@ class RepeatedPositionCheck:
         the desired velocity, (n,) [rad/s], or None.
         """
         same = states.position_repeats
-        if not (same.any() or self.stuck_joints.any()):
+        if not any(same.tolist() + self.stuck_joints.tolist()):
             self.clear()
             return None
         self.stuck_joints = self.stuck_joints & same
@@ -165,7 +164,7 @@ class RepeatedPositionCheck:
             moves = self._moved_joints | states.outrun_joints | led
             self._must_move_mask = same & (self._must_move_mask | moves)
             stuck = self._must_move_mask & (self.still_time_s > states.silence_timeout())
-        if not stuck.any():
+        if not any(stuck.tolist()):
             return None
         joint, self.stuck_joints = int(stuck.argmax()), self.stuck_joints | stuck
         name, q = self._joint_names[joint], float(states.q[joint])
@@ -181,7 +180,7 @@ class RepeatedPositionCheck:
     @property
     def is_arm_frozen(self) -> bool:
         """Whether all positions of an arm that moved are those of the state before."""
-        return bool(self.still_time_s.all() and self._moved_joints.any())
+        return all(self.still_time_s.tolist()) and bool(self._moved_joints.any())
 
     def extrapolated_state(self, q: Array) -> tuple[Array, Array]:
         """Return q and dq, (n,) each, with frozen joints extrapolated at their last velocities."""

@@ -230,8 +230,7 @@ class Trajectory:
             times = np.union1d(ends, motion.times[motion.times > begin + _MIN_SEGMENT_DURATION_S])
             times = times[np.diff(times, append=np.inf) > _MIN_SEGMENT_DURATION_S]
             fade = Trajectory(ends, np.array([distance, 0.0 * distance]))
-            states = motion.sampled(times) + fade.sampled(times)
-            faded = Trajectory(times, states, self.time_zero)
+            faded = Trajectory(times, motion.sampled(times) + fade.sampled(times), self.time_zero)
             return faded.require_within_limits(arm, share, max(ends[1], self.times[0]), now[0])
 
         return _first_within_limits(blended_over, blend_durations)

@@ -167,6 +167,7 @@ class ArmSimulation:
         self.flange_site = self.model.site(FLANGE_SITE).id
         unstable = ('mjWARN_BADQPOS', 'mjWARN_BADQVEL', 'mjWARN_BADQACC')
         self._instabilities = [int(getattr(self._mujoco.mjtWarning, name)) for name in unstable]
+        self._warning_counts = self.data.warning.number  # a view of what MuJoCo counts
         start = arm.home_position if settings.start_position is None else settings.start_position
         self.data.qpos[:] = arm.joint_vector(start, 'start')
         arm.require_within_limits(self.data.qpos, 'start')
@@ -235,7 +236,7 @@ class ArmSimulation:
             self._effort = gears.gear_torque(data.qpos, data.qvel)
         else:
             self._effort = drive - self._armature * ((data.qvel - speed) / TIMESTEP_S)
-        if data.warning.number[self._instabilities].any():
+        if any(self._warning_counts[self._instabilities].tolist()):
             self._close_brakes_for_good(before, speed)
 
     def _gravity_torque(self) -> Array:
@@ -332,11 +333,10 @@ class ArmSimulation:
             self.model.dof_damping[:] = gear
             return 0.0
         speed = self.data.qvel
-        velocity = np.where(abs(speed) < _MIN_SECANT_SPEED_RAD_S, _MIN_SECANT_SPEED_RAD_S, speed)
+        velocity = speed.copy()
+        velocity[abs(speed) < _MIN_SECANT_SPEED_RAD_S] = _MIN_SECANT_SPEED_RAD_S
         self._friction_state.update(self.time, self.data.qpos.copy())
-        # One friction call for rest and motion, because a second call costs more than a second
-        # row.
-        at_rest, moving = self._friction_state.torque(np.array([0.0 * velocity, velocity]))
+        at_rest, moving = map(self._friction_state.torque, (0.0 * velocity, velocity))
         chord = (moving - at_rest) / velocity
         damping = np.maximum(chord, 0.0)
         self.model.dof_damping[:] = damping + gear

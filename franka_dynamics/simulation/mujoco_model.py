@@ -3,6 +3,7 @@
 """The MuJoCo model of an arm, by which MuJoCo computes the arm's dynamics independently."""
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,12 @@ def import_mujoco() -> Any:
     return mujoco
 
 
+@lru_cache(maxsize=32)  # writing the text takes ten times as long as MuJoCo's part
+def _ideal_mjcf(arm: ArmDescription) -> str:
+    """Return an arm's MJCF without friction, with the flange as its only site."""
+    return mjcf_text(replace(arm, home=None, fixed_frames=()), ideal=True)
+
+
 def build_mujoco_model(
     arm: ArmDescription, gravity: ArrayLike = GRAVITY, dt: float = TIMESTEP_S, stops: bool = False
 ) -> 'mujoco.MjModel':
@@ -52,8 +59,7 @@ def build_mujoco_model(
     """
     mujoco = import_mujoco()
     arm.require_physical('the simulator')
-    bare = replace(arm, home=None, fixed_frames=())  # the flange is its only site
-    spec = mujoco.MjSpec.from_string(mjcf_text(bare, ideal=True))
+    spec = mujoco.MjSpec.from_string(_ideal_mjcf(arm))
     spec.option.timestep = dt
     spec.option.gravity = np.asarray(gravity, dtype=float)
     # Neighbouring links may overlap at a joint, so contacts are switched off.

@@ -219,8 +219,7 @@ def sliding_friction(friction: Friction | None, n: int) -> tuple[Sequence[tuple[
     slipping, in N m or N. A joint has () without friction, or with a model of another kind.
     """
     if not isinstance(friction, LinearFriction):
-        other = '' if friction is None else f' Left out: {type(friction).__name__} '
-        return [()] * n, other
+        return [()] * n, '' if friction is None else f' Left out: {type(friction).__name__} '
     held = list(zip(friction.viscous, friction.coulomb + friction.slip.sum(axis=0)))
     if not (friction.offset.any() or friction.slip.any()):
         return held, ''

@@ -173,8 +173,7 @@ def node_notes(reference: ArmDescription, arm: ArmDescription) -> list[str]:
     try:
         verdict = checked_arm_from_urdf(text, reference, source=source, joint_names=names)[1]
     except (UrdfError, UrdfMismatchError) as error:
-        refusal = f'a node refuses it as its model (model_source): {error}'
-        return [refusal, *arm.notes]
+        return [f'a node refuses it as its model (model_source): {error}', *arm.notes]
     return [verdict.summary(), *verdict.notes]
 
 

@@ -76,8 +76,7 @@ class TorqueSamples:
             piece = motion.piece_ids == number
             if np.count_nonzero(piece) > 1:
                 for change, signal in ((rate, total), (jerk, motion.ddq)):
-                    step = 1.0 / motion.options.rate
-                    change[piece] = np.gradient(signal[piece], step, axis=0)
+                    change[piece] = np.gradient(signal[piece], 1.0 / motion.options.rate, axis=0)
         elapsed = np.linspace(0.0, 1.0, len(motion), endpoint=False)
         return cls(model, dynamics, motion, rigid, total, rate, jerk, elapsed)
 
