@@ -34,7 +34,8 @@ Torques begin (from SILENT)
   was sent and the target adds no gravity, at first by g(q) with d = 0) and held. Once it agrees,
   the law begins.
 - A measured torque with a NaN, all zero, or within friction (if the target adds no gravity) counts
-  as none. Without one nothing contradicts at the beginning.
+  as none. Without one nothing contradicts at the beginning; settings that changed later are
+  compared with what was sent, by a node only if the arm moves.
 
 States are missing or wrong
 - In SILENT and STOPPING: the count of 20 begins anew, and what is latched (table) needs `start`.
@@ -65,12 +66,12 @@ States are missing or wrong
   no new state for 20 ms (`tick`)               MODEL                   2nd new state    no
   the first possible state after > 20 ms        SEEN                    the next state   no
   stamps set back, by 1 s or for 20 states      MODEL                   the next state   no
-  states older than `max_state_age` (0.1 s)     positions SEEN, MODEL   younger states   no
+  states older than `max_state_age` (0.1 s)     q SEEN, every dq MODEL  younger states   no
   states below `min_input_rate` (200 Hz)        SEEN                    faster states    no
   a position is no number                       that OWN, others SEEN   it is a number   no
-  a velocity is no number                       positions SEEN, MODEL   it is a number   no
+  a velocity is no number                       q SEEN, its dq MODEL    it is a number   no
   an impossible position                        that OWN, others SEEN   it is possible   yes
-  an impossible velocity                        positions SEEN, MODEL   it is possible   yes
+  an impossible velocity                        q SEEN, its dq MODEL    it is possible   yes
   an effort beyond 3 torque limits              SEEN                    it is possible   yes
   a position leaps (2 limits and 0.02 rad)      that OWN, others SEEN   0.02 rad of OWN  yes
   velocities contradict positions               SEEN, by positions      `start`          yes
