@@ -46,7 +46,7 @@ from franka_dynamics.parameter_schema import specs_in_files
 from franka_dynamics.recordings import preprocessing
 from franka_dynamics.recordings.preprocessing import SignalOptions
 from franka_dynamics.validation import compare_files, comparison, crosscheck, robot_model
-from franka_dynamics.view import window
+from franka_dynamics.view.page import AT_LIMIT_RATIO, MIN_DRAWN_TORQUE_NM, NEAR_LIMIT_RATIO
 
 ROOT = Path(__file__).parents[1]
 CLEAR = 'remove the cause, then clear the fault by start()'  # as the page says below
@@ -233,9 +233,9 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         'docs/howto/watch.md': [
             (
                 "orange from {} % of its joint's torque limit, red from {} %",
-                (100.0 * window.NEAR_LIMIT_RATIO, 100.0 * window.AT_LIMIT_RATIO),
+                (100.0 * NEAR_LIMIT_RATIO, 100.0 * AT_LIMIT_RATIO),
             ),
-            ('above {} N m', (window.MIN_DRAWN_TORQUE_NM,)),
+            ('above {} N m', (MIN_DRAWN_TORQUE_NM,)),
         ],
         'docs/howto/identification.md': [
             (

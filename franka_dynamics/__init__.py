@@ -22,7 +22,7 @@ _NAMES = {
     'batch.generated_model': 'TracedModel',
     'codegen.c_code': 'c_header',
     'codegen.equations': 'customised_equations',
-    'codegen.file_text': 'operation_count',
+    'codegen.file_comments': 'operation_count',
     'control.feedforward': 'Feedforward',
     'control.settings': 'Terms=Terms',
     'dynamics.body_tree': 'BodyTree',

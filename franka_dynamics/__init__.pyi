@@ -16,7 +16,7 @@ from .batch.batch_model import BatchModel as BatchModel
 from .batch.generated_model import TracedModel as TracedModel
 from .codegen.c_code import c_header as c_header
 from .codegen.equations import customised_equations as customised_equations
-from .codegen.file_text import operation_count as operation_count
+from .codegen.file_comments import operation_count as operation_count
 from .control.feedforward import Feedforward as Feedforward
 from .control.settings import Terms as _Terms
 from .dynamics.body_tree import BodyTree as BodyTree

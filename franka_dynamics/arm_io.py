@@ -10,7 +10,7 @@ import warnings
 
 from .arguments import with_argument_checks
 from .arm import arm_file
-from .arm.arm_file import arm_file_text, is_robot_source, is_xml_text, with_hand
+from .arm.arm_file import arm_file_text, is_urdf_or_mjcf, is_xml_text, with_hand
 from .arm.description import ArmDescription
 from .arm.inertia import LinkInertia
 from .arm.payload import as_payload, payload_array, payload_from_array
@@ -96,7 +96,7 @@ def load_arm(
         If a repair is asked for and clarabel is not installed.
 
     """
-    if is_robot_source(arm):
+    if is_urdf_or_mjcf(arm):
         source = 'The text' if is_xml_text(arm) else str(arm)
         for name, value in (('inertial_set', inertial_set), ('repair', repair)):
             if value is not None:

@@ -166,7 +166,7 @@ class LinkNames(NamedTuple):
     """Names of the base, of each joint's moving link, and of the flange."""
 
     base: str
-    moving: tuple[str, ...]
+    moving_links: tuple[str, ...]
     flange: str
 
     @property

@@ -27,7 +27,7 @@ from .description import ArmDescription
 from .inertia import LinkInertia, repaired_link
 from .strict_yaml import yaml_text
 from .typed_file import decode, dotted_path, encode, FieldError, prepend_keys, read_typed_file
-from .units import require_si_units
+from .unit_questions import require_si_units
 from .. import errors
 from ..constants import AS_LISTED, NO_HAND, REPAIR_METHODS
 from ..errors import DescriptionError, FrankaDynamicsError, InertiaError, UnknownArmError
@@ -221,7 +221,7 @@ def _with_hand_frames(description: ArmDescription) -> ArmDescription:
     return replace(description, fixed_frames=(*description.fixed_frames, *added))
 
 
-def is_robot_source(arm: object) -> bool:
+def is_urdf_or_mjcf(arm: object) -> bool:
     """Return whether `arm` is URDF or MJCF text, or a path of a URDF, MJCF or xacro file."""
     return isinstance(arm, (str, Path)) and (is_xml_text(arm) or str(arm).endswith(_XML_SUFFIXES))
 
@@ -239,7 +239,7 @@ def canonical_arm_name(arm: str | Path) -> str:
 def _arm_path(arm: str | Path) -> Path:
     """Return the path of a shipped or own arm file; raise DescriptionError if there is none."""
     text = 'The text' if is_xml_text(arm) else str(arm)
-    if is_robot_source(arm):
+    if is_urdf_or_mjcf(arm):
         file = 'FILE' if is_xml_text(arm) else shlex.quote(text)
         raise DescriptionError(
             f'{text} is no arm file; run "franka-dynamics arm import {file} --output arm.yaml".'

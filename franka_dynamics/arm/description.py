@@ -166,7 +166,7 @@ class ArmDescription(ArmFields):
     @property
     def link_names(self) -> tuple[str, ...]:
         """Names of the moving links from base to tip, stated or made from joint names."""
-        own = zip(self.joints, link_names(self.joint_names).moving)
+        own = zip(self.joints, link_names(self.joint_names).moving_links)
         return tuple(joint.link or name for joint, name in own)
 
     @property

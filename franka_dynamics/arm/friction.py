@@ -16,7 +16,7 @@ from .typed_file import TaggedUnion
 from ..arrays import Array, array_text, ArrayLike, freeze_arrays, joint_values, ValueEquality
 from ..errors import FrictionError
 
-_NAME_IN_ERRORS = 'a friction model (joints last)'
+_MODEL_NAME_IN_ERRORS = 'a friction model (joints last)'
 
 
 class FrictionModel(Protocol):
@@ -44,9 +44,9 @@ class SigmoidFriction(ValueEquality):
 
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""
-        freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, amplitude=(None,))
+        freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, amplitude=(None,))
         shapes = dict.fromkeys(('slope', 'offset'), self.amplitude.shape)
-        freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, **shapes)
+        freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, **shapes)
         # `logistic_at_rest` is computed once, because the friction is evaluated in control loops.
         object.__setattr__(self, 'logistic_at_rest', _logistic(self.slope * self.offset))
 
@@ -118,12 +118,12 @@ class LinearFriction(ValueEquality):
 
     def _check_parameters(self, elements: int) -> None:
         """Check the parameters of a model with `elements` slip elements; freeze the arrays."""
-        freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, viscous=(None,))
+        freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, viscous=(None,))
         n = len(self.viscous)
         if not elements:
             object.__setattr__(self, 'slip', np.zeros((0, n)))
         shapes = {'coulomb': (n,), 'offset': (n,), 'slip': (elements, n)}
-        freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, **shapes)
+        freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, **shapes)
         if self.covariance is not None:
             shape, what = (n, 3 + elements, 3 + elements), 'a friction model (joints first)'
             freeze_arrays(self, FrictionError, what, covariance=shape)
@@ -211,7 +211,7 @@ class MaxwellSlipFriction(LinearFriction):
 
     def __post_init__(self) -> None:
         """Check the parameters and freeze the arrays."""
-        freeze_arrays(self, FrictionError, _NAME_IN_ERRORS, reach=(None,))
+        freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, reach=(None,))
         elements = len(self.reach)
         if not (self.reach > 0.0).all():
             raise FrictionError(f'Friction reach must be positive; got {array_text(self.reach)}.')
@@ -263,7 +263,7 @@ def slip_state_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
     return np.moveaxis(states, 1, 0)
 
 
-def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
+def friction_along_path(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     """
     Return a model's friction torque along a recorded motion, shape (N, n) [N m].
 

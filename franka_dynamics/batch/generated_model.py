@@ -22,7 +22,7 @@ from ..constants import Quantity
 from ..dynamics import model
 from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.model import AccelerationDerivatives, as_gravity_vector, GRAVITY, TorqueDerivatives
-from ..dynamics.regressor import checked_columns, N_LINK_PARAMETERS
+from ..dynamics.regressor import as_column_indices, N_LINK_PARAMETERS
 from ..errors import as_enum, JointVectorError, SettingsError
 
 
@@ -230,7 +230,7 @@ class GeneratedModel(ABC):
             If a column is not one of the 10 n, or is named twice.
 
         """
-        chosen = checked_columns(columns, N_LINK_PARAMETERS * self.description.n)
+        chosen = as_column_indices(columns, N_LINK_PARAMETERS * self.description.n)
         options = {} if chosen is None else {'columns': chosen or (0,)}
         found = self.evaluate(Quantity.REGRESSOR, q, dq, ddq, **options)
         return found[..., :0] if chosen == () else found

@@ -117,12 +117,12 @@ class ArmChoice:
 
         That of a URDF is written into `folder` as an arm file, because nodes take arm files.
         """
-        from ..arm.arm_file import is_robot_source
+        from ..arm.arm_file import is_urdf_or_mjcf
         from ..arm.payload import payload_array
         from ..arm_io import save
 
         payload, choice = self.read_payload(), self
-        if is_robot_source(self.arm):
+        if is_urdf_or_mjcf(self.arm):
             choice = ArmChoice(str(folder / 'arm.yaml'))
             save(replace(self, payload=None).load(), choice.arm, source=f'written from {self.arm}')
         given = {

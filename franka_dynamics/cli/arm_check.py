@@ -17,7 +17,7 @@ import warnings
 from ._choices import ArmChoice, forbid_options, Options
 from ._console import echo, echo_each, make_console, print_rich, write_json
 from ..arm import ArmDescription
-from ..arm.arm_file import is_robot_source
+from ..arm.arm_file import is_urdf_or_mjcf
 from ..arm.bodies import is_file_name
 from ..errors import DescriptionError, FrankaDynamicsError, name_list, NoLinksError, UrdfWarning
 from ..files import read_text
@@ -91,7 +91,7 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
     with make_console(stderr=True).status('comparing ...'):
         checked = compare_formulations(description, gravity=options.gravity, count=options.states)
     source, document = arm.arm, None
-    if is_robot_source(source):
+    if is_urdf_or_mjcf(source):
         document = read_document(source, xacro=arm.xacro)
     elif is_file_name(source) and not description.inconsistencies():
         source = f'{source} as arm export writes it'
@@ -126,9 +126,9 @@ def compare_arms(options: Options) -> int:
     """Print two arms' largest difference at each joint; return 1 if one changes a torque."""
     warnings.simplefilter('ignore', UrdfWarning)  # the notes say it all
     first, second = map(str, with_urdf_second(options.first, options.second))
-    if not is_robot_source(second):
+    if not is_urdf_or_mjcf(second):
         forbid_options('an arm that is no URDF or MJCF', 'prefix', 'xacro')
-    elif is_robot_source(first):
+    elif is_urdf_or_mjcf(first):
         two = 'two URDFs or MJCFs, which are compared as they are written'
         forbid_options(two, 'inertial_set', 'hand')
     how = {name: getattr(options, name) for name in ('inertial_set', 'hand', 'prefix', 'xacro')}
@@ -183,4 +183,4 @@ def _print_differences(
 
 def _arm_label(given: str, arm: ArmDescription) -> str:
     """Return an arm's name or file as the user typed it, with set and hand unless it is a URDF."""
-    return given if is_robot_source(given) else f'{given} ({arm.inertial_set}, hand {arm.hand})'
+    return given if is_urdf_or_mjcf(given) else f'{given} ({arm.inertial_set}, hand {arm.hand})'

@@ -71,7 +71,7 @@ def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, show_all
     judgement = 'Too little motion to be judged.'
     if verdict is not None:
         judgement = report.verdict_headline(verdict)
-    best = report.best_sentence(fits[0], result.equal_predictions)
+    best = report.best_set_sentence(fits[0], result.equal_predictions)
     echo(f'{judgement} {best}'.strip(), style='bold')
     if verdict is not None:
         names = fits[0].arm.joint_names

@@ -10,7 +10,7 @@ import sys
 from ._choices import ArmChoice, forbid_without, Options
 from ._console import echo, make_console, write_json
 from ._options import MASS_OPTION_NAMES
-from ..arm.arm_file import is_robot_source
+from ..arm.arm_file import is_urdf_or_mjcf
 from ..constants import AS_LISTED, NO_HAND
 from ..errors import FrankaDynamicsError
 from ..ros import ROS_INSTALL_HINT
@@ -42,7 +42,7 @@ def _robot_checks(choice: ArmChoice, address: str) -> Iterator[CheckResult]:
     """Yield the results of comparing a robot at an address with an arm's model, by quantity."""
     arm = choice.load()
     # What a URDF holds cannot be taken off.
-    hand = AS_LISTED if is_robot_source(choice.arm) else NO_HAND
+    hand = AS_LISTED if is_urdf_or_mjcf(choice.arm) else NO_HAND
     bare = replace(choice, hand=hand, payload=None).load()
     try:
         for result in compare_with_robot(*read_robot_state(address), arm, bare):

@@ -21,7 +21,7 @@ from ..mesh.mesh import load_mesh, mesh_inertia, mesh_volume
 from ..recordings.plausibility import plausibility_warnings
 from ..recordings.preprocessing import Motion, prepare
 from ..recordings.recording import effort_scales
-from ..report.payload import draw_payload, inertia_sentences, payload_table, scale_sentence
+from ..report.payload import draw_payload, effort_scale_sentence, inertia_sentences, payload_table
 from ..spatial import pose_from_xyz_rpy
 
 _MAX_DENSITY_KG_M3 = 22600.0  # of osmium
@@ -108,7 +108,7 @@ def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Optio
     comment = f'Identified by franka-dynamics from {", ".join(options.loaded)}'
     _write_payload(estimate.payload, comment, 'identified', options)
     make_console().print(payload_table(estimate))
-    scale = scale_sentence(estimate, options.known_mass, options.effort_scale)
+    scale = effort_scale_sentence(estimate, options.known_mass, options.effort_scale)
     echo_each([*inertia_sentences(estimate), scale])
     _print_payload(description, estimate.payload)
     return 0

@@ -135,7 +135,7 @@ def _run_until_end(
         echo('the arm is held; `franka-dynamics node --help` lists what its node can be asked')
         if not options.no_view:
             from ..ros.live_view import show_running_arm
-            from ..view.window import ArmPage
+            from ..view.page import ArmPage
 
             with ArmPage(arm) as window:
                 echo(f'open {window.address} in a browser')

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from ._choices import ArmChoice, BagReader, forbid_options, forbid_without, Options
 from ._console import catch_end_signals, echo, ProgressBar
-from ..arm.arm_file import is_robot_source
+from ..arm.arm_file import is_urdf_or_mjcf
 from ..recordings.preprocessing import prepare
 from ..urdf.reading import parse_robot, read_robot_text
 from ..view.meshes import MeshesError, urdf_meshes
-from ..view.window import ArmPage, Playback, show_playback
+from ..view.page import ArmPage, Playback, show_playback
 
 
 def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
@@ -23,7 +23,7 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
         # Without ROS this fails before anything starts.
         from ..ros.live_view import show_running_arm
     description = arm.load()
-    file, meshes = options.urdf or (arm.arm if is_robot_source(arm.arm) else None), None
+    file, meshes = options.urdf or (arm.arm if is_urdf_or_mjcf(arm.arm) else None), None
     if file is not None:
         text = read_robot_text(Path(file), arm.xacro if options.urdf is None else None)
         parse_robot(text, file, Path(file))  # names the file, as the reader of meshes does not

@@ -9,7 +9,7 @@ import re
 import numpy as np
 
 from .equations import Equations
-from .file_text import as_identifier, file_heading, quantity_summary
+from .file_comments import as_identifier, file_heading, quantity_summary
 from .quantities import TWIST_SIZE
 from ..constants import PRECISIONS, Quantity
 from ..errors import OutputError

@@ -41,7 +41,7 @@ _MAX_ROUNDOFF = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class GeneratorJoint:
+class SymbolicJoint:
     """
     A revolute or prismatic joint with placement, rotor inertia and its link's pseudo-inertia.
 
@@ -74,13 +74,13 @@ class GeneratorJoint:
 
 
 @dataclass(frozen=True, eq=False)
-class GeneratorChain:
+class SymbolicChain:
     """
     An arm or a tree as a list of joints, parents first, with numbers or expressions.
 
     Attributes
     ----------
-    joints : tuple of GeneratorJoint
+    joints : tuple of SymbolicJoint
         For a joint on the base (a root) the antecedent's frame is the joint's own frame at
         theta = q = 0, because torques do not depend on the position of the base.
     gravity : mapping of int to ndarray, shape (3,)
@@ -98,7 +98,7 @@ class GeneratorChain:
 
     """
 
-    joints: tuple[GeneratorJoint, ...]
+    joints: tuple[SymbolicJoint, ...]
     gravity: Mapping[int, NumberArray]
     root_poses: Mapping[int, NumberArray]
     tip_pose: NumberArray
@@ -135,7 +135,7 @@ def build_chain(
     gravity: NumberArray,
     graph: Graph | None = None,
     frame: Frame = FLANGE,
-) -> GeneratorChain:
+) -> SymbolicChain:
     """
     Return the chain of an arm or tree, with inertial parameters as numbers or as symbols.
 
@@ -157,7 +157,7 @@ def build_chain(
     backs = np.array([*map(inverse_transform, moves), np.eye(4)])  # the last of BASE_BODY
     placements = backs[list(tree.parents)] @ tree.placements @ moves
     reach = float(np.abs(placements[:, :3, 3]).max(initial=0.0))
-    joints: list[GeneratorJoint] = []
+    joints: list[SymbolicJoint] = []
     gravity_at: dict[int, NumberArray] = {}
     roots: dict[int, NumberArray] = {}
     bodies = zip(tree.parents, placements, tree.inertias)
@@ -172,10 +172,10 @@ def build_chain(
             roots[i] = np.block([[axes, origin[:, None]], [np.zeros(3), 1.0]])
             axes, origin = np.eye(3), np.zeros(3)
         revolute = bool(tree.twists[i, 3:].any())
-        joints.append(GeneratorJoint(revolute, axes, origin, theta, body, rotor))
+        joints.append(SymbolicJoint(revolute, axes, origin, theta, body, rotor))
     tip_pose = backs[tip_body] @ tip
     motion = tuple(joints), gravity_at, roots, tip_pose, tree.parents, tip_body
-    return GeneratorChain(*motion, tree.joint_names)
+    return SymbolicChain(*motion, tree.joint_names)
 
 
 def tree_and_frame(
@@ -293,20 +293,20 @@ def _joint_axis_frame(twist: Array) -> Array:
 
 
 # The elements of a pseudo-inertia that belong to the antecedent as well.
-_REVOLUTE_REGROUPED_ELEMENTS = np.zeros((4, 4), dtype=bool)
-_REVOLUTE_REGROUPED_ELEMENTS[2:, 2:] = True
-_PRISMATIC_REGROUPED_ELEMENTS = np.zeros((4, 4), dtype=bool)
-_PRISMATIC_REGROUPED_ELEMENTS[:3, :3] = True
+_REVOLUTE_SHARED_ELEMENTS = np.zeros((4, 4), dtype=bool)
+_REVOLUTE_SHARED_ELEMENTS[2:, 2:] = True
+_PRISMATIC_SHARED_ELEMENTS = np.zeros((4, 4), dtype=bool)
+_PRISMATIC_SHARED_ELEMENTS[:3, :3] = True
 
 
-def with_origins_nearest_parent(chain: GeneratorChain) -> GeneratorChain:
+def with_origins_nearest_parent(chain: SymbolicChain) -> SymbolicChain:
     """
     Return the chain with each frame's origin at the point of its axis nearest the parent's origin.
 
     Frames of prismatic joints and of roots keep their origins. The origin of a Franka's frame 3 is
     moved to that of frame 2 in the shoulder, so that no torque needs the force at joint 3.
     """
-    joints: list[GeneratorJoint] = []
+    joints: list[SymbolicJoint] = []
     shifts = np.zeros((chain.n, 3))  # of each origin along its own axis, in its own frame [m]
     for j, (joint, parent) in enumerate(zip(chain.joints, chain.parents)):
         origin, axis = joint.origin, joint.fixed_rotation[:, 2]
@@ -323,12 +323,12 @@ def with_origins_nearest_parent(chain: GeneratorChain) -> GeneratorChain:
     return replace(chain, joints=tuple(joints), tip_pose=tip)
 
 
-def regroup_parameters(chain: GeneratorChain) -> GeneratorChain:
+def regroup_parameters(chain: SymbolicChain) -> SymbolicChain:
     """Return the chain with its inertial parameters regrouped to base parameters."""
     joints = list(chain.joints)
     for j in reversed(range(chain.n)):
         joint, parent = joints[j], chain.parents[j]
-        shared = _REVOLUTE_REGROUPED_ELEMENTS if joint.revolute else _PRISMATIC_REGROUPED_ELEMENTS
+        shared = _REVOLUTE_SHARED_ELEMENTS if joint.revolute else _PRISMATIC_SHARED_ELEMENTS
         if parent != BASE_BODY:
             arrived = np.where(shared, joint.body_inertia, 0.0)
             if joint.revolute:

@@ -21,7 +21,7 @@ from ..constants import ParameterMode, Quantity
 from ..dynamics import model
 from ..dynamics.body_tree import BodyTree, RobotLike
 from ..dynamics.derivatives import dynamics_derivatives
-from ..dynamics.regressor import checked_columns, N_LINK_PARAMETERS
+from ..dynamics.regressor import as_column_indices, N_LINK_PARAMETERS
 from ..errors import as_enum, SettingsError
 
 
@@ -150,7 +150,7 @@ def customised_equations(
     quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
     if columns is not None and quantity is not Quantity.REGRESSOR:
         raise SettingsError(f'columns are those of a regressor; {quantity.value} has none.')
-    columns = checked_columns(columns, N_LINK_PARAMETERS * description.n)
+    columns = as_column_indices(columns, N_LINK_PARAMETERS * description.n)
     parameters = as_enum(ParameterMode, parameters, 'parameters', SettingsError)
     at_run_time = parameters is ParameterMode.RUN_TIME
     _require_supported_options(quantity, at_run_time, wrench)

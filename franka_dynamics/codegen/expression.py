@@ -76,7 +76,7 @@ class Expression:
         return self.node.kind == NodeKind.CONSTANT and self.node.value == 0.0
 
     @property
-    def number(self) -> float | None:
+    def value(self) -> float | None:
         """The value of a numerical constant; None for any other expression."""
         return self.sign * self.node.value if self.node.kind == NodeKind.CONSTANT else None
 
@@ -136,8 +136,8 @@ class Graph:
 
     def sin_cos(self, angle: Expression) -> tuple[Expression, Expression]:
         """Return sine and cosine of an angle as expressions."""
-        if angle.number is not None:
-            return self.expression(math.sin(angle.number)), self.expression(math.cos(angle.number))
+        if angle.value is not None:
+            return self.expression(math.sin(angle.value)), self.expression(math.cos(angle.value))
         sine = Expression(self, angle.sign, self._shared_node(NodeKind.SIN, (angle.node,)))
         return sine, Expression(self, 1, self._shared_node(NodeKind.COS, (angle.node,)))
 
@@ -147,8 +147,8 @@ class Graph:
             return b
         if b.is_zero:
             return a
-        if a.number is not None and b.number is not None:
-            return self.expression(a.number + b.number)
+        if a.value is not None and b.value is not None:
+            return self.expression(a.value + b.value)
         if a.node is b.node:
             return 2.0 * a if a.sign == b.sign else self.zero
         cancelled = self._cancelled_sum(a, b) or self._cancelled_sum(b, a)
@@ -188,14 +188,14 @@ class Graph:
 
     def reciprocal(self, a: Expression) -> Expression:
         """Return the reciprocal 1 / a, a number where a is constant."""
-        if a.number is not None:
-            return self.expression(1.0 / a.number)
+        if a.value is not None:
+            return self.expression(1.0 / a.value)
         return Expression(self, a.sign, self._shared_node(NodeKind.RECIPROCAL, (a.node,)))
 
     def sqrt(self, a: Expression) -> Expression:
         """Return the square root of an expression, NaN at run time where it is negative."""
-        if a.number is not None:
-            return self.expression(math.sqrt(a.number))
+        if a.value is not None:
+            return self.expression(math.sqrt(a.value))
         node = a.node
         if a.sign < 0:
             node = self._shared_node(NodeKind.SUBTRACT, (self.zero.node, node))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .equations import Equations
-from .file_text import file_heading, quantity_summary
+from .file_comments import file_heading, quantity_summary
 
 
 def python_function(equations: Equations, docstring: str = '') -> str:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .chain import (
-    GeneratorChain,
     link_parameter_names,
     NumberArray,
     regroup_parameters,
+    SymbolicChain,
     with_origins_nearest_parent,
 )
 from .expression import Expression, gradient, Graph, Number
@@ -49,19 +49,19 @@ class ChainWriter:
     """
 
     graph: Graph
-    chains: Sequence[GeneratorChain]
+    chains: Sequence[SymbolicChain]
     with_wrench: bool = False
     keeps_standard_parameters: bool = False
     regressor_columns: Sequence[int] | None = None
     reference_frame: str = ALIGNED_FRAME
 
     @property
-    def chain(self) -> GeneratorChain:
+    def chain(self) -> SymbolicChain:
         """The first of the chains, with inertial parameters that are not regrouped."""
         return self.chains[0]
 
     @functools.cached_property
-    def _regrouped_chain(self) -> GeneratorChain:
+    def _regrouped_chain(self) -> SymbolicChain:
         """The chain with base parameters; unchanged if `keeps_standard_parameters` is set."""
         if self.keeps_standard_parameters:
             return self.chain
@@ -96,15 +96,15 @@ class ChainWriter:
 ElementsByIndex = dict[tuple[int, ...], Number]
 
 
-_Writer = Callable[[ChainWriter], ElementsByIndex | NumberArray | Sequence[Number]]
+_QuantityWriter = Callable[[ChainWriter], ElementsByIndex | NumberArray | Sequence[Number]]
 
 
-def _torques(*moving: str, weightless: bool = False) -> _Writer:
+def _torques(*moving: str, weightless: bool = False) -> _QuantityWriter:
     """Return a function of a ChainWriter that gives torques; dq, ddq not in `moving` are zero."""
     return lambda writer: writer.torques(*moving, weightless=weightless)
 
 
-def _tip_writer(write: Callable[..., NumberArray], *arrays: str) -> _Writer:
+def _tip_writer(write: Callable[..., NumberArray], *arrays: str) -> _QuantityWriter:
     """Return a function that calls `write` with a writer's graph, chain and input `arrays`."""
     return lambda one: write(one.graph, one.chain, *map(one.input_elements, arrays))
 
@@ -192,7 +192,7 @@ class _QuantitySpec(NamedTuple):
     input_names: str
     output_name: str
     shape: str
-    write: _Writer
+    write: _QuantityWriter
     parameter_kinds: str = 'mass gravity'
 
 

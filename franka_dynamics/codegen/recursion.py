@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .chain import GeneratorChain, GeneratorJoint, NumberArray, pseudo_inertia, transformed_inertia
+from .chain import NumberArray, pseudo_inertia, SymbolicChain, SymbolicJoint, transformed_inertia
 from .expression import Expression, Graph, Number
 from ..dynamics.body_tree import BASE_BODY
 
@@ -58,7 +58,7 @@ class SymbolicMotion(NamedTuple):
     acceleration: NumberArray
 
 
-def link_motions(graph: Graph, chain: GeneratorChain, inputs: JointInputs) -> list[SymbolicMotion]:
+def link_motions(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> list[SymbolicMotion]:
     """Return the motion of every link, from the base to the tips."""
     still = np.array([graph.zero] * 3)
     motions: list[SymbolicMotion] = []
@@ -83,7 +83,7 @@ def link_motions(graph: Graph, chain: GeneratorChain, inputs: JointInputs) -> li
 
 
 def _link_motion(
-    joint: GeneratorJoint,
+    joint: SymbolicJoint,
     turn: NumberArray,
     last: SymbolicMotion,
     acceleration: NumberArray,
@@ -92,14 +92,14 @@ def _link_motion(
 ) -> SymbolicMotion:
     """Return a link's motion from its antecedent's motion and its joint's dq and ddq."""
 
-    def into(values: NumberArray) -> NumberArray:
+    def in_link_axes(values: NumberArray) -> NumberArray:
         """Return vectors given in the antecedent's axes, rotated into the link's axes."""
         return turn.T @ (joint.fixed_rotation.T @ values)
 
-    omega, domega = into(last.omega), into(last.domega)
+    omega, domega = in_link_axes(last.omega), in_link_axes(last.domega)
     if not joint.revolute:  # omega does not change
         straight = _is_axis_permutation(joint.fixed_rotation) and _is_axis_permutation(turn)
-        U = into(into(last.U).T).T if straight else _U_matrix(omega, domega)
+        U = in_link_axes(in_link_axes(last.U).T).T if straight else _U_matrix(omega, domega)
         twice = 2.0 * dq
         sliding = np.array([twice * omega[1], -(twice * omega[0]), ddq])
         return SymbolicMotion(omega, domega, U, acceleration + sliding)
@@ -108,7 +108,7 @@ def _link_motion(
         domega = domega + np.array([y * dq, -(x * dq), ddq])
         U = _U_matrix((x, y, z), domega)
         return SymbolicMotion(np.array([x, y, z]), domega, U, acceleration)
-    xz_axis, yz_axis, zz_axis = into(last.U @ joint.fixed_rotation[:, 2])
+    xz_axis, yz_axis, zz_axis = in_link_axes(last.U @ joint.fixed_rotation[:, 2])
     xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
     spin_x, spin_y, spin_z = yz - yz_axis, xz_axis - xz, domega[2] + ddq
     U = np.array(
@@ -140,7 +140,7 @@ def _U_matrix(omega: Iterable[Number], domega: Iterable[Number]) -> NumberArray:
 
 
 def _rotation_and_inertia(
-    graph: Graph, chain: GeneratorChain, inputs: JointInputs, j: int
+    graph: Graph, chain: SymbolicChain, inputs: JointInputs, j: int
 ) -> tuple[NumberArray, NumberArray]:
     """
     Return the rotation of the axes in which link j is described, and its pseudo-inertia in them.
@@ -155,7 +155,7 @@ def _rotation_and_inertia(
     return turn, joint.body_inertia
 
 
-def inverse_dynamics(graph: Graph, chain: GeneratorChain, inputs: JointInputs) -> list[Expression]:
+def inverse_dynamics(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> list[Expression]:
     """Return the expression of every joint's torque (or force), by the Newton-Euler recursion."""
     motions = link_motions(graph, chain, inputs)
     none = np.array([graph.zero] * 3)
@@ -197,7 +197,7 @@ def _inertial_wrench(body: NumberArray, motion: SymbolicMotion) -> Wrench:
 
 
 def _wrench_on_parent(
-    joint: GeneratorJoint, turn: NumberArray, offset: NumberArray, wrench: Wrench
+    joint: SymbolicJoint, turn: NumberArray, offset: NumberArray, wrench: Wrench
 ) -> Wrench:
     """Return a joint's wrench in the axes and about the origin of the antecedent's frame."""
     force, moment = (joint.fixed_rotation @ (turn @ part) for part in wrench)
@@ -205,7 +205,7 @@ def _wrench_on_parent(
 
 
 def mass_matrix(
-    graph: Graph, chain: GeneratorChain, q: Sequence[Expression]
+    graph: Graph, chain: SymbolicChain, q: Sequence[Expression]
 ) -> dict[tuple[int, int], Expression]:
     """Return expressions of the mass matrix's elements (i, j), i <= j, by composite bodies."""
     joints, parents = chain.joints, chain.parents
@@ -233,7 +233,7 @@ def mass_matrix(
     return elements
 
 
-def _unit_ddq_wrench(joint: GeneratorJoint, body: NumberArray) -> Wrench:
+def _unit_ddq_wrench(joint: SymbolicJoint, body: NumberArray) -> Wrench:
     """Return the force and moment about the frame's origin that give a body's joint a ddq of 1."""
     (hx, hy, _), S = body[:3, 3], body
     if joint.revolute:
@@ -260,7 +260,7 @@ def _rotated_pseudo_inertia(body: NumberArray, turn: NumberArray) -> NumberArray
     return pseudo_inertia(np.array(second, dtype=object), turn @ body[:3, 3], body[3, 3])
 
 
-def tip_pose(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> NumberArray:
+def tip_pose(graph: Graph, chain: SymbolicChain, q: Sequence[Expression]) -> NumberArray:
     """Return the pose (4, 4), in the space frame, of the chain's tip."""
     rotation, origin = _frames_to_tip(graph, chain, q)[chain.tip_body]
     pose = np.eye(4).astype(object)
@@ -270,7 +270,7 @@ def tip_pose(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> Nu
 
 
 def jacobian(
-    graph: Graph, chain: GeneratorChain, q: Sequence[Expression], reference_frame: str
+    graph: Graph, chain: SymbolicChain, q: Sequence[Expression], reference_frame: str
 ) -> NumberArray:
     """
     Return the Jacobian (6, n), rows v and omega, of the chain's tip.
@@ -295,7 +295,7 @@ def jacobian(
 
 
 def bias_acceleration(
-    graph: Graph, chain: GeneratorChain, q: Sequence[Expression], dq: Sequence[Expression]
+    graph: Graph, chain: SymbolicChain, q: Sequence[Expression], dq: Sequence[Expression]
 ) -> NumberArray:
     """Return dJ/dt dq (6,), the acceleration of the tip at ddq = 0 in space axes."""
     still = np.array([graph.zero] * 3)
@@ -308,7 +308,7 @@ def bias_acceleration(
     return np.array([*rotation @ acceleration, *rotation @ tip.domega])
 
 
-def first_moment(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -> NumberArray:
+def first_moment(graph: Graph, chain: SymbolicChain, q: Sequence[Expression]) -> NumberArray:
     """Return the first moment (3,) of all bodies about the origin and in the axes of {S}."""
     total = np.array([graph.zero] * 3)
     held = [joint.body_inertia[:, 3] for joint in chain.joints]  # first moment and mass
@@ -325,7 +325,7 @@ def first_moment(graph: Graph, chain: GeneratorChain, q: Sequence[Expression]) -
 
 
 def wrench_in_tip_frame(
-    graph: Graph, chain: GeneratorChain, q: Sequence[Expression], wrench: NumberArray
+    graph: Graph, chain: SymbolicChain, q: Sequence[Expression], wrench: NumberArray
 ) -> Wrench:
     """
     Return force and moment, in the tip body's frame, of a wrench at the tip in space axes.
@@ -343,7 +343,7 @@ def wrench_in_tip_frame(
 
 
 def _frames_to_tip(
-    graph: Graph, chain: GeneratorChain, q: Sequence[Expression]
+    graph: Graph, chain: SymbolicChain, q: Sequence[Expression]
 ) -> dict[int, tuple[NumberArray, NumberArray]]:
     """Return rotation and origin in {S} of the base, and of frames of joints that move the tip."""
     frames = {BASE_BODY: (np.eye(3), np.zeros(3))}

@@ -257,7 +257,7 @@ class StateMachine:
     def status(self) -> Status:
         """The controller's state, its reason and the remedy."""
         with self._lock:
-            load = self.disturbances.load_estimator.load_text()
+            load = self.disturbances.load_estimator.mass_text()
             why = self.why or 'torques are sent' + (load and f'; {load}')
             return Status(self.state, why, self.ending.remedy, self.faulty)
 

@@ -349,7 +349,7 @@ class DisturbanceMonitor:
 
     def _causes_of(self, motion: Array, command: Array, joint: int, terms: TermModel) -> str:
         """Return causes of the differences `motion` and `command`, largest at `joint`, as text."""
-        state, bound, load = self._state, self.start_bound, self.load_estimator.load_text()
+        state, bound, load = self._state, self.start_bound, self.load_estimator.mass_text()
         if load and (np.abs(motion - self.load_estimator.load_torque()) <= bound).all():
             return load
         kind, torque = excess_causes.NO_SENSOR, motion

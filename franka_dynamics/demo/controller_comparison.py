@@ -67,7 +67,7 @@ def compare_controllers(
     errors = {}
     for share, (name, (arm, terms)) in enumerate(controllers.items()):
         progress(f'following with {name}', 0.5 + 0.12 * share)
-        _, errors[name] = _follow_motion(plant, _controller(arm, published, terms), request)
+        _, errors[name] = _follow_motion(plant, _weak_controller(arm, published, terms), request)
     return recording, errors
 
 
@@ -76,12 +76,12 @@ def record_plant(published: ArmDescription, progress: OnProgress = lambda *_: No
     progress('arm that differs from the model: planning a motion to identify it', 0.0)
     excitation = _excitation_motion(published)
     progress('recording the plant', 0.2)
-    controller = _controller(published, published, Terms(coriolis=False, inertia=False))
+    controller = _weak_controller(published, published, Terms(coriolis=False, inertia=False))
     return _follow_motion(random_plant(published), controller, excitation)[0]
 
 
 def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
-    """Return the one of some random periodic motions that best excites inertial parameters."""
+    """Return the most informative of RANDOM_MOTION_COUNT random periodic motions."""
     # A margin to the limits, as a weak PD with a wrong gravity torque errs by tenths of a radian.
     problem = ExcitationProblem(arm, ExcitationLimits(fraction=0.5, position_margin=0.4))
     rng = np.random.default_rng(0)
@@ -94,7 +94,7 @@ def _excitation_motion(arm: ArmDescription) -> TrajectoryRequest:
     return TrajectoryRequest(arm.joint_names, points, *best.at(points))
 
 
-def _controller(arm: ArmDescription, tuned_arm: ArmDescription, terms: Terms) -> Feedforward:
+def _weak_controller(arm: ArmDescription, tuned_arm: ArmDescription, terms: Terms) -> Feedforward:
     """Return a controller with the model of `arm` and weak gains computed for `tuned_arm`."""
     kp, kd = (tuple(gain) for gain in low_gains(tuned_arm, _MAX_DAMPING_RATE_PER_S))
     return Feedforward(arm, 'mujoco', terms=terms, kp=kp, kd=kd)

@@ -194,7 +194,7 @@ class LoadEstimator:
         load = np.linalg.solve(self._information, self._vector)[:4]
         return np.asarray(self._regressor[:, :4] @ load)
 
-    def load_text(self) -> str:
+    def mass_text(self) -> str:
         """Return an undeclared load's mass as text; '' if insignificant or after little motion."""
         if self._motion_time_s < MIN_LOAD_FIT_TIME_S:
             return ''
@@ -224,7 +224,7 @@ _MAX_TOOL_DISTANCE_M = 10.0  # of a tool centre point from its frame
 
 class ExternalWrench(NamedTuple):
     """
-    An estimated wrench (force, moment) with its covariance.
+    An estimated wrench (force [N], moment [N m]) with its covariance.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ class ExponentialsModel(DynamicsFormulation):
         super().__init__(description, gravity)
         description = self.description
         model.require_centers_of_mass(description)
-        self.space_twists, self.zero_transforms = _zero_configuration(description)
+        self.space_twists, self.zero_transforms = _zero_twists_and_poses(description)
         self._masses = np.array([link.mass for link in description.links])
         self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
         # Spatial inertia of each link about the origin and in the axes of {S}, at q = 0.
@@ -233,7 +233,7 @@ class ExponentialsModel(DynamicsFormulation):
         return np.swapaxes(back, -1, -2) @ self._zero_inertias @ back
 
 
-def _zero_configuration(description: ArmDescription) -> tuple[Array, Array]:
+def _zero_twists_and_poses(description: ArmDescription) -> tuple[Array, Array]:
     """Return the joints' space twists and the poses of all frames at q = 0."""
     modified = description.convention is Convention.MODIFIED
     pose = np.asarray(description.base, dtype=float)

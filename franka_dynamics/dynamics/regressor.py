@@ -167,7 +167,7 @@ def torque_regressor(
     g = as_gravity_vector(gravity)
     n, joints = tree.n, np.arange(tree.n)
     width = (N_LINK_PARAMETERS + int(rotor_inertia)) * n
-    chosen = checked_columns(columns, width)
+    chosen = as_column_indices(columns, width)
     flat = [values.reshape(-1, n) for values in states]
     out = np.zeros((len(flat[0]), n, width if chosen is None else len(chosen)))
     for start in range(0, len(out), _STATES_PER_BLOCK):
@@ -232,7 +232,7 @@ def _inertia_regressor(vector: Array) -> Array:
     return out
 
 
-def checked_columns(columns: Sequence[int] | None, width: int) -> tuple[int, ...] | None:
+def as_column_indices(columns: Sequence[int] | None, width: int) -> tuple[int, ...] | None:
     """
     Return regressor column indices as a checked tuple, or None, which stands for all columns.
 

@@ -45,7 +45,7 @@ def inertia_sentences(estimate: PayloadEstimate) -> list[str]:
     return []
 
 
-def scale_sentence(
+def effort_scale_sentence(
     estimate: PayloadEstimate, known_mass: float | None, effort_scale: Sequence[float]
 ) -> str:
     """Return a sentence on the factor of all efforts, from a payload's fitted and known mass."""

@@ -172,7 +172,7 @@ def samples_sentence(recording: Recording, motion: Motion) -> str:
     )
 
 
-def best_sentence(best: TorquePrediction, others: Sequence[TorquePrediction]) -> str:
+def best_set_sentence(best: TorquePrediction, others: Sequence[TorquePrediction]) -> str:
     """Return a sentence on the inertial set with the least error E, and sets that fit as well."""
     friction = "with the arm file's friction"
     if best.arm.friction is None:

@@ -18,7 +18,7 @@ from ..arm import ArmDescription
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import JointStateError, SettingsError
 from ..view.meshes import MeshesError, urdf_meshes
-from ..view.window import ArmPage, TorqueColumn, UPDATE_PERIOD_S, ViewState
+from ..view.page import ArmPage, TorqueColumn, UPDATE_PERIOD_S, ViewState
 
 _NAME_TIMEOUT_S = 1.0  # wait for a topic and a node named without their namespace [s]
 _MAX_STAMP_DIFFERENCE_S = 0.5  # between a joint state and a term that is shown with it

@@ -19,7 +19,7 @@ from ..arm.arm_file import ARM_NAME_ALIASES, available_arms, load
 from ..arm.denavit_hartenberg import Convention
 from ..arm.description import ArmDescription
 from ..arm.friction import ViscousCoulombFriction
-from ..arm.units import unit_questions
+from ..arm.unit_questions import unit_questions
 from ..arrays import Array
 from ..errors import as_enum, DescriptionError, name_list
 

@@ -90,9 +90,9 @@ def mjcf_text(
     add_tag(root, 'compiler', angle='radian', eulerseq='XYZ')
     add_tag(root, 'option', timestep=_TIMESTEP_S, gravity='0 0 -9.81')
     world = add_tag(root, 'worldbody')
-    bodies = _add_bodies(world, description, links.moving, shapes or {}, friction, empty)
+    bodies = _add_bodies(world, description, links.moving_links, shapes or {}, friction, empty)
     flange = description.flange_transform()
-    own = [np.eye(4), *(inverse_transform(one.pose) for one in links.moving)]
+    own = [np.eye(4), *(inverse_transform(one.pose) for one in links.moving_links)]
     _add_geoms(bodies[-1], [shape.expressed_in(own[-1] @ flange) for shape in tool_shapes])
     for site in (links.flange, links.base, *links.frames):
         carrier = (world, *bodies)[site.joint]

@@ -98,7 +98,7 @@ def urdf_text(
     _add_link(robot, links.root)
     add_fixed_joint(links.root, base.name, base.pose, inertia, base_shapes)
     before, backs = base, [here]
-    placed = zip(links.moving, description.joint_placements())
+    placed = zip(links.moving_links, description.joint_placements())
     moving = zip(description.joints, description.links, placed, friction)
     for joint, link, (own, (start, behind)), joint_friction in moving:
         at, back = behind @ own.pose, inverse_transform(own.pose)
@@ -109,7 +109,7 @@ def urdf_text(
         before, pose = own, back
         backs.append(back)
     for one in (links.flange, *links.frames):
-        carrier = (base, *links.moving)[one.joint]
+        carrier = (base, *links.moving_links)[one.joint]
         add_fixed_joint(carrier.name, one.name, backs[one.joint] @ one.pose)
     if tool is not None:
         tool_link = unique_name(tool[0]), np.eye(4), tool[1], tool_shapes
@@ -146,7 +146,7 @@ def add_tag(parent: Element, tag: str, **attributes: Any) -> Element:
 
 def number_text(*values: float, keep_digits: bool = True) -> str:
     """
-    Return numbers as text, separated by blanks, rounded to 15 decimals.
+    Return numbers as text, separated by blanks, with up to 15 decimals or 12 digits.
 
     With `keep_digits`, small numbers are rounded to 12 significant digits of the largest.
     """
@@ -259,7 +259,7 @@ class LinksToWrite(NamedTuple):
 
     root: str
     base: LinkToWrite
-    moving: tuple[LinkToWrite, ...]
+    moving_links: tuple[LinkToWrite, ...]
     flange: LinkToWrite
     frames: tuple[LinkToWrite, ...]
 

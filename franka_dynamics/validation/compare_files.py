@@ -17,7 +17,7 @@ import numpy as np
 from .comparison import compare_descriptions, Comparison
 from .torque_effect import SpaceFrameArm
 from ..arm import ArmDescription, available_hands, available_sets, LinkInertia, load
-from ..arm.arm_file import is_robot_source
+from ..arm.arm_file import is_urdf_or_mjcf
 from ..arm.bodies import is_file_name, NO_HAND
 from ..arm_io import ArmLike, as_description, load_arm
 from ..arrays import Array, ArrayLike
@@ -171,7 +171,7 @@ def compare(
 def with_urdf_second(first: ArmLike, second: ArmLike) -> tuple[ArmLike, ArmLike]:
     """Return two arms, in exchanged order if only the first is given by a URDF or MJCF."""
     # Data that no URDF contains (friction, rotors) come from the arm that is no URDF.
-    swapped = is_robot_source(first) and not is_robot_source(second)
+    swapped = is_urdf_or_mjcf(first) and not is_urdf_or_mjcf(second)
     return (second, first) if swapped else (first, second)
 
 
@@ -213,19 +213,19 @@ def read_pair(
 
     def load_compared_arm(one: ArmLike) -> ArmDescription:
         """Return a loaded arm, with the given set and hand if it is a shipped arm or arm file."""
-        if is_robot_source(one):
+        if is_urdf_or_mjcf(one):
             return load_arm(f'{one}', xacro=xacro if _is_xacro(one) else None)
         if isinstance(one, (str, Path)):
             return load_arm(one, inertial_set, hand=hand)
         return as_description(one)
 
     reference = load_compared_arm(first)
-    if not is_robot_source(second):
+    if not is_urdf_or_mjcf(second):
         return reference, load_compared_arm(second)
     document = read_document(f'{second}', xacro=xacro if _is_xacro(second) else None)
     names = joint_names_of_arm(document, reference, prefix)
     arm = arm_of_chain(read_chain(document, names), reference)
-    shipped = nearest and not (is_robot_source(first) or is_file_name(f'{first}'))
+    shipped = nearest and not (is_urdf_or_mjcf(first) or is_file_name(f'{first}'))
     reference = reference_on_mount_of(reference, arm)
     if shipped:
         among = published_arms(reference, None if hand == AS_LISTED else hand, inertial_set)

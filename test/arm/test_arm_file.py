@@ -21,7 +21,7 @@ from franka_dynamics.arm.arm_fields import Joint, JointLimits
 from franka_dynamics.arm.arm_file import arm_file_text
 from franka_dynamics.arm.friction import SigmoidFriction, ViscousCoulombFriction
 from franka_dynamics.arm.payload import read_payload
-from franka_dynamics.arm.units import unit_questions
+from franka_dynamics.arm.unit_questions import unit_questions
 from franka_dynamics.arm_io import save
 from franka_dynamics.constants import REPAIR_TO_NEAREST
 from franka_dynamics.dynamics.sampling import sample_states

@@ -318,7 +318,7 @@ def monitored(recording, more=0.0):
     states = recording.time.tolist(), recording.q, recording.dq, recording.effort + more
     for time, q, dq, effort in zip(*states):
         monitor.update(TERMS.terms_at(time, q, dq, None), effort, [], 0)
-        said.append(monitor.load_estimator.load_text())
+        said.append(monitor.load_estimator.mass_text())
         shares.append(float((np.abs(monitor.external_torque) / monitor.running_bound).max()))
     return said, shares
 
@@ -353,10 +353,10 @@ def test_a_load_is_named_while_the_arm_moves_and_changes_no_torque(target, measu
     loop = Loop(Settings(target=target, **FIRM), measures=measures, **simulation).run(0.3)
     loop.arm.set_payload(Settings(payload=payload(0.7)).payload_inertia())
     loop.run(1.0)
-    assert not loop.controller.disturbances.load_estimator.load_text()  # at rest
+    assert not loop.controller.disturbances.load_estimator.mass_text()  # at rest
     loop.follow(multisine(FER, 8.0, 0.3))
     loop.run(1.8)
-    assert not loop.controller.disturbances.load_estimator.load_text()  # not yet
+    assert not loop.controller.disturbances.load_estimator.mass_text()  # not yet
     loop.run(3.5)
     assert loop.controller.state is State.RUNNING
     mass, deviation = map(float, SAID.search(loop.controller.status.why).groups())

@@ -27,7 +27,7 @@ from franka_dynamics.ros.live_view import LiveView
 from franka_dynamics.ros.machine_checks import GOOD, NOTE, TO_DO
 from franka_dynamics.ros.status import fault_sentences, NodeSnapshot, NodeStatus
 from franka_dynamics.ros.topic_listener import full_name, TopicListener
-from franka_dynamics.view.window import TorqueColumn
+from franka_dynamics.view.page import TorqueColumn
 
 from .conftest import FER, FER_GRAVITY, LOCKSTEP, PATIENT
 from ..processes import TIMEOUT_S

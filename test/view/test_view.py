@@ -21,9 +21,9 @@ from franka_dynamics.recordings.options import SignalOptions
 from franka_dynamics.recordings.preprocessing import Motion, prepare
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
-from franka_dynamics.view import window as views
+from franka_dynamics.view import page as views
 from franka_dynamics.view.meshes import MeshesError, urdf_meshes
-from franka_dynamics.view.window import ArmPage, TorqueColumn, ViewState
+from franka_dynamics.view.page import ArmPage, TorqueColumn, ViewState
 
 from ..agreement import refuses
 from ..arms import with_joint

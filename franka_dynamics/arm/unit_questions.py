@@ -1,6 +1,6 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
-"""Finds limits, lengths and masses of an arm that seem to be in N mm, degrees, mm or grams."""
+"""Questions to users whether limits, lengths or masses are in N mm, degrees, mm or grams."""
 
 from collections.abc import Iterator, Mapping
 import math
