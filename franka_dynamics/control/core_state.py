@@ -38,9 +38,10 @@ Ramp: the torque sent last less that of the law, at a start or at a change of se
 Rate: each torque is within the torque limits, and within 1000 N m/s (or the arm's lower rate) of
   the one before, at most 1 N m per state (in a loop of a longer period: per ms of that). Only a
   first torque, and the one after `reset`, may be any step away.
-Brake: q_b is where braking began; a limit of torque or rate moves it along until the arm rests,
-  a push by more than 0.11 rad always. d is the disturbance torque of when braking began, later
-  what there is up to 10 % of each torque limit. M a slows each joint with a time constant of
+Brake: q_b is where braking began, then where the arm came to rest; before, a limit of torque or
+  rate moves it along, and a push by more than 0.11 rad always. d is the disturbance torque of when
+  braking began and, if that is more, of when the arm came to rest, which then bears what kp bore;
+  later what there is up to 10 % of each torque limit. M a slows each joint with a time constant of
   0.03 s, at most 30 rad/s^2, as far as kd does less.
 Stop by the model: it takes the q and dq of the last usable state, lets dq decay with a time
   constant of 0.1 s, and moves q by this dq.
@@ -48,8 +49,8 @@ Resting torque: zero if the target adds gravity, whatever it lacks, unless the a
   when its states were lost: then G + d; zero after reaction ZERO; in a loop zero until a usable
   state agrees with g(q). Else g(q) of where the arm is or, unseen, of where the stop by the model
   takes it. d is added if the arm rested when its states were lost, so that it stays also with a
-  load that nobody declared, as far as d goes; what kp bore beyond is lost, and it falls with that,
-  as with all of it after a motion or a stop.
+  load that nobody declared, as far as d goes; what kp bore beyond, as of a load that came later,
+  is lost, and it falls with that, as with all of it after a motion or a stop.
 
 A reaction says what follows once torques have ended; each cause in `ending.py` has one. If the arm
 rests, the last column begins at once, but with RELEASE and HOLD after BRAKING for 20 states:

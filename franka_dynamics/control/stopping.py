@@ -4,10 +4,10 @@
 Brings a moving arm to rest by its joint states, or by its model while none can be trusted.
 
 The brake also holds the arm, without a reference. Its torque is g(q) + C(q, dq) dq, a PD torque
-towards the pose where braking began, M(q) a as far as kd damps less, and the disturbance torque,
-as far as it was there when braking began or is small. What has grown since may be braking's own
-torque, which a wrong sensor cannot tell from a load. A push that ends while it is compensated
-drives the arm back, until the torque has turned.
+towards the pose where braking began, then where the arm came to rest, M(q) a as far as kd damps
+less, and the disturbance torque, as far as it was there at one of these times or is small. What
+grows in between may be braking's own torque, which a wrong sensor cannot tell from a load. A push
+that ends while it is compensated drives the arm back, until the torque has turned.
 
 Joint states that cease, that cannot be used, and positions that stand still are one case: the arm
 is brought to rest by its model, then gets the resting torque. A joint whose position cannot be
@@ -103,7 +103,7 @@ class BrakingController:
         self._gains = np.zeros((2, *disturbance.shape)) if gains is None else np.array(gains)
         self._has_gains = gains is not None
         self._min_time_constant = BRAKING_TIME_CONSTANT_S if torque_swings else 0.0
-        self.at_rest = False
+        self.at_rest = self._comes_to_rest = False
         self.failure_reason: Reason | None = None
         self._withheld_torque, self._driving = np.zeros_like(disturbance), False
         # Since `begin`, when each joint's torque can have changed from before to braking [s].
@@ -119,15 +119,16 @@ class BrakingController:
         """
         Return the torque that brakes and then holds the arm, shape (n,) [N m].
 
-        `excess` is the torque that the model does not explain now, (n,) [N m], `elapsed` the time
-        since the state before [s], `age` the age of `state` [s]. With old states, and in a
-        slow loop, whose torques are late, too, gains are scaled down until kd alone would not slow
-        a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO ages; and what kd damps is left to it.
+        `excess` is the torque that the model does not explain now, (n,) [N m], zero if it is not
+        estimated, `elapsed` the time since the state before [s], `age` the age of `state` [s].
+        With old states, and in a slow loop, whose torques are late, too, gains are scaled down
+        until kd alone would not slow a joint within MIN_TIME_CONSTANT_TO_AGE_RATIO ages; and what
+        kd damps is left to it.
         If the sent torque swung, BRAKING_TIME_CONSTANT_S is the least such time until the arm has
         rested.
         """
         q, dq, mass = state.q, state.dq, terms.true_model.mass_matrix(state.q)
-        self._watch_speeds(np.abs(dq), elapsed)
+        self._watch_speeds(np.abs(dq), elapsed, excess)
         aged = MIN_TIME_CONSTANT_TO_AGE_RATIO * (age + max(0.0, elapsed - MAX_STEP_S))
         least = max(self._min_time_constant, aged)
         time_constant = max(BRAKING_TIME_CONSTANT_S, least)
@@ -151,7 +152,7 @@ class BrakingController:
         It yields where M(q) a would reach its bound, at a distance of `most`, and the arm stays
         where it was pushed to.
         """
-        if self._stop_pose is None:
+        if self._stop_pose is None or self._comes_to_rest:
             self._stop_pose = q
         elif not self.at_rest:
             # Where limits hold back the torque, a pull to where braking began would come too late,
@@ -165,12 +166,12 @@ class BrakingController:
         """Update `disturbance` by the present one; return the part to compensate, (n,) [N m]."""
         # At first (0.05 s) the observer lags behind an arm that falls: an FR3 mounted upside down,
         # undeclared, was not held without this.
-        if self._time < OBSERVER_SETTLING_TIME_S:
+        if self._comes_to_rest or self._time < OBSERVER_SETTLING_TIME_S:
             grows = np.abs(disturbance) > np.abs(self._largest_disturbance)
             self._largest_disturbance = np.where(grows, disturbance, self._largest_disturbance)
         # States or torques may be late though no age says so: compensated at once, the torque
         # would drive a held arm with firm gains.
-        filtered = min(1.0, elapsed / BRAKING_TIME_CONSTANT_S)
+        filtered = 1.0 if self._comes_to_rest else min(1.0, elapsed / BRAKING_TIME_CONSTANT_S)
         disturbance = self.disturbance + filtered * (disturbance - self.disturbance)
         most, small = self._largest_disturbance, self._small_torque
         self.disturbance = np.clip(disturbance, np.minimum(-small, most), np.maximum(small, most))
@@ -196,12 +197,15 @@ class BrakingController:
         """Whether the arm was at rest in the last MIN_GOOD_STATE_COUNT states."""
         return self._rest_count >= MIN_GOOD_STATE_COUNT
 
-    def _watch_speeds(self, speed: Array, elapsed: float) -> None:
+    def _watch_speeds(self, speed: Array, elapsed: float, excess: Array) -> None:
         """Update `at_rest` and `failure_reason` by the speeds of the joints, (n,) [rad/s]."""
         self._time += elapsed
         self._rest_count = self._rest_count + 1 if speed.max() < MAX_STOPPED_SPEED_RAD_S else 0
         if self.is_still:
             self._min_time_constant = 0.0
+        # What kp bears is then borne by the disturbance torque, which stays if states are lost; a
+        # receiver, which estimates none, goes on by kp.
+        self._comes_to_rest = self.is_still and not self.at_rest and bool(excess.any())
         self.at_rest = self.at_rest or self.is_still or self._time > MAX_BRAKING_TIME_S
         turning = True if self._torque_changed_s is None else self._time < self._torque_changed_s
         self._max_speed = np.where(turning, np.maximum(self._max_speed, speed), self._max_speed)
