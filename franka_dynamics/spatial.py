@@ -24,7 +24,7 @@ _MAX_SERIES_ANGLE_RAD = 0.02
 _MIN_GIMBAL_COSINE = 1e-9
 # Largest allowed error of an entry of R R^T = 1: above rounding errors, far below the error of a
 # mistyped entry.
-_RIGID_TOLERANCE = 1e-9
+_ORTHONORMALITY_TOLERANCE = 1e-9
 
 
 class JointKind(str, Enum):
@@ -297,7 +297,7 @@ def as_rigid_transform(
     matrix = as_array(transform, (4, 4), words, error)
     rotation = matrix[:3, :3]
     rigid = (
-        np.abs(rotation @ rotation.T - np.eye(3)).max() <= _RIGID_TOLERANCE
+        np.abs(rotation @ rotation.T - np.eye(3)).max() <= _ORTHONORMALITY_TOLERANCE
         and np.linalg.det(rotation) > 0.0
         and np.array_equal(matrix[3], (0, 0, 0, 1))
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from franka_dynamics.arm import LinkInertia, MaxwellSlipFriction
-from franka_dynamics.arm.friction import friction_along_path
+from franka_dynamics.arm.friction import friction_along
 from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.recordings.recording import Recording
 
@@ -19,7 +19,7 @@ def recorded(arm, time, q, dq, ddq, *, friction=None, noise=0.0, rng=None):
     """Return the recording of a motion (N, n): torques by Newton-Euler, friction, white noise."""
     effort = NewtonEulerModel(arm).inverse_dynamics(q, dq, ddq)
     if friction is not None:
-        effort = effort + friction_along_path(friction, q, dq)
+        effort = effort + friction_along(friction, q, dq)
     if rng is not None:
         effort = effort + noise * rng.standard_normal(q.shape)
     stamp_ns = _START_NS + np.round(time * 1e9).astype(np.int64)

@@ -263,7 +263,7 @@ def slip_state_bounds(q: ArrayLike, reach: ArrayLike) -> Array:
     return np.moveaxis(states, 1, 0)
 
 
-def friction_along_path(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
+def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     """
     Return a model's friction torque along a recorded motion, shape (N, n) [N m].
 

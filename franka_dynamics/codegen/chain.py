@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from .expression import Graph, Number
+from .expression import Graph, Scalar
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm.inertia import TENSOR_ORDER
@@ -33,7 +33,7 @@ from ..errors import FrameError, name_list, short_text
 from ..spatial import cos_sin, inverse_transform, quarter_turns, snapped_angle
 
 # An array of numbers or expressions.
-NumberArray = np.ndarray[Any, Any]
+ScalarArray = np.ndarray[Any, Any]
 
 # Entries of rotations, lengths relative to the largest coordinate of the tree, and components of
 # gravity relative to |gravity| are rounding errors up to this value, and count as zero.
@@ -52,13 +52,13 @@ class SymbolicJoint:
     """
 
     revolute: bool
-    fixed_rotation: NumberArray
-    origin: NumberArray
+    fixed_rotation: ScalarArray
+    origin: ScalarArray
     theta_offset: float
-    body_inertia: NumberArray
-    rotor_inertia: Number
+    body_inertia: ScalarArray
+    rotor_inertia: Scalar
 
-    def rotation(self, graph: Graph, position: Number) -> NumberArray:
+    def rotation(self, graph: Graph, position: Scalar) -> ScalarArray:
         """Return the rotation (3, 3) Rz(theta + q), or Rz(theta) of a prismatic joint."""
         if not self.revolute:
             return rotation_about_z(*cos_sin(self.theta_offset))
@@ -68,7 +68,7 @@ class SymbolicJoint:
         s, c = graph.sin_cos(angle)
         return rotation_about_z(*((c, s), (-s, c), (-c, -s), (s, -c))[quarters])
 
-    def frame_origin(self, position: Number) -> NumberArray:
+    def frame_origin(self, position: Scalar) -> ScalarArray:
         """Return the origin (3,) of the link's frame in the antecedent's frame."""
         return self.origin if self.revolute else self.origin + self.fixed_rotation[:, 2] * position
 
@@ -99,9 +99,9 @@ class SymbolicChain:
     """
 
     joints: tuple[SymbolicJoint, ...]
-    gravity: Mapping[int, NumberArray]
-    root_poses: Mapping[int, NumberArray]
-    tip_pose: NumberArray
+    gravity: Mapping[int, ScalarArray]
+    root_poses: Mapping[int, ScalarArray]
+    tip_pose: ScalarArray
     parents: tuple[int, ...]
     tip_body: int
     joint_names: tuple[str, ...]
@@ -120,7 +120,7 @@ class SymbolicChain:
         return path[::-1]
 
 
-def rotation_about_z(cosine: Number, sine: Number) -> NumberArray:
+def rotation_about_z(cosine: Scalar, sine: Scalar) -> ScalarArray:
     """Return the rotation (3, 3) about z by an angle of which cosine and sine are given."""
     return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
 
@@ -132,7 +132,7 @@ def link_parameter_names(link: int) -> tuple[str, ...]:
 
 def build_chain(
     description: ArmDescription | BodyTree,
-    gravity: NumberArray,
+    gravity: ScalarArray,
     graph: Graph | None = None,
     frame: Frame = FLANGE,
 ) -> SymbolicChain:
@@ -158,8 +158,8 @@ def build_chain(
     placements = backs[list(tree.parents)] @ tree.placements @ moves
     reach = float(np.abs(placements[:, :3, 3]).max(initial=0.0))
     joints: list[SymbolicJoint] = []
-    gravity_at: dict[int, NumberArray] = {}
-    roots: dict[int, NumberArray] = {}
+    gravity_at: dict[int, ScalarArray] = {}
+    roots: dict[int, ScalarArray] = {}
     bodies = zip(tree.parents, placements, tree.inertias)
     for i, (parent, placement, link) in enumerate(bodies):
         axes, theta = _axes_and_angle(placement[:3, :3])
@@ -180,7 +180,7 @@ def build_chain(
 
 def tree_and_frame(
     description: ArmDescription | BodyTree, frame: Frame
-) -> tuple[BodyTree, int, NumberArray]:
+) -> tuple[BodyTree, int, ScalarArray]:
     """
     Return an arm as a tree, the number of the body that carries a frame, and its pose in the body.
 
@@ -209,7 +209,7 @@ def tree_and_frame(
     )
 
 
-def transformed_inertia(body: NumberArray, turn: NumberArray, origin: NumberArray) -> NumberArray:
+def transformed_inertia(body: ScalarArray, turn: ScalarArray, origin: ScalarArray) -> ScalarArray:
     """Return a pseudo-inertia (4, 4) transformed from a frame B to A, by B's pose in A."""
     S, h, m = body[:3, :3], turn @ body[:3, 3], body[3, 3]
     # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the origin
@@ -219,7 +219,7 @@ def transformed_inertia(body: NumberArray, turn: NumberArray, origin: NumberArra
     return pseudo_inertia(turn @ S @ turn.T + shifted + shifted.T, h + origin * m, m)
 
 
-def pseudo_inertia(second: NumberArray, first: NumberArray, mass: Number) -> NumberArray:
+def pseudo_inertia(second: ScalarArray, first: ScalarArray, mass: Scalar) -> ScalarArray:
     """Return the pseudo-inertia (4, 4) of second moment (3, 3), first moment (3,) and mass."""
     # Of the second moment only the upper triangle is read.
     out = np.empty((4, 4), dtype=object)
@@ -229,7 +229,7 @@ def pseudo_inertia(second: NumberArray, first: NumberArray, mass: Number) -> Num
     return out
 
 
-def _symbolic_inertia(graph: Graph, link: int) -> NumberArray:
+def _symbolic_inertia(graph: Graph, link: int) -> ScalarArray:
     """Return a link's pseudo-inertia from symbols of its tensor, first moment and mass."""
     xx, xy, xz, yy, yz, zz, *first, mass = map(graph.parameter, link_parameter_names(link))
     half = 0.5 * (xx + yy + zz)
@@ -237,7 +237,7 @@ def _symbolic_inertia(graph: Graph, link: int) -> NumberArray:
     return pseudo_inertia(np.array(second, dtype=object), np.array(first), mass)
 
 
-def _axes_and_angle(rotation: NumberArray) -> tuple[NumberArray, float]:
+def _axes_and_angle(rotation: ScalarArray) -> tuple[ScalarArray, float]:
     """
     Return factor E and angle theta of a rotation E Rz(theta), with E = Rz(gamma) Rx(alpha).
 
@@ -257,7 +257,7 @@ def _axes_and_angle(rotation: NumberArray) -> tuple[NumberArray, float]:
     return np.where(np.abs(axes - whole) <= _MAX_ROUNDOFF, whole, axes), theta
 
 
-def _gravity_in_axes(axes: NumberArray, gravity: NumberArray) -> NumberArray:
+def _gravity_in_axes(axes: ScalarArray, gravity: ScalarArray) -> ScalarArray:
     """Return gravity's components along the columns of `axes` (3, 3); both are in space axes."""
     found = axes.T @ gravity
     if found.dtype == object:

@@ -12,7 +12,7 @@ import numpy as np
 from . import quantities
 from .chain import build_chain, link_parameter_names
 from .expression import Graph
-from .program import Output, Program
+from .program import OutputValue, Program
 from ..arm import ArmDescription
 from ..arm.frames import FLANGE, Frame
 from ..arm_io import as_description
@@ -40,7 +40,7 @@ class Equations:
     gravity: tuple[float, ...]
     quantity: Quantity
     graph: Graph
-    outputs: tuple[Output, ...]
+    outputs: tuple[OutputValue, ...]
     input_names: tuple[str, ...]
     shape: tuple[int, ...]
     parameters: tuple[str, ...]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import math
 from typing import Union
 
-Number = Union['Expression', float, int]
+Scalar = Union['Expression', float, int]
 
 
 class NodeKind:
@@ -46,7 +46,7 @@ class Expression:
     sign: int
     node: Node
 
-    def __add__(self, other: Number) -> 'Expression':
+    def __add__(self, other: Scalar) -> 'Expression':
         """Return the sum as an expression of the same graph."""
         return self.graph.pair_sum(self, self.graph.expression(other))
 
@@ -56,15 +56,15 @@ class Expression:
         """Return the negative, which costs no operation."""
         return self if self.is_zero else Expression(self.graph, -self.sign, self.node)
 
-    def __sub__(self, other: Number) -> 'Expression':
+    def __sub__(self, other: Scalar) -> 'Expression':
         """Return the difference as an expression of the same graph."""
         return self + -self.graph.expression(other)
 
-    def __rsub__(self, other: Number) -> 'Expression':
+    def __rsub__(self, other: Scalar) -> 'Expression':
         """Return a number minus the expression."""
         return -self + other
 
-    def __mul__(self, other: Number) -> 'Expression':
+    def __mul__(self, other: Scalar) -> 'Expression':
         """Return the product as an expression of the same graph."""
         return self.graph.product(self, self.graph.expression(other))
 
@@ -96,7 +96,7 @@ class Graph:
         self._used_names: set[str] = set()
         self.zero = self.expression(0.0)
 
-    def expression(self, value: Number) -> Expression:
+    def expression(self, value: Scalar) -> Expression:
         """Return a number as a constant expression, and an expression unchanged."""
         if isinstance(value, Expression):
             return value
@@ -113,7 +113,7 @@ class Graph:
             return self.variable(name)
         return Expression(self, 1, self._shared_node(NodeKind.PARAMETER, name=name, constant=True))
 
-    def name_value(self, name: str, value: Number) -> None:
+    def name_value(self, name: str, value: Scalar) -> None:
         """
         Give a computed value its textbook name in generated code, unless it has one.
 
@@ -125,7 +125,7 @@ class Graph:
             self._names[number] = name if value.sign > 0 else f'm_{name}'
             self._used_names.add(name)
 
-    def name_vector(self, name: str, vector: Iterable[Number]) -> None:
+    def name_vector(self, name: str, vector: Iterable[Scalar]) -> None:
         """Name a vector's components in generated code: `name` followed by x, y or z."""
         for component, axis in zip(vector, 'xyz'):
             self.name_value(name + axis, component)
@@ -201,7 +201,7 @@ class Graph:
             node = self._shared_node(NodeKind.SUBTRACT, (self.zero.node, node))
         return Expression(self, 1, self._shared_node(NodeKind.SQRT, (node,)))
 
-    def sum(self, terms: Iterable[Number]) -> Expression:
+    def sum(self, terms: Iterable[Scalar]) -> Expression:
         """Return the sum of all terms, 0 if there are none."""
         return self.expression(sum(terms, self.zero))
 

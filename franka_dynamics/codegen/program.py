@@ -21,7 +21,7 @@ _SUM_KINDS = (NodeKind.ADD, NodeKind.SUBTRACT)
 _INPUT_PATTERN = re.compile(r'([a-z]+)(\d+)')
 
 
-class Output(NamedTuple):
+class OutputValue(NamedTuple):
     """An expression, and the indices of all elements of the output array that are equal to it."""
 
     indices: tuple[tuple[int, ...], ...]
@@ -39,11 +39,11 @@ class Program:
     `results` read.
     """
 
-    def __init__(self, graph: Graph, outputs: Sequence[Output], arrays: Sequence[str]) -> None:
+    def __init__(self, graph: Graph, outputs: Sequence[OutputValue], names: Sequence[str]) -> None:
         """
         Write the statements that compute the outputs, each value before it is read.
 
-        `arrays` names the input arrays in the order of the function's arguments, whether the
+        `names` are those of the input arrays in the order of the function's arguments, whether the
         equations read them or not.
         """
         self._graph = graph
@@ -62,7 +62,7 @@ class Program:
         self._variable_names = {node.index: node.name for node in nodes if node.kind in inputs}
         self.statements: list[str] = []
         self.preparation: list[str] = []
-        found: dict[str, list[int]] = {array: [] for array in arrays}
+        found: dict[str, list[int]] = {array: [] for array in names}
         for node in nodes:
             place = _INPUT_PATTERN.fullmatch(node.name)
             if node.kind == NodeKind.VARIABLE and place:

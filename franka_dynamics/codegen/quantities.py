@@ -11,13 +11,13 @@ import numpy as np
 
 from .chain import (
     link_parameter_names,
-    NumberArray,
     regroup_parameters,
+    ScalarArray,
     SymbolicChain,
     with_origins_nearest_parent,
 )
-from .expression import Expression, gradient, Graph, Number
-from .program import Output
+from .expression import Expression, gradient, Graph, Scalar
+from .program import OutputValue
 from .recursion import (
     bias_acceleration,
     first_moment,
@@ -93,10 +93,10 @@ class ChainWriter:
 
 
 # The elements of a quantity by their indices; of a symmetric matrix those (..., i, j), i <= j.
-ElementsByIndex = dict[tuple[int, ...], Number]
+ElementsByIndex = dict[tuple[int, ...], Scalar]
 
 
-_QuantityWriter = Callable[[ChainWriter], ElementsByIndex | NumberArray | Sequence[Number]]
+_QuantityWriter = Callable[[ChainWriter], ElementsByIndex | ScalarArray | Sequence[Scalar]]
 
 
 def _torques(*moving: str, weightless: bool = False) -> _QuantityWriter:
@@ -104,7 +104,7 @@ def _torques(*moving: str, weightless: bool = False) -> _QuantityWriter:
     return lambda writer: writer.torques(*moving, weightless=weightless)
 
 
-def _tip_writer(write: Callable[..., NumberArray], *arrays: str) -> _QuantityWriter:
+def _tip_writer(write: Callable[..., ScalarArray], *arrays: str) -> _QuantityWriter:
     """Return a function that calls `write` with a writer's graph, chain and input `arrays`."""
     return lambda one: write(one.graph, one.chain, *map(one.input_elements, arrays))
 
@@ -114,12 +114,12 @@ def _mass_matrix(writer: ChainWriter) -> ElementsByIndex:
     return dict(sorted(writer.mass_matrix().items()))
 
 
-def _frames(writer: ChainWriter) -> NumberArray:
+def _frames(writer: ChainWriter) -> ScalarArray:
     """Return the poses of all frames as expressions; each frame is the tip of one chain."""
     return np.array([tip_pose(writer.graph, chain, writer.q) for chain in writer.chains])
 
 
-def _jacobian(writer: ChainWriter) -> NumberArray:
+def _jacobian(writer: ChainWriter) -> ScalarArray:
     """Return the tip's Jacobian in the reference frame."""
     return jacobian(writer.graph, writer.chain, writer.q, writer.reference_frame)
 
@@ -134,7 +134,7 @@ def _torque_derivatives(writer: ChainWriter) -> ElementsByIndex:
     return {(k, i, j): slopes[i][k * len(joints) + j] for i, k, j in places}
 
 
-def _coriolis_matrix(writer: ChainWriter) -> NumberArray:
+def _coriolis_matrix(writer: ChainWriter) -> ScalarArray:
     """Return the elements of the Coriolis matrix of Christoffel symbols."""
     # Each element of C dq is a quadratic form of dq, whose symmetric coefficients are the
     # Christoffel symbols of the first kind (Siciliano et al. 2009, "Robotics", eq. 7.45): half
@@ -144,7 +144,7 @@ def _coriolis_matrix(writer: ChainWriter) -> NumberArray:
     return 0.5 * np.array(rows)
 
 
-def _regressor(writer: ChainWriter) -> NumberArray:
+def _regressor(writer: ChainWriter) -> ScalarArray:
     """Return the torque regressor's elements in the writer's `regressor_columns`."""
     # The torques are linear in the parameters, so their gradients by the parameters are the rows
     # of the regressor.
@@ -254,7 +254,7 @@ def output_shape(
 
 def outputs_of(
     quantity: Quantity, writer: ChainWriter, *, derivatives: bool = False
-) -> list[Output]:
+) -> list[OutputValue]:
     """
     Return the elements of a quantity as expressions of the writer's graph.
 
@@ -265,16 +265,16 @@ def outputs_of(
     if isinstance(found, dict):
         for (*at, i, j), value in found.items():
             places = ((*at, i, j),) if (*at, j, i) in found else ((*at, i, j), (*at, j, i))
-            outputs.append(Output(places, writer.graph.expression(value)))
+            outputs.append(OutputValue(places, writer.graph.expression(value)))
     else:
         array: Any = np.asarray(found, dtype=object)
         every = np.ndindex(array.shape)
-        outputs = [Output((at,), writer.graph.expression(array[at])) for at in every]
+        outputs = [OutputValue((at,), writer.graph.expression(array[at])) for at in every]
     if not derivatives:
         return outputs
     variables = [one for array in INPUT_NAMES[quantity] for one in writer.input_elements(array)]
     return [
-        Output(tuple((*place, k) for place in output.indices), slope)
+        OutputValue(tuple((*place, k) for place in output.indices), slope)
         for output in outputs
         for k, slope in enumerate(gradient(writer.graph, output.value, variables))
     ]
@@ -331,7 +331,7 @@ def ldl_factors(
     return L, inverse
 
 
-def solve_lower(graph: Graph, L: LowerTriangle, right: Iterable[Number]) -> list[Expression]:
+def solve_lower(graph: Graph, L: LowerTriangle, right: Iterable[Scalar]) -> list[Expression]:
     """Return y with L y = right."""
     y: list[Expression] = []
     for i, value in enumerate(right):
@@ -340,7 +340,7 @@ def solve_lower(graph: Graph, L: LowerTriangle, right: Iterable[Number]) -> list
 
 
 def solve_ldl(
-    graph: Graph, L: LowerTriangle, inverse: Sequence[Expression], right: Iterable[Number]
+    graph: Graph, L: LowerTriangle, inverse: Sequence[Expression], right: Iterable[Scalar]
 ) -> list[Expression]:
     """Return x with L D L^T x = right."""
     y = solve_lower(graph, L, right)

@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .chain import NumberArray, pseudo_inertia, SymbolicChain, SymbolicJoint, transformed_inertia
-from .expression import Expression, Graph, Number
+from .chain import pseudo_inertia, ScalarArray, SymbolicChain, SymbolicJoint, transformed_inertia
+from .expression import Expression, Graph, Scalar
 from ..dynamics.body_tree import BASE_BODY
 
-Wrench = tuple[NumberArray, NumberArray]  # force and moment
+Wrench = tuple[ScalarArray, ScalarArray]  # force and moment
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class SymbolicMotion(NamedTuple):
     that of the frame's origin.
     """
 
-    omega: NumberArray
-    domega: NumberArray
-    U: NumberArray
-    acceleration: NumberArray
+    omega: ScalarArray
+    domega: ScalarArray
+    U: ScalarArray
+    acceleration: ScalarArray
 
 
 def link_motions(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> list[SymbolicMotion]:
@@ -84,15 +84,15 @@ def link_motions(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> lis
 
 def _link_motion(
     joint: SymbolicJoint,
-    turn: NumberArray,
+    turn: ScalarArray,
     last: SymbolicMotion,
-    acceleration: NumberArray,
-    dq: Number,
-    ddq: Number,
+    acceleration: ScalarArray,
+    dq: Scalar,
+    ddq: Scalar,
 ) -> SymbolicMotion:
     """Return a link's motion from its antecedent's motion and its joint's dq and ddq."""
 
-    def in_link_axes(values: NumberArray) -> NumberArray:
+    def in_link_axes(values: ScalarArray) -> ScalarArray:
         """Return vectors given in the antecedent's axes, rotated into the link's axes."""
         return turn.T @ (joint.fixed_rotation.T @ values)
 
@@ -121,12 +121,12 @@ def _link_motion(
     return SymbolicMotion(np.array([x, y, z]), np.array([spin_x, spin_y, spin_z]), U, acceleration)
 
 
-def _is_axis_permutation(rotation: NumberArray) -> bool:
+def _is_axis_permutation(rotation: ScalarArray) -> bool:
     """Return whether a constant rotation is a signed permutation of the axes."""
     return bool(np.isin(np.abs(rotation), (0.0, 1.0)).all())
 
 
-def _U_matrix(omega: Iterable[Number], domega: Iterable[Number]) -> NumberArray:
+def _U_matrix(omega: Iterable[Scalar], domega: Iterable[Scalar]) -> ScalarArray:
     """Return the matrix [domega] + [omega][omega], (3, 3), where [v] w = v x w."""
     (x, y, z), (dx, dy, dz) = omega, domega
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
@@ -141,7 +141,7 @@ def _U_matrix(omega: Iterable[Number], domega: Iterable[Number]) -> NumberArray:
 
 def _rotation_and_inertia(
     graph: Graph, chain: SymbolicChain, inputs: JointInputs, j: int
-) -> tuple[NumberArray, NumberArray]:
+) -> tuple[ScalarArray, ScalarArray]:
     """
     Return the rotation of the axes in which link j is described, and its pseudo-inertia in them.
 
@@ -181,7 +181,7 @@ def inverse_dynamics(graph: Graph, chain: SymbolicChain, inputs: JointInputs) ->
     return torques
 
 
-def _inertial_wrench(body: NumberArray, motion: SymbolicMotion) -> Wrench:
+def _inertial_wrench(body: ScalarArray, motion: SymbolicMotion) -> Wrench:
     """Return the force and the moment about the frame's origin that a link's motion needs."""
     h, mass, U = body[:3, 3], body[3, 3], motion.U
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = body[:3, :3]
@@ -197,7 +197,7 @@ def _inertial_wrench(body: NumberArray, motion: SymbolicMotion) -> Wrench:
 
 
 def _wrench_on_parent(
-    joint: SymbolicJoint, turn: NumberArray, offset: NumberArray, wrench: Wrench
+    joint: SymbolicJoint, turn: ScalarArray, offset: ScalarArray, wrench: Wrench
 ) -> Wrench:
     """Return a joint's wrench in the axes and about the origin of the antecedent's frame."""
     force, moment = (joint.fixed_rotation @ (turn @ part) for part in wrench)
@@ -233,7 +233,7 @@ def mass_matrix(
     return elements
 
 
-def _unit_ddq_wrench(joint: SymbolicJoint, body: NumberArray) -> Wrench:
+def _unit_ddq_wrench(joint: SymbolicJoint, body: ScalarArray) -> Wrench:
     """Return the force and moment about the frame's origin that give a body's joint a ddq of 1."""
     (hx, hy, _), S = body[:3, 3], body
     if joint.revolute:
@@ -241,7 +241,7 @@ def _unit_ddq_wrench(joint: SymbolicJoint, body: NumberArray) -> Wrench:
     return np.array([0.0, 0.0, body[3, 3]], dtype=object), np.array([hy, -hx, 0.0])
 
 
-def _rotated_pseudo_inertia(body: NumberArray, turn: NumberArray) -> NumberArray:
+def _rotated_pseudo_inertia(body: ScalarArray, turn: ScalarArray) -> ScalarArray:
     """
     Return a pseudo-inertia, given in a joint's rotated axes, in the axes before the rotation.
 
@@ -260,7 +260,7 @@ def _rotated_pseudo_inertia(body: NumberArray, turn: NumberArray) -> NumberArray
     return pseudo_inertia(np.array(second, dtype=object), turn @ body[:3, 3], body[3, 3])
 
 
-def tip_pose(graph: Graph, chain: SymbolicChain, q: Sequence[Expression]) -> NumberArray:
+def tip_pose(graph: Graph, chain: SymbolicChain, q: Sequence[Expression]) -> ScalarArray:
     """Return the pose (4, 4), in the space frame, of the chain's tip."""
     rotation, origin = _frames_to_tip(graph, chain, q)[chain.tip_body]
     pose = np.eye(4).astype(object)
@@ -271,7 +271,7 @@ def tip_pose(graph: Graph, chain: SymbolicChain, q: Sequence[Expression]) -> Num
 
 def jacobian(
     graph: Graph, chain: SymbolicChain, q: Sequence[Expression], reference_frame: str
-) -> NumberArray:
+) -> ScalarArray:
     """
     Return the Jacobian (6, n), rows v and omega, of the chain's tip.
 
@@ -296,7 +296,7 @@ def jacobian(
 
 def bias_acceleration(
     graph: Graph, chain: SymbolicChain, q: Sequence[Expression], dq: Sequence[Expression]
-) -> NumberArray:
+) -> ScalarArray:
     """Return dJ/dt dq (6,), the acceleration of the tip at ddq = 0 in space axes."""
     still = np.array([graph.zero] * 3)
     if chain.tip_body == BASE_BODY:
@@ -308,7 +308,7 @@ def bias_acceleration(
     return np.array([*rotation @ acceleration, *rotation @ tip.domega])
 
 
-def first_moment(graph: Graph, chain: SymbolicChain, q: Sequence[Expression]) -> NumberArray:
+def first_moment(graph: Graph, chain: SymbolicChain, q: Sequence[Expression]) -> ScalarArray:
     """Return the first moment (3,) of all bodies about the origin and in the axes of {S}."""
     total = np.array([graph.zero] * 3)
     held = [joint.body_inertia[:, 3] for joint in chain.joints]  # first moment and mass
@@ -325,7 +325,7 @@ def first_moment(graph: Graph, chain: SymbolicChain, q: Sequence[Expression]) ->
 
 
 def wrench_in_tip_frame(
-    graph: Graph, chain: SymbolicChain, q: Sequence[Expression], wrench: NumberArray
+    graph: Graph, chain: SymbolicChain, q: Sequence[Expression], wrench: ScalarArray
 ) -> Wrench:
     """
     Return force and moment, in the tip body's frame, of a wrench at the tip in space axes.
@@ -344,7 +344,7 @@ def wrench_in_tip_frame(
 
 def _frames_to_tip(
     graph: Graph, chain: SymbolicChain, q: Sequence[Expression]
-) -> dict[int, tuple[NumberArray, NumberArray]]:
+) -> dict[int, tuple[ScalarArray, ScalarArray]]:
     """Return rotation and origin in {S} of the base, and of frames of joints that move the tip."""
     frames = {BASE_BODY: (np.eye(3), np.zeros(3))}
     for j in chain.joints_to_tip():

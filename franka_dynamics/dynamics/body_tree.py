@@ -19,7 +19,7 @@ from ..spatial import adjoint, as_rigid_transform, exp6, hat, inverse_transform,
 BASE_BODY = -1
 # Tolerance for |omega| = 1 and omega . v = 0, or |v| = 1, of a unit twist (v, omega): far above
 # rounding errors, far below the error of a mistyped twist.
-_TWIST_TOLERANCE = 1e-9
+_UNIT_TWIST_TOLERANCE = 1e-9
 
 
 @with_argument_checks
@@ -243,9 +243,9 @@ def joint_twists(description: ArmDescription) -> Array:
 def _require_unit_twist(twist: Array, name: str) -> None:
     """Raise TreeError unless a twist is that of a unit rotation or translation."""
     v, omega = twist[:3], twist[3:]
-    pitch_tolerance = _TWIST_TOLERANCE * (1.0 + np.linalg.norm(v))
-    turns = abs(omega @ omega - 1.0) <= _TWIST_TOLERANCE and abs(omega @ v) <= pitch_tolerance
-    slides = not omega.any() and abs(v @ v - 1.0) <= _TWIST_TOLERANCE
+    pitch_tolerance = _UNIT_TWIST_TOLERANCE * (1.0 + np.linalg.norm(v))
+    turns = abs(omega @ omega - 1.0) <= _UNIT_TWIST_TOLERANCE and abs(omega @ v) <= pitch_tolerance
+    slides = not omega.any() and abs(v @ v - 1.0) <= _UNIT_TWIST_TOLERANCE
     if not (turns or slides):
         raise TreeError(
             f'The twist (v, omega) of {name} is {twist.tolist()}; a revolute '

@@ -38,7 +38,7 @@ OBSERVER_SETTLING_TIME_S = 6.0 / OBSERVER_BANDWIDTH_RAD_S
 AVERAGING_BLOCK_S = 4.0 * OBSERVER_DAMPING_RATIO / OBSERVER_BANDWIDTH_RAD_S
 FORGETTING_TIME_S = 5.0
 MIN_LOAD_FIT_TIME_S = 2.0  # before so much motion nothing is said
-MIN_LOAD_MASS_STD_COUNT = 3.0  # nor of a mass that is less than so many deviations
+MIN_LOAD_MASS_TO_STD = 3.0  # nor of a mass that is less than so many deviations
 # Errors of an average that are independent of the next one, and friction's sign, as shares of a
 # joint's torque limit. With them the masses of two real FER without a hand are within 2.3
 # deviations of what the model has (the recordings in test/control/test_external.py).
@@ -200,7 +200,7 @@ class LoadEstimator:
             return ''
         covariance = np.linalg.inv(self._information)
         mass, deviation = (float(covariance[0] @ self._vector), math.sqrt(covariance[0, 0]))
-        if abs(mass) < MIN_LOAD_MASS_STD_COUNT * deviation:
+        if abs(mass) < MIN_LOAD_MASS_TO_STD * deviation:
             return ''
         what = 'at the flange that nobody declared'
         if mass < 0.0:

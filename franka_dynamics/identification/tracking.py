@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arguments import with_argument_checks
 from ..arm import ArmDescription, available_arms, load
-from ..arm.friction import friction_along_path
+from ..arm.friction import friction_along
 from ..arm_io import ArmLike, as_description
 from ..arrays import Array, ArrayLike
 from ..control.settings import values_per_joint
@@ -146,7 +146,7 @@ def _torques_left_to_gains(
             continue
         if getattr(one.friction, 'covariance', None) is not None:
             torque = _torque_along_pieces(
-                motion, lambda *states, f=one.friction: friction_along_path(f, *states)
+                motion, lambda *states, f=one.friction: friction_along(f, *states)
             )
             yield f'+ friction, {name}, without margin', left[name] - torque
         torque = _torque_along_pieces(motion, FrictionFeedforward(one.friction).torque_along)

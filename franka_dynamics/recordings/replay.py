@@ -11,7 +11,7 @@ import numpy as np
 from .preprocessing import Motion
 from ..arm import ArmDescription, JointKind
 from ..arm.bodies import NO_HAND
-from ..arm.friction import friction_along_path
+from ..arm.friction import friction_along
 from ..arrays import Array, ArrayLike
 from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
@@ -117,7 +117,7 @@ def predict_torque(
     predicted = rigid = np.asarray(model.inverse_dynamics(motion.q, motion.dq, motion.ddq))
     if friction is not None:
         # Filtered like the effort: a model with a state needs the positions before resampling.
-        columns = motion.filtered(lambda q, dq: friction_along_path(friction, q, dq)[..., None])
+        columns = motion.filtered(lambda q, dq: friction_along(friction, q, dq)[..., None])
         predicted = rigid + columns[..., 0]
     residual, unit = motion.effort - predicted, TorqueErrorUnit.for_arm(arm)
     residuals = residual, motion.effort_unfiltered - predicted, motion.effort - rigid

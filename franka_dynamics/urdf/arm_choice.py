@@ -33,7 +33,7 @@ _MAX_LISTED_CHAINS = 12  # chains that an error message shows
 _FLANGE_NAME_ENDINGS = ('tool0', 'attachment_site', 'end_effector_link', 'link_ee', 'link_eef')
 _MIN_ORIGIN_DISTANCE_M = 1e-3  # of frames with different origins
 _MIN_OUTWARD_COSINE = 0.7  # between the z axis of a flange and the direction away from the arm
-_MIN_AXIAL_SHARE_OF_WAY = 0.3  # of the way to the flange, along the last joint's axis
+_MIN_AXIAL_TO_DISTANCE = 0.3  # of the way to the flange, along the last joint's axis
 
 
 def choose_arm_joints(
@@ -246,7 +246,7 @@ def _outward_axis(chain: SerialChain, flange: Array) -> str:
     away = ways[float(np.linalg.norm(ways[0])) < _MIN_ORIGIN_DISTANCE_M]
     axis = (back @ frames[-1])[:3, :3] @ last.axis
     along, length = float(away @ axis), float(np.linalg.norm(away))
-    if last.joint_kind is JointKind.PRISMATIC or abs(along) > _MIN_AXIAL_SHARE_OF_WAY * length:
+    if last.joint_kind is JointKind.PRISMATIC or abs(along) > _MIN_AXIAL_TO_DISTANCE * length:
         away, length = np.copysign(1.0, along) * axis, 1.0
     if away[2] >= _MIN_OUTWARD_COSINE * length:
         return '+z'

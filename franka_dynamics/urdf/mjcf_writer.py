@@ -29,7 +29,7 @@ from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 
 # MuJoCo finds the principal axes of a full tensor to six digits if its products of inertia are
 # smaller than this, relative to its moments.
-_MAX_DIAGONALISED_PRODUCT_RATIO = 1e-4
+_MAX_SMALL_PRODUCT_TO_MOMENT = 1e-4
 _MAX_PRODUCT_ROUNDING_RATIO = 1e-13  # less are rounding errors
 _MUJOCO_MIN_VALUE = 1e-15  # MuJoCo's mjMINVAL, for mass and principal moments of moving links
 _TIMESTEP_S = 1e-3  # s, the period of the robot's own control loop
@@ -148,7 +148,7 @@ def _tensor_attributes(link: LinkInertia) -> dict[str, Any]:
     tensor = link.inertia_at_center_of_mass
     products = tensor[np.triu_indices(3, 1)]
     ratio = np.abs(products).max() / max(np.abs(tensor).max(), _MUJOCO_MIN_VALUE)
-    if not _MAX_PRODUCT_ROUNDING_RATIO < ratio < _MAX_DIAGONALISED_PRODUCT_RATIO:
+    if not _MAX_PRODUCT_ROUNDING_RATIO < ratio < _MAX_SMALL_PRODUCT_TO_MOMENT:
         return {'fullinertia': [*np.diag(tensor), *products]}
     moments, axes = np.linalg.eigh(tensor)
     axes *= np.sign(np.linalg.det(axes))  # right-handed

@@ -32,7 +32,7 @@ JOINT_TYPES = (*MOVING_JOINT_TYPES, 'fixed', 'floating', 'planar')
 UNLIMITED_JOINT_LIMIT = 1e9
 # Largest deviation of a joint axis from unit length, which URDF requires, that causes no note.
 _AXIS_LENGTH_TOLERANCE = 1e-6
-_MAX_ANGLE_RAD = 1.001 * math.tau  # [rad] of an <origin>, larger ones are doubted
+_MAX_ORIGIN_ANGLE_RAD = 1.001 * math.tau  # [rad] of an <origin>, larger ones are doubted
 
 
 def parse_urdf_text(text: str, source: str) -> UrdfDocument:
@@ -117,7 +117,7 @@ class _Element:
     def pose(self) -> Array:
         """Return the pose (4, 4) that this <origin> states."""
         angles = self.vector('rpy', '0 0 0')
-        if np.abs(angles).max() > _MAX_ANGLE_RAD:
+        if np.abs(angles).max() > _MAX_ORIGIN_ANGLE_RAD:
             stated = self.element.get('rpy')
             doubt = f'rpy="{stated}" is more than a turn. Are these degrees?'
             self.notes.torque_notes.append(f'{self.location}: {doubt}')

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..arm import ArmDescription
-from ..arm.friction import friction_along_path
+from ..arm.friction import friction_along
 from ..arrays import Array, ArrayLike
 from ..dynamics.body_tree import BodyTree
 from ..dynamics.derivatives import tree_motion
@@ -206,5 +206,5 @@ class TorqueSensitivity:
         amplitude = np.geomspace(1e-3, 1.0, _PATH_SAMPLE_COUNT)  # [rad or m]
         sine = np.sin(np.linspace(0.0, 16.0 * math.tau, _PATH_SAMPLE_COUNT))
         q = np.outer(amplitude * sine, np.ones(arm.n))
-        along = friction_along_path(arm.friction, q, np.gradient(q, _PATH_STEP_S, axis=0))
+        along = friction_along(arm.friction, q, np.gradient(q, _PATH_STEP_S, axis=0))
         return np.vstack([arm.friction.torque(self._states.dq), along])

@@ -75,7 +75,7 @@ class UrdfVerdict:
 
 
 # [kg, kg m or kg m^2] Largest difference from a published set without a note.
-_MAX_EXACT_DISTANCE = 1e-6
+_MAX_UNNOTED_DISTANCE = 1e-6
 # [m/s^2] Gravity of a base tilted about two axes: a parameter that affects a torque in some
 # mounting of the arm affects one in this mounting.
 _TILTED_GRAVITY_M_S2 = (3.0, -5.0, -7.9)
@@ -206,7 +206,7 @@ def _inertial_findings(
     if findings and accept_unknown and not impossible:
         notes = [*(f'{one} Accepted.' for one in findings), *notes]
         findings = []
-    if not findings and nearest.largest_distance > _MAX_EXACT_DISTANCE:
+    if not findings and nearest.largest_distance > _MAX_UNNOTED_DISTANCE:
         notes.append(f'The difference to {nearest} acts on torques: {found.total_effect}.')
     return same, tuple(findings), tuple(notes)
 

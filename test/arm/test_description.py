@@ -15,7 +15,7 @@ from franka_dynamics.arm.arm_file import arm_file_text, repaired_arm
 from franka_dynamics.arm.bodies import Box, Cylinder, FixedFrame
 from franka_dynamics.arm.frames import to_modified_convention
 from franka_dynamics.arm.friction import (
-    friction_along_path,
+    friction_along,
     FrictionState,
     SigmoidFriction,
     slip_state_bounds,
@@ -231,7 +231,7 @@ def test_the_fers_friction_is_gazs_formula():
     dq = np.random.default_rng(0).uniform(-2.6, 2.6, (200, 7))
     expected = AMPLITUDE / (1 + np.exp(-SLOPE * (dq + D))) - AMPLITUDE / (1 + np.exp(-SLOPE * D))
     friction = fd.load('fer').friction
-    for found in (friction.torque(dq), friction_along_path(friction, np.zeros_like(dq), dq)):
+    for found in (friction.torque(dq), friction_along(friction, np.zeros_like(dq), dq)):
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=ATOL_NM)
 
 
@@ -274,7 +274,7 @@ def test_a_motion_followed_in_steps_is_evaluated_as_at_once():
     for stamp, position, velocity in zip(time, q, dq):
         state.update(stamp, position)
         followed.append(state.torque(velocity))
-    np.testing.assert_allclose(followed, friction_along_path(MODEL, q, dq), rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(followed, friction_along(MODEL, q, dq), rtol=0.0, atol=1e-12)
 
 
 def test_coefficients_times_terms_are_the_torque_and_without_a_state_elements_slide():

@@ -17,7 +17,7 @@ from franka_dynamics.codegen import chain as chains
 from franka_dynamics.codegen.c_code import c_header
 from franka_dynamics.codegen.equations import ParameterMode, Quantity
 from franka_dynamics.codegen.expression import Graph
-from franka_dynamics.codegen.program import Output, Program
+from franka_dynamics.codegen.program import OutputValue, Program
 from franka_dynamics.codegen.python_code import python_function, python_module
 from franka_dynamics.codegen.recursion import inverse_dynamics, JointInputs
 from franka_dynamics.dynamics.model import MIN_FREE_INERTIA_RATIO
@@ -226,7 +226,7 @@ def with_wrench_on_the_last_link(arm, classical):
         for array, size in (('q', 6), ('dq', 6), ('ddq', 6), ('f', 3), ('m', 3))
     )
     torques = inverse_dynamics(graph, chain, JointInputs(q, dq, ddq, (force, moment)))
-    outputs = [Output(((i,),), torque) for i, torque in enumerate(torques)]
+    outputs = [OutputValue(((i,),), torque) for i, torque in enumerate(torques)]
     return Program(graph, outputs, ('q', 'dq', 'ddq', 'f', 'm'))
 
 
