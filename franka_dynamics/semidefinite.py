@@ -54,7 +54,7 @@ def minimiser(
     quadratic: Array, linear: Array, cones: Sequence[Cone], *, allow_inaccurate: bool = True
 ) -> Array | None:
     """
-    Return the x (N,) that minimises x' quadratic x / 2 + linear x within cones, None if not found.
+    Return the x (N,) in the cones that minimises x' quadratic x / 2 + linear x, or None.
 
     None is returned if the solver finds no minimum; with `allow_inaccurate` one to an accuracy of
     5e-5 will do. Raises MissingDependencyError if Clarabel or SciPy is not installed.

@@ -253,7 +253,7 @@ class _TreeRecursion(TreeKinematics):
         return DynamicsDerivatives(self.motion(), *derivatives)
 
     def _joint_columns(self, i: int) -> tuple[slice, int, int, int]:
-        """Return the columns of derivatives that are by joint i's twist correction, q, dq, ddq."""
+        """Return column indices of derivatives by joint i's twist correction, q, dq and ddq."""
         first, n = 6 * (self.n + 1) + i, self.n
         return slice(6 * i, 6 * i + 6), first, first + n, first + 2 * n
 

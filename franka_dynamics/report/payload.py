@@ -34,7 +34,7 @@ def payload_table(estimate: PayloadEstimate) -> Table:
 
 
 def inertia_sentences(estimate: PayloadEstimate) -> list[str]:
-    """Return a sentence, in a list, on why a payload's inertia is not as estimated, else []."""
+    """Return a list of one sentence on why a payload's inertia is not as estimated, or []."""
     if not estimate.inertia_shown:
         return [
             'The inertia cannot be identified from this motion, so the payload is a point mass. '

@@ -278,7 +278,7 @@ def _parse_joint(name: str, joint: _Element) -> UrdfJoint:
 
 
 def _parse_limits(limit: _Element | None, joint_type: str) -> tuple[JointLimits | None, list[str]]:
-    """Return a joint's limits, or None without any, and notes on odd or missing limits."""
+    """Return a joint's limits (None if fixed or without <limit>), and notes on odd limits."""
     if joint_type not in MOVING_JOINT_TYPES or limit is None:
         return None, []
     ends = limit.element.attrib.keys() & {'lower', 'upper'}

@@ -160,7 +160,7 @@ def number_text(*values: float, keep_digits: bool = True) -> str:
 def _add_link(
     robot: Element, name: str, inertia: LinkInertia | None = None, shapes: Sequence[Shape] = ()
 ) -> None:
-    """Add a <link> with shapes and, unless that is zero or None, inertia."""
+    """Add a <link> with shapes and, if `inertia` is neither None nor zero, an <inertial>."""
     link = add_tag(robot, 'link', name=name)
     add_shapes(link, shapes)
     if inertia is not None and inertia.parameters().any():
