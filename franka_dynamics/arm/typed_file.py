@@ -62,12 +62,12 @@ class TaggedUnion:
 def length_rule(count: int) -> Callable[[Array], str]:
     """Return a function that returns '' for an array of `count` numbers, else what is wrong."""
 
-    def rule(value: Array) -> str:
+    def check_length(value: Array) -> str:
         """Return '' for an array of the length, else what is wrong."""
         fits = value.shape == (count,)
         return '' if fits else f'must be a list of {count} numbers, not {value.tolist()}'
 
-    return rule
+    return check_length
 
 
 def _positive_rule(value: float | Array) -> str:

@@ -44,22 +44,22 @@ def _differentiable_function(model: Any, key: Any) -> Any:
         return model.jax_functions[key]
 
     @jax.custom_jvp
-    def function(*arrays: Any) -> Any:
+    def quantity(*arrays: Any) -> Any:
         """Return the quantity at arrays (..., n)."""
         return _compute_quantity(model, key, arrays)
 
-    @function.defjvp
-    def derivative(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    @quantity.defjvp
+    def quantity_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
         """Return the quantity and its change along tangents, by the generated derivatives."""
         if key.derivatives:
             raise second_derivative_error('jax.numpy')
         found = _differentiable_function(model, key._replace(derivatives=True))(*primals)
         letters = 'abc'[: found.ndim - primals[0].ndim]
         change = jnp.concatenate(tangents, axis=-1)
-        return function(*primals), jnp.einsum(f'...{letters}k,...k->...{letters}', found, change)
+        return quantity(*primals), jnp.einsum(f'...{letters}k,...k->...{letters}', found, change)
 
-    model.jax_functions[key] = function
-    return function
+    model.jax_functions[key] = quantity
+    return quantity
 
 
 def _compute_quantity(model: Any, key: Any, arrays: Sequence[Any]) -> Any:
@@ -69,7 +69,7 @@ def _compute_quantity(model: Any, key: Any, arrays: Sequence[Any]) -> Any:
     if jax.default_backend() in ('gpu', 'cuda'):
         kernel_of(0)  # compiled now, because XLA may be recording a graph when it calls back
 
-    def call(context: Any, out: Any, *buffers: Any) -> None:
+    def callback(context: Any, out: Any, *buffers: Any) -> None:
         """Compute the quantity in XLA's callback, from buffers on the CPU or a GPU into `out`."""
         kind, device = out.__dlpack_device__()
         states = math.prod(out.shape[: len(out.shape) - len(shape)])
@@ -82,5 +82,5 @@ def _compute_quantity(model: Any, key: Any, arrays: Sequence[Any]) -> Any:
 
     result = jax.ShapeDtypeStruct((*arrays[0].shape[:-1], *shape), dtype)
     return buffer_callback(
-        call, result, vmap_method='broadcast_all', command_buffer_compatible=True
+        callback, result, vmap_method='broadcast_all', command_buffer_compatible=True
     )(*arrays)

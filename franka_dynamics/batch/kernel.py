@@ -108,7 +108,7 @@ def _numpy_evaluator(equations: Equations) -> _Evaluator:
     """Return a function that evaluates the equations in NumPy, at most 4,096 states at a time."""
     function, shape = python_callable(equations, np), equations.shape
 
-    def fill(arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
+    def fill_blocks(arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
         """Compute the results of all states into `out`, block by block."""
         with np.errstate(all='ignore'):
             for start in range(0, len(out), _NUMPY_BLOCK_STATE_COUNT):
@@ -120,7 +120,7 @@ def _numpy_evaluator(equations: Equations) -> _Evaluator:
                 found += 0.0 * sum(array.sum(axis=0) for array in columns)
                 out[part] = np.moveaxis(found, -1, 0)
 
-    return fill
+    return fill_blocks
 
 
 class _MachineCode:
@@ -165,14 +165,14 @@ def _load_machine_code(text: str) -> tuple[Any, int]:
         cpu=llvm.get_host_cpu_name(), features=features, opt=2, codemodel='jitdefault', jit=True
     )
 
-    def emit() -> bytes:
+    def emit_object_code() -> bytes:
         """Return the object code that LLVM makes of the assembly."""
         module = llvm.parse_assembly(text)
         module.triple = machine.triple
         return bytes(machine.emit_object(module))
 
     key = f'{text}{llvm.get_host_cpu_name()} {features}, LLVM {llvm.llvm_version_info}'
-    builder = llvm.JITLibraryBuilder().add_object_img(cached_object_code(key, emit))
+    builder = llvm.JITLibraryBuilder().add_object_img(cached_object_code(key, emit_object_code))
     jit = llvm.create_lljit_compiler()
     library = builder.export_symbol('run').link(jit, 'equations')
     return (jit, library), library['run']

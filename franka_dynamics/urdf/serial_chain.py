@@ -255,7 +255,7 @@ def _held_positions(
                 f'{limits.lower:g} to {limits.upper:g}.'
             )
 
-    def position_of(name: str, followers: tuple[str, ...] = ()) -> float:
+    def held_position(name: str, followers: tuple[str, ...] = ()) -> float:
         """Return a joint's constant position; a mimic joint's follows from its leader's."""
         joint = document.joints[name]
         if name in held:
@@ -268,7 +268,7 @@ def _held_positions(
                 f'joint {name!r} mimics {joint.leader!r}, which is no joint of the URDF, or '
                 'follows it; name a joint that moves on its own in <mimic>.'
             )
-        return joint.multiplier * position_of(joint.leader, (*followers, name)) + joint.offset
+        return joint.multiplier * held_position(joint.leader, (*followers, name)) + joint.offset
 
     for name, joint in document.joints.items():
         if joint.leader in arm and document.carries_mass(name):
@@ -278,7 +278,7 @@ def _held_positions(
                 "gripper's, leave it out (joints=[...], --joints)."
             )
     return {
-        name: position_of(name)
+        name: held_position(name)
         for name, joint in document.joints.items()
         if joint.type != 'fixed' and name not in arm
         if arm[0] in document.moving_joints_to(name) or name in document.moving_joints_to(arm[0])

@@ -282,7 +282,7 @@ def links_to_write(
     for name in frames:
         unique_name(name)
 
-    def link(wanted: str, place: FramePlacement) -> LinkToWrite:
+    def unique_link(wanted: str, place: FramePlacement) -> LinkToWrite:
         """Return the link to write at a place, named `wanted`, or uniquely if this is taken."""
         own = frames.get(wanted)
         if own and own.joint == place.joint and np.array_equal(own.pose, place.pose):
@@ -296,15 +296,15 @@ def links_to_write(
         away = float(np.linalg.norm((behind @ place.pose)[:2, 3]))
         if on_axes and joint.kind is JointKind.REVOLUTE and away > _MAX_AXIS_DISTANCE_M:
             place = FramePlacement(i, inverse_transform(behind))
-        moving.append(link(wanted, place))
+        moving.append(unique_link(wanted, place))
     base = FramePlacement(0, np.eye(4))
     if (own := frames.get(names.base)) and own.joint == 0:
         base = own
-    base_link = link(names.base, base)
+    base_link = unique_link(names.base, base)
     at_root = ((name, one.pose) for name, one in frames.items() if not one.joint)
     if own_root := next((name for name, pose in at_root if not (pose - np.eye(4)).any()), ''):
         del frames[own_root]
     root = own_root or unique_name(root)
-    flange_link = link(names.flange, FramePlacement(arm.n, flange))
+    flange_link = unique_link(names.flange, FramePlacement(arm.n, flange))
     others = tuple(LinkToWrite(name, *place) for name, place in frames.items())
     return LinksToWrite(root, base_link, tuple(moving), flange_link, others)

@@ -109,12 +109,12 @@ def nearest_set(links: Sequence[LinkInertia], candidates: Sequence[ArmDescriptio
         distances = (_largest_entry(a.parameters() - b.parameters()) for a, b in pairs)
         return NearestSet(candidate, matches, tuple(distances))
 
-    def rank(one: NearestSet) -> tuple[int, float, float]:
+    def sort_key(one: NearestSet) -> tuple[int, float, float]:
         """Return the sort key of a candidate; the smallest key is that of the nearest one."""
         apart = sum(distance for distance, same in zip(one.distances, one.matches) if same)
         return one.matches.count(False), apart, sum(one.distances)
 
-    return min(map(compare_with, candidates), key=rank)
+    return min(map(compare_with, candidates), key=sort_key)
 
 
 def _largest_entry(values: Array) -> float:
@@ -266,10 +266,10 @@ def reference_on_mount_of(reference: ArmDescription, arm: ArmDescription) -> Arm
     mounted = replace(reference, base=arm.mount_pose @ reference.base)
     there = SpaceFrameArm.at_zero(arm).twists
 
-    def distance(one: ArmDescription) -> float:
+    def axes_distance(one: ArmDescription) -> float:
         """Return the distance of an arm's joint axes from those of `arm`, summed over joints."""
         here = SpaceFrameArm.at_zero(one).twists
         each = [np.abs(here + sign * there).sum(axis=1) for sign in (-1.0, 1.0)]
         return float(np.minimum(*each).sum())  # a line has two directions
 
-    return min((mounted, reference), key=distance)
+    return min((mounted, reference), key=axes_distance)

@@ -238,7 +238,7 @@ def _compare_models(
     torque, fastest = (float(np.abs(values).max()) for values in (torques, states.dq))
     sizes = {'N m': torque, 'N m s': torque / (fastest or 1.0)}
 
-    def values_of(model: DynamicsModel, quantity: ComparedQuantity) -> Array:
+    def quantity_values(model: DynamicsModel, quantity: ComparedQuantity) -> Array:
         """Return a model's values of a quantity, a row per state; M ddq for forward dynamics."""
         forward = quantity.name == 'forward_dynamics'
         method = getattr(model, quantity.name)
@@ -255,10 +255,10 @@ def _compare_models(
     for quantity in COMPARED_QUANTITIES:
         if of_node and quantity.name not in _QUANTITIES_OF_NODE:
             continue
-        expected = values_of(reference, quantity)
+        expected = quantity_values(reference, quantity)
         size = sizes.get(quantity.unit, float(np.abs(expected).max())) or 1.0
         differences[quantity.name] = {
-            name: float((np.abs(values_of(model, quantity) - expected) / size).max())
+            name: float((np.abs(quantity_values(model, quantity) - expected) / size).max())
             for name, model in zip(names[1:], others)
         }
     fall = tuple(float(value) for value in np.asarray(gravity))
