@@ -311,7 +311,7 @@ def outcome(
     if found.causes:
         return 'named', figures
     if not found.sound:
-        figures = f'{[joint + 1 for joint in found.suspected]} {figures}'
+        figures = f'{[joint + 1 for joint in found.suspected_joints]} {figures}'
         return ('unknown' if kind else 'REFUSED'), figures
     if not kind:
         return 'accepted', figures

@@ -58,7 +58,7 @@ _STATES_PER_JOINT, _MIN_RANDOM_STATE_COUNT, _MAX_STATE = 8, 20, 2.0
 # _RANK_TOLERANCE. Independent columns have components down to 1e-5 in unusual geometries and 0.1
 # in real arms; rounding errors are 1e-15.
 _RANK_TOLERANCE = 1e-9
-# For the shipped arms `RankGap.smallest_kept` is at least 0.03 and `RankGap.largest_dropped` at
+# For the shipped arms `RankGap.min_kept_norm` is at least 0.03 and `RankGap.max_dropped_norm` at
 # most 1e-15, a rounding error. If one of the two lies between these bounds, a length in the DH
 # rows is nearly zero or an angle is nearly a multiple of pi/2.
 _MAX_DROPPED_NORM, _MIN_KEPT_NORM = 1e-12, 1e-5
@@ -76,18 +76,18 @@ class RankGap:
     The gap in length between kept and removed columns when independent columns are chosen.
 
     A regressor column is kept if its component orthogonal to the earlier columns is significant.
-    `smallest_kept` is the smallest orthogonal component of a kept column, relative to the longest
-    column; `largest_dropped` is the largest orthogonal component of a removed column, relative to
+    `min_kept_norm` is the smallest orthogonal component of a kept column, relative to the longest
+    column; `max_dropped_norm` is the largest orthogonal component of a removed column, relative to
     that column's length. The regressor is computed with the arm's largest length as unit.
     """
 
-    smallest_kept: float
-    largest_dropped: float
+    min_kept_norm: float
+    max_dropped_norm: float
 
     @property
     def is_clear(self) -> bool:
         """Whether every column clearly is or is not a combination of the others."""
-        return self.smallest_kept >= _MIN_KEPT_NORM and self.largest_dropped <= _MAX_DROPPED_NORM
+        return self.min_kept_norm >= _MIN_KEPT_NORM and self.max_dropped_norm <= _MAX_DROPPED_NORM
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ CRITICAL_T = 2.13
 # Am. Stat. Assoc. 90(430)) for independent samples; a model's errors last for a second, five times
 # as long as the filter makes samples alike. Of sound logs the largest is 15 (Airbot), of faults
 # that matter the smallest 25 (benchmarks/broken_logs.py).
-MIN_LOG_EVIDENCE = 20.0
+MIN_LOG_BAYES_FACTOR = 20.0
 # Beside inertias that a prior of this precision fixes, a named fault must have this ratio to its
 # size, or up to the inverse. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint 3, and a
 # gain of a Med7's joint 2 like one of joint 4, with ratios beyond these.
@@ -45,44 +45,44 @@ class CrossValidation:
 
     The fits without a fold, and the first to all folds, weight joints by their own noise. The last
     has the weights with which the arm is identified: one noise level for all joints. Of the c
-    columns (`sums.column_names`; the last is the effort) the first `parameter_count` are the
+    columns (`grams.column_names`; the last is the effort) the first `parameter_count` are the
     model's, with the prior of `precision`, and the others are faults'. All fits have the columns
     of `given_faults`, by default a common gain, a load and offsets. For each fault that
     `with_given_fault` adds, the user is asked one of the `questions`.
 
     `products` (folds, n, c, c) and `sample_counts` (folds,) are the Gram matrices and the number
-    of samples of each fold. `rows` (folds + 2, c, c) are the weighted normal equations, with the
-    prior, of each fit; the last column is the right-hand side. `per_joint` (n,) converts efforts
-    to the unit of E; `min_residual` (n,) is the smallest residual that counts [N m].
+    of samples of each fold. `equations` (folds + 2, c, c) are the weighted normal equations, with
+    the prior, of each fit; the last column is the right-hand side. `unit_factors` (n,) convert
+    efforts to the unit of E; `min_residual` (n,) is the smallest residual that counts [N m].
     """
 
     questions: tuple[Diagnosis, ...] = ()
 
     def __init__(
         self,
-        sums: GramStack,
+        grams: GramStack,
         prior: Prior,
         precision: float = DEFAULT_PRIOR_PRECISION,
         given: tuple[Fault, ...] | None = None,
     ) -> None:
         """Set up the normal equations from Gram matrices and a prior."""
-        self.grams, self.prior, self.parameter_count = sums, prior, len(prior.std)
-        self.per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).factors)
-        self.min_residual = least_squares.min_noise(sums)
-        used = np.flatnonzero(sums.sample_counts)  # folds with samples
-        self.products, self.sample_counts = sums.products[used], sums.sample_counts[used]
-        common = noise = least_squares.common_noise(sums, prior, precision)
+        self.grams, self.prior, self.parameter_count = grams, prior, len(prior.std)
+        self.unit_factors = np.array(TorqueErrorUnit.for_arm(prior.reference).factors)
+        self.min_residual = least_squares.min_noise(grams)
+        used = np.flatnonzero(grams.sample_counts)  # folds with samples
+        self.products, self.sample_counts = grams.products[used], grams.sample_counts[used]
+        common = noise = least_squares.common_noise(grams, prior, precision)
         for _ in range(2):
-            theta = least_squares.fit_theta(sums, prior, precision, noise)
-            noise = least_squares.joint_noise(sums, theta)
+            theta = least_squares.fit_theta(grams, prior, precision, noise)
+            noise = least_squares.joint_noise(grams, theta)
         weights = least_squares.residual_weights(noise)
-        self._whole = whole = sums.gram_matrix(weights)
+        self._total_gram = whole = grams.gram_matrix(weights)
         without_fold = whole - np.einsum('j,kjab->kab', weights, self.products)
-        arm = sums.gram_matrix(least_squares.residual_weights(common))
+        arm = grams.gram_matrix(least_squares.residual_weights(common))
         own = slice(self.parameter_count)
         of_prior = _FAULT_PRIOR_PRECISION * np.eye(len(whole))
         of_prior[own, own], of_prior[own, TORQUE_COLUMN] = prior.information(precision)
-        self.rows = of_prior + np.stack([*without_fold, whole, arm])
+        self.equations = of_prior + np.stack([*without_fold, whole, arm])
         offsets = EffortOffset.for_joint_count(prior.model.n)
         self.given_faults = (EffortGain(), UndeclaredLoad(), *offsets) if given is None else given
 
@@ -107,7 +107,7 @@ class CrossValidation:
     def relative_error(self, error: float) -> float:
         """Return a torque error E divided by the rms effort of the recordings."""
         efforts = self.grams.squared_residuals(np.zeros(0)) / self.grams.sample_count
-        return error / float(np.sqrt(efforts @ self.per_joint**2))
+        return error / float(np.sqrt(efforts @ self.unit_factors**2))
 
     def log_bayes_factor(self, fault: Fault, min_precision: float = 0.0) -> float:
         """
@@ -120,7 +120,7 @@ class CrossValidation:
         free = [k for k in self.free_columns(fault) if k >= self.parameter_count]
         columns = [*range(self.parameter_count), *free]
         units = np.append(self.prior.std, np.ones(len(free)))
-        triangle, right = least_squares.sqrt_equations(self._whole, columns, units)
+        triangle, right = least_squares.sqrt_equations(self._total_gram, columns, units)
         known, unknown = np.split(triangle, [self.parameter_count], axis=1)
         given = np.isin(free, self.free_columns())
         more, less = (
@@ -163,7 +163,7 @@ class FoldFits:
         """Solve the fits with the columns of `fault`, and predict the left-out folds."""
         self.system, self._fault = system, fault
         own = [*range(system.parameter_count)]
-        rows = system.rows.copy()
+        rows = system.equations.copy()
         for k in system.free_columns(fault):
             # A column of the model, such as an offset's, loses its prior.
             if k < system.parameter_count:
@@ -204,7 +204,7 @@ class FoldFits:
         system, rigid = self.system, self.theta_of_all.copy()
         rigid[system.prior.model.friction_slice] = 0.0
         columns = system.grams.column_indices(names)
-        products = system.grams.gram_matrix(system.per_joint**2)
+        products = system.grams.gram_matrix(system.unit_factors**2)
         own = products[np.ix_(columns, columns)]  # singular for an arm's only joint
         found, *_ = np.linalg.lstsq(own, products[columns] @ rigid, rcond=None)
         found[0] -= 1.0  # of the starting set's torque, as the others are beside it
@@ -225,8 +225,8 @@ class FoldFits:
         return Diagnosis(self.fault.kind, self.fault.joints, self.fault_values, *errors)
 
     def test_error(self) -> float:
-        """Return the torque error E on left-out folds."""
-        return float(np.sqrt(np.mean(self.squared_residuals, axis=0) @ self.system.per_joint**2))
+        """Return the torque error E on left-out folds [N m, or the unit of E]."""
+        return float(np.sqrt(self.squared_residuals.mean(axis=0) @ self.system.unit_factors**2))
 
     def log_likelihood_ratios(self, than: 'FoldFits | None' = None) -> Array:
         """
@@ -271,12 +271,12 @@ class FoldFits:
         rest = self.arm_theta.copy()
         rest[TORQUE_COLUMN] = -1.0
         taken, left = (
-            system.grams.sum_of_squares(one) / system.grams.sample_count @ system.per_joint**2
+            system.grams.sum_of_squares(one) / system.grams.sample_count @ system.unit_factors**2
             for one in (change, rest)
         )
         if self.fault.is_temporary:
-            left = float(np.min(self.squared_residuals @ system.per_joint**2))
-        least = float(system.min_residual**2 @ system.per_joint**2)
+            left = float(np.min(self.squared_residuals @ system.unit_factors**2))
+        least = float(system.min_residual**2 @ system.unit_factors**2)
         return float(np.sqrt(1.0 + taken / max(left, least)))
 
     def _theta_without_fault(self) -> Array:
@@ -303,7 +303,7 @@ class FoldFits:
             return False
         median = float(np.median(self.log_likelihood_ratios()))
         most_folds = self.fault.is_temporary and median > 0.0
-        return (self.is_better() or most_folds) and self.log_bayes_factor > MIN_LOG_EVIDENCE
+        return (self.is_better() or most_folds) and self.log_bayes_factor > MIN_LOG_BAYES_FACTOR
 
     def is_harmful(self) -> bool:
         """
@@ -314,7 +314,7 @@ class FoldFits:
         """
         if self.is_harmless() or not self.is_significant():
             return False
-        return self.agrees_with_start() or self.log_bayes_factor > 2.0 * MIN_LOG_EVIDENCE
+        return self.agrees_with_start() or self.log_bayes_factor > 2.0 * MIN_LOG_BAYES_FACTOR
 
     def is_harmless(self) -> bool:
         """Return whether the fault raises the identified arm's error E by less than 50 %."""

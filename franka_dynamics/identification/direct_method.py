@@ -164,7 +164,7 @@ def regroupable_combinations(
     Return each link's parameter combinations that can be regrouped, and the smallest rank gap.
 
     The combinations fulfil conditions (13) to (15). The rank gap has the links' smallest
-    `smallest_kept` and largest `largest_dropped`. These are steps a and c of Gautier and Khalil,
+    `min_kept_norm` and largest `max_dropped_norm`. These are steps a and c of Gautier and Khalil,
     done numerically: the energy regressors DE and DU are evaluated at random states, with the
     arm's largest length as unit of length. Gautier and Khalil check the conditions only near the
     base, because later joints have no relations but eq. (20) and (21).
@@ -186,7 +186,7 @@ def regroupable_combinations(
         steps.append(RegroupableCombinations(indices, gone, combinations))
         gaps.append(gap)
     return steps, RankGap(
-        min(gap.smallest_kept for gap in gaps), max(gap.largest_dropped for gap in gaps)
+        min(gap.min_kept_norm for gap in gaps), max(gap.max_dropped_norm for gap in gaps)
     )
 
 

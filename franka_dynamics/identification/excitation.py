@@ -65,14 +65,14 @@ class FourierTrajectory:
         position, velocity, acceleration = (shape @ self.coefficients.T for shape in shapes)
         return self.start_position + position, velocity, acceleration
 
-    def states_over_period(self, samples: int) -> tuple[Array, Array, Array]:
-        """Return q, dq, ddq (samples, n) at `samples` evenly spaced times of one period."""
-        return self.at(_sample_times(samples, self.period))
+    def states_over_period(self, sample_count: int) -> tuple[Array, Array, Array]:
+        """Return q, dq, ddq, (sample_count, n) each, at evenly spaced times of one period."""
+        return self.at(_sample_times(sample_count, self.period))
 
 
-def _sample_times(samples: int, period: float) -> Array:
+def _sample_times(sample_count: int, period: float) -> Array:
     """Return evenly spaced times from 0 to just before the period's end, (samples,) [s]."""
-    return np.arange(samples) / samples * period
+    return np.arange(sample_count) / sample_count * period
 
 
 def fourier_basis(period: float, time: Array) -> tuple[Array, Array, Array]:
@@ -111,7 +111,7 @@ class Excitation:
 
 
 def random_trajectory(
-    problem: ExcitationProblem, start: Array, period: float, rng: np.random.Generator
+    problem: ExcitationProblem, pose: Array, period: float, rng: np.random.Generator
 ) -> FourierTrajectory:
     """
     Return a random trajectory, scaled down as far as the limits require.
@@ -119,10 +119,10 @@ def random_trajectory(
     Raises IdentificationError if the start pose violates a limit, or as `scale_to_limits` does.
     """
     rest = np.zeros((2, problem.arm.n))
-    if problem.limit_margins(np.array([start, start]), rest, rest).min() <= _MIN_LIMIT_MARGIN:
+    if problem.limit_margins(np.array([pose, pose]), rest, rest).min() <= _MIN_LIMIT_MARGIN:
         arm, margin = problem.arm, problem.limits.position_margin
         low, high = arm.limit('lower') + margin, arm.limit('upper') - margin
-        for name, at, first, last in zip(arm.joint_names, start, low, high):
+        for name, at, first, last in zip(arm.joint_names, pose, low, high):
             if not first + _MIN_LIMIT_MARGIN < at < last - _MIN_LIMIT_MARGIN:
                 raise IdentificationError(
                     f'The start pose has {name} at {at:.4g}; a motion about it must start between '
@@ -134,11 +134,11 @@ def random_trajectory(
             '--start, or smaller margins.'
         )
     coefficients = rng.standard_normal((problem.arm.n, 2 * HARMONIC_COUNT - 2))
-    return scale_to_limits(problem, FourierTrajectory(start, period, coefficients), _SAMPLE_COUNT)
+    return scale_to_limits(problem, FourierTrajectory(pose, period, coefficients), _SAMPLE_COUNT)
 
 
 def scale_to_limits(
-    problem: ExcitationProblem, trajectory: FourierTrajectory, samples: int
+    problem: ExcitationProblem, trajectory: FourierTrajectory, sample_count: int
 ) -> FourierTrajectory:
     """
     Return the trajectory with its amplitude reduced, if necessary, to keep all limits.
@@ -153,7 +153,7 @@ def scale_to_limits(
 
     def keeps_limits(amplitude: float) -> bool:
         """Return whether the scaled trajectory keeps all limits."""
-        states = scaled(amplitude).states_over_period(samples)
+        states = scaled(amplitude).states_over_period(sample_count)
         return bool(problem.limit_margins(*states).min() >= 0.0)
 
     if keeps_limits(1.0):

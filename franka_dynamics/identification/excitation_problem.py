@@ -114,7 +114,7 @@ class ExcitationProblem:
         return np.asarray(self.parameter_std(q, dq, ddq)[..., :b] / self.prior.std[:b])
 
     @cached_property
-    def _largest_torques(self) -> Array:
+    def _max_torque_to_noise(self) -> Array:
         """Largest torque, divided by noise, that one unit of each base parameter causes, (b,)."""
         states = sample_states(self.arm, _RANDOM_STATE_COUNT)
         rows = np.abs(self.model.base.regressor(*states)) / self.prior.expected_residual[:, None]
@@ -128,7 +128,7 @@ class ExcitationProblem:
         the arm's limits, because a parameter that the motion does not determine causes little
         torque along the motion itself.
         """
-        return np.asarray(std[: len(self.model.base)] * self._largest_torques)
+        return np.asarray(std[: len(self.model.base)] * self._max_torque_to_noise)
 
     def unidentified_mask(self, std: Array) -> NDArray[np.bool_]:
         """Return a mask (b,) of base parameters that affect torques, but remain uncertain."""
@@ -201,7 +201,7 @@ def soft_min(values: Array) -> Array:
     return np.asarray(-logsumexp(-_SOFT_MIN_EXPONENT * values, axis=-2) / _SOFT_MIN_EXPONENT)
 
 
-def skeleton_points(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Array:
+def skeleton_points(arm: ArmDescription, q: ArrayLike, tool_length: float = 0.0) -> Array:
     """
     Return the points of an arm's stick figure in the space frame, (..., n + 3, 3) [m].
 
@@ -210,13 +210,13 @@ def skeleton_points(arm: ArmDescription, q: ArrayLike, tool: float = 0.0) -> Arr
     """
     frames = NewtonEulerModel(arm).frames(q)
     base = np.broadcast_to(np.asarray(arm.base)[:3, 3], (*frames.shape[:-3], 1, 3))
-    tip = frames[..., -1:, :3, 3] + tool * frames[..., -1:, :3, 2]
+    tip = frames[..., -1:, :3, 3] + tool_length * frames[..., -1:, :3, 2]
     return np.concatenate([base, frames[..., :3, 3], tip], axis=-2)
 
 
-def heights_above_table(points: Array, table: float = 0.0) -> Array:
+def heights_above_table(points: Array, table_height: float = 0.0) -> Array:
     """Return the heights of an arm's points from frame 3 on above a table, (..., n) [m]."""
-    return np.asarray(points[..., _FIRST_POINT_ABOVE_TABLE:, 2] - table)
+    return np.asarray(points[..., _FIRST_POINT_ABOVE_TABLE:, 2] - table_height)
 
 
 def link_clearances(points: Array) -> Array:

@@ -52,14 +52,14 @@ class PhysicalConstraints:
     The matrices of the constraints that keep all links of a fitted arm physical.
 
     The unknowns x (p,) are differences of the standard parameters from their prior mean
-    `prior_center` in units of its standard deviations: the parameters are `prior_center` +
+    `prior_mean` in units of its standard deviations: the parameters are `prior_mean` +
     `prior_sqrt` x. The pseudo-inertia of link i relative to the mean's is 1 + `relative_basis[i]`
     x of the link, (n, 16, 10). `masses` (n,) are those of the starting set [kg]. `bare_link_terms`
     has the last link's pseudo-inertia without the mounted hand, less its smallest value, at the
     mean (4, 4) and by x (16, 10).
     """
 
-    prior_center: Array
+    prior_mean: Array
     prior_sqrt: Array
     relative_basis: Array
     masses: Array
@@ -94,7 +94,7 @@ def _link_slices(n: int) -> list[slice]:
 
 
 def fit_consistent_parameters(
-    equations: tuple[Array, Array], prior: Prior, links: PhysicalConstraints, regularization: float
+    equations: tuple[Array, Array], prior: Prior, bounds: PhysicalConstraints, precision: float
 ) -> tuple[Array, Array]:
     """
     Return the physically consistent standard and friction parameters that fit the samples best.
@@ -107,38 +107,38 @@ def fit_consistent_parameters(
     Raises IdentificationError if the solver finds no optimum, MissingDependencyError if clarabel
     is not installed.
     """
-    applied = max(regularization, _MIN_PRIOR_PRECISION)
+    applied = max(precision, _MIN_PRIOR_PRECISION)
     triangle, effort = equations
-    b, f, m = len(prior.model.base), len(prior.friction_std), len(links.prior_sqrt)
+    b, f, m = len(prior.model.base), len(prior.friction_std), len(bounds.prior_sqrt)
     # The unknowns are changes and friction in units of their standard deviations, residuals, and
     # of each link 14 numbers of which its log-determinant is made.
-    n, r = len(links.masses), len(effort)
+    n, r = len(bounds.masses), len(effort)
     places = np.cumsum([0, m, f, r, 14 * n])
     change, friction, residual, log_det = (slice(*pair) for pair in pairwise(places.tolist()))
     count = int(places[-1])
     braking = np.flatnonzero(prior.model.friction.nonnegative_mask)
     fitted = np.zeros((r, count))
-    fitted[:, change] = triangle[:, :b] @ prior.model.base.matrix @ links.prior_sqrt
+    fitted[:, change] = triangle[:, :b] @ prior.model.base.matrix @ bounds.prior_sqrt
     fitted[:, friction] = triangle[:, b:] * prior.friction_std
     fitted[:, residual] = -np.eye(r)
     quadratic, linear = np.zeros(count), np.zeros(count)
     quadratic[friction] = quadratic[residual] = 2.0
     quadratic[N_LINK_PARAMETERS * n : m] = 2.0 * applied  # rotors
     for block, by, own in zip(
-        _link_slices(n), links.relative_basis, np.reshape(range(log_det.start, count), (n, -1))
+        _link_slices(n), bounds.relative_basis, np.reshape(range(log_det.start, count), (n, -1))
     ):
         linear[block] += 2.0 * applied * by.reshape(4, 4, -1).trace()
         linear[own[-4:]] = -2.0 * applied
     cones = [
         zero_cone(triangle[:, :b] @ prior.mean[:b] - effort, fitted),
         nonnegative_cone(0.0, np.eye(count)[friction][braking]),
-        *_cone_constraints(links, count, log_det.start),
+        *_cone_constraints(bounds, count, log_det.start),
     ]
     # With many samples the squared residuals are so large that the divergence is below the
     # solver's tolerance; the cost is therefore divided by sqrt(applied * |effort|).
     unit = 1.0 / np.sqrt(applied * max(1.0, float(np.linalg.norm(effort))))
     found = _minimum_cost_point(np.diag(quadratic), linear, cones, unit)
-    vector = links.prior_center + links.prior_sqrt @ found[change]
+    vector = bounds.prior_mean + bounds.prior_sqrt @ found[change]
     rotors = slice(N_LINK_PARAMETERS * n, None)
     vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
     friction_units = np.where(np.abs(found[friction]) > _MIN_FRICTION_STDS, found[friction], 0.0)
@@ -147,14 +147,14 @@ def fit_consistent_parameters(
 
 
 def arm_from_fit(
-    start: ArmDescription, prior: Prior, fitted: tuple[Array, Array], covariance: Array
+    start: ArmDescription, prior: Prior, parameters: tuple[Array, Array], covariance: Array
 ) -> ArmDescription:
     """
     Return the arm `start` with the parameters that `fit_consistent_parameters` found.
 
     `covariance` (p, p) is that of base and friction parameters.
     """
-    vector, friction = fitted
+    vector, friction = parameters
     own = covariance[len(prior.model.base) :, len(prior.model.base) :]
     model = prior.model.friction.friction_model(friction, own)
     return replace(with_parameter_vector(start, vector), friction=model)
@@ -178,7 +178,7 @@ def _minimum_cost_point(quadratic: Array, linear: Array, cones: list[Cone], unit
     )
 
 
-def _cone_constraints(links: PhysicalConstraints, count: int, log_det: int) -> Iterator[Cone]:
+def _cone_constraints(bounds: PhysicalConstraints, count: int, log_det: int) -> Iterator[Cone]:
     """
     Yield the constraints on links and rotor inertias, as cones of `count` unknowns.
 
@@ -188,9 +188,9 @@ def _cone_constraints(links: PhysicalConstraints, count: int, log_det: int) -> I
     [[W, Z], [Z', diag Z]] positive semidefinite (Ben-Tal and Nemirovski 2001, "Lectures on modern
     convex optimization", section 4.2).
     """
-    n = len(links.masses)
+    n = len(bounds.masses)
     corner = list(combinations_with_replacement(range(4), 2))
-    for k, (block, by) in enumerate(zip(_link_slices(n), links.relative_basis)):
+    for k, (block, by) in enumerate(zip(_link_slices(n), bounds.relative_basis)):
         first = log_det + 14 * k
         slope, one = np.zeros((8, 8, count)), np.zeros((8, 8))
         one[:4, :4] = np.eye(4)
@@ -202,17 +202,17 @@ def _cone_constraints(links: PhysicalConstraints, count: int, log_det: int) -> I
                 yield exponential_cone(first + 10 + i, place, count)
         yield psd_cone(one, slope)
         mass = np.zeros((2, count))
-        mass[:, block] = np.outer([1.0, -1.0], links.prior_sqrt[block, block][_MASS_INDEX])
-        mean, own = links.prior_center[block][_MASS_INDEX], links.masses[k]
+        mass[:, block] = np.outer([1.0, -1.0], bounds.prior_sqrt[block, block][_MASS_INDEX])
+        mean, own = bounds.prior_mean[block][_MASS_INDEX], bounds.masses[k]
         yield nonnegative_cone([mean - own / MAX_MASS_RATIO, own * MAX_MASS_RATIO - mean], mass)
-    if links.bare_link_terms is not None:
-        before, by = links.bare_link_terms
+    if bounds.bare_link_terms is not None:
+        before, by = bounds.bare_link_terms
         slope = np.zeros((4, 4, count))
         slope[:, :, _link_slices(n)[-1]] = by.reshape(4, 4, -1)
         yield psd_cone(before, slope)
-    rotors = slice(N_LINK_PARAMETERS * n, len(links.prior_sqrt))
+    rotors = slice(N_LINK_PARAMETERS * n, len(bounds.prior_sqrt))
     yield nonnegative_cone(
-        links.prior_center[rotors] / np.diag(links.prior_sqrt)[rotors], np.eye(count)[rotors]
+        bounds.prior_mean[rotors] / np.diag(bounds.prior_sqrt)[rotors], np.eye(count)[rotors]
     )
 
 
@@ -230,9 +230,9 @@ class DataSplit:
     left_out_grams: tuple[GramStack, ...]
 
     @classmethod
-    def from_sums(cls, each: Sequence[GramStack], unseen: int) -> 'DataSplit':
-        """Return the split of recordings, of which the last `unseen` are for tests alone."""
-        fitted, tested = each[: len(each) - unseen], each[len(each) - unseen :]
+    def from_grams(cls, grams: Sequence[GramStack], test_count: int) -> 'DataSplit':
+        """Return the split of recordings, of which the last `test_count` are for tests alone."""
+        fitted, tested = grams[: len(grams) - test_count], grams[len(grams) - test_count :]
         if len(fitted) >= _MIN_RECORDINGS_AS_FOLDS:
             fitted = [one.as_fold(k % FOLD_COUNT) for k, one in enumerate(fitted)]
         every = reduce(add, [*fitted, *tested])
@@ -262,7 +262,7 @@ class FitResults:
 
 
 def fit_parameter_sets(
-    priors: Sequence[Prior], links: PhysicalConstraints, precision: float, sums: GramStack
+    priors: Sequence[Prior], bounds: PhysicalConstraints, precision: float, grams: GramStack
 ) -> FitResults:
     """
     Return unconstrained, consistent and published parameter sets fitted to Gram matrices.
@@ -271,30 +271,30 @@ def fit_parameter_sets(
     is that of the first. The function can run in another process.
     """
     prior, *others = priors
-    noise = least_squares.common_noise(sums, prior, precision)
-    base = least_squares.fit_theta(sums, prior, precision, noise)
+    noise = least_squares.common_noise(grams, prior, precision)
+    base = least_squares.fit_theta(grams, prior, precision, noise)
     consistent = fit_consistent_parameters(
-        least_squares.weighted_equations(sums, prior, noise), prior, links, precision
+        least_squares.weighted_equations(grams, prior, noise), prior, bounds, precision
     )
     standard, friction = consistent
     theta = np.concatenate([prior.model.base.matrix @ standard, friction])
-    published_sets = [least_squares.fit_friction(sums, one, noise) for one in others]
+    published_sets = [least_squares.fit_friction(grams, one, noise) for one in others]
     return FitResults(consistent, noise, (base, theta, *published_sets))
 
 
 def all_torque_errors(
-    priors: Sequence[Prior], parts: DataSplit, whole: FitResults, each: Sequence[FitResults]
+    priors: Sequence[Prior], split: DataSplit, total: FitResults, part_fits: Sequence[FitResults]
 ) -> tuple[TorqueErrors, ...]:
     """
     Return the torque errors of all parameter sets, on all data and on left-out parts.
 
-    `priors` are those of `fit_parameter_sets`; `whole` are fitted to all data, `each` to
-    `parts.fitted_grams`.
+    `priors` are those of `fit_parameter_sets`; `total` is fitted to all data, `part_fits` to
+    `split.fitted_grams`.
     """
     start, *published = (prior.reference for prior in priors)
     unit = TorqueErrorUnit.for_arm(start)
-    fits = each if len(each) > 1 else [*each] * len(parts.left_out_grams)
-    unseen = list(zip(parts.left_out_grams, fits))
+    fits = part_fits if len(part_fits) > 1 else [*part_fits] * len(split.left_out_grams)
+    unseen = list(zip(split.left_out_grams, fits))
 
     def errors(
         k: int, tested: list[tuple[GramStack, FitResults]], last: int | None = None
@@ -307,17 +307,17 @@ def all_torque_errors(
     sets = [f'{one.inertial_set}, {one.hand}' for one in published]
     found = []
     for k, name in enumerate(['base parameters', 'consistent', *sets]):
-        train, test = errors(k, [(parts.total_grams, whole)]), errors(k, unseen)
+        train, test = errors(k, [(split.total_grams, total)]), errors(k, unseen)
         rigid = errors(k, unseen, len(priors[0].model.base))
         folds = tuple(errors(k, [part]).E for part in unseen)
         found.append(TorqueErrors(name, train, test, rigid, folds))
     return tuple(found)
 
 
-def final_estimate(prior: Prior, precision: float, sums: GramStack, whole: FitResults) -> Estimate:
-    """Return the parameters fitted to all recordings, with their covariance."""
-    base, theta, *_ = whole.thetas
-    noise = whole.torque_noise_std
-    spread, supported = least_squares.posterior_covariance(sums, prior, precision, noise, base)
-    ratios = least_squares.std_to_prior_ratios(sums, prior, base)
+def final_estimate(prior: Prior, precision: float, grams: GramStack, fit: FitResults) -> Estimate:
+    """Return the parameters `fit` to all recordings as an Estimate, with their covariance."""
+    base, theta, *_ = fit.thetas
+    noise = fit.torque_noise_std
+    spread, supported = least_squares.posterior_covariance(grams, prior, precision, noise, base)
+    ratios = least_squares.std_to_prior_ratios(grams, prior, base)
     return Estimate(prior.model, prior, theta, base, spread, ratios, supported)

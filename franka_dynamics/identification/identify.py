@@ -8,12 +8,12 @@ It has six stages; each takes what the one before returns:
 1. read: a bag -> a recording (`summary.as_recording`);
 2. prepare: a recording -> a motion (`recordings.preprocessing.prepare`), with its checks;
 3. sum: a motion -> a summary, of a size that does not grow (`summary.summarise_motion`);
-4. fit: sums -> base parameters, a physically consistent arm, friction of published sets
+4. fit: grams -> base parameters, a physically consistent arm, friction of published sets
    (`fit.fit_parameter_sets`);
-5. test: fits -> errors on the parts left out of them (`fit.all_torque_errors`): test recordings,
+5. test: fits -> errors on the split left out of them (`fit.all_torque_errors`): test recordings,
    or else five folds of the recordings, by phase where the motion repeats, by recording where
    there are four or more;
-6. judge: sums -> a verdict (`verdict.judge_recordings`): are the recordings sound, and what do
+6. judge: grams -> a verdict (`verdict.judge_recordings`): are the recordings sound, and what do
    published sets ask?
 """
 
@@ -39,7 +39,7 @@ from ..recordings.replay import TorqueErrorUnit
 
 T = TypeVar('T')
 # A recording contradicts the others if its residual under the fit to all is above this ratio
-# times that under a fit to it alone: up to 1.14 for parts of recordings of two FER, 1.54 to 3.5
+# times that under a fit to it alone: up to 1.14 for split of recordings of two FER, 1.54 to 3.5
 # with 0.2 kg added to one part, 1.0 to 1.47 for simulated arms with drifting torque sensors.
 _MAX_COMMON_TO_OWN_RESIDUAL = 1.5
 
@@ -88,7 +88,7 @@ def identify(
     -------
     Identification
         `arm` has the identified inertias and friction, `improvement` says whether it predicts
-        unseen parts better than the published sets, `verdict` whether the recordings are sound.
+        unseen split better than the published sets, `verdict` whether the recordings are sound.
 
     Raises
     ------
@@ -121,18 +121,18 @@ def identify(
 
     read = _with_progress(summaries(model), len(sources), progress)
     used, unseen, failures = _usable_summaries(read, len(fitted), skip_failures)
-    parts = fit.DataSplit.from_sums([one.grams for one in used if one.grams is not None], unseen)
-    most, precision = parts.total_grams.max_torque, asked.regularization
+    split = fit.DataSplit.from_grams([one.grams for one in used if one.grams is not None], unseen)
+    most, precision = split.total_grams.max_torque, asked.regularization
     prior, *others = priors = [Prior.centered_at(one, model, most) for one in (start, *sets)]
     links = fit.PhysicalConstraints.from_prior(prior, start)
-    to_fit = [*parts.fitted_grams, parts.total_grams]
+    to_fit = [*split.fitted_grams, split.total_grams]
     fitting = map_all(partial(fit.fit_parameter_sets, priors, links, precision), to_fit)
     *fits, whole = _with_progress(fitting, len(to_fit), progress)
-    errors = fit.all_torque_errors(priors, parts, whole, fits)
-    estimated = fit.final_estimate(prior, precision, parts.total_grams, whole)
+    errors = fit.all_torque_errors(priors, split, whole, fits)
+    estimated = fit.final_estimate(prior, precision, split.total_grams, whole)
     arm = fit.arm_from_fit(start, prior, whole.consistent_fit, estimated.covariance)
     ratios, theta = mass_ratios(arm, start), estimated.theta
-    verdict = judge_recordings(parts.total_grams, prior, others if published else (), used, ratios)
+    verdict = judge_recordings(split.total_grams, prior, others if published else (), used, ratios)
     return Identification(
         start=start,
         options=asked,
@@ -146,11 +146,11 @@ def identify(
         recordings=UsedRecordings(
             notes=tuple(one.note for one in used),
             errors=tuple(one.grams.torque_errors(theta, unit).E for one in used if one.grams),
-            effort_rms=parts.total_grams.torque_errors(np.zeros(0), unit),
+            effort_rms=split.total_grams.torque_errors(np.zeros(0), unit),
             test_count=unseen,
             signal=used[0].signal,
             failures=tuple(failures),
-            remarks=tuple(_contradiction_remarks(used, prior, asked, parts.total_grams)),
+            remarks=tuple(_contradiction_remarks(used, prior, asked, split.total_grams)),
         ),
     )
 
@@ -160,8 +160,8 @@ def _verdict_by(
 ) -> RecordingVerdict:
     """Return the verdict on recordings by a torque model, from `summaries(model)`."""
     used = [one for one in summaries(model) if one.failure is None]
-    sums = fit.DataSplit.from_sums([one.grams for one in used if one.grams], 0).total_grams
-    return judge_recordings(sums, Prior.centered_at(model.arm, model, sums.max_torque), (), used)
+    grams = fit.DataSplit.from_grams([one.grams for one in used if one.grams], 0).total_grams
+    return judge_recordings(grams, Prior.centered_at(model.arm, model, grams.max_torque), (), used)
 
 
 def _map_by(executor: Executor | None, function: Callable[..., T], *items: Any) -> Iterator[T]:
@@ -187,31 +187,31 @@ def _with_progress(items: Iterable[T], n: int, progress: ProgressCallback | None
 
 
 def _usable_summaries(
-    results: Iterator[RecordingSummary], fitted: int, skip_failures: bool
+    results: Iterator[RecordingSummary], fit_count: int, skip_failures: bool
 ) -> tuple[list[RecordingSummary], int, list[str]]:
     """
     Return usable summaries, how many of them are of test recordings, and unusable bags' errors.
 
-    The first `fitted` are not tests. Raises the error of the first unusable bag unless
+    The first `fit_count` are not tests. Raises the error of the first unusable bag unless
     `skip_failures`; RecordingError if no bag to fit, or no test bag, can be used;
     IdentificationError if two hold the same recording, or were not prepared alike.
     """
     used, failures, unseen, tests = [], [], 0, 0
     for k, one in enumerate(results):
-        tests += k >= fitted
+        tests += k >= fit_count
         if one.failure is not None:
             if not skip_failures:
                 raise one.failure
             failures.append(str(one.failure))
         else:
             used.append(one)
-            unseen += k >= fitted
+            unseen += k >= fit_count
     if len(used) == unseen:
         raise RecordingError(f'No bag can be used: {failures[0]}')
     if tests and not unseen:
         raise RecordingError(f'No bag of --test can be used to test the result: {failures[-1]}')
     summary.require_distinct_recordings([one.note for one in used])
-    summary.require_motion(sum(one.moving_s for one in used[: len(used) - unseen]))
+    summary.require_motion(sum(one.moving_time for one in used[: len(used) - unseen]))
     if any(one.signal != used[0].signal for one in used):
         raise IdentificationError(
             'The recordings were not prepared alike; prepare all with the same signal options.'

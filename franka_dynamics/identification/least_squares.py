@@ -45,7 +45,7 @@ _MIN_PERIOD_S = 3.0
 # the model last longer.
 SAMPLES_PER_INDEPENDENT_SAMPLE = 6.0
 _MIN_NOISE_TO_EXPECTED = 1e-9  # smallest noise, relative to expected residuals
-_MIN_NOISE_RATIO = 1e-3  # smallest noise of a joint, relative to its largest effort: rounding
+_MIN_NOISE_TO_MAX = 1e-3  # smallest noise of a joint, relative to its largest effort: rounding
 
 
 def repetition_period(motion: Motion) -> float:
@@ -190,7 +190,7 @@ def residual_weights(noise: Array) -> Array:
 
 
 def fit_theta(
-    sums: GramStack,
+    grams: GramStack,
     prior: Prior,
     precision: float = DEFAULT_PRIOR_PRECISION,
     noise: Array | None = None,
@@ -203,7 +203,7 @@ def fit_theta(
     [N m], by default the prior's `expected_residual`.
     """
     weights = residual_weights(prior.expected_residual if noise is None else noise)
-    return fit_theta_to_gram(sums.gram_matrix(weights), prior, precision)
+    return fit_theta_to_gram(grams.gram_matrix(weights), prior, precision)
 
 
 def fit_theta_to_gram(gram: Array, prior: Prior, precision: float) -> Array:
@@ -213,7 +213,7 @@ def fit_theta_to_gram(gram: Array, prior: Prior, precision: float) -> Array:
     return np.asarray(np.linalg.solve(gram[:p, :p] + known, gram[:p, -1] + pull))
 
 
-def fit_friction(sums: GramStack, prior: Prior, noise: Array) -> Array:
+def fit_friction(grams: GramStack, prior: Prior, noise: Array) -> Array:
     """
     Return the prior's mean base parameters, and friction fitted while these are fixed, (p,).
 
@@ -223,7 +223,7 @@ def fit_friction(sums: GramStack, prior: Prior, noise: Array) -> Array:
     with require_extra('Fitting friction needs scipy', 'identify'):
         from scipy.optimize import lsq_linear
     b = len(prior.model.base)
-    triangle, effort = weighted_equations(sums, prior, noise)
+    triangle, effort = weighted_equations(grams, prior, noise)
     units = prior.friction_std
     rows = np.concatenate([triangle[:, b:] * units, np.eye(len(units))])
     rest = np.concatenate([effort - triangle[:, :b] @ prior.mean[:b], np.zeros(len(units))])
@@ -232,44 +232,44 @@ def fit_friction(sums: GramStack, prior: Prior, noise: Array) -> Array:
     return np.append(prior.mean[:b], units * found.x)
 
 
-def rms_residuals(sums: GramStack, theta: Array) -> Array:
+def rms_residuals(grams: GramStack, theta: Array) -> Array:
     """Return each joint's root mean square residual, shape (n,) [N m]."""
-    return np.asarray(np.sqrt(sums.squared_residuals(theta) / sums.sample_count))
+    return np.asarray(np.sqrt(grams.squared_residuals(theta) / grams.sample_count))
 
 
-def joint_noise(sums: GramStack, theta: Array) -> Array:
+def joint_noise(grams: GramStack, theta: Array) -> Array:
     """Return each joint's noise, which is its rms residual, at least `min_noise`, (n,) [N m]."""
-    return np.maximum(rms_residuals(sums, theta), min_noise(sums))
+    return np.maximum(rms_residuals(grams, theta), min_noise(grams))
 
 
-def min_noise(sums: GramStack) -> Array:
+def min_noise(grams: GramStack) -> Array:
     """
     Return the least noise assumed of each joint, (n,) [N m].
 
     It is 0.1 % of the joint's largest effort or, if that is hardly any, a millionth of the arm's.
     """
-    return _MIN_NOISE_RATIO * np.maximum(sums.max_torque, _MIN_NOISE_RATIO * sums.max_torque.max())
+    return _MIN_NOISE_TO_MAX * grams.max_torque.clip(_MIN_NOISE_TO_MAX * grams.max_torque.max())
 
 
-def common_noise(sums: GramStack, prior: Prior, precision: float) -> Array:
+def common_noise(grams: GramStack, prior: Prior, precision: float) -> Array:
     """
     Return a first fit's noise, equal for all joints in the torque error's unit, (n,) [N m].
 
     It is the rms residual over all joints, in the unit of the torque error E.
     """
     per_joint = np.array(TorqueErrorUnit.for_arm(prior.reference).factors)
-    first = rms_residuals(sums, fit_theta(sums, prior, precision))
+    first = rms_residuals(grams, fit_theta(grams, prior, precision))
     size = np.sqrt(np.mean((first * per_joint) ** 2)) / per_joint
     return np.asarray(np.maximum(size, _MIN_NOISE_TO_EXPECTED * prior.expected_residual))
 
 
-def weighted_equations(sums: GramStack, prior: Prior, noise: Array) -> tuple[Array, Array]:
+def weighted_equations(grams: GramStack, prior: Prior, noise: Array) -> tuple[Array, Array]:
     """
     Return R (p, p) and z (p,) such that |R theta - z|^2 is the weighted sum of squared residuals.
 
     A constant is left out. `noise` is as for `fit_theta`.
     """
-    weighted = sums.gram_matrix(residual_weights(noise))
+    weighted = grams.gram_matrix(residual_weights(noise))
     return sqrt_equations(weighted, [*range(len(prior.std))], prior.std)
 
 
@@ -289,7 +289,7 @@ def sqrt_equations(products: Array, columns: list[int], units: Array) -> tuple[A
 
 
 def posterior_covariance(
-    sums: GramStack, prior: Prior, precision: float, noise: Array, theta: Array
+    grams: GramStack, prior: Prior, precision: float, noise: Array, theta: Array
 ) -> tuple[Array, StartingSetPrecision]:
     """
     Return the covariance of `theta`, (p, p), and how precise the prior's inertias are.
@@ -298,13 +298,13 @@ def posterior_covariance(
     set as large as the samples show: the term s^2 P C P of the docstring of `prior`, where a
     precision above `precision` counts as that. `noise` is the one with which `theta` was fitted.
     """
-    own = np.maximum(rms_residuals(sums, theta), _MIN_NOISE_TO_EXPECTED * prior.expected_residual)
-    supported = starting_set_precision(weighted_equations(sums, prior, own), prior)
+    own = np.maximum(rms_residuals(grams, theta), _MIN_NOISE_TO_EXPECTED * prior.expected_residual)
+    supported = starting_set_precision(weighted_equations(grams, prior, own), prior)
     p, b = len(theta), len(prior.model.base)
     information, _ = prior.information(precision)
     weights = residual_weights(noise)
-    inverse = np.linalg.inv(sums.gram_matrix(weights)[:p, :p] + information)
-    spread = sums.gram_matrix(weights * (own / noise) ** 2)[:p, :p]
+    inverse = np.linalg.inv(grams.gram_matrix(weights)[:p, :p] + information)
+    spread = grams.gram_matrix(weights * (own / noise) ** 2)[:p, :p]
     spread[b:, b:] += information[b:, b:]
     least = StartingSetPrecision(*(min(one, precision) for one in supported))
     of_prior = information[:b, :b]
@@ -312,14 +312,14 @@ def posterior_covariance(
     return np.asarray(inverse @ spread @ inverse), supported
 
 
-def std_to_prior_ratios(sums: GramStack, prior: Prior, theta: Array) -> Array:
+def std_to_prior_ratios(grams: GramStack, prior: Prior, theta: Array) -> Array:
     """
     Return the standard deviations of fitted parameters divided by those of the prior, shape (p,).
 
     The prior has precision one. 1 means that the samples say nothing about a parameter.
     """
     known, _ = prior.information(1.0)
-    p, weights = len(known), residual_weights(rms_residuals(sums, theta))
-    matrix = sums.gram_matrix(weights)[:p, :p]
+    p, weights = len(known), residual_weights(rms_residuals(grams, theta))
+    matrix = grams.gram_matrix(weights)[:p, :p]
     spread = np.sqrt(np.diag(np.linalg.inv(matrix + known)))
     return np.asarray(spread / prior.std)

@@ -9,7 +9,7 @@ and friction, which both sets of recordings share, so that most errors of the ar
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -47,14 +47,14 @@ class PayloadEstimate:
     standard deviations. `inertia_shown` says whether the motion shows the inertia to better than
     mass times (0.1 m)^2. `payload` (10,) is for the node's parameter `payload`, ordered like
     `values`: a body of physical inertia, or a point mass if the motion does not show the inertia.
-    `noise` (n,) is the standard deviation of each joint's residual [N m].
+    `noise_std` (n,) is the standard deviation of each joint's residual [N m].
     """
 
     values: Array
     std: Array
     inertia_shown: bool
     payload: Array
-    noise: Array
+    noise_std: Array = field(metadata={'key': 'noise'})
 
 
 def _estimate(vector: Array, covariance: Array, noise: Array, arm_mass: float) -> PayloadEstimate:
@@ -160,8 +160,8 @@ def _fit_load(
     return theta[p:], (inverse @ spread @ inverse)[p:, p:], noise
 
 
-def _load_columns(model: TorqueModel, motion: Motion, loaded: float) -> Array:
-    """Return regressor columns of the arm and, times `loaded`, of a load, (N, n, p + 10)."""
+def _load_columns(model: TorqueModel, motion: Motion, load_factor: float) -> Array:
+    """Return regressor columns of the arm and, times `load_factor`, of a load, (N, n, p + 10)."""
     base, friction = model.regressor_blocks(motion)
-    load = loaded * (base @ model.payload_matrix)
+    load = load_factor * (base @ model.payload_matrix)
     return np.concatenate([model.regressor(base, friction), load], axis=-1)

@@ -275,29 +275,29 @@ def log_evidence(
     return table - 0.5 * (apart / _PRECISION_RATIO_DECADES) ** 2
 
 
-def _likely_precision(profile: Array) -> float:
+def _likely_precision(log_evidence: Array) -> float:
     """Return the likeliest precision if below 1, else the least from 1 on nearly as likely."""
-    likely = np.flatnonzero(profile >= profile.max() - _LOG_LIKELIHOOD_DROP)
-    best = _FINE_PRECISIONS[int(np.argmax(profile))]
+    likely = np.flatnonzero(log_evidence >= log_evidence.max() - _LOG_LIKELIHOOD_DROP)
+    best = _FINE_PRECISIONS[int(np.argmax(log_evidence))]
     return float(max(_FINE_PRECISIONS[likely[0]], min(1.0, best)))
 
 
 def _log_likelihood_table(
-    off: Array, masses: Array, inertias: Array, precisions: tuple[Array, Array]
+    residual: Array, masses: Array, inertias: Array, precisions: tuple[Array, Array]
 ) -> Array:
     """
     Return a table of log-likelihoods of torque errors by precisions of masses and inertias.
 
-    Rows are for masses, columns for inertias. `off` (b,) are measured torques minus torques of the
-    starting set, whitened and projected on the base parameters' columns; `masses` and `inertias`
-    (b, k) are the prior's `covariance_factors`, mapped to torques.
+    Rows are for masses, columns for inertias. `residual` (b,) are measured torques minus those of
+    the starting set, whitened and projected on the base parameters' columns; `masses` and
+    `inertias` (b, k) are the prior's `covariance_factors`, mapped to torques.
     """
     of_masses, of_inertias = precisions
     spreads, turn = np.linalg.eigh(masses @ masses.T)
     of_set = 1.0 + np.maximum(spreads, 0.0) / of_masses[:, None]
     part, scale = turn.T @ inertias, 1.0 / np.sqrt(of_set)
     values, axes = np.linalg.eigh(scale[:, :, None] * (part @ part.T) * scale[:, None, :])
-    squares = ((scale * (turn.T @ off))[:, None] @ axes) ** 2
+    squares = ((scale * (turn.T @ residual))[:, None] @ axes) ** 2
     variances = 1.0 + np.maximum(values, 0.0)[:, None] / of_inertias[:, None]
     table = np.log(variances).sum(axis=2) + (squares / variances).sum(axis=2)
     return np.asarray(-0.5 * (table + np.log(of_set).sum(axis=1)[:, None]))

@@ -59,7 +59,7 @@ class MassAmbiguity:
 
     `scale` are the smallest and largest ratio of recorded to real effort, of all joints alike,
     that the torques and the published masses allow if the flange carries what is declared, `load`
-    those of an undeclared mass on the flange [kg] if efforts are right. `likeliest` are the
+    those of an undeclared mass on the flange [kg] if efforts are right. `likeliest_values` are the
     likeliest ratio and mass if both may be wrong. `rules_out_faultless` says whether right efforts
     without a load, anywhere beyond the flange, are outside the ranges. `published_set` is its
     name. `joint_ranges` are wide ranges of single joints' gains and zeros, extended to the
@@ -68,7 +68,7 @@ class MassAmbiguity:
 
     scale: tuple[float, float]
     load: tuple[float, float]
-    likeliest: tuple[float, float] = field(metadata={'key': 'together'})
+    likeliest_values: tuple[float, float] = field(metadata={'key': 'together'})
     rules_out_faultless: bool = field(metadata={'key': 'excludes'})
     published_set: str = field(metadata={'key': 'where'})
     joint_ranges: tuple[JointFaultRange, ...] = field(default=(), metadata={'key': 'hidden'})
@@ -84,14 +84,14 @@ class MassAmbiguity:
         return self.rules_out_faultless or self.is_undetermined
 
 
-def mass_ambiguity(sums: GramStack, prior: Prior) -> MassAmbiguity:
+def mass_ambiguity(grams: GramStack, prior: Prior) -> MassAmbiguity:
     """
     Return ranges of effort scale, load and joint faults that torques and published masses allow.
 
     `prior` is about a published set. How far the real masses are from it follows from the torques
     (`starting_set_precision`), with a common factor and a load free.
     """
-    fit = _FitsNearPublishedMasses(sums, prior)
+    fit = _FitsNearPublishedMasses(grams, prior)
     faults = EffortGain(), UndeclaredLoad()
     (scale, scale_spread), (load, load_spread) = map(fit.fit_faults, faults)
     both, _ = fit.fit_faults(*faults)
@@ -101,7 +101,7 @@ def mass_ambiguity(sums: GramStack, prior: Prior) -> MassAmbiguity:
     return MassAmbiguity(
         scale=tuple((1.0 + scale[0] + sides * np.sqrt(scale_spread[0, 0])).tolist()),
         load=tuple((load[0] + sides * np.sqrt(load_spread[0, 0])).tolist()),
-        likeliest=(1.0 + float(both[0]), float(both[1] / (1.0 + both[0]))),
+        likeliest_values=(1.0 + float(both[0]), float(both[1] / (1.0 + both[0]))),
         rules_out_faultless=not (no_scale and no_load),
         published_set=f'{prior.reference.inertial_set} {hand_in_words(prior.reference.hand)}',
         joint_ranges=tuple(fit.joint_fault_ranges()),
@@ -112,17 +112,17 @@ class _FitsNearPublishedMasses:
     """
     Fits of faults together with an arm whose masses are near those of a published set.
 
-    The columns are those of the sums, and five more, which are sums of base parameters' columns: a
+    The columns are those of `grams`, and five more, which are sums of base parameters' columns: a
     common factor of the published set's torques, and the mass and first moments of a load.
     `fault_columns` are their numbers, by fault.
     """
 
-    def __init__(self, sums: GramStack, prior: Prior) -> None:
+    def __init__(self, grams: GramStack, prior: Prior) -> None:
         """Set up the normal equations, with the masses' precision estimated from torques."""
-        self.grams, self.n = sums, prior.model.n
-        theta = least_squares.fit_theta(sums, prior)
-        noise = least_squares.joint_noise(sums, theta)
-        triangle, effort = least_squares.weighted_equations(sums, prior, noise)
+        self.grams, self.n = grams, prior.model.n
+        theta = least_squares.fit_theta(grams, prior)
+        noise = least_squares.joint_noise(grams, theta)
+        triangle, effort = least_squares.weighted_equations(grams, prior, noise)
         self.p, b = len(theta), len(prior.model.base)
         load = prior.model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
         free = np.column_stack([prior.mean[:b], load])  # of the published set, not of the start
@@ -130,10 +130,10 @@ class _FitsNearPublishedMasses:
         likely = StartingSetPrecision(*(max(one, 1.0) for one in likely))
         known = np.diag(prior.std**-2.0)
         known[:b, :b] = np.linalg.inv(likely.covariance(prior))
-        self.first_fault_column = last = sums.products.shape[-1]
+        self.first_fault_column = last = grams.products.shape[-1]
         wider = np.eye(last, last + free.shape[1])
         wider[:b, last:] = free
-        products = sums.gram_matrix(least_squares.residual_weights(noise))
+        products = grams.gram_matrix(least_squares.residual_weights(noise))
         self.information = wider.T @ products @ wider
         self.information[: self.p, : self.p] += known
         self.information[: self.p, last - 1] += known @ prior.mean
@@ -162,19 +162,19 @@ class _FitsNearPublishedMasses:
 
 
 def corrected_state_grams(
-    model: TorqueModel, motion: Motion, noise: Array, per_joint: Array
+    model: TorqueModel, motion: Motion, noise: Array, unit_factors: Array
 ) -> tuple[Array, int]:
     """
-    Return Gram matrices at recorded and at fault-corrected states, and the number of samples.
+    Return Gram matrices at recorded and at corrected states, and the number of samples.
 
     The matrices (2, 1 + faults, p + 1, p + 1) are weighted by each joint's `noise` (n,) [N m], and
-    by `per_joint` (n,), which converts efforts to the unit of E. The first is at the recorded
+    by `unit_factors` (n,), which converts efforts to the unit of E. The first is at the recorded
     states, the others with each of `state_faults_of` corrected.
     """
     chosen = np.zeros(len(motion), dtype=bool)
     chosen[np.linspace(0, len(motion) - 1, min(len(motion), _MAX_SAMPLE_COUNT)).astype(int)] = True
     part, friction = motion.select(chosen), model.friction_columns(motion)[chosen]
-    weights = np.stack([least_squares.residual_weights(noise), per_joint**2])
+    weights = np.stack([least_squares.residual_weights(noise), unit_factors**2])
     n, found, share = model.n, [], len(part) / len(motion)
     as_they_are = np.eye(n), np.zeros(n), np.eye(n)
     maps = [as_they_are, *(fault.error_maps(n) for fault in state_faults_of(n))]
@@ -208,23 +208,23 @@ class StateFaultFit(NamedTuple):
         return Diagnosis(fault.kind, fault.joints, fault.known_values, *errors)
 
 
-def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFit]:
+def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[StateFaultFit]:
     """
     Return the fits at states corrected for each harmful state fault, the likeliest first.
 
-    If one is likelier than the recorded states, fits for harmless faults are returned, too. `sums`
-    are those of `corrected_state_grams`, of `count` samples.
+    If one is likelier than the recorded states, fits for harmless faults are returned, too.
+    `grams` are those of `corrected_state_grams`, of `sample_count` samples.
     """
-    (own, *others), (plain, *rest) = sums
+    (own, *others), (plain, *rest) = grams
     theta = fit_theta_to_gram(own, prior, DEFAULT_PRIOR_PRECISION)
-    before, known = _torque_error(plain, theta, count), _log_evidence_of(own, prior)
+    before, known = _torque_error(plain, theta, sample_count), _log_evidence_of(own, prior)
 
     def fits(matter: bool) -> Iterator[StateFaultFit]:
         """Yield fits for faults that raise E by over 50 % if `matter`, else for the others."""
         for fault, weighted, common in zip(state_faults_of(prior.model.n), others, rest):
             corrected = fit_theta_to_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
-            after = _torque_error(common, corrected, count)
-            effect = _torque_error(common, theta, count) / after
+            after = _torque_error(common, corrected, sample_count)
+            effect = _torque_error(common, theta, sample_count) / after
             # One that fits worse than the recorded states by more than their E is none.
             if (effect > MIN_HARMFUL_ERROR_RATIO) is matter and after < 2.0 * before:
                 evidence = _log_evidence_of(weighted, prior) - known
@@ -236,10 +236,10 @@ def state_fault_fits(sums: Array, count: int, prior: Prior) -> list[StateFaultFi
     return sorted(found, key=lambda fit: -fit.log_bayes_factor)
 
 
-def _torque_error(gram: Array, theta: Array, count: int) -> float:
-    """Return the torque error E of parameters, from the Gram matrix of `count` samples."""
+def _torque_error(gram: Array, theta: Array, sample_count: int) -> float:
+    """Return the torque error E of parameters, from the Gram matrix of `sample_count` samples."""
     residual = np.append(-theta, 1.0)
-    return float(np.sqrt(max(residual @ gram @ residual, 0.0) / count))
+    return float(np.sqrt(max(residual @ gram @ residual, 0.0) / sample_count))
 
 
 def _log_evidence_of(gram: Array, prior: Prior) -> float:

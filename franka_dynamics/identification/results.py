@@ -29,9 +29,9 @@ _SPREAD_STD_ERROR_COUNT = 2.0
 MIN_IMPROVEMENT_RATIO = 0.05
 # A link that becomes so many times as heavy, or light, is doubted: of two sound FER none is beyond
 # 1.27; of a start with a third or a quarter of a link's mass that link becomes 1.46 to 3 times it.
-_OUTLYING_MASS_RATIO = 1.4
+_MIN_OUTLYING_MASS_RATIO = 1.4
 # A parameter is poorly known if this part of its prior deviation is left.
-_POORLY_KNOWN_STD_RATIO = 0.5
+_MIN_POORLY_KNOWN_STD_TO_PRIOR = 0.5
 # Offsets and slip elements, which many sound motions leave near zero.
 _NEAR_ZERO_SYMBOLS = (OFFSET_SYMBOL, SLIP_SYMBOL)
 
@@ -42,14 +42,14 @@ class TorqueErrors:
     Rms torque errors, measured minus predicted, of one set of parameters.
 
     `train` are the errors of the fit to all recordings, `test` those on unseen parts, each
-    predicted by a fit without it; `rigid` without friction and offset. `folds` has E of each
-    unseen part.
+    predicted by a fit without it; `frictionless` without friction and offset. `folds` has E of
+    each unseen part.
     """
 
     name: str
     train: ResidualRms
     test: ResidualRms
-    rigid: ResidualRms
+    frictionless: ResidualRms = field(metadata={'key': 'rigid'})
     folds: tuple[float, ...]
 
 
@@ -114,7 +114,7 @@ class Estimate:
     def poorly_known_names(self) -> list[str]:
         """Names of the parameters that the motion hardly determines."""
         left = zip(self.model.parameter_names, self.std_to_prior_ratios)
-        names = (name for name, part in left if part > _POORLY_KNOWN_STD_RATIO)
+        names = (name for name, part in left if part > _MIN_POORLY_KNOWN_STD_TO_PRIOR)
         return [name for name in names if name[:2] not in _NEAR_ZERO_SYMBOLS]
 
 
@@ -191,7 +191,7 @@ class Identification:
     def outlying_mass_ratios(self) -> dict[int, float]:
         """Ratios of fitted to starting mass above 1.4 or below 1 / 1.4, by link number from 1."""
         ratios = enumerate(mass_ratios(self.arm, self.start).tolist(), 1)
-        return {k: one for k, one in ratios if max(one, 1.0 / one) > _OUTLYING_MASS_RATIO}
+        return {k: one for k, one in ratios if max(one, 1.0 / one) > _MIN_OUTLYING_MASS_RATIO}
 
     @property
     def better_hand_errors(self) -> tuple[TorqueErrors, TorqueErrors] | None:
@@ -244,7 +244,7 @@ def identified_arm_text(result: Identification, payload: PayloadLike | None = No
     asks = [f'asks: {one.kind} {one.values[0]:.3g}' for one in verdict.questions]
     notes = (
         f'E on unseen data {score.test.E:.4f} {result.error_unit}, without friction and offset '
-        f'{score.rigid.E:.4f} {result.error_unit}; '
+        f'{score.frictionless.E:.4f} {result.error_unit}; '
         f'{"" if result.improvement.better else "NOT "}better than the best published set; '
         f'{"" if verdict.sound else "recordings that are NOT sound; "}'
         'fitted to all of the data; physically consistent; prior '

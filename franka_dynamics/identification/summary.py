@@ -118,12 +118,12 @@ def as_recording(source: AnyRecording, name: str, arm: ArmDescription) -> Record
     return recording
 
 
-def require_motion(moving: float) -> None:
-    """Raise RecordingError if `moving`, the time an arm moved [s], is less than ten."""
-    if moving < MIN_MOTION_DURATION_S:
+def require_motion(moving_time: float) -> None:
+    """Raise RecordingError if `moving_time`, for which an arm moved [s], is less than ten."""
+    if moving_time < MIN_MOTION_DURATION_S:
         raise RecordingError(
             # Rounded down, or 9.996 s would read as 10.00 s.
-            f'The recordings have {int(100.0 * moving) / 100.0:.2f} s of motion in all; '
+            f'The recordings have {int(100.0 * moving_time) / 100.0:.2f} s of motion in all; '
             f'identification needs at least {MIN_MOTION_DURATION_S:g} s. Record longer, or '
             'add recordings of the same arm and load.'
         )
@@ -156,8 +156,8 @@ class RecordingSummary:
     A recording reduced to Gram matrices, whose size does not depend on the recording's length.
 
     `corrected_grams` are `corrected_state_grams` and their number of samples. `contact` is one
-    that would make the identified arm wrong. `moving_s` is for how long the arm moves [s].
-    `failure` is the error of an unusable bag, which has no sums.
+    that would make the identified arm wrong. `moving_time` is for how long the arm moves [s].
+    `failure` is the error of an unusable bag, which has no matrices.
     """
 
     note: RecordingNote
@@ -165,7 +165,7 @@ class RecordingSummary:
     grams: GramStack | None = None
     corrected_grams: tuple[Array, int] = (np.zeros(0), 0)
     contact: Diagnosis | None = None
-    moving_s: float = 0.0
+    moving_time: float = 0.0
     failure: FrankaDynamicsError | None = None
 
 
@@ -243,23 +243,23 @@ def summarise_motion(motion: Motion, model: TorqueModel, note: RecordingNote) ->
 
 
 def _harmful_contact(
-    motion: Motion, prior: Prior, sums: GramStack, whole: Array, name: str
+    motion: Motion, prior: Prior, grams: GramStack, total_theta: Array, name: str
 ) -> Diagnosis | None:
     """
     Return a contact that would make the identified arm wrong, or None.
 
-    `whole` (p,) are parameters fitted to all of the motion, which is called `name`.
+    `total_theta` (p,) are parameters fitted to all of the motion, which is called `name`.
     """
-    model, theta = prior.model, whole
+    model, theta = prior.model, total_theta
     for _ in range(_MAX_CONTACT_SEARCHES):
         residual = motion.effort - model.torque(motion, theta)
-        out, worst = contact_mask(motion, residual, min_noise(sums))
+        out, worst = contact_mask(motion, residual, min_noise(grams))
         if not out.any():
             return None
         rest = GramStack.from_motion(model, motion.select(~out), period=np.inf, with_faults=False)
         theta = fit_theta(rest, prior)
     unit = TorqueErrorUnit.for_arm(model.arm)
-    before, after = (rest.torque_errors(one, unit).E for one in (whole, theta))
+    before, after = (rest.torque_errors(one, unit).E for one in (total_theta, theta))
     found = Diagnosis(Contact.kind, (), (worst,), before, after, recording=name)
     return found if before > MIN_HARMFUL_ERROR_RATIO * after else None
 

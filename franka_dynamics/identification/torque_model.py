@@ -30,17 +30,17 @@ OFFSET_STD_TO_LIMIT = 0.1 * FRICTION_STD_TO_LIMIT
 # An offset above MAX_OFFSET_STD_COUNT standard deviations of its prior is a fault: above 0.5 N m
 # at a limit of 87 N m. Of two real FER the largest are 1.4.
 MAX_OFFSET_STD_COUNT = 3.0
-# `expected_residual` is a share of the torque limit: _STRONG_RESIDUAL_RATIO if the limit is 50 N m
-# or more, else _WEAK_RESIDUAL_RATIO.
+# `expected_residual` is a share of the torque limit: _STRONG_RESIDUAL_TO_LIMIT if that is 50 N m
+# or more, else _WEAK_RESIDUAL_TO_LIMIT.
 _MIN_STRONG_LIMIT_NM = 50.0
-_STRONG_RESIDUAL_RATIO = 0.006
-_WEAK_RESIDUAL_RATIO = 0.018
+_STRONG_RESIDUAL_TO_LIMIT = 0.006
+_WEAK_RESIDUAL_TO_LIMIT = 0.018
 
 
 def expected_residual(limit: Array) -> Array:
     """Return the rms residual (n,) [N m] expected of a good fit, from joint torque limits."""
-    share = np.where(limit >= _MIN_STRONG_LIMIT_NM, _STRONG_RESIDUAL_RATIO, _WEAK_RESIDUAL_RATIO)
-    return np.asarray(share * limit)
+    strong = limit >= _MIN_STRONG_LIMIT_NM
+    return np.asarray(np.where(strong, _STRONG_RESIDUAL_TO_LIMIT, _WEAK_RESIDUAL_TO_LIMIT) * limit)
 
 
 @dataclass(frozen=True)
@@ -92,17 +92,17 @@ class FrictionTerms:
             terms.extend(np.moveaxis(slip_state_bounds(q, self.slip_reaches).mean(axis=0), 1, 0))
         return np.stack(terms, axis=-1)
 
-    def prior_std(self, effort: ArrayLike, velocity: ArrayLike) -> Array:
+    def prior_std(self, effort_limit: ArrayLike, velocity_limit: ArrayLike) -> Array:
         """
         Return the prior standard deviation of every friction parameter, shape (n terms,).
 
-        `effort` and `velocity` (n,) are the joints' torque [N m] and velocity limits [rad/s].
+        `effort_limit` and `velocity_limit` (n,) are those of the joints [N m], [rad/s].
         """
-        torque = FRICTION_STD_TO_LIMIT * np.asarray(effort, dtype=float)[:, None]
+        torque = FRICTION_STD_TO_LIMIT * np.asarray(effort_limit, dtype=float)[:, None]
         scale = np.broadcast_to(torque, (self.n, self.term_count)).copy()
         # One standard deviation of viscous friction reaches `torque` at half of the velocity
         # limit, or at 1 rad/s if half of the limit is lower or there is no limit.
-        speed = np.maximum(1.0, 0.5 * np.asarray(velocity, dtype=float))
+        speed = np.maximum(1.0, 0.5 * np.asarray(velocity_limit, dtype=float))
         scale[:, self.symbols.index(VISCOUS_SYMBOL)] /= np.where(np.isfinite(speed), speed, 1.0)
         scale[:, self.symbols.index(OFFSET_SYMBOL)] *= OFFSET_STD_TO_LIMIT / FRICTION_STD_TO_LIMIT
         return scale.ravel()
@@ -201,13 +201,13 @@ class TorqueModel:
         last = slice(N_LINK_PARAMETERS * (self.n - 1), N_LINK_PARAMETERS * self.n)
         return self.base.matrix[:, last] @ parameter_transform(flange[:3, :3], flange[:3, 3])
 
-    def regressor(self, rigid: Array, friction_columns: Array) -> Array:
+    def regressor(self, base_columns: Array, friction_columns: Array) -> Array:
         """Return the regressor of all parameters, (..., n, p), from its two `regressor_blocks`."""
         n, k = friction_columns.shape[-2:]
         wide = np.zeros((*friction_columns.shape[:-1], n, k))
         joints = np.arange(n)
         wide[..., joints, joints, :] = friction_columns
-        return np.concatenate([rigid, wide.reshape(*friction_columns.shape[:-1], n * k)], axis=-1)
+        return np.concatenate([base_columns, wide.reshape(*wide.shape[:-2], n * k)], axis=-1)
 
     def torque(self, motion: Motion, theta: ArrayLike) -> Array:
         """Return the model's torque, Y theta, at every sample of a motion, shape (N, n) [N m]."""

@@ -24,7 +24,7 @@ ranges that torques and published masses allow.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +49,7 @@ from ..recordings.replay import equal_predictions, torque_predictions, TorquePre
 
 # Log evidence by which a fault without columns exceeds others, or none, "very strong" (Kass and
 # Raftery 1995).
-_MIN_CLEAR_LOG_EVIDENCE = 5.0
+_MIN_CLEAR_LOG_BAYES_FACTOR = 5.0
 _MAX_GRAVITY_REFITS = 3  # each at the direction that the last one found
 
 
@@ -58,19 +58,19 @@ class RecordingVerdict:
     """
     The judgement of recordings, with diagnosed faults, questions to the user and mass ambiguities.
 
-    `suspected` are the joints (indices from 0) whose residuals some fault explains much better,
+    `suspected_joints` (indices from 0) are those whose residuals some fault explains much better,
     though it is not clear which. `mass_ambiguity` is None without a published set.
     """
 
     causes: tuple[Diagnosis, ...] = ()
     questions: tuple[Diagnosis, ...] = ()
-    suspected: tuple[int, ...] = ()
+    suspected_joints: tuple[int, ...] = field(default=(), metadata={'key': 'suspected'})
     mass_ambiguity: MassAmbiguity | None = None
 
     @property
     def sound(self) -> bool:
         """Whether the recordings have no fault that would make the identified arm wrong."""
-        return not self.causes and not self.suspected
+        return not self.causes and not self.suspected_joints
 
     @property
     def has_questions(self) -> bool:
@@ -100,16 +100,16 @@ def _with_given_faults(
 
 
 def diagnose_fits(
-    fits: CrossValidation, corrected: Sequence[StateFaultFit]
+    fits: CrossValidation, state_fits: Sequence[StateFaultFit]
 ) -> tuple[RecordingVerdict, CrossValidation]:
     """
     Return a verdict with the fault or suspected joints, if any, and fits with harmless faults.
 
-    Also returned are the fits, with harmless faults' columns in all of them. `corrected` are fits
+    Also returned are the fits, with harmless faults' columns in all of them. `state_fits` are fits
     at corrected states, the likeliest first.
     """
     fits, tried, doubtful, harmless = _with_given_faults(fits)
-    first = corrected[0] if corrected else None
+    first = state_fits[0] if state_fits else None
     likely = [fit.fault for fit in doubtful[:1]]
     # A harmless fault of another joint is a rival as well. One of the same joint is how a fault of
     # the states looks nearby, as a zero off by a little does beside one off by a quarter turn.
@@ -117,43 +117,43 @@ def diagnose_fits(
         likely.append(harmless.fault)
     least = DEFAULT_PRIOR_PRECISION
     evidence = max((fits.log_bayes_factor(fault, least) for fault in likely), default=-np.inf)
-    least = max(evidence, _MIN_CLEAR_LOG_EVIDENCE)
+    least = max(evidence, _MIN_CLEAR_LOG_BAYES_FACTOR)
     if first and first.error_ratio > MIN_HARMFUL_ERROR_RATIO and first.log_bayes_factor > least:
         # Half a turn of the second joint hardly differs from a base that hangs, an axis the other
         # way from an effort of the other sign: neither is named then.
         hangs = bool(doubtful) and doubtful[0].fault.kind == WrongGravity.kind
         gains = (one for one in doubtful if one.fault == EffortGain(first.fault.joints))
         ambiguous = hangs or any(one.fault_values[0] < 0.0 for one in gains)
-        return _state_fault_verdict(corrected, evidence, ambiguous), fits
+        return _state_fault_verdict(state_fits, evidence, ambiguous), fits
     found = _fault_verdict(fits, tried, doubtful) if doubtful else RecordingVerdict()
     return found, fits
 
 
 def _state_fault_verdict(
-    fits: Sequence[StateFaultFit], evidence: float, ambiguous: bool
+    fits: Sequence[StateFaultFit], rival_log_bayes_factor: float, ambiguous: bool
 ) -> RecordingVerdict:
     """
     Return a verdict that names the likeliest state fault, or else suspects its joints.
 
-    The joints of the second likeliest are suspected as well. `evidence` is that of faults with
-    columns; an `ambiguous` fault is not clear, whatever it is.
+    The joints of the second likeliest are suspected as well. `rival_log_bayes_factor` is that
+    of faults with columns; an `ambiguous` fault is not clear, whatever it is.
     """
     best, second = fits[0], fits[1] if len(fits) > 1 else None
-    rival = max(evidence, second.log_bayes_factor if second else -np.inf)
-    if not ambiguous and best.log_bayes_factor > rival + _MIN_CLEAR_LOG_EVIDENCE:
+    rival = max(rival_log_bayes_factor, second.log_bayes_factor if second else -np.inf)
+    if not ambiguous and best.log_bayes_factor > rival + _MIN_CLEAR_LOG_BAYES_FACTOR:
         return RecordingVerdict((best.diagnosis(second),))
     joints = {*best.fault.joints, *(second.fault.joints if second else ())}
-    return RecordingVerdict(suspected=tuple(sorted(joints)))
+    return RecordingVerdict(suspected_joints=tuple(sorted(joints)))
 
 
 def _fault_verdict(
-    fits: CrossValidation, tried: Sequence[FoldFits], doubtful: Sequence[FoldFits]
+    fits: CrossValidation, tried: Sequence[FoldFits], harmful: Sequence[FoldFits]
 ) -> RecordingVerdict:
     """Return a verdict that names the likeliest fault or, if unclear, the suspected joints."""
-    best, kind = doubtful[0], doubtful[0].fault.simpler_fault
+    best, kind = harmful[0], harmful[0].fault.simpler_fault
     rivals = (fit for fit in tried if fit.fault.simpler_fault != kind and fit.is_possible())
     second = next(rivals, None)
-    simpler = (fit for fit in doubtful if fit.fault == kind and not best.is_better(fit))
+    simpler = (fit for fit in harmful if fit.fault == kind and not best.is_better(fit))
     named = next(simpler, best)
     if named.agrees_with_start():
         if second is None or best.is_better(second):
@@ -163,7 +163,7 @@ def _fault_verdict(
     # Inertias are common to joints, so that a fault of one explains some residuals of others. Only
     # joints with half of the largest gain in log-likelihood or more are suspected.
     each = np.log(fits.base_fits.squared_residuals / best.squared_residuals).mean(axis=0)
-    return RecordingVerdict(suspected=tuple(np.flatnonzero(each >= 0.5 * each.max()).tolist()))
+    return RecordingVerdict(suspected_joints=(*np.flatnonzero(each >= 0.5 * each.max()).tolist(),))
 
 
 def judge_motion(
@@ -185,7 +185,7 @@ def judge_motion(
 
 
 def with_gravity_refitted(
-    found: RecordingVerdict, verdict_under: Callable[[Sequence[float]], RecordingVerdict]
+    verdict: RecordingVerdict, verdict_under: Callable[[Sequence[float]], RecordingVerdict]
 ) -> RecordingVerdict:
     """
     Return the verdict, with gravity's direction refitted if a turned gravity is the only fault.
@@ -194,9 +194,9 @@ def with_gravity_refitted(
     explains too little, its verdict is returned.
     """
     for _ in range(_MAX_GRAVITY_REFITS):
-        if [one.kind for one in found.causes] != [WrongGravity.kind]:
+        if [one.kind for one in verdict.causes] != [WrongGravity.kind]:
             break
-        (turned,) = found.causes
+        (turned,) = verdict.causes
         if lacks_gravity(turned.values):
             break
         again = verdict_under(turned.values)
@@ -205,16 +205,16 @@ def with_gravity_refitted(
             return again
         if kinds != [WrongGravity.kind]:
             break
-        found = replace(found, causes=(replace(turned, values=again.causes[0].values),))
-    return found
+        verdict = replace(verdict, causes=(replace(turned, values=again.causes[0].values),))
+    return verdict
 
 
 def judge_recordings(
-    sums: GramStack,
+    grams: GramStack,
     prior: Prior,
     published: Sequence[Prior],
-    each: Sequence[RecordingSummary],
-    masses: Array | None = None,
+    summaries: Sequence[RecordingSummary],
+    mass_ratios: Array | None = None,
 ) -> RecordingVerdict:
     """
     Return the verdict on recordings, with a named fault, suspected joints or questions, if any.
@@ -222,15 +222,15 @@ def judge_recordings(
     `prior` is about the starting set, `published` are about published sets, of which those with
     its hand count: a set with a hand hides a load of its mass. Of several the one with the
     narrowest range of a factor counts, which agrees best with the torques. `each` are the
-    recordings' summaries, `sums` all their sums, `masses` (n,) the ratios of an identified arm's
-    masses to those of the starting set.
+    recordings' summaries, `grams` the sum of all their matrices, `mass_ratios` (n,) those of
+    an identified arm's masses to those of the starting set.
     """
-    grams, counts = zip(*(one.corrected_grams for one in each))
-    corrected = state_fault_fits(np.sum(grams, axis=0), sum(counts), prior)
-    diagnosed, fits = diagnose_fits(CrossValidation(sums, prior), corrected)
-    named, suspected = diagnosed.causes, diagnosed.suspected
+    corrected_grams, counts = zip(*(one.corrected_grams for one in summaries))
+    corrected = state_fault_fits(np.sum(corrected_grams, axis=0), sum(counts), prior)
+    diagnosed, fits = diagnose_fits(CrossValidation(grams, prior), corrected)
+    named, suspected = diagnosed.causes, diagnosed.suspected_joints
     sets = [one for one in published if one.reference.hand == prior.reference.hand]
-    ranges = [mass_ambiguity(sums, one) for one in sets]
+    ranges = [mass_ambiguity(grams, one) for one in sets]
     narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
 
     def checks() -> Iterator[Sequence[Diagnosis]]:
@@ -240,7 +240,7 @@ def judge_recordings(
             yield fault_checks.unexplained_efforts(fits.relative_error(named[0].error_after))
         yield named
         # A fault of the whole recording makes single seconds stand out as well.
-        yield [one.contact for one in each if one.contact is not None]
+        yield [one.contact for one in summaries if one.contact is not None]
         # Ranges by masses hold only where the model fits.
         yield fault_checks.unexplained_efforts(fits.relative_error(fits.base_fits.test_error()))
         if narrowest is not None:
@@ -248,10 +248,10 @@ def judge_recordings(
             yield fault_checks.unmeasured_efforts(narrowest.scale, bool(suspected))
         # Last, because wrong efforts of any cause also make friction and masses look wrong.
         if not suspected:
-            yield fault_checks.driving_friction(
+            yield fault_checks.negative_friction(
                 prior.model, fits.base_fits.fold_thetas, fits.base_fits.squared_residuals
             )
-            yield fault_checks.masses_at_bound(masses)
+            yield fault_checks.masses_at_bound(mass_ratios)
 
     causes = next((tuple(one) for one in checks() if one), ())
     if causes:

@@ -169,7 +169,7 @@ def rank_gap_notes(base: BaseParameters) -> Iterator[str]:
     if not gap.is_clear:
         yield (
             'the geometry is close to one with fewer base parameters (a rank decision rests on '
-            f'{gap.smallest_kept:.1e}, the next lower is {gap.largest_dropped:.1e}). If a twist '
+            f'{gap.min_kept_norm:.1e}, the next lower is {gap.max_dropped_norm:.1e}). If a twist '
             'is meant to be a quarter turn, write it as pi/2 in the arm file.'
         )
 

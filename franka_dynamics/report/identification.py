@@ -108,7 +108,7 @@ def tracking_sentence(result: Identification) -> str:
         return ''
     rigid, whole = (
         1e3 * float(np.sqrt(np.mean((one.per_joint / kp) ** 2)))
-        for one in (result.arm_errors.rigid, result.arm_errors.test)
+        for one in (result.arm_errors.frictionless, result.arm_errors.test)
     )
     where = _test_phrase(result)
     return (
@@ -187,7 +187,7 @@ def identification_tables(result: Identification) -> list[Table]:
         'alone: without friction and offset'
     )
     heads = headers(('all data', 'unseen', 'rigid alone'), '.3f')
-    errors = [(one.name, one.train.E, Cell(one.test.E, 'strong'), one.rigid.E) for one in sets]
+    errors = [(k.name, k.train.E, Cell(k.test.E, 'strong'), k.frictionless.E) for k in sets]
     found = [Table(title, ['parameters', *heads], errors)]
     title = f'root mean square per joint on unseen data [N m], {names[0]} to {names[-1]}'
     heads = headers(map(str, range(1, len(names) + 1)), '.2f')

@@ -46,10 +46,10 @@ def verdict_lines(found: RecordingVerdict, joints: Sequence[str], effort_scale: 
                 f'With this in the fit, E on left-out parts falls from {one.error_before:.3f} to '
                 f'{one.error_after:.3f}, with the next best fault to {one.second_error:.3f}.'
             )
-    if found.suspected:
-        names = ', '.join(joints[joint] for joint in found.suspected)
+    if found.suspected_joints:
+        names = [joints[joint] for joint in found.suspected_joints]
         lines.append(
-            f'Cause unknown, joint{"s" * (len(found.suspected) > 1)} {names}: faults that would '
+            f'Cause unknown, joint{"s" * (len(names) > 1)} {", ".join(names)}: faults that would '
             'change the identified torques explain the recordings better, but none is clear. Look '
             'at these joints in the plots: sign, unit, gear, zero, order of the columns.'
         )
@@ -62,7 +62,7 @@ def _scale_question(verdict: RecordingVerdict) -> Iterator[str]:
     found = verdict.mass_ambiguity
     if found is None:
         return
-    (low, high), (least, most), (scale, mass) = found.scale, found.load, found.likeliest
+    (low, high), (least, most), (scale, mass) = found.scale, found.load, found.likeliest_values
     factor, where = f'{low:.2f} to {high:.2f} times the torques', found.published_set
     if found.is_undetermined:
         yield (

@@ -199,12 +199,12 @@ def test_no_points_of_two_bars_are_nearer_than_their_distance():
 
 
 def test_the_upright_arms_height_is_the_sum_of_its_rows():
-    points = excitation_problem.skeleton_points(FER, np.zeros(7), tool=0.1)
+    points = excitation_problem.skeleton_points(FER, np.zeros(7), tool_length=0.1)
     # d1 + d3 + d5 to the wrist; the flange then points down by 0.107, the tool by 0.1 more.
     elbow, wrist = 0.333 + 0.316, 0.333 + 0.316 + 0.384
     expected = [[0.0, 0.0, wrist], [0.088, 0.0, wrist - 0.207]]
     np.testing.assert_allclose(points[[6, -1]], expected, rtol=0.0, atol=1e-12)
-    lowest = excitation_problem.heights_above_table(points, table=0.2).min()
+    lowest = excitation_problem.heights_above_table(points, table_height=0.2).min()
     assert lowest == pytest.approx(elbow - 0.2, abs=1e-12)
 
 

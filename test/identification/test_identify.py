@@ -61,7 +61,7 @@ def test_folds_of_a_real_arm_left_out_in_turn_are_predicted(identified):
     # Of the fast recording; the slow one's are those of `identify arm`.
     result = identified
     own, others = result.arm_errors, result.published_errors[0]
-    assert own.test.E < 0.236 and own.rigid.E < 0.92
+    assert own.test.E < 0.236 and own.frictionless.E < 0.92
     assert others.test.E == pytest.approx(0.560, abs=3e-3)
     assert len(own.folds) == 5
     assert result.improvement.reduction == pytest.approx(
@@ -128,7 +128,7 @@ def test_behind_strong_gears_the_inertias_decide(simulate):
     truth = drawn_around(arm, 19, size=0.2)
     log = simulate(truth, friction=friction, noise=0.5, duration=24.0, rate=60.0)
     result = fd.identify([prepare(log)], arm, [arm], SIMPLE)
-    assert result.arm_errors.rigid.E > result.published_errors[0].rigid.E > 30.0
+    assert result.arm_errors.frictionless.E > result.published_errors[0].frictionless.E > 30.0
     assert result.accepted
     np.testing.assert_allclose(result.arm.friction.coulomb, gears, rtol=0.15)
     models = map(fd.NewtonEulerModel, (result.arm, arm, truth))
@@ -147,7 +147,7 @@ def test_slow_work_is_predicted_better_than_by_the_published_set():
     result = fd.identify(runs(0), FR3, [FR3])
     published = result.published_errors[0]
     assert result.arm_errors.test.E < min(0.35, published.test.E)
-    assert result.arm_errors.rigid.E < published.rigid.E
+    assert result.arm_errors.frictionless.E < published.frictionless.E
     assert published.test.E < 0.5
     assert result.improvement.better and result.verdict.sound
 
@@ -249,7 +249,7 @@ def test_a_path_is_that_of_a_bag(simulate, tmp_path):
 
 def test_what_friction_is_worth_is_said(identified):
     # The gains of franka_ros2's example, and the errors on left-out parts.
-    scores = identified.arm_errors.rigid, identified.arm_errors.test
+    scores = identified.arm_errors.frictionless, identified.arm_errors.test
     errors = [one.per_joint / [600, 600, 600, 600, 250, 150, 50] for one in scores]
     rigid, whole = (f'{1e3 * np.sqrt(np.mean(one**2)):.2g} mrad' for one in errors)
     sentence = identification.tracking_sentence(identified)

@@ -179,13 +179,13 @@ def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, mo
     monkeypatch.setattr(verdict, 'faults_of', lambda n: [torques.EffortGain((1,))])
     found, _ = verdict.diagnose_fits(fits, [])
     (cause,) = found.causes
-    assert (cause.kind, cause.joints, found.suspected) == ('gain', (1,), ())
+    assert (cause.kind, cause.joints, found.suspected_joints) == ('gain', (1,), ())
     assert cause.error_after < cause.error_before == cause.second_error
     assert 'nan' not in ' '.join(verdict_lines(found, FER.joint_names, np.ones(7)))
 
 
 def test_a_small_fault_is_doubtful_and_a_smaller_one_does_no_harm(sound):
-    assert judged(scaled(sound, 1, 1.03)).suspected == (1,)
+    assert judged(scaled(sound, 1, 1.03)).suspected_joints == (1,)
     # Its arm has less than 1.5 times the error E.
     assert judged(scaled(sound, 2, 1.03)).sound
     assert judged(scaled(sound, 1, 1.01)).sound
@@ -309,7 +309,7 @@ def test_what_makes_a_real_arm_half_as_good_is_refused(fer_recording, change, jo
     # Its identified arm has 1.5 to 9 times E of the one by the log as it is.
     model = IdentificationOptions().torque_model(FER)
     found = judge_motion(change(loose(fer_recording)), model, [FER], 'log')
-    named = {*found.suspected, *(one for cause in found.causes for one in cause.joints)}
+    named = {*found.suspected_joints, *(one for cause in found.causes for one in cause.joints)}
     assert not found.sound and named <= {joint}
 
 
@@ -352,7 +352,7 @@ def test_a_common_scale_and_a_load_are_asked_about_together(usual, scale, mass):
     motion = with_load(usual, FER, mass) if mass else usual
     found = judged(replace(motion, effort=scale * motion.effort))
     assert found.sound and found.has_questions
-    assert found.mass_ambiguity.likeliest == pytest.approx((scale, mass), abs=0.15)
+    assert found.mass_ambiguity.likeliest_values == pytest.approx((scale, mass), abs=0.15)
     line, *_ = verdict_lines(found, FER.joint_names, np.ones(7))
     assert '--effort-scale' in line and '--payload' in line and '--hand' in line
 

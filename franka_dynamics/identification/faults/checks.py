@@ -17,10 +17,10 @@ from ...recordings.preprocessing import Motion
 # two of nine sound logs of a UR10e, which begin or end at rest, seem touched there.
 _MIN_MOVING_SPEED_RAD_S = 0.02
 # Seconds with more than _MIN_CONTACT_RESIDUAL_RATIO times the usual residual may be touched, at
-# most _MAX_TOUCHED_SHARE of all.
-_MIN_CONTACT_RESIDUAL_RATIO, _MAX_TOUCHED_SHARE = 3.0, 0.25
+# most _MAX_CONTACT_SHARE of all.
+_MIN_CONTACT_RESIDUAL_RATIO, _MAX_CONTACT_SHARE = 3.0, 0.25
 # A mass is at its bound within this ratio: the solver stops before it.
-_AT_BOUND_LOG_RATIO = 0.98
+_MIN_LOG_RATIO_TO_BOUND = 0.98
 _MIN_BOUND_LINKS = 2  # of sound logs none has so many
 # All efforts more than so many times the torques, or as much smaller, are in another unit: the
 # masses of no arm are so far off.
@@ -28,7 +28,7 @@ _MAX_EFFORT_FACTOR = 2.0
 # Of eighteen sound logs of seven arms E is 0.4 to 9 % of the efforts' root mean square, of one
 # 15 %. Of two joints exchanged with all their columns it is 12 to 99 %, unless both hardly bear a
 # load.
-_MAX_ERROR_SHARE = 0.2
+_MAX_REL_ERROR = 0.2
 
 
 class Contact(Fault):
@@ -84,26 +84,26 @@ class UnexplainedEfforts(Fault):
     )
 
 
-def contact_mask(motion: Motion, residual: Array, least: Array) -> tuple[NDArray[np.bool_], float]:
+def contact_mask(motion: Motion, residual: Array, floor: Array) -> tuple[NDArray[np.bool_], float]:
     """
-    Return the mask of samples in one-second spans of large residuals, and the worst's start [s].
+    Return a mask of samples in 1 s intervals of large residuals, and the worst's start [s].
 
     Residuals (N, n) [N m] are taken relative to each joint's usual one, by the median, or to
-    `least` (n,). The mask is (N,); of the worst second the start is returned.
+    `floor` (n,). The mask is (N,); of the worst second the start is returned.
     """
     usual = 1.48 * np.median(np.abs(residual), axis=0)  # a Gaussian's deviation
     # The residual of a joint at rest does not count, whose static friction is unknown.
     moving = np.abs(motion.dq) > _MIN_MOVING_SPEED_RAD_S
-    off = np.mean(np.where(moving, residual / np.maximum(usual, least), 0.0) ** 2, axis=1)
+    off = np.mean(np.where(moving, residual / np.maximum(usual, floor), 0.0) ** 2, axis=1)
     second = motion.second_numbers()
     first = np.unique(second, return_index=True)[1]
     rms = np.sqrt(np.bincount(second, off) / np.bincount(second))
-    usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_TOUCHED_SHARE))
+    usual_rms, many = float(np.median(rms)), float(np.quantile(rms, 1.0 - _MAX_CONTACT_SHARE))
     bound = max(_MIN_CONTACT_RESIDUAL_RATIO * usual_rms, many)
     return np.asarray(rms > bound)[second], float(motion.time[first[np.argmax(rms)]])
 
 
-def driving_friction(model: TorqueModel, theta: Array, squares: Array) -> Sequence[Diagnosis]:
+def negative_friction(model: TorqueModel, theta: Array, squares: Array) -> Sequence[Diagnosis]:
     """
     Return a list of one fault if fitted friction drives joints beyond rms residuals, else ().
 
@@ -123,7 +123,7 @@ def masses_at_bound(ratios: Array | None) -> Sequence[Diagnosis]:
     """Return a list of one fault if two or more mass `ratios` (n,) are at fit bounds, else ()."""
     if ratios is None:
         return ()
-    at = np.flatnonzero(np.abs(np.log(ratios)) > _AT_BOUND_LOG_RATIO * np.log(MAX_MASS_RATIO))
+    at = np.flatnonzero(np.abs(np.log(ratios)) > _MIN_LOG_RATIO_TO_BOUND * np.log(MAX_MASS_RATIO))
     return _diagnosis_of_joints(MassesAtBound, at, ratios) if len(at) >= _MIN_BOUND_LINKS else ()
 
 
@@ -136,25 +136,25 @@ def _diagnosis_of_joints(
     return [Diagnosis(kind.kind, tuple(joints.tolist()), tuple(values[joints].tolist()))]
 
 
-def wrong_unit_or_sign(factor: tuple[float, float]) -> Sequence[Diagnosis]:
+def wrong_unit_or_sign(gains: tuple[float, float]) -> Sequence[Diagnosis]:
     """Return a list of one gain fault if efforts' factor shows a wrong unit or sign, else ()."""
-    low, high = factor
+    low, high = gains
     if high < 0.0 or low > _MAX_EFFORT_FACTOR or (high < 1.0 / _MAX_EFFORT_FACTOR and low > 0.0):
-        return [Diagnosis(EffortGain.kind, (), (float(np.mean(factor)),))]
+        return [Diagnosis(EffortGain.kind, (), (float(np.mean(gains)),))]
     return ()
 
 
-def unmeasured_efforts(factor: tuple[float, float], doubted: bool) -> Sequence[Diagnosis]:
+def unmeasured_efforts(gains: tuple[float, float], doubted: bool) -> Sequence[Diagnosis]:
     """
     Return a list of one fault if the common factor of efforts is small or may be 0, else ().
 
     A fault of some joint, `doubted`, makes the range wider, but never little.
     """
-    low, high = factor
+    low, high = gains
     little = high < 1.0 / _MAX_EFFORT_FACTOR or (low <= 0.0 and not doubted)
-    return [Diagnosis(EffortsNotMeasured.kind, (), factor)] if little and 0.0 <= high < 1.0 else ()
+    return [Diagnosis(EffortsNotMeasured.kind, (), gains)] if little and 0.0 <= high < 1.0 else ()
 
 
-def unexplained_efforts(share: float) -> Sequence[Diagnosis]:
-    """Return a list of one fault if `share`, torque error E / rms effort, is large, else ()."""
-    return [Diagnosis(UnexplainedEfforts.kind, (), (share,))] if share > _MAX_ERROR_SHARE else ()
+def unexplained_efforts(error: float) -> Sequence[Diagnosis]:
+    """Return a list of one fault if `error`, torque error E / rms effort, is large, else ()."""
+    return [Diagnosis(UnexplainedEfforts.kind, (), (error,))] if error > _MAX_REL_ERROR else ()

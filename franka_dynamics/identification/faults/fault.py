@@ -92,7 +92,7 @@ class TorqueSamples:
         motion = self.motion
         return self.model.base.regressor(motion.q, motion.dq, motion.ddq)
 
-    def only_joints(self, torque: Array, joints: tuple[int, ...]) -> Array:
+    def at_joints(self, torque: Array, joints: tuple[int, ...]) -> Array:
         """Return torques (N, n), zero except at `joints`; unchanged if `joints` is empty."""
         return torque * np.isin(np.arange(self.model.n), joints) if joints else torque
 
@@ -156,7 +156,7 @@ class Fault:
         """A fault with fewer columns that this fault extends, or else this fault."""
         return self
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """
         Return the torques (N, n) that one unit of each regressor column adds to the effort.
 
@@ -164,37 +164,37 @@ class Fault:
         """
         return []
 
-    def fault_values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+    def fault_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """
         Return the fault's values for the user, from fitted coefficients by column name.
 
-        `found` has those of the other faults in the fit as well; `gravity` (3,) is as declared.
+        `coefficients` has those of the fit's other faults as well; `gravity` (3,) is as declared.
         """
-        return [found[name] for name in self.column_names]
+        return [coefficients[name] for name in self.column_names]
 
-    def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
-        """Return the fitted friction parameters (n, k) with the fault's effect on them removed."""
-        return fitted
+    def corrected_friction(self, friction: Array, values: Sequence[float]) -> Array:
+        """Return fitted friction parameters (n, k) with the fault's effect on them removed."""
+        return friction
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return whether a fault of this kind can have `values` under the declared `gravity`."""
         return True
 
     @classmethod
-    def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
+    def sentence(cls, diagnosis: Diagnosis, joint_names: Sequence[str], scales: Array) -> str:
         """
         Return sentences that say what is wrong with the recording, and what to do about it.
 
-        `names` (n,) are the joints' names, `scale` (n,) the scales with which efforts were read.
+        `scales` (n,) are the factors with which efforts were read.
         """
-        first, joints = found.values[0], [names[joint] for joint in found.joints]
+        first, joints = diagnosis.values[0], [joint_names[joint] for joint in diagnosis.joints]
         return cls.text.format(
-            *found.values,
+            *diagnosis.values,
             effort=f'The effort of {joints[0]}' if joints else 'Every effort',
             joints=' and '.join(joints),
             size=abs(first),
             about='about ' if abs(first) > _MAX_LINEAR_ANGLE_RAD else '',
             ms=1e3 * abs(first),
             late_or_early='late' if first > 0.0 else 'early',
-            where=found.recording,
+            where=diagnosis.recording,
         )

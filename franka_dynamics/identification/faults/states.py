@@ -36,11 +36,11 @@ class EncoderOffset(Fault):
         """Return the encoder fault of each joint but the first and the last."""
         return [cls((joint,)) for joint in range(1, n - 1)]
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return minus the derivative of the torques by the joint's position as a column."""
-        step = _POSITION_STEP_RAD * np.eye(at.model.n)[self.joints[0]]
-        q = np.stack([at.motion.q - step, at.motion.q + step])
-        before, after = at.dynamics.inverse_dynamics(q, at.motion.dq, at.motion.ddq)
+        step = _POSITION_STEP_RAD * np.eye(samples.model.n)[self.joints[0]]
+        q = np.stack([samples.motion.q - step, samples.motion.q + step])
+        before, after = samples.dynamics.inverse_dynamics(q, samples.motion.dq, samples.motion.ddq)
         return [(before - after) / (2.0 * _POSITION_STEP_RAD)]
 
 
@@ -139,9 +139,9 @@ class EffortDelay(Fault):
         'message, or move the effort columns.'
     )
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return minus the time derivative of the torques of the fault's joints as a column."""
-        return [at.only_joints(-at.torque_rate, self.joints)]
+        return [samples.at_joints(-samples.torque_rate, self.joints)]
 
 
 class VelocityDelay(Fault):
@@ -153,11 +153,11 @@ class VelocityDelay(Fault):
         'raw velocities, or import the log with --velocity derived.'
     )
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return as a column the change of torques if velocities and accelerations lag by 1 s."""
-        motion, step = at.motion, _DIFF_STEP_S
-        ahead = motion.dq + step * motion.ddq, motion.ddq + step * at.jerk
-        return [(at.dynamics.inverse_dynamics(motion.q, *ahead) - at.rigid_torque) / step]
+        motion, step = samples.motion, _DIFF_STEP_S
+        late = motion.dq + step * motion.ddq, motion.ddq + step * samples.jerk
+        return [(samples.dynamics.inverse_dynamics(motion.q, *late) - samples.rigid_torque) / step]
 
 
 class TimeScale(Fault):
@@ -175,14 +175,14 @@ class TimeScale(Fault):
         '--log-rate).'
     )
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the rigid-body torques without gravity torques as a column."""
-        return [at.rigid_torque - at.dynamics.gravity(at.motion.q)]
+        return [samples.rigid_torque - samples.dynamics.gravity(samples.motion.q)]
 
-    def fault_values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+    def fault_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratio of recorded to real time, corrected for a common factor of efforts."""
-        weight = 1.0 + found[EffortGain().kind]
-        return [float(np.sqrt(max(1.0 + found[self.kind] / weight, 0.0)))]
+        weight = 1.0 + coefficients[EffortGain().kind]
+        return [float(np.sqrt(max(1.0 + coefficients[self.kind] / weight, 0.0)))]
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return whether the ratio of times is near enough to 1 to come from wrong stamps."""

@@ -40,30 +40,30 @@ class EffortGain(Fault):
     kind, joint_counts = 'gain', (0, 1)
     text = '{effort}'
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the rigid-body torque of the fault's joints as the only column."""
-        return [at.only_joints(at.rigid_torque, self.joints)]
+        return [samples.at_joints(samples.rigid_torque, self.joints)]
 
-    def fault_values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+    def fault_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratio of the recorded effort to the real one."""
-        return [1.0 + found[self.column_names[0]]]
+        return [1.0 + coefficients[self.column_names[0]]]
 
-    def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
+    def corrected_friction(self, friction: Array, values: Sequence[float]) -> Array:
         """Return the friction parameters divided by the ratio of recorded to real effort."""
-        return _friction_divided_by(fitted, self.joints, values[0])
+        return _friction_divided_by(friction, self.joints, values[0])
 
     @classmethod
-    def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
+    def sentence(cls, diagnosis: Diagnosis, joint_names: Sequence[str], scales: Array) -> str:
         """Return a sentence on the ratio or wrong sign, and the scale that corrects it."""
-        ratio = found.values[0]
+        ratio = diagnosis.values[0]
         unit = 'unit (currents: --torque-constant)'
         what = f' is {ratio:.3g} times its torque. Check its column, sign, {unit} and gear'
         if abs(ratio + 1.0) < _MAX_SIGN_GAIN_ERROR:
             what, ratio = _WRONG_SIGN_TEXT, -1.0
-        there = np.isin(np.arange(len(names)), found.joints) if found.joints else True
-        scales = np.where(there, scale / ratio, scale)
-        shown = ','.join(f'{one:.3g}' for one in (scales if np.ptp(scales) else scales[:1]))
-        effort = super().sentence(found, names, scale)
+        there = np.isin(range(len(joint_names)), diagnosis.joints) if diagnosis.joints else True
+        right = np.where(there, scales / ratio, scales)
+        shown = ','.join(f'{one:.3g}' for one in (right if np.ptp(right) else right[:1]))
+        effort = super().sentence(diagnosis, joint_names, scales)
         return f'{effort}{what}; --effort-scale {shown} corrects it.'
 
 
@@ -84,22 +84,22 @@ class VaryingGain(Fault, ABC):
         return EffortGain(self.joints)
 
     @abstractmethod
-    def gain_variable(self, at: TorqueSamples) -> Array:
+    def gain_variable(self, samples: TorqueSamples) -> Array:
         """Return the variable within `variable_range` that the gain depends on, (N, n or 1)."""
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the rigid-body torque, and that torque times `gain_variable`."""
-        both = at.rigid_torque, at.rigid_torque * self.gain_variable(at)
-        return [at.only_joints(one, self.joints) for one in both]
+        both = samples.rigid_torque, samples.rigid_torque * self.gain_variable(samples)
+        return [samples.at_joints(one, self.joints) for one in both]
 
-    def fault_values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+    def fault_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """Return the ratios of recorded to real effort at both ends of `variable_range`."""
-        constant, change = (found[name] for name in self.column_names)
+        constant, change = (coefficients[name] for name in self.column_names)
         return [1.0 + constant + end * change for end in self.variable_range]
 
-    def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
+    def corrected_friction(self, friction: Array, values: Sequence[float]) -> Array:
         """Return the friction parameters divided by the mean ratio of recorded to real effort."""
-        return _friction_divided_by(fitted, self.joints, 0.5 * (values[0] + values[1]))
+        return _friction_divided_by(friction, self.joints, 0.5 * (values[0] + values[1]))
 
 
 class GainDrift(VaryingGain):
@@ -111,9 +111,9 @@ class GainDrift(VaryingGain):
         'arm warm up, or record in shorter pieces.'
     )
 
-    def gain_variable(self, at: TorqueSamples) -> Array:
+    def gain_variable(self, samples: TorqueSamples) -> Array:
         """Return the normalised time over the recording, -0.5 to 0.5, (N, 1)."""
-        return np.asarray((at.time_fraction - 0.5)[:, None])
+        return np.asarray((samples.time_fraction - 0.5)[:, None])
 
 
 class DirectionalGain(VaryingGain):
@@ -125,9 +125,9 @@ class DirectionalGain(VaryingGain):
         'where negatively. Check its drive or sensor, and what is done to its efforts.'
     )
 
-    def gain_variable(self, at: TorqueSamples) -> Array:
+    def gain_variable(self, samples: TorqueSamples) -> Array:
         """Return the signs of the joint velocities, (N, n)."""
-        return np.asarray(np.sign(at.motion.dq))
+        return np.asarray(np.sign(samples.motion.dq))
 
 
 class Saturation(Fault):
@@ -143,10 +143,10 @@ class Saturation(Fault):
         """Return whether the gain falls with torque; a rising one may be due to friction."""
         return values[0] < 0.0
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return torque times (torque / largest torque)^2 of the fault's joints as one column."""
-        torque, most = at.total_torque, np.abs(at.total_torque).max(axis=0)
-        return [at.only_joints(torque * (torque / np.maximum(most, 1e-9)) ** 2, self.joints)]
+        torque, most = samples.total_torque, np.abs(samples.total_torque).max(axis=0)
+        return [samples.at_joints(torque * (torque / np.maximum(most, 1e-9)) ** 2, self.joints)]
 
 
 class EffortOffset(Fault):
@@ -171,10 +171,10 @@ class EffortOffsetDrift(Fault):
     kind, joint_counts = 'offset_drift', (1,)
     text = '{effort} drifts by {0:.2f} N m. Let the arm warm up, or record in shorter pieces.'
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return as a column the time, from -0.5 at the recording's start to 0.5 at its end."""
-        time = np.broadcast_to(at.time_fraction[:, None] - 0.5, at.rigid_torque.shape)
-        return [at.only_joints(time, self.joints)]
+        time = np.broadcast_to(samples.time_fraction[:, None] - 0.5, samples.rigid_torque.shape)
+        return [samples.at_joints(time, self.joints)]
 
 
 class ExchangedEfforts(Fault):
@@ -183,15 +183,15 @@ class ExchangedEfforts(Fault):
     kind, joint_counts = 'exchanged', (2,)
     text = 'The efforts of {joints} are exchanged. Exchange their columns.'
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the difference of the two joints' torques, with opposite signs at the two."""
-        (i, j), each = self.joints, np.eye(at.model.n)
-        return [(at.rigid_torque[:, [j]] - at.rigid_torque[:, [i]]) * (each[i] - each[j])]
+        (i, j), each = self.joints, np.eye(samples.model.n)
+        return [np.diff(samples.rigid_torque[:, [i, j]]) * (each[i] - each[j])]
 
-    def corrected_friction(self, fitted: Array, values: Sequence[float]) -> Array:
+    def corrected_friction(self, friction: Array, values: Sequence[float]) -> Array:
         """Return the friction parameters with those of the two joints exchanged back."""
-        found = fitted.copy()
-        found[[*self.joints]] = fitted[[*self.joints[::-1]]]
+        found = friction.copy()
+        found[[*self.joints]] = friction[[*self.joints[::-1]]]
         return found
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
@@ -209,20 +209,20 @@ class WrongGravity(Fault):
         '{0:.2f},{1:.2f},{2:.2f} gives the direction found.'
     )
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the gravity torques of the three vectors of `gravity_axes` as columns."""
-        axes = gravity_axes(at.model.gravity)
-        return [NewtonEulerModel(at.model.arm, one).gravity(at.motion.q) for one in axes]
+        axes = gravity_axes(samples.model.gravity)
+        return [NewtonEulerModel(samples.model.arm, one).gravity(samples.motion.q) for one in axes]
 
-    def fault_values(self, found: Mapping[str, float], gravity: Array) -> list[float]:
+    def fault_values(self, coefficients: Mapping[str, float], gravity: Array) -> list[float]:
         """
         Return the gravity vector of the recording [m/s^2], or zeros if efforts lack gravity.
 
         A common factor of all efforts, which is fitted beside it, is part of the direction. Where
         nearly its size alone changes, it is `gravity`.
         """
-        each, factor = [found[name] for name in self.column_names], 1.0 + found[EffortGain().kind]
-        turned = gravity + np.array(each) @ gravity_axes(gravity) / factor
+        own, gain = super().fault_values(coefficients, gravity), 1 + coefficients[EffortGain.kind]
+        turned = gravity + np.array(own) @ gravity_axes(gravity) / gain
         size, real = np.linalg.norm(turned), np.linalg.norm(gravity)
         if size < _MAX_REMAINING_GRAVITY_RATIO * real:
             return [0.0, 0.0, 0.0]
@@ -235,11 +235,11 @@ class WrongGravity(Fault):
         return list(values) != gravity.tolist()
 
     @classmethod
-    def sentence(cls, found: Diagnosis, names: Sequence[str], scale: Array) -> str:
+    def sentence(cls, diagnosis: Diagnosis, joint_names: Sequence[str], scales: Array) -> str:
         """Return a sentence with the direction of gravity found, or that efforts lack gravity."""
-        if lacks_gravity(found.values):
+        if lacks_gravity(diagnosis.values):
             return 'Efforts leave gravity out. Record a topic with measured torques.'
-        return super().sentence(found, names, scale)
+        return super().sentence(diagnosis, joint_names, scales)
 
 
 def lacks_gravity(values: Sequence[float]) -> bool:
@@ -267,10 +267,10 @@ class UndeclaredLoad(Fault):
     kind, column_suffixes = 'load', ('m', 'x', 'y', 'z')
     text = 'The flange carries {0:.1f} kg more than declared. Name the load with --payload.'
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the torques of a unit of mass and of each first moment as columns."""
-        load = at.model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
-        return [*np.moveaxis(at.regressor @ load, -1, 0)]
+        load = samples.model.payload_matrix[:, MASS_AND_MOMENT_INDICES]
+        return [*np.moveaxis(samples.regressor @ load, -1, 0)]
 
 
 class ConstantForce(Fault):
@@ -286,9 +286,9 @@ class ConstantForce(Fault):
         """Return whether the force is above 1 N, more than a sound recording shows."""
         return float(np.linalg.norm(values)) > _MIN_FORCE_N
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the efforts that balance unit forces along x, y, z: Jacobian rows, negated."""
-        return [*-at.dynamics.jacobian(at.motion.q)[:, :3].swapaxes(0, 1)]
+        return [*-samples.dynamics.jacobian(samples.motion.q)[:, :3].swapaxes(0, 1)]
 
 
 class SecondHalfFault(Fault):
@@ -296,9 +296,9 @@ class SecondHalfFault(Fault):
 
     is_temporary = True
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return the columns of the other kind, set to zero in the recording's first half."""
-        return [one * (at.time_fraction >= 0.5)[:, None] for one in super().columns(at)]
+        return [one * (samples.time_fraction >= 0.5)[:, None] for one in super().columns(samples)]
 
 
 class LoadChange(SecondHalfFault, UndeclaredLoad):
@@ -342,7 +342,7 @@ class MissingRotors(Fault):
         """Names of the columns, one for each joint's rotor."""
         return tuple(f'{self.kind}_{joint + 1}' for joint in range(self.joint_count))
 
-    def columns(self, at: TorqueSamples) -> list[Array]:
+    def columns(self, samples: TorqueSamples) -> list[Array]:
         """Return each joint's acceleration as a column, or zeros if the model has rotors."""
-        missing = at.motion.ddq * (not at.model.base.rotor_inertia)
-        return [missing * own for own in np.eye(at.model.n)]
+        missing = samples.motion.ddq * (not samples.model.base.rotor_inertia)
+        return [missing * own for own in np.eye(samples.model.n)]
