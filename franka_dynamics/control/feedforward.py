@@ -119,8 +119,10 @@ class Feedforward(CoreStep):
                 self._begin_torques(StateEvent.BEGIN)
             elif self.state is State.SILENT:
                 self._record_wait(self.states.problem or self.blocked)
-            elif self.ending.reaction is Reaction.ZERO:
-                self.ending = self.ending._replace(remedy=Remedy.WAIT)
+            elif self.state is State.STOPPING and self.ending.reaction is not Reaction.COAST:
+                then = self.ending.reaction  # RELEASE would let go of a load that is borne
+                then = Reaction.RESTING_TORQUE if then is Reaction.HOLD else then
+                self.ending = self.ending._replace(reaction=then, remedy=Remedy.WAIT)
             elif self.state is not State.RUNNING:
                 self.ending = self.ending.with_release()
 

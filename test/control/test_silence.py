@@ -16,7 +16,7 @@ from franka_dynamics.dynamics.newton_euler import NewtonEulerModel
 from franka_dynamics.errors import JointVectorError
 from franka_dynamics.simulation.arm_simulation import Push
 
-from .closed_loop import core, FER, HOME, KD, KP, Loop, MUJOCO, payload, sent_at_rest, STILL
+from .closed_loop import core, FER, HOME, KD, KP, Loop, MUJOCO, payload, PD, sent_at_rest, STILL
 
 LOOP = {'applied_when_silent': True}
 CARRIED = {'gravity_compensation': True, 'friction': True}
@@ -106,6 +106,17 @@ def test_the_resting_torque_is_watched_as_any_other():
     assert loop.controller.faulty and loop.fastest < 2.1
     loop.run(0.5)
     assert loop.speed < 0.05
+
+
+@pytest.mark.parametrize('mass', [0.5, 1.5])
+def test_a_start_while_positions_are_wrong_bears_a_load_that_nobody_declared(mass):
+    loop = applied_loop(PD, friction=True)
+    loop.arm.set_payload(Settings(payload=payload(mass)).payload_inertia())
+    loop.run(2.0)
+    read, wrong = loop.arm.read, np.array([np.nan, *6 * [0.0]])
+    loop.arm.read = lambda: replace(read(), position=read().position + wrong)
+    loop.run(0.3).controller.start()
+    assert loop.run(0.5).controller.state is State.STOPPING and loop.speed < 0.01
 
 
 @pytest.mark.parametrize('target', ['mujoco', 'gz_ros2_control', 'fci', 'franka_gazebo'])
