@@ -45,12 +45,13 @@ Brake: q_b is where braking began, then where the arm came to rest; before, a li
   0.03 s, at most 30 rad/s^2, as far as kd does less.
 Stop by the model: it takes the q and dq of the last usable state, lets dq decay with a time
   constant of 0.1 s, and moves q by this dq.
-Resting torque: zero if the target adds gravity, whatever it lacks, unless the arm was held at rest
-  when its states were lost: then G + d; zero after reaction ZERO; in a loop zero until a usable
-  state agrees with g(q). Else g(q) of where the arm is or, unseen, of where the stop by the model
-  takes it. d is added if the arm rested when its states were lost, so that it stays also with a
-  load that nobody declared, as far as d goes; what kp bore beyond, as of a load that came later,
-  is lost, and it falls with that, as with all of it after a motion or a stop.
+Resting torque: zero after reaction ZERO, and in a loop until a usable state agrees with g(q). Else
+  zero if the target adds gravity, whatever it lacks, but G + d of an arm that was held at rest
+  when its states were lost. Else g(q) of where the arm is or, unseen, of where the stop by the
+  model takes it; and d is added, in that stop, too, if no joint was faster than 0.04 rad/s when
+  states were lost, or a braked arm had come to rest. So it stays with a load that nobody declared,
+  until a `stop`, as far as d goes; what kp bore beyond, as of a load that came later, is lost, and
+  it falls with that, as with all of it after a motion or a stop.
 
 A reaction says what follows once torques have ended; each cause in `ending.py` has one. If the arm
 rests, the last column begins at once, but with RELEASE and HOLD after BRAKING for 20 states:

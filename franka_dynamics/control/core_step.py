@@ -121,7 +121,7 @@ Torques are wrong
 
 Stops and start. Each stop adds its reason; a fault stays latched whatever follows.
   call                RUNNING         BRAKING         HOLDING         STOPPING, SILENT
-  stop                RELEASE         RELEASE         resting torque  only `start` begins the law
+  stop                RELEASE         RELEASE         resting torque  no d; the law only by `start`
   Stop.HOLD           HOLD            HOLD            goes on         a fault, held as (1)
   Stop.PAUSE          ZERO            ZERO            ZERO            zero; a SILENT node: nothing
   Stop.TO_ZERO        ZERO, latched   ZERO, latched   ZERO, latched   the same, latched
