@@ -82,14 +82,14 @@ def freeze_arrays(owner: object, error: type[Exception], what: str, **shapes: Ar
 
 
 def as_array(
-    given: object, shape: ArrayShape, words: str, error: type[Exception], *, finite: bool = True
+    values: object, shape: ArrayShape, words: str, error: type[Exception], *, finite: bool = True
 ) -> Array:
     """
-    Return `given` as a new float array; raise `error` for a wrong shape, NaN or infinity.
+    Return `values` as a new float array; raise `error` for a wrong shape, NaN or infinity.
 
     Parameters
     ----------
-    given : array_like
+    values : array_like
         The numbers.
     shape : tuple of int or None
         None stands for any length; `...` in front for any leading axes, so (...,) for any shape.
@@ -110,11 +110,11 @@ def as_array(
     def array_error(found: str) -> Exception:
         """Return the error on the array, with the text `found` at the end of its message."""
         expected = f'{shape}'.replace('None', 'k').replace('Ellipsis', '...')
-        text = f'{words} must be finite numbers of shape {expected}; got {array_text(given)}'
+        text = f'{words} must be finite numbers of shape {expected}; got {array_text(values)}'
         return error(f'{text}{found}.')
 
     try:
-        array = np.array(_real_array(given), dtype=float, order='C')
+        array = np.array(_real_array(values), dtype=float, order='C')
     except ValueError:
         raise array_error('') from None
     except TypeError as reason:

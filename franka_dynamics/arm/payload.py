@@ -183,11 +183,11 @@ def read_payload(given: str) -> LinkInertia:
     return body
 
 
-def as_payload(given: PayloadLike) -> LinkInertia:
+def as_payload(payload: PayloadLike) -> LinkInertia:
     """
     Return a payload, given as LinkInertia or 4 or 10 numbers, as LinkInertia at the flange.
 
-    `given` is such an inertia, or four or ten numbers in the order of PAYLOAD_ORDER [kg, m,
+    `payload` is such an inertia, or four or ten numbers in the order of PAYLOAD_ORDER [kg, m,
     kg m^2]. Ten zeros mean no payload.
 
     Raises
@@ -196,10 +196,10 @@ def as_payload(given: PayloadLike) -> LinkInertia:
         If there are neither four nor ten finite numbers, or no real body has them.
 
     """
-    if isinstance(given, LinkInertia):
-        return given
+    if isinstance(payload, LinkInertia):
+        return payload
     words = f'A payload, {", ".join(PAYLOAD_ORDER)} [kg, m, kg m^2] or the first four,'
-    numbers = as_array(given, (...,), words, InertiaError)
+    numbers = as_array(payload, (...,), words, InertiaError)
     numbers = np.append(numbers, np.zeros(6)) if numbers.shape == (4,) else numbers
     return payload_from_array(as_array(numbers, (10,), words, InertiaError))
 

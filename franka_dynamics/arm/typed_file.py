@@ -276,9 +276,9 @@ def encode(kind: Any, value: Any) -> Any:
     return value
 
 
-def _is_default(part: Field[Any], value: Any) -> bool:
+def _is_default(field: Field[Any], value: Any) -> bool:
     """Return whether a value is a dataclass field's default."""
-    default: Any = part.default_factory() if callable(part.default_factory) else part.default
+    default: Any = field.default_factory() if callable(field.default_factory) else field.default
     return bool(np.array_equal(value, default))
 
 

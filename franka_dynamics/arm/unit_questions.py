@@ -106,15 +106,15 @@ def _motion_unit_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
 
 
 def _limit_fields_beyond(
-    limits: Mapping[str, JointLimits], most: float, fastest: float
+    limits: Mapping[str, JointLimits], max_position: float, max_velocity: float
 ) -> dict[str, tuple[str, ...]]:
-    """Return, by joint, the limit fields beyond `most` (position) or `fastest` (velocity)."""
+    """Return, by joint, the limit fields beyond `max_position` or `max_velocity`."""
     found = dict[str, tuple[str, ...]]()
     for name, one in limits.items():
         fields = tuple[str, ...]()
-        if any(most < abs(end) < _MIN_UNLIMITED_VALUE for end in (one.lower, one.upper)):
+        if any(max_position < abs(end) < _MIN_UNLIMITED_VALUE for end in (one.lower, one.upper)):
             fields = ('lower', 'upper')
-        fast = fastest < one.velocity < _MIN_UNLIMITED_VALUE
+        fast = max_velocity < one.velocity < _MIN_UNLIMITED_VALUE
         if fast and not math.log10(one.velocity).is_integer():
             fields = (*fields, 'velocity')
         if fields:

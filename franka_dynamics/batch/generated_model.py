@@ -122,7 +122,7 @@ class GeneratedModel(ABC):
         return found
 
     def _real_states(
-        self, quantity: Quantity, given: Sequence[Any], read: Callable[[Any], Any]
+        self, quantity: Quantity, arguments: Sequence[Any], read: Callable[[Any], Any]
     ) -> tuple[list[Any], tuple[int, ...]]:
         """
         Return a quantity's arguments as arrays of real numbers, and their broadcast leading axes.
@@ -134,7 +134,7 @@ class GeneratedModel(ABC):
             broadcast; the message names the argument.
 
         """
-        found = self._real_arrays(dict(zip(INPUT_NAMES[quantity], given)), read)
+        found = self._real_arrays(dict(zip(INPUT_NAMES[quantity], arguments)), read)
         shapes = {name: tuple(array.shape) for name, array in found.items()}
         return list(found.values()), batch_shape(shapes, self.description.joint_names)
 

@@ -23,13 +23,13 @@ _DLPACK_CUDA_DEVICE_TYPES = (2, 13)  # of DLPack: device and managed memory
 KernelTypes = tuple[Any, Container[Any]] | None
 
 
-def adapter_of(given: Sequence[Any]) -> Any:
+def adapter_of(arguments: Sequence[Any]) -> Any:
     """Return this package's module for the arguments' array library, by default NumPy's."""
     for name, kind in (('torch', 'Tensor'), ('jax', 'Array')):
         known = getattr(sys.modules.get(name), kind, ())
-        if any(isinstance(one, known) for one in given):
+        if any(isinstance(one, known) for one in arguments):
             return _adapter_module(name)
-    return _adapter_module('cupy') if any(map(is_on_gpu, given)) else numpy_arrays
+    return _adapter_module('cupy') if any(map(is_on_gpu, arguments)) else numpy_arrays
 
 
 def _adapter_module(name: str) -> Any:
@@ -44,17 +44,17 @@ def is_on_gpu(values: object) -> bool:
     return on_gpu or hasattr(values, '__cuda_array_interface__')
 
 
-def are_kernel_inputs(given: Sequence[Any], n: int, kernel_types: KernelTypes) -> bool:
+def are_kernel_inputs(arguments: Sequence[Any], n: int, kernel_types: KernelTypes) -> bool:
     """Return whether all arguments are arrays (N, n) of one precision that kernels can read."""
     if kernel_types is None:
         return False
-    first, (kind, precisions) = given[0], kernel_types
+    first, (kind, precisions) = arguments[0], kernel_types
     if type(first) is not kind or first.dtype not in precisions:
         return False
     shape, dtype = first.shape, first.dtype
     if len(shape) != 2 or shape[1] != n:
         return False
-    for one in given[1:]:
+    for one in arguments[1:]:
         if type(one) is not kind or one.shape != shape or one.dtype is not dtype:
             return False
     return True

@@ -175,7 +175,7 @@ def _operational_space_inertia(writer: ChainWriter) -> ElementsByIndex:
     products = {(i, j): zip(Y[i], Y[j], inverse) for i, j in places}
     mobility = {at: graph.sum(y * z * d for y, z, d in each) for at, each in products.items()}
     least = MIN_FREE_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(TWIST_SIZE))
-    factors = ldl_factors(graph, mobility, least=least)
+    factors = ldl_factors(graph, mobility, min_pivot=least)
     columns = [solve_ldl(graph, *factors, unit) for unit in np.eye(TWIST_SIZE)]
     return {(i, j): columns[j][i] for i, j in places}
 
@@ -288,7 +288,7 @@ def ldl_factors(
     elements: Mapping[tuple[int, int], Expression],
     names: Sequence[str] = (),
     *,
-    least: Expression | None = None,
+    min_pivot: Expression | None = None,
     label: bool = False,
 ) -> tuple[LowerTriangle, list[Expression]]:
     """
@@ -296,8 +296,8 @@ def ldl_factors(
 
     This takes a division for each row and no square roots (Golub and Van Loan 2013, section
     4.1.2). `elements` maps (i, j), i <= j, to the elements of the matrix. If the expression of a
-    pivot is 0, an InertiaError names the pivot's joint (`names`) or, with `least`, says that the
-    inertia at a frame is singular. A pivot that is not above `least` makes the result NaN. With
+    pivot is 0, an InertiaError names the pivot's joint (`names`) or, with `min_pivot`, says that
+    the inertia at a frame is singular. A pivot not above `min_pivot` makes the result NaN. With
     `label` the variables of D, 1/D and L in generated code are named D1, E1, L2_1 and so on.
     """
     L: LowerTriangle = {}
@@ -306,11 +306,11 @@ def ldl_factors(
     n = max(i for i, _ in elements) + 1
     for j in range(n):
         pivot = elements[j, j] - graph.sum(L[j, k] * scaled[j, k] for k in range(j))
-        if least is not None:
+        if min_pivot is not None:
             if pivot.is_zero:
                 raise singular_frame_error()
-            root = graph.sqrt(pivot - least)
-            pivot = root * root + least
+            root = graph.sqrt(pivot - min_pivot)
+            pivot = root * root + min_pivot
         elif pivot.is_zero:
             raise InertiaError(
                 f'The mass matrix is singular: {names[j]} moves no mass, or only mass that the '

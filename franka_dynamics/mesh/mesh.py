@@ -133,13 +133,13 @@ def _require_density(density: float) -> None:
         raise MeshError(f'The density is {density} kg/m^3; it must be a positive number.')
 
 
-def _unit_density_parameters(mesh: TriangleMesh, about: Array) -> Array:
+def _unit_density_parameters(mesh: TriangleMesh, point: Array) -> Array:
     """
     Return mass, first moment and inertia about a point of a solid of 1 kg/m^3, shape (10,).
 
     Kwon's order is m, h, I_diag (xx, yy, zz) and I_off (xy, xz, yz).
     """
-    corners = (mesh.vertices - about)[mesh.faces]  # (face, corner, coordinate)
+    corners = (mesh.vertices - point)[mesh.faces]  # (face, corner, coordinate)
     first, second, third = corners.swapaxes(0, 1)
     s = corners.sum(axis=1)
     g = 0.5 * (s * s + (corners * corners).sum(axis=1))  # (19): sum over corners i <= j of v_i v_j
@@ -305,12 +305,12 @@ def load_mesh(path: str | Path, *, unit: str | None = None) -> MeshFile:
     return MeshFile(mesh, unit, (sentence, *notes))
 
 
-def _require_solid(raw: Any, path: str | Path) -> list[str]:
+def _require_solid(mesh: Any, path: str | Path) -> list[str]:
     """Raise MeshError if a mesh bounds no solid; return a list with a note on several parts."""
-    parts, problem = list(raw.split(only_watertight=False, repair=False)), ''
+    parts, problem = list(mesh.split(only_watertight=False, repair=False)), ''
     with np.errstate(divide='ignore', invalid='ignore'):  # of a sheet without volume
         volumes = [part.volume for part in parts]
-        is_volume = raw.is_volume
+        is_volume = mesh.is_volume
     # A part with its normals inwards is a cavity if it lies within one that has them outwards.
     outer, inwards = (
         [part.bounds for part, volume in zip(parts, volumes) if sign * volume > 0.0]
@@ -321,9 +321,9 @@ def _require_solid(raw: Any, path: str | Path) -> list[str]:
         for one in inwards
         if not any((each[0] <= one[0]).all() and (each[1] >= one[1]).all() for each in outer)
     ]
-    if not raw.is_watertight:
+    if not mesh.is_watertight:
         problem = 'it is not closed'
-    elif not raw.is_winding_consistent:
+    elif not mesh.is_winding_consistent:
         problem = 'some of its faces are wound against their neighbours'
     elif loose or not is_volume:
         problem = 'it encloses no volume, or the normals of a part point inwards'

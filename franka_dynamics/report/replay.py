@@ -110,18 +110,18 @@ def _range_text(kind: str, name: str, least: float, most: float) -> str:
     return f'the zero of {name} may be off by {least:.2f} to {most:.2f} rad'
 
 
-def verdict_headline(found: RecordingVerdict) -> str:
+def verdict_headline(verdict: RecordingVerdict) -> str:
     """Return a sentence on whether the recordings are sound; '' without fault or question."""
-    if found.causes:
+    if verdict.causes:
         return 'The recordings are NOT sound.'
-    if not found.sound:
+    if not verdict.sound:
         return 'The recordings are NOT sound, cause unknown.'
-    return 'The recordings are sound, with a question.' if found.has_questions else ''
+    return 'The recordings are sound, with a question.' if verdict.has_questions else ''
 
 
-def _diagnosis_sentence(one: Diagnosis, names: Sequence[str], effort_scale: Any) -> str:
+def _diagnosis_sentence(fault: Diagnosis, names: Sequence[str], effort_scale: Any) -> str:
     """Return a sentence on one diagnosed fault of recordings or question to the user."""
-    return FAULT_CLASSES[one.kind].sentence(one, names, np.asarray(effort_scale, dtype=float))
+    return FAULT_CLASSES[fault.kind].sentence(fault, names, np.asarray(effort_scale, dtype=float))
 
 
 def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:

@@ -34,16 +34,16 @@ class Notes(NamedTuple):
 class UniqueNames:
     """A callable that makes names unique by appending underscores to names already in use."""
 
-    def __init__(self, *taken: str) -> None:
+    def __init__(self, *names: str) -> None:
         """Store the names that are in use."""
-        self._used_names = set(taken)
+        self._used_names = set(names)
 
-    def __call__(self, wanted: str) -> str:
+    def __call__(self, name: str) -> str:
         """Return the wanted name, with underscores behind it if it is in use."""
-        while wanted in self._used_names:
-            wanted += '_'
-        self._used_names.add(wanted)
-        return wanted
+        while name in self._used_names:
+            name += '_'
+        self._used_names.add(name)
+        return name
 
 
 @dataclass(frozen=True, eq=False)

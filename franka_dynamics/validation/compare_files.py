@@ -64,15 +64,15 @@ class NearestSet(NamedTuple):
         return max(self.distances)
 
 
-def agree_within_rounding(found: LinkInertia, known: LinkInertia) -> bool:
+def agree_within_rounding(link: LinkInertia, other: LinkInertia) -> bool:
     """Return whether two links' inertial parameters agree within published tables' rounding."""
-    if abs(found.mass - known.mass) > max(TABLE_ROUNDING, _MASS_TOLERANCE_RATIO * known.mass):
+    if abs(link.mass - other.mass) > max(TABLE_ROUNDING, _MASS_TOLERANCE_RATIO * other.mass):
         return False
     fields = {'center_of_mass': 'inertia_at_center_of_mass', 'first_moment': 'inertia'}
     for vector, tensor in fields.items():
-        expected = getattr(known, tensor)
-        change = _largest_entry(getattr(found, tensor) - expected)
-        moved = _largest_entry(getattr(found, vector) - getattr(known, vector))
+        expected = getattr(other, tensor)
+        change = _largest_entry(getattr(link, tensor) - expected)
+        moved = _largest_entry(getattr(link, vector) - getattr(other, vector))
         bound = min(TABLE_ROUNDING, TENSOR_ROUNDING_RATIO * _largest_entry(expected))
         if moved <= TABLE_ROUNDING and change <= bound:
             return True

@@ -175,14 +175,14 @@ def _jacobian_of_tool(model: PinocchioModel, q: Array, tool: Array) -> Array:
 
 
 def _largest_difference(
-    arm: ArmDescription, subject: str, unit: str, most: Any, theirs: Array, own: Array
+    arm: ArmDescription, subject: str, unit: str, bound: Any, robot: Array, model: Array
 ) -> RobotDifference:
     """Return a term's largest difference between model and robot as a RobotDifference."""
-    if most is None:
-        most = MAX_ROBOT_MODEL_DIFFERENCE_RATIO * np.abs(theirs).max()
+    if bound is None:
+        bound = MAX_ROBOT_MODEL_DIFFERENCE_RATIO * np.abs(robot).max()
     # If M or C dq is zero at all states, only rounding errors are allowed.
-    error = np.abs(theirs - own)
-    allowed = np.broadcast_to(np.maximum(most, np.finfo(float).eps), error.shape)
+    error = np.abs(robot - model)
+    allowed = np.broadcast_to(np.maximum(bound, np.finfo(float).eps), error.shape)
     worst = np.unravel_index(np.argmax(error / allowed), error.shape)
     return RobotDifference(
         subject,

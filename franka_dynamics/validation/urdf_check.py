@@ -178,7 +178,7 @@ def node_notes(reference: ArmDescription, arm: ArmDescription) -> list[str]:
 
 
 def _inertial_findings(
-    nearest: NearestSet, found: Comparison, accept_unknown: bool
+    nearest: NearestSet, comparison: Comparison, accept_unknown: bool
 ) -> tuple[bool, tuple[ParameterDifference, ...], tuple[str, ...]]:
     """
     Return whether inertials are published ones, differences to refuse the URDF for, and notes.
@@ -186,15 +186,15 @@ def _inertial_findings(
     A link that is not within rounding of the published one is a finding if its difference changes
     a torque in some mounting of the arm, or if no real body has its parameters.
     """
-    first, second = found.space_arms
-    probe = TorqueSensitivity(found.first, _TILTED_GRAVITY_M_S2)
+    first, second = comparison.space_arms
+    probe = TorqueSensitivity(comparison.first, _TILTED_GRAVITY_M_S2)
     findings, notes, impossible = [], [], False
-    for i, place in enumerate(found.first.joint_names):
+    for i, place in enumerate(comparison.first.joint_names):
         if nearest.matches[i]:
             continue
         link, changed = second.inertias[i], first.with_joint(i, second, 'inertias')
         remark = '' if link.is_physical() else 'no real body has these parameters'
-        own = [one for one in found.differences if (one.kind, one.owner) == ('link', place)]
+        own = [one for one in comparison.differences if (one.kind, one.owner) == ('link', place)]
         differing = [replace(one, remark=remark) for one in own]
         if probe.effect(changed, first).largest > 0.0 or not link.is_physical():
             findings += differing
@@ -207,7 +207,7 @@ def _inertial_findings(
         notes = [*(f'{one} Accepted.' for one in findings), *notes]
         findings = []
     if not findings and nearest.largest_distance > _MAX_UNNOTED_DISTANCE:
-        notes.append(f'The difference to {nearest} acts on torques: {found.total_effect}.')
+        notes.append(f'The difference to {nearest} acts on torques: {comparison.total_effect}.')
     return same, tuple(findings), tuple(notes)
 
 
@@ -247,10 +247,10 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
         )
 
 
-def _tighter_limits(arm: ArmDescription, known: ArmDescription) -> tuple[list[Joint], list[str]]:
+def _tighter_limits(arm: ArmDescription, other: ArmDescription) -> tuple[list[Joint], list[str]]:
     """Return joints with the tighter limits of two arms, and a note on limits from `arm`."""
     joints, changes = [], []
-    for joint, limits in zip(arm.joints, (one.limits for one in known.joints)):
+    for joint, limits in zip(arm.joints, (one.limits for one in other.joints)):
         tighter, words = dict[str, float](), list[str]()
         for key in compare_files.URDF_LIMITS:
             own, at = getattr(joint.limits, key), getattr(limits, key)
