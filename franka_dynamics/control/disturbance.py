@@ -60,6 +60,8 @@ MAX_COUNTED_PERIOD_S = 0.5 * MAX_DISTURBANCE_TIME_S
 # whatever is sent, and for MAX_BRAKE_RELEASE_TIME_S [s] after the law begins an arm at rest that
 # was not held is not judged.
 MAX_BRAKE_RELEASE_TIME_S = 1.0
+# So near its position limit a joint leans on its mechanical stop [rad or m].
+MAX_STOP_DISTANCE_RAD = 0.02
 # So many of the last torques are compared with a measured one, which may repeat one of them.
 MAX_EFFORT_ECHO_DELAY_STEPS = 3
 
@@ -323,16 +325,15 @@ class DisturbanceMonitor:
         joint = int(shares.max(axis=0).argmax())
         if shares[:, joint].max() <= 1.0:
             return None
-        of = motion if shares[0, joint] > 1.0 else command
-        size, most = distinct_texts(abs(of[joint]), bound[joint], 2)
-        name, target = self._arm.joint_names[joint], terms.profile.name
-        other = 'what its motion needs'
-        if of is command:
-            other = f'what is commanded and target {target} adds'
+        torque, other = motion[joint], 'what its motion needs'
+        if shares[0, joint] <= 1.0:
+            torque = command[joint]
+            other = f'what is commanded and target {terms.profile.name} adds'
+        size, most = distinct_texts(abs(torque), bound[joint], 2)
         return ReasonCode.LARGE_DISTURBANCE(
             kind='measured' if self.has_effort else 'commanded',
-            joint=name,
-            torque=('-' if of[joint] < 0.0 else '+') + size,
+            joint=self._arm.joint_names[joint],
+            torque=('-' if torque < 0.0 else '+') + size,
             other=other,
             most=most,
             causes=self._causes_of(motion, command, joint, terms),
@@ -355,12 +356,16 @@ class DisturbanceMonitor:
         kind, torque = excess_causes.NO_SENSOR, motion
         if self.has_effort:  # where efforts are wrong, both differ
             by_command = (np.abs(motion) <= bound).all()
-            kind = excess_causes.COMMAND if by_command else excess_causes.MOTION
-            torque = command if by_command else motion
-        who = terms.adds_gravity, terms.profile.name, self._arm.joint_names[joint]
+            both = (excess_causes.COMMAND, command), (excess_causes.MOTION, motion)
+            kind, torque = both[0] if by_command else both[1]
+        name, side = self._arm.joint_names[joint], 'upper' if motion[joint] > 0.0 else 'lower'
+        away = abs(state.q[joint] - self._arm.limit(side)[joint])
+        leans = away < MAX_STOP_DISTANCE_RAD and abs(motion[joint]) > bound[joint]
+        stop = excess_causes.MECHANICAL_STOP.format(joint=name) if leans else ''
+        who = terms.adds_gravity, terms.profile.name, name
         excess = kind, torque, state.gravity, bound, state.is_moving, *who
         likely = excess_causes.probable_causes(excess_causes.TorqueExcess(*excess))
-        return f'{load}, or {likely}' if load else likely
+        return ', or '.join(filter(None, (load, stop, likely)))
 
     def reset_max_bound_ratios(self) -> None:
         """Reset each joint's largest ratio of disturbance torque to bound to zero."""

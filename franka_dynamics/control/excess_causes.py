@@ -46,6 +46,7 @@ JOINT_ORDER = 'the joints have another order or other signs here than in the arm
 TORQUE_LOST = 'no torque arrives: its receiver ignores what is sent, or brakes hold the arm'
 DEAD_MOTOR = 'a dead motor or a closed brake of {joint}'
 OTHER_SENDER = 'somebody else sends torques, too, or they arrive late'
+MECHANICAL_STOP = '{joint} is at its position limit, where its mechanical stop holds it'
 CONTACT = 'something touches the arm, or a closed brake holds it'
 
 

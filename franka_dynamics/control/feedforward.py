@@ -225,15 +225,14 @@ class Feedforward(CoreStep):
             pulled = self.requested_law.has_kp
             if not pulled:  # a person may have guided the arm away
                 self.reference.hold(None)
-        motion = self.reference.follow(
-            *(q, times, dq, ddq),
-            start=start,
-            ahead=ahead,
-            window=window,
-            goal_id=goal_id,
-            measured_q=self.states.q,
-            pulled=pulled,
-        )
+        how: dict[str, Any] = {
+            'start': start,
+            'ahead': ahead,
+            'window': window,
+            'goal_id': goal_id,
+        }
+        how |= {'measured_q': self.states.q, 'pulled': pulled}
+        motion = self.reference.follow(q, times, dq, ddq, **how)
         with self._lock:
             if self.state is not State.RUNNING:  # stopped by another thread meanwhile
                 self.reference.clear(self.ending)

@@ -215,8 +215,7 @@ class StateCheck:
         if old.now is not None:
             return old.now, silence
         waited = monotonic() - here
-        if silence is None or waited > MAX_REORDERING_TIME_S:
-            silence = waited
+        silence = waited if silence is None or waited > MAX_REORDERING_TIME_S else silence
         return self.arrival_time + silence, silence
 
     def reject_latest(self, why: Reason) -> None:

@@ -50,8 +50,7 @@ TILTED = {'gravity_vector': (9.81 * 0.5, 0.0, -9.81 * np.sqrt(0.75))}  # by 30 d
 def test_with_measured_effort_no_torque_is_sent_from_the_start(arm, wrong):
     loop = Loop(replace(FCI, **wrong), description=arm, **CARRIED).run(0.3)
     assert loop.published == []
-    why = loop.controller.status.why
-    assert 'joint' in why and 'N m' in why
+    assert 'joint' in loop.controller.why and 'N m' in loop.controller.why
 
 
 def pushed(force, seconds):
@@ -476,12 +475,15 @@ def test_benches_of_the_guard_know_its_parts(bench, monkeypatch):
         take_out(core(MUJOCO))
 
 
-@pytest.mark.parametrize(('times', 'words'), [(-1.0, 'other sign'), (0.02, 'without gravity')])
-def test_efforts_of_another_sign_or_without_gravity_are_said_to_be_so(times, words):
+@pytest.mark.parametrize(
+    ('joint_2', 'times', 'words'),
+    [(-0.8, -1.0, 'other sign'), (-0.8, 0.02, 'without gravity'), (1.83, 0.3, 'position limit')],
+)
+def test_what_is_wrong_with_efforts_or_the_pose_is_named(joint_2, times, words):
     arm = load('fr3')
-    controller = Feedforward(arm, 'fci')
-    effort = times * NewtonEulerModel(arm).gravity(arm.home)
-    sent_at_rest(controller, 300, q=arm.home, begin=0.0, effort=effort)
+    controller, q = Feedforward(arm, 'fci'), np.where(np.arange(7) == 1, joint_2, arm.home)
+    effort = times * NewtonEulerModel(arm).gravity(q)
+    sent_at_rest(controller, 300, q=q, begin=0.0, effort=effort)
     assert controller.state is State.SILENT and words in str(controller.status)
 
 
@@ -492,8 +494,7 @@ def test_gravity_of_the_wrong_sign_is_named():
 
 def test_a_motor_that_dies_in_motion_is_not_taken_for_a_receiver_without_gravity():
     loop = Loop(replace(FCI, **FIRM), **CARRIED).run(0.4)
-    step = loop.arm.step
-    gravity = NewtonEulerModel(FER)
+    step, gravity = loop.arm.step, NewtonEulerModel(FER)
 
     def without_joint_4(torque, is_new):  # it does not carry itself any more, either
         q = loop.arm.position
