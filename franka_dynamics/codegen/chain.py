@@ -51,7 +51,7 @@ class SymbolicJoint:
     pseudo-inertia.
     """
 
-    revolute: bool
+    is_revolute: bool
     fixed_rotation: ScalarArray
     origin: ScalarArray
     theta_offset: float
@@ -60,7 +60,7 @@ class SymbolicJoint:
 
     def rotation(self, graph: Graph, position: Scalar) -> ScalarArray:
         """Return the rotation (3, 3) Rz(theta + q), or Rz(theta) of a prismatic joint."""
-        if not self.revolute:
+        if not self.is_revolute:
             return rotation_about_z(*cos_sin(self.theta_offset))
         angle, quarters = graph.expression(position), quarter_turns(self.theta_offset)
         if quarters is None:
@@ -68,9 +68,9 @@ class SymbolicJoint:
         s, c = graph.sin_cos(angle)
         return rotation_about_z(*((c, s), (-s, c), (-c, -s), (s, -c))[quarters])
 
-    def frame_origin(self, position: Scalar) -> ScalarArray:
+    def frame_origin(self, q: Scalar) -> ScalarArray:
         """Return the origin (3,) of the link's frame in the antecedent's frame."""
-        return self.origin if self.revolute else self.origin + self.fixed_rotation[:, 2] * position
+        return self.origin if self.is_revolute else self.origin + self.fixed_rotation[:, 2] * q
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class SymbolicChain:
     joints : tuple of SymbolicJoint
         For a joint on the base (a root) the antecedent's frame is the joint's own frame at
         theta = q = 0, because torques do not depend on the position of the base.
-    gravity : mapping of int to ndarray, shape (3,)
+    root_gravity : mapping of int to ndarray, shape (3,)
         Gravity in the axes of each root's antecedent frame [m/s^2], by the root's number.
     root_poses : mapping of int to ndarray, shape (4, 4)
         Pose, in the space frame, of each root's antecedent frame, by the root's number.
@@ -99,7 +99,7 @@ class SymbolicChain:
     """
 
     joints: tuple[SymbolicJoint, ...]
-    gravity: Mapping[int, ScalarArray]
+    root_gravity: Mapping[int, ScalarArray]
     root_poses: Mapping[int, ScalarArray]
     tip_pose: ScalarArray
     parents: tuple[int, ...]
@@ -312,7 +312,7 @@ def with_origins_nearest_parent(chain: SymbolicChain) -> SymbolicChain:
         origin, axis = joint.origin, joint.fixed_rotation[:, 2]
         if parent != BASE_BODY:
             origin = origin - shifts[parent]
-            if joint.revolute:
+            if joint.is_revolute:
                 shifts[j, 2] = -float(origin @ axis)
         origin = origin + shifts[j, 2] * axis
         body = transformed_inertia(joint.body_inertia, np.eye(3), -shifts[j])
@@ -328,10 +328,10 @@ def regroup_parameters(chain: SymbolicChain) -> SymbolicChain:
     joints = list(chain.joints)
     for j in reversed(range(chain.n)):
         joint, parent = joints[j], chain.parents[j]
-        shared = _REVOLUTE_SHARED_ELEMENTS if joint.revolute else _PRISMATIC_SHARED_ELEMENTS
+        shared = _REVOLUTE_SHARED_ELEMENTS if joint.is_revolute else _PRISMATIC_SHARED_ELEMENTS
         if parent != BASE_BODY:
             arrived = np.where(shared, joint.body_inertia, 0.0)
-            if joint.revolute:
+            if joint.is_revolute:
                 arrived = transformed_inertia(arrived, joint.fixed_rotation, joint.origin)
             else:
                 rotation = joint.fixed_rotation @ rotation_about_z(*cos_sin(joint.theta_offset))

@@ -64,7 +64,7 @@ def link_motions(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> lis
     motions: list[SymbolicMotion] = []
     for j, (joint, parent) in enumerate(zip(chain.joints, chain.parents)):
         if parent == BASE_BODY:
-            up = still if inputs.weightless else still - chain.gravity[j]
+            up = still if inputs.weightless else still - chain.root_gravity[j]
             last = SymbolicMotion(still, still, np.array([still] * 3), up)
         else:
             last = motions[parent]
@@ -97,7 +97,7 @@ def _link_motion(
         return turn.T @ (joint.fixed_rotation.T @ values)
 
     omega, domega = in_link_axes(last.omega), in_link_axes(last.domega)
-    if not joint.revolute:  # omega does not change
+    if not joint.is_revolute:  # omega does not change
         straight = _is_axis_permutation(joint.fixed_rotation) and _is_axis_permutation(turn)
         U = in_link_axes(in_link_axes(last.U).T).T if straight else _U_matrix(omega, domega)
         twice = 2.0 * dq
@@ -150,7 +150,7 @@ def _rotation_and_inertia(
     """
     joint, turn = chain.joints[j], chain.joints[j].rotation(graph, inputs.q[j])
     alone = j not in chain.parents and (j != chain.tip_body or inputs.wrench is None)
-    if joint.revolute and alone and chain.parents[j] != BASE_BODY:
+    if joint.is_revolute and alone and chain.parents[j] != BASE_BODY:
         return np.eye(3), _rotated_pseudo_inertia(joint.body_inertia, turn)
     return turn, joint.body_inertia
 
@@ -172,7 +172,7 @@ def inverse_dynamics(graph: Graph, chain: SymbolicChain, inputs: JointInputs) ->
         force, moment = (a + b for a, b in zip(_inertial_wrench(body, motions[j]), beyond[j]))
         graph.name_vector(f'f{j + 1}', force)
         graph.name_vector(f'n{j + 1}', moment)
-        own = moment[2] if joint.revolute else force[2]
+        own = moment[2] if joint.is_revolute else force[2]
         torques[j] = own + joint.rotor_inertia * inputs.ddq[j]
         if parent != BASE_BODY:
             offset = joint.frame_origin(inputs.q[j])
@@ -216,7 +216,7 @@ def mass_matrix(
     for j in reversed(range(chain.n)):
         joint, composite = joints[j], composites[j]
         force, moment = _unit_ddq_wrench(joint, composite)
-        needed = (moment if joint.revolute else force)[2] + joint.rotor_inertia
+        needed = (moment if joint.is_revolute else force)[2] + joint.rotor_inertia
         elements[j, j] = graph.expression(needed)
         # Element (i, j) stays zero if joints i and j are on different branches.
         elements |= {(i, j): graph.zero for i in range(j)}
@@ -224,7 +224,7 @@ def mass_matrix(
         while i != BASE_BODY:
             wrench = force, moment
             force, moment = _wrench_on_parent(joints[k], turns[k], offsets[k], wrench)
-            elements[i, j] = graph.expression((moment if joints[i].revolute else force)[2])
+            elements[i, j] = graph.expression((moment if joints[i].is_revolute else force)[2])
             k, i = i, parents[i]
         if parents[j] != BASE_BODY:
             turned = _rotated_pseudo_inertia(composite, turns[j])
@@ -236,7 +236,7 @@ def mass_matrix(
 def _unit_ddq_wrench(joint: SymbolicJoint, body: ScalarArray) -> Wrench:
     """Return the force and moment about the frame's origin that give a body's joint a ddq of 1."""
     (hx, hy, _), S = body[:3, 3], body
-    if joint.revolute:
+    if joint.is_revolute:
         return np.array([-hy, hx, 0.0]), np.array([-S[0, 2], -S[1, 2], S[0, 0] + S[1, 1]])
     return np.array([0.0, 0.0, body[3, 3]], dtype=object), np.array([hy, -hx, 0.0])
 
@@ -287,7 +287,7 @@ def jacobian(
     for j in chain.joints_to_tip():
         rotation, origin = frames[j]
         axis = rotation[:, 2]
-        if chain.joints[j].revolute:
+        if chain.joints[j].is_revolute:
             columns[:, j] = [*into @ np.cross(axis, point - origin), *into @ axis]
         else:
             columns[:3, j] = into @ axis

@@ -29,7 +29,7 @@ class JointPlacement(NamedTuple):
     origin: Array  # (..., 3), origin of frame i in frame i - 1 [m]
     lever: Array  # (..., 3), from frame i - 1's origin to frame i's, in the axes of frame i [m]
     axis: Array  # (..., 3), unit vector along the joint's axis, in the axes of frame i
-    revolute: bool
+    is_revolute: bool
     # Whether the joint rotates frame i's origin about frame i - 1's: revolute, standard rows.
     moves_origin: bool
 
@@ -107,7 +107,7 @@ def outward_recursion(
         # The lever `joint.lever`, from the origin of frame i - 1 to that of frame i, turns with
         # link i if `moves_origin`, else with link i - 1.
         turning, spin = omega, alpha
-        if joint.revolute:
+        if joint.is_revolute:
             alpha = alpha + driven + cross(omega, rate)
             omega = omega + rate
         else:
@@ -331,7 +331,7 @@ class NewtonEulerModel(DynamicsFormulation):
             if joint.moves_origin:
                 # Standard rows: the axis passes through the origin of frame i-1, not of frame i.
                 moment = moment + cross(joint.lever, force)
-            load = moment if joint.revolute else force
+            load = moment if joint.is_revolute else force
             rotor = self.description.joints[i].rotor_inertia * ddq[..., i]
             torque[..., i] = np.sum(joint.axis * load, axis=-1) + rotor
         return torque

@@ -209,9 +209,9 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> FlangeChoice:
     named = [name for one in endings for name in links if _name_ends_with(name, one)]
     how = 'another is chosen by fd.load(..., tip=) and arm import --tip'
     if named:
-        found, pose = named[0], chain.poses[named[0]]
+        found, pose = named[0], chain.link_poses[named[0]]
         notes, axis = [], _outward_axis(chain, pose)
-        ways = {name: np.linalg.norm(chain.poses[name][:3, 3] - pose[:3, 3]) for name in named}
+        ways = {one: np.linalg.norm(chain.link_poses[one][:3, 3] - pose[:3, 3]) for one in named}
         if elsewhere := [name for name, way in ways.items() if way > _MIN_ORIGIN_DISTANCE_M]:
             notes.append(f'{name_list(elsewhere)} elsewhere has the name of one, too')
         if axis != '+z':
@@ -240,7 +240,7 @@ def _outward_axis(chain: SerialChain, flange: Array) -> str:
     Away is the way to the flange from the last joint's frame or, if that has the same origin, from
     the frame of the joint before; unless it is small, its part along the last joint's axis.
     """
-    frames = [chain.mount_pose, *(chain.poses[joint.child] for joint in chain.joints)]
+    frames = [chain.mount_pose, *(chain.link_poses[joint.child] for joint in chain.joints)]
     back, last = inverse_transform(flange), chain.joints[-1]
     ways = [-(back @ frame[:, 3])[:3] for frame in (frames[-1], frames[-2])]
     away = ways[float(np.linalg.norm(ways[0])) < _MIN_ORIGIN_DISTANCE_M]

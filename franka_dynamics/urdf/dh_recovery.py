@@ -130,9 +130,9 @@ def description_from_chain(
     carriers = zip([np.eye(4), *backs], [chain.document.root, *links])
     return replace(
         arm,
-        links=tuple(one.expressed_in(back @ chain.poses[link]) for one, back, link in placed),
+        links=tuple(one.expressed_in(back @ chain.link_poses[link]) for one, back, link in placed),
         fixed_frames=tuple(
-            _fixed_frame(name, i, back @ chain.poses[name])
+            _fixed_frame(name, i, back @ chain.link_poses[name])
             for i, (back, link) in enumerate(carriers)
             for name in chain.fixed_links[link]
         ),
@@ -143,10 +143,10 @@ def _arm_in_links(chain: SerialChain, convention: Convention, tip: str | None) -
     """Return a chain's arm with DH rows, but with link inertias in the URDF's link frames."""
     document, tool, axes = chain.document, find_flange(chain, tip), []
     for joint in chain.joints:
-        pose = chain.poses[joint.child]
+        pose = chain.link_poses[joint.child]
         direction, point = pose[:3, :3] @ joint.axis, pose[:3, :3] @ joint.point + pose[:3, 3]
         axes.append(JointAxis(direction, point, joint.joint_kind is JointKind.PRISMATIC))
-    tool_pose = chain.poses[tool.name]
+    tool_pose = chain.link_poses[tool.name]
     base, (*rows, flange) = dh_rows_from_axes(axes, chain.mount_pose, tool_pose, convention)
     standing = chain.inertia(document.root).expressed_in(inverse_transform(base))
     names, held = tuple(one.name for one in chain.joints), tuple(chain.held_positions.items())

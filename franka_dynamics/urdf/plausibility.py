@@ -250,7 +250,7 @@ def _compact_links(heaviest: _Link, inertia: pin.Inertia) -> Iterator[Implausibl
 
 def _implausible_link_values(body: _Link) -> Iterator[ImplausibleValue]:
     """Yield an ImplausibleValue if a link's tensor or centre of mass is implausible."""
-    outside, spread, most, axis = _mass_extent(body, body.tensor)
+    outside, spread, most, axis = _mass_spread(body, body.tensor)
     if impossible := _tensor_problem(body):
         reason = impossible + _power_of_ten_hint(body)
         yield body.finding(body.words.tensor, reason, impossible=True)
@@ -269,7 +269,7 @@ def _implausible_link_values(body: _Link) -> Iterator[ImplausibleValue]:
         yield body.finding(body.words.tensor, reason + _power_of_ten_hint(body))
 
 
-def _mass_extent(body: _Link, tensor: Array) -> tuple[float, float, float, Array]:
+def _mass_spread(body: _Link, tensor: Array) -> tuple[float, float, float, Array]:
     """
     Return the centre of mass's distance outside the shape, the mass's spread, its bound, and axis.
 
@@ -322,7 +322,7 @@ def _power_of_ten_hint(body: _Link) -> str:
     powers = _TENSOR_POWERS_OF_TEN if physical else _ENTRY_POWERS_OF_TEN
     for power, (name, which) in product(powers, entries):
         changed = body.tensor * 10.0 ** (power * which)
-        _, spread, most, _ = _mass_extent(body, changed)
+        _, spread, most, _ = _mass_spread(body, changed)
         least = _MIN_TO_MAX_SPREAD * most if physical else 0.0
         if _is_possible_tensor(body, changed) and least <= spread <= most:
             return f'; is {name} to be multiplied by 1e{power}?'

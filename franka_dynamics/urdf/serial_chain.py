@@ -28,8 +28,8 @@ class SerialChain(NamedTuple):
     """
     A serial arm in a URDF with its joints, and poses and inertias of the links that they move.
 
-    `joints` are the arm's, from base to tip. `poses` are those of all links in the root link, with
-    the arm's joints at zero, shape (4, 4). `fixed_links` lists, under the name of a link that a
+    `joints` are the arm's, from base to tip. `link_poses` are those of all links in the root link,
+    with the arm's joints at zero, (4, 4). `fixed_links` lists, under the name of a link that a
     joint of the arm moves, this link and those fixed to it; under the name of the root link, the
     links that do not move. `links_with_mass` are those of them with mass or inertia. `tool_links`
     are the last joint's link and links fixed to it. `held_positions` are those [rad or m] of other
@@ -40,7 +40,7 @@ class SerialChain(NamedTuple):
 
     document: UrdfDocument
     joints: tuple[UrdfJoint, ...]
-    poses: dict[str, Array]
+    link_poses: dict[str, Array]
     fixed_links: dict[str, tuple[str, ...]]
     tool_links: tuple[str, ...]
     held_positions: dict[str, float]
@@ -59,7 +59,7 @@ class SerialChain(NamedTuple):
     @property
     def mount_pose(self) -> Array:
         """Pose of the parent link of joint 1 in the root link, shape (4, 4)."""
-        return self.poses[self.joints[0].parent]
+        return self.link_poses[self.joints[0].parent]
 
     @property
     def massless_links(self) -> tuple[str, ...]:
@@ -70,9 +70,9 @@ class SerialChain(NamedTuple):
 
     def inertia(self, link: str) -> LinkInertia:
         """Return the inertia of a link and of what is fixed to it, in the link's frame."""
-        whole, here = LinkInertia.zero(), inverse_transform(self.poses[link])
+        whole, here = LinkInertia.zero(), inverse_transform(self.link_poses[link])
         for name in self.links_with_mass[link]:
-            whole += self.document.links[name].inertia.expressed_in(here @ self.poses[name])
+            whole += self.document.links[name].inertia.expressed_in(here @ self.link_poses[name])
         return whole
 
 

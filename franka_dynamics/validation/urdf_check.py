@@ -32,9 +32,9 @@ class UrdfVerdict:
     """
     A verdict on whether a URDF describes the reference arm, and on its inertials' source.
 
-    `source` is the URDF's name in sentences, `arm_name` the described arm's. `nearest` is the
+    `source` is the URDF's name in sentences, `arm_name` the described arm's. `nearest_set` is the
     published set nearest to the URDF's inertials (None if the geometry differs);
-    `has_same_inertias` says whether the URDF's inertials equal `nearest` within rounding, or
+    `has_same_inertias` says whether the URDF's inertials equal `nearest_set` within rounding, or
     differ without effect on torques. `findings` are the differences for which the URDF is refused,
     `notes` sentences on accepted differences, unphysical links, mounting, limits and the URDF's
     text.
@@ -42,7 +42,7 @@ class UrdfVerdict:
 
     source: str
     arm_name: str
-    nearest: NearestSet | None = None
+    nearest_set: NearestSet | None = None
     has_same_inertias: bool = False
     findings: tuple[ParameterDifference, ...] = ()
     notes: tuple[str, ...] = ()
@@ -50,27 +50,27 @@ class UrdfVerdict:
     @property
     def inertial_set(self) -> str:
         """Name of the published inertial set that the URDF's links have, or 'unknown'."""
-        nearest = self.nearest if self.has_same_inertias else None
+        nearest = self.nearest_set if self.has_same_inertias else None
         return nearest.published_arm.inertial_set if nearest else UNKNOWN_NAME
 
     @property
     def hand_in_urdf(self) -> str:
         """Name of the hand whose inertia the URDF includes, 'none' without one, or 'unknown'."""
-        nearest = self.nearest if self.has_same_inertias else None
+        nearest = self.nearest_set if self.has_same_inertias else None
         return nearest.published_arm.hand if nearest else UNKNOWN_NAME
 
     def summary(self) -> str:
         """Return a sentence on the arm and inertial set that an accepted URDF agrees with."""
-        assert self.nearest is not None
-        inertials = f'the inertials of {self.nearest}, within rounding'
+        assert self.nearest_set is not None
+        inertials = f'the inertials of {self.nearest_set}, within rounding'
         if not self.has_same_inertias:
-            inertials = f'inertials of no published set, accepted; the nearest is {self.nearest}'
-        elif not all(self.nearest.matches):
+            inertials = f'inertials of no published set, accepted; nearest is {self.nearest_set}'
+        elif not all(self.nearest_set.matches):
             without = 'but for differences without effect on torques'
-            inertials = f'the inertials of {self.nearest}, {without}'
+            inertials = f'the inertials of {self.nearest_set}, {without}'
         return (
             f'{self.source} has the geometry of {self.arm_name} and {inertials} (largest '
-            f'difference {self.nearest.largest_distance:.2g}; kg, kg m, kg m^2).'
+            f'difference {self.nearest_set.largest_distance:.2g}; kg, kg m, kg m^2).'
         )
 
 
@@ -218,7 +218,7 @@ def _raise_mismatch(verdict: UrdfVerdict) -> None:
         what = f'{len(others)} more difference{"" if len(others) == 1 else "s"}'
         more = f' {what}; "franka-dynamics arm compare" lists all.'
     axes = f'the joints of {verdict.arm_name}'
-    against = axes if verdict.nearest is None else verdict.nearest
+    against = axes if verdict.nearest_set is None else verdict.nearest_set
     raise UrdfMismatchError(f'{verdict.source} against {against}: {first}{more}', verdict)
 
 

@@ -66,7 +66,7 @@ def test_a_published_set_is_recognised_with_its_hand(arm, inertial_set, hand):
     description = fd.load(arm, inertial_set, hand=hand)
     found, verdict = checked_arm_from_urdf(urdf_text(description), fd.load(arm))
     assert (verdict.inertial_set, verdict.hand_in_urdf) == (inertial_set, hand)
-    assert verdict.nearest.largest_distance < ROUNDING
+    assert verdict.nearest_set.largest_distance < ROUNDING
     links = compare_files.links_in_frames_of(description, found)
     there, here = ([one.parameters() for one in each] for each in (links, description.links))
     np.testing.assert_allclose(there, here, rtol=0.0, atol=ROUNDING)
