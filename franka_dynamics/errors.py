@@ -31,7 +31,7 @@ def nearest_name(text: str, names: Iterable[str]) -> str:
     return by_small[min(near, key=lambda name: name[:1] != text[:1].lower())] if near else ''
 
 
-def name_list(names: Sequence[object]) -> str:
+def list_text(names: Sequence[object]) -> str:
     """
     Return names or numbers, joined by commas, for an error message; at most 12 of them.
 

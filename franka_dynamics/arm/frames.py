@@ -21,7 +21,7 @@ from .bodies import available_hands, hand_frames
 from .denavit_hartenberg import Convention, to_modified_rows
 from .description import ArmDescription
 from ..arrays import Array
-from ..errors import FrameError, name_list, short_repr
+from ..errors import FrameError, list_text, short_repr
 from ..spatial import inverse_transform
 
 Frame = int | str | None  # a frame's number or name, or FLANGE
@@ -120,7 +120,7 @@ def unknown_frame_error(frame: object, arm: ArmDescription) -> FrameError:
     fix = f' It is one of the hand {owners[0]!r}: choose that (hand=, --hand).' if owners else ''
     return FrameError(
         f'There is no frame {short_repr(frame)}: frames are 1..{arm.n} (joints) and '
-        f'{arm.n + 1} (flange), or have the names of joints and links: {name_list(named)}.{fix}'
+        f'{arm.n + 1} (flange), or have the names of joints and links: {list_text(named)}.{fix}'
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from .arm_fields import JointLimits
 from .description import ArmDescription
 from ..constants import GRAVITY
-from ..errors import DescriptionError, name_list
+from ..errors import DescriptionError, list_text
 from ..spatial import JointKind
 
 MAX_EFFORT_NM = 1e5  # [N m or N] largest accepted limit, five times an industrial arm's
@@ -101,7 +101,7 @@ def _motion_unit_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
                 f'{name} ({", ".join(f"{one} {getattr(limits[name], one):g}" for one in each)})'
                 for name, each in doubted.items()
             ]
-            sentence = f'limits in {units} are those of {name_list(words)}. Are these {others}?'
+            sentence = f'limits in {units} are those of {list_text(words)}. Are these {others}?'
             yield UnitQuestion(sentence, doubted)
 
 
@@ -138,7 +138,7 @@ def _effort_unit_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
         doubted = {name: one for name, one in efforts.items() if most < one < math.inf}
         if doubted:
             unit = kind.effort_unit
-            stated = name_list([f'{name} is {one:g} {unit}' for name, one in doubted.items()])
+            stated = list_text([f'{name} is {one:g} {unit}' for name, one in doubted.items()])
             question = 'Is this in N mm, or are the masses too small?'
             sentence = f'the effort limit of {stated}, and {why}. {question}'
             yield UnitQuestion(sentence, dict.fromkeys(doubted, ('effort',)))

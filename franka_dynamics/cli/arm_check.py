@@ -19,7 +19,7 @@ from ._console import echo, echo_each, make_console, print_rich, write_json
 from ..arm import ArmDescription
 from ..arm.arm_file import is_urdf_or_mjcf
 from ..arm.bodies import is_file_name
-from ..errors import DescriptionError, FrankaDynamicsError, name_list, NoLinksError, UrdfWarning
+from ..errors import DescriptionError, FrankaDynamicsError, list_text, NoLinksError, UrdfWarning
 from ..files import read_text
 from ..report import arm as report
 from ..report.elements import to_json_types
@@ -147,7 +147,7 @@ def compare_arms(options: Options) -> int:
     write_json(options.json, {**to_json_types(found), 'notes': notes})
     if words and empty:
         echo(
-            f'{other.source}: no {words.inertial} with mass in {name_list([*empty.values()])}, '
+            f'{other.source}: no {words.inertial} with mass in {list_text([*empty.values()])}, '
             'nor in what is fixed to it; give it there. Of these links only geometry is compared.',
             MISMATCH,
         )

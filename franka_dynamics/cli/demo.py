@@ -12,7 +12,7 @@ from ._console import catch_end_signals, echo, echo_each, print_rich, ProgressBa
 from ..arm.arm_file import is_franka_arm
 from ..demo import report as reports
 from ..demo.controller_comparison import compare_controllers
-from ..errors import IdentificationError, name_list
+from ..errors import IdentificationError, list_text
 from ..recordings.recording import write_recording
 from ..ros.demo_session import DemoPlan, run_demo
 
@@ -31,7 +31,7 @@ def run(arm: ArmChoice, options: Options) -> int:
     even with the simulated arm waiting for every torque.
     """
     needed = 'mujoco', 'rosbags', 'scipy', 'matplotlib', 'clarabel'
-    require_installed(f'The demonstration needs {name_list(needed)}', 'sim,identify', *needed)
+    require_installed(f'The demonstration needs {list_text(needed)}', 'sim,identify', *needed)
     if not was_option_given('hand') and is_franka_arm(arm.load().name):
         arm = replace(arm, hand='franka_hand')
     description = arm.load()

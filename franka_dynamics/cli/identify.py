@@ -20,7 +20,7 @@ from ._choices import ArmChoice, BagReader, Options, require_installed
 from ._console import echo, echo_each, print_rich, ProgressBar, write_json
 from ..arm import ArmDescription
 from ..constants import AS_LISTED
-from ..errors import ClusterError, IdentificationError, name_list, require_extra
+from ..errors import ClusterError, IdentificationError, list_text, require_extra
 from ..files import write_text
 from ..identification import excitation_problem as planning
 from ..identification.excitation import choose_repetitions, Excitation, optimise_excitation
@@ -46,7 +46,7 @@ _POINT_RATE_HZ = 25.0
 def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: Options) -> int:
     """Identify the arm, print and write the results; return 1 if the arm is not accepted."""
     needed = 'rosbags', 'scipy', 'clarabel', *(['matplotlib'] if options.report else [])
-    require_installed(f'Identifying an arm needs {name_list(needed)}', 'identify', *needed)
+    require_installed(f'Identifying an arm needs {list_text(needed)}', 'identify', *needed)
     arm = reader.arm_in_bag(options.bags[0], arm)
     start = arm.load()
     names = reader.joint_names_in_bag(start)

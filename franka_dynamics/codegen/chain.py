@@ -29,7 +29,7 @@ from ..arm.frames import FLANGE, Frame, frame_placement
 from ..arm.inertia import TENSOR_ORDER
 from ..arrays import Array
 from ..dynamics.body_tree import BASE_BODY, BodyTree
-from ..errors import FrameError, name_list, short_text
+from ..errors import FrameError, list_text, short_text
 from ..spatial import cos_sin, inverse_transform, quarter_turns, snapped_angle
 
 # An array of numbers or expressions.
@@ -205,7 +205,7 @@ def tree_and_frame(
         return description, frame - 1, np.eye(4)
     raise FrameError(
         f'There is no frame {short_text(repr(frame))} of the tree: its bodies are 1..'
-        f'{description.n} or {name_list(names)}, its tool is {description.n + 1}.'
+        f'{description.n} or {list_text(names)}, its tool is {description.n + 1}.'
     )
 
 

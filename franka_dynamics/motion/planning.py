@@ -122,7 +122,7 @@ class TrajectoryRequest:
         if not {*arm.joint_names} <= {*given} or len({*given}) < len(given):
             raise errors.JointsRefusedError(
                 f'The reference must name each of the joints {", ".join(arm.joint_names)} once, '
-                f'in any order; it names {errors.name_list(given) or "none"}.'
+                f'in any order; it names {errors.list_text(given) or "none"}.'
             )
         still = np.ptp(self.positions, axis=0) <= MAX_EXTRA_JOINT_MOTION_RAD
         if self.velocities is not None:
@@ -130,7 +130,7 @@ class TrajectoryRequest:
         moving = [name for name in self.extra_joint_names(arm) if not still[given.index(name)]]
         if moving:
             raise errors.JointsRefusedError(
-                f'The reference moves {errors.name_list(moving)}, which the arm does not have; '
+                f'The reference moves {errors.list_text(moving)}, which the arm does not have; '
                 'send that motion to the controller of these joints, and leave it out here.'
             )
 

@@ -16,7 +16,7 @@ from .options import ColumnMap, DERIVED_VELOCITY, POSITION_UNITS, STAMP_UNITS, V
 from .recording import effort_scales, Recording, require_valid_rows
 from .rosbag import DEFAULT_JOINT_STATE_TOPIC
 from ..arrays import Array, ArrayLike, as_array, NDArray
-from ..errors import name_list, RecordingError
+from ..errors import list_text, RecordingError
 
 # Names that logs often give the first joint's column, without its number, and the time.
 _COMMON_COLUMN_NAMES = {
@@ -74,7 +74,7 @@ def recording_from_arrays(
     if position.shape != (*position.shape[:1], len(names)) or len(position) < 2:
         raise RecordingError(
             f'{source}: position has shape {position.shape}, expected (rows, {len(names)}) with '
-            f'two rows or more: one column per joint, {name_list(names)}.'
+            f'two rows or more: one column per joint, {list_text(names)}.'
         )
     velocity, torque = (
         as_array(values, position.shape, f'{source}: {what}', RecordingError, finite=False)

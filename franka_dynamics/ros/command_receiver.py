@@ -19,7 +19,7 @@ from ..arm import ArmDescription
 from ..arrays import Array
 from ..control.receiver import COMMAND_TIMEOUT_S, ReceiverState, TorqueReceiver, TorqueRefusal
 from ..control.settings import Settings
-from ..errors import name_list, SettingsError
+from ..errors import list_text, SettingsError
 
 _STATUS_PERIOD_S, _MIN_LOG_PERIOD_S = 1.0, 1.0
 # Diagnostic levels of ~/status; WARN in all other states.
@@ -106,7 +106,7 @@ class CommandReceiver(TorqueReceiver):
         arm, given, topic = self._arm, torque.tolist(), self._subscription.topic_name
         units = ' or '.join(dict.fromkeys(one.kind.effort_unit for one in arm.joints))
         sentence = (
-            f'a command of {len(given)} values [{name_list(given)}] was refused '
+            f'a command of {len(given)} values [{list_text(given)}] was refused '
             f'({refusal.value}): {arm.n} torques in the order {", ".join(arm.joint_names)} '
             f'are needed, each finite and at most {arm.limit("effort").tolist()} {units}'
         )

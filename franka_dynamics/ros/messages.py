@@ -17,7 +17,7 @@ from std_msgs.msg import Float64MultiArray
 
 from .rclpy_private import RMWError
 from ..arrays import Array
-from ..errors import FrankaDynamicsError, JointStateError, name_list, SettingsError, short_text
+from ..errors import FrankaDynamicsError, JointStateError, list_text, SettingsError, short_text
 
 # A header's stamp follows the encapsulation header of serialized bytes.
 STAMP_STRUCT, STAMP_OFFSET = struct.Struct('<iI'), 4
@@ -239,7 +239,7 @@ class JointStateReader:
             kind = NoArmJointsError if len(missing) == len(self._joint_names) else JointStateError
             raise kind(
                 f'The joint state lacks {", ".join(missing)}; it has '
-                f'{name_list(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
+                f'{list_text(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
                 "match, or use the arm's topic."
             )
         doubled = [name for name in self._joint_names if given.count(name) > 1]

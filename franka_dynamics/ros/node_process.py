@@ -27,7 +27,7 @@ from rclpy.utilities import remove_ros_args
 from . import FASTDDS_PROFILE_VARIABLES, use_fastdds_profile
 from .rclpy_private import Executor, RCLError, UnknownROSArgsError
 from ..constants import REALTIME_PRIORITY
-from ..errors import FrankaDynamicsError, name_list, SettingsError, short_text
+from ..errors import FrankaDynamicsError, list_text, SettingsError, short_text
 
 # Environment variable for real-time scheduling, read before a node with parameters exists.
 REALTIME_VARIABLE = 'FRANKA_DYNAMICS_REALTIME'
@@ -156,7 +156,7 @@ def _require_ros_words_only(words: Sequence[str]) -> None:
     if others:
         name = os.path.basename(words[0]).removesuffix('.py')
         raise SettingsError(
-            f'{name} takes no words but those after --ros-args; it got {name_list(others)}.\n'
+            f'{name} takes no words but those after --ros-args; it got {list_text(others)}.\n'
             f'usage: {name} --ros-args [-p NAME:=VALUE] [--params-file FILE] [-r OLD:=NEW]\n'
             '`franka-dynamics node defaults` prints the parameters.'
         )

@@ -14,7 +14,7 @@ from rclpy.exceptions import InvalidParameterTypeException
 from rclpy.parameter import Parameter
 
 from .parameter_tables import no_such_parameter_sentence, yaml_line
-from ..errors import name_list, SettingsError
+from ..errors import list_text, SettingsError
 from ..files import read_text
 from ..parameter_schema import ParameterSpec, require_allowed_value
 
@@ -121,7 +121,7 @@ def _refuse_unknown_parameters(node: Any, given: Sequence[str], known: set[str])
     if refused:
         raise SettingsError(f'{no_such_parameter_sentence(refused, known)} Nothing is started.')
     if unknown:
-        node.get_logger().warning(f'this node has no parameters {name_list(unknown)}; ignored')
+        node.get_logger().warning(f'this node has no parameters {list_text(unknown)}; ignored')
 
 
 def _warn_of_unused_arguments(node: Any, given: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from rclpy.node import NodeNameNonExistentError
 
 from .topics import node_name_of, UNKNOWN_NODE_NAME
-from ..errors import name_list
+from ..errors import list_text
 
 try:
     from controller_manager_msgs.srv import ListControllers
@@ -362,4 +362,4 @@ def wrong_claim_text(controller: Any, joints: Sequence[str]) -> str:
     right = [joint for joint in taken if joint in joints] == list(joints)  # and a gripper, perhaps
     if controller.type in _FORWARDING_TYPES:
         right = len(taken) == len(claims) and taken == list(joints)
-    return '' if right else f'a controller of {name_list(claims)}'
+    return '' if right else f'a controller of {list_text(claims)}'

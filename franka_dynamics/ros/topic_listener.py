@@ -18,7 +18,7 @@ from .node_process import start_error_sentence
 from .rclpy_private import RCLError, take_waiting_messages
 from .status import NodeSnapshot, NodeStatus, TERM_HEADINGS
 from .topics import DESCRIPTION_QOS, STATE_QOS
-from ..errors import name_list, SettingsError
+from ..errors import list_text, SettingsError
 
 _QUEUE_DEPTH = 50
 _POLL_PERIOD_S = 0.02  # between two looks while waiting [s]
@@ -37,7 +37,7 @@ def full_name(name: str, candidates: Collection[str], kind: str) -> str:
     if name.startswith('/') or not found or f'/{name}' in found:
         return f'/{name.removeprefix("/")}'
     if len(found) > 1:
-        raise SettingsError(f'{name} stands for {kind}s {name_list(found)}; give a full name.')
+        raise SettingsError(f'{name} stands for {kind}s {list_text(found)}; give a full name.')
     return found[0]
 
 

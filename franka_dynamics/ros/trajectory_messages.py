@@ -182,7 +182,7 @@ class MotionTolerances(NamedTuple):
             if message.name not in names:
                 raise errors.JointsRefusedError(
                     f'A tolerance is for {errors.short_text(message.name)!r}, which is no joint '
-                    f'of this arm: it has {errors.name_list(names)}.'
+                    f'of this arm: it has {errors.list_text(names)}.'
                 )
             given = message.position, message.velocity, message.acceleration
             if math.isnan(sum(given[:2])) or message.acceleration > 0.0:

@@ -18,7 +18,7 @@ import numpy as np
 from .document import UrdfDocument, UrdfJoint
 from .serial_chain import SerialChain
 from ..arrays import Array
-from ..errors import AmbiguousUrdfError, name_list
+from ..errors import AmbiguousUrdfError, list_text
 from ..spatial import inverse_transform, JointKind
 
 # One part of a name with underscores or capitals, with or without its side: l_finger, leftFinger.
@@ -71,7 +71,7 @@ def choose_arm_joints(
     elif not chains:
         problem = (
             f'has no chain of moving joints{beginning} that are not taken for a gripper'
-            f'{f" ({name_list(gripper)})" if gripper else ""}; name the joints of the arm, from '
+            f'{f" ({list_text(gripper)})" if gripper else ""}; name the joints of the arm, from '
             'base to tip (joints=[...], --joints).'
         )
     else:
@@ -202,7 +202,7 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> FlangeChoice:
     links = [*filter(document.is_link_of_file, chain.tool_links)] or [*chain.tool_links]
     if tip is not None:
         if tip not in chain.tool_links:
-            fixed = name_list(links)
+            fixed = list_text(links)
             raise document.error(f'{words.link} {tip!r} is not fixed to {last!r}; choose {fixed}.')
         return FlangeChoice(tip)
     endings = (*_FLANGE_NAME_ENDINGS, f'link{len(chain.joints) + 1}', 'flange')
@@ -213,13 +213,13 @@ def find_flange(chain: SerialChain, tip: str | None = None) -> FlangeChoice:
         notes, axis = [], _outward_axis(chain, pose)
         ways = {one: np.linalg.norm(chain.link_poses[one][:3, 3] - pose[:3, 3]) for one in named}
         if elsewhere := [name for name, way in ways.items() if way > _MIN_ORIGIN_DISTANCE_M]:
-            notes.append(f'{name_list(elsewhere)} elsewhere has the name of one, too')
+            notes.append(f'{list_text(elsewhere)} elsewhere has the name of one, too')
         if axis != '+z':
             notes.append(f'its {axis} axis points away from the arm, not z')
         doubts = f'{"; ".join(notes)}; a payload counts in its frame ({how}).'
         return FlangeChoice(found, (f'the flange is {found!r}: {doubts}',) if notes else ())
     others = [name for name in links if name != links[0]]
-    choice = f'; fixed to it are {name_list(others)}' if others else ''
+    choice = f'; fixed to it are {list_text(others)}' if others else ''
     sentence = (
         f'no {words.link} has the name of a flange: {links[0]!r} is taken, the last that '
         f'moves, and a payload counts from there ({how}{choice}).'

@@ -21,7 +21,7 @@ from ..arm.description import ArmDescription
 from ..arm.friction import ViscousCoulombFriction
 from ..arm.unit_questions import unit_questions
 from ..arrays import Array
-from ..errors import as_enum, DescriptionError, name_list
+from ..errors import as_enum, DescriptionError, list_text
 
 IMPORTED_SET_NAME = 'imported'
 _HOME_LIMIT_MARGIN = 0.2  # [rad or m], twice what excitation motions keep from the limits
@@ -146,7 +146,7 @@ def _with_simulation_values(arm: ArmDescription, document: UrdfDocument) -> ArmD
     room = 0.0 if has_home else np.minimum(_HOME_LIMIT_MARGIN, (upper - lower) / 2.0)
     inside = np.clip(home, lower + room, upper - room)
     if has_home and (outside := np.flatnonzero(inside != home)).size:
-        names = name_list([arm.joint_names[int(i)] for i in outside])
+        names = list_text([arm.joint_names[int(i)] for i in outside])
         notes += (f'{names}: the key "home" is outside the limits; the nearest one is taken.',)
     armature, viscous, coulomb = map(values_of_joints, ('armature', 'damping', 'frictionloss'))
     friction = ViscousCoulombFriction(viscous, coulomb, np.zeros(arm.n))
@@ -182,7 +182,7 @@ def joint_names_of_arm(
         return found[0].joint_names
     names, _ = choose_arm_joints(document)
     if len(names) < arm.n:
-        raise document.error(f'moves only {name_list(names)}; {arm.name} has {arm.n} joints.')
+        raise document.error(f'moves only {list_text(names)}; {arm.name} has {arm.n} joints.')
     return names[: arm.n]
 
 

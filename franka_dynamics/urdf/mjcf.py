@@ -21,7 +21,7 @@ from .document import UrdfDocument, UrdfInertial, UrdfJoint, VIRTUAL_LINK_MARK
 from .mjcf_notes import notes_on_left_out_parts
 from ..arm.arm_fields import JointLimits
 from ..arrays import Array
-from ..errors import name_list, require_extra, UrdfError
+from ..errors import list_text, require_extra, UrdfError
 from ..files import encoding_advice
 from ..spatial import exp6, joint_twist, JointKind
 
@@ -100,8 +100,8 @@ def _spec_and_model(mujoco: Any, text: str, source: str, path: Path | None) -> t
     of_mesh = [first.body(int(k)).name for k in np.flatnonzero(changed)]
     if of_mesh:
         raise UrdfError(
-            f'{source}: masses or inertias of {name_list(of_mesh)} are computed from meshes that '
-            f'are missing ({name_list(missing)}); put them where the MJCF has them.'
+            f'{source}: masses or inertias of {list_text(of_mesh)} are computed from meshes that '
+            f'are missing ({list_text(missing)}); put them where the MJCF has them.'
         )
     return spec, second
 

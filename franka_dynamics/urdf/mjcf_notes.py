@@ -10,7 +10,7 @@ import numpy as np
 from .document import Notes
 from ..arrays import Array
 from ..constants import GRAVITY
-from ..errors import name_list
+from ..errors import list_text
 
 _MAX_ROUNDING_RATIO = 1e-9  # relative, of masses and tensors that the compiler did not change
 # Attributes of a compiled model for each joint or degree of freedom, and what is said of them.
@@ -47,7 +47,7 @@ def _gravity_notes(mujoco: Any, model: Any, bodies: Sequence[str]) -> Iterator[s
     first = model.body_jntadr[model.body_rootid]  # joint of each body's tree, -1 if it has none
     floats = np.append(model.jnt_type, -1)[first] == int(mujoco.mjtJoint.mjJNT_FREE)
     if carried := [bodies[int(k)] for k in np.flatnonzero(model.body_gravcomp * ~floats)]:
-        yield (f'{name_list(carried)}: gravity is compensated (gravcomp); g(q) has the weight.')
+        yield (f'{list_text(carried)}: gravity is compensated (gravcomp); g(q) has the weight.')
 
 
 def _compiler_notes(spec: Any, model: Any, bodies: Sequence[str]) -> Iterator[str]:
@@ -96,7 +96,7 @@ def _joint_notes(model: Any, joints: Sequence[str]) -> Iterator[str]:
         if attribute.startswith('dof'):
             rows = np.unique(model.dof_jntid[rows])
         if len(rows):
-            yield f'{name_list([joints[int(k)] for k in rows])}: {said}.'
+            yield f'{list_text([joints[int(k)] for k in rows])}: {said}.'
 
 
 def _unmodelled_part_notes(mujoco: Any, model: Any) -> Iterator[str]:

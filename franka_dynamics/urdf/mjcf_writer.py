@@ -24,7 +24,7 @@ from ..arm.friction import LinearFriction
 from ..arm.inertia import LinkInertia
 from ..arm.shapes import Shape, ShapeKind
 from ..arrays import Array
-from ..errors import DescriptionError, InertiaError, name_list
+from ..errors import DescriptionError, InertiaError, list_text
 from ..spatial import inverse_transform, JointKind, rpy_from_rotation
 
 # MuJoCo finds the principal axes of a full tensor to six digits if its products of inertia are
@@ -171,7 +171,7 @@ def _require_mass_and_motion(description: ArmDescription, excluded: Collection[i
     ]
     if empty:
         where = description.urdf.words.inertial if description.urdf else 'mass and inertia'
-        raise InertiaError(f'MuJoCo needs {where} of {name_list(empty)} in {description.name}.')
+        raise InertiaError(f'MuJoCo needs {where} of {list_text(empty)} in {description.name}.')
 
 
 def _pose_attributes(pose: Array) -> dict[str, Array]:

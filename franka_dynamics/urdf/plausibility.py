@@ -26,7 +26,7 @@ from .pinocchio_reading import pinocchio_model_of_document, shapes_by_link
 from ..arm.arm_fields import FormatWords
 from ..arm.inertia import LinkInertia
 from ..arrays import Array
-from ..errors import name_list
+from ..errors import list_text
 
 # Mean densities of links in the convex hulls of their meshes [kg/m^3]: those of lead and of foam.
 _MAX_DENSITY_KG_M3 = 11_340.0
@@ -64,7 +64,7 @@ class ImplausibleValue(NamedTuple):
     def owner(self) -> str:
         """Kind and names of the link, links or joint that the number belongs to, for a message."""
         names = [*map(repr, self.names)]
-        return f'{self.kind} {" and ".join(names) if len(names) < 3 else name_list(names)}'
+        return f'{self.kind} {" and ".join(names) if len(names) < 3 else list_text(names)}'
 
     def __str__(self) -> str:
         """Return owner, entry and reason in one sentence."""
@@ -216,7 +216,7 @@ def _placeholder_tensors(
             if of_a_kind and all(one.mass == first.mass for one in others):
                 continue
             names = tuple(one.name for one in (first, *others))
-            masses = name_list([f'{one.mass:g}' for one in (first, *others)])
+            masses = list_text([f'{one.mass:g}' for one in (first, *others)])
             reason = f'the same tensor for masses of {masses} kg, as if not known'
             yield ImplausibleValue(first.words.links, names, first.words.tensor, reason)
 

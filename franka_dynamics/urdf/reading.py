@@ -13,7 +13,7 @@ from .document import UrdfDocument
 from .mjcf import is_mjcf_text, read_mjcf
 from .urdf_parser import parse_urdf_text
 from ..arm.arm_file import is_xml_text
-from ..errors import DescriptionError, name_list, NoLinksError, unreadable_file_message, UrdfError
+from ..errors import DescriptionError, list_text, NoLinksError, unreadable_file_message, UrdfError
 from ..files import encoding_advice, expanded_path, read_text
 
 _XACRO_LOCK = Lock()  # xacro's search for packages is one for the process
@@ -43,7 +43,7 @@ def read_robot_text(path: Path, xacro: Mapping[str, object] | None = None) -> st
         if path.suffix == '.xacro':
             return expand_xacro(path, xacro or {})
         if xacro:
-            names = name_list([*xacro])
+            names = list_text([*xacro])
             raise UrdfError(f'{path} is no xacro file and has no arguments; leave {names} out.')
         return read_text(path)
     except OSError as error:
@@ -150,8 +150,8 @@ def expand_xacro(path: Path, arguments: Mapping[str, object]) -> str:
             reason += ', which has no default; give it as NAME:=VALUE, in Python xacro={NAME: ...}'
         raise UrdfError(f'{path}: xacro cannot expand it: {reason}.') from error
     if unknown := [name for name in arguments if name not in values.requested_names]:
-        known = name_list(sorted(values.requested_names)) or 'none'
-        raise UrdfError(f'{path} uses no argument {name_list(unknown)}; use {known} or omit it.')
+        known = list_text(sorted(values.requested_names)) or 'none'
+        raise UrdfError(f'{path} uses no argument {list_text(unknown)}; use {known} or omit it.')
     if '<link' not in text:
         raise NoLinksError(f'{path} has no links, only macros; give the file that includes it.')
     return text

@@ -20,7 +20,7 @@ from ..arm.frames import MIN_ROTATION_RAD
 from ..arm.inertia import LinkInertia
 from ..arrays import Array, as_array
 from ..constants import GRAVITY
-from ..errors import name_list, UrdfError
+from ..errors import list_text, UrdfError
 from ..spatial import inverse_transform
 
 
@@ -112,7 +112,7 @@ def read_chain(
     moved = (name for joint in arm for name in fixed[joint.child])
     sources = document.tensor_sources
     if by_geoms := [name for name in moved if sources.get(name) == TENSOR_FROM_GEOMS]:
-        notes.append(f'{name_list(by_geoms)}: the inertia is computed from the geoms of the body.')
+        notes.append(f'{list_text(by_geoms)}: the inertia is computed from the geoms of the body.')
     torque_notes += _tilted_mount_note(document, arm[0].parent, poses)
     if positions:
         at = ', '.join(
@@ -126,7 +126,7 @@ def read_chain(
     moving = (joint for joint in document.joints.values() if joint.type != 'fixed')
     if others := [joint.name for joint in moving if not carrier[joint.child]]:
         branch = f'another branch of the {document.words.file}'
-        notes.append(f'{name_list(others)}: on {branch}, left out.')
+        notes.append(f'{list_text(others)}: on {branch}, left out.')
     chain = SerialChain(document, tuple(arm), poses, fixed, tools, positions, tuple(notes))
     return chain._replace(torque_notes=(*torque_notes, *_massless_link_notes(chain)))
 
@@ -234,7 +234,7 @@ def require_moving_joints(document: UrdfDocument, held: Collection[str]) -> None
     moving = [one.name for one in document.joints.values() if one.is_moving]
     for name in held:
         if name not in moving:
-            raise document.error(f'held has {name!r}; the moving joints are {name_list(moving)}.')
+            raise document.error(f'held has {name!r}; the moving joints are {list_text(moving)}.')
 
 
 def _held_positions(
@@ -297,6 +297,6 @@ def _joints_hint(document: UrdfDocument, requested: str) -> str:
             'arm is meant (arm_prefix, --arm-prefix).'
         )
     return (
-        f'its moving joints are {name_list(moving)}. Name those of the arm '
+        f'its moving joints are {list_text(moving)}. Name those of the arm '
         '(joint_names, --joints), or the arm (robot_type and arm_prefix, --arm and --arm-prefix).'
     )

@@ -23,7 +23,7 @@ from ..arm.arm_fields import JointLimits
 from ..arm.inertia import tensor_from_elements, TENSOR_ORDER
 from ..arrays import Array
 from ..constants import parse_float
-from ..errors import DescriptionError, name_list, UrdfError
+from ..errors import DescriptionError, list_text, UrdfError
 from ..spatial import pose_from_xyz_rpy
 
 JOINT_TYPES = (*MOVING_JOINT_TYPES, 'fixed', 'floating', 'planar')
@@ -49,7 +49,7 @@ def parse_urdf_text(text: str, source: str) -> UrdfDocument:
         if any(one.get(key, '0').strip('0.') for key in ('damping', 'friction'))
     ]
     if rubbing:
-        notes.append(f'{name_list(rubbing)}: damping and friction of <dynamics> are in no model.')
+        notes.append(f'{list_text(rubbing)}: damping and friction of <dynamics> are in no model.')
     notes += [*_rotor_notes(robot.element), *_gravity_notes(robot.element)]
     order = tuple(_order_links(robot, links, joints.values()))
     name, said = robot.element.get('name', ''), (tuple(notes), tuple(robot.notes.torque_notes))
@@ -73,7 +73,7 @@ def _rotor_notes(robot: ElementTree.Element) -> Iterator[str]:
             at_joint = f'{at_motor * factor**2:g} at the joint,'
             what = f'{at_motor:g} kg m^2 behind a reduction of {factor:g}, {at_joint}'
         if at_motor != 0.0:
-            joints = name_list([one.get('name') for one in transmission.iter('joint')])
+            joints = list_text([one.get('name') for one in transmission.iter('joint')])
             yield (f'{joints}: the rotor inertia {what} is in no model; arm files can have it.')
 
 
@@ -86,7 +86,7 @@ def _gravity_notes(robot: ElementTree.Element) -> Iterator[str]:
         or (one.findtext('gravity') or '').strip().lower() in ('false', '0')
     ]
     if off:
-        yield f'{name_list(off)}: Gazebo lets no gravity act there; g(q) has the whole weight.'
+        yield f'{list_text(off)}: Gazebo lets no gravity act there; g(q) has the whole weight.'
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def _order_links(robot: _Element, links: Iterable[str], joints: Iterable[UrdfJoi
             )
     roots = [link for link in links if link not in carriers]
     if len(roots) > 1:
-        raise robot.error(f' has several roots, {name_list(roots)}; join them by fixed joints.')
+        raise robot.error(f' has several roots, {list_text(roots)}; join them by fixed joints.')
     reached = list(roots)
     for link in reached:
         reached += [child for child, joint in carriers.items() if joint.parent == link]

@@ -23,7 +23,7 @@ from ..arm_io import ArmLike, as_description, load_arm
 from ..arrays import Array, ArrayLike
 from ..constants import AS_LISTED
 from ..dynamics.model import GRAVITY
-from ..errors import DescriptionError, name_list
+from ..errors import DescriptionError, list_text
 from ..spatial import inverse_transform
 from ..urdf.dh_recovery import description_from_chain
 from ..urdf.importer import joint_names_of_arm
@@ -208,7 +208,7 @@ def read_pair(
 
     """
     if xacro and not any(map(_is_xacro, (first, second))):
-        given = name_list([*xacro])
+        given = list_text([*xacro])
         raise DescriptionError(f'Neither arm is a xacro file with arguments; leave {given} out.')
 
     def load_compared_arm(one: ArmLike) -> ArmDescription:

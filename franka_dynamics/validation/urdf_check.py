@@ -19,7 +19,7 @@ from .torque_effect import ParameterDifference, TorqueSensitivity
 from ..arm import ArmDescription, Joint
 from ..arm.arm_file import is_xml_text
 from ..arm.bodies import NO_HAND
-from ..errors import name_list, UrdfError, UrdfMismatchError
+from ..errors import list_text, UrdfError, UrdfMismatchError
 from ..urdf.arm_choice import find_flange
 from ..urdf.reading import parse_robot, read_document
 from ..urdf.serial_chain import read_chain, SerialChain
@@ -242,7 +242,7 @@ def _require_mass_of_hand(chain: SerialChain) -> None:
     hand = [name for name in (*chain.tool_links, *chain.held_positions) if in_hand(name)]
     if hand and not any(in_hand(body) for body in chain.links_with_mass[chain.joints[-1].child]):
         raise chain.document.error(
-            f'{name_list(hand)} of a hand have no mass, no {chain.document.words.inertial}. '
+            f'{list_text(hand)} of a hand have no mass, no {chain.document.words.inertial}. '
             "Give it, or state the hand's absence (hand: none)."
         )
 
