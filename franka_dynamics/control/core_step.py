@@ -60,7 +60,7 @@ States are missing or wrong
   this state, and the next one, if usable, ends it.
 - What the stop takes for a joint's motion (SEEN: the measured position and velocity; OWN: the
   velocity alone from the last believed position, if possible and changing, else MODEL; MODEL: the
-  last believed velocity as it decays), until when states are unusable, and what is latched:
+  last believed velocity as it decays), until when states are not trusted, and what is latched:
 
   what is wrong                                 joints                  until            latched
   no new state for 20 ms (`tick`)               MODEL                   2nd new state    no
@@ -82,8 +82,9 @@ States are missing or wrong
   its gains). A state whose stamp is not new is dropped, as if none had come.
 - Answered until noticed, unless as a disturbance first: wrong velocities (0.02 rad away, 5 mrad if
   all are zero); repeating positions (20 ms; the last torque, if all do in fast motion: 0.1 rad/s).
-- After a leap that stays, or velocities that contradict positions, nothing brakes, holds or
-  watches the arm until `start`. A loop gets g(q) of where OWN took the joint.
+- After a leap that stays, or velocities that contradict positions, states soon count among the
+  20, but nothing brakes, holds or watches the arm until `start`, which trusts them at once: a
+  loop gets g(q) of where OWN took the joint, then the law of where states say it is.
 - The 6th loss within a minute is latched; COAST if states were impossible. A velocity beyond twice
   its limit that positions confirm twice, as of a driven joint or a hard push: COAST. A loss up to
   50 ms after the last, BRAKING again, is the same one.
