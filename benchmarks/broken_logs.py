@@ -53,7 +53,7 @@ from franka_dynamics.identification.published_masses import MassAmbiguity
 from franka_dynamics.identification.torque_model import TorqueModel
 from franka_dynamics.identification.verdict import judge_motion
 from franka_dynamics.recordings.plausibility import fatal_faults
-from franka_dynamics.recordings.preprocessing import Motion, prepare
+from franka_dynamics.recordings.preprocessing import Motion, to_motion
 from franka_dynamics.recordings.recording import read_recording, Recording
 
 Change = Callable[[Motion], Motion]
@@ -394,7 +394,7 @@ def main() -> None:
     model, down = options.torque_model(arm), np.array(arguments.gravity)
     for bag in arguments.bags:
         recording = read_recording(bag, arm.joint_names)
-        motion = prepare(recording)
+        motion = to_motion(recording)
         limit, counts = published(model, arm, motion, sets), Counter[str]()
         usual = judge_motion(motion, model, sets, 'log').questions
         for case in cases(arm, down):

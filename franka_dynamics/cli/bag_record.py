@@ -14,7 +14,7 @@ from ._console import catch_end_signals, echo, echo_each, make_console
 from ..constants import AS_LISTED
 from ..errors import FrankaDynamicsError
 from ..recordings.plausibility import plausibility_warnings
-from ..recordings.preprocessing import prepare
+from ..recordings.preprocessing import to_motion
 from ..recordings.recording import read_recording
 from ..ros.node_client import NodeClient
 from ..ros.recording_session import PlayMotion, record_bag, RecordingProgress
@@ -119,7 +119,7 @@ def _check_recording(
     try:
         recording = read_recording(bag, arm.joint_names, topic=progress.topic)
         warnings = plausibility_warnings(recording, arm)
-        prepared = prepare(recording)
+        prepared = to_motion(recording)
     except FrankaDynamicsError as error:
         echo(f'not usable: {error}')
         return False

@@ -34,7 +34,7 @@ from ..identification.options import (
 )
 from ..identification.results import Identification, IDENTIFIED_SET_NAME
 from ..identification.summary import Bag, labels_of
-from ..recordings.preprocessing import Motion, prepare
+from ..recordings.preprocessing import Motion, to_motion
 from ..report import identification as pages
 from ..report.elements import Header, Table, value_and_deviation_texts
 from ..report.replay import TORQUE_ERROR_DEFINITION
@@ -137,7 +137,7 @@ def plan(arm: ArmChoice, reader: BagReader, limits: ExcitationLimits, options: O
     period, output = options.period, options.output
     problem = ExcitationProblem(description, limits, options.gravity, duration=times * period)
     with ProgressBar() as bar:
-        motions = [prepare(reader.read_recording(bag, description, bar)) for bag in options.given]
+        motions = [to_motion(reader.read_recording(k, description, bar)) for k in options.given]
         planned = problem
         if motions:
             known = np.sum([planning.information_matrix(problem, one) for one in motions], axis=0)

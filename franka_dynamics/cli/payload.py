@@ -19,7 +19,7 @@ from ..errors import SettingsError
 from ..identification.payload import identify_payload
 from ..mesh.mesh import load_mesh, mesh_inertia, mesh_volume
 from ..recordings.plausibility import plausibility_warnings
-from ..recordings.preprocessing import Motion, prepare
+from ..recordings.preprocessing import Motion, to_motion
 from ..recordings.recording import effort_scales
 from ..report.payload import draw_payload, effort_scale_sentence, inertia_sentences, payload_table
 from ..spatial import pose_from_xyz_rpy
@@ -95,7 +95,7 @@ def identify_payload_from_bags(arm: ArmChoice, reader: BagReader, options: Optio
             warnings = plausibility_warnings(recording, description)
             echo_each((f'{recording.source}: {warning}' for warning in warnings), 'warning')
         scale = effort_scales(options.effort_scale, description.n)
-        prepared = [prepare(recording.with_scaled_effort(scale)) for recording in recordings]
+        prepared = [to_motion(recording.with_scaled_effort(scale)) for recording in recordings]
         for motion in prepared:
             echo_each(motion.remarks, 'note')
         return prepared

@@ -7,7 +7,7 @@ from pathlib import Path
 from ._choices import ArmChoice, BagReader, forbid_options, forbid_without, Options
 from ._console import catch_end_signals, echo, ProgressBar
 from ..arm.arm_file import is_urdf_or_mjcf
-from ..recordings.preprocessing import prepare
+from ..recordings.preprocessing import to_motion
 from ..urdf.reading import parse_robot, read_robot_text
 from ..view.meshes import MeshesError, urdf_meshes
 from ..view.page import ArmPage, Playback, show_playback
@@ -35,7 +35,7 @@ def run(arm: ArmChoice, reader: BagReader, options: Options) -> int:
             echo(f'simple shapes are shown: {error}', 'note')
     if options.bag:
         with ProgressBar() as bar:
-            motion = prepare(reader.read_recording(options.bag, description, bar))
+            motion = to_motion(reader.read_recording(options.bag, description, bar))
             playback = Playback(description, motion, options.gravity)
     with ArmPage(description, options.host, options.port) as window:
         if meshes is not None:

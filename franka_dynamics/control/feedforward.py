@@ -231,7 +231,7 @@ class Feedforward(CoreStep):
             'window': window,
             'goal_id': goal_id,
         }
-        how |= {'measured_q': self.states.q, 'pulled': pulled}
+        how |= {'measured_q': self.states.q, 'has_kp': pulled}
         motion = self.reference.follow(q, times, dq, ddq, **how)
         with self._lock:
             if self.state is not State.RUNNING:  # stopped by another thread meanwhile

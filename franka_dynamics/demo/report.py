@@ -65,7 +65,7 @@ def demo_metrics(
     positions, errors = steps.q[during], {}
     for name, motion in zip(('g + PD', 'M ddq + C dq + g + PD'), motions[::-1]):
         followed = _interval_mask(stamps, motion.begin, motion.end)
-        desired = motion.sampled(stamps[followed] - motion.time_zero)[:, 0]
+        desired = motion.states_at(stamps[followed] - motion.time_zero)[:, 0]
         errors[name] = stamps[followed] - motion.begin, desired - steps.q[followed]
     duration, drift = np.ptp(steps.time[during]), np.abs(positions - positions[0]).max()
     return DemoMetrics(float(duration), float(drift), errors, desired)

@@ -6,14 +6,14 @@ Identification of an arm's inertias and friction from recorded motions, in all i
 It has six stages; each takes what the one before returns:
 
 1. read: a bag -> a recording (`summary.as_recording`);
-2. prepare: a recording -> a motion (`recordings.preprocessing.prepare`), with its checks;
+2. prepare: a recording -> a motion (`recordings.preprocessing.to_motion`), with its checks;
 3. sum: a motion -> a summary, of a size that does not grow (`summary.summarise_motion`);
-4. fit: grams -> base parameters, a physically consistent arm, friction of published sets
+4. fit: sums -> base parameters, a physically consistent arm, friction of published sets
    (`fit.fit_parameter_sets`);
-5. test: fits -> errors on the split left out of them (`fit.all_torque_errors`): test recordings,
+5. test: fits -> errors on the parts left out of them (`fit.all_torque_errors`): test recordings,
    or else five folds of the recordings, by phase where the motion repeats, by recording where
    there are four or more;
-6. judge: grams -> a verdict (`verdict.judge_recordings`): are the recordings sound, and what do
+6. judge: sums -> a verdict (`verdict.judge_recordings`): are the recordings sound, and what do
    published sets ask?
 """
 
@@ -39,7 +39,7 @@ from ..recordings.replay import TorqueErrorUnit
 
 T = TypeVar('T')
 # A recording contradicts the others if its residual under the fit to all is above this ratio
-# times that under a fit to it alone: up to 1.14 for split of recordings of two FER, 1.54 to 3.5
+# times that under a fit to it alone: up to 1.14 for parts of recordings of two FER, 1.54 to 3.5
 # with 0.2 kg added to one part, 1.0 to 1.47 for simulated arms with drifting torque sensors.
 _MAX_COMMON_TO_OWN_RESIDUAL = 1.5
 
@@ -88,7 +88,7 @@ def identify(
     -------
     Identification
         `arm` has the identified inertias and friction, `improvement` says whether it predicts
-        unseen split better than the published sets, `verdict` whether the recordings are sound.
+        unseen parts better than the published sets, `verdict` whether the recordings are sound.
 
     Raises
     ------

@@ -28,7 +28,7 @@ from .prior import Prior, starting_set_precision, StartingSetPrecision
 from .torque_model import TorqueModel
 from ..arrays import Array, NDArray
 from ..errors import require_extra
-from ..recordings.preprocessing import is_moving, Motion
+from ..recordings.preprocessing import Motion, moving_mask
 from ..recordings.replay import ResidualRms, TorqueErrorUnit
 
 TORQUE_COLUMN = -1  # place of the measured torque among the columns
@@ -50,7 +50,7 @@ _MIN_NOISE_TO_MAX = 1e-3  # smallest noise of a joint, relative to its largest e
 
 def repetition_period(motion: Motion) -> float:
     """Return a motion's period [s], infinity if it does not repeat; some joint must move."""
-    moving = np.flatnonzero(is_moving(motion))  # a rest before and after it is not repeated
+    moving = np.flatnonzero(moving_mask(motion))  # a rest before and after it is not repeated
     q = motion.q[moving[0] : moving[-1] + 1]
     x = q - q.mean(axis=0)
     n, rate = len(x), motion.options.rate

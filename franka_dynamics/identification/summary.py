@@ -23,7 +23,7 @@ from ..errors import FrankaDynamicsError, IdentificationError, RecordingError
 from ..recordings import preprocessing
 from ..recordings.options import HEADER_STAMP, SignalOptions
 from ..recordings.plausibility import fatal_faults, minor_faults, require_units
-from ..recordings.preprocessing import Motion, prepare
+from ..recordings.preprocessing import Motion, to_motion
 from ..recordings.recording import read_recording, Recording, require_finite
 from ..recordings.replay import TorqueErrorUnit
 
@@ -56,7 +56,7 @@ class Bag:
 
     def motion(self, effort_scale: Array | float = 1.0) -> Motion:
         """Return the bag's resampled, filtered motion, with efforts times `effort_scale`."""
-        return prepare(self.recording().with_scaled_effort(effort_scale), self.signal)
+        return to_motion(self.recording().with_scaled_effort(effort_scale), self.signal)
 
 
 AnyRecording = Bag | Recording | Motion
@@ -86,7 +86,7 @@ def motion_of(source: AnyRecording) -> Motion:
     """Return the resampled and filtered motion of a bag or recording; a motion unchanged."""
     if isinstance(source, Motion):
         return source
-    return source.motion() if isinstance(source, Bag) else prepare(source)
+    return source.motion() if isinstance(source, Bag) else to_motion(source)
 
 
 def labels_of(sources: Sequence[AnyRecording]) -> list[str]:
@@ -185,7 +185,7 @@ def summarise_recording(
             motion = replace(source, effort=recording.effort)
         else:
             signal = source.signal if isinstance(source, Bag) else None
-            motion = preprocessing.prepare(recording, signal)
+            motion = preprocessing.to_motion(recording, signal)
         trimmed = 2.0 * motion.options.trim * isinstance(source, Motion)
         note = RecordingNote(
             name,

@@ -188,7 +188,7 @@ class TorqueModel:
 
     def friction_columns(self, motion: Motion) -> Array:
         """Return regressor columns of friction, filtered like the torque, (N, n, terms)."""
-        return motion.filtered(self.friction.columns)
+        return motion.filter(self.friction.columns)
 
     def regressor_blocks(self, motion: Motion) -> tuple[Array, Array]:
         """Return regressor columns of base parameters, (N, n, b), and friction, (N, n, terms)."""

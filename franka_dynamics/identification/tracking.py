@@ -26,7 +26,7 @@ from ..dynamics.model import GRAVITY
 from ..dynamics.pinocchio_model import PinocchioModel
 from ..errors import SettingsError
 from ..recordings.options import SignalOptions
-from ..recordings.preprocessing import Motion, prepare
+from ..recordings.preprocessing import Motion, to_motion
 from ..recordings.recording import read_recording, Recording
 
 FRANKA_ROS2_NAME = 'franka_ros2'
@@ -100,7 +100,7 @@ def predict_tracking(
         recording = with_argument_checks(read_recording)(recording, arm.joint_names)
     gains, rate = _pd_gains(kp, kd, arm), 1.0 / float(np.median(np.diff(recording.time)))
     signal = SignalOptions(min(rate, _MAX_SAMPLING_RATE_HZ), _CUTOFF_FREQUENCY_HZ)
-    left = dict(_torques_left_to_gains(prepare(recording, signal), arm, gains[1], gravity))
+    left = dict(_torques_left_to_gains(to_motion(recording, signal), arm, gains[1], gravity))
     errors = [np.sqrt(np.mean((torque / gains[0]) ** 2, axis=0)) for torque in left.values()]
     return TrackingPrediction(arm.joint_names, *gains, tuple(left), np.array(errors))
 

@@ -43,7 +43,7 @@ from ..arm import ArmDescription
 from ..arrays import Array
 from ..recordings.options import SignalOptions
 from ..recordings.plausibility import plausibility_warnings, require_units
-from ..recordings.preprocessing import Motion, prepare, seconds_at_rest
+from ..recordings.preprocessing import Motion, seconds_at_rest, to_motion
 from ..recordings.recording import Recording
 from ..recordings.replay import equal_predictions, torque_predictions, TorquePrediction
 
@@ -309,7 +309,7 @@ def evaluate_replay(
     """
     recording = recording.with_scaled_effort(options.effort_scale)
     require_units(recording, arms[0])
-    motion = prepare(recording, signal)
+    motion = to_motion(recording, signal)
     fits = torque_predictions(arms, motion, gravity=options.gravity)
     verdict = None
     if recording.duration - seconds_at_rest(motion) >= MIN_MOTION_DURATION_S:

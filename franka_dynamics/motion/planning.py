@@ -144,18 +144,18 @@ def make_request(
     Raises ReferenceRefusedError if they are unusable.
     """
 
-    def array(name: str, values: Any, *shape: Any) -> Array:
+    def finite_array(name: str, values: Any, *shape: Any) -> Array:
         """Return values as a finite array of a shape, or raise ReferenceRefusedError."""
         return as_array(values, shape, f"The reference's {name}", errors.ReferenceRefusedError)
 
     single = times is None
-    if single and array('positions', q, ...).ndim == 2:
+    if single and finite_array('positions', q, ...).ndim == 2:
         raise errors.ReferenceRefusedError(
             f'The reference has {len(q)} points without times; give each its time in seconds.'
         )
     if ddq is not None and dq is None:
         raise errors.ReferenceRefusedError('A reference with accelerations needs velocities, too.')
-    times = array('times', [ahead] if single else times, None)
+    times = finite_array('times', [ahead] if single else times, None)
     require_point_count(len(times), 0)
     wrong = (np.diff(times, prepend=-np.inf) <= 0.0) | (times < 0.0)
     if wrong.any():
@@ -166,19 +166,19 @@ def make_request(
         )
     shape = (arm.n,) if single else (len(times), arm.n)
     rows = {
-        name: array(name, values, *shape).reshape(-1, arm.n)
+        name: finite_array(name, values, *shape).reshape(-1, arm.n)
         for name, values in (('positions', q), ('velocities', dq), ('accelerations', ddq))
         if values is not None or name == 'positions'
     }
-    start = None if start is None else float(array('start', start))
+    start = None if start is None else float(finite_array('start', start))
     return TrajectoryRequest(arm.joint_names, times, **rows, start_time=start)
 
 
-def require_point_count(points: int, least: int = 1) -> None:
+def require_point_count(count: int, min_count: int = 1) -> None:
     """Raise ReferenceRefusedError unless there are `least` to MAX_POINT_COUNT points."""
-    if not least <= points <= MAX_POINT_COUNT:
+    if not min_count <= count <= MAX_POINT_COUNT:
         raise errors.ReferenceRefusedError(
-            f'The reference has {points or "no"} points; send between one and {MAX_POINT_COUNT}.'
+            f'The reference has {count or "no"} points; send between one and {MAX_POINT_COUNT}.'
         )
 
 
@@ -189,7 +189,7 @@ class MotionPlanner:
 
     `request` is a single set-point if `is_setpoint`, the next points of a stream if `is_chunk`.
     The arm is at `measured_q`, None if that is not known. `has_kp` says that it is pulled to where
-    it is desired: by `present`, from which the requested one begins, at the stamp
+    it is desired: by `motion`, from which the requested one begins, at the stamp
     `stamp` [s] of the latest joint state.
     """
 
@@ -199,7 +199,7 @@ class MotionPlanner:
     is_chunk: bool
     measured_q: Array | None
     has_kp: bool
-    present: Trajectory
+    motion: Trajectory
     stamp: float
 
     def require_start_allowed(self) -> None:
@@ -222,7 +222,7 @@ class MotionPlanner:
             )
         at_once = len(points.times) and (points.start_time or 0.0) <= stamp + MAX_LATENESS_S
         if measured_q is not None and at_once and not self.has_kp:
-            self._require_start_near(measured_q, self.present.at(stamp).q, None, 'The arm stands')
+            self._require_start_near(measured_q, self.motion.at(stamp).q, None, 'The arm stands')
 
     def _require_start_near(
         self, q: Array, desired: Array, measured: Array | None, what: str = 'The reference starts'
@@ -251,7 +251,7 @@ class MotionPlanner:
         Only a set-point with velocity may: it begins when it is due. `stream` goes on until now.
         """
         points, single, continued = self.request, self.is_setpoint, None
-        time_zero = self.present.time_zero
+        time_zero = self.motion.time_zero
         begin = (self.stamp if single else self.stamp + lead) - time_zero
         t0 = begin if points.start_time is None else points.start_time - time_zero
         try:
@@ -269,10 +269,10 @@ class MotionPlanner:
         """Return a smooth motion through the last points of a stream."""
         if len(stream) == 1:
             first = stream[0, _POSITION_COLUMN:]
-            self._require_start_near(first, self.present.sampled(now)[0], self.measured_q)
+            self._require_start_near(first, self.motion.states_at(now)[0], self.measured_q)
         rows = _averaged_points(stream)
         due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
-        return spline_through_points(self.arm, self.present, now + lead, due, rows[:, 1:], True)
+        return spline_through_points(self.arm, self.motion, now + lead, due, rows[:, 1:], True)
 
     def _motion_via_points(self, points: TrajectoryRequest, begin: float, t0: float) -> Trajectory:
         """
@@ -281,7 +281,7 @@ class MotionPlanner:
         The motion begins at `begin`, or at `t0`, the points' time zero, if this is later. A
         streamed point with velocity is followed as it is.
         """
-        arm, present, streamed = self.arm, self.present, self.is_setpoint or self.is_chunk
+        arm, present, streamed = self.arm, self.motion, self.is_setpoint or self.is_chunk
         if not len(points.times):
             return braked_motion(arm, present, begin)
         times, begin = t0 + points.times, max(begin, t0)
@@ -289,7 +289,7 @@ class MotionPlanner:
         if first < begin + BLEND_DURATIONS_S[0]:
             # The first point is compared with where the arm will be desired at its time.
             near = np.array([np.interp(first, times, column) for column in points.positions.T])
-            self._require_start_near(near, present.sampled(first)[0], self.measured_q)
+            self._require_start_near(near, present.states_at(first)[0], self.measured_q)
         if points.velocities is None:
             last = max(0, int((times <= begin).sum()) - 1) if streamed else 0  # of the past points
             times, q = times[last:], points.positions[last:]
@@ -303,21 +303,21 @@ class MotionPlanner:
 
 
 def braked_motion(
-    arm: ArmDescription, present: Trajectory, begin: float, away: Array | None = None
+    arm: ArmDescription, motion: Trajectory, begin: float, offset: Array | None = None
 ) -> Trajectory:
     """
     Return the present motion, braked to rest from `begin` on [s after its `time_zero`].
 
-    With `away`, (n,), it comes to rest so far from where it otherwise would, if limits allow.
+    With `offset`, (n,), it comes to rest so far from where it otherwise would, if limits allow.
     """
-    moving = Trajectory(np.array([begin]), present.sampled(begin)[None], present.time_zero)
+    moving = Trajectory(np.array([begin]), motion.states_at(begin)[None], motion.time_zero)
     stopped = moving.braked_to_rest(arm)
-    if away is None:
+    if offset is None:
         return stopped
-    states = stopped.states + np.stack((away, 0.0 * away, 0.0 * away))
+    states = stopped.states + np.stack((offset, 0.0 * offset, 0.0 * offset))
     with suppress(errors.LimitExceededError):
-        moved = Trajectory(stopped.times, states, present.time_zero)
-        return moved.blended_from(arm, present, begin)
+        moved = Trajectory(stopped.times, states, motion.time_zero)
+        return moved.blended_from(arm, motion, begin)
     return stopped
 
 

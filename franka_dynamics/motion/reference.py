@@ -81,13 +81,13 @@ class ReferenceFollower:
         self._arm, self.motion = arm, motion
         self.events: deque[ReferenceEvent] = deque(maxlen=1000)
         self.counts = dict.fromkeys(ReferenceState, 0)
-        self._numbers = itertools.count(1)  # of the references to come
+        self._number_iter = itertools.count(1)  # of the references to come
         self._has_warned = False  # whether times of points were doubted
         self._stamp: float | None = None  # of the latest joint state
         self._open_events: deque[ReferenceEvent] = deque()  # in the order of their begins
         self._stream: Array | None = None  # the points of one that goes on, see `planning.py`
         self._lock = threading.Lock()  # held for microseconds
-        self._planning = threading.Lock()  # held by the thread that plans
+        self._planning_lock = threading.Lock()  # held by the thread that plans
 
     @property
     def has_open_motion(self) -> bool:
@@ -136,7 +136,7 @@ class ReferenceFollower:
         window: bool = False,
         goal_id: str = '',
         measured_q: Array | None = None,
-        pulled: bool = True,
+        has_kp: bool = True,
     ) -> Trajectory:
         """
         Follow a trajectory, a chunk of points or a set-point; return the motion.
@@ -168,7 +168,7 @@ class ReferenceFollower:
             The sender's identifier of the motion, which its events repeat.
         measured_q : ndarray, shape (n,), optional
             The position measured now. Where nothing is desired yet the motion begins there.
-        pulled : bool, optional
+        has_kp : bool, optional
             Whether the arm is pulled to where it is desired. If not, a motion that begins at once
             is refused if the arm is elsewhere.
 
@@ -184,7 +184,7 @@ class ReferenceFollower:
         single = times is None
         if window:  # its velocities do not fit its positions to more than some per cent
             points = replace(points, velocities=None, accelerations=None)
-        with self._planning:
+        with self._planning_lock:
             for lead in planning.PLANNING_TIME_CANDIDATES_S:
                 with self._lock:
                     before, followed, stamp = self.motion, self._open_events, self._stamp
@@ -192,7 +192,7 @@ class ReferenceFollower:
                     raise ReferenceRefusedError('No position known; wait for states or hold one.')
                 present = before or Trajectory.at_rest(measured_q, stamp)
                 planner = planning.MotionPlanner(
-                    self._arm, points, single, window, measured_q, pulled, present, stamp
+                    self._arm, points, single, window, measured_q, has_kp, present, stamp
                 )
                 planner.require_start_allowed()
                 self._warn_of_milliseconds(points.times)
@@ -217,7 +217,7 @@ class ReferenceFollower:
         the arm rests one error further. A motion asked for at once replaces this one before it
         begins.
         """
-        with self._planning:
+        with self._planning_lock:
             with self._lock:
                 present, stamp = self.motion, self._stamp
             if present is None or stamp is None:
@@ -233,7 +233,7 @@ class ReferenceFollower:
     def record_refusal(self, reason: object, goal_id: str = '') -> None:
         """Record that a reference was refused, as the event REFUSED."""
         with self._lock:
-            one = ReferenceEvent(next(self._numbers), goal_id, 0.0, 0.0, None)
+            one = ReferenceEvent(next(self._number_iter), goal_id, 0.0, 0.0, None)
             self._add_event(one, ReferenceState.REFUSED, reason)
 
     def _warn_of_milliseconds(self, times: Array) -> None:
@@ -260,7 +260,7 @@ class ReferenceFollower:
             if last.begin < planned.begin:
                 break
             self._add_event(self._open_events.pop(), ReferenceState.INTERRUPTED, _REPLACED_REASON)
-        one = ReferenceEvent(next(self._numbers), goal_id, planned.begin, end, goal, streamed)
+        one = ReferenceEvent(next(self._number_iter), goal_id, planned.begin, end, goal, streamed)
         self._open_events.append(self._add_event(one, ReferenceState.ACCEPTED))
 
     def _interrupt_motions(self, reason: object) -> None:
@@ -285,9 +285,9 @@ class ReferenceFollower:
                 self._add_event(one, ReferenceState.INTERRUPTED, _REPLACED_REASON)
 
     def _add_event(
-        self, one: ReferenceEvent, state: ReferenceState, reason: object = ''
+        self, event: ReferenceEvent, state: ReferenceState, reason: object = ''
     ) -> ReferenceEvent:
         """Count and record that a reference is in a new state; return the event."""
         self.counts[state] += 1
-        self.events.append(one._replace(state=state, stamp=self._stamp or 0.0, reason=reason))
+        self.events.append(event._replace(state=state, stamp=self._stamp or 0.0, reason=reason))
         return self.events[-1]

@@ -100,9 +100,9 @@ class Trajectory:
         """Return the desired state at a stamp [s]."""
         if stamp > self.end:
             return self._rest
-        return ReferencePoint(*self.sampled(stamp - self.time_zero))
+        return ReferencePoint(*self.states_at(stamp - self.time_zero))
 
-    def sampled(self, times: Any) -> Array:
+    def states_at(self, times: Any) -> Array:
         """Return states, (..., 3, n), at times counted from `self.time_zero`, (...) [s]."""
         k = self.times[:-1].searchsorted(times, 'right') + (times > self.times[-1])
         powers = np.asarray(times - self.times[k - 1])[..., None, None, None] ** np.arange(6.0)
@@ -213,7 +213,7 @@ class Trajectory:
         the distance between the present motion and this one, with its rates, is added to this one
         and fades to zero.
         """
-        now, early = present.sampled(begin), self.times[0] - begin
+        now, early = present.states_at(begin), self.times[0] - begin
         motion = self.braked_to_rest(arm, share, now[0])
         if early > 0.0:
             first, (q, dq, ddq) = now, self.states[0]
@@ -221,7 +221,7 @@ class Trajectory:
                 first = np.array((q - early * dq + early**2 * ddq / 2.0, dq - early * ddq, ddq))
             before = Trajectory(np.array([begin]), first[None], self.time_zero)
             motion = before.with_segments(motion.times, motion.states)
-        distance = now - motion.sampled(begin)
+        distance = now - motion.states_at(begin)
         distance *= np.abs(distance[:2]).max() > MAX_ROUNDING_ERROR  # accelerations may step
 
         def blended_over(duration: float) -> Trajectory:
@@ -229,9 +229,9 @@ class Trajectory:
             ends = np.array([begin, begin + duration])
             times = np.union1d(ends, motion.times[motion.times > begin + _MIN_SEGMENT_DURATION_S])
             times = times[np.diff(times, append=np.inf) > _MIN_SEGMENT_DURATION_S]
-            fade = Trajectory(ends, np.array([distance, 0.0 * distance]))
-            faded = Trajectory(times, motion.sampled(times) + fade.sampled(times), self.time_zero)
-            return faded.require_within_limits(arm, share, max(ends[1], self.times[0]), now[0])
+            e = Trajectory(ends, np.array([distance, 0.0 * distance]))
+            path = Trajectory(times, motion.states_at(times) + e.states_at(times), self.time_zero)
+            return path.require_within_limits(arm, share, max(ends[1], self.times[0]), now[0])
 
         return _first_within_limits(blended_over, blend_durations)
 

@@ -29,7 +29,7 @@ _COMMON_STAMP_NAMES = ('t', 'time', 'stamp', 'timestamp')
 _NO_TORQUE_WORDS = set('cmd command commanded control ctrl d des desired ext external ref'.split())
 # An episode begins within this many sampling periods of the first stamp, and has as many rows.
 _EPISODE_PERIOD_COUNT = 10.0
-_STAMP_END_S = 2.0**31  # of the seconds of a message's stamp, which has 32 bits
+_STAMP_LIMIT_S = 2.0**31  # of the seconds of a message's stamp, which has 32 bits
 # With a longer sampling period a remark suggests that stamps are in ms.
 _MAX_PLAUSIBLE_PERIOD_S = 0.15
 
@@ -267,7 +267,7 @@ def _stamps_ns(
         raise RecordingError(
             f'{source}, row {bad[0] + 1}: the stamp is {times[bad[0]]}, not a time from 0 on.'
         )
-    if times.max(initial=0.0) >= _STAMP_END_S:
+    if times.max(initial=0.0) >= _STAMP_LIMIT_S:
         raise RecordingError(
             f'{source}: a stamp is {times.max():g} s, some {times.max() / 3.2e7:.0f} years; its '
             'unit is probably ms, us or ns, or it counts from before 1970: subtract the first.'

@@ -12,12 +12,12 @@ from ..arrays import Array, NDArray
 from ..errors import RecordingError
 
 # Positions beyond this multiple of the joint's limits must be in degrees.
-_MAX_ANGLE_RATIO = 2.0
-# Integrals of velocities over windows of _WINDOW_S differ from the changes of the positions by the
-# share _MAX_VELOCITY_ERROR_RATIO of these at most (rms): of exchanged velocities by more in 257 of
-# 264 logs, of fourteen sound logs by less. Joints count that move by _MIN_MOVED_RAD per window
-# (rms); of others the integrals may be _MAX_STUCK_RAD.
-_WINDOW_S = 0.3
+_MAX_POSITION_TO_LIMIT = 2.0
+# Integrals of velocities over windows of _CHANGE_WINDOW_S differ from the changes of the positions
+# by the share _MAX_VELOCITY_ERROR_RATIO of these at most (rms): of exchanged velocities by more in
+# 257 of 264 logs, of fourteen sound logs by less. Joints count that move by _MIN_MOVED_RAD per
+# window (rms); of others the integrals may be _MAX_STUCK_RAD.
+_CHANGE_WINDOW_S = 0.3
 _MAX_VELOCITY_ERROR_RATIO = 0.35
 _MIN_MOVED_RAD = 2e-3
 _MAX_STUCK_RAD = 0.02
@@ -27,7 +27,7 @@ _MAX_TIME_RATIO_ERROR = 0.05
 # joint moves, _OUTLIER_RATIO times as often as at any of the next _COMPARED_LEVELS values: rounded
 # efforts are at all values about as often.
 _MIN_CLIPPED_SHARE, _OUTLIER_RATIO, _COMPARED_LEVELS = 0.02, 4.0, 5
-_MIN_SPEED = 0.02
+_MIN_SPEED_RAD_S = 0.02
 # An effort or position is frozen that keeps a value for _MIN_FROZEN_TIME_S, _OUTLIER_RATIO times
 # as long as nine in ten others, while the joint's velocity adds up to _MAX_STUCK_RAD, then changes
 # by more than _OUTLIER_RATIO of the finest steps.
@@ -36,9 +36,9 @@ _MIN_FROZEN_TIME_S = 0.25
 _MAX_EFFORT_TO_LIMIT = 1.5
 _MIN_JUMP_SPEED_TO_LIMIT = 3.0
 # Efforts beyond this many torque limits in most messages are not in N m; the node's bound, too.
-_MAX_MEDIAN_RATIO = 10.0
+_MAX_MEDIAN_TO_LIMIT = 10.0
 # Shorter intervals count as this long: stamps are not exact times of measurement.
-_MIN_STEP_S = 0.02
+_MIN_INTERVAL_S = 0.02
 # Velocities or stamps have another unit if the median, over the joints that move, of the ratio of
 # velocity to the rate of change of the position is within the factor _UNIT_TOLERANCE_FACTOR of a
 # ratio in _OTHER_UNITS.
@@ -66,7 +66,7 @@ def minor_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     part = _effort_ratios(recording.effort, arm)
     row, joint = np.unravel_index(int(np.argmax(part)), part.shape)
     # Efforts in another unit are a fatal fault.
-    if part[row, joint] > _MAX_EFFORT_TO_LIMIT and not any(_large_efforts(recording, arm)):
+    if part[row, joint] > _MAX_EFFORT_TO_LIMIT and not any(_effort_size_faults(recording, arm)):
         yield (
             f'the effort of {recording.joint_names[joint]} is {recording.effort[row, joint]:.4g} '
             f'N m at {recording.time[row]:.2f} s, far beyond its limit of '
@@ -95,26 +95,26 @@ def fatal_faults(recording: Recording, arm: ArmDescription) -> tuple[str, ...]:
     efforts' size need a model's torques (identification's verdict).
     """
     require_effort(recording)
-    moving = _is_moving(recording)
+    moving = _moving_mask(recording)
     return (
-        *_constant_efforts(recording, moving),
-        *_clipped_efforts(recording, moving),
-        *_frozen_values(recording, 'effort', recording.effort),
-        *_frozen_values(recording, 'position', recording.q),
-        *_large_efforts(recording, arm),
-        *_far_positions(recording, arm),
-        *_velocity_mismatch(recording, arm),
+        *_constant_effort_faults(recording, moving),
+        *_clipping_faults(recording, moving),
+        *_freeze_faults(recording, 'effort', recording.effort),
+        *_freeze_faults(recording, 'position', recording.q),
+        *_effort_size_faults(recording, arm),
+        *_position_faults(recording, arm),
+        *_velocity_faults(recording, arm),
     )
 
 
-def _is_moving(recording: Recording) -> NDArray[np.bool_]:
+def _moving_mask(recording: Recording) -> NDArray[np.bool_]:
     """Return the mask of the joints that move at each message's time, (messages, n)."""
-    half = max(1, round(0.5 * _WINDOW_S / float(np.median(np.diff(recording.time)))))
+    half = max(1, round(0.5 * _CHANGE_WINDOW_S / float(np.median(np.diff(recording.time)))))
     q = np.pad(recording.q, ((half, half), (0, 0)), mode='edge')
     return np.asarray(np.abs(q[2 * half :] - q[: -2 * half]) > _MIN_MOVED_RAD)
 
 
-def _clipped_efforts(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
+def _clipping_faults(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
     """Yield a message for each joint whose effort stays at its extreme while the joint moves."""
     for joint, name in enumerate(recording.joint_names):
         there = moving[:, joint]
@@ -130,9 +130,9 @@ def _clipped_efforts(recording: Recording, moving: NDArray[np.bool_]) -> Iterato
                 )
 
 
-def _frozen_values(recording: Recording, what: str, values: Array) -> Iterator[str]:
+def _freeze_faults(recording: Recording, what: str, values: Array) -> Iterator[str]:
     """Yield a message for each joint whose `values` stay constant while it moves, then jump."""
-    time, lag = recording.time, int(np.searchsorted(recording.time, _MIN_STEP_S, 'right'))
+    time, lag = recording.time, int(np.searchsorted(recording.time, _MIN_INTERVAL_S, 'right'))
     for joint, name in enumerate(recording.joint_names):
         column, dq = values[:, joint], recording.dq[:, joint]
         end = np.flatnonzero(np.diff(column)) + 1  # of stretches with one value
@@ -143,7 +143,7 @@ def _frozen_values(recording: Recording, what: str, values: Array) -> Iterator[s
         jump = np.abs(column[end] - column[end - 1]) > _OUTLIER_RATIO * finest.min(initial=np.inf)
         path = np.append(0.0, np.cumsum(np.abs(dq[1:]) * np.diff(time)))
         # Friction jumps where the joint turns back; an extreme value is clipped.
-        onward = np.minimum(dq[end] * dq[np.maximum(end - lag, 0)], dq[end] ** 2) > _MIN_SPEED**2
+        onward = np.minimum(dq[end] * dq[(end - lag).clip(0)], dq[end] ** 2) > _MIN_SPEED_RAD_S**2
         inside = (column[first] > levels[0]) & (column[first] < levels[-1])
         usual = float(np.quantile(np.append(0.0, lasts), 0.9))
         stuck = lasts > max(_MIN_FROZEN_TIME_S, _OUTLIER_RATIO * usual)
@@ -156,7 +156,7 @@ def _frozen_values(recording: Recording, what: str, values: Array) -> Iterator[s
             )
 
 
-def _constant_efforts(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
+def _constant_effort_faults(recording: Recording, moving: NDArray[np.bool_]) -> Iterator[str]:
     """Yield one message if efforts of moving joints never change, naming the first joint."""
     dead = (np.ptp(recording.effort, axis=0) == 0.0) & moving.any(axis=0)
     if dead.any():
@@ -169,14 +169,14 @@ def _constant_efforts(recording: Recording, moving: NDArray[np.bool_]) -> Iterat
 
 def require_units(recording: Recording, arm: ArmDescription) -> None:
     """Raise RecordingError if positions seem to be in degrees, or efforts not in N m."""
-    for sentence in (*_far_positions(recording, arm), *_large_efforts(recording, arm)):
+    for sentence in (*_position_faults(recording, arm), *_effort_size_faults(recording, arm)):
         raise RecordingError(f'{recording.source}: {sentence}.')
 
 
-def _far_positions(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+def _position_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a message if positions are far beyond limits, as in degrees or with another zero."""
     reach = np.abs(recording.q).max(axis=0)
-    bound = _MAX_ANGLE_RATIO * np.maximum(np.abs(arm.limit('lower')), np.abs(arm.limit('upper')))
+    bound = _MAX_POSITION_TO_LIMIT * np.abs((arm.limit('lower'), arm.limit('upper'))).max(axis=0)
     beyond = np.flatnonzero((reach > bound) & (bound > 0.0))  # some files have 0 for no limits
     if len(beyond):
         joint = int(beyond[np.argmax(reach[beyond])])
@@ -203,7 +203,7 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
     path = np.concatenate(
         [np.zeros((1, recording.dq.shape[1])), 0.5 * (recording.dq[1:] + recording.dq[:-1]) * step]
     ).cumsum(axis=0)
-    window = max(_WINDOW_S, 3.0 * float(np.median(step)))  # stamps of ms read as s are far apart
+    window = max(_CHANGE_WINDOW_S, 3.0 * float(np.median(step)))  # ms read as s are far apart
     begins = window * np.unique(np.floor(time / window))  # a gap may last for years
     edges = np.append(np.searchsorted(time, begins[begins < time[-1]]), len(time) - 1)
     whole = np.diff(time[edges]) < 2.0 * window  # no gap inside
@@ -216,7 +216,7 @@ def _position_changes(recording: Recording, arm: ArmDescription) -> tuple[Array,
     return moved, integrated
 
 
-def _velocity_mismatch(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+def _velocity_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a message if velocities do not match the changes of the positions."""
     moved, integrated = _position_changes(recording, arm)
     if not len(moved):
@@ -261,20 +261,20 @@ def _effort_ratios(effort: Array, arm: ArmDescription) -> Array:
     return np.asarray(np.abs(effort) / np.where(limit > 0.0, limit, np.inf))
 
 
-def _large_efforts(recording: Recording, arm: ArmDescription) -> Iterator[str]:
+def _effort_size_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]:
     """Yield a message if a joint's efforts exceed its limit by far in most messages."""
     usual = np.median(_effort_ratios(recording.effort, arm), axis=0)
     joint = int(np.argmax(usual))
-    if usual[joint] > _MAX_MEDIAN_RATIO:
+    if usual[joint] > _MAX_MEDIAN_TO_LIMIT:
         yield (
-            f'the effort of {recording.joint_names[joint]} is beyond {_MAX_MEDIAN_RATIO:g} times '
-            f'its limit of {arm.limit("effort")[joint]:g} N m in most messages, so it is not in '
-            'N m; give the unit by --effort-scale, such as 0.001 for mN m'
+            f'the effort of {recording.joint_names[joint]} is beyond {_MAX_MEDIAN_TO_LIMIT:g} '
+            f'times its limit of {arm.limit("effort")[joint]:g} N m in most messages, '
+            'so it is not in N m; give the unit by --effort-scale, such as 0.001 for mN m'
         )
 
 
 def _speed_limit_ratio(recording: Recording, arm: ArmDescription) -> Array:
     """Return |change of position| per second / velocity limit, (messages - 1, n)."""
-    step, limit = np.maximum(np.diff(recording.time), _MIN_STEP_S), arm.limit('velocity')
+    step, limit = np.maximum(np.diff(recording.time), _MIN_INTERVAL_S), arm.limit('velocity')
     rate = np.abs(np.diff(recording.q, axis=0)) / step[:, None]
     return np.asarray(rate / np.where(limit > 0.0, limit, np.inf))

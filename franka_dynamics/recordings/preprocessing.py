@@ -26,10 +26,10 @@ from ..errors import RecordingError, require_extra
 FILTER_ORDER = 2
 _MIN_PIECE_DURATION_S = 1.0  # shortest piece after trimming
 # The anti-aliasing filter before downsampling is a Butterworth filter of order
-# _ANTI_ALIASING_ORDER, with a cut-off at _ANTI_ALIASING_EDGE_RATIO times the new Nyquist
+# _ANTI_ALIASING_ORDER, with a cut-off at _ANTI_ALIASING_CUTOFF_TO_NYQUIST times the new Nyquist
 # frequency. A Butterworth filter does not change a constant torque; a Chebyshev filter of even
 # order would scale gravity.
-_ANTI_ALIASING_ORDER, _ANTI_ALIASING_EDGE_RATIO = 8, 0.8
+_ANTI_ALIASING_ORDER, _ANTI_ALIASING_CUTOFF_TO_NYQUIST = 8, 0.8
 _MIN_IDLE_DURATION_S = 0.1  # efforts that are exactly zero for so long were not measured
 # Efforts are held at a steady rate if this part of their values lasts as many messages as the
 # usual one, or one more or less: 0.95 of a Sawyer's, which come at 100 Hz; of those of ten logs,
@@ -60,15 +60,15 @@ class Motion:
         Filtered measured torque [N m].
     effort_unfiltered : ndarray, shape (samples, n)
         Resampled measured torque [N m].
-    piece : ndarray of int, shape (samples,)
+    piece_ids : ndarray of int, shape (samples,)
         Number of the stretch without gaps that the sample belongs to.
     options : SignalOptions
         The options with which the motion was prepared.
     remarks : tuple of str
         Sentences on gaps, left-out pieces and derived velocities; usually empty.
     filters : tuple of PieceFilter
-        Of each stretch without gaps what filters its further signals; `prepare` sets them.
-    row : ndarray of int, shape (samples,), optional
+        Of each stretch without gaps what filters its further signals; `to_motion` sets them.
+    row_ids : ndarray of int, shape (samples,), optional
         Number of the sample among all that `filters` give.
 
     """
@@ -102,16 +102,16 @@ class Motion:
         pairs = np.stack([self.piece_ids, np.floor(self.time - self.time[0])])
         return np.unique(pairs, axis=1, return_inverse=True)[1].ravel()
 
-    def filtered(self, signals: 'SignalFunction') -> Array:
+    def filter(self, signals: 'SignalFunction') -> Array:
         """
         Return further signals, such as friction, filtered like the torque, (samples, n, k).
 
         They are computed from the recorded states: friction of a filtered velocity would blur
-        reversals. Only of a motion that `prepare` did not make the filtered states count.
+        reversals. Only of a motion that `to_motion` did not make the filtered states count.
         """
         if self.row_ids is None:
             return signals(self.q, self.dq)
-        return np.concatenate([one.filtered(signals) for one in self.filters])[self.row_ids]
+        return np.concatenate([one.filter(signals) for one in self.filters])[self.row_ids]
 
 
 # A function from recorded positions and velocities (N, n) to k signals per joint (N, n, k).
@@ -125,7 +125,7 @@ def _with_arrays(motion: Motion, array_of: Callable[[str], Any]) -> Motion:
     return replace(motion, **{name: array_of(name) for name in names})
 
 
-def prepare(recording: Recording, options: SignalOptions | None = None) -> Motion:
+def to_motion(recording: Recording, options: SignalOptions | None = None) -> Motion:
     """
     Return the evenly sampled and filtered motion of a recording.
 
@@ -265,14 +265,14 @@ def with_interpolated_effort(recording: Recording) -> Recording:
     return replace(recording, effort=effort, remarks=(*recording.remarks, remark))
 
 
-def is_moving(motion: Motion) -> NDArray[np.bool_]:
+def moving_mask(motion: Motion) -> NDArray[np.bool_]:
     """Return for each sample whether any joint moves, shape (samples,)."""
     return np.any(np.abs(motion.dq) > _MAX_REST_SPEED_RAD_S, axis=1)
 
 
 def seconds_at_rest(motion: Motion) -> float:
     """Return the total time for which all joints rest in a motion [s]."""
-    return float(np.count_nonzero(~is_moving(motion))) / motion.options.rate
+    return float(np.count_nonzero(~moving_mask(motion))) / motion.options.rate
 
 
 def without_rest(motion: Motion) -> Motion:
@@ -282,7 +282,7 @@ def without_rest(motion: Motion) -> Motion:
     The torque of a joint at rest is known only up to its static friction. A long rest in one
     posture would look like wrong gravity.
     """
-    moving = is_moving(motion)
+    moving = moving_mask(motion)
     begins = np.diff(motion.piece_ids, prepend=motion.piece_ids[:1]) != 0
     return replace(motion, piece_ids=np.cumsum(begins | ~moving)).select(moving)
 
@@ -313,7 +313,7 @@ class PieceFilter:
         numbers = np.full(len(time), number)
         return Motion(time, q, dq, ddq, effort, unfiltered, numbers, self.options)
 
-    def filtered(self, signals: SignalFunction) -> Array:
+    def filter(self, signals: SignalFunction) -> Array:
         """Return `signals` of the recorded q and dq, filtered and trimmed, (samples, n, k)."""
         values = signals(self.piece.q, self.piece.dq)
         low = self._low_pass(values.reshape(len(values), -1))
@@ -342,7 +342,7 @@ class PieceFilter:
         from scipy import signal
 
         time = np.arange(int(np.floor(piece.duration * own_rate)) + 1) / own_rate
-        edge = _ANTI_ALIASING_EDGE_RATIO * self.options.rate / own_rate
+        edge = _ANTI_ALIASING_CUTOFF_TO_NYQUIST * self.options.rate / own_rate
         sections = signal.butter(_ANTI_ALIASING_ORDER, edge, output='sos')
         return time, signal.sosfiltfilt(sections, _resample(piece.time, values, time), axis=0)
 

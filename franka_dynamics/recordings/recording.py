@@ -91,13 +91,13 @@ class Recording:
         return replace(self, effort=self.effort * effort_scales(effort_scale, self.q.shape[1]))
 
 
-def effort_scales(given: ArrayLike, n: int) -> Array:
+def effort_scales(scale: ArrayLike, n: int) -> Array:
     """
     Return the torque of one unit of each joint's effort, shape (n,) [N m per unit].
 
-    Raises RecordingError unless `given` is one nonzero finite number, or one for each joint.
+    Raises RecordingError unless `scale` is one nonzero finite number, or one for each joint.
     """
-    scale = as_array(given, (...,), 'The effort scale', RecordingError, finite=False)
+    scale = as_array(scale, (...,), 'The effort scale', RecordingError, finite=False)
     finite = np.isfinite(scale) & (scale != 0)
     if scale.shape not in ((), (1,), (n,)) or not finite.all():
         raise RecordingError(
@@ -215,24 +215,24 @@ def _arm_state(
 
 
 def _require_states(
-    seen: int, expected: int, joints: Sequence[str], named: Collection[Sequence[str]], where: str
+    count: int, expected: int, joints: Sequence[str], named: Collection[Sequence[str]], where: str
 ) -> None:
     """
     Raise RecordingError unless all `expected` messages were read and some have an arm's joints.
 
     `named` are the joint names in each kind of message.
     """
-    if seen == 0:
+    if count == 0:
         raise RecordingError(f'{where} holds no messages; record again while the arm moves.')
-    if seen != expected:
+    if count != expected:
         raise RecordingError(
-            f'{where}: the index promises {expected} messages, but {seen} are there, so the bag '
+            f'{where}: the index promises {expected} messages, but {count} are there, so the bag '
             f'is cut short or damaged. {rosbag.UNCLOSED_BAG_HINT}.'
         )
     if not any(joint in names for names in named for joint in joints):
         most = max(named, key=len)  # a gripper's own messages may come first
         raise RecordingError(
-            f'{where}: none of the {seen} messages has the joints {", ".join(joints)}; one names '
+            f'{where}: none of the {count} messages has the joints {", ".join(joints)}; one names '
             f'{", ".join(most) or "no joints"}. Choose the topic by --topic, the arm by --arm or '
             '--arm-prefix, or name its joints with --joint-names.'
         )

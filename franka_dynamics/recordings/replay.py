@@ -59,8 +59,8 @@ class ResidualRms:
     """
     Root mean square errors of predicted torques over time, by joint and over all joints.
 
-    `E` is the error of all joints together, the norm of `joints` after conversion to a
-    `TorqueErrorUnit`; `joints` are the errors of single joints, shape (n,) [N m, of a prismatic
+    `E` is the error of all joints together, the norm of `per_joint` after conversion to a
+    `TorqueErrorUnit`; `per_joint` are the errors of single joints, shape (n,) [N m, of a prismatic
     joint N].
     """
 
@@ -73,9 +73,9 @@ class ResidualRms:
         return cls.from_squares(np.sum(residual * residual, axis=0), len(residual), unit)
 
     @classmethod
-    def from_squares(cls, squares: Array, samples: int, unit: TorqueErrorUnit) -> 'ResidualRms':
+    def from_squares(cls, squares: Array, count: int, unit: TorqueErrorUnit) -> 'ResidualRms':
         """Return the rms errors from each joint's sum of squared residuals, (n,), of N samples."""
-        mean = squares / samples
+        mean = squares / count
         return cls(float(np.sqrt(mean @ np.square(unit.factors))), np.sqrt(mean))
 
 
@@ -117,7 +117,7 @@ def predict_torque(
     predicted = rigid = np.asarray(model.inverse_dynamics(motion.q, motion.dq, motion.ddq))
     if friction is not None:
         # Filtered like the effort: a model with a state needs the positions before resampling.
-        columns = motion.filtered(lambda q, dq: friction_along(friction, q, dq)[..., None])
+        columns = motion.filter(lambda q, dq: friction_along(friction, q, dq)[..., None])
         predicted = rigid + columns[..., 0]
     residual, unit = motion.effort - predicted, TorqueErrorUnit.for_arm(arm)
     residuals = residual, motion.effort_unfiltered - predicted, motion.effort - rigid

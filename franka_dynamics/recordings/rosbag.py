@@ -25,7 +25,7 @@ JOINT_STATE_TYPE = 'sensor_msgs/msg/JointState'
 ROBOT_STATE_TYPE = 'franka_msgs/msg/FrankaRobotState'  # of franka_ros2; it contains a JointState
 DEFAULT_JOINT_STATE_TOPIC = '/joint_states'
 _SEARCHED_MESSAGE_COUNT = 50  # a gripper's messages may come first on the same topic
-_SUFFIXES = ('.mcap', '.db3', '.bag')
+_BAG_SUFFIXES = ('.mcap', '.db3', '.bag')
 UNCLOSED_BAG_HINT = (
     'A killed recorder leaves such a file: try `ros2 bag reindex`, `mcap recover`, or record again'
 )
@@ -58,11 +58,11 @@ def open_bag(bag: Path) -> Iterator[tuple[Any, Callable[[bytes, str], Any]]]:
         from rosbags import rosbag1, rosbag2
         from rosbags.typesys import get_typestore, Stores
     inside = list(bag.iterdir()) if bag.is_dir() else [bag] if bag.exists() else []
-    files = [one for one in inside if one.suffix in _SUFFIXES]
+    files = [one for one in inside if one.suffix in _BAG_SUFFIXES]
     if not files:
         raise RecordingError(
-            f'{bag} is no bag; give the folder of a rosbag2, or a single {", ".join(_SUFFIXES)} '
-            'file (`bag import` reads logs of other kinds).'
+            f'{bag} is no bag; give the folder of a rosbag2, or a single '
+            f'{", ".join(_BAG_SUFFIXES)} file (`bag import` reads logs of other kinds).'
         )
     path = mcap_in_folder(bag)
     readable = path.is_file() or (bag / 'metadata.yaml').is_file()
@@ -157,26 +157,26 @@ def joint_names_in_bag(bag: Path, topic: str | None = None) -> list[str]:
 
 
 def joint_indices(
-    present: Sequence[str], joints: Sequence[str], where: str
+    names: Sequence[str], joints: Sequence[str], where: str
 ) -> NDArray[np.intp] | None:
     """
     Return the indices of the arm's joints in a message, or None if all of them are missing.
 
-    `present` are the joint names of the message in its order, `joints` the arm's from base to tip;
+    `names` are the joint names of the message in its order, `joints` the arm's from base to tip;
     `where` names bag, topic and message in error messages. RecordingError is raised if some, not
     all, of the arm's joints are missing, or one of these joints appears twice.
     """
-    if not any(name in present for name in joints):
+    if not any(name in names for name in joints):
         return None
     for name in joints:
-        if name not in present:
+        if name not in names:
             raise RecordingError(
-                f'{where} has no joint {name}; it names {", ".join(present)}. Every message must '
+                f'{where} has no joint {name}; it names {", ".join(names)}. Every message must '
                 f'have all {len(joints)} joints of the arm.'
             )
-        if list(present).count(name) > 1:
+        if list(names).count(name) > 1:
             raise RecordingError(f'{where} names the joint {name} twice; fix the publisher.')
-    return np.array([present.index(name) for name in joints])
+    return np.array([names.index(name) for name in joints])
 
 
 def mcap_in_folder(bag: Path) -> Path:

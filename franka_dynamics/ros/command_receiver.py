@@ -52,17 +52,17 @@ class CommandReceiver(TorqueReceiver):
         self._message_prefix = float64_message_prefix(arm.n)
         self.is_held = False  # whether a torque holds the arm; its owner sets it
         self._published_state: tuple[ReceiverState, bool] | None = None
-        self._publish_at = 0.0
+        self._next_publication = 0.0
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._subscription = subscribe_with_number(
             node, Float64MultiArray, COMMAND_TOPIC, self._on_torque, qos_profile=PUBLISHER_QOS
         )
         adds_gravity = settings.profile.receiver_adds_gravity
         kind = ReceiverKind.COMPENSATED_ARM if adds_gravity else ReceiverKind.SIMULATED_ARM
-        node.create_service(Trigger, DECLARATION_SERVICES[kind], self._on_kind_request)
+        node.create_service(Trigger, DECLARATION_SERVICES[kind], self._on_state_request)
         self.publish_status_if_due()
 
-    def _on_kind_request(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
+    def _on_state_request(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Return `answer` with the receiver's state as text, and success False in a fault."""
         answer.success, answer.message = self.state is not ReceiverState.FAULT, self.state_text
         return answer
@@ -75,9 +75,9 @@ class CommandReceiver(TorqueReceiver):
         discovered yet, and gets only what is published later.
         """
         before, self._published_state = self._published_state, (self.state, self.is_held)
-        if before == self._published_state and time.monotonic() < self._publish_at:
+        if before == self._published_state and time.monotonic() < self._next_publication:
             return
-        self._publish_at = time.monotonic() + _STATUS_PERIOD_S
+        self._next_publication = time.monotonic() + _STATUS_PERIOD_S
         # The C++ controller publishes values of the same keys on its ~/status.
         values = {
             'state': self.state.status_word,

@@ -43,7 +43,7 @@ class ControlCycle:
         self._commands, self._clock = node.commands, node.get_clock()
         self._receivers: ReceiverCheck = node.receivers
         self._diagnostics, self._term_publishers, self.lock = reports, terms, threading.Lock()
-        self.clock_arrival = 0.0  # the node's time when the latest joint state came [s]
+        self.arrival_clock_time = 0.0  # the node's time when the latest joint state came [s]
         # The steady times between its latest steps, as far as joint states show them [s].
         self._clock_steps, self._clock_step_time = deque[float](maxlen=5), 0.0
         self._last_stamp, self.has_new_state, self._publish_time = np.nan, False, 0.0
@@ -83,9 +83,9 @@ class ControlCycle:
             if reading.stamp == self._last_stamp == 0.0:  # simulated time may begin at 0
                 wrong = 'header.stamp of the joint states is not set: it is 0'
             self._last_stamp = reading.stamp
-        if clock != self.clock_arrival:
+        if clock != self.arrival_clock_time:
             self._clock_steps.append(now - self._clock_step_time)
-            self.clock_arrival, self._clock_step_time = clock, now
+            self.arrival_clock_time, self._clock_step_time = clock, now
         self.has_new_state, self._diagnostics.status_log.arrived_at = True, now
         second = self._receivers.check_sequence_number(number)
         if second and (controller.state in ACTIVE_STATES or not controller.faulty):
@@ -140,7 +140,7 @@ class ControlCycle:
             if not self.has_new_state:
                 # Simulated time does not pass in a pause, where a stop must end nevertheless.
                 by_stamps = self.uses_simulated_time and controller.state is not State.STOPPING
-                silence = self._node_time() - self.clock_arrival if by_stamps else None
+                silence = self._node_time() - self.arrival_clock_time if by_stamps else None
                 controller.tick(time.monotonic(), silence)
             self.has_new_state = False
             stopping = controller.state is State.STOPPING

@@ -116,8 +116,8 @@ class StatusLog:
         self._last_status: tuple[State, bool, bool] | None = None
         self._last_reason, self._has_run, self._change_time = '', False, time.monotonic()
 
-    def log_status_changes(self, status: Status, *, waits: bool) -> None:
-        """Log ended torques, status changes, delivery problems and, if the node `waits`, why."""
+    def log_status_changes(self, status: Status, *, node_waits: bool) -> None:
+        """Log ended torques, changes of status, delivery problems, and why the node waits."""
         controller, now = self.controller, time.monotonic()
         while controller.unreported_endings:
             ending = controller.unreported_endings.popleft()
@@ -125,17 +125,17 @@ class StatusLog:
             if not ending.is_latched:  # a fault is logged below
                 self._last_reason = self.reason_text(ending)
                 self.log_if_due(f'torques ended: {self._last_reason}')
-        seen = status.state, status.faulty, waits
+        seen = status.state, status.faulty, node_waits
         if seen != self._last_status:
             self._last_status, self._change_time = seen, now
-            self._log_change(status, waits)
+            self._log_change(status, node_waits)
         if status.state is State.RUNNING and self._receivers.delivery_problem:
             self.log_if_due(self._receivers.delivery_problem, _REPEATED_LOG_PERIOD_S)
-        if waits and now >= self._change_time + MIN_REASON_DURATION_S:
+        if node_waits and now >= self._change_time + MIN_REASON_DURATION_S:
             yet = '' if self._has_run else ' yet'
             self.log_if_due(f'no torque{yet}: {status.why}', _REPEATED_LOG_PERIOD_S)
 
-    def _log_change(self, status: Status, waits: bool) -> None:
+    def _log_change(self, status: Status, node_waits: bool) -> None:
         """Log a changed status, unless its reason has been logged already."""
         logger = self._node.get_logger()
         if status.state is State.RUNNING:
@@ -147,16 +147,16 @@ class StatusLog:
             logger.error(f'fault: {status}')
         elif status.state is not State.SILENT:
             logger.warning(f'{status}')
-        elif not waits:
+        elif not node_waits:
             logger.info(f'{status}')
         self._last_reason = '' if status.state is State.RUNNING else status.why
 
-    def log_if_due(self, text: str, gap: float = _MIN_LOG_PERIOD_S, *, bad: bool = True) -> None:
-        """Log a text, as warning if `bad`, unless logged, numbers aside, in the last `gap` [s]."""
+    def log_if_due(self, text: str, gap: float = _MIN_LOG_PERIOD_S, *, warn: bool = True) -> None:
+        """Log a text, as warning if `warn`, unless it was, but for numbers, within `gap` [s]."""
         what, now = re.sub(r'[\d.]+', '', text), time.monotonic()
         if now >= self._log_times.get(what, -math.inf) + gap:
             self._log_times[what] = now
-            if bad:
+            if warn:
                 self._node.get_logger().warning(text)
             else:
                 self._node.get_logger().info(text)
@@ -178,8 +178,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         self.status_log = StatusLog(node, state_topic, node.receivers)
         self.refusal_text = ''  # why the last reference was refused
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
-        self._status = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
-        self._reference: tuple[StatusRow, ...] = ()  # what became of the latest reference
+        self._status_topic = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
+        self._event_row: tuple[StatusRow, ...] = ()  # what became of the latest reference
         self.latencies, self.published_count = DurationWindow(), 0  # torques that were published
 
     def set_controller(self, controller: Feedforward, model_difference: float) -> None:
@@ -205,7 +205,7 @@ class FeedforwardDiagnostics(StatusPublisher):
             self._report_reference(controller.reference.events.popleft())
         status = self.status_log.status()
         waits = status.state is State.SILENT and controller.enabled
-        self.status_log.log_status_changes(status, waits=waits)
+        self.status_log.log_status_changes(status, node_waits=waits)
         state = (status.state, status.faulty, waits), status.why
         if state[0] != self._published_state[0]:
             self._published_at = -math.inf
@@ -217,10 +217,10 @@ class FeedforwardDiagnostics(StatusPublisher):
             controller.disturbances.reset_max_bound_ratios()
             level, message, values = self._status_row(status, shares)
             own = self.own_status_message(level, message, values)
-            self._status.publish(own)  # late subscribers get the latest
+            self._status_topic.publish(own)  # late subscribers get the latest
             figures = values | self._command_values(shares)
             command = DiagnosticSubject.COMMAND, level, message, figures
-            rows = self._joint_state_row(), command, *self._reference, self._wrench_row()
+            rows = self._joint_state_row(), command, *self._event_row, self._wrench_row()
             self.publish_rows(*rows, *self._model_rows())
 
     def _report_reference(self, event: ReferenceEvent) -> None:
@@ -252,9 +252,9 @@ class FeedforwardDiagnostics(StatusPublisher):
         wrong = ReferenceState.REFUSED, ReferenceState.INTERRUPTED
         bad = event.state in wrong or (event.state is ReferenceState.FINISHED and is_far)
         # All events are published, and the latest one again.
-        self._reference = ((DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs),)
-        self.publish_rows(*self._reference, is_event=True)
-        self.status_log.log_if_due(text, bad=bad)
+        self._event_row = ((DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs),)
+        self.publish_rows(*self._event_row, is_event=True)
+        self.status_log.log_if_due(text, warn=bad)
         self.on_reference_event(event)
 
     def _joint_state_row(self) -> StatusRow:

@@ -302,21 +302,21 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def _check_receivers(self, controller: Feedforward) -> None:
         """Update the check of receivers; stop the controller if they must not get its torques."""
-        cycle, receivers = self.cycle, self.receivers
-        receivers.update_permission()
-        controller.blocked = receivers.reason
+        cycle, check = self.cycle, self.receivers
+        check.update_permission()
+        controller.blocked = check.reason
         # The torque goes to zero: gravity torques are right for the target only, and this receiver
         # is another one.
-        permission, acts = receivers.permission, controller.state in ACTIVE_STATES
+        permission, acts = check.permission, controller.state in ACTIVE_STATES
         if permission is TorquePermission.REFUSED and (acts or not controller.faulty):
-            controller.stop(receivers.reason, Stop.TO_ZERO)
+            controller.stop(check.reason, Stop.TO_ZERO)
         elif permission is TorquePermission.CHECKING and acts:
-            controller.stop(receivers.reason, Stop.PAUSE)
-        if receivers.has_any and not cycle.has_receiver and controller.state is not State.SILENT:
+            controller.stop(check.reason, Stop.PAUSE)
+        if check.has_receiver and not cycle.has_receiver and controller.state is not State.SILENT:
             # The arm may be elsewhere than where the torques that nobody got would hold it.
             with cycle.lock:
                 controller.reset()
-        cycle.has_receiver = receivers.has_any
+        cycle.has_receiver = check.has_receiver
 
     def _on_clear_fault(self, _: Trigger.Request, answer: Trigger.Response) -> Trigger.Response:
         """Clear a latched fault; return `answer` with whether none remains, and an explanation."""

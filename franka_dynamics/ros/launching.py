@@ -237,14 +237,14 @@ def controller_parameters_text(name: str, joint_names: Sequence[str], prefix: st
 
 
 def torque_controller(
-    arm: ArmDescription, arguments: SimpleNamespace, target: str, forward: str, prefix: str = ''
+    arm: ArmDescription, arguments: SimpleNamespace, target: str, file_text: str, prefix: str = ''
 ) -> TorqueController:
     """
     Return the controller for an arm's torques that the launch argument `receiver` selects.
 
     `arm` has the joint names of the robot description. `target` is the node's target: it tells the
     controller that brakes whether to add gravity torque while it brakes and holds the arm.
-    `forward` is the text of the forward controller's parameter file. `prefix` is put before the
+    `file_text` is that of the forward controller's parameter file. `prefix` is put before the
     controller's name. Raises SettingsError if there is no such receiver, and what
     `controller_arm_text` raises for an arm that the controller cannot take.
     """
@@ -252,7 +252,7 @@ def torque_controller(
     if name == EFFORT_CONTROLLER_NAME:
         controller = f'{prefix}{EFFORT_CONTROLLER_NAME}'
         note = f'WARNING: {controller} holds the last torque for ever if the node is killed.'
-        return TorqueController(controller, f'{controller}/commands', forward, note)
+        return TorqueController(controller, f'{controller}/commands', file_text, note)
     installed = BRAKING_PACKAGE in get_packages_with_prefixes()
     if name != BRAKING_PACKAGE or not installed:
         here = f'receiver:={BRAKING_PACKAGE} (it then brakes the arm)'

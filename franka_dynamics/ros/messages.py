@@ -49,16 +49,16 @@ def float64_message_prefix(n: int) -> bytes:
     return bytes(serialize_message(Float64MultiArray(data=[0.0] * n)))[: -8 * n]
 
 
-def read_float64_message(data: bytes, head: bytes) -> Array:
+def read_float64_message(data: bytes, prefix: bytes) -> Array:
     """
     Return the numbers in a serialized std_msgs/Float64MultiArray.
 
     One with as many numbers as `head`, of `float64_message_prefix`, says is read without rclpy.
     Raises SettingsError if the bytes are no such message.
     """
-    count = int.from_bytes(head[-8:-4], 'little')  # then follows padding
-    if data.startswith(head[:-4]) and len(data) == len(head) + 8 * count:
-        return np.frombuffer(data, '<f8', count, len(head))
+    count = int.from_bytes(prefix[-8:-4], 'little')  # then follows padding
+    if data.startswith(prefix[:-4]) and len(data) == len(prefix) + 8 * count:
+        return np.frombuffer(data, '<f8', count, len(prefix))
     message = parse_message(Float64MultiArray, data, 'torque', SettingsError)
     return np.asarray(message.data, dtype=float)
 
@@ -232,20 +232,20 @@ class JointStateReader:
             self._last_reading = stamp, q, velocity
         return velocity
 
-    def _joint_order(self, given: Sequence[str]) -> list[int]:
-        """Return indices of the arm's joints in `given`, which must name each of them once."""
-        missing = [name for name in self._joint_names if name not in given]
+    def _joint_order(self, names: Sequence[str]) -> list[int]:
+        """Return indices of the arm's joints in `names`, which must name each of them once."""
+        missing = [name for name in self._joint_names if name not in names]
         if missing:
             kind = NoArmJointsError if len(missing) == len(self._joint_names) else JointStateError
             raise kind(
                 f'The joint state lacks {", ".join(missing)}; it has '
-                f'{list_text(given) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
+                f'{list_text(names) or "no joints"}. Set robot_type, arm_prefix or joint_names to '
                 "match, or use the arm's topic."
             )
-        doubled = [name for name in self._joint_names if given.count(name) > 1]
+        doubled = [name for name in self._joint_names if names.count(name) > 1]
         if doubled:
             raise JointStateError(f'The joint state repeats {", ".join(doubled)}; give each once.')
-        return [given.index(name) for name in self._joint_names]
+        return [names.index(name) for name in self._joint_names]
 
 
 def is_effort_measured(effort: Sequence[float]) -> bool:

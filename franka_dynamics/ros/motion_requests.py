@@ -75,7 +75,7 @@ class MotionServer:
         self._goals: dict[str, _Goal] = {}  # by the identifier of their reports
         self._unsent_goal_ids = set[bytes]()  # goals whose result is not sent yet
         diagnostics.on_reference_event = self._on_reference_event
-        self._server: Any = None
+        self._action_server: Any = None
         try:
             from control_msgs.action import FollowJointTrajectory
         except ImportError:
@@ -85,7 +85,7 @@ class MotionServer:
             )
             return
         self._action_type = FollowJointTrajectory
-        self._server = ActionServer(
+        self._action_server = ActionServer(
             node.service_entities,
             self._action_type,
             ACTION_NAME,
@@ -191,7 +191,7 @@ class MotionServer:
         self._log_ignored_efforts(goal.trajectory)
         if self._motion_publisher.get_subscription_count():  # a trajectory controller moves it
             return request
-        if not node.receivers.has_any and controller.state is State.RUNNING:
+        if not node.receivers.has_receiver and controller.state is State.RUNNING:
             raise NotActiveError('Nobody receives the torques.')  # as the status says, too
         request.require_arm_joints(controller.description)
         for name, kp in zip(controller.joint_names, controller.requested_law.kp):
@@ -270,21 +270,21 @@ class MotionServer:
         feedback.error = conversion.trajectory_point(since, *errors)
         goal.handle.publish_feedback(feedback)
 
-    def _end_goal(self, handle: Any, ending: str, code: int, why: str) -> None:
+    def _end_goal(self, handle: Any, method: str, code: int, why: str) -> None:
         """End a goal by a method of the goal's handle, with an error code and a text."""
         goal_id = bytes(handle.goal_id.uuid)
         self._unsent_goal_ids.add(goal_id)
 
         def finish(_: Any) -> Any:
             """Set the goal's final status, and return its result."""
-            getattr(handle, ending)()
+            getattr(handle, method)()
             self._unsent_goal_ids.discard(goal_id)
             return self._action_type.Result(error_code=code, error_string=why)
 
         if handle.status == GoalStatus.STATUS_ACCEPTED:
             handle.execute(finish)
         else:
-            self._server.notify_execute(handle, finish)
+            self._action_server.notify_execute(handle, finish)
 
     def deliver_results(self) -> None:
         """Send clients the missing results of goals that ended because the node was stopped."""
@@ -296,6 +296,6 @@ class MotionServer:
 
     def destroy_server(self) -> None:
         """Destroy the action server, unless it is destroyed already."""
-        server, self._server = self._server, None
+        server, self._action_server = self._action_server, None
         if server is not None:
             server.destroy()

@@ -75,15 +75,15 @@ class NodeClient(TopicListener):
 
     A name without a leading slash is that of the only such node in any namespace.
 
-    `timeout` is how long to wait for the node's services and topics to appear [s]. `meanwhile` is
+    `timeout` is how long to wait for the node's services and topics to appear [s]. `on_wait` is
     called many times a second during waits; an exception that it raises ends the wait.
     """
 
     def __init__(
-        self, name: str, timeout: float = 5.0, meanwhile: Callable[[], None] = lambda: None
+        self, name: str, timeout: float = 5.0, on_wait: Callable[[], None] = lambda: None
     ) -> None:
         """Make the client; the node is looked up at the first use."""
-        super().__init__('client', meanwhile)
+        super().__init__('client', on_wait)
         self._timeout, self._answer_timeout = timeout, timeout + _MAX_BRAKING_WAIT_S
         self._given_name = name
         self._clients: dict[str, Any] = {}  # by service

@@ -53,11 +53,11 @@ class NodeEndedError(FrankaDynamicsError):
     status = 1
 
 
-def node_command_line(module: str, values: Mapping[str, Any], names: dict[str, str]) -> list[str]:
+def node_command_line(module: str, values: Mapping[str, Any], remaps: dict[str, str]) -> list[str]:
     """
     Return the command line of a child process that runs the node of a module.
 
-    `values` are those of its parameters by name; `names` maps names of topics, of the node or its
+    `values` are those of its parameters by name; `remaps` maps names of topics, of the node or its
     namespace to new names.
     """
     # With faulthandler the log of a node that crashes says in which Python line.
@@ -66,7 +66,7 @@ def node_command_line(module: str, values: Mapping[str, Any], names: dict[str, s
     for name, value in values.items():
         given = value.tolist() if isinstance(value, np.ndarray) else value
         command += ['-p', f'{name}:={yaml_line(given)}']
-    for name, new in names.items():
+    for name, new in remaps.items():
         command += ['-r', f'{name}:={new}']
     return command
 

@@ -112,15 +112,15 @@ def settings_from_parameters(values: dict[str, Any]) -> Settings:
 
 
 def dataclass_from_parameters(
-    cls: type[DataclassType], values: dict[str, Any], name: str = '{}'
+    cls: type[DataclassType], values: dict[str, Any], form: str = '{}'
 ) -> DataclassType:
     """
     Return an instance of a dataclass with parameter values as fields.
 
-    A field takes the value of the parameter `name.format(field)`, or else keeps its default. Lists
+    A field takes the value of the parameter `form.format(field)`, or else keeps its default. Lists
     become tuples.
     """
-    given = {field.name: name.format(field.name) for field in fields(cls)}  # type: ignore[arg-type]
+    given = {field.name: form.format(field.name) for field in fields(cls)}  # type: ignore[arg-type]
     found = {field: values[parameter] for field, parameter in given.items() if parameter in values}
     rows = {field: tuple(one) for field, one in found.items() if isinstance(one, list | array)}
     return cls(**found | rows)

@@ -28,7 +28,7 @@ _REFUSAL_DELAY_S = 2.0
 _FIRST_REFUSAL_DELAY_S = 10.0
 _CERTAIN_REFUSAL_DELAY_S = 0.2
 # Kinds of receivers that are certainly wrong if the target expects another.
-_DEFINITE_KINDS = (
+_CERTAINLY_WRONG_KINDS = (
     ReceiverKind.REAL_CONTROLLER,
     ReceiverKind.OTHER_CONTROLLER,
     ReceiverKind.OTHER_TARGET,
@@ -80,7 +80,7 @@ class ReceiverCheck:
     `publisher` is the node's publisher of torques. `permission` says whether torques may be sent,
     `reason` why not. `receivers` has them by name. `delivery_problem` says who else commands,
     or why nobody, or one of them, gets or applies the torques that are sent; '' if all do.
-    `has_any` says whether there is a receiver: without one nothing is published, so that an
+    `has_receiver` says whether there is a receiver: without one nothing is published, so that an
     unknown one which comes later gets nothing before it is known.
     """
 
@@ -92,20 +92,20 @@ class ReceiverCheck:
         self._subscription: Any = None
         self.permission, self.reason = TorquePermission.CHECKING, ''
         self.receivers: dict[str, Receiver] = {}
-        self.delivery_problem, self.has_any = '', False
+        self.delivery_problem, self.has_receiver = '', False
 
-    def on_activation(self, target: str, state_topic: str, joints: Sequence[str]) -> None:
+    def on_activation(self, target: str, state_topic: str, joint_names: Sequence[str]) -> None:
         """Begin to check who sends and receives torques for a target, a state topic and joints."""
         self.close()
         self._target, self._state_topic = target, state_topic
-        self._finder.target, self._finder.joints = target, joints
+        self._finder.target, self._finder.joint_names = target, joint_names
         self.permission = TorquePermission.CHECKING
         seconds = f'{_MIN_LISTENING_TIME_S:g} s'
         self.reason = f'looking for {seconds} who else sends on {self.topic}, and who receives it'
         self._detector, self._state_count = SecondPublisherDetector(), 0
         self._listen_until = 0.0
         self._heard_time = 0.0  # when a torque of another sender came
-        self._subscriber_count, self._wrong_start = -1, 0.0
+        self._subscriber_count, self._wrong_since = -1, 0.0
         self._next_check, self.delivery_problem = 0.0, ''
         # Without rclpy's handlers of events: when they are destroyed with their subscription, a
         # MultiThreadedExecutor that waits for them raises an error (rclpy, issue 1206).
@@ -148,7 +148,7 @@ class ReceiverCheck:
             return
         count, due = self._publisher.get_subscription_count(), now >= self._next_check
         changed = count != self._subscriber_count or self._finder.has_new_answer
-        if not (waits or due or self._wrong_start or changed):
+        if not (waits or due or self._wrong_since or changed):
             return
         found = self._finder.find_receivers(quick=waits)
         unsure = next((one.uncertainty for one in found.values() if one.uncertainty), '')
@@ -161,22 +161,22 @@ class ReceiverCheck:
         self._subscriber_count, self.receivers = count, found
         wrong = torque_receivers.refusal_reason(self._target, self.topic, found)
         if wrong:
-            self._wrong_start = self._wrong_start or now
+            self._wrong_since = self._wrong_since or now
             self.reason = unsure or wrong  # torques that do not flow yet do not begin
-            if now >= self._wrong_start + self._refusal_delay_s():
+            if now >= self._wrong_since + self._refusal_delay_s():
                 state = TorquePermission.CHECKING if unsure else TorquePermission.REFUSED
                 self._set_permission(state, self.reason)
             return
-        self._wrong_start = 0.0
+        self._wrong_since = 0.0
         idle = torque_receivers.all_idle_reason(self._target, found)
         self._set_permission(TorquePermission.CHECKING if idle else TorquePermission.GRANTED, idle)
-        self.has_any = bool(found)
+        self.has_receiver = bool(found)
 
     def _refusal_delay_s(self) -> float:
         """Return how long [s] wrong receivers must be present before torques are refused."""
-        if self.permission is not TorquePermission.GRANTED or not self.has_any:
+        if self.permission is not TorquePermission.GRANTED or not self.has_receiver:
             return _FIRST_REFUSAL_DELAY_S
-        certain = any(receiver.kind in _DEFINITE_KINDS for receiver in self.receivers.values())
+        certain = any(one.kind in _CERTAINLY_WRONG_KINDS for one in self.receivers.values())
         return _CERTAIN_REFUSAL_DELAY_S if certain else _REFUSAL_DELAY_S
 
     def _must_keep_listening(self, now: float) -> bool:

@@ -194,12 +194,12 @@ class ReceiverFinder:
     """
     A finder of the nodes that receive torques on a topic, and of each receiver's kind.
 
-    `target` and `joints` are those of the torques. There is a client of each controller manager in
-    the namespaces of these nodes.
+    `target` and `joint_names` are those of the torques. There is a client of each controller
+    manager in the namespaces of these nodes.
     """
 
     target: str
-    joints: Sequence[str]
+    joint_names: Sequence[str]
 
     def __init__(self, node: Any, topic: str) -> None:
         """Store the node that queries the ROS graph, and the topic of torques."""
@@ -292,7 +292,7 @@ class ReceiverFinder:
                 real = simulated.isdisjoint((name, manager.name))
                 kinds = ReceiverKind.SIMULATED_CONTROLLER, ReceiverKind.REAL_CONTROLLER
                 targets = declared_targets(name, services)
-                kind, wrong = kinds[real], wrong_claim_text(controller, self.joints)
+                kind, wrong = kinds[real], wrong_claim_text(controller, self.joint_names)
                 if wrong:
                     kind = ReceiverKind.OTHER_CONTROLLER
                 elif targets and self.target not in targets:
@@ -350,7 +350,7 @@ def controller_idle_reason(controller: Any) -> str:
     return 'is chained: it takes commands from another controller' if controller.is_chained else ''
 
 
-def wrong_claim_text(controller: Any, joints: Sequence[str]) -> str:
+def wrong_claim_text(controller: Any, joint_names: Sequence[str]) -> str:
     """
     Return text on what a controller claims, or '' if it claims the efforts of `joints`.
 
@@ -359,7 +359,7 @@ def wrong_claim_text(controller: Any, joints: Sequence[str]) -> str:
     claims = list(controller.required_command_interfaces or controller.claimed_interfaces)
     # One that commands another controller claims CONTROLLER/JOINT/effort.
     taken = [name.split('/')[-2] for name in claims if name.endswith('/effort') and '/' in name]
-    right = [joint for joint in taken if joint in joints] == list(joints)  # and a gripper, perhaps
+    right = [joint for joint in taken if joint in joint_names] == list(joint_names)  # and a hand
     if controller.type in _FORWARDING_TYPES:
-        right = len(taken) == len(claims) and taken == list(joints)
+        right = len(taken) == len(claims) and taken == list(joint_names)
     return '' if right else f'a controller of {list_text(claims)}'

@@ -90,7 +90,7 @@ class SimulatorNode(CheckedParameters, Node):
         self._has_new_torque = False
         self._published_at = 0.0
         self._round_trips = DurationWindow()
-        self._missed_steps = self._commanded_steps = 0
+        self._missed_step_count = self._commanded_step_count = 0
         self._step_log_path = _step_log_path(parameters['step_log'])
 
     def run(self, stop: StopRequest) -> int:
@@ -116,8 +116,8 @@ class SimulatorNode(CheckedParameters, Node):
         if self._simulation.is_braked is self._receiver.is_held:
             self._log_brake_change()
         if self._receiver.state is not ReceiverState.WAITING:
-            self._commanded_steps += 1
-            self._missed_steps += not self._has_new_torque
+            self._commanded_step_count += 1
+            self._missed_step_count += not self._has_new_torque
         self._has_new_torque = False
         self._receiver.publish_status_if_due()
         if time.monotonic() >= self._diagnostics.next_publication:
@@ -137,24 +137,24 @@ class SimulatorNode(CheckedParameters, Node):
     def _wait_for_step(self, executor: Any, deadline: float, stop: StopRequest) -> float:
         """Serve the node's callbacks until the next step is due; return when that is [s]."""
 
-        def spin(end: float, *, until_fresh: bool) -> None:
-            """Serve callbacks until `end` [s], a signal or, if `until_fresh`, a new torque."""
+        def spin(end: float, *, until_torque: bool) -> None:
+            """Serve callbacks until `end` [s], a signal or, if `until_torque`, a new torque."""
             while (left := end - time.perf_counter()) > 0.0 and not (
-                stop.is_requested or (until_fresh and self._has_new_torque)
+                stop.is_requested or (until_torque and self._has_new_torque)
             ):
                 executor.spin_once(timeout_sec=min(left, _POLL_PERIOD_S))
 
         waits = self._receiver.state is not ReceiverState.WAITING
         if self._shortest_step_s and waits and self._unanswered_steps < _MAX_UNANSWERED_STEPS:
-            spin(time.perf_counter() + self._lockstep_timeout, until_fresh=True)
+            spin(time.perf_counter() + self._lockstep_timeout, until_torque=True)
             deadline = max(deadline + self._shortest_step_s, time.perf_counter() - _MAX_LAG_S)
-            spin(deadline, until_fresh=False)
+            spin(deadline, until_torque=False)
         else:
             deadline += TIMESTEP_S
             if time.perf_counter() - deadline > _MAX_LAG_S:
                 # No burst of steps makes up for a long delay: all would have the same command.
                 deadline = time.perf_counter()
-            spin(deadline, until_fresh=self._shortest_step_s > 0.0)
+            spin(deadline, until_torque=self._shortest_step_s > 0.0)
         self._unanswered_steps = 0 if self._has_new_torque else self._unanswered_steps + 1
         return deadline
 
@@ -181,8 +181,8 @@ class SimulatorNode(CheckedParameters, Node):
             'braked': braked,
             'joints at their stops': ', '.join(joints_at_stops) or 'none',
             StatusKey.SIMULATED_TIME: float(self._simulation.time),
-            StatusKey.COMMANDED_STEPS: self._commanded_steps,
-            StatusKey.MISSED_STEPS: self._missed_steps,
+            StatusKey.COMMANDED_STEPS: self._commanded_step_count,
+            StatusKey.MISSED_STEPS: self._missed_step_count,
             **self._round_trips.percentiles_us(StatusKey.ROUND_TRIP),
         }
         level = 'ERROR' if ran_away else 'WARN' if braked or joints_at_stops else 'OK'

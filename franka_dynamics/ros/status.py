@@ -132,18 +132,18 @@ class StatusPublisher:
     def __init__(self, node: Any, arm: str = '') -> None:
         """Make the publisher on a node; `arm` is the name of its arm, if known."""
         self._node, self._arm = node, arm
-        self._name = node.get_fully_qualified_name().lstrip('/')
+        self._node_name = node.get_fully_qualified_name().lstrip('/')
         # No lifecycle publisher, because nodes without lifecycle publish diagnostics, too.
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self.next_publication = time.monotonic() + DIAGNOSTIC_PERIOD_S  # when to publish next [s]
 
     def own_status_message(self, *row: Any) -> DiagnosticStatus:
         """Return a message for ~/status with a level, a text and values."""
-        return NodeStatus('', self._name, *row).to_message(self._arm)
+        return NodeStatus('', self._node_name, *row).to_message(self._arm)
 
     def publish_rows(self, *rows: StatusRow, is_event: bool = False) -> None:
         """Publish status rows, stamped now; unless `is_event`, set the next time to publish."""
-        statuses = [NodeStatus(self._name, *row).to_message(self._arm) for row in rows]
+        statuses = [NodeStatus(self._node_name, *row).to_message(self._arm) for row in rows]
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(message)
@@ -209,7 +209,7 @@ class NodeSnapshot:
                 subject: {
                     'level': status.level,
                     'message': status.message,
-                    'values': {key: _parsed_value(value) for key, value in status.values.items()},
+                    'values': {key: _parse_value(value) for key, value in status.values.items()},
                 }
                 for subject, status in self.statuses.items()
             },
@@ -223,7 +223,7 @@ class NodeSnapshot:
         }
 
 
-def _parsed_value(text: str) -> bool | int | float | str:
+def _parse_value(text: str) -> bool | int | float | str:
     """Return a diagnostic value's text as a bool or number if it is one, else unchanged."""
     if text in ('True', 'False'):
         return text == 'True'

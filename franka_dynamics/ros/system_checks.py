@@ -122,7 +122,7 @@ def system_checks(state_topic: str, command_topic: str, listen_s: float) -> Iter
 
 
 def _joint_state_checks(
-    node: Any, topic: str, states: _StateTimes, simulator: list[str], clock: Sequence[str] = ()
+    node: Any, topic: str, states: _StateTimes, simulators: list[str], clocks: Sequence[str] = ()
 ) -> Iterator[CheckResult]:
     """Yield the results of checks of joint states' publishers, rate and measured efforts."""
     subject, publishers = 'joint states', publisher_names(node, topic)
@@ -137,14 +137,14 @@ def _joint_state_checks(
     who = ', '.join(publishers) or 'a node that left'
     rate = _mean_rate_hz(states.arrivals)
     text = f'{rate:.0f} Hz on {topic} from {who}'
-    if simulator or clock:
+    if simulators or clocks:
         rate = _mean_rate_hz(states.stamps)
         text += f', {rate:.0f} Hz of simulated time'
     fix = f'a command needs {_MIN_STATE_RATE_HZ:g} Hz, with franka_ros2 take franka/joint_states'
     yield make_result(subject, rate >= _MIN_STATE_RATE_HZ, text, fix, TO_DO)
     if len(publishers) > 1:
         way = 'stop all but the driver'
-        if simulator:
+        if simulators:
             way = 'end all but one simulated arm, or give another a ROS_DOMAIN_ID of its own'
         yield CheckResult(subject, TO_DO, f'{len(publishers)} nodes publish on one topic; {way}')
     text = 'effort is there' if states.has_effort else 'effort is missing, zero or NaN'
@@ -164,13 +164,13 @@ def _other_state_topics(node: Any, topic: str) -> list[str]:
     return sorted(others, key=lambda name: (not name.endswith('/joint_states'), name))
 
 
-def _clock_checks(node: Any, states: _StateTimes, simulator: list[str]) -> Iterator[CheckResult]:
+def _clock_checks(node: Any, states: _StateTimes, simulators: list[str]) -> Iterator[CheckResult]:
     """Yield the result of checking that stamps and clocks advance and agree."""
     clock, age = publisher_names(node, '/clock'), states.median_age
     stamped = _mean_rate_hz(states.stamps)  # 0 if they stand still
     speed = _mean_rate_hz(states.arrivals) / stamped if stamped else 0.0  # of simulated time
-    if states.stamps and (clock or simulator) and speed < _MIN_REAL_TIME_FACTOR:
-        text = f'simulated time of {", ".join(clock or simulator)} runs at {speed:.2f} of '
+    if states.stamps and (clock or simulators) and speed < _MIN_REAL_TIME_FACTOR:
+        text = f'simulated time of {", ".join(clock or simulators)} runs at {speed:.2f} of '
         fix = 'resume the simulation, or leave it more processor time'
         yield CheckResult('clock', TO_DO, f'{text}real time: {fix}')
     elif len(clock) > 1:
@@ -179,8 +179,8 @@ def _clock_checks(node: Any, states: _StateTimes, simulator: list[str]) -> Itera
     elif clock:
         text = f'/clock comes from {clock[0]}: nodes need use_sim_time true'
         yield CheckResult('clock', NOTE, text)
-    elif states.stamps and simulator:
-        text = f'stamps are simulated time of {", ".join(simulator)}, which runs at '
+    elif states.stamps and simulators:
+        text = f'stamps are simulated time of {", ".join(simulators)}, which runs at '
         text += f'{speed:.2f} of real time: {age:.2f} s behind the clock by now'
         yield CheckResult('clock', GOOD, text)
     elif states.are_stamps_off_clock:
@@ -191,18 +191,18 @@ def _clock_checks(node: Any, states: _StateTimes, simulator: list[str]) -> Itera
         yield CheckResult('clock', GOOD, f'stamps are {1e3 * age:.1f} ms old in the median')
 
 
-def _command_checks(node: Any, command: str) -> Iterator[CheckResult]:
+def _command_checks(node: Any, topic: str) -> Iterator[CheckResult]:
     """Yield the result of checking which nodes publish torques and how many receive them."""
-    publishers, listeners = publisher_names(node, command), node.count_subscribers(command)
+    publishers, listeners = publisher_names(node, topic), node.count_subscribers(topic)
     names = ', '.join(publishers)
     if len(publishers) > 1:
-        text = f'{names} all publish on {command}; an arm takes torques from one'
+        text = f'{names} all publish on {topic}; an arm takes torques from one'
         yield CheckResult('commands', TO_DO, text)
     elif publishers:
         level = GOOD if listeners else NOTE
-        yield CheckResult('commands', level, f'{names} publishes on {command}, {listeners} listen')
+        yield CheckResult('commands', level, f'{names} publishes on {topic}, {listeners} listen')
     else:
-        yield CheckResult('commands', NOTE, f'nobody publishes on {command}')
+        yield CheckResult('commands', NOTE, f'nobody publishes on {topic}')
 
 
 def _disturbance_checks(node: NodeSnapshot) -> Iterator[CheckResult]:

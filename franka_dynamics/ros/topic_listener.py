@@ -52,9 +52,9 @@ class TopicListener:
     a wait; an exception that it raises ends the wait.
     """
 
-    def __init__(self, name: str, meanwhile: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, name: str, on_wait: Callable[[], None] = lambda: None) -> None:
         """Make the listening node under a name, in a context of its own."""
-        self.on_wait = meanwhile
+        self.on_wait = on_wait
         self._messages: dict[str, Any] = {}  # messages by topic; None before the first
         self.arrival_ns = 0  # of the message that is taken, system time [ns]
         # By node; None until `heard_nodes` is called.
@@ -81,13 +81,13 @@ class TopicListener:
         self._context.try_shutdown()
 
     def newest_message(
-        self, kind: type, topic: str, qos: Any = STATE_QOS, *, raw: bool = False
+        self, message_type: type, topic: str, qos: Any = STATE_QOS, *, raw: bool = False
     ) -> Any:
         """Return the newest message of a topic, as bytes if `raw`; None before the first."""
         if topic not in self._messages:
             self._messages[topic] = None
             store = partial(self._messages.__setitem__, topic)
-            self.node.create_subscription(kind, topic, store, qos, raw=raw)
+            self.node.create_subscription(message_type, topic, store, qos, raw=raw)
         return self._messages[topic]
 
     def latest_status(self, node: str) -> NodeStatus | None:
@@ -155,13 +155,13 @@ class TopicListener:
         self.wait_until(lambda: False, seconds)
 
     def find_full_names(
-        self, seconds: float, node: str = '', topics: Sequence[str] = ()
+        self, timeout: float, node: str = '', topics: Sequence[str] = ()
     ) -> tuple[str, list[str]]:
         """
         Return the full names of a node and topics whose names a user gave, once they are found.
 
         A name without a leading slash is looked up among the nodes or the published topics that
-        are discovered: until all are found, but for at most `seconds` [s].
+        are discovered: until all are found, but for at most `timeout` [s].
         """
         wanted = [(node, 'node'), *((topic, 'topic') for topic in topics)]
 
@@ -177,6 +177,6 @@ class TopicListener:
             ends = (candidate.endswith(f'/{name}') for candidate in candidates(kind))
             return name[:1] in ('', '/') or any(ends)
 
-        self.wait_until(lambda: all(is_discovered(*pair) for pair in wanted), seconds)
+        self.wait_until(lambda: all(is_discovered(*pair) for pair in wanted), timeout)
         full, *others = (name and full_name(name, candidates(kind), kind) for name, kind in wanted)
         return full, others

@@ -31,32 +31,32 @@ def holding_torque(arm: ArmDescription) -> Array:
     return NewtonEulerModel(arm).gravity(arm.home_position)
 
 
-def shift_joint_zeros(arm: ArmDescription, position: ArrayLike) -> ArmDescription:
-    """Return an arm whose joint positions are measured from `position`, shape (n,)."""
-    start = arm.joint_vector(position, 'position')
+def shift_joint_zeros(arm: ArmDescription, zeros: ArrayLike) -> ArmDescription:
+    """Return an arm whose joint positions are measured from the positions `zeros`, (n,)."""
+    start = arm.joint_vector(zeros, 'position')
     joints = tuple(_shifted_joint(joint, at) for joint, at in zip(arm.joints, start))
     home = None if arm.home is None else arm.home - start
     return replace(arm, joints=joints, home=home)
 
 
-def _shifted_joint(joint: Joint, at: float) -> Joint:
-    """Return a joint whose position is measured from the position `at` [rad, m]."""
+def _shifted_joint(joint: Joint, q0: float) -> Joint:
+    """Return a joint whose position is measured from the position `q0` [rad, m]."""
     name = 'theta' if joint.kind is JointKind.REVOLUTE else 'd'
-    row = replace(joint.row, **{name: getattr(joint.row, name) + at})
-    limits = replace(joint.limits, lower=joint.limits.lower - at, upper=joint.limits.upper - at)
+    row = replace(joint.row, **{name: getattr(joint.row, name) + q0})
+    limits = replace(joint.limits, lower=joint.limits.lower - q0, upper=joint.limits.upper - q0)
     return replace(joint, row=row, limits=limits)
 
 
 def gazebo_urdf(
-    arm: ArmDescription, start: ArrayLike, *, shapes: Mapping[int, Sequence[Shape]] | None = None
+    arm: ArmDescription, start_q: ArrayLike, *, shapes: Mapping[int, Sequence[Shape]] | None = None
 ) -> str:
     """
     Return a URDF of an arm fixed to the world, with Gazebo's joint state and force systems.
 
-    `arm` is the arm with hand and payload. `start`, shape (n,), is the start pose [rad, m], which
+    `arm` is the arm with hand and payload. `start_q`, (n,), is the start pose [rad, m], which
     is position zero of the URDF; `shapes` are the shapes in each DH frame, by its number.
     """
-    text = urdf_text(shift_joint_zeros(arm, start), root='world', shapes=shapes)
+    text = urdf_text(shift_joint_zeros(arm, start_q), root='world', shapes=shapes)
     robot = ElementTree.fromstring(text)
     systems = [(_STATE_PLUGIN, None), *((_FORCE_PLUGIN, name) for name in arm.joint_names)]
     for (filename, name), joint in systems:

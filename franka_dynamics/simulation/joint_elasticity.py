@@ -99,7 +99,7 @@ class ElasticDrive:
         """Put the motors at rest at the link positions q [rad], without torque."""
         self._elasticity = elasticity
         cycles = elasticity.ripple_cycles_per_rad
-        self._waves = 2.0 * np.pi * elasticity.ripple_harmonics[:, None] * cycles
+        self._wavenumber = 2.0 * np.pi * elasticity.ripple_harmonics[:, None] * cycles
         self.put_at_rest(np.asarray(q, dtype=float), np.zeros(len(elasticity.stiffness)))
 
     def put_at_rest(self, q: Array, torque: Array) -> None:
@@ -116,7 +116,7 @@ class ElasticDrive:
         velocity is advanced first, then their position with the new velocity.
         """
         joints = self._elasticity
-        ripple = np.add.reduce(joints.ripple_amplitudes * np.sin(self._waves * self.position))
+        ripple = np.add.reduce(joints.ripple_amplitudes * np.sin(self._wavenumber * self.position))
         gear = joints.stiffness * (self.position - q)
         driving = motor_torque + ripple - gear - joints.damping * (self.velocity - dq)
         self.velocity = self.velocity + dt * (driving / joints.motor_inertia)

@@ -19,7 +19,7 @@ from franka_dynamics.arm.payload import payload_array, read_payload
 from franka_dynamics.cli.main import main
 from franka_dynamics.motion.planning import TrajectoryRequest
 from franka_dynamics.motion.reference import ReferenceFollower
-from franka_dynamics.recordings.preprocessing import prepare
+from franka_dynamics.recordings.preprocessing import to_motion
 from franka_dynamics.recordings.replay import predict_torque
 from franka_dynamics.urdf.writer import urdf_text
 
@@ -83,7 +83,7 @@ def test_a_real_arms_file_predicts_torques(fer_recording_path, fer_recording, ou
     assert len(data['scores'][0]['folds']) == 5
     arm = fd.load(out)
     assert (arm.inertial_set, arm.inconsistencies()) == ('identified', ())
-    motion = prepare(fer_recording)
+    motion = to_motion(fer_recording)
     # Ten digits are written.
     error = scores['consistent']['train']['E']
     assert predict_torque(arm, motion).error.E == pytest.approx(error, rel=1e-8)

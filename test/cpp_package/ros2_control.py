@@ -175,7 +175,7 @@ class Senders:
         self._processes['first'].kill()
         self._until('holding the arm')
         since = time.monotonic()
-        with NodeClient('/receiver', meanwhile=self._probe.spin) as client:
+        with NodeClient('/receiver', on_wait=self._probe.spin) as client:
             with pytest.raises(SettingsError) as refusal:
                 client.set_parameters({'payload': list(heavy)})
             client.set_parameters({'payload': list(payload)})

@@ -23,7 +23,7 @@ from franka_dynamics.identification.payload import _estimate, identify_payload
 from franka_dynamics.identification.summary import Bag, require_motion
 from franka_dynamics.identification.torque_model import SLIP_REACHES_RAD
 from franka_dynamics.identification.verdict import judge_motion
-from franka_dynamics.recordings.preprocessing import prepare, SignalOptions
+from franka_dynamics.recordings.preprocessing import SignalOptions, to_motion
 from franka_dynamics.recordings.recording import write_recording
 from franka_dynamics.recordings.replay import predict_torque
 from franka_dynamics.report import identification
@@ -42,7 +42,7 @@ SMOOTH = SignalOptions(cutoff=5.0)
 @pytest.fixture(scope='module')
 def prepared(fer_recording, fer_1khz_recording):
     """Return both real recordings, prepared for identification: the slow and the fast one."""
-    return {'slow': prepare(fer_recording), 'fast': prepare(fer_1khz_recording)}
+    return {'slow': to_motion(fer_recording), 'fast': to_motion(fer_1khz_recording)}
 
 
 @pytest.fixture(scope='module')
@@ -81,7 +81,7 @@ def test_a_replay_and_an_identification_give_one_verdict(simulate):
     # Of an arm with much friction and masses 20 % off, which fits near the starting set miss.
     arm = first_joints(FER, 3)
     rough = ViscousCoulombFriction(np.full(3, 1.0), np.full(3, 3.0), np.zeros(3))
-    motion = prepare(simulate(drawn_around(arm, 0, size=0.2), friction=rough, noise=0.1))
+    motion = to_motion(simulate(drawn_around(arm, 0, size=0.2), friction=rough, noise=0.1))
     result = fd.identify([motion], arm, [arm], SIMPLE)
     replayed = judge_motion(motion, result.estimate.model, [arm], 'log')
     scale = result.verdict.mass_ambiguity.scale
@@ -107,7 +107,7 @@ def test_a_single_joint_and_joints_without_effort_or_limit_are_judged(simulate, 
     arm = replace(arm, joints=tuple(joints))
     log = simulate(arm, noise=0.05)
     log = replace(log, effort=np.where(np.isin(np.arange(n), dead), 0.0, log.effort))
-    ambiguity = judge_motion(prepare(log), SIMPLE.torque_model(arm), [arm], 'log').mass_ambiguity
+    ambiguity = judge_motion(to_motion(log), SIMPLE.torque_model(arm), [arm], 'log').mass_ambiguity
     assert np.isfinite([*ambiguity.scale, *ambiguity.load]).all()
 
 
@@ -127,7 +127,7 @@ def test_behind_strong_gears_the_inertias_decide(simulate):
     friction = ViscousCoulombFriction(0.1 * gears, gears, np.zeros(3))
     truth = drawn_around(arm, 19, size=0.2)
     log = simulate(truth, friction=friction, noise=0.5, duration=24.0, rate=60.0)
-    result = fd.identify([prepare(log)], arm, [arm], SIMPLE)
+    result = fd.identify([to_motion(log)], arm, [arm], SIMPLE)
     assert result.arm_errors.frictionless.E > result.published_errors[0].frictionless.E > 30.0
     assert result.accepted
     np.testing.assert_allclose(result.arm.friction.coulomb, gears, rtol=0.15)
@@ -137,7 +137,7 @@ def test_behind_strong_gears_the_inertias_decide(simulate):
 
 
 def test_two_arms_in_one_call_are_said_to_contradict(fer_recording, fer_1khz_recording):
-    both = [prepare(one) for one in (fer_1khz_recording, fer_recording)]
+    both = [to_motion(one) for one in (fer_1khz_recording, fer_recording)]
     result = fd.identify(both, FER, [FER], SIMPLE)
     assert any('contradicts the other' in one for one in result.recordings.remarks)
     assert result.recordings.names == ('recording 1', 'recording 2')
@@ -177,7 +177,7 @@ def test_an_offset_that_could_be_gravity_is_not_taken_from_it():
     recordings = [slow_work(truth, friction, k, reach=0.1) for k in range(3)]
     result = fd.identify(recordings[:2], FR3, [FR3], tests=recordings[2:])
     assert (np.abs(result.arm.friction.offset) < 0.01 * FR3.limit('effort')).all()
-    elsewhere = prepare(slow_work(truth, friction, 9, reach=0.5))
+    elsewhere = to_motion(slow_work(truth, friction, 9, reach=0.5))
     own, start = (predict_torque(arm, elsewhere).frictionless_error for arm in (result.arm, FR3))
     assert own.E < 0.8 * start.E
 
@@ -220,11 +220,11 @@ def clipped(recording):
         (lambda x: [], IdentificationError, ['no recording']),
         (lambda x: [x, x.q], IdentificationError, ['path', 'ndarray']),
         (lambda x: ['/no/such/bag'], RecordingError, ['/no/such/bag']),
-        (lambda x: [prepare(x), prepare(x, SMOOTH)], IdentificationError, ['signal options']),
+        (lambda x: [to_motion(x), to_motion(x, SMOOTH)], IdentificationError, ['signal options']),
         (lambda x: [x, x], IdentificationError, ['recording 2']),
-        (lambda x: [prepare(x)] * 2, IdentificationError, ['recording 2']),
+        (lambda x: [to_motion(x)] * 2, IdentificationError, ['recording 2']),
         (lambda x: [no_number(x)], RecordingError, ['row 101', 'fer_joint4', 'nan']),
-        (lambda x: [no_number(prepare(x))], RecordingError, ['recording 1', 'fer_joint4', 'nan']),
+        (lambda x: [no_number(to_motion(x))], RecordingError, ['recording 1', '_joint4', 'nan']),
         (lambda x: [x.select(slice(0, 57))], RecordingError, ['1.86 s', '10 s']),
         (lambda x: [still(x)], RecordingError, ['stands still', 'identify plan']),
         (lambda x: [still(x, 0.75)], RecordingError, ['6.', 's of motion']),
@@ -306,7 +306,7 @@ def body_of(found):
 def with_and_without(simulate, body, friction, **kwargs):
     """Return a list with the FER's motion without a load, and one with its motion with it."""
     return [
-        [prepare(simulate(arm, rate=100.0, friction=friction, seed=seed, **kwargs))]
+        [to_motion(simulate(arm, rate=100.0, friction=friction, seed=seed, **kwargs))]
         for seed, arm in enumerate((FER, FER.with_payload(body)))
     ]
 
@@ -332,7 +332,7 @@ def test_rotors_behind_gears_are_no_part_of_a_load(tmp_path, known):
     motions = []
     for seed, one in enumerate((geared, geared.with_payload(body))):
         path, rng = smooth_motion(arm, 20.0, 100.0, seed, 0.6), np.random.default_rng(seed)
-        motions.append([prepare(recorded(one, *path, friction=friction, noise=0.3, rng=rng))])
+        motions.append([to_motion(recorded(one, *path, friction=friction, noise=0.3, rng=rng))])
     found, truth = identify_payload(*motions, geared if known else arm), payload_array(body)
     np.testing.assert_allclose(found.values[:4], truth[:4], rtol=0.0, atol=0.005)
     np.testing.assert_allclose(found.values[4:], truth[4:], rtol=0.0, atol=0.03)
@@ -340,7 +340,7 @@ def test_rotors_behind_gears_are_no_part_of_a_load(tmp_path, known):
 
 def test_slow_work_gives_mass_and_centre_and_no_inertia_that_it_does_not_show():
     motions = (
-        [prepare(slow_work(arm, FER.friction, seed, duration=20.0))]
+        [to_motion(slow_work(arm, FER.friction, seed, duration=20.0))]
         for seed, arm in ((3, FER), (4, FER.with_payload(ONE_KG)))
     )
     found, truth = identify_payload(*motions, FER), payload_array(ONE_KG)
@@ -358,7 +358,7 @@ def test_a_payload_is_found_with_another_arm_file(simulate):
 
 @pytest.mark.parametrize(('without', 'loaded'), [(0, 1), (1, 0)])
 def test_one_of_two_recordings_is_refused(simulate, without, loaded):
-    motion = prepare(simulate(FER))
+    motion = to_motion(simulate(FER))
     with refuses(IdentificationError, 'without', 'with'):
         identify_payload([motion] * without, [motion] * loaded, FER)
 

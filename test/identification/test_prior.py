@@ -17,7 +17,7 @@ from franka_dynamics.identification import prior as priors
 from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior, with_minimum_gyration
 from franka_dynamics.identification.torque_model import TorqueModel
-from franka_dynamics.recordings.preprocessing import prepare
+from franka_dynamics.recordings.preprocessing import to_motion
 
 from ..agreement import refuses
 from ..arms import drawn_around, with_link
@@ -81,7 +81,7 @@ def test_a_link_without_mass_has_no_minimum_gyration():
 @pytest.fixture(scope='module')
 def samples(simulate):
     """Return the sums of a slow minute, their torques to be replaced, and roots of the sums."""
-    sums = least_squares.GramStack.from_motion(MODEL, prepare(simulate(FER, duration=60.0)))
+    sums = least_squares.GramStack.from_motion(MODEL, to_motion(simulate(FER, duration=60.0)))
     values, axes = np.linalg.eigh(sums.products[..., : B + 21, : B + 21])
     return sums, axes * np.sqrt(np.maximum(values, 0.0))[..., None, :]
 
@@ -157,7 +157,7 @@ SLIPPING = IdentificationOptions().torque_model(FER)
 
 @pytest.fixture(scope='module')
 def motion(simulate):
-    return prepare(simulate(FER, duration=24.0, friction=RUBBING, noise=0.2))
+    return to_motion(simulate(FER, duration=24.0, friction=RUBBING, noise=0.2))
 
 
 @pytest.fixture(scope='module')
@@ -213,7 +213,7 @@ def test_sums_of_two_recordings_add_up(motion, sums):
 
 def test_a_motion_that_repeats_is_left_out_with_all_its_repeats(simulate):
     once = simulate(FER, duration=10.0)  # its lowest harmonic has this period
-    motion = prepare(simulate(FER, duration=24.0))
+    motion = to_motion(simulate(FER, duration=24.0))
     assert least_squares.repetition_period(motion) == pytest.approx(once.duration, abs=0.05)
     fold = least_squares.fold_numbers(motion, 10.0)
     assert set(fold) == set(range(least_squares.FOLD_COUNT))
@@ -235,7 +235,7 @@ JOINT_FRICTION = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.ful
 
 def equations_of(simulate, model, arm, friction=JOINT_FRICTION, noise=0.01, **kwargs):
     """Return weighted equations of a motion whose torques are exactly the model's of `arm`."""
-    motion = prepare(simulate(FER, **kwargs))
+    motion = to_motion(simulate(FER, **kwargs))
     rubbing = np.stack([friction.viscous, friction.coulomb, friction.offset], axis=1)
     theta = np.concatenate([model.base.values(arm), rubbing.ravel()])
     torque = model.torque(motion, theta)

@@ -17,7 +17,7 @@ from franka_dynamics.identification.options import IdentificationOptions
 from franka_dynamics.identification.prior import Prior
 from franka_dynamics.identification.published_masses import MassAmbiguity
 from franka_dynamics.identification.verdict import judge_motion, RecordingVerdict
-from franka_dynamics.recordings.preprocessing import prepare
+from franka_dynamics.recordings.preprocessing import to_motion
 from franka_dynamics.report.replay import verdict_lines
 
 from ..arms import drawn_around, first_joints
@@ -32,7 +32,7 @@ DOWN = np.array([0.0, 0.0, -9.81])
 
 def loose(recording):
     """Return a motion whose friction follows its states when a test changes them."""
-    return replace(prepare(recording), filters=(), row_ids=None)
+    return replace(to_motion(recording), filters=(), row_ids=None)
 
 
 @pytest.fixture(scope='module')
@@ -209,7 +209,7 @@ def test_short_recordings_of_arms_unlike_the_published_set_are_sound(simulate, j
         offset = 0.003 * most * np.random.default_rng(seed).uniform(-1.0, 1.0, joints)
         friction = ViscousCoulombFriction(0.005 * most, 0.005 * most, offset)
         truth = drawn_around(arm, seed, size=(0.1, 0.15, 0.2)[seed % 3])
-        motion = prepare(simulate(truth, friction=friction, noise=0.2, seed=seed))
+        motion = to_motion(simulate(truth, friction=friction, noise=0.2, seed=seed))
         found = judge_motion(motion, OPTIONS.torque_model(arm), [arm], 'log')
         assert found.sound, (seed, found)
 
@@ -260,7 +260,7 @@ def test_a_log_read_at_half_its_rate_is_a_fault_of_time(hanging, fer_1khz_record
     log = fer_1khz_recording
     slow = replace(log, stamp_ns=2 * log.stamp_ns, dq=0.5 * log.dq)
     model = IdentificationOptions().torque_model(FER)
-    on_table = judge_motion(prepare(slow), model, [FER], 'log')
+    on_table = judge_motion(to_motion(slow), model, [FER], 'log')
     for found in (on_table, judged(stretched(hanging, 2.0), tuple(-DOWN))):
         (cause,) = found.causes
         assert cause.kind == 'time' and cause.values[0] == pytest.approx(2.0, abs=0.1)
@@ -316,9 +316,9 @@ def test_what_makes_a_real_arm_half_as_good_is_refused(fer_recording, change, jo
 def test_efforts_held_at_30_hz_are_sound_and_those_that_are_late_are_not(fer_1khz_recording):
     log, model = fer_1khz_recording, IdentificationOptions().torque_model(FER)
     held = replace(log, effort=log.effort[np.arange(len(log)) // 33 * 33])
-    found = judge_motion(prepare(held), model, [FER], 'log')
+    found = judge_motion(to_motion(held), model, [FER], 'log')
     assert found.sound and not found.questions
-    (cause,) = judge_motion(late(prepare(log), 0.02), model, [FER], 'log').causes
+    (cause,) = judge_motion(late(to_motion(log), 0.02), model, [FER], 'log').causes
     assert cause.kind == 'delay' and cause.values[0] == pytest.approx(0.02, abs=0.002)
 
 
@@ -377,7 +377,7 @@ def test_the_range_of_a_factor_contains_the_true_one(simulate):
     contained = 0
     for seed, scale in enumerate((0.8, 0.9, 1.1, 1.2)):
         truth = drawn_around(FER, seed, size=0.1)
-        motion = prepare(simulate(truth, duration=30.0, friction=FRICTION, noise=0.2, seed=seed))
+        motion = to_motion(simulate(truth, duration=30.0, friction=FRICTION, noise=0.2, seed=seed))
         found = judged(replace(motion, effort=scale * motion.effort))
         low, high = found.mass_ambiguity.scale
         assert found.sound and high < 2.0 * low
@@ -456,7 +456,7 @@ def stuck_at_first(seed, rest=300, rate=100.0):
 
 @pytest.mark.parametrize('seed', range(2))
 def test_static_friction_of_a_resting_arm_is_no_contact(seed):
-    found = judged(prepare(stuck_at_first(seed)))
+    found = judged(to_motion(stuck_at_first(seed)))
     assert found.sound and not found.causes
 
 
@@ -473,7 +473,7 @@ def of_a_drawn_arm(name, seed, size, change, *, widest=0.4, noise=0.3):
         rng=np.random.default_rng(70 + seed),
     )
     model = IdentificationOptions().torque_model(arm)
-    return judge_motion(change(prepare(log)), model, sets, 'log')
+    return judge_motion(change(to_motion(log)), model, sets, 'log')
 
 
 def test_two_gains_of_drawn_arms_are_not_taken_for_a_third_joints():
@@ -503,7 +503,7 @@ def test_masses_unlike_published_ones_are_no_zero(simulate):
     truth = drawn_around(arm, 935, size=0.2)
     log = simulate(truth, friction=friction, noise=0.2, seed=35, duration=30.0)
     model = IdentificationOptions().torque_model(arm)
-    assert judge_motion(prepare(log), model, [arm], 'log').sound
+    assert judge_motion(to_motion(log), model, [arm], 'log').sound
 
 
 def test_weak_gravity_that_is_turned_is_not_gravity_left_out():

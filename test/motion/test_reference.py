@@ -112,7 +112,7 @@ def test_positions_are_joined_by_scipys_spline_and_braked_after_the_last():
     motion = reference.follow(points, times)
     inner = np.linspace(0.7, 1.2, 50)
     expected = CubicSpline(times, points)(inner)
-    found = motion.sampled(inner + motion.times[0])[:, 0]
+    found = motion.states_at(inner + motion.times[0])[:, 0]
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=2e-5)
     states = run(reference, 0.0, 3.0)
     require_smooth(states)
@@ -126,9 +126,9 @@ def test_a_motion_with_velocities_is_met_at_every_point():
     q, dq = HOME + 0.3 * (1.0 - np.cos(phase)), 0.6 * np.sin(phase) * np.ones(7)
     ddq = 1.2 * np.cos(phase) * np.ones(7)
     motion = reference.follow(q, times, dq)
-    np.testing.assert_allclose(motion.sampled(motion.times[0] + times)[:, 0], q, atol=1e-12)
+    np.testing.assert_allclose(motion.states_at(motion.times[0] + times)[:, 0], q, atol=1e-12)
     # Missing accelerations are nearly those of the motion.
-    inner = motion.sampled(motion.times[0] + times[1:-1])[:, 2]
+    inner = motion.states_at(motion.times[0] + times[1:-1])[:, 2]
     np.testing.assert_allclose(inner, ddq[1:-1], rtol=0.0, atol=0.01)
 
 
@@ -187,9 +187,9 @@ def test_an_arm_that_is_not_where_it_is_desired_begins_nothing():
     away = HOME + 0.11 * np.eye(7)[2]
     for q, times in ((HOME, None), ([HOME], [1.0])):
         with pytest.raises(ReferenceRefusedError, match=r'fr3_joint3 is 0\.11 rad'):
-            reference.follow(q, times, measured_q=away, pulled=False)
+            reference.follow(q, times, measured_q=away, has_kp=False)
     # Until then it may arrive.
-    reference.follow([HOME], [1.0], start=5.0, measured_q=away, pulled=False)
+    reference.follow([HOME], [1.0], start=5.0, measured_q=away, has_kp=False)
 
 
 def test_a_motion_may_begin_where_the_arm_is_measured_instead_of_where_it_is_desired():

@@ -39,7 +39,7 @@ def motion():
 def test_segments_are_the_quintics_of_their_ends(motion):
     polynomial = BPoly.from_derivatives(motion.times, motion.states)
     times = np.linspace(motion.times[0] + 1e-3, motion.times[-1] - 1e-3, 201)
-    found = motion.sampled(times)
+    found = motion.states_at(times)
     single = np.array([motion.at(100.0 + time) for time in times])
     for order in range(3):
         expected = polynomial.derivative(order)(times)
@@ -51,7 +51,7 @@ def test_outside_its_times_a_motion_rests_at_its_ends(motion):
     for stamp, row in ((motion.begin - 1.0, 0), (motion.end + 1e-9, -1), (motion.end + 1.0, -1)):
         expected = motion.positions[row], np.zeros(7), np.zeros(7)
         np.testing.assert_array_equal(motion.at(stamp), expected)
-    late = motion.sampled(motion.times[-1] + np.array([0.1, 9.0]))
+    late = motion.states_at(motion.times[-1] + np.array([0.1, 9.0]))
     np.testing.assert_allclose(late[:, 0], motion.positions[[-1, -1]], rtol=0.0, atol=1e-12)
     assert not late[:, 1:].any()
 
@@ -118,7 +118,7 @@ def test_a_multisine_of_any_size_is_a_motion_the_arm_can_follow(name, duration, 
     middle = 0.5 * (motion.times[1:] + motion.times[:-1])
     slope = np.diff(finer.positions, axis=0) / np.diff(finer.times)[:, None]
     atol = 0.02 * np.abs(slope).max()
-    np.testing.assert_allclose(motion.sampled(middle)[:, 1], slope, rtol=0.0, atol=atol)
+    np.testing.assert_allclose(motion.states_at(middle)[:, 1], slope, rtol=0.0, atol=atol)
 
 
 LAW = ControlLaw(FR3, Settings(target='fci'))

@@ -11,7 +11,7 @@ import pytest
 from franka_dynamics.arm import load
 from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.plausibility import fatal_faults, plausibility_warnings
-from franka_dynamics.recordings.preprocessing import prepare, SignalOptions, without_idle_effort
+from franka_dynamics.recordings.preprocessing import SignalOptions, to_motion, without_idle_effort
 from franka_dynamics.recordings.recording import Recording
 from franka_dynamics.recordings.replay import equal_predictions, predict_torque, torque_predictions
 
@@ -39,7 +39,7 @@ def truth(motion, frequency=SLOW_HZ):
 
 @pytest.mark.parametrize('rate', [30.0, 40.0, 100.0, 1000.0])
 def test_a_slow_sinusoids_state_and_acceleration_are_its_own(rate):
-    motion = prepare(sinusoid(rate=rate))
+    motion = to_motion(sinusoid(rate=rate))
     # 1e-4 from the filter, as above; 7e-4 from differences over 2/30 s: (w h)^2 / 6. The filter's
     # ends reach further than the default trim.
     errors = np.abs(np.array([motion.q, motion.dq, motion.ddq]) - truth(motion))[:, INSIDE]
@@ -49,16 +49,16 @@ def test_a_slow_sinusoids_state_and_acceleration_are_its_own(rate):
 
 def test_uneven_stamps_leave_each_state_at_its_own_time():
     even = sinusoid()
-    stamp_ns = even.stamp_ns + np.random.default_rng(0).integers(0, 10_000_000, len(even))
+    at_ns = even.stamp_ns + np.random.default_rng(0).integers(0, 10_000_000, len(even))
     omega = 2.0 * np.pi * SLOW_HZ
-    motion = prepare(replace(even, stamp_ns=stamp_ns, q=np.sin(omega * stamp_ns[:, None] * 1e-9)))
-    at = (stamp_ns[0] * 1e-9 + motion.time)[INSIDE, None]
+    motion = to_motion(replace(even, stamp_ns=at_ns, q=np.sin(omega * at_ns[:, None] * 1e-9)))
+    at = (at_ns[0] * 1e-9 + motion.time)[INSIDE, None]
     # Linear interpolation over 1/30 s is off by at most (w h)^2 / 8 = 5e-4.
     np.testing.assert_allclose(motion.q[INSIDE], np.sin(omega * at), rtol=0.0, atol=1e-3)
 
 
 def test_half_the_amplitude_is_left_at_the_cutoff_frequency():
-    motion = prepare(sinusoid(frequency=3.0, rate=30.0))
+    motion = to_motion(sinusoid(frequency=3.0, rate=30.0))
     # Applied forwards and backwards the filter has a gain of (1 / sqrt 2)^2 at the cut-off.
     off = motion.q - 0.5 * truth(motion, 3.0)[0], motion.effort_unfiltered - 10.0 * motion.q
     np.testing.assert_allclose(np.array(off)[:, 60:-60], 0.0, rtol=0.0, atol=2e-3)
@@ -67,8 +67,8 @@ def test_half_the_amplitude_is_left_at_the_cutoff_frequency():
 def test_noise_above_half_the_new_rate_is_not_folded_back():
     disturbed = sinusoid(rate=1000.0)
     hum = 0.5 * np.sin(2.0 * np.pi * 29.0 * disturbed.time)[:, None]  # would alias to 1 Hz
-    clean = prepare(disturbed)
-    dirty = prepare(replace(disturbed, q=disturbed.q + hum))
+    clean = to_motion(disturbed)
+    dirty = to_motion(replace(disturbed, q=disturbed.q + hum))
     np.testing.assert_allclose(dirty.q[INSIDE], clean.q[INSIDE], rtol=0.0, atol=1e-6)
     # Without the anti-aliasing filter the hum appears at 1 Hz.
     assert np.abs(np.interp(clean.time, disturbed.time, hum[:, 0])).max() > 0.4
@@ -79,7 +79,7 @@ def test_no_samples_are_made_up_inside_a_gap_and_a_short_piece_is_left_out():
     # Less than half a period of the cut-off is no gap, and the last half second is too short.
     gaps = (3.25, 0.25), (5.5, 0.05), (8.75, 0.75), (18.5, 1.0)
     lost = [np.abs(whole.time - middle) < half for middle, half in gaps]
-    motion = prepare(whole.select(~np.any(lost, axis=0)))
+    motion = to_motion(whole.select(~np.any(lost, axis=0)))
     assert not ((motion.time > 7.7) & (motion.time < 9.8)).any() and motion.time.max() < 17.5
     np.testing.assert_array_equal(np.unique(motion.piece_ids), [0, 1, 2])
     gap, short = motion.remarks
@@ -91,7 +91,7 @@ def test_no_samples_are_made_up_inside_a_gap_and_a_short_piece_is_left_out():
 def test_one_lost_message_is_no_gap_however_high_the_cutoff():
     whole = sinusoid()
     kept = np.arange(len(whole)) != 300
-    assert prepare(whole.select(kept), SignalOptions(cutoff=12.0)).remarks == ()
+    assert to_motion(whole.select(kept), SignalOptions(cutoff=12.0)).remarks == ()
 
 
 @pytest.mark.parametrize(('zeros', 'left_out'), [(2, 0), (3, 3)])  # 0.08 and 0.12 s
@@ -107,16 +107,16 @@ def test_efforts_held_at_a_steady_rate_are_no_later_than_the_states():
     first = np.arange(len(whole)) // 4 * 4
     resting = np.clip(whole.effort, -2.0, 2.0)  # for up to a second at a time
     for effort in (whole.effort, resting):
-        motion = prepare(replace(whole, effort=effort[first]))
+        motion = to_motion(replace(whole, effort=effort[first]))
         (remark,) = motion.remarks
         assert 'every 4th' in remark
         # Linear interpolation over 0.04 s is off by (w h)^2 / 8 = 7e-4 of 5 N m, and at a kink by
         # half of what the effort changes in 0.04 s; held values would be late by 0.02 s.
-        expected = prepare(replace(whole, effort=effort)).effort
+        expected = to_motion(replace(whole, effort=effort)).effort
         np.testing.assert_allclose(motion.effort, expected, rtol=0.0, atol=0.03)
         late = np.interp(motion.time - 0.02, motion.time, expected[:, 0]) - expected[:, 0]
         assert np.abs(late).max() > 0.1
-    assert prepare(replace(whole, effort=np.round(2.0 * whole.effort) / 2.0)).remarks == ()
+    assert to_motion(replace(whole, effort=np.round(2.0 * whole.effort) / 2.0)).remarks == ()
 
 
 @pytest.mark.parametrize(
@@ -133,23 +133,23 @@ def test_efforts_held_at_a_steady_rate_are_no_later_than_the_states():
 )
 def test_recordings_and_options_that_fit_no_filter_are_refused(recording, options, names):
     with refuses(RecordingError, *names):
-        prepare(sinusoid(**recording), SignalOptions(**options))
+        to_motion(sinusoid(**recording), SignalOptions(**options))
 
 
 @pytest.mark.parametrize('rate', [30.0, 1000.0])
 def test_columns_are_filtered_like_the_torque(rate):
-    motion = prepare(replace(sinusoid(rate=rate), effort=np.tanh(sinusoid(rate=rate).dq / 0.01)))
+    motion = to_motion(replace(sinusoid(rate=rate), effort=np.tanh(sinusoid(rate=rate).dq / 0.01)))
 
     def signals(q, dq):
         return np.stack([np.tanh(dq / 0.01), q], axis=-1)
 
-    filtered = motion.filtered(signals)
+    filtered = motion.filter(signals)
     # The torque is the recorded first column, so that both are equal after any filter.
     np.testing.assert_array_equal(filtered[:, :, 0], motion.effort)
     np.testing.assert_array_equal(filtered[:, :, 1], motion.q)
     # The column of the filtered velocity differs: at reversals it changes faster.
     assert np.abs(np.tanh(motion.dq / 0.01) - motion.effort).max() > 0.2
-    np.testing.assert_array_equal(motion.select(slice(3, 8)).filtered(signals), filtered[3:8])
+    np.testing.assert_array_equal(motion.select(slice(3, 8)).filter(signals), filtered[3:8])
 
 
 FER = load('fer')
@@ -170,7 +170,7 @@ def test_a_real_arms_metric_e_has_its_published_value(
     fer_recording, inertial_set, hand, cutoff, filtered, unfiltered
 ):
     arm = load('fer', inertial_set, hand=hand)
-    motion = prepare(fer_recording, SignalOptions(cutoff=cutoff))
+    motion = to_motion(fer_recording, SignalOptions(cutoff=cutoff))
     assert predict_torque(arm, motion).frictionless_error.E == pytest.approx(filtered, abs=1e-3)
     rigid = predict_torque(replace(arm, friction=None), motion)
     assert unfiltered is None or rigid.unfiltered_error.E == pytest.approx(unfiltered, abs=1e-3)
@@ -178,14 +178,14 @@ def test_a_real_arms_metric_e_has_its_published_value(
 
 def test_a_simulated_arm_leaves_only_the_filters_error(simulate):
     rubbing = load('fer')
-    motion = prepare(simulate(rubbing, rate=100.0, friction=rubbing.friction))
+    motion = to_motion(simulate(rubbing, rate=100.0, friction=rubbing.friction))
     found = predict_torque(rubbing, motion)
     assert found.error.E < 0.4 * found.frictionless_error.E
     arm = replace(load('fer'), friction=None)
-    result = predict_torque(arm, prepare(simulate(arm, rate=100.0)))
+    result = predict_torque(arm, to_motion(simulate(arm, rate=100.0)))
     # Effort and states are filtered alike, but torque is not linear in the state; measured 0.07.
     assert result.error.E < 0.2
-    assert predict_torque(load('fer', hand='franka_hand'), prepare(simulate(arm))).error.E > 1.0
+    assert predict_torque(load('fer', hand='franka_hand'), to_motion(simulate(arm))).error.E > 1.0
 
 
 def test_braked_seconds_are_named_and_left_out(simulate):
@@ -194,10 +194,10 @@ def test_braked_seconds_are_named_and_left_out(simulate):
     effort = recording.effort.copy()
     effort[:100] = 0.0
     effort[500:520, 3] = 0.0  # one joint alone is no braked arm
-    motion = prepare(replace(recording, effort=effort))
+    motion = to_motion(replace(recording, effort=effort))
     (remark,) = motion.remarks
     assert '0.00 to 0.99 s' in remark and '100 messages' in remark
-    clean = prepare(recording.select(slice(100, None)))
+    clean = to_motion(recording.select(slice(100, None)))
     np.testing.assert_allclose(motion.q, clean.q, rtol=0.0, atol=1e-12)
     # Time counts from the first message all the same.
     np.testing.assert_allclose(motion.time, 1.0 + clean.time, rtol=0.0, atol=1e-9)
@@ -206,7 +206,7 @@ def test_braked_seconds_are_named_and_left_out(simulate):
 def test_sets_as_good_as_the_best_are_those_that_differ_by_less_than_the_spread(fer_recording):
     arms = [load('fer', name, hand='none') for name in ('gaz2019', 'ledezma2021')]
     arms.append(load('fer', hand='franka_hand'))
-    motion = prepare(fer_recording)
+    motion = to_motion(fer_recording)
     fits = torque_predictions(arms, motion)
     (other,) = equal_predictions(fits, motion)
     assert (fits[0].arm.inertial_set, other.arm.inertial_set) == ('gaz2019', 'ledezma2021')

@@ -111,7 +111,7 @@ def looking(probe):
     """Return a finder of receivers by a node in the namespace /."""
     probe.create_publisher(Float64MultiArray, TORQUES, 1)
     with closing(ReceiverFinder(probe, TORQUES)) as finder:
-        finder.target, finder.joints = 'mujoco', NAMES
+        finder.target, finder.joint_names = 'mujoco', NAMES
         yield finder
 
 

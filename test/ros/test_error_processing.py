@@ -208,7 +208,7 @@ def test_settings_whose_models_differ_stop_the_arm_until_configured_anew(command
 def test_states_that_cease_stop_the_arm_unless_time_stands(simulated, set_back, state, commanding):
     node = commanding(RecordingNode, '-p', f'use_sim_time:={str(simulated).lower()}')
     node.cycle.controller.states.arrival_time -= 20.0  # as after a pause of 20 s
-    node.cycle.clock_arrival = set_back  # the clock, which nobody publishes here, stands at zero
+    node.cycle.arrival_clock_time = set_back  # the clock, unpublished here, stands at zero
     node.cycle.has_new_state = True  # one look is left out after a state, and no more
     # A gripper's states on the same topic are none of the arm's.
     gripper = JointState(name=['finger_joint1'], position=[0.01], velocity=[0.0])

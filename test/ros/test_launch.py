@@ -82,7 +82,7 @@ def controllers(probe):
     messages = pytest.importorskip('controller_manager_msgs.srv')
 
     def states():
-        with NodeClient('controller_manager', timeout=TIMEOUT_S, meanwhile=probe.spin) as client:
+        with NodeClient('controller_manager', timeout=TIMEOUT_S, on_wait=probe.spin) as client:
             answer = client.call_service(messages.ListControllers, 'list_controllers')
         return {one.name: one.state for one in answer.controller}
 

@@ -86,7 +86,7 @@ def test_a_motion_does_not_take_the_place_of_another_ones(probe, motions, report
 
 def test_without_reports_nothing_is_sent(probe, motions):
     with (
-        NodeClient('/feedforward', timeout=1.0, meanwhile=probe.spin) as client,
+        NodeClient('/feedforward', timeout=1.0, on_wait=probe.spin) as client,
         refuses(NodeClientError, '/feedforward/reference', '/diagnostics', 'nothing was sent'),
     ):
         client.follow_trajectory(JointTrajectory(points=[JointTrajectoryPoint()]))

@@ -18,7 +18,7 @@ from franka_dynamics.cli import view
 from franka_dynamics.cli.main import main
 from franka_dynamics.dynamics.model import GRAVITY
 from franka_dynamics.recordings.options import SignalOptions
-from franka_dynamics.recordings.preprocessing import Motion, prepare
+from franka_dynamics.recordings.preprocessing import Motion, to_motion
 from franka_dynamics.spatial import pose_from_xyz_rpy
 from franka_dynamics.urdf.writer import urdf_text
 from franka_dynamics.view import page as views
@@ -211,7 +211,7 @@ ATOL_NM = 1e-11
 def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
     push = np.array([0.0, 4.0, 0.0, -3.0, 0.0, 1.0, 0.0])
     recording = simulate(FER, duration=8.0)
-    motion = prepare(recording)
+    motion = to_motion(recording)
     playback = views.Playback(FER, motion, GRAVITY)
     i = len(motion) // 2
     state = playback.state(float(motion.time[i] - motion.time[0]))
@@ -224,7 +224,7 @@ def test_played_terms_are_the_models_and_external_is_the_rest(simulate):
         (TorqueColumn.MEASURED, motion.effort[i]),
     ):
         np.testing.assert_allclose(state.torques[name], expected, rtol=0.0, atol=ATOL_NM)
-    pushed = prepare(replace(recording, effort=recording.effort + push))
+    pushed = to_motion(replace(recording, effort=recording.effort + push))
     states = views.Playback(FER, pushed, GRAVITY).state(3.0), playback.state(3.0)
     after, before = (one.torques[TorqueColumn.EXTERNAL] for one in states)
     np.testing.assert_allclose(after - before, push, rtol=0.0, atol=1e-9)  # a filter of gain 1
