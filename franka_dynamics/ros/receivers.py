@@ -352,7 +352,7 @@ def controller_idle_reason(controller: Any) -> str:
 
 def wrong_claim_text(controller: Any, joint_names: Sequence[str]) -> str:
     """
-    Return text on what a controller claims, or '' if it claims the efforts of `joints`.
+    Return text on what a controller claims, or '' if it claims the efforts of `joint_names`.
 
     An inactive controller claims no interface yet, and says which ones it requires.
     """
