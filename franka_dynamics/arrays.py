@@ -53,7 +53,7 @@ def _field_values(owner: Any) -> tuple[Any, ...]:
     )
 
 
-def freeze_arrays(owner: object, error: type[Exception], what: str, **shapes: ArrayShape) -> None:
+def freeze_arrays(owner: object, error: type[Exception], label: str, **shapes: ArrayShape) -> None:
     """
     Replace fields of a dataclass by read-only float arrays of checked shape and finite numbers.
 
@@ -63,7 +63,7 @@ def freeze_arrays(owner: object, error: type[Exception], what: str, **shapes: Ar
         The object, from within its `__post_init__`.
     error : type
         Class of the error to raise.
-    what : str
+    label : str
         Name of the object in error messages, such as 'a link'.
     shapes : tuple of int or None
         The required shape of each field, by its name; None stands for any length.
@@ -75,14 +75,14 @@ def freeze_arrays(owner: object, error: type[Exception], what: str, **shapes: Ar
 
     """
     for name, shape in shapes.items():
-        words = f'The {name.replace("_", " ")} of {what}'
+        words = f'The {name.replace("_", " ")} of {label}'
         array = as_array(getattr(owner, name), shape, words, error)
         array.setflags(write=False)
         object.__setattr__(owner, name, array)
 
 
 def as_array(
-    values: object, shape: ArrayShape, words: str, error: type[Exception], *, finite: bool = True
+    values: object, shape: ArrayShape, name: str, error: type[Exception], *, finite: bool = True
 ) -> Array:
     """
     Return `values` as a new float array; raise `error` for a wrong shape, NaN or infinity.
@@ -93,7 +93,7 @@ def as_array(
         The numbers.
     shape : tuple of int or None
         None stands for any length; `...` in front for any leading axes, so (...,) for any shape.
-    words : str
+    name : str
         Name of the array in the error message.
     error : type
         Class of the error to raise.
@@ -110,7 +110,7 @@ def as_array(
     def array_error(found: str) -> Exception:
         """Return the error on the array, with the text `found` at the end of its message."""
         expected = f'{shape}'.replace('None', 'k').replace('Ellipsis', '...')
-        text = f'{words} must be finite numbers of shape {expected}; got {array_text(values)}'
+        text = f'{name} must be finite numbers of shape {expected}; got {array_text(values)}'
         return error(f'{text}{found}.')
 
     try:
@@ -130,7 +130,7 @@ def as_array(
     if finite and not np.isfinite(array).all():
         at = np.argwhere(~np.isfinite(array))[0].tolist()
         place = f' at {at}, counted from 0' if at else ''
-        raise error(f'{words} must be finite numbers; got {array[tuple(at)]}{place}.')
+        raise error(f'{name} must be finite numbers; got {array[tuple(at)]}{place}.')
     return array
 
 

@@ -185,14 +185,14 @@ class MissingDependencyError(FrankaDynamicsError, ImportError):
 
 
 @contextmanager
-def require_extra(what: str, extra: str) -> Iterator[None]:
+def require_extra(need: str, extra: str) -> Iterator[None]:
     """Raise MissingDependencyError, with the pip command, if an import in the block fails."""
     try:
         yield
     except ImportError as error:
         # Not by the package's name: it is on no index, so the name could be anybody's.
         raise MissingDependencyError(
-            f"{what}: pip install '.[{extra}]' in a clone of franka_dynamics."
+            f"{need}: pip install '.[{extra}]' in a clone of franka_dynamics."
         ) from error
 
 

@@ -282,10 +282,10 @@ def rpy_from_rotation(rotation: ArrayLike) -> Array:
 
 
 def as_rigid_transform(
-    transform: ArrayLike, words: str = 'A transform', error: type[Exception] = InertiaError
+    transform: ArrayLike, name: str = 'A transform', error: type[Exception] = InertiaError
 ) -> Array:
     """
-    Return a transform, called `words`, as floats (4, 4); raise `error` if it is no rigid motion.
+    Return a transform, called `name`, as floats (4, 4); raise `error` if it is no rigid motion.
 
     Raises
     ------
@@ -294,7 +294,7 @@ def as_rigid_transform(
         not right-handed, or the last row is not (0, 0, 0, 1).
 
     """
-    matrix = as_array(transform, (4, 4), words, error)
+    matrix = as_array(transform, (4, 4), name, error)
     rotation = matrix[:3, :3]
     rigid = (
         np.abs(rotation @ rotation.T - np.eye(3)).max() <= _ORTHONORMALITY_TOLERANCE
@@ -303,7 +303,7 @@ def as_rigid_transform(
     )
     if not rigid:
         given = matrix.tolist()
-        raise error(f'{words} must be a rigid motion [R, p; 0, 1], R a rotation; got {given}.')
+        raise error(f'{name} must be a rigid motion [R, p; 0, 1], R a rotation; got {given}.')
     return matrix
 
 

@@ -72,11 +72,11 @@ def yaml_text(content: Any) -> str:
     return str(yaml.dump(content, Dumper=_StrictDumper, sort_keys=False, **layout))
 
 
-def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
+def read_mapping(path: Path, *, format_hint: str) -> dict[str, Any]:
     """
     Return the mapping in a YAML or JSON file; raise DescriptionError for any other content.
 
-    `expected` says in error messages how the file should begin.
+    `format_hint` says in error messages how the file should begin.
 
     Raises
     ------
@@ -96,11 +96,11 @@ def read_mapping(path: Path, *, expected: str) -> dict[str, Any]:
     except Exception as error:  # of many types: 2024-02-30 and !!bool no are a date and a flag
         detail, kind = ' '.join(str(error).split()), 'JSON' if path.suffix == '.json' else 'YAML'
         raise DescriptionError(
-            f'{path} cannot be read as {kind}: {detail}. The file may be cut short; {expected}.'
+            f'{path} cannot be read as {kind}: {detail}. The file may be cut short; {format_hint}.'
         ) from error
     if not isinstance(content, dict):
         found = f'it is empty or a bare {type(content).__name__}'
-        raise DescriptionError(f'{path} holds no mapping ({found}); {expected}.')
+        raise DescriptionError(f'{path} holds no mapping ({found}); {format_hint}.')
     return content
 
 

@@ -107,12 +107,12 @@ PositiveVector3 = Annotated[Array, length_rule(3), _positive_rule]
 Angles3 = Annotated[Array, length_rule(3), _within_a_turn_rule]
 
 
-def read_typed_file(path: Path, kind: type[_FileType], expected: str) -> _FileType:
+def read_typed_file(path: Path, kind: type[_FileType], format_hint: str) -> _FileType:
     """
     Return a YAML file's content as the dataclass, or dict of dataclasses, `kind`.
 
     A cache keeps the contents of the last 32 files; a file with a new modification time is read
-    again. `expected` says in error messages how the file should begin.
+    again. `format_hint` says in error messages how the file should begin.
 
     Raises
     ------
@@ -122,14 +122,14 @@ def read_typed_file(path: Path, kind: type[_FileType], expected: str) -> _FileTy
     """
     modified = path.stat().st_mtime_ns if os.path.isfile(path) else 0
     schema: Any = kind
-    found: _FileType = _read_cached_file(path, schema, expected, modified)
+    found: _FileType = _read_cached_file(path, schema, format_hint, modified)
     return found
 
 
 @lru_cache(maxsize=32)
-def _read_cached_file(path: Path, kind: Any, expected: str, _modified_ns: int) -> Any:
+def _read_cached_file(path: Path, kind: Any, format_hint: str, _modified_ns: int) -> Any:
     """Return a file's content as type `kind`; the modification time is part of the cache's key."""
-    content = read_mapping(path, expected=expected)
+    content = read_mapping(path, format_hint=format_hint)
     try:
         return decode(kind, content)
     except FieldError as error:

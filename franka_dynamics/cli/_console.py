@@ -50,9 +50,9 @@ def make_console(*, stderr: bool = False) -> Console:
     return _Terminal(stderr=stderr, quiet=quiet, force_terminal=forced, **_PLAIN_TEXT_OPTIONS)
 
 
-def print_rich(*what: Any) -> None:
+def print_rich(*items: Any) -> None:
     """Print tables or other rich objects."""
-    for item in what:
+    for item in items:
         make_console().print(item)
 
 

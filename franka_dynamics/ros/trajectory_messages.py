@@ -144,7 +144,7 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
             f'motion: {", ".join(arms)}.'
         )
     try:
-        content = read_mapping(path, expected=_FORMAT_HINT)
+        content = read_mapping(path, format_hint=_FORMAT_HINT)
         points = content['points']
         since = [point['time_from_start'] for point in points]
         times = [lead_in + time.get('sec', 0) + 1e-9 * time.get('nanosec', 0) for time in since]

@@ -172,7 +172,7 @@ def test_states_fill_an_arms_limits_and_stay_within(arm):
     assert (0.99 < most).all() and (most <= 1.0).all()
 
 
-read_mapping = partial(strict_yaml.read_mapping, expected='an arm file starts with name')
+read_mapping = partial(strict_yaml.read_mapping, format_hint='an arm file starts with name')
 
 
 @pytest.mark.parametrize(
