@@ -239,12 +239,12 @@ class LateReferenceError(ReferenceRefusedError):
 
 
 class LimitExceededError(ReferenceRefusedError):
-    """A reference trajectory exceeds the limit `what` of the arm at `time` [s] after its start."""
+    """A reference trajectory exceeds a limit, as `excess` says, at `time` [s] after its start."""
 
-    def __init__(self, what: str, time: float) -> None:
-        """Make the error of a joint that exceeds a limit `what` at a time [s] after the start."""
-        self.what, self.time = what, time
-        super().__init__(f'{time:.3f} s after its start the reference takes {what}.')
+    def __init__(self, excess: str, time: float) -> None:
+        """Make the error of a joint with an `excess` at a time [s] after the start."""
+        self.excess, self.time = excess, time
+        super().__init__(f'{time:.3f} s after its start the reference takes {excess}.')
 
 
 class NotActiveError(ReferenceRefusedError):
