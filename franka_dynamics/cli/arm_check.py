@@ -117,7 +117,7 @@ def _check_arm(arm: ArmChoice, options: Options, *, in_detail: bool) -> dict[str
         # What loading found, without meshes, stands in the table.
         shown = {f'{one}' for one in find_implausible_values(document)[0]} if document else ()
         notes = (one for one in description.notes if one not in shown)
-        echo_each((*notes, *description.repairs, *report.condition_notes(description)), 'note')
+        echo_each((*notes, *description.repairs, *report.conditioning_notes(description)), 'note')
         print_rich(*(report.crosscheck_tables(checked) if options.everything else ()))
     return data
 

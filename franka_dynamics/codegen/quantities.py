@@ -158,7 +158,7 @@ def _regressor(writer: ChainWriter) -> ScalarArray:
 def _forward_dynamics(writer: ChainWriter) -> list[Expression]:
     """Return the accelerations M^-1 (tau - C dq - g)."""
     right = [tau - rest for tau, rest in zip(writer.input_elements('tau'), writer.torques('dq'))]
-    factors = ldl_factors(writer.graph, writer.mass_matrix(), writer.chain.joint_names, label=True)
+    factors = ldl_factors(writer.graph, writer.mass_matrix(), writer.chain.joint_names, named=True)
     return solve_ldl(writer.graph, *factors, right)
 
 
@@ -168,7 +168,7 @@ def _operational_space_inertia(writer: ChainWriter) -> ElementsByIndex:
     if len(writer.chain.joints_to_tip()) < TWIST_SIZE:
         raise singular_frame_error()
     J = jacobian(graph, writer.chain, writer.q, ALIGNED_FRAME)
-    lower, inverse = ldl_factors(graph, writer.mass_matrix(), writer.chain.joint_names, label=True)
+    lower, inverse = ldl_factors(graph, writer.mass_matrix(), writer.chain.joint_names, named=True)
     # With M = L D L^T the mobility J M^-1 J^T is Y D^-1 Y^T, rows of Y = J L^-T.
     Y = [solve_lower(graph, lower, row) for row in J]
     places = [(i, j) for i in range(TWIST_SIZE) for j in range(i, TWIST_SIZE)]
@@ -289,7 +289,7 @@ def ldl_factors(
     names: Sequence[str] = (),
     *,
     min_pivot: Expression | None = None,
-    label: bool = False,
+    named: bool = False,
 ) -> tuple[LowerTriangle, list[Expression]]:
     """
     Return L and the reciprocals of D of a symmetric matrix L D L^T.
@@ -298,7 +298,7 @@ def ldl_factors(
     4.1.2). `elements` maps (i, j), i <= j, to the elements of the matrix. If the expression of a
     pivot is 0, an InertiaError names the pivot's joint (`names`) or, with `min_pivot`, says that
     the inertia at a frame is singular. A pivot not above `min_pivot` makes the result NaN. With
-    `label` the variables of D, 1/D and L in generated code are named D1, E1, L2_1 and so on.
+    `named` the variables of D, 1/D and L in generated code are named D1, E1, L2_1 and so on.
     """
     L: LowerTriangle = {}
     scaled: LowerTriangle = {}  # L D
@@ -319,14 +319,14 @@ def ldl_factors(
                 'rotor_inertia.'
             )
         inverse.append(graph.reciprocal(pivot))
-        if label:
+        if named:
             graph.name_value(f'D{j + 1}', pivot)
             graph.name_value(f'E{j + 1}', inverse[j])
         for i in range(j + 1, n):
             rest = graph.sum(L[j, k] * scaled[i, k] for k in range(j))
             scaled[i, j] = elements[j, i] - rest
             L[i, j] = scaled[i, j] * inverse[j]
-            if label:
+            if named:
                 graph.name_value(f'L{i + 1}_{j + 1}', L[i, j])
     return L, inverse
 

@@ -217,7 +217,7 @@ def file_notes(result: CrosscheckResult, unread: Sequence[str]) -> Iterator[str]
         )
 
 
-def condition_notes(arm: ArmDescription) -> Iterator[str]:
+def conditioning_notes(arm: ArmDescription) -> Iterator[str]:
     """Yield a note if M at the home pose is badly conditioned."""
     mass = NewtonEulerModel(arm).mass_matrix(arm.home_position)
     condition, joint = np.linalg.cond(mass), int(np.diag(mass).argmin())
