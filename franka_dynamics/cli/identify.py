@@ -66,7 +66,7 @@ def run(arm: ArmChoice, reader: BagReader, fit: IdentificationOptions, options: 
         write_text(options.report, page)
     if options.json:
         write_json(options.json, pages.identification_as_data(result))
-    echo(pages.conclusion_sentence(result), style='bold')
+    echo(pages.conclusion_text(result), style='bold')
     echo_each(pages.detail_sentences(result), 'warning')
     print_rich(*pages.identification_tables(result))
     echo(TORQUE_ERROR_DEFINITION)

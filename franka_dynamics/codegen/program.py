@@ -74,11 +74,11 @@ class Program:
         self.results = [(one.indices, self._signed_text(one.value)) for one in outputs]
         self.p_entries = [self._variable_names[number] for number in self._prepared_numbers]
 
-    def body_lines(self, prepared: str) -> list[str]:
-        """Return lines that read inputs and the array `prepared`, followed by the statements."""
+    def body_lines(self, prepared_array: str) -> list[str]:
+        """Return lines that read inputs and the array `prepared_array`, and the statements."""
         inputs = [(array, i) for array, elements in self.inputs.items() for i in elements]
         read = [f'{array}{i} = {array}[{i - 1}]' for array, i in inputs]
-        read += [f'{name} = {prepared}[{k}]' for k, name in enumerate(self.p_entries)]
+        read += [f'{name} = {prepared_array}[{k}]' for k, name in enumerate(self.p_entries)]
         return [*read, *self.statements]
 
     def preparation_lines(self, parameters: Sequence[str]) -> list[str]:

@@ -73,7 +73,7 @@ def _verdict_sentences(result: Identification) -> list[str]:
     return verdict_lines(result.verdict, result.start.joint_names, scale)
 
 
-def conclusion_sentence(result: Identification) -> str:
+def conclusion_text(result: Identification) -> str:
     """Return sentences on faults of recordings, and whether the identified arm predicts better."""
     unit, own, gained = result.error_unit, result.arm_errors.test, result.improvement
     worst = int(np.argmax(own.per_joint))
@@ -227,7 +227,7 @@ def identification_page(result: Identification, motions: Iterable[tuple[str, Mot
     """
     good = result.improvement.better and result.verdict.sound
     parts: list[str | Table] = [
-        elements.paragraph_html(conclusion_sentence(result), 'good' if good else 'bad'),
+        elements.paragraph_html(conclusion_text(result), 'good' if good else 'bad'),
         elements.paragraph_html(tracking_sentence(result)),
         *(elements.paragraph_html(line, 'warning') for line in detail_sentences(result)),
         *identification_tables(result),

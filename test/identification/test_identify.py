@@ -292,7 +292,7 @@ def test_an_unsound_recording_gives_no_file_unless_accepted(identified, prepared
         asked_for.save(tmp_path / 'anyway.yaml')
     assert 'NOT sound' in ' '.join((tmp_path / 'arm.yaml').read_text().split())
     assert 'fer_joint4' in ' '.join(identification.detail_sentences(result))
-    assert 'NOT sound' in identification.conclusion_sentence(result)
+    assert 'NOT sound' in identification.conclusion_text(result)
 
 
 ONE_KG = LinkInertia.from_center_of_mass(1.0, [0.02, -0.03, 0.08], np.diag([3e-3, 4e-3, 2e-3]))
