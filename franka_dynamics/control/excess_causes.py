@@ -35,10 +35,7 @@ RECEIVER_ADDS_G = (
 WRONG_GRAVITY = 'gravity_vector is wrong (its sign?), or the arm is mounted otherwise'
 UNDECLARED_LOAD = 'a payload or hand that nobody declared'
 ABSENT_LOAD = 'a declared payload or hand that is not there'
-WRONG_TARGET = (
-    'target {target}, which says who adds the gravity torque g(q), payload, hand or '
-    'gravity_vector differ from the real ones'
-)
+WRONG_TARGET = 'target {target} (who adds g(q)?), payload, hand or gravity_vector are wrong'
 WRONG_UNITS = 'efforts are not in N m'
 NO_GRAVITY_IN_EFFORT = 'efforts are reported without gravity, or brakes hold the arm'
 REVERSED_EFFORT = 'efforts have the other sign (the load on the drives, not their torque)'

@@ -124,12 +124,8 @@ class StateCheck:
         if not MIN_PERIOD_S <= period <= MAX_PERIOD_S:
             why = f'period is {period:g} s; it must be {MIN_PERIOD_S:g} to {MAX_PERIOD_S:g} s.'
             if MAX_PERIOD_S < period < 10.0:
-                steps = math.ceil(period / MAX_PERIOD_S)
-                why += (
-                    f' Call step in substeps, here with period {period / steps:g}: for _ in '
-                    f'range({steps}): tau = controller.step(q, dq, time), and move the arm by '
-                    f'{period / steps:g} s.'
-                )
+                n = math.ceil(period / MAX_PERIOD_S)
+                why += f' Use substeps: for _ in range({n}): step, then move by {period / n:g} s.'
             raise SettingsError(why)
         self.limits, self._period, self._joint_names = limits, period, arm.joint_names
         self._max_period = PERIOD_MARGIN_FACTOR * max(1.0 / limits.min_input_rate, period)

@@ -12,7 +12,7 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.arm.payload import payload_from_array
-from franka_dynamics.control import excess_causes
+from franka_dynamics.control import disturbance, excess_causes
 from franka_dynamics.control.ending import Cause, Reaction, Remedy
 from franka_dynamics.control.feedforward import State, StateLimits, Stop
 from franka_dynamics.control.misdirected_torques import find_misdirected_joints
@@ -242,3 +242,14 @@ def test_a_push_is_not_taken_for_the_torque_of_a_joint_that_gets_its_own():
     assert found is not None and found[[1, 4]].all()
     rows[-55:-25, 0, 1], rows[-25:, 0, 1] = rises, 6.0  # estimated torques fit it by chance then
     assert find_misdirected_joints(rows, bound, 0.5 * bound, 1e-3, measured=False) is None
+
+
+def test_joints_that_a_push_disturbs_are_not_taken_for_exchanged(monkeypatch):
+    core, every = Script(MUJOCO).running().core, np.arange(7)
+    push = fd.Model(FER).jacobian(HOME)[:3].T @ [0.0, 0.0, 60.0]  # most at joint 6, for its limit
+    for joints, torque in ((1, 3, 5), push), ((2,), 20.0 * (every % 4 == 0)), ((1, 3), push):
+        found = np.isin(every, joints)
+        monkeypatch.setattr(disturbance, 'find_misdirected_joints', lambda *_, f=found, **__: f)
+        core.disturbances.disturbance_torque = torque
+        ending = core.disturbances.check_bounds(core.latest, 0.01, True, False)
+        assert (ending is None) is (joints == (1, 3))
