@@ -497,8 +497,7 @@ def test_a_motor_that_dies_in_motion_is_not_taken_for_a_receiver_without_gravity
     step, gravity = loop.arm.step, NewtonEulerModel(FER)
 
     def without_joint_4(torque, is_new):  # it does not carry itself any more, either
-        q = loop.arm.position
-        step(torque - np.eye(7)[3] * (torque + gravity.gravity(q)), is_new=is_new)
+        step(torque - np.eye(7)[3] * (torque + gravity.gravity(loop.arm.position)), is_new=is_new)
 
     loop.arm.step = without_joint_4
     loop.run(0.3)

@@ -119,8 +119,7 @@ def test_generated_code_and_wrenches_are_of_the_frame(frame):
         python_callable(fd.customised_equations(ARM, quantity, frame=frame), np)(q, out)
         np.testing.assert_allclose(out, expected, rtol=0.0, atol=ATOL)
     point = WrenchEstimator(model, frame, [0.0, 0.1, 0.0]).jacobian(q)
-    arm = model.frame_pose(q, frame)[:3, 1] * 0.1
-    moved = jacobian[:3] + np.cross(jacobian[3:], arm, axis=0)
+    moved = jacobian[:3] + np.cross(jacobian[3:], model.frame_pose(q, frame)[:3, 1] * 0.1, axis=0)
     np.testing.assert_allclose(point, np.vstack((moved, jacobian[3:])), rtol=0.0, atol=ATOL)
 
 

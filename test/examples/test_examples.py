@@ -233,8 +233,7 @@ def test_a_solved_reach_keeps_every_limit(time_optimal_reach, planned):
 
 def test_a_plan_played_to_mujoco_ends_there(time_optimal_reach, planned):
     arm, states, duration = planned
-    middles = (np.arange(10_000) + 0.5) * duration / 10_000
-    states = time_optimal_reach.at(states, duration, middles)
+    states = time_optimal_reach.at(states, duration, (np.arange(10_000) + 0.5) * duration / 10_000)
     torques = fd.NewtonEulerModel(arm).inverse_dynamics(*states)
     goal = time_optimal_reach.GOAL
     assert np.abs(time_optimal_reach.play(arm, torques, duration) - goal).max() < NEAR_RAD

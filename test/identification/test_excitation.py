@@ -179,8 +179,7 @@ def test_velocity_and_acceleration_are_the_derivatives():
     time, step = np.linspace(0.3, 7.0, 11), 1e-4
     before, here, after = (np.array(TRAJECTORY.at(time + shift)) for shift in (-step, 0.0, step))
     # Central differences: the error is the third derivative (some 50 rad/s^3) times h^2 / 6.
-    slopes = (after - before)[:2] / (2.0 * step)
-    np.testing.assert_allclose(slopes, here[1:], rtol=0.0, atol=1e-6)
+    np.testing.assert_allclose((after - before)[:2] / (2.0 * step), here[1:], rtol=0.0, atol=1e-6)
 
 
 def test_no_points_of_two_bars_are_nearer_than_their_distance():

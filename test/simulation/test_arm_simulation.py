@@ -167,9 +167,8 @@ def test_the_drives_inertia_acts_and_the_effort_sensors_behind_it_do_not_feel_it
     # Given the FR3 at rest in weightlessness, pushed by a torque at each joint.
     fr3 = load('fr3')
     torque = np.array([5.0, -4.0, 3.0, 2.0, 0.5, -0.4, 0.3])
-    simulation = arm(fr3, armature=True, **WEIGHTLESS)
     # When it is stepped once from rest.
-    reading = stepped(simulation, torque, 1)
+    reading = stepped(arm(fr3, armature=True, **WEIGHTLESS), torque, 1)
     # Then the torque moves links and drives, and the sensors feel the links alone.
     links = fd.NewtonEulerModel(fr3).mass_matrix(fr3.home)
     acceleration = np.linalg.solve(links + np.diag(fr3.simulated_armature), torque)

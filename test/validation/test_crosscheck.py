@@ -3,6 +3,7 @@
 """Formulations compared with each other, and with a model from a robot description."""
 
 from dataclasses import replace
+import functools
 import os
 import re
 import subprocess
@@ -252,27 +253,33 @@ def read_state(load_kg=0.0, gravity=(0.0, 0.0, 0.0)):
     return SimpleNamespace(q=list(FR3.home), dq=[0.0] * 7, **poses, **load)
 
 
+@functools.cache
+def terms_of(arm):
+    """Return a function of an arm's terms; all comparisons are at the same states."""
+    model = fd.NewtonEulerModel(arm)
+    return functools.cache(lambda name, *state: getattr(model, name)(*state))
+
+
 class ServedModel:
     """A stand-in for libfranka's model, with an error in one inertia or another tool."""
 
     def __init__(self, extra=0.0, tool=TOOL, arm=FR3):
-        self._model, self._extra, self._tool = fd.NewtonEulerModel(arm), extra, tool
+        self._term, self._tool, self._extra = terms_of(arm), tool, np.diag(6 * [0.0] + [extra])
 
     def mass(self, state):
-        return by_columns(self._model.mass_matrix(state.q) + np.diag([0.0] * 6 + [self._extra]))
+        return by_columns(self._term('mass_matrix', (*state.q,)) + self._extra)
 
     def coriolis(self, state):
-        return self._model.coriolis(state.q, state.dq).tolist()
+        return self._term('coriolis', (*state.q,), (*state.dq,)).tolist()
 
     def zero_jacobian(self, state):
-        jacobian = self._model.jacobian(state.q)
-        lever = self._model.frames(state.q)[-1, :3, :3] @ self._tool[:3, 3]
-        jacobian[:3] += np.cross(jacobian[3:].T, lever).T
-        return by_columns(jacobian)
+        jacobian = self._term('jacobian', (*state.q,))
+        lever = self._term('frames', (*state.q,))[-1, :3, :3] @ self._tool[:3, 3]
+        return by_columns(jacobian + np.pad(np.cross(jacobian[3:].T, lever).T, [(0, 3), (0, 0)]))
 
     def gravity(self, state):
         assert state.O_ddP_O == [0.0, 0.0, -9.81]
-        return self._model.gravity(state.q).tolist()
+        return self._term('gravity', (*state.q,)).tolist()
 
 
 def refused(served, state=None, arm=FR3):
