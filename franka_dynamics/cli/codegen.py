@@ -51,8 +51,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         if options.language != 'python':
             text_of = partial(text_of, precision=options.precision, name=options.name)
         name = as_identifier(options.name or description.name)
-        path = options.output / f'{name}_dynamics{suffix}'
-        print_or_write(text_of(listed), path)
+        print_or_write(text_of(listed), options.output / f'{name}_dynamics{suffix}')
     title = f'{description.name}: operations per evaluation of the code, without sines and cosines'
     rows = [(each.quantity.value, *operation_count(each.program)) for each in listed]
     print_rich(Table(title, ('equations', 'multiplications', 'additions'), rows))

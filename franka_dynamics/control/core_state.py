@@ -121,6 +121,10 @@ class State(str, Enum):
 ACTIVE_STATES = (State.RUNNING, State.BRAKING, State.HOLDING)
 
 
+# After these the load that the arm bore may be taken off it: it is not borne again.
+_REACTIONS_THAT_LET_GO = Reaction.RELEASE, Reaction.COAST, Reaction.ZERO
+
+
 class StateEvent(str, Enum):
     """Events that change the state of the torque controller."""
 
@@ -366,6 +370,8 @@ class StateMachine:
             events = {Reaction.RELEASE: StateEvent.RELEASE, Reaction.HOLD: StateEvent.HOLD}
             then = Reaction.ZERO if pauses else new_ending.reaction
             self._change_state(events.get(then, StateEvent.TORQUES_END))
+        brake, lets_go = self.brake, self.ending.reaction in _REACTIONS_THAT_LET_GO
+        brake.bears_load = not lets_go and (brake.bears_load or self.state in ACTIVE_STATES)
 
     def _change_state(self, event: StateEvent) -> None:
         """Change the state by an event as TRANSITIONS says, and log the new state."""

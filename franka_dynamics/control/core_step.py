@@ -498,9 +498,8 @@ class CoreStep(StateMachine):
     def _resting_disturbance(self) -> Array:
         """Disturbance torque to add to the resting torque of an arm at rest, or 0, (n,) [N m]."""
         # Without it, an arm with an undeclared load falls. One that moves may be pushed, and would
-        # go on.
-        unknown = self.ending.reaction in (Reaction.COAST, Reaction.RELEASE)  # who stops may push
-        unknown = unknown or self.states.velocity_contradicted  # it was estimated from velocities
+        # go on, as who stops it may push it. It was estimated from velocities.
+        unknown = not self.brake.bears_load or self.states.velocity_contradicted
         bears = self.brake.is_still and not (unknown or self._is_arm_carried)
         return self.brake.disturbance if bears else np.zeros_like(self.brake.disturbance)
 

@@ -82,8 +82,7 @@ class Feedforward(CoreStep):
             settings = dict(zip(('kp', 'kd'), low_gains(arm, soft_gains))) | settings
         output = TorqueOutput(arm, period if applied_when_silent else None, send)
         states = StateCheck(arm, limits or StateLimits(), period)
-        given = Settings().changed(target=target, **settings)
-        law = _stable_law(arm, given, output, states)
+        law = _stable_law(arm, Settings().changed(target=target, **settings), output, states)
         super().__init__(output, states, law)
         if rubs := law.unused_friction_note():
             _LOG.info('%s', rubs)

@@ -70,6 +70,8 @@ class BrakingController:
         The compensated part of the torque that the model does not explain [N m], in FCI's sign.
     at_rest : bool
         Whether the arm has come to rest since `begin`.
+    bears_load : bool
+        Whether `disturbance` may act once braking is over: the arm was not let go since `begin`.
     failure_reason : Reason or None
         Why braking cannot succeed: something drives the arm.
 
@@ -103,7 +105,7 @@ class BrakingController:
         self._gains = np.zeros((2, *disturbance.shape)) if gains is None else np.array(gains)
         self._has_gains = gains is not None
         self._min_time_constant = BRAKING_TIME_CONSTANT_S if torque_swings else 0.0
-        self.at_rest = self._comes_to_rest = False
+        self.at_rest, self._comes_to_rest, self.bears_load = False, False, True
         self.failure_reason: Reason | None = None
         self._withheld_torque, self._driving = np.zeros_like(disturbance), False
         # Since `begin`, when each joint's torque can have changed from before to braking [s].

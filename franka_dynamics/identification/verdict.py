@@ -125,8 +125,7 @@ def diagnose_fits(
         gains = (one for one in doubtful if one.fault == EffortGain(first.fault.joints))
         ambiguous = hangs or any(one.fault_values[0] < 0.0 for one in gains)
         return _state_fault_verdict(state_fits, evidence, ambiguous), fits
-    found = _fault_verdict(fits, tried, doubtful) if doubtful else RecordingVerdict()
-    return found, fits
+    return _fault_verdict(fits, tried, doubtful) if doubtful else RecordingVerdict(), fits
 
 
 def _state_fault_verdict(

@@ -54,8 +54,7 @@ class _StateTimes:
     @property
     def median_age(self) -> float:
         """Median age of the joint states' stamps at their arrival [s]."""
-        ages = np.subtract(self.arrivals, self.stamps)
-        return float(np.median(ages)) if self.stamps else 0.0
+        return float(np.median(np.subtract(self.arrivals, self.stamps))) if self.stamps else 0.0
 
     @property
     def are_stamps_off_clock(self) -> bool:

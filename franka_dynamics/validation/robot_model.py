@@ -163,8 +163,7 @@ def _terms_of_robot(state: Any, robot: Any, q: Array, dq: Array) -> tuple[Array,
     finally:
         state.q, state.dq, state.O_ddP_O = unchanged
     mass, coriolis, gravity, jacobian = map(np.array, zip(*rows))
-    columns = jacobian.reshape(-1, n, 6)
-    return mass.reshape(-1, n, n), coriolis, gravity, columns.swapaxes(1, 2)
+    return mass.reshape(-1, n, n), coriolis, gravity, jacobian.reshape(-1, n, 6).swapaxes(1, 2)
 
 
 def _jacobian_of_tool(model: PinocchioModel, q: Array, tool: Array) -> Array:

@@ -108,6 +108,17 @@ def test_the_resting_torque_is_watched_as_any_other():
     assert loop.speed < 0.05
 
 
+def test_what_was_borne_does_not_come_back_after_a_stop():
+    loop = applied_loop(PD, friction=True)
+    loop.arm.set_payload(Settings(payload=payload(1.5)).payload_inertia())
+    loop.run(2.0).controller.stop('test', Stop.HOLD)
+    loop.run(0.5).controller.stop('test')
+    loop.arm.set_payload(Settings().payload_inertia())
+    loop.run(0.02).controller.stop('test', Stop.HOLD)
+    loop.run(0.3)
+    assert loop.controller.state is State.SILENT and loop.speed < 0.2
+
+
 @pytest.mark.parametrize('mass', [0.5, 1.5])
 def test_a_start_while_positions_are_wrong_bears_a_load_that_nobody_declared(mass):
     loop = applied_loop(PD, friction=True)
