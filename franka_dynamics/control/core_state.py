@@ -26,7 +26,7 @@ G(q): g(q), the gravity torque with payload, less what the target adds. It is g(
   HOLDING    the same as in BRAKING, until `start`, a stop, or states are lost
   STOPPING   the stop by the model: G + C dq - M dq / (0.1 s), of an arm that is not seen; then,
              or at once if the arm rested or is let go, the resting torque. Once this is reached,
-             SILENT; but where the target adds no gravity, not while states show that it moves
+             SILENT; but where the target adds no gravity, not while one is seen above 0.04 rad/s
 
 Law: q_d, dq_d, ddq_d are those of the motion at the state's stamp, also of a late state. After it
   its last position is held, without a motion that where the law began; if all kp are zero, none:
@@ -34,7 +34,7 @@ Law: q_d, dq_d, ddq_d are those of the motion at the state's stamp, also of a la
 Ramp: the torque sent last less that of the law, at a start or at a change of settings; it is
   added to the law's torque and goes to zero in 0.2 s. The part of G that a target which adds
   gravity lacks is not in it: at a start from SILENT that part comes by the rate alone, and so
-  does G after reaction ZERO.
+  does G in STOPPING after reaction ZERO.
 Rate: each torque is within the torque limits, and within 1000 N m/s (or the arm's lower rate) of
   the one before, at most 1 N m per state (in a loop of a longer period: per ms of that). Only a
   first torque, and the one after `reset`, may be any step away.
@@ -49,9 +49,9 @@ Resting torque: zero after reaction ZERO, and in a loop until a usable state agr
   zero if the target adds gravity, whatever it lacks, but G + d of an arm that was held at rest
   when its states were lost. Else g(q) of where the arm is or, unseen, of where the stop by the
   model takes it; and d is added, in that stop, too, if no joint was faster than 0.04 rad/s when
-  states were lost, or a braked arm had come to rest. So it stays with a load that nobody declared,
-  until a `stop`, as far as d goes; what kp bore beyond, as of a load that came later, is lost, and
-  it falls with that, as with all of it after a motion or a stop.
+  states were lost, under a brake in the last 20. So it stays with a load that nobody declared,
+  until `stop` or `reset`, as far as d goes; what kp bore beyond, as of a load that came later, is
+  lost, and it falls with that, as with all of it after a motion or a stop.
 
 A reaction says what follows once torques have ended; each cause in `ending.py` has one. If the arm
 rests, the last column begins at once, but with RELEASE and HOLD after BRAKING for 20 states:
@@ -212,8 +212,9 @@ class StateMachine:
         Reset joint states, torques, references and faults, as after a reset of a simulation.
 
         A fault that only a new object clears and a user's stop stay, after `Stop.TO_ZERO` with
-        zero torque. A held arm is let go. The next torque may be any step away from the last one;
-        a loop's g(q) goes on from its first state, which a `tick` before it does not know.
+        zero torque. A held arm is let go, also of a load that nobody declared. The next torque may
+        be any step away from the last one; a loop's g(q) goes on from its first state, which a
+        `tick` before it does not know.
         """
         with self._lock:
             self.reference.clear('reset')

@@ -20,33 +20,35 @@ torque, the ramp, the reactions (HOLD, COAST, ...) and the other words. The case
 
 Torques begin (from SILENT)
 - A loop's first state, if usable, gives the resting torque at once, of any size: g(q), but zero if
-  the target adds gravity or a measured torque contradicts. Before a usable state a loop gets zero,
-  and from there the resting torque by the rate. A node sends nothing.
-- The law begins after 20 usable states in a row, of a median age of at most 15 ms, even if the arm
-  moves, unless a measured torque contradicts or it is `blocked`. It begins, by the ramp, at the
-  torque sent last, such as a loop's resting torque, if that still acts, else at a first torque:
-  zero if the target adds gravity, else the measured torque or, without one, g(q). None acts of a
-  node at the beginning or after the arm was carried elsewhere, nor in SILENT a zero torque.
+  the target adds gravity or a measured torque contradicts. After a `tick` or an unusable state, it
+  comes by the rate, and zero at the first usable state. A node sends nothing.
+- The law begins at the 20th usable state in a row, even if the arm moves, unless a torque
+  contradicts, states have a median age above 15 ms, kd swings with that age and the period, or it
+  is `blocked`. It begins, by the ramp, at the torque sent last, such as a loop's resting torque,
+  if that still acts, else at a first torque: zero if the target adds gravity, else the measured
+  torque or, without one, g(q). None acts of a node at the beginning or after the arm was carried
+  elsewhere, nor in SILENT a zero torque.
 - Contradicts: a joint's measured torque departs by more than 10 % of its limit from what the
   motion needs, or from what was sent (at the beginning: nothing) plus what the target adds. While
   it does, no law begins; a loop gets zero, or if a state agreed before, g(q) by the settings that
   acted then; an arm that falls by 3 mrad, or departs as a disturbance, is braked (where zero
   was sent and the target adds no gravity, at first by g(q) with d = 0) and held. Once it agrees,
   the law begins.
-- A measured torque with a NaN, all zero, or within friction (if the target adds no gravity) counts
-  as none. Without one nothing contradicts at the beginning; settings that changed later are
-  compared with what was sent, by a node only if the arm moves.
+- A measured torque with a NaN, all zero, or before the law within friction (if the target adds no
+  gravity) counts as none. Without one nothing contradicts at the beginning; settings that changed
+  later are compared with what was sent, by a node only if the arm moves.
 
 States are missing or wrong
 - In SILENT and STOPPING: the count of 20 begins anew, and what is latched (table) needs `start`.
 - In RUNNING, BRAKING, HOLDING: at once the motion ends. An arm that rested gets the resting torque
   with d, and is SILENT. One that moved, or of which some joints are seen and others not (not so if
   only leapt), is stopped by the model (STOPPING) for 0.25 s; while joints that are seen are faster
-  than 0.02 rad/s, up to 1 s; and under a target that adds no gravity as long as states come in
-  which a joint is not SEEN. Then the resting torque, SILENT. So in HOLDING, too.
+  than 0.02 rad/s, up to 1 s; under a target that adds no gravity as long as states come in which a
+  joint is not SEEN, under one that adds it at most 0.25 s then. Then the resting torque, SILENT.
+  So in HOLDING, too.
 - When the first usable state comes (law: it begins, and holds the arm where it is then, without
   motion; rest: the resting torque until `start`, so in each row if a `stop` came before, in the
-  first after BRAKING; 20: after 20 usable states):
+  first after BRAKING; 20: at the 20th usable state, holding not while `blocked`):
 
   the arm then                      gets at once    not latched  latched      was to be held
   in the stop, above 0.04 rad/s     BRAKING         law at rest  HOLDING      HOLDING
@@ -54,10 +56,10 @@ States are missing or wrong
   after the stop, above 0.04 rad/s  resting torque  20: law      20: as held  20: BRAKING, HOLDING
   else, as if it rested when lost   resting torque  20: law      rest         20: BRAKING, HOLDING
 
-- A gap of up to 20 ms (`state_timeout`) without a possible state is none: `tick` repeats the last
-  torque. Then `tick` begins the stop, in a node and in a loop that calls it. Another loop applies
-  its last torque throughout; the first state after the gap begins the stop, with one torque by
-  this state, and the next one, if usable, ends it.
+- A gap of up to 20 ms (`state_timeout`; or 3 periods) without a possible state is none: `tick`
+  repeats the last torque. Then `tick` begins the stop, in a node and in a loop that calls it.
+  Another loop applies its last torque throughout; the first state after the gap begins the stop,
+  with one torque by this state, and the next one, if usable, ends it.
 - What the stop takes for a joint's motion (SEEN: the measured position and velocity; OWN: the
   velocity alone from the last believed position, if possible and changing, else MODEL; MODEL: the
   last believed velocity as it decays), until when states are not trusted, and what is latched:
@@ -76,7 +78,7 @@ States are missing or wrong
   a position leaps (2 limits and 0.02 rad)      that OWN, others SEEN   0.02 rad of OWN  yes
   velocities contradict positions               SEEN, by positions      `start`          yes
   positions repeat, though the arm must move    those OWN, others SEEN  1st or 2nd new   yes
-  a second source (`reject_state(faulty=True)`) MODEL                   the next state   yes
+  `reject_state`, with faulty=True latched      MODEL                   the next state   no, yes
 
 - Not wrong, the law goes on: an effort with a NaN; states of up to 0.1 s of age (the brake softens
   its gains). A state whose stamp is not new is dropped, as if none had come.
@@ -92,8 +94,9 @@ States are missing or wrong
 Torques are wrong
 - Disturbance: the measured torque departs from what the motion needs, or from what was sent plus
   what the target adds (without one: this sum from what the motion needs), by more than 20 % of a
-  limit (31 % at limits below 20 N m) for 20 ms: HOLD. Not at rest for 1 s after the law begins,
-  unless it was held; less any share of a changed payload for 2 s, or until a joint has 0.5 rad/s.
+  limit (31 % at limits below 20 N m) for 20 ms (40 after a small fault): HOLD. Not at rest for 1 s
+  after the law begins, unless it was held; less any share of a changed payload for 2 s, or until a
+  joint has 0.5 rad/s.
 - Speed, found first in a hard push: a joint beyond 0.6 of its limit (1.15 until 0.5 s after the
   reference moved), with what it gains before its torque can turn, for 3 ms: HOLD; also one above
   0.5 rad/s that cannot stop before its position limit, if no reference moved.
@@ -112,7 +115,7 @@ Torques are wrong
   exchanged, reversed: mujoco     g(q); HOLD as it falls; COAST      the law; HOLD; COAST
   the same, fci                   the law; COAST in motion           the same
   the same, begins in motion      COAST                              COAST, or HOLD, then COAST
-  one joint's torque is dead      HOLD; under mujoco it falls on,    the same
+  1 or 2 joints' torque is dead   HOLD; under mujoco it falls on,    the same
                                   and is driven: COAST
   a push; a load beyond bounds    HOLD                               HOLD
 
@@ -134,20 +137,22 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   latches. (2) After a stop: the law begins one state after the arm rests. After a fault: refused.
   (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
   if states are older than 15 ms or torques depart by more than 10 % of a limit (less a share of a
-  changed payload, as above). (4) As Torques begin, mostly at the next state; an arm that the model
-  stops is first BRAKING once it is seen. Refused if it is to be held then. (5) But a loop's g(q)
-  goes on, from its first state (a `tick` before it: zero), unless COAST came before or torques
-  departed by more than 10 %: then zero, until none contradicts, or it falls and is held.
+  changed payload, as above). (4) As Torques begin, mostly at the next state, unless this latches
+  again; an arm that the model stops is first BRAKING once it is seen. Refused if it is to be held
+  then. (5) But a loop's g(q) goes on, from its first state (a `tick` before it: zero), unless
+  COAST came before or torques departed by more than 10 %: then as at first, so zero at the states
+  at which one contradicts.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; if `blocked`
   also after `start`, `reset`. After a PAUSE the law begins by itself at the first state not so (20
-  were usable), unless a stop or fault came before or since; in STOPPING at the torque reached.
+  were usable), in STOPPING at the torque reached; but if a stop or fault came before or since,
+  zero goes on until `start`. While `blocked`, nothing watches a fall under zero torque.
 
 Settings change (`Feedforward.change`)
   RUNNING            the law of the new ones at once, by the ramp; the motion goes on
   BRAKING, HOLDING   payload, gravity: at once, but d takes up the difference, so that the torque
                      has no step. kp, kd: from `start`, by the ramp, or when braked again
-  SILENT, STOPPING   the old ones act until `start`, and then until no torque contradicts the new
-                     ones (Torques begin); the new ones at once if no torque acts
+  SILENT, STOPPING   the old ones act in SILENT until `start`, if the law needs it, and in both
+                     until no torque contradicts the new ones; these at once if no torque acts
   `target`           SettingsError, but in SILENT as above
 """
 
