@@ -98,10 +98,10 @@ def find_misdirected_joints(
     return misdirected
 
 
-def _state_count_since_small(small: Array) -> int:
-    """Return the number of states after the last True of `small`, at most FITTED_STATE_COUNT."""
-    last = np.flatnonzero(small[::-1])
-    return min(FITTED_STATE_COUNT, int(last[0]) if last.size else len(small))
+def _state_count_since_small(is_small: Array) -> int:
+    """Return the number of states after the last small one, at most FITTED_STATE_COUNT."""
+    last = np.flatnonzero(is_small[::-1])
+    return min(FITTED_STATE_COUNT, int(last[0]) if last.size else len(is_small))
 
 
 def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[float, Array]:

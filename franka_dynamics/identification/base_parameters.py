@@ -190,7 +190,7 @@ class BaseParameters:
         the analysed arm or tree.
         """
         other = self.description if description is None else description
-        if _geometry_fields(other) != _geometry_fields(self.description):
+        if _geometry_values(other) != _geometry_values(self.description):
             names = [getattr(one, 'name', 'a tree') for one in (other, self.description)]
             raise BaseParameterError(
                 f'{names[0]} has another geometry than {names[1]}, for which these base '
@@ -305,11 +305,11 @@ def base_parameters(
     return BaseParameters(description, tree, vectors, with_rotors, tuple(columns), matrix, gap)
 
 
-def _geometry_fields(one: ArmDescription | BodyTree) -> tuple[Any, ...]:
+def _geometry_values(arm: ArmDescription | BodyTree) -> tuple[Any, ...]:
     """Return the values that define the geometry of an arm or a tree, without inertias."""
-    if isinstance(one, BodyTree):
-        return one.parents, one.placements.tolist(), one.twists.tolist()
-    return one.convention, one.base.tolist(), [(joint.kind, joint.row) for joint in one.joints]
+    if isinstance(arm, BodyTree):
+        return arm.parents, arm.placements.tolist(), arm.twists.tolist()
+    return arm.convention, arm.base.tolist(), [(joint.kind, joint.row) for joint in arm.joints]
 
 
 def independent_columns(stacked: Array, order: Sequence[int]) -> tuple[list[int], Array, RankGap]:

@@ -50,7 +50,7 @@ class CrossValidation:
     of `given_faults`, by default a common gain, a load and offsets. For each fault that
     `with_given_fault` adds, the user is asked one of the `questions`.
 
-    `products` (folds, n, c, c) and `sample_counts` (folds,) are the Gram matrices and the number
+    `matrices` (folds, n, c, c) and `sample_counts` (folds,) are the Gram matrices and the number
     of samples of each fold. `equations` (folds + 2, c, c) are the weighted normal equations, with
     the prior, of each fit; the last column is the right-hand side. `unit_factors` (n,) convert
     efforts to the unit of E; `min_residual` (n,) is the smallest residual that counts [N m].
@@ -70,14 +70,14 @@ class CrossValidation:
         self.unit_factors = np.array(TorqueErrorUnit.for_arm(prior.reference).factors)
         self.min_residual = least_squares.min_noise(grams)
         used = np.flatnonzero(grams.sample_counts)  # folds with samples
-        self.products, self.sample_counts = grams.products[used], grams.sample_counts[used]
+        self.matrices, self.sample_counts = grams.matrices[used], grams.sample_counts[used]
         common = noise = least_squares.common_noise(grams, prior, precision)
         for _ in range(2):
             theta = least_squares.fit_theta(grams, prior, precision, noise)
             noise = least_squares.joint_noise(grams, theta)
         weights = least_squares.residual_weights(noise)
         self._total_gram = whole = grams.gram_matrix(weights)
-        without_fold = whole - np.einsum('j,kjab->kab', weights, self.products)
+        without_fold = whole - np.einsum('j,kjab->kab', weights, self.matrices)
         arm = grams.gram_matrix(least_squares.residual_weights(common))
         own = slice(self.parameter_count)
         of_prior = _FAULT_PRIOR_PRECISION * np.eye(len(whole))
@@ -152,7 +152,7 @@ class CrossValidation:
 
 class FoldFits:
     """
-    Fits without each fold and to all, with columns of the given and at most one more fault.
+    Fits without each fold and to all folds, with columns of given faults and at most one more.
 
     The coefficients of all columns are `fold_thetas` (folds, c) without each fold, `theta_of_all`
     (c,) of all, and `arm_theta` (c,) of all with the arm's weights. `squared_residuals` (folds, n)
@@ -177,7 +177,7 @@ class FoldFits:
         self.fold_thetas = np.array(folds)
         residual = self.fold_thetas.copy()
         residual[:, TORQUE_COLUMN] = -1.0
-        found = residual[:, None, None] @ system.products @ residual[:, None, :, None]
+        found = residual[:, None, None] @ system.matrices @ residual[:, None, :, None]
         squares = found[..., 0, 0] / system.sample_counts[:, None]
         self.squared_residuals = np.maximum(squares, system.min_residual**2)
 
@@ -197,7 +197,7 @@ class FoldFits:
 
     def _rigid_torque_coefficients(self, names: tuple[str, ...]) -> dict[str, float]:
         """
-        Return, by name, coefficients of columns that fit the rigid-body torque, the first less 1.
+        Return the named columns' coefficients in a fit to the rigid-body torque, the first less 1.
 
         Inertias explain a part of what such a fault adds; the sum of both shows the whole of it.
         """

@@ -225,9 +225,9 @@ def choose_repetitions(
     problem: ExcitationProblem, excitation: Excitation, min_count: int, max_count: int
 ) -> tuple[Excitation, int]:
     """
-    Return the motion predicted for the fewest sufficient, or else `max_count`, repetitions.
+    Return the motion, predicted for the fewest sufficient repetitions, and their number.
 
-    Their number, returned too, is the smallest from `min_count` to `max_count` after which
+    This is the smallest number from `min_count` to `max_count` after which
     `unidentified_mask` holds for no base parameter, or else `max_count`. `problem.duration`
     is not used.
     """

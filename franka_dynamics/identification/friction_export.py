@@ -52,14 +52,14 @@ def crisp_text(arm: ArmDescription) -> str:
         amplitude, slope, share = x.reshape(3, -1)
         return SigmoidFriction(amplitude, slope, np.log(share / (1.0 - share)) / slope)
 
-    def fit(one: Array) -> Any:
+    def fit(torque: Array) -> Any:
         """Return the parameters (3,) of the sigmoid that fits one joint's friction torque best."""
-        start = [2.0 * np.abs(one).mean() + 1e-6, 10.0, 0.5]
+        start = [2.0 * np.abs(torque).mean() + 1e-6, 10.0, 0.5]
         bounds = ([0.0, 1.0, 0.01], [np.inf, _MAX_SIGMOID_SLOPE_S_RAD, 0.99])
 
         def residual(x: Array) -> Array:
             """Return the sigmoid's torque minus the joint's friction torque, (N,) [N m]."""
-            return sigmoid(x).torque(dq[:, None])[:, 0] - one
+            return sigmoid(x).torque(dq[:, None])[:, 0] - torque
 
         return least_squares(residual, start, bounds=bounds).x
 

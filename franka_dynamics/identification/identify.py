@@ -111,12 +111,12 @@ def identify(
     asked.effort_scales(start.n)  # raises errors before any recording is read
     sets = [as_description(one) for one in published] or [start]
     model, unit = asked.torque_model(start), TorqueErrorUnit.for_arm(start)
-    map_all = partial(_map_by, executor)
+    map_all = partial(_map_on, executor)
     sources = [*fitted, *tested]
 
-    def summaries(by: TorqueModel) -> Iterable[RecordingSummary]:
-        """Return all recordings' summaries, with regressors of the torque model `by`."""
-        summarise = partial(summary.summarise_recording, by, asked)
+    def summaries(torque_model: TorqueModel) -> Iterable[RecordingSummary]:
+        """Return all recordings' summaries, with regressors of a torque model."""
+        summarise = partial(summary.summarise_recording, torque_model, asked)
         return map_all(summarise, sources, labels_of(sources))
 
     read = _with_progress(summaries(model), len(sources), progress)
@@ -164,7 +164,7 @@ def _verdict_by(
     return judge_recordings(grams, Prior.centered_at(model.arm, model, grams.max_torque), (), used)
 
 
-def _map_by(executor: Executor | None, function: Callable[..., T], *items: Any) -> Iterator[T]:
+def _map_on(executor: Executor | None, function: Callable[..., T], *items: Any) -> Iterator[T]:
     """Yield results of `function`, run here or by an executor; ClusterError if a worker dies."""
     try:
         yield from (map if executor is None else executor.map)(function, *items)

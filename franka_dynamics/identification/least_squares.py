@@ -83,13 +83,13 @@ class GramStack:
     """
     Gram matrices of regressor columns and torque over samples, for each fold and joint.
 
-    `products` (folds, n, c, c) are of the c columns called `column_names`: base parameters,
+    `matrices` (folds, n, c, c) are of the c columns called `column_names`: base parameters,
     friction parameters (all joints'), the columns of all faults, and last the filtered torque.
     `sample_counts` (folds,) are the numbers of samples. `max_torque` (n,) is each joint's largest
     filtered torque [N m].
     """
 
-    products: Array
+    matrices: Array
     sample_counts: NDArray[np.intp]
     max_torque: Array
     column_names: tuple[str, ...]
@@ -136,19 +136,19 @@ class GramStack:
         """Return the Gram matrices of both sets of samples, added fold by fold."""
         counts = self.sample_counts + other.sample_counts
         max_torque = np.maximum(self.max_torque, other.max_torque)
-        return GramStack(self.products + other.products, counts, max_torque, self.column_names)
+        return GramStack(self.matrices + other.matrices, counts, max_torque, self.column_names)
 
     def as_fold(self, number: int) -> 'GramStack':
         """Return the Gram matrices with all samples moved to fold `number`, other folds empty."""
-        products, counts = np.zeros_like(self.products), np.zeros_like(self.sample_counts)
-        products[number], counts[number] = self.products.sum(axis=0), self.sample_count
-        return replace(self, products=products, sample_counts=counts)
+        matrices, counts = np.zeros_like(self.matrices), np.zeros_like(self.sample_counts)
+        matrices[number], counts[number] = self.matrices.sum(axis=0), self.sample_count
+        return replace(self, matrices=matrices, sample_counts=counts)
 
     def with_folds(self, chosen: Sequence[int]) -> 'GramStack':
         """Return the Gram matrices of the folds with the chosen numbers only."""
         folds = list(chosen)
         counts = self.sample_counts[folds]
-        return replace(self, products=self.products[folds], sample_counts=counts)
+        return replace(self, matrices=self.matrices[folds], sample_counts=counts)
 
     @property
     def sample_count(self) -> int:
@@ -162,7 +162,7 @@ class GramStack:
         `theta` are the first parameters, such as base parameters (b,) or all parameters (p,); the
         other columns count for nothing.
         """
-        residual = np.zeros(self.products.shape[-1])
+        residual = np.zeros(self.matrices.shape[-1])
         residual[: len(theta)], residual[TORQUE_COLUMN] = -np.asarray(theta), 1.0
         return self.sum_of_squares(residual)
 
@@ -172,16 +172,16 @@ class GramStack:
 
     def sum_of_squares(self, coefficients: Array) -> Array:
         """Return each joint's sum over samples of (columns times `coefficients` (c,))^2, (n,)."""
-        return np.maximum(self._total_products @ coefficients @ coefficients, 0.0)
+        return np.maximum(self._total_matrices @ coefficients @ coefficients, 0.0)
 
     @cached_property
-    def _total_products(self) -> Array:
+    def _total_matrices(self) -> Array:
         """The Gram matrices summed over folds, (n, c, c)."""
-        return np.asarray(self.products.sum(axis=0))
+        return np.asarray(self.matrices.sum(axis=0))
 
     def gram_matrix(self, weights: Array) -> Array:
         """Return the Gram matrix (c, c) summed over folds and, times `weights` (n,), joints."""
-        return np.einsum('j,kjab->ab', weights, self.products)
+        return np.einsum('j,kjab->ab', weights, self.matrices)
 
 
 def residual_weights(noise: Array) -> Array:
@@ -273,17 +273,17 @@ def weighted_equations(grams: GramStack, prior: Prior, noise: Array) -> tuple[Ar
     return sqrt_equations(weighted, [*range(len(prior.std))], prior.std)
 
 
-def sqrt_equations(products: Array, columns: list[int], units: Array) -> tuple[Array, Array]:
+def sqrt_equations(gram: Array, columns: list[int], units: Array) -> tuple[Array, Array]:
     """
     Return R (k, k), z (k,): R^T R is k columns' Gram matrix, R^T z their products with torque.
 
     Those are the blocks of the k chosen columns and, right of them, of the torque, which is the
-    last column of `products` (c, c). `units` (k,) are sizes of the columns' coefficients.
+    last column of `gram` (c, c). `units` (k,) are sizes of the columns' coefficients.
     """
-    values, axes = np.linalg.eigh(products[np.ix_(columns, columns)] * units * units[:, None])
+    values, axes = np.linalg.eigh(gram[np.ix_(columns, columns)] * units * units[:, None])
     roots = np.sqrt(np.maximum(values, 0.0))
     known = roots > 1e-7 * roots[-1]
-    right = axes.T @ (units * products[columns, -1])
+    right = axes.T @ (units * gram[columns, -1])
     triangle = (axes * roots).T / units
     return triangle, np.where(known, right / np.where(known, roots, 1.0), 0.0)
 
@@ -292,7 +292,7 @@ def posterior_covariance(
     grams: GramStack, prior: Prior, precision: float, noise: Array, theta: Array
 ) -> tuple[Array, StartingSetPrecision]:
     """
-    Return the covariance of `theta`, (p, p), and how precise the prior's inertias are.
+    Return the covariance of `theta`, (p, p), and the precision of the starting set.
 
     The samples' noise is each joint's own residual. The covariance includes errors of the starting
     set as large as the samples show: the term s^2 P C P of the docstring of `prior`, where a

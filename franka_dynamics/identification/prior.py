@@ -276,7 +276,7 @@ def log_evidence(
 
 
 def _likely_precision(log_evidence: Array) -> float:
-    """Return the likeliest precision if below 1, else the least from 1 on nearly as likely."""
+    """Return the likeliest precision if it is below 1, else the smallest likely one from 1 on."""
     likely = np.flatnonzero(log_evidence >= log_evidence.max() - _LOG_LIKELIHOOD_DROP)
     best = _FINE_PRECISIONS[int(np.argmax(log_evidence))]
     return float(max(_FINE_PRECISIONS[likely[0]], min(1.0, best)))

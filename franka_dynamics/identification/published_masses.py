@@ -130,7 +130,7 @@ class _FitsNearPublishedMasses:
         likely = StartingSetPrecision(*(max(one, 1.0) for one in likely))
         known = np.diag(prior.std**-2.0)
         known[:b, :b] = np.linalg.inv(likely.covariance(prior))
-        self.first_fault_column = last = grams.products.shape[-1]
+        self.first_fault_column = last = grams.matrices.shape[-1]
         wider = np.eye(last, last + free.shape[1])
         wider[:b, last:] = free
         products = grams.gram_matrix(least_squares.residual_weights(noise))
@@ -219,14 +219,14 @@ def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[Stat
     theta = fit_theta_to_gram(own, prior, DEFAULT_PRIOR_PRECISION)
     before, known = _torque_error(plain, theta, sample_count), _log_evidence_of(own, prior)
 
-    def fits(matter: bool) -> Iterator[StateFaultFit]:
+    def fits(harmful: bool) -> Iterator[StateFaultFit]:
         """Yield fits for faults that raise E by over 50 % if `matter`, else for the others."""
         for fault, weighted, common in zip(state_faults_of(prior.model.n), others, rest):
             corrected = fit_theta_to_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
             after = _torque_error(common, corrected, sample_count)
             effect = _torque_error(common, theta, sample_count) / after
             # One that fits worse than the recorded states by more than their E is none.
-            if (effect > MIN_HARMFUL_ERROR_RATIO) is matter and after < 2.0 * before:
+            if (effect > MIN_HARMFUL_ERROR_RATIO) is harmful and after < 2.0 * before:
                 evidence = _log_evidence_of(weighted, prior) - known
                 yield StateFaultFit(fault, effect, evidence, before, after)
 

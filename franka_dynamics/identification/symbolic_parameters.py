@@ -67,7 +67,7 @@ class SymbolicBaseParameters:
         """Return a complete LaTeX document with the relations and the symbols' values."""
         values = [f'{_as_latex(letter)} = {value:.6g}' for letter, value in self.values.items()]
         rows = [
-            rf'{_as_latex(sp.Symbol(name))} &= {_sum_text(terms, latex=True)}'
+            rf'{_as_latex(sp.Symbol(name))} &= {_sum_text(terms, in_latex=True)}'
             for name, terms in self.regrouped.items()
         ]
         alone = [f'${_as_latex(sp.Symbol(x))}$' for x in self.relations if x not in self.regrouped]
@@ -155,15 +155,15 @@ def _as_symbol(number: float, values: dict[sp.Symbol, float]) -> sp.Expr:
     return sp.Float(number)
 
 
-def _sum_text(terms: WeightedSum, *, latex: bool = False) -> str:
+def _sum_text(terms: WeightedSum, *, in_latex: bool = False) -> str:
     """Return weighted parameters as the text of a sum; those of equal weight share brackets."""
     groups = []
     for factor, names in terms:
         negative = factor.could_extract_minus_sign()
         size = -factor if negative else factor
-        written = _as_latex(size) if latex else str(size)
-        written = (f'({written})' if size.is_Add else written) + (r'\,' if latex else '*')
-        own = [_as_latex(sp.Symbol(name)) if latex else name for name in names]
+        written = _as_latex(size) if in_latex else str(size)
+        written = (f'({written})' if size.is_Add else written) + (r'\,' if in_latex else '*')
+        own = [_as_latex(sp.Symbol(name)) if in_latex else name for name in names]
         groups.append((negative, '' if size == 1 else written, own))
     return sum_text(groups)
 

@@ -83,7 +83,7 @@ def _with_given_faults(
     fits: CrossValidation,
 ) -> tuple[CrossValidation, list[FoldFits], list[FoldFits], FoldFits | None]:
     """
-    Return fits with dominant harmless faults included, then all, harmful and best harmless fits.
+    Return fits that include dominant harmless faults, and all, harmful and best harmless others.
 
     While a harmless fault explains more than the harmful ones, its columns are added to all fits,
     and the other faults are tried again. Also returned are the fits with each of these, the
@@ -103,7 +103,7 @@ def diagnose_fits(
     fits: CrossValidation, state_fits: Sequence[StateFaultFit]
 ) -> tuple[RecordingVerdict, CrossValidation]:
     """
-    Return a verdict with the fault or suspected joints, if any, and fits with harmless faults.
+    Return a verdict, with any fault or suspected joints, and fits that include harmless faults.
 
     Also returned are the fits, with harmless faults' columns in all of them. `state_fits` are fits
     at corrected states, the likeliest first.
@@ -146,11 +146,11 @@ def _state_fault_verdict(
 
 
 def _fault_verdict(
-    fits: CrossValidation, tried: Sequence[FoldFits], harmful: Sequence[FoldFits]
+    fits: CrossValidation, all_fits: Sequence[FoldFits], harmful: Sequence[FoldFits]
 ) -> RecordingVerdict:
     """Return a verdict that names the likeliest fault or, if unclear, the suspected joints."""
     best, kind = harmful[0], harmful[0].fault.simpler_fault
-    rivals = (fit for fit in tried if fit.fault.simpler_fault != kind and fit.is_possible())
+    rivals = (fit for fit in all_fits if fit.fault.simpler_fault != kind and fit.is_possible())
     second = next(rivals, None)
     simpler = (fit for fit in harmful if fit.fault == kind and not best.is_better(fit))
     named = next(simpler, best)

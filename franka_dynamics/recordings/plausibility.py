@@ -41,9 +41,9 @@ _MAX_MEDIAN_TO_LIMIT = 10.0
 _MIN_INTERVAL_S = 0.02
 # Velocities or stamps have another unit if the median, over the joints that move, of the ratio of
 # velocity to the rate of change of the position is within the factor _UNIT_TOLERANCE_FACTOR of a
-# ratio in _OTHER_UNITS.
+# ratio in _UNIT_MISTAKES.
 _UNIT_TOLERANCE_FACTOR = 1.3
-_OTHER_UNITS = (
+_UNIT_MISTAKES = (
     (57.3, 'velocities look like deg/s', '--velocity-unit deg/s'),
     (1e3, 'stamps look like milliseconds read as seconds', '--stamp-unit ms'),
     (1e6, 'stamps look like microseconds read as seconds', '--stamp-unit us'),
@@ -231,7 +231,7 @@ def _velocity_faults(recording: Recording, arm: ArmDescription) -> Iterator[str]
     if not wrong.any() and abs(times - 1.0) <= _MAX_TIME_RATIO_ERROR:
         return
     of_all = float(np.median(ratio[moves])) if moves.any() else 1.0
-    for factor, what, fix in _OTHER_UNITS:
+    for factor, what, fix in _UNIT_MISTAKES:
         if factor / _UNIT_TOLERANCE_FACTOR < of_all < factor * _UNIT_TOLERANCE_FACTOR:
             yield (
                 f'{what}: velocities are {of_all:.3g} times the rate at which positions change; '

@@ -347,6 +347,6 @@ class PieceFilter:
         return time, signal.sosfiltfilt(sections, _resample(piece.time, values, time), axis=0)
 
 
-def _resample(known_at: Array, values: Array, time: Array) -> Array:
-    """Return columns of `values` at times `known_at`, interpolated linearly at times `time`."""
-    return np.column_stack([np.interp(time, known_at, column) for column in values.T])
+def _resample(known_times: Array, values: Array, time: Array) -> Array:
+    """Return columns of `values` at `known_times`, interpolated linearly at times `time`."""
+    return np.column_stack([np.interp(time, known_times, column) for column in values.T])

@@ -96,18 +96,18 @@ def _joint_state_decoder(reader: Any, types: Any, bag: Path) -> Callable[[bytes,
 
     definition = {one.msgtype: one.msgdef.data for one in reader.connections}.get(ROBOT_STATE_TYPE)
 
-    def joint_state(data: bytes, kind: str) -> Any:
-        """Return the JointState in serialized `data` of a message of type `kind`."""
-        if kind != ROBOT_STATE_TYPE:
-            return types.deserialize_cdr(data, kind)
+    def joint_state(data: bytes, type_name: str) -> Any:
+        """Return the JointState in serialized `data` of a message of type `type_name`."""
+        if type_name != ROBOT_STATE_TYPE:
+            return types.deserialize_cdr(data, type_name)
         if not definition:
             raise RecordingError(
                 f'{bag} lacks the definition of {ROBOT_STATE_TYPE}, which bags of MCAP have; '
                 'convert it by `ros2 bag convert` where franka_msgs is installed.'
             )
-        if kind not in types.types:
-            types.register(get_types_from_msg(definition, kind))
-        whole = types.deserialize_cdr(data, kind)
+        if type_name not in types.types:
+            types.register(get_types_from_msg(definition, type_name))
+        whole = types.deserialize_cdr(data, type_name)
         return replace(whole.measured_joint_state, header=whole.header)
 
     return joint_state

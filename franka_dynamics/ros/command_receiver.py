@@ -92,14 +92,14 @@ class CommandReceiver(TorqueReceiver):
         if before is None or self.state is not before[0]:
             self._node.get_logger().info(self.state_text)
 
-    def _on_torque(self, data: bytes, number: int | None) -> None:
+    def _on_torque(self, data: bytes, sequence_number: int | None) -> None:
         """Accept a serialized torque, or log why it is refused."""
         try:
             torque = read_float64_message(data, self._message_prefix)
         except SettingsError as error:
             self._node.get_logger().error(str(error), throttle_duration_sec=_MIN_LOG_PERIOD_S)
             return
-        refusal = self.accept(torque, number)
+        refusal = self.accept(torque, sequence_number)
         if refusal is None:
             self._on_torque_taken()
             return

@@ -46,7 +46,7 @@ ROBOT_DESCRIPTION_TIMEOUT_S = 30.0  # longest wait for robot_description [s]
 
 
 def arm_and_urdf_from_parameters(
-    node: Any, values: dict[str, Any], should_stop: Callable[[], bool]
+    node: Any, parameters: dict[str, Any], should_stop: Callable[[], bool]
 ) -> tuple[ArmDescription, str | None]:
     """
     Return the arm that parameters select, and the text of robot_description, None if not read.
@@ -57,16 +57,16 @@ def arm_and_urdf_from_parameters(
     UrdfMismatchError if the URDF does not describe this arm; and the other errors of
     `arm_from_parameters`.
     """
-    source = values['model_source']
-    if source != tables.ARM_DESCRIPTION and values['inertial_set']:
+    source = parameters['model_source']
+    if source != tables.ARM_DESCRIPTION and parameters['inertial_set']:
         raise SettingsError(
-            f'inertial_set is {values["inertial_set"]}, but model_source is {source}, whose '
+            f'inertial_set is {parameters["inertial_set"]}, but model_source is {source}, whose '
             'inertials are those of the URDF; leave inertial_set empty.'
         )
-    reference = tables.arm_from_parameters(values)
+    reference = tables.arm_from_parameters(parameters)
     if source == tables.ARM_DESCRIPTION:
         return reference, None
-    name, hand = source, values['hand']
+    name, hand = source, parameters['hand']
     urdf: Any = expanded_path(source)
     if source == tables.ROBOT_DESCRIPTION:
         name, urdf = _wait_for_robot_description(node, should_stop)
@@ -74,9 +74,9 @@ def arm_and_urdf_from_parameters(
         urdf,
         reference,
         source=name,
-        joint_names=list(values['joint_names']) or None,
+        joint_names=list(parameters['joint_names']) or None,
         expected_hand=None if hand == AS_LISTED else hand,
-        accept_unknown_inertials=values['accept_unknown_inertials'],
+        accept_unknown_inertials=parameters['accept_unknown_inertials'],
     )
     for sentence in (verdict.summary(), *verdict.notes):
         if sentence not in arm.torque_notes:  # which make_controller logs

@@ -281,14 +281,14 @@ def ros2_control_actions(
     arm: ArmDescription,
     target: str,
     folder: Path,
-    hardware: Mapping[str, Any],
+    hardware_parameters: Mapping[str, Any],
 ) -> tuple[Node, list[Any]]:
     """
     Return the spawner action and the node actions for an arm simulated under ros2_control.
 
-    The nodes are the feedforward node and robot_state_publisher with `hardware`; the simulator is
-    not among them. `folder` receives the parameter files: controllers.yaml is the controller
-    manager's.
+    The nodes are the feedforward node and robot_state_publisher with `hardware_parameters`; the
+    simulator is not among them. `folder` receives the parameter files: controllers.yaml is the
+    controller manager's.
     """
     controllers = controller_parameters_text('gazebo_controllers.yaml', arm.joint_names)
     chosen = torque_controller(arm, arguments, target, controllers)
@@ -302,7 +302,7 @@ def ros2_control_actions(
     names, end = ('joint_state_broadcaster', chosen.name), 'the spawner of the controllers'
     file, on_exit = f'{folder / "receiver.yaml"}', exit_callback(end, ())
     active = controller_spawner(arguments.namespace, *names, file=file, on_exit=on_exit)
-    urdf = xacro_command(arguments, {**hardware, **initial})
+    urdf = xacro_command(arguments, {**hardware_parameters, **initial})
     publisher = robot_state_publisher(arguments.namespace, urdf)
     node = feedforward_for_simulator(arguments, target, chosen.command_topic)
     return active, [actions.LogInfo(msg=chosen.log_text), publisher, node]

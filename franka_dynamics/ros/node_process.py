@@ -246,10 +246,10 @@ class NodeEntities:
         self._node, self._is_served = node, serves
         self.executor: Any = None  # the executor sets it
 
-    def __getattr__(self, kind: str) -> Any:
+    def __getattr__(self, name: str) -> Any:
         """Return an attribute of the node; of an entity list only what `serves` accepts."""
-        found = getattr(self._node, kind)
-        return [*filter(self._is_served, list(found))] if kind in _ENTITY_LISTS else found
+        found = getattr(self._node, name)
+        return [*filter(self._is_served, list(found))] if name in _ENTITY_LISTS else found
 
 
 def _run_service_thread(node: Any, stop: StopRequest) -> None:

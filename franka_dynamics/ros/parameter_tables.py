@@ -88,16 +88,16 @@ def yaml_line(value: Any) -> str:
     return text.removesuffix('\n').removesuffix('\n...')
 
 
-def arm_from_parameters(values: dict[str, Any]) -> ArmDescription:
+def arm_from_parameters(parameters: dict[str, Any]) -> ArmDescription:
     """
     Return the arm that the values of a node's arm parameters select, such as robot_type.
 
     Raises DescriptionError if there is no such arm, inertial set or hand, or its file is wrong;
     SettingsError if joint_names does not fit the arm.
     """
-    name, inertial_set = values['robot_type'], values['inertial_set'] or None
-    arm = load(name, inertial_set, hand=values['hand'], prefix=values['arm_prefix'])
-    names = list(values['joint_names'])
+    name, inertial_set = parameters['robot_type'], parameters['inertial_set'] or None
+    arm = load(name, inertial_set, hand=parameters['hand'], prefix=parameters['arm_prefix'])
+    names = list(parameters['joint_names'])
     if not names:
         return arm
     if len(names) != arm.n or len(set(names)) != len(names):
@@ -105,14 +105,14 @@ def arm_from_parameters(values: dict[str, Any]) -> ArmDescription:
     return arm.with_joint_names(names)
 
 
-def settings_from_parameters(values: dict[str, Any]) -> Settings:
+def settings_from_parameters(parameters: dict[str, Any]) -> Settings:
     """Return the feedforward controller's settings from parameter values."""
-    terms = dataclass_from_parameters(Terms, values, 'terms.{}')
-    return replace(dataclass_from_parameters(Settings, values), terms=terms)
+    terms = dataclass_from_parameters(Terms, parameters, 'terms.{}')
+    return replace(dataclass_from_parameters(Settings, parameters), terms=terms)
 
 
 def dataclass_from_parameters(
-    cls: type[DataclassType], values: dict[str, Any], form: str = '{}'
+    cls: type[DataclassType], parameters: dict[str, Any], form: str = '{}'
 ) -> DataclassType:
     """
     Return an instance of a dataclass with parameter values as fields.
@@ -121,6 +121,6 @@ def dataclass_from_parameters(
     become tuples.
     """
     given = {field.name: form.format(field.name) for field in fields(cls)}  # type: ignore[arg-type]
-    found = {field: values[parameter] for field, parameter in given.items() if parameter in values}
+    found = {field: parameters[key] for field, key in given.items() if key in parameters}
     rows = {field: tuple(one) for field, one in found.items() if isinstance(one, list | array)}
     return cls(**found | rows)

@@ -53,9 +53,9 @@ class SecondPublisherDetector:
         self._last_number, self._count_since_drop = 0, _MAX_MESSAGES_BETWEEN_DROPS
         self.has_dropped = False
 
-    def add_sequence_number(self, number: int) -> bool:
+    def add_sequence_number(self, sequence_number: int) -> bool:
         """Add a message's sequence number; return whether two publishers send the messages."""
-        self.has_dropped, self._last_number = number <= self._last_number, number
+        self.has_dropped, self._last_number = sequence_number <= self._last_number, sequence_number
         self._count_since_drop += 1
         if not self.has_dropped:
             return False
@@ -119,7 +119,7 @@ class ReceiverCheck:
         """Store the time of the first torque that another node sent."""
         self._heard_time = self._heard_time or time.monotonic()
 
-    def check_sequence_number(self, number: int | None) -> str:
+    def check_sequence_number(self, sequence_number: int | None) -> str:
         """
         Return an error text if a joint state's sequence number shows a second publisher, else ''.
 
@@ -127,7 +127,7 @@ class ReceiverCheck:
         """
         self._state_count += 1
         self._listen_until = self._listen_until or time.monotonic() + _MIN_LISTENING_TIME_S
-        if number is None or not self._detector.add_sequence_number(number):
+        if sequence_number is None or not self._detector.add_sequence_number(sequence_number):
             return ''
         names = ', '.join(publisher_names(self._node, self._state_topic))
         return (

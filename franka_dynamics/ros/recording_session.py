@@ -76,16 +76,16 @@ class _Recorder(TopicListener):
         self._first_time = self._latest_time = 0.0  # arrivals of joint states, system time [s]
         self._has_moved = self._has_effort = False
 
-    def add_topic(self, topic: str, kind: type) -> None:
+    def add_topic(self, topic: str, message_type: type) -> None:
         """Subscribe to one more topic, whose messages are recorded from now on."""
-        name = f'{kind.__module__.partition(".")[0]}/msg/{kind.__name__}'
+        name = f'{message_type.__module__.partition(".")[0]}/msg/{message_type.__name__}'
         connection = self._bag_writer.add_connection(topic, name, typestore=self._types)
 
         def store_message(data: bytes) -> None:
             """Store a serialized message with its topic and arrival time until it is written."""
             self._received.append((self.arrival_ns, connection, data))
 
-        self.node.create_subscription(kind, topic, store_message, _RECORDER_QOS, raw=True)
+        self.node.create_subscription(message_type, topic, store_message, _RECORDER_QOS, raw=True)
 
     def write_messages(self, progress: RecordingProgress) -> None:
         """Write to the bag the messages that have arrived, and update the progress."""

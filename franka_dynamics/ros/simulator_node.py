@@ -190,39 +190,39 @@ class SimulatorNode(CheckedParameters, Node):
         self._diagnostics.publish_rows((DiagnosticSubject.SIMULATED_ARM, level, message, values))
 
 
-def _simulated_arm(values: dict[str, Any]) -> ArmDescription:
+def _simulated_arm(parameters: dict[str, Any]) -> ArmDescription:
     """Return the arm that the parameters select, with the mount and masses of a URDF if given."""
-    arm, file = tables.arm_from_parameters(values), values['model_source']
+    arm, file = tables.arm_from_parameters(parameters), parameters['model_source']
     if file == tables.ARM_DESCRIPTION:
         return arm
     path = expanded_path(file)
     return checked_arm_from_urdf(path, arm, source=file, accept_unknown_inertials=True)[0]
 
 
-def _ideal_arm_warnings(values: dict[str, Any], arm: ArmDescription) -> Iterator[str]:
+def _ideal_arm_warnings(parameters: dict[str, Any], arm: ArmDescription) -> Iterator[str]:
     """Yield a warning if `ideal` is set for an arm whose drives have inertia."""
-    if values['ideal'] and arm.simulated_armature is not None:
+    if parameters['ideal'] and arm.simulated_armature is not None:
         fix = "a node's default gains (kp: [-1.0]) are too high: set kp and kd of the node"
         yield f"ideal: joints without their drives' inertia, for which {fix}"
 
 
 def _simulation_settings(
-    values: dict[str, Any], arm: ArmDescription, gravity: Array
+    parameters: dict[str, Any], arm: ArmDescription, gravity: Array
 ) -> SimulationSettings:
     """Return the simulation settings from parameter values."""
-    noise = list(values['noise'])
+    noise = list(parameters['noise'])
     if len(noise) != 3 or not all(0.0 <= one < np.inf for one in noise):
         raise SettingsError(
             f'noise must be three finite numbers >= 0, of position, velocity, effort; got {noise}.'
         )
     settings = replace(
-        tables.dataclass_from_parameters(SimulationSettings, values),
+        tables.dataclass_from_parameters(SimulationSettings, parameters),
         **dict(zip(('position_noise', 'velocity_noise', 'effort_noise'), noise)),
-        start_position=np.array(values['start']) if len(values['start']) else None,
+        start_position=np.array(parameters['start']) if len(parameters['start']) else None,
         gravity=tuple(gravity.tolist()),
-        payload=Settings(payload=tuple(values['payload'])).payload_inertia(),
+        payload=Settings(payload=tuple(parameters['payload'])).payload_inertia(),
     )
-    return settings if values['ideal'] else settings.with_real_effects(arm)
+    return settings if parameters['ideal'] else settings.with_real_effects(arm)
 
 
 def _step_log_path(path: str) -> Path:

@@ -102,14 +102,14 @@ class NodeStatus(NamedTuple):
         values = {pair.key: pair.value for pair in message.values}
         return cls(node if found else '', subject or message.name, level, message.message, values)
 
-    def to_message(self, hardware: str) -> DiagnosticStatus:
+    def to_message(self, hardware_id: str) -> DiagnosticStatus:
         """Return the status as a diagnostic_msgs/DiagnosticStatus, floats with six digits."""
         values = [
             KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value))
             for key, value in self.values.items()
         ]
         level = bytes([DIAGNOSTIC_LEVELS.index(self.level)])
-        words = {'name': self.name, 'message': self.message, 'hardware_id': hardware}
+        words = {'name': self.name, 'message': self.message, 'hardware_id': hardware_id}
         return DiagnosticStatus(level=level, values=values, **words)
 
 

@@ -147,12 +147,12 @@ class ArmSimulation:
         self._mujoco = import_mujoco()
         self.description, self.settings = arm, settings
         self.push = settings.push  # may be replaced between steps
-        self._substeps = 1 if settings.elasticity is None else _ELASTIC_SUBSTEP_COUNT
+        self._substep_count = 1 if settings.elasticity is None else _ELASTIC_SUBSTEP_COUNT
         self._armature, driven = np.zeros(arm.n), arm
         if settings.armature and settings.elasticity is None:
             driven = arm.with_armature()
             self._armature = np.asarray(driven.simulated_armature)
-        plant, step = driven.with_payload(settings.payload), TIMESTEP_S / self._substeps
+        plant, step = driven.with_payload(settings.payload), TIMESTEP_S / self._substep_count
         self.model = build_mujoco_model(plant, gravity=settings.gravity, dt=step, stops=True)
         self.data = self._mujoco.MjData(self.model)
         # With the gravity that an upright arm has.
@@ -227,7 +227,7 @@ class ArmSimulation:
         if self.settings.elasticity is not None:
             drawn = self._rng.standard_normal(self.description.n)
             drive = drive + self.settings.elasticity.torque_noise_std * drawn
-        for _ in range(self._substeps):
+        for _ in range(self._substep_count):
             if gears is not None:
                 drive_now = gears.step(drive, data.qpos, data.qvel, self.model.opt.timestep)
             data.ctrl[:] = drive_now - self._split_friction()

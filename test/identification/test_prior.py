@@ -82,7 +82,7 @@ def test_a_link_without_mass_has_no_minimum_gyration():
 def samples(simulate):
     """Return the sums of a slow minute, their torques to be replaced, and roots of the sums."""
     sums = least_squares.GramStack.from_motion(MODEL, to_motion(simulate(FER, duration=60.0)))
-    values, axes = np.linalg.eigh(sums.products[..., : B + 21, : B + 21])
+    values, axes = np.linalg.eigh(sums.matrices[..., : B + 21, : B + 21])
     return sums, axes * np.sqrt(np.maximum(values, 0.0))[..., None, :]
 
 
@@ -90,14 +90,14 @@ def drawn(samples, arm, rng):
     """Return the sums of an arm's torques with noise, and the arm's parameters."""
     sums, roots = samples
     truth = np.concatenate([MODEL.base.values(arm), FRICTION])
-    p, products = len(truth), sums.products.copy()
+    p, matrices = len(truth), sums.matrices.copy()
     # Noise is correlated over SAMPLES_PER_INDEPENDENT_SAMPLE samples.
     size = NOISE * np.sqrt(least_squares.SAMPLES_PER_INDEPENDENT_SAMPLE)
     noise = size[:, None] * np.einsum('kjab,kjb->kja', roots, rng.standard_normal(roots.shape[:3]))
-    known = products[..., :p, :p] @ truth
-    products[..., :p, -1] = products[..., -1, :p] = known + noise
-    products[..., -1, -1] = (known + 2.0 * noise) @ truth + np.outer(sums.sample_counts, NOISE**2)
-    return replace(sums, products=products), truth
+    known = matrices[..., :p, :p] @ truth
+    matrices[..., :p, -1] = matrices[..., -1, :p] = known + noise
+    matrices[..., -1, -1] = (known + 2.0 * noise) @ truth + np.outer(sums.sample_counts, NOISE**2)
+    return replace(sums, matrices=matrices), truth
 
 
 def scores(sums, truth, prior, precision):
@@ -207,7 +207,7 @@ def test_sums_of_two_recordings_add_up(motion, sums):
     assert len({tuple(one.max_torque) for one in (*pieces, sums)}) == 3
     np.testing.assert_array_equal(together.max_torque, np.abs(motion.effort).max(axis=0))
     p = len(SLIPPING.parameter_names)
-    own, whole = (one.products.sum(axis=0)[:, :p, :p] for one in (together, sums))
+    own, whole = (one.matrices.sum(axis=0)[:, :p, :p] for one in (together, sums))
     np.testing.assert_allclose(own, whole, rtol=0.0, atol=1e-9 * np.abs(whole).max())
 
 

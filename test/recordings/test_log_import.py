@@ -293,7 +293,7 @@ RECORDING = partial(recording_from_arrays, **MEASURED, joint_names=NAMES, stamp=
         *((RECORDING, {'dq': given}, ('velocity',)) for given in (1.0, *NO_NUMBERS)),
         *((RECORDING, {'effort': given}, ('effort',)) for given in (1.0, *NO_NUMBERS)),
         *((RECORDING, {'stamp': given}, ('stamp',)) for given in (1.0, *NO_NUMBERS)),
-        *((SCALES, {'given': given}, ('effort scale',)) for given in (0.0, *NO_NUMBERS)),
+        *((SCALES, {'scale': given}, ('effort scale',)) for given in (0.0, *NO_NUMBERS)),
     ],
 )
 def test_columns_and_arrays_that_disagree_are_refused(make, given, names):

@@ -144,14 +144,14 @@ def wrong_unit_or_sign(gains: tuple[float, float]) -> Sequence[Diagnosis]:
     return ()
 
 
-def unmeasured_efforts(gains: tuple[float, float], doubted: bool) -> Sequence[Diagnosis]:
+def unmeasured_efforts(gains: tuple[float, float], fault_suspected: bool) -> Sequence[Diagnosis]:
     """
     Return a list of one fault if the common factor of efforts is small or may be 0, else ().
 
-    A fault of some joint, `doubted`, makes the range wider, but never little.
+    A fault of some joint, `fault_suspected`, makes the range wider, but never little.
     """
     low, high = gains
-    little = high < 1.0 / _MAX_EFFORT_FACTOR or (low <= 0.0 and not doubted)
+    little = high < 1.0 / _MAX_EFFORT_FACTOR or (low <= 0.0 and not fault_suspected)
     return [Diagnosis(EffortsNotMeasured.kind, (), gains)] if little and 0.0 <= high < 1.0 else ()
 
 
