@@ -102,7 +102,7 @@ Torques are wrong
   0.5 rad/s that cannot stop before its position limit, if no reference moved.
 - Wiring: torques sent to other joints, earlier or reversed explain such a disturbance in the last
   6 (a joint's own, reversed) or 10 to 50 states: COAST. Without a measured torque not if a force
-  on the flange explains it, too, of no two opposite torques, and not all these joints miss theirs.
+  on the flange explains it, too, but for opposite disturbances of two joints or a reversed torque.
 - Driven: in BRAKING a joint is for 5 ms faster, by 0.4 of its limit, than it got until its torque
   could turn (20 ms, or as the rate allows), by wrong torques or a push that the brake cannot stop:
   COAST. HOLDING has no such bound: the arm bears d and 10 % of each limit beyond, yields to a

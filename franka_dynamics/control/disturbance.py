@@ -31,7 +31,7 @@ from .terms import (
 )
 from ..arm import ArmDescription
 from ..arm.friction import FrictionState
-from ..arrays import Array, NDArray
+from ..arrays import Array
 from ..dynamics.external_torque import LoadEstimator, MomentumObserver
 from ..errors import distinct_texts
 
@@ -62,8 +62,8 @@ MAX_COUNTED_PERIOD_S = 0.5 * MAX_DISTURBANCE_TIME_S
 MAX_BRAKE_RELEASE_TIME_S = 1.0
 # A force on the flange explains disturbance torques of which it leaves at most this share. Of 671
 # pushes of 40 to 300 N four were taken for exchanged torques without this (7 to 14 rad/s; the law
-# alone and, with this, the guard at most 3.8).
-MAX_PUSH_RESIDUAL_RATIO = 0.25
+# alone, and the guard with this, at most 3.8).
+MAX_PUSH_RESIDUAL_RATIO = 0.4
 # So near its position limit a joint leans on its mechanical stop [rad or m].
 STOP_DISTANCE_RAD = 0.02
 # So many of the last torques are compared with a measured one, which may repeat one of them.
@@ -274,7 +274,7 @@ class DisturbanceMonitor:
             self._time_since_fit_s = 0.0
             rows, bounds = self._latest_samples, (self.running_bound, self.start_bound)
             found = find_misdirected_joints(rows, *bounds, elapsed, measured=self.has_effort)
-            if found is not None and (self.has_effort or not self._is_push(found)):
+            if found is not None and (self.has_effort or not self._is_push()):
                 # Where the measured torque departs more from what the motion needs, it is wrong.
                 by_motion = np.abs(self.disturbance_torque) >= np.abs(self.external_torque)
                 self.misdirected_joints = np.logical_and(found, by_motion)
@@ -293,19 +293,19 @@ class DisturbanceMonitor:
             why = self.bound_violation(self.running_bound)
         return None if why is None else Cause.LASTING_DISTURBANCE.ending(why)
 
-    def _is_push(self, misdirected: NDArray[np.bool_]) -> bool:
+    def _is_push(self) -> bool:
         """
         Return whether a force on the flange explains the disturbance torques of several joints.
 
-        Not where those of two joints are opposite, as if exchanged; nor if all joints that seem
-        `misdirected`, (n,), miss their own torque, the most disturbed one among them.
+        Not where that of the most disturbed joint is opposite to another's, as if exchanged, or
+        it got the opposite of what was sent.
         """
-        torque, bound = self.disturbance_torque, self.start_bound
-        shares, misses = torque / bound, np.abs(torque) > bound
-        missed, worst = torque[misses], np.abs(shares).argmax()
-        opposite = np.abs(missed[:, None] + missed) < MAX_PUSH_RESIDUAL_RATIO * np.abs(missed)
-        mixed = opposite.any() or (misdirected[worst] and not (misdirected & ~misses).any())
-        jacobian = self._terms.true_model.jacobian(self._state.q)[:3] / bound
+        torque, shares = self.disturbance_torque, self.disturbance_torque / self.start_bound
+        missed, worst = torque[np.abs(shares) > 1.0], np.abs(shares).argmax()
+        most, (sent, received, _) = abs(torque[worst]), self._latest_samples[-1, :, worst]
+        mixed = abs(sent + received) < MAX_PUSH_RESIDUAL_RATIO * most
+        mixed |= (np.abs(missed + torque[worst]) < 0.5 * MAX_PUSH_RESIDUAL_RATIO * most).any()
+        jacobian = self._terms.true_model.jacobian(self._state.q)[:3] / self.start_bound
         left = shares - np.linalg.lstsq(jacobian.T, shares)[0] @ jacobian
         explains = left @ left < MAX_PUSH_RESIDUAL_RATIO**2 * (shares @ shares)
         return bool(explains and len(missed) > 1 and not mixed)
