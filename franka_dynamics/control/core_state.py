@@ -43,15 +43,15 @@ Brake: q_b is where braking began, then where the arm came to rest; before, a li
   braking began and, if that is more, of when the arm came to rest, which then bears what kp bore;
   later what there is up to 10 % of each torque limit. M a slows each joint with a time constant of
   0.03 s, at most 30 rad/s^2, as far as kd does less.
-Stop by the model: it takes the q and dq of the last usable state, lets dq decay with a time
-  constant of 0.1 s, and moves q by this dq.
+Stop by the model: it takes q and dq as seen last (by joint: `core_step.py`), lets dq decay with a
+  time constant of 0.1 s, and moves q by this dq.
 Resting torque: zero after reaction ZERO, and in a loop until a usable state agrees with g(q). Else
-  zero if the target adds gravity, whatever it lacks, but G + d of an arm that was held at rest
-  when its states were lost. Else g(q) of where the arm is or, unseen, of where the stop by the
-  model takes it; and d is added, in that stop, too, if no joint was faster than 0.04 rad/s when
-  states were lost, under a brake in the last 20. So it stays with a load that nobody declared,
-  until `stop` or `reset`, as far as d goes; what kp bore beyond, as of a load that came later, is
-  lost, and it falls with that, as with all of it after a motion or a stop.
+  zero if the target adds gravity, whatever it lacks, but G + d of an arm that is to be held and
+  rested when its states were lost. Else g(q) of where the arm is or, unseen, of where the stop by
+  the model takes it; and d is added, in that stop, too, if no joint was faster than 0.04 rad/s
+  when states were lost, under a brake in the last 20. So it stays with a load that nobody
+  declared, until `stop` or `reset`, as far as d goes; what kp bore beyond, as of a load that came
+  later, is lost, and it falls with that, as with all of it after a motion or a stop.
 
 A reaction says what follows once torques have ended; each cause in `ending.py` has one. If the arm
 rests, the last column begins at once, but with RELEASE and HOLD after BRAKING for 20 states:
@@ -65,7 +65,7 @@ rests, the last column begins at once, but with RELEASE and HOLD after BRAKING f
   COAST           STOPPING, not by the model    the resting torque, zero at joints whose torques
                                                 seem exchanged or reversed, right ones among
                                                 them (speed alone tells none); nothing watches,
-                                                brakes or holds the arm until `start`
+                                                brakes or holds the arm until `start`, `reset`
   ZERO            STOPPING, not by the model    zero torque, else as COAST
 
 What ends torques by itself (part 6 of `CoreStep.step`; bounds there, under Torques are wrong):
@@ -74,7 +74,7 @@ What ends torques by itself (part 6 of `CoreStep.step`; bounds there, under Torq
   torques exchanged, reversed or late: COAST    RUNNING, BRAKING, HOLDING
   a joint that the brake makes faster: COAST    BRAKING
   disturbance torques, speeds: HOLD             RUNNING; resting torque g(q) of a loop, and in
-                                                STOPPING; an arm that moves before its first torque
+                                                STOPPING; one that moves before its first torque
   a fall while torques are refused: HOLD        SILENT, STOPPING, if the law is to begin by itself,
                                                 or a loop sends zero (`reset` after a stop) and
                                                 the target adds no gravity

@@ -20,20 +20,21 @@ torque, the ramp, the reactions (HOLD, COAST, ...) and the other words. The case
 
 Torques begin (from SILENT)
 - A loop's first state, if usable, gives the resting torque at once, of any size: g(q), but zero if
-  the target adds gravity or a measured torque contradicts. After a `tick` or an unusable state, it
-  comes by the rate, and zero at the first usable state. A node sends nothing.
+  the target adds gravity or a measured torque contradicts. If a `tick` or an unusable state came
+  first, it comes by the rate, zero at the first usable state. A node sends nothing.
 - The law begins at the 20th usable state in a row, even if the arm moves, unless a torque
-  contradicts, states have a median age above 15 ms, kd swings with that age and the period, or it
-  is `blocked`. It begins, by the ramp, at the torque sent last, such as a loop's resting torque,
-  if that still acts, else at a first torque: zero if the target adds gravity, else the measured
-  torque or, without one, g(q). None acts of a node at the beginning or after the arm was carried
-  elsewhere, nor in SILENT a zero torque.
+  contradicts, states have a median age above 15 ms, gains swing with that age and the period, or
+  it is `blocked`. It begins, by the ramp, at the torque sent last, such as a loop's resting
+  torque, if that still acts, else at a first torque: zero if the target adds gravity, else the
+  measured torque or, without one, g(q). None acts of a node at the beginning, after a change to a
+  target that adds gravity otherwise, or of an arm that was carried off and rests there, nor in
+  SILENT a zero torque.
 - Contradicts: a joint's measured torque departs by more than 10 % of its limit from what the
   motion needs, or from what was sent (at the beginning: nothing) plus what the target adds. While
   it does, no law begins; a loop gets zero, or if a state agreed before, g(q) by the settings that
-  acted then; an arm that falls by 3 mrad, or departs as a disturbance, is braked (where zero
-  was sent and the target adds no gravity, at first by g(q) with d = 0) and held. Once it agrees,
-  the law begins.
+  acted then; an arm that falls by 3 mrad, or in a loop departs as a disturbance, is braked (where
+  zero was sent and the target adds no gravity, at first by g(q) with d = 0) and held. Once it
+  agrees, the law begins.
 - A measured torque with a NaN, all zero, or before the law within friction (if the target adds no
   gravity) counts as none. Without one nothing contradicts at the beginning; settings that changed
   later are compared with what was sent, by a node only if the arm moves.
@@ -41,14 +42,14 @@ Torques begin (from SILENT)
 States are missing or wrong
 - In SILENT and STOPPING: the count of 20 begins anew, and what is latched (table) needs `start`.
 - In RUNNING, BRAKING, HOLDING: at once the motion ends. An arm that rested gets the resting torque
-  with d, and is SILENT. One that moved, or of which some joints are seen and others not (not so if
+  by the rate: SILENT. One that moved, or of which some joints are seen and others not (not so if
   only leapt), is stopped by the model (STOPPING) for 0.25 s; while joints that are seen are faster
   than 0.02 rad/s, up to 1 s; under a target that adds no gravity as long as states come in which a
-  joint is not SEEN, under one that adds it at most 0.25 s then. Then the resting torque, SILENT.
-  So in HOLDING, too.
+  joint is not SEEN, under one that adds it, not beyond 0.25 s if one is MODEL. Then the resting
+  torque, SILENT. So in HOLDING, too.
 - When the first usable state comes (law: it begins, and holds the arm where it is then, without
   motion; rest: the resting torque until `start`, so in each row if a `stop` came before, in the
-  first after BRAKING; 20: at the 20th usable state, holding not while `blocked`):
+  first after BRAKING; 20: at the 20th usable state, not while `blocked`):
 
   the arm then                      gets at once    not latched  latched      was to be held
   in the stop, above 0.04 rad/s     BRAKING         law at rest  HOLDING      HOLDING
@@ -88,13 +89,13 @@ States are missing or wrong
   20, but nothing brakes, holds or watches the arm until `start`, which trusts them at once: a
   loop gets g(q) of where OWN took the joint, then the law of where states say it is.
 - The 6th loss within a minute is latched; COAST if states were impossible. A velocity beyond twice
-  its limit that positions confirm twice, as of a driven joint or a hard push: COAST. A loss up to
-  50 ms after the last, BRAKING again, is the same one.
+  its limit that positions confirm twice, as of a driven joint or a hard push: COAST. Once latched,
+  a loss up to 50 ms after the last, BRAKING again, is the same one.
 
 Torques are wrong
 - Disturbance: the measured torque departs from what the motion needs, or from what was sent plus
   what the target adds (without one: this sum from what the motion needs), by more than 20 % of a
-  limit (31 % at limits below 20 N m) for 20 ms (40 after a small fault): HOLD. Not at rest for 1 s
+  limit (31 % at limits below 20 N m) for 20 ms (44 if just beyond): HOLD. Not at rest for 1 s
   after the law begins, unless it was held; less any share of a changed payload for 2 s, or until a
   joint has 0.5 rad/s.
 - Speed, found first in a hard push: a joint beyond 0.6 of its limit (1.15 until 0.5 s after the
@@ -109,14 +110,15 @@ Torques are wrong
   stronger push at any speed, and is held where that leaves it.
 - A torque that is not finite, of the law or the brake, is never sent: COAST.
 
-  what is wrong                   with a measured torque             without
+  what is wrong                   with a measured torque (not zero)  without
   target adds no g(q), all do     zero, no law; HOLD if it moves     the law; HOLD as it rises
   target adds g(q), nobody does   zero, no law; HOLD as it falls     the law; HOLD as it falls
-  exchanged, reversed: mujoco     g(q); HOLD as it falls; COAST      the law; HOLD; COAST
+  exchanged, reversed: mujoco     g(q); HOLD as it falls; COAST;     the law; HOLD; COAST
+                                  a node: the law; COAST
   the same, fci                   the law; COAST in motion           the same
   the same, begins in motion      COAST                              COAST, or HOLD, then COAST
-  1 or 2 joints' torque is dead   HOLD; under mujoco it falls on,    the same
-                                  and is driven: COAST
+  1 or 2 joints' torque is dead   HOLD beyond bounds; under mujoco   the same
+                                  it falls on, and is driven: COAST
   a push; a load beyond bounds    HOLD                               HOLD
 
   Under fci exchanged torques are not noticed at rest, small ones nowhere before feedback swings
@@ -133,24 +135,27 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
   `start`             goes on         (2)             the law (3)     the law (4)
   `reset`             SILENT; all but a stop is forgotten (TO_ZERO: zero goes on); as at first (5)
 
-- (1) In STOPPING without a fault: held after 20 usable states, or as BRAKING ends. Else it only
-  latches. (2) After a stop: the law begins one state after the arm rests. After a fault: refused.
-  (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
+- (1) In STOPPING without fault or PAUSE: held after 20 usable states, or as BRAKING ends. Else it
+  only latches.
+- (2) After a stop: the law begins one state after the arm rests. After a fault: refused.
+- (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
   if states are older than 15 ms or torques depart by more than 10 % of a limit (less a share of a
-  changed payload, as above). (4) As Torques begin, mostly at the next state, unless this latches
-  again; an arm that the model stops is first BRAKING once it is seen. Refused if it is to be held
-  then. (5) But a loop's g(q) goes on, from its first state (a `tick` before it: zero), unless
-  COAST came before or torques departed by more than 10 %: then as at first, so zero at the states
-  at which one contradicts.
+  changed payload, as above).
+- (4) As Torques begin, mostly at the next state, unless this latches again; an arm that the model
+  stops is first BRAKING once it is seen. Refused if it is to be held then.
+- (5) But a loop's g(q) goes on, from its first state (a `tick` before it: zero), unless COAST came
+  before or torques departed by more than 10 %: then as at first, so zero at the states at which
+  one contradicts.
 - ZERO: under a target that adds no gravity the arm falls, STOPPING while it moves; if `blocked`
   also after `start`, `reset`. After a PAUSE the law begins by itself at the first state not so (20
   were usable), in STOPPING at the torque reached; but if a stop or fault came before or since,
   zero goes on until `start`. While `blocked`, nothing watches a fall under zero torque.
 
 Settings change (`Feedforward.change`)
-  RUNNING            the law of the new ones at once, by the ramp; the motion goes on
+  RUNNING            the law of the new ones at once, by the ramp; the motion goes on; kp from 0
+                     without a motion holds the arm where it is then
   BRAKING, HOLDING   payload, gravity: at once, but d takes up the difference, so that the torque
-                     has no step. kp, kd: from `start`, by the ramp, or when braked again
+                     has no step until a `stop`. kp, kd: from `start`, by the ramp, or braked again
   SILENT, STOPPING   the old ones act in SILENT until `start`, if the law needs it, and in both
                      until no torque contradicts the new ones; these at once if no torque acts
   `target`           SettingsError, but in SILENT as above
@@ -442,7 +447,7 @@ class CoreStep(StateMachine):
             # What is desired has just ended, and the terms may have changed: the stop has its own.
             return self._stopping_torque(now)
         # At an unusable state, too, a torque was sent.
-        torque = self.output.send_torque(desired, min(states.elapsed, states.raw_elapsed), now)
+        torque = self.output.send_torque(desired, now, min(states.elapsed, states.raw_elapsed))
         if self.state is not State.RUNNING:
             brake.record_limited_torque(desired, torque)
         return torque.copy()  # the caller may write into it
@@ -459,7 +464,7 @@ class CoreStep(StateMachine):
         if self.state is State.STOPPING:
             return self._stopping_torque(now, silence)
         if self.state is State.SILENT and output.in_loop and output.sent:
-            return output.send_torque(self._resting_torque(now), now - output.sent_at, now).copy()
+            return output.send_torque(self._resting_torque(now), now).copy()
         return output.repeat_last_torque()
 
     def _stopping_torque(self, now: float, silence: float = 0.0) -> Array:
@@ -480,7 +485,7 @@ class CoreStep(StateMachine):
         if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
             stops, goal = False, resting
         goal = output.limiter.clip_torque(goal)
-        torque = output.send_torque(goal, now - output.sent_at, now)
+        torque = output.send_torque(goal, now)
         probable = None if arm.last_seen is None else arm.probable_state(now)
         moves = probable is not None and np.abs(probable[1]).max() > MAX_STOPPED_SPEED_RAD_S
         goes_on = moves and silence <= MAX_STATE_GAP_S and not terms.adds_gravity

@@ -63,7 +63,7 @@ class TorqueOutput:
         # measured.
         kept = 1 + round(StateLimits.max_state_age / MAX_STEP_S)
         self.sent, self.sent_at = deque[Array](maxlen=kept), -np.inf
-        self.is_new = False
+        self.is_new = self._was_sent_by_clock = False
         # Whether the receiver of the last torque added gravity; position and velocity that were
         # seen last before, and when.
         self._end_record: tuple[bool, tuple[Array, Array] | None, float] = False, None, 0.0
@@ -121,8 +121,17 @@ class TorqueOutput:
         """Clip a torque, (n,) [N m]; record it as the last one, at which the rate limit begins."""
         self.sent.append(self.limiter.clip_torque(torque))
 
-    def send_torque(self, desired: Array, elapsed: float, now: float) -> Array:
-        """Limit and send a torque, `elapsed` [s] after the last one; return the sent torque."""
+    def send_torque(self, desired: Array, now: float, elapsed: float = np.inf) -> Array:
+        """
+        Limit and send a torque at `now` [s]; return the sent torque.
+
+        `elapsed` is the time between this joint state's stamp and the one before [s], infinite if
+        there is none. It counts, because arrivals vary, if both torques were sent at states.
+        """
+        by_clock = elapsed == np.inf
+        if by_clock or self._was_sent_by_clock:
+            elapsed = min(elapsed, now - self.sent_at)
+        self._was_sent_by_clock = by_clock
         torque = self.limiter.limit(desired, self.sent[-1] if self.sent else None, elapsed)
         self.sent.append(torque)
         set_back = now < self.sent_at - MAX_REORDERING_TIME_S

@@ -686,6 +686,14 @@ def test_an_arm_on_its_brakes_is_carried_once_the_right_receiver_is_back(in_loop
     np.testing.assert_allclose(script.sent[-1], GRAVITY, rtol=0.0, atol=0.1)
 
 
+def test_after_a_torque_between_two_states_the_rate_counts_from_it():
+    script = Script().running().give(3, MOVING)
+    script.core.reject_state('test', script.time + 0.5e-3)
+    before = script.core.output.last_torque
+    step = np.abs(script.give(1, MOVING).sent[-1] - before)
+    np.testing.assert_allclose(step.max(), 0.5, rtol=0.0, atol=1e-6)  # 1,000 N m/s in 0.5 ms
+
+
 @pytest.mark.parametrize('begun', [Script.running, lambda script: script.braking(True)])
 def test_a_torque_that_is_not_finite_is_not_sent_and_ends_torques(begun):
     script = begun(Script())
