@@ -20,8 +20,8 @@ from franka_dynamics.ros.launching import (
     CONFIG_FOLDER,
     EFFORT_CONTROLLER_NAME,
     feedforward_for_simulator,
-    foreign_node,
     launch_description,
+    node_action,
     package_node,
     robot_state_publisher,
     ros2_control_actions,
@@ -84,15 +84,13 @@ def gazebo_server(arguments, flag):
 def gazebo_bridge(arguments, folder):
     """Return the node of ros_gz_bridge, configured by the file bridge.yaml in `folder`."""
     file = {'config_file': str(folder / 'bridge.yaml')}
-    return foreign_node(
-        'ros_gz_bridge', 'parameter_bridge', arguments.namespace, parameters=[file]
-    )
+    return node_action('ros_gz_bridge', 'parameter_bridge', arguments.namespace, parameters=[file])
 
 
 def arm_spawner(arguments, *source):
     """Return the process that spawns the arm in Gazebo."""
     words = [*source, '-name', gazebo.MODEL_NAME]
-    return foreign_node('ros_gz_sim', 'create', arguments.namespace, arguments=words)
+    return node_action('ros_gz_sim', 'create', arguments.namespace, arguments=words)
 
 
 def ros2_control_launch_actions(arguments, arm):

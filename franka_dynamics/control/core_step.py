@@ -221,7 +221,7 @@ class CoreStep(StateMachine):
             self._record_state(sample, now, problem)
             if problem is not None:
                 return self._reject_state(problem, now)
-            self.states.accept_latest()
+            self.states.accept_latest_state()
             if self.open_loop_stop.is_stopping:
                 self._end_stop_by_model(sample.dq)
             assert self.latest is not None, 'the state is possible'
@@ -275,7 +275,7 @@ class CoreStep(StateMachine):
     def _reject_state(self, problem: Ending, now: float) -> Array:
         """Reject the latest joint state for a problem; return the next torque, (n,) [N m]."""
         assert problem.last_reason is not None, 'it has a reason'
-        self.states.reject_latest(problem.last_reason)
+        self.states.reject_latest_state(problem.last_reason)
         self.output.counts['unusable states'] += 1
         if self.state in ACTIVE_STATES:
             self.output.counts['stops'] += 1
@@ -321,7 +321,7 @@ class CoreStep(StateMachine):
             if states.stamp is None and self.output.in_loop:
                 states.require_radians(sample.q)
             return problem
-        problem = states.update(sample, now)
+        problem = states.record_sample(sample, now)
         self.desired = self.reference.at(sample.stamp)
         if problem is not None:
             repeated.clear()

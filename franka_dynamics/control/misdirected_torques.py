@@ -106,7 +106,7 @@ def _state_count_since_small(is_small: Array) -> int:
 
 def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[float, Array]:
     """
-    Return squared residuals of a fit by a constant, and of fits by sent torques, (k, 2, n).
+    Return squared residuals of a constant, and of sent torques by delay, sign, joint, (k, 2, n).
 
     The latter are those of each delay, of the torque of each joint and of that torque reversed.
     `sent` has shape (N, n), `received` and `ddq` are those of the joint in the last states.

@@ -214,12 +214,12 @@ class StateCheck:
         silence = waited if silence is None or waited > MAX_REORDERING_TIME_S else silence
         return self.arrival_time + silence, silence
 
-    def reject_latest(self, why: Reason) -> None:
+    def reject_latest_state(self, why: Reason) -> None:
         """Record why the latest state is unusable, and restart the count of usable states."""
         self.good_count, self.problem = 0, why
         self._drift = np.where(self.position_repeats, self._drift, 0.0)
 
-    def accept_latest(self) -> None:
+    def accept_latest_state(self) -> None:
         """Count the latest state as one that can be used."""
         self.good_count, self.problem = self.good_count + 1, None
 
@@ -371,7 +371,7 @@ class StateCheck:
                 f'({radians[joint]:.4g}).'
             )
 
-    def update(self, sample: StateSample, now: float) -> Ending | None:
+    def record_sample(self, sample: StateSample, now: float) -> Ending | None:
         """Record a possible state that came at `now` [s]; return an ending if it is unusable."""
         stamp, q, dq, age = sample.stamp, sample.q, sample.dq, sample.age
         self.arrival_time, self._arrival_times = now, (stamp + (age or 0.0), monotonic())

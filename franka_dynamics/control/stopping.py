@@ -322,7 +322,7 @@ class OpenLoopStop:
         return since_begin > MAX_BRAKING_TIME_S or not moves[seen].any()
 
     def resting_torque(self, terms: TermModel, now: float) -> Array:
-        """Return the part of the probable gravity torque that the target does not add, (n,)."""
+        """Return the probable gravity torque less what the target adds of it, (n,) [N m]."""
         if self.last_seen is None:
             return np.zeros(terms.loaded_arm.n)
         q, _ = self.probable_state(now)

@@ -112,8 +112,8 @@ class TermModel:
     Computes gravity, Coriolis, inertia and friction torques of an arm under given settings.
 
     `loaded_arm` is the arm with its payload, `true_model` its model under the true gravity vector,
-    `receiver` the arm as the receiver's gravity compensation models it, None if the receiver
-    does not compensate gravity or its model equals `true_model`. FCI assumes gravity (0, 0, -9.81)
+    `receiver_model` the arm as the receiver's gravity compensation models it, None if that does
+    not compensate gravity or its model equals `true_model`. FCI assumes gravity (0, 0, -9.81)
     in the base frame, unless the mount's tilt is set in Desk (`mount_tilt_compensated_by`), and
     the payload of Desk or setLoad: the settings' and the description's, or none. `space_gravity`
     is the true gravity in {S}. `friction` gives the friction torque to command, zero if
@@ -131,9 +131,9 @@ class TermModel:
         self._zero = np.zeros(arm.n)
         known = loaded if settings.payload_known_to_robot else arm.without_payload()
         assumed = settings.gravity_assumed_by_receiver(arm)
-        same = known is loaded and np.array_equal(assumed, self.space_gravity)
+        own = known is not loaded or not np.array_equal(assumed, self.space_gravity)
         self.adds_gravity = self.profile.receiver_adds_gravity
-        self.receiver = PinocchioModel(known, assumed) if self.adds_gravity and not same else None
+        self.receiver_model = PinocchioModel(known, assumed) if self.adds_gravity and own else None
         friction = arm.friction if settings.terms.friction else None
         self.friction = FrictionFeedforward(friction, settings.gains(arm.n)[0] > 0.0)
 
@@ -157,9 +157,9 @@ class TermModel:
         """
         if not self.adds_gravity:
             return gravity
-        if self.receiver is None:
+        if (own := self.receiver_model) is None:
             return self._zero
-        return gravity - pin.computeGeneralizedGravity(self.receiver.model, self.receiver.data, q)
+        return gravity - pin.computeGeneralizedGravity(own.model, own.data, q)
 
     def coriolis(self, q: Array, dq: Array) -> Array:
         """Return the Coriolis and centrifugal torque C(q, dq) dq, shape (n,) [N m]."""

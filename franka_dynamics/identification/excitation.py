@@ -147,13 +147,13 @@ def scale_to_limits(
     amplitude.
     """
 
-    def scaled(amplitude: float) -> FourierTrajectory:
+    def scaled_trajectory(amplitude: float) -> FourierTrajectory:
         """Return the trajectory with its coefficients multiplied by `amplitude`."""
         return replace(trajectory, coefficients=amplitude * trajectory.coefficients)
 
     def keeps_limits(amplitude: float) -> bool:
         """Return whether the scaled trajectory keeps all limits."""
-        states = scaled(amplitude).states_over_period(sample_count)
+        states = scaled_trajectory(amplitude).states_over_period(sample_count)
         return bool(problem.limit_margins(*states).min() >= 0.0)
 
     if keeps_limits(1.0):
@@ -171,7 +171,7 @@ def scale_to_limits(
     while high - low > _AMPLITUDE_TOLERANCE * low:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if keeps_limits(middle) else (low, middle)
-    return scaled(low)
+    return scaled_trajectory(low)
 
 
 def optimise_excitation(

@@ -38,9 +38,9 @@ _MIN_PRIOR_PRECISION = 1e-2
 # The pseudo-inertia of the last link without the hand must exceed _MIN_BARE_TO_START_RATIO times
 # its value in the starting set (the difference must be positive semidefinite).
 _MIN_BARE_TO_START_RATIO = 1e-3
-# Friction parameters of magnitude below _MIN_FRICTION_STDS times their prior standard deviation
+# Friction parameters of magnitude below _MIN_FRICTION_TO_STD times their prior standard deviation
 # are within the solver's accuracy and are set to zero.
-_MIN_FRICTION_STDS = 1e-6
+_MIN_FRICTION_TO_STD = 1e-6
 # From so many recordings on each is a fold, or a part of one: three left out in turn are too few
 # for a standard error.
 _MIN_RECORDINGS_AS_FOLDS = 4
@@ -141,7 +141,7 @@ def fit_consistent_parameters(
     vector = bounds.prior_mean + bounds.prior_sqrt @ found[change]
     rotors = slice(N_LINK_PARAMETERS * n, None)
     vector[rotors] = np.maximum(vector[rotors], 0.0)  # the solver may return less than zero
-    friction_units = np.where(np.abs(found[friction]) > _MIN_FRICTION_STDS, found[friction], 0.0)
+    friction_units = np.where(np.abs(found[friction]) > _MIN_FRICTION_TO_STD, found[friction], 0.0)
     friction_units[braking] = np.maximum(friction_units[braking], 0.0)
     return vector, friction_units * prior.friction_std
 

@@ -34,10 +34,10 @@ def franky_text(arm: ArmDescription) -> str:
     return (
         f'{_fit_comment(arm, "franky", error, torque)}'
         'from franky import FrictionCompensationParams\n\n'
-        f'FRICTION = FrictionCompensationParams(\n    coulomb={_as_text(coulomb)},\n'
-        f'    viscous={_as_text(viscous)},\n    max_torque={_as_text(coulomb + viscous)},\n'
+        f'FRICTION = FrictionCompensationParams(\n    coulomb={_list_text(coulomb)},\n'
+        f'    viscous={_list_text(viscous)},\n    max_torque={_list_text(coulomb + viscous)},\n'
         f'    velocity_epsilon={_FRANKY_EPSILON_RAD_S},\n)\n'
-        f'CONSTANT_TORQUE_OFFSET = {_as_text(offset)}'
+        f'CONSTANT_TORQUE_OFFSET = {_list_text(offset)}'
         '  # constant_torque_offset of joint impedance\n'
     )
 
@@ -67,8 +67,8 @@ def crisp_text(arm: ArmDescription) -> str:
     error = torque - found.torque(dq[:, None] * np.ones(arm.n))
     return (
         f'{_fit_comment(arm, "crisp_controllers", error, torque)}/**:\n  ros__parameters:\n'
-        f'    use_friction: true\n    friction:\n      fp1: {_as_text(found.amplitude)}\n'
-        f'      fp2: {_as_text(found.slope)}\n      fp3: {_as_text(found.offset)}\n'
+        f'    use_friction: true\n    friction:\n      fp1: {_list_text(found.amplitude)}\n'
+        f'      fp2: {_list_text(found.slope)}\n      fp3: {_list_text(found.offset)}\n'
     )
 
 
@@ -100,11 +100,11 @@ def _fit_comment(arm: ArmDescription, name: str, error: Array, torque: Array) ->
     return (
         f'# Friction of {arm.name} ({arm.inertial_set}) for {name}, less two standard deviations\n'
         '# where the arm file states them. Rms errors of this form, largest after reversals,\n'
-        f'# on paths of 1 rad at up to 1 rad/s: {_as_text(errors)} N m,\n'
-        f'# of {_as_text(sizes)} N m.\n'
+        f'# on paths of 1 rad at up to 1 rad/s: {_list_text(errors)} N m,\n'
+        f'# of {_list_text(sizes)} N m.\n'
     )
 
 
-def _as_text(values: Array) -> str:
+def _list_text(values: Array) -> str:
     """Return numbers as text, a bracketed list with four decimals."""
     return '[' + ', '.join(f'{one + 0.0:.4f}' for one in values) + ']'

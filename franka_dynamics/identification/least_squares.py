@@ -40,7 +40,7 @@ _BLOCK_SAMPLE_COUNT = 1024  # samples at once: some MB of columns for a seven-jo
 # to 1.7 at shorter ones.
 _MAX_REPEAT_TO_STD = 0.1
 _MIN_EXCURSION_TO_STD = 0.5
-_MIN_PERIOD_S = 3.0
+_MIN_REPETITION_PERIOD_S = 3.0
 # Filtered samples per independent sample. The filter alone makes it 5 at 30 Hz and 3 Hz; errors of
 # the model last longer.
 SAMPLES_PER_INDEPENDENT_SAMPLE = 6.0
@@ -57,13 +57,13 @@ def repetition_period(motion: Motion) -> float:
     spectrum = np.fft.rfft(x, 2 * n, axis=0)
     products = np.fft.irfft(np.sum(np.abs(spectrum) ** 2, axis=1), 2 * n)[:n]
     energy = np.concatenate([[0.0], np.cumsum(np.sum(x * x, axis=1))])
-    lags = np.arange(max(1, n - int(_MIN_PERIOD_S * rate)))
+    lags = np.arange(max(1, n - int(_MIN_REPETITION_PERIOD_S * rate)))
     apart = energy[n] - energy[lags] + energy[n - lags] - 2.0 * products[lags]
     relative = np.sqrt(np.maximum(apart, 0.0) / (n - lags) / max(energy[n] / n, 1e-12))
     again = np.flatnonzero(
         (relative < _MAX_REPEAT_TO_STD) & (np.maximum.accumulate(relative) > _MIN_EXCURSION_TO_STD)
     )
-    again = again[again >= _MIN_PERIOD_S * rate]
+    again = again[again >= _MIN_REPETITION_PERIOD_S * rate]
     if not len(again):
         return np.inf
     near = again[again < again[0] + rate]

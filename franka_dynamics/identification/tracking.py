@@ -56,7 +56,7 @@ class TrackingPrediction:
     errors: Array
 
     @property
-    def total(self) -> Array:
+    def total_errors(self) -> Array:
         """Rms tracking error over all joints with each feedforward torque, (k,) [rad]."""
         return np.asarray(np.sqrt(np.mean(self.errors**2, axis=1)))
 

@@ -135,7 +135,7 @@ class TrajectoryRequest:
             )
 
 
-def make_request(
+def make_trajectory_request(
     arm: ArmDescription, q: Any, times: Any, dq: Any, ddq: Any, start: Any, ahead: float
 ) -> TrajectoryRequest:
     """

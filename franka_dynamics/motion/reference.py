@@ -180,7 +180,7 @@ class ReferenceFollower:
             from where it is desired.
 
         """
-        points = planning.make_request(self._arm, q, times, dq, ddq, start, ahead)
+        points = planning.make_trajectory_request(self._arm, q, times, dq, ddq, start, ahead)
         single = times is None
         if window:  # its velocities do not fit its positions to more than some per cent
             points = replace(points, velocities=None, accelerations=None)

@@ -127,7 +127,7 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     if not names and above:
         # A comment line directly above the numbers may hold the column names.
         names = parse_cells([above[-1].lstrip('#% ')]).iloc[0].tolist()
-    _require_distinct(names, file)
+    _require_distinct_names(names, file)
     if len(names) != len(columns):
         yield '', np.column_stack([one[first:last, 0] for one in columns])
         return
@@ -135,7 +135,7 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
         yield name, one[first:last, 0] if one.shape[1] == 1 else one[first:last]
 
 
-def _require_distinct(names: list[str], file: Path) -> None:
+def _require_distinct_names(names: list[str], file: Path) -> None:
     """Raise RecordingError if two columns have the same name."""
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:

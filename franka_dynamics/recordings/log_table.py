@@ -65,7 +65,7 @@ class LogTable:
             if array is None:
                 raise RecordingError(
                     f'{self.source} has no column {name!r} for {what}; it has {self.names_text()}.'
-                    + (f' {episode_hint(self._episodes())}' if self._episodes() else '')
+                    + (f' {episode_hint(own)}' if (own := self._episode_numbers()) else '')
                 )
             # Some files have one row per joint.
             turned = array.ndim == 2 and array.shape[1] != count == array.shape[0]
@@ -80,7 +80,7 @@ class LogTable:
             )
         return np.column_stack(found)
 
-    def _episodes(self) -> list[int]:
+    def _episode_numbers(self) -> list[int]:
         """Return the sorted numbers of the episodes that have a group of columns each."""
         return sorted({int(one[1]) for one in map(_EPISODE_PATH.match, self.columns) if one})
 
@@ -96,7 +96,7 @@ class LogTable:
             if column is not None and len(np.unique(column)) > 1:
                 raise RecordingError(f'{self.source}: {episode_hint(np.unique(column))}')
             return self
-        groups = self._episodes()
+        groups = self._episode_numbers()
         if number in groups:
             chosen = {}
             for name, array in self.columns.items():

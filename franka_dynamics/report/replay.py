@@ -249,7 +249,7 @@ def tracking_table(prediction: TrackingPrediction) -> Table:
     kp = ', '.join(f'{one:g}' for one in prediction.kp)
     title = f'predicted rms tracking error [mrad] of a PD with kp {kp}'
     numbers = headers(('all', *_number_texts(len(prediction.joint_names))), '.2f')
-    found = zip(prediction.feedforward_names, prediction.total, prediction.errors)
+    found = zip(prediction.feedforward_names, prediction.total_errors, prediction.errors)
     rows = [(name, Cell(1e3 * total, 'strong'), *(1e3 * joints)) for name, total, joints in found]
     return Table(title, ['fed forward', *numbers], rows)
 

@@ -140,7 +140,7 @@ def package_node(executable: str, namespace: str, *, name: str = '', **node_opti
     """
     name = name or executable
     own = {'name': name, 'emulate_tty': True, 'on_exit': exit_callback(f'the node {name}')}
-    return foreign_node(PACKAGE_NAME, f'{executable}_node', namespace, **own, **node_options)
+    return node_action(PACKAGE_NAME, f'{executable}_node', namespace, **own, **node_options)
 
 
 def feedforward_node(
@@ -183,8 +183,8 @@ def xacro_command(arguments: SimpleNamespace, xacro_arguments: Mapping[str, Any]
     return Command(['xacro ', file, *words])
 
 
-def foreign_node(package: str, executable: str, namespace: str, **node_options: Any) -> Node:
-    """Return the action that starts a node of another package."""
+def node_action(package: str, executable: str, namespace: str, **node_options: Any) -> Node:
+    """Return the action that starts a node of any package."""
     node_options = {'namespace': namespace, 'output': 'screen', **node_options}
     return Node(package=package, executable=executable, **node_options)
 
@@ -193,7 +193,7 @@ def robot_state_publisher(namespace: str, urdf: Any) -> Node:
     """Return the action that starts robot_state_publisher with a URDF's text or xacro command."""
     parameters = [{'robot_description': string_parameter(urdf), 'use_sim_time': True}]
     name = 'robot_state_publisher'
-    return foreign_node(name, name, namespace, parameters=parameters)
+    return node_action(name, name, namespace, parameters=parameters)
 
 
 def write_temporary_files(texts: Mapping[str, str]) -> Path:
@@ -212,7 +212,7 @@ def controller_spawner(namespace: str, *words: str, file: str, **node_options: A
     `words` are its options, then the controllers' names.
     """
     argv = [*words, '--param-file', file, '--controller-manager-timeout', '30']
-    return foreign_node('controller_manager', 'spawner', namespace, arguments=argv, **node_options)
+    return node_action('controller_manager', 'spawner', namespace, arguments=argv, **node_options)
 
 
 class TorqueController(NamedTuple):

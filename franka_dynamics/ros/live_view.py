@@ -47,7 +47,7 @@ class LiveView(TopicListener):
             self.__exit__()
             raise
         self.problem = f'waiting for {self._topic}'
-        self.read()  # subscribes
+        self.read_state()  # subscribes
 
     @property
     def urdf(self) -> str | None:
@@ -56,7 +56,7 @@ class LiveView(TopicListener):
         message = self.newest_message(String, topic, DESCRIPTION_QOS)
         return None if message is None else message.data
 
-    def read(self) -> ViewState | None:
+    def read_state(self) -> ViewState | None:
         """Return the newest state of the arm without waiting; None without a valid joint state."""
         terms = {
             TorqueColumn(heading): self.newest_message(JointState, f'{self._node}/{name}')
@@ -104,7 +104,7 @@ def show_running_arm(
     with LiveView(window.arm, state_topic, node) as view:
         while keep_running():
             began = time.monotonic()
-            state = view.read()
+            state = view.read_state()
             if view.problem != shown:
                 shown = window.status_handle.content = view.problem
             if from_urdf and (urdf := view.urdf) is not None:

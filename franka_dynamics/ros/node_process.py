@@ -163,7 +163,7 @@ def _require_ros_words_only(words: Sequence[str]) -> None:
 
 
 def run_node(
-    make: Callable[[], Any],
+    make_node: Callable[[], Any],
     run: Callable[[Any, StopRequest], int],
     args: Sequence[str] | None = None,
     realtime: str = REALTIME_ON,
@@ -193,7 +193,7 @@ def run_node(
     try:
         try:
             rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
-            node = make()
+            node = make_node()
         except (FrankaDynamicsError, RCLError, UnknownROSArgsError) as error:
             own = isinstance(error, FrankaDynamicsError)
             print(error if own else start_error_sentence(error), file=sys.stderr)

@@ -62,7 +62,7 @@ def _has_parameter_value(node: Any, change: Parameter) -> bool:
     return empty or bool(change.to_parameter_msg().value == present.to_parameter_msg().value)
 
 
-def declare_parameters(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
+def declare_parameters(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, Any]:
     """
     Declare the parameters of a table on a node, with descriptors; return values by name.
 
@@ -74,10 +74,10 @@ def declare_parameters(node: Any, table: Sequence[ParameterSpec]) -> dict[str, A
     given = [name for name in names if not name.startswith(_ROS_PARAMETER_PREFIXES)]
     for name in given:
         node.undeclare_parameter(name)  # declared below with its type
-    _refuse_unknown_parameters(node, given, {spec.name for spec in table})
+    _refuse_unknown_parameters(node, given, {spec.name for spec in specs})
     _warn_of_unused_arguments(node, given)
-    node.parameter_table = table
-    for spec in table:
+    node.parameter_table = specs
+    for spec in specs:
         # rclpy takes an empty list for bytes; a parameter with this default is declared by its
         # type.
         kind = Parameter.Type[spec.type_name.upper()]
@@ -96,7 +96,7 @@ def declare_parameters(node: Any, table: Sequence[ParameterSpec]) -> dict[str, A
         # The descriptor is set last, so that `require_allowed_value` is the first to refuse one
         # out of range: its message is clearer than rclpy's.
         node.set_descriptor(spec.name, _parameter_descriptor(spec, kind))
-    return parameter_values(node, table)
+    return parameter_values(node, specs)
 
 
 def _example_text(spec: ParameterSpec) -> str:
@@ -153,9 +153,9 @@ def _parameter_descriptor(spec: ParameterSpec, kind: Parameter.Type) -> Paramete
     )
 
 
-def parameter_values(node: Any, table: Sequence[ParameterSpec]) -> dict[str, Any]:
+def parameter_values(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, Any]:
     """Return the present values of a table's parameters by name."""
-    return {spec.name: node.get_parameter(spec.name).value for spec in table}
+    return {spec.name: node.get_parameter(spec.name).value for spec in specs}
 
 
 def _require_valid_changes(node: Any, changes: Sequence[Parameter]) -> None:

@@ -90,9 +90,9 @@ class TopicListener:
             self.node.create_subscription(message_type, topic, store, qos, raw=raw)
         return self._messages[topic]
 
-    def latest_status(self, node: str) -> NodeStatus | None:
+    def latest_status(self, node_name: str) -> NodeStatus | None:
         """Return the latest status on a node's topic ~/status; None before the first."""
-        message = self.newest_message(DiagnosticStatus, f'{node}/status', DESCRIPTION_QOS)
+        message = self.newest_message(DiagnosticStatus, f'{node_name}/status', DESCRIPTION_QOS)
         return None if message is None else NodeStatus.from_message(message)
 
     def heard_nodes(self) -> dict[str, NodeSnapshot]:
@@ -137,9 +137,9 @@ class TopicListener:
         """Store when the present message arrived, system time [ns]; 0 stands for now."""
         self.arrival_ns = nanoseconds or time.time_ns()  # not every middleware tells it
 
-    def wait_until(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Poll until `done()` is True or `seconds` [s] have passed; return whether it is True."""
-        end = time.monotonic() + seconds
+    def wait_until(self, done: Callable[[], bool], timeout: float) -> bool:
+        """Poll until `done()` is True or `timeout` [s] has passed; return whether it is True."""
+        end = time.monotonic() + timeout
         self.poll()
         while not done():
             left = end - time.monotonic()
@@ -150,12 +150,12 @@ class TopicListener:
             self.poll()
         return True
 
-    def poll_for(self, seconds: float) -> None:
-        """Process messages and answers for `seconds` [s], at least once."""
-        self.wait_until(lambda: False, seconds)
+    def poll_for(self, duration: float) -> None:
+        """Process messages and answers for `duration` [s], at least once."""
+        self.wait_until(lambda: False, duration)
 
     def find_full_names(
-        self, timeout: float, node: str = '', topics: Sequence[str] = ()
+        self, timeout: float, node_name: str = '', topics: Sequence[str] = ()
     ) -> tuple[str, list[str]]:
         """
         Return the full names of a node and topics whose names a user gave, once they are found.
@@ -163,7 +163,7 @@ class TopicListener:
         A name without a leading slash is looked up among the nodes or the published topics that
         are discovered: until all are found, but for at most `timeout` [s].
         """
-        wanted = [(node, 'node'), *((topic, 'topic') for topic in topics)]
+        wanted = [(node_name, 'node'), *((topic, 'topic') for topic in topics)]
 
         def candidates(kind: str) -> list[str]:
             """Return the names of all discovered nodes, or of all discovered published topics."""

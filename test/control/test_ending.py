@@ -188,7 +188,7 @@ def test_a_joint_may_stick_as_its_friction_says(joint, share, desired, wrong):
     loop, one = fd.Feedforward(FR3), np.eye(7)[joint]
     for k in range(200):
         sample = loop.states.make_sample(HOME, STILL, None, 1e-3 * k, None, None)
-        loop.states.update(sample, 1e-3 * k)
+        loop.states.record_sample(sample, 1e-3 * k)
         torque, wanted = share * min(1.0, k / 50) * FR3.limit('effort') * one, desired * one
         found = loop.repeated_positions.check_positions(loop.states, torque, wanted)
     assert (found is not None) is wrong

@@ -443,7 +443,7 @@ def test_on_a_real_arm_friction_takes_a_third_of_what_is_left(fixture, request):
     expected = independent(left_out, arm)
     names = 'PD that damps to rest', 'PD with velocity reference', '+ C dq + M ddq, identified'
     np.testing.assert_allclose([rows[name] for name in names], expected, rtol=0.02)
-    total = dict(zip(found.feedforward_names, found.total))
+    total = dict(zip(found.feedforward_names, found.total_errors))
     assert total['+ C dq + M ddq, identified'] > 3.0 * total['+ friction, identified']
     assert total['+ friction, published'] > total['+ friction, identified']
 
@@ -452,7 +452,7 @@ def test_with_the_true_model_and_friction_nothing_is_left(simulate):
     true = replace(FER, friction=ViscousCoulombFriction(*np.full((3, 7), 0.5)))
     log = simulate(true, friction=true.friction, rate=100.0)
     found = tracking.predict_tracking(log, replace(true, file='own.yaml'), 100.0, 0.0)
-    *_, without, whole = found.total
+    *_, without, whole = found.total_errors
     assert whole < 0.3 * without  # but for reversals, at which a filter blurs the measured torque
     assert found.feedforward_names[-1] == '+ friction, gaz2019'
 

@@ -137,7 +137,7 @@ def test_states_give_our_models_gravity_and_a_nodes_terms_are_taken_by_name(arm,
         if with_term:
             term.header.stamp = arm.message().header.stamp
             publisher.publish(term)
-        seen.append(view.read())
+        seen.append(view.read_state())
         return seen[-1] is not None and name in seen[-1].torques
 
     with LiveView(FER, 'joint_states', 'feedforward') as view:
@@ -154,7 +154,7 @@ def test_states_give_our_models_gravity_and_a_nodes_terms_are_taken_by_name(arm,
 
         def is_refused():
             arm.send(velocity=[np.nan] * 7)
-            return view.read() is None
+            return view.read_state() is None
 
         probe.until(is_refused, 'a refusal')
         assert 'joint_states' in view.problem

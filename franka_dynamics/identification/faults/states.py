@@ -14,7 +14,7 @@ from ...arrays import Array
 
 _POSITION_STEP_RAD = 1e-4  # of central differences [rad or m]
 _DIFF_STEP_S = 1e-4  # of forward differences
-_MAX_TIME_RATIO = 2.5  # with a larger ratio gravity is missing
+_MAX_TIME_SCALE = 2.5  # with a larger ratio gravity is missing
 
 
 class EncoderOffset(Fault):
@@ -186,4 +186,4 @@ class TimeScale(Fault):
 
     def is_possible(self, values: Sequence[float], gravity: Array) -> bool:
         """Return whether the ratio of times is near enough to 1 to come from wrong stamps."""
-        return 1.0 / _MAX_TIME_RATIO < values[0] < _MAX_TIME_RATIO
+        return 1.0 / _MAX_TIME_SCALE < values[0] < _MAX_TIME_SCALE

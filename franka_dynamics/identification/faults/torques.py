@@ -102,7 +102,7 @@ class VaryingGain(Fault, ABC):
         return _friction_divided_by(friction, self.joints, 0.5 * (values[0] + values[1]))
 
 
-class GainDrift(VaryingGain):
+class EffortGainDrift(VaryingGain):
     """A drift of the effort gain; its values are recorded / real effort at begin and end."""
 
     kind, variable_range = 'drift', (-0.5, 0.5)
@@ -130,7 +130,7 @@ class DirectionalGain(VaryingGain):
         return np.asarray(np.sign(samples.motion.dq))
 
 
-class Saturation(Fault):
+class EffortSaturation(Fault):
     """An effort gain that falls with torque; the value is its change at the largest torque."""
 
     kind, joint_counts = 'saturation', (1,)
