@@ -49,8 +49,7 @@ TILTED = {'gravity_vector': (9.81 * 0.5, 0.0, -9.81 * np.sqrt(0.75))}  # by 30 d
 )
 def test_with_measured_effort_no_torque_is_sent_from_the_start(arm, wrong):
     loop = Loop(replace(FCI, **wrong), description=arm, **CARRIED).run(0.3)
-    assert loop.published == []
-    assert 'joint' in loop.controller.why and 'N m' in loop.controller.why
+    assert loop.published == [] and 'joint' in loop.controller.why and 'N m' in loop.controller.why
 
 
 def pushed(force, seconds):
@@ -88,15 +87,13 @@ def test_an_arm_that_contradicts_its_model_is_held_still(arm, settings, simulati
         loop.controller.change(**change)
     # Gentle gains take a second to bear the wrong gravity torque.
     loop.until(State.HOLDING, 2.5).run(1.0 if 'push' in simulation else 0.5)
-    assert loop.controller.state is State.HOLDING
-    assert loop.controller.faulty
+    assert loop.controller.state is State.HOLDING and loop.controller.faulty
     assert loop.fastest < most and loop.speed < 0.05
 
 
 def test_contact_of_10_newton_stops_nothing():
     loop = Loop(replace(FCI, **FIRM), **CARRIED, **pushed(10.0, 0.5)).run(1.2)
-    assert loop.controller.state is State.RUNNING
-    assert loop.fastest < 0.5 and loop.speed < 0.05
+    assert loop.controller.state is State.RUNNING and loop.fastest < 0.5 and loop.speed < 0.05
 
 
 def replacing_effort(loop, effort):
@@ -126,8 +123,7 @@ def test_an_effort_that_is_missing_or_one_of_the_last_commands_stops_nothing(eff
     loop.move(3, 0.2, 0.7)
     measured = []
     loop.run(0.9, lambda _: measured.append(loop.controller.disturbances.has_effort))
-    assert loop.controller.state is State.RUNNING
-    assert not any(measured)
+    assert loop.controller.state is State.RUNNING and not any(measured)
 
 
 @pytest.mark.parametrize('bumps', [0, 10])
@@ -187,8 +183,7 @@ def test_a_fast_reference_is_followed():
     loop = Loop(replace(MUJOCO, **FIRM), friction=True).run(0.3)
     loop.move(0, -1.2)
     loop.run(1.3)
-    assert loop.fastest > 1.8
-    assert loop.controller.state is State.RUNNING
+    assert loop.fastest > 1.8 and loop.controller.state is State.RUNNING
 
 
 @pytest.mark.parametrize(('share', 'stopped'), [(0.58, False), (0.65, True)])
@@ -201,8 +196,7 @@ def test_without_a_reference_a_joint_may_not_exceed_its_share_of_the_limit(share
         # The effort explains the motion, so that only the speed is wrong.
         needed = NewtonEulerModel(FER).inverse_dynamics(q, speed, dq / 0.02 * (25 < step < 45))
         controller.step(q, speed, 1e-3 * step, effort=needed)
-    assert controller.faulty == stopped
-    assert ('fer_joint7' in controller.why) == stopped
+    assert controller.faulty == stopped and ('fer_joint7' in controller.why) == stopped
 
 
 def test_a_load_told_before_it_is_taken_stops_nothing_and_one_never_taken_does():
@@ -244,8 +238,7 @@ def test_a_held_arm_that_is_pushed_stays_held():
         loop.arm.push = Push((0.0, 80.0, 0.0), loop.arm.time, 0.5)
         loop.run(1.0)
         if hold:
-            assert loop.controller.state is State.HOLDING
-            assert loop.speed < 0.03
+            assert loop.controller.state is State.HOLDING and loop.speed < 0.03
         fastest[hold] = loop.fastest
     assert fastest[True] < 0.5 * fastest[False]
 
@@ -297,8 +290,7 @@ def test_braking_that_drives_the_arm_is_given_up_for_the_torque_that_the_target_
     reverse(loop, 6)
     loop.controller.stop('test', Stop.HOLD)
     loop.run(0.5)
-    assert loop.controller.state is State.SILENT
-    assert loop.speed < 0.1
+    assert loop.controller.state is State.SILENT and loop.speed < 0.1
     gravity = NewtonEulerModel(FER).gravity(loop.arm.position)
     np.testing.assert_allclose(loop.command, gravity, rtol=0, atol=0.5)
 

@@ -86,8 +86,7 @@ def test_a_core_waits_for_good_states_and_then_sends():
     assert (script.core.state, script.sent) == (State.SILENT, [])
     assert str(MIN_GOOD_STATE_COUNT - 1) in script.core.status.why
     script.give()
-    assert script.core.state is State.RUNNING
-    assert script.core.status.remedy == ''
+    assert script.core.state is State.RUNNING and script.core.status.remedy == ''
 
 
 def test_a_loop_gets_a_torque_for_every_state():
@@ -162,8 +161,7 @@ def test_degrees_are_refused_in_the_first_state():
 def test_a_stopped_core_sends_only_after_start(creeps):
     # A creeping arm needs another resting torque in every state.
     script = Script().running().stop(why='enough').give(200, creeps * np.sign(MOVING))
-    assert script.core.needs_start
-    assert 'enough' in str(script.core.status)
+    assert script.core.needs_start and 'enough' in str(script.core.status)
     count = len(script.sent)
     assert len(script.give(100).sent) == count
     assert script.start().give().core.state is State.RUNNING
@@ -196,14 +194,12 @@ def test_a_stop_ends_at_the_torque_that_the_receiver_needs(settings, end, stoppe
 
 def test_a_fault_is_cleared_by_a_start_at_rest_and_a_final_one_by_nothing():
     script = Script().stop(Stop.HOLD).give(100)  # before the first torque
-    assert (script.sent, script.core.state) == ([], State.SILENT)
-    assert script.core.status.faulty
+    assert (script.sent, script.core.state) == ([], State.SILENT) and script.core.status.faulty
     assert script.start().give().give(3, MOVING).core.state is State.RUNNING
     script.stop(Stop.HOLD)
     with pytest.raises(errors.StartRefusedError):  # while the arm is braked
         script.core.start()
-    assert script.give(60).core.status.faulty
-    assert script.start().core.state is State.RUNNING
+    assert script.give(60).core.status.faulty and script.start().core.state is State.RUNNING
     script.stop(Stop.FINAL, 'the model has changed')
     for _ in range(2):
         script.give(100)
@@ -408,8 +404,7 @@ def test_a_late_state_is_passed_over_and_a_clock_set_back_is_not(clock):
 def test_slow_states_give_terms_and_no_torque():
     slow = core(MUJOCO, limits=StateLimits(max_state_age=0.0, state_timeout=0.1))
     closed_loop.sent_at_rest(slow, 60, period=0.033)
-    assert slow.state is State.SILENT
-    assert '30 Hz' in slow.state_problem
+    assert slow.state is State.SILENT and '30 Hz' in slow.state_problem
     np.testing.assert_allclose(slow.latest.gravity, GRAVITY, rtol=1e-12, atol=1e-12)
 
 
@@ -437,8 +432,7 @@ def test_old_states_allow_no_first_torque_and_stop_the_arm():
     limits = StateLimits(max_state_age=0.05)
     script = Script(limits=limits)
     script.give(60, age=0.02)
-    assert script.core.state is State.SILENT
-    assert '20 ms' in script.core.status.why
+    assert script.core.state is State.SILENT and '20 ms' in script.core.status.why
     script.give(60, age=0.001)
     assert script.core.state is State.RUNNING
     script.give(3, MOVING, age=0.001).give(1, age=0.06)
