@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import sympy as sp
 
 import franka_dynamics as fd
 from franka_dynamics.arm import Convention, DHRow, Joint, JointKind
@@ -14,7 +13,6 @@ from franka_dynamics.arm.frames import to_modified_convention
 from franka_dynamics.dynamics.body_tree import BASE_BODY
 from franka_dynamics.errors import BaseParameterError, JointVectorError
 from franka_dynamics.identification import base_parameters, direct_method
-from franka_dynamics.identification.symbolic_parameters import symbolic_base_parameters
 
 from ..agreement import assert_close, refuses
 from ..arms import make_random_arm, with_row
@@ -190,6 +188,10 @@ ATOL_MAP = 1e-12
 
 
 def test_scemi_in_symbols_is_the_papers_section_9():
+    import sympy as sp  # many tests' processes do without it
+
+    from franka_dynamics.identification.symbolic_parameters import symbolic_base_parameters
+
     symbols = symbolic_base_parameters(fd.load('scemi'))
     lines = symbols.as_text().splitlines()
     written = dict(line.split(' = ') for line in lines if line.partition(' = ')[0] in SCEMI)
@@ -214,6 +216,8 @@ RANDOM = [
 
 @pytest.mark.parametrize(('arm', 'gravity', 'rotors'), [*KNOWN, *RANDOM])
 def test_symbols_with_numbers_are_an_arms_eliminations(arm, gravity, rotors):
+    from franka_dynamics.identification.symbolic_parameters import symbolic_base_parameters
+
     found = fd.base_parameters(arm, gravity, rotor_inertia=rotors)
     symbols = symbolic_base_parameters(arm, gravity, rotor_inertia=rotors)
     assert tuple(symbols.relations) == found.names
@@ -221,11 +225,13 @@ def test_symbols_with_numbers_are_an_arms_eliminations(arm, gravity, rotors):
     for row, terms in zip(matrix, symbols.relations.values()):
         for factor, members in terms:
             for name in members:
-                row[found.standard_names.index(name)] = sp.sympify(factor).subs(symbols.values)
+                row[found.standard_names.index(name)] = factor.subs(symbols.values)
     np.testing.assert_allclose(matrix, found.matrix, rtol=0.0, atol=ATOL_MAP)
 
 
 def test_the_text_is_python_that_gives_the_arms_values():
+    from franka_dynamics.identification.symbolic_parameters import symbolic_base_parameters
+
     arm = fd.load('fer', 'ledezma2021')
     names = dict(zip(fd.parameter_names(7), fd.parameter_vector(arm)))
     exec(compile(symbolic_base_parameters(arm).as_text(), 'symbols', 'exec'), names)

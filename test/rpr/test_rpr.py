@@ -10,7 +10,6 @@ import pytest
 
 import franka_dynamics as fd
 from franka_dynamics.errors import DescriptionError, UnreachableError
-from franka_dynamics.rpr.symbolic import python_text, rpr_report
 
 from ..agreement import refuses
 
@@ -150,6 +149,8 @@ def symbols():
 
 
 def test_every_line_of_the_report_is_what_the_formulations_say():
+    from franka_dynamics.rpr.symbolic import python_text, rpr_report  # imports sympy
+
     text = compile(python_text(rpr_report()), 'rpr_report.py', 'exec')
     model, box = fd.Model(ARM), np.diag(ARM.links[1].inertia_at_center_of_mass)
     # At these positions w and C3 are positive.
