@@ -304,7 +304,7 @@ class StateMachine:
         what holds the arm. Else the arm has to agree with them before they change a torque that
         acts, in a loop or as a node's last one, and is not zero because nothing was compared yet.
         """
-        acts = self.resting_torque_agrees and (self.output.in_loop or bool(self.output.sent))
+        acts = self.resting_torque_agrees and (self.output.in_loop or bool(self.output.torques))
         before, after = self.acting_terms, self.requested_law.terms
         if before is not after and (arm_agrees or not acts or self.state in ACTIVE_STATES):
             more = self.disturbances.change_terms(after, self.latest, new_load=new_load)
@@ -349,8 +349,8 @@ class StateMachine:
         acts = output.may_still_act(state, self.states.arrival_time, terms.adds_gravity)
         unknown = self.state is State.SILENT and not acts
         if unknown:
-            output.sent.clear()  # another receiver, or the arm was moved
-        if not output.sent:
+            output.torques.clear()  # another receiver, or the arm was moved
+        if not output.torques:
             gravity = terms.gravity(state.q)
             measured = effort_trusted and not found.is_effort_idle
             first = found.received_torque if measured else gravity

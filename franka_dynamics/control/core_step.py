@@ -226,7 +226,7 @@ class CoreStep(StateMachine):
                 self._end_stop_by_model(sample.dq)
             assert self.latest is not None, 'the state is possible'
             latest, refused, acts = self.latest, None, self.state in ACTIVE_STATES
-            sent, age = list(self.output.sent), self.states.age_in_periods
+            sent, age = list(self.output.torques), self.states.age_in_periods
             if acts:
                 torque = self._torque_at_state(latest, now)  # parts 3 and 4
             elif self.state is State.SILENT and self._is_arm_carried:
@@ -463,7 +463,7 @@ class CoreStep(StateMachine):
         output = self.output
         if self.state is State.STOPPING:
             return self._stopping_torque(now, silence)
-        if self.state is State.SILENT and output.in_loop and output.sent:
+        if self.state is State.SILENT and output.in_loop and output.torques:
             return output.send_torque(self._resting_torque(now), now).copy()
         return output.repeat_last_torque()
 

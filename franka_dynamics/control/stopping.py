@@ -252,7 +252,7 @@ class OpenLoopStop:
     def reset(self) -> None:
         """Discard the last state."""
         self.last_seen: tuple[Array, Array, Array | float] | None = None
-        self.is_stopping, self._begin_time, self._by_velocity = False, 0.0, np.array(False)
+        self.is_stopping, self._begin_time, self._followed_mask = False, 0.0, np.array(False)
 
     def record_state(
         self, q: Array, dq: Array, now: float, seen: NDArray[np.bool_], followed: NDArray[np.bool_]
@@ -263,7 +263,7 @@ class OpenLoopStop:
         Those `followed` by their velocity, as their positions are not believed, go on from their
         last position. The others keep theirs; an arm that was never seen as a whole has none.
         """
-        self._by_velocity = followed
+        self._followed_mask = followed
         if all(seen.tolist()):
             self.last_seen = q, dq, now
         elif self.last_seen is not None:
@@ -316,7 +316,7 @@ class OpenLoopStop:
         seen = np.broadcast_to(now - since < MAX_STATE_GAP_S, dq.shape)
         if terms.adds_gravity and not seen.all():
             return True  # swapped joints would be driven for ever
-        if not terms.adds_gravity and seen.any() and not (seen & ~self._by_velocity).all():
+        if not terms.adds_gravity and seen.any() and not (seen & ~self._followed_mask).all():
             return False
         moves = np.abs(dq) > MAX_REST_SPEED_RAD_S
         return since_begin > MAX_BRAKING_TIME_S or not moves[seen].any()

@@ -127,7 +127,7 @@ class TermModel:
         self.has_payload = settings.payload[0] > 0.0
         self.space_gravity = settings.gravity_in_space(arm)
         self.true_model = PinocchioModel(loaded, self.space_gravity)
-        self._weightless = PinocchioModel(loaded, (0.0, 0.0, 0.0))
+        self._weightless_model = PinocchioModel(loaded, (0.0, 0.0, 0.0))
         self._zero = np.zeros(arm.n)
         known = loaded if settings.payload_known_to_robot else arm.without_payload()
         assumed = settings.gravity_assumed_by_receiver(arm)
@@ -163,12 +163,12 @@ class TermModel:
 
     def coriolis(self, q: Array, dq: Array) -> Array:
         """Return the Coriolis and centrifugal torque C(q, dq) dq, shape (n,) [N m]."""
-        weightless = self._weightless
+        weightless = self._weightless_model
         return pin.rnea(weightless.model, weightless.data, q, dq, self._zero)
 
     def inertia_torque(self, q: Array, ddq: Array) -> Array:
         """Return the inertia torque M(q) ddq, shape (n,) [N m]."""
-        weightless = self._weightless
+        weightless = self._weightless_model
         return pin.rnea(weightless.model, weightless.data, q, self._zero, ddq)
 
 

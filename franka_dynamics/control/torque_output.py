@@ -31,8 +31,8 @@ class TorqueOutput:
         Whether a loop applies the torques.
     limiter : TorqueLimiter
         The limits of torque and rate.
-    sent : deque of ndarray
-        The last torques, (n,) each [N m]; empty if none acts.
+    torques : deque of ndarray
+        The last ones sent, (n,) each [N m]; empty if none acts.
     sent_at : float
         When the last one was sent, by the clock of `now` [s].
     is_new : bool
@@ -62,7 +62,7 @@ class TorqueOutput:
         # Enough to find the one that acted when a state of the largest age, by default, was
         # measured.
         kept = 1 + round(StateLimits.max_state_age / MAX_STEP_S)
-        self.sent, self.sent_at = deque[Array](maxlen=kept), -np.inf
+        self.torques, self.sent_at = deque[Array](maxlen=kept), -np.inf
         self.is_new = self._was_sent_by_clock = False
         # Whether the receiver of the last torque added gravity; position and velocity that were
         # seen last before, and when.
@@ -70,7 +70,7 @@ class TorqueOutput:
 
     def keep_last_torque(self, now: float) -> None:
         """Discard all torques but the last, which counts as sent at `now` [s]."""
-        self.sent, self.sent_at = (deque(list(self.sent)[-1:], self.sent.maxlen), now)
+        self.torques, self.sent_at = deque(list(self.torques)[-1:], self.torques.maxlen), now
 
     def repeat_last_torque(self) -> Array:
         """
@@ -79,8 +79,8 @@ class TorqueOutput:
         A loop applies it: the next one is within the rate from there.
         """
         self.is_new = False
-        if self.in_loop and not self.sent:
-            self.sent.append(self._zero)
+        if self.in_loop and not self.torques:
+            self.torques.append(self._zero)
         return self.last_torque.copy()
 
     def record_end(
@@ -115,11 +115,11 @@ class TorqueOutput:
     @property
     def last_torque(self) -> Array:
         """The last torque, zero if there is none, (n,) [N m], as an array not to be changed."""
-        return self.sent[-1] if self.sent else self._zero
+        return self.torques[-1] if self.torques else self._zero
 
     def begin_at_torque(self, torque: Array) -> None:
         """Clip a torque, (n,) [N m]; record it as the last one, at which the rate limit begins."""
-        self.sent.append(self.limiter.clip_torque(torque))
+        self.torques.append(self.limiter.clip_torque(torque))
 
     def send_torque(self, desired: Array, now: float, elapsed: float = np.inf) -> Array:
         """
@@ -132,8 +132,8 @@ class TorqueOutput:
         if by_clock or self._was_sent_by_clock:
             elapsed = min(elapsed, now - self.sent_at)
         self._was_sent_by_clock = by_clock
-        torque = self.limiter.limit(desired, self.sent[-1] if self.sent else None, elapsed)
-        self.sent.append(torque)
+        torque = self.limiter.limit(desired, self.torques[-1] if self.torques else None, elapsed)
+        self.torques.append(torque)
         set_back = now < self.sent_at - MAX_REORDERING_TIME_S
         self.is_new, self.sent_at = True, now if set_back else max(self.sent_at, now)
         if self._send is not None:

@@ -134,7 +134,7 @@ class RepeatedPositionCheck:
         """Forget all joint positions that repeat."""
         # Of each joint, while its position repeats: the velocity before, the torque sent then, and
         # whether it must have moved.
-        self.still_time_s = self._dq = self._torque = self._zero
+        self.still_time_s = self._dq_before = self._torque_before = self._zero
         self.stuck_joints = self._must_move_mask = np.zeros(len(self._zero), dtype=bool)
 
     def check_positions(
@@ -156,10 +156,10 @@ class RepeatedPositionCheck:
             stuck = states.outrun_joints
         else:
             begins = same & (self.still_time_s == 0.0)
-            self._torque = np.where(begins, torque, self._torque)
-            self._dq = np.where(begins, states.dq_before, self._dq)
+            self._torque_before = np.where(begins, torque, self._torque_before)
+            self._dq_before = np.where(begins, states.dq_before, self._dq_before)
             self.still_time_s = np.where(same, self.still_time_s + states.elapsed, 0.0)
-            led = np.abs(torque - self._torque) > self._stiction
+            led = np.abs(torque - self._torque_before) > self._stiction
             led &= False if desired_dq is None else np.abs(desired_dq) > MAX_REST_SPEED_RAD_S
             moves = self._moved_joints | states.outrun_joints | led
             self._must_move_mask = same & (self._must_move_mask | moves)
@@ -175,7 +175,7 @@ class RepeatedPositionCheck:
     @property
     def _moved_joints(self) -> NDArray[np.bool_]:
         """Mask of the joints that moved before their positions began to repeat, (n,)."""
-        return np.asarray(np.abs(self._dq) > MIN_MOTION_SPEED_RAD_S)
+        return np.asarray(np.abs(self._dq_before) > MIN_MOTION_SPEED_RAD_S)
 
     @property
     def is_arm_frozen(self) -> bool:
@@ -184,4 +184,4 @@ class RepeatedPositionCheck:
 
     def extrapolated_state(self, q: Array) -> tuple[Array, Array]:
         """Return q and dq, (n,) each, with frozen joints extrapolated at their last velocities."""
-        return q + self.still_time_s * self._dq, self._dq
+        return q + self.still_time_s * self._dq_before, self._dq_before

@@ -194,7 +194,7 @@ def summarise_recording(
             duration=recording.duration + trimmed,
             samples=len(preprocessing.without_rest(motion)),
             remarks=motion.remarks,
-            warnings=_warnings(recording, motion, name, arm, options.accept_unsound),
+            warnings=_recording_warnings(recording, motion, name, arm, options.accept_unsound),
             digest=sha256(recording.q.tobytes() + recording.effort.tobytes()).hexdigest()[:16],
         )
         return summarise_motion(motion, model, note)
@@ -204,7 +204,7 @@ def summarise_recording(
         return RecordingSummary(RecordingNote(name), source.signal, failure=error)
 
 
-def _warnings(
+def _recording_warnings(
     recording: Recording, motion: Motion, name: str, arm: ArmDescription, anyway: bool
 ) -> tuple[str, ...]:
     """

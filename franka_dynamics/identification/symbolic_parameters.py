@@ -51,7 +51,7 @@ class SymbolicBaseParameters:
     values: dict[sp.Symbol, float]
 
     @property
-    def regrouped(self) -> dict[str, WeightedSum]:
+    def sums(self) -> dict[str, WeightedSum]:
         """Relations of the base parameters that combine several standard parameters."""
         alone = {name: ((1, (name,)),) for name in self.relations}
         return {name: terms for name, terms in self.relations.items() if terms != alone[name]}
@@ -60,7 +60,7 @@ class SymbolicBaseParameters:
         """Return the symbols' values and the relations, one per line, as Python code."""
         lines = [f'{letter} = {value!r}' for letter, value in self.values.items()]
         for name, terms in self.relations.items():
-            lines.append(f'{name} = {_sum_text(terms)}' if name in self.regrouped else f'# {name}')
+            lines.append(f'{name} = {_sum_text(terms)}' if name in self.sums else f'# {name}')
         return '\n'.join(lines) + '\n'
 
     def as_latex(self) -> str:
@@ -68,9 +68,9 @@ class SymbolicBaseParameters:
         values = [f'{_as_latex(letter)} = {value:.6g}' for letter, value in self.values.items()]
         rows = [
             rf'{_as_latex(sp.Symbol(name))} &= {_sum_text(terms, in_latex=True)}'
-            for name, terms in self.regrouped.items()
+            for name, terms in self.sums.items()
         ]
-        alone = [f'${_as_latex(sp.Symbol(x))}$' for x in self.relations if x not in self.regrouped]
+        alone = [f'${_as_latex(sp.Symbol(x))}$' for x in self.relations if x not in self.sums]
         table = [r'\begin{align*}', ' \\\\\n'.join(rows), r'\end{align*}'] if rows else ['']
         lines = [
             r'\documentclass[a4paper]{article}',

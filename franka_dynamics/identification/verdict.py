@@ -232,7 +232,7 @@ def judge_recordings(
     ranges = [mass_ambiguity(grams, one) for one in sets]
     narrowest = min(ranges, key=lambda one: one.scale[1] - one.scale[0], default=None)
 
-    def checks() -> Iterator[Sequence[Diagnosis]]:
+    def check_diagnoses() -> Iterator[Sequence[Diagnosis]]:
         """Yield the diagnoses of each check, in the order in which one fault can cause another."""
         # No cause is one that leaves much; what gravity leaves is judged where it points.
         if named and all(one.kind != WrongGravity.kind for one in named):
@@ -252,7 +252,7 @@ def judge_recordings(
             )
             yield fault_checks.masses_at_bound(mass_ratios)
 
-    causes = next((tuple(one) for one in checks() if one), ())
+    causes = next((tuple(one) for one in check_diagnoses() if one), ())
     if causes:
         return RecordingVerdict(causes, mass_ambiguity=narrowest)
     questions = () if suspected else tuple(_questions_to_user(fits))
