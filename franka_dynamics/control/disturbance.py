@@ -422,5 +422,4 @@ def stiction_torque(arm: ArmDescription) -> Array:
     """Return the change of torque below which friction may hold a joint, (n,) [N m]."""
     known, speed = arm.friction or arm.simulated_friction, np.full(arm.n, MIN_MOTION_SPEED_RAD_S)
     slides = np.zeros(arm.n) if known is None else np.abs(known.torque(speed))
-    least = MIN_STICTION_TO_LIMIT * arm.limit('effort')
-    return np.maximum(least, STICTION_MARGIN_FACTOR * slides)
+    return np.maximum(MIN_STICTION_TO_LIMIT * arm.limit('effort'), STICTION_MARGIN_FACTOR * slides)
