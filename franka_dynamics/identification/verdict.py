@@ -263,7 +263,7 @@ def _questions_to_user(fits: CrossValidation) -> Iterator[Diagnosis]:
     """Yield questions to the user about harmless faults of all joints and about large offsets."""
     yield from (one for one in fits.questions if not one.joints)
     baseline, every = fits.base_fits, faults_of(fits.prior.model.n)
-    of_all = fits.fits_with_each([one for one in every if one.asks_user and not one.joints])
+    of_all = fits.fits_with_each([one for one in every if one.raises_question and not one.joints])
     harmless = (fit for fit in of_all if fit.is_harmless() and fit.is_significant())
     yield from [fit.as_question() for fit in harmless if fit.agrees_with_start()][:1]
     for fault in every:

@@ -189,7 +189,7 @@ class MotionPlanner:
 
     `request` is a single set-point if `is_setpoint`, the next points of a stream if `is_chunk`.
     The arm is at `measured_q`, None if that is not known. `has_kp` says that it is pulled to where
-    it is desired: by `motion`, from which the requested one begins, at the stamp
+    it is desired: by `present_motion`, from which the requested one begins, at the stamp
     `stamp` [s] of the latest joint state.
     """
 
@@ -199,7 +199,7 @@ class MotionPlanner:
     is_chunk: bool
     measured_q: Array | None
     has_kp: bool
-    motion: Trajectory
+    present_motion: Trajectory
     stamp: float
 
     def require_start_allowed(self) -> None:
@@ -208,7 +208,7 @@ class MotionPlanner:
 
         Without kp nothing pulls the arm to where the points begin.
         """
-        points, stamp, measured_q = self.request, self.stamp, self.measured_q
+        points, stamp, q = self.request, self.stamp, self.measured_q
         lateness = 0.0 if points.start_time is None else stamp - points.start_time
         if points.start_time is not None and self.is_chunk:
             lateness -= points.times[-1]  # some points are past
@@ -221,8 +221,8 @@ class MotionPlanner:
                 'to begin on arrival, or give it by the clock of the joint states.'
             )
         at_once = len(points.times) and (points.start_time or 0.0) <= stamp + MAX_LATENESS_S
-        if measured_q is not None and at_once and not self.has_kp:
-            self._require_start_near(measured_q, self.motion.at(stamp).q, None, 'The arm stands')
+        if q is not None and at_once and not self.has_kp:
+            self._require_start_near(q, self.present_motion.at(stamp).q, None, 'The arm stands')
 
     def _require_start_near(
         self, q: Array, desired: Array, measured: Array | None, what: str = 'The reference starts'
@@ -251,7 +251,7 @@ class MotionPlanner:
         Only a set-point with velocity may: it begins when it is due. `stream` goes on until now.
         """
         points, single, continued = self.request, self.is_setpoint, None
-        time_zero = self.motion.time_zero
+        time_zero = self.present_motion.time_zero
         begin = (self.stamp if single else self.stamp + lead) - time_zero
         t0 = begin if points.start_time is None else points.start_time - time_zero
         try:
@@ -269,10 +269,10 @@ class MotionPlanner:
         """Return a smooth motion through the last points of a stream."""
         if len(stream) == 1:
             first = stream[0, _POSITION_COLUMN:]
-            self._require_start_near(first, self.motion.states_at(now)[0], self.measured_q)
-        rows = _averaged_points(stream)
+            self._require_start_near(first, self.present_motion.states_at(now)[0], self.measured_q)
+        rows, present = _averaged_points(stream), self.present_motion
         due = now + PLANNING_TIME_CANDIDATES_S[0] + rows[:, 0]
-        return spline_through_points(self.arm, self.motion, now + lead, due, rows[:, 1:], True)
+        return spline_through_points(self.arm, present, now + lead, due, rows[:, 1:], True)
 
     def _motion_via_points(self, points: TrajectoryRequest, begin: float, t0: float) -> Trajectory:
         """
@@ -281,7 +281,7 @@ class MotionPlanner:
         The motion begins at `begin`, or at `t0`, the points' time zero, if this is later. A
         streamed point with velocity is followed as it is.
         """
-        arm, present, streamed = self.arm, self.motion, self.is_setpoint or self.is_chunk
+        arm, present, streamed = self.arm, self.present_motion, self.is_setpoint or self.is_chunk
         if not len(points.times):
             return braked_motion(arm, present, begin)
         times, begin = t0 + points.times, max(begin, t0)

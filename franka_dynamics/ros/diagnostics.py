@@ -44,8 +44,8 @@ class StatusLog:
     A log of changes of a feedforward node's status, in words for the node's user.
 
     The log says why torques end, wait or are not received. `controller` is set when the node is
-    configured. `arrived_at` is when the latest joint state came [s], `is_final` says that the node
-    never commands again.
+    configured. `arrived_at` is when the latest joint state came [s], `is_shut_down` says that
+    the node never commands again.
     """
 
     controller: Feedforward
@@ -53,7 +53,7 @@ class StatusLog:
     def __init__(self, node: Any, state_topic: str, receivers: ReceiverCheck) -> None:
         """Make an empty log for a node, its topic of joint states and its receiver check."""
         self._node, self._state_topic, self._receivers = node, state_topic, receivers
-        self.is_final = False
+        self.is_shut_down = False
         self.reset()
 
     def status(self) -> Status:
@@ -61,7 +61,7 @@ class StatusLog:
         controller = self.controller
         status = controller.status
         remedy = Remedy(status.remedy)
-        words = '' if self.is_final else _REMEDY_TEXTS.get(remedy, remedy.value)
+        words = '' if self.is_shut_down else _REMEDY_TEXTS.get(remedy, remedy.value)
         why = self.reason_text(controller.ending) or status.why
         if status.state is State.RUNNING:
             why = self._receivers.delivery_problem or why

@@ -228,7 +228,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Brake the arm to rest if the node is active; the node never commands again."""
-        self._is_finalized = self._diagnostics.status_log.is_final = True
+        self._is_finalized = self._diagnostics.status_log.is_shut_down = True
         self._end_activation('shut down')
         self.get_logger().info('shut down')
         self.cycle.controller = None

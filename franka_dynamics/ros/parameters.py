@@ -139,12 +139,12 @@ def _warn_of_unused_arguments(node: Any, given: Sequence[str]) -> None:
             node.get_logger().warning(f'{flag} {word} has nothing for this node, {full_name}')
 
 
-def _parameter_descriptor(spec: ParameterSpec, kind: Parameter.Type) -> ParameterDescriptor:
+def _parameter_descriptor(spec: ParameterSpec, value_type: Parameter.Type) -> ParameterDescriptor:
     """Return the rclpy descriptor of a parameter, with type, text, constraints and range."""
     ends = [spec.bounds] if spec.bounds else []
     return ParameterDescriptor(
         name=spec.name,
-        type=kind.value,
+        type=value_type.value,
         description=spec.description,
         read_only=spec.read_only,
         additional_constraints=spec.constraint_text,

@@ -69,8 +69,8 @@ class TermPublishers:
         }
         self.frame: Frame = FLANGE
         self._templates: dict[str | type, MessageTemplate] = {}
-        self._failed: set[str] = set()
-        self._subscribed: list[str] = []
+        self._failed_terms: set[str] = set()
+        self._subscribed_terms: list[str] = []
 
     def set_controller(self, controller: Feedforward, frame: Frame = FLANGE) -> None:
         """
@@ -96,7 +96,7 @@ class TermPublishers:
             row = MessageTemplate.placeholder_row(len(labels))
             messages[kind] = JointState(header=header, name=labels, effort=row)
         self._templates = {kind: MessageTemplate(one) for kind, one in messages.items()}
-        self._failed.clear()
+        self._failed_terms.clear()
         self.update_subscribed_terms()
 
     @property
@@ -106,8 +106,8 @@ class TermPublishers:
 
     def update_subscribed_terms(self) -> None:
         """Update the list of the terms that have subscribers, the only ones to publish."""
-        sound = {name: one for name, one in self._publishers.items() if name not in self._failed}
-        self._subscribed = [name for name, one in sound.items() if one.get_subscription_count()]
+        counts = {k: one.get_subscription_count() for k, one in self._publishers.items()}
+        self._subscribed_terms = [k for k in counts if counts[k] and k not in self._failed_terms]
 
     def publish_terms(self, state: StateTerms, command: Array | None, stamp: Time) -> None:
         """
@@ -116,14 +116,14 @@ class TermPublishers:
         If a term raises an error, the error is logged, and the term is no longer published. This
         cannot affect ~/command, which is published before the terms.
         """
-        for name in self._subscribed:
+        for name in self._subscribed_terms:
             kind, term = TERM_TOPICS[name]
             try:
                 values = term(self, state, command)
                 if values is not None:
                     self._publishers[name].publish(self._templates[kind].serialize(stamp, values))
             except Exception as error:
-                self._failed.add(name)
+                self._failed_terms.add(name)
                 self._node.get_logger().error(
                     f'~/{name} is not published any more: '
                     f'{short_text(repr(error), 200)}; configure the node anew, and report this'

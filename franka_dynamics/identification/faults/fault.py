@@ -131,7 +131,7 @@ class Fault:
     value_is_from_torques: ClassVar[bool] = False
     is_temporary: ClassVar[bool] = False
     affects_states: ClassVar[bool] = False
-    asks_user: ClassVar[bool] = False
+    raises_question: ClassVar[bool] = False
     column_suffixes: ClassVar[tuple[str, ...]] = ()
     text: ClassVar[str]
 

@@ -133,7 +133,7 @@ class QuarterTurn(StateFault):
 class EffortDelay(Fault):
     """A delay of efforts; its value is the time by which they lag the positions [s]."""
 
-    kind, joint_counts, asks_user = 'delay', (0, 1), True
+    kind, joint_counts, raises_question = 'delay', (0, 1), True
     text = (
         '{effort} is {ms:.0f} ms {late_or_early} against the positions. Record both in one '
         'message, or move the effort columns.'
@@ -168,7 +168,7 @@ class TimeScale(Fault):
     those of gravity do not. The column is exact, as friction is fitted anyway.
     """
 
-    kind, value_is_from_torques, affects_states, asks_user = 'time', True, True, True
+    kind, value_is_from_torques, affects_states, raises_question = 'time', True, True, True
     text = (
         'Recorded times are {0:.3g} times real ones: torques of accelerations have another size '
         'than those of gravity. Check the unit or rate of the stamps (of a log: --stamp-unit, '

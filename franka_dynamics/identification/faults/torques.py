@@ -202,7 +202,7 @@ class ExchangedEfforts(Fault):
 class WrongGravity(Fault):
     """A gravity unlike the declared one, with its vector in the space frame [m/s^2] as values."""
 
-    kind, value_is_from_torques, asks_user = 'gravity', True, True
+    kind, value_is_from_torques, raises_question = 'gravity', True, True
     column_suffixes = ('level_1', 'level_2', 'size')  # two turn gravity, one changes its size
     text = (
         'Gravity points elsewhere than given. Check how the arm is mounted; --gravity '
