@@ -41,8 +41,9 @@ Rate: each torque is within the torque limits, and within 1000 N m/s (or the arm
 Brake: q_b is where braking began, then where the arm came to rest; before, a limit of torque or
   rate moves it along, and a push by more than 0.11 rad always. d is the disturbance torque of when
   braking began and, if that is more, of when the arm came to rest, which then bears what kp bore;
-  later what there is up to 10 % of each torque limit. M a slows each joint with a time constant of
-  0.03 s, at most 30 rad/s^2, as far as kd does less.
+  later what there is up to 10 % of each torque limit. M a, as far as kd does less, slows each
+  joint with a time constant of 0.03 s and pulls it to q_b, without kp, too, each at most 30
+  rad/s^2.
 Stop by the model: it takes q and dq as seen last (by joint: `core_step.py`), lets dq decay with a
   time constant of 0.1 s, and moves q by this dq.
 Resting torque: zero after reaction ZERO, and in a loop until a usable state agrees with g(q). Else

@@ -52,7 +52,7 @@ States are missing or wrong
   first after BRAKING; 20: at the 20th usable state, not while `blocked`):
 
   the arm then                      gets at once    not latched  latched      was to be held
-  in the stop, above 0.04 rad/s     BRAKING         law at rest  HOLDING      HOLDING
+  in the stop, above 0.04 rad/s     BRAKING         law as (2)   HOLDING      HOLDING
   in the stop, slower               resting torque  20: law      rest         20: BRAKING, HOLDING
   after the stop, above 0.04 rad/s  resting torque  20: law      20: as held  20: BRAKING, HOLDING
   else, as if it rested when lost   resting torque  20: law      rest         20: BRAKING, HOLDING
@@ -106,8 +106,8 @@ Torques are wrong
   on the flange explains it, too, but for opposite disturbances of two joints or a reversed torque.
 - Driven: in BRAKING a joint is for 5 ms faster, by 0.4 of its limit, than it got until its torque
   could turn (20 ms, or as the rate allows), by wrong torques or a push that the brake cannot stop:
-  COAST. HOLDING has no such bound: the arm bears d and 10 % of each limit beyond, yields to a
-  stronger push at any speed, and is held where that leaves it.
+  COAST. HOLDING has no such bound: beyond d and 10 % of each limit the arm yields to a push at any
+  speed, by more than 0.11 rad for good; by up to that it comes back.
 - A torque that is not finite, of the law or the brake, is never sent: COAST.
 
   what is wrong                   with a measured torque (not zero)  without
@@ -137,7 +137,8 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
 
 - (1) In STOPPING without fault or PAUSE: held after 20 usable states, or as BRAKING ends. Else it
   only latches.
-- (2) After a stop: the law begins one state after the arm rests. After a fault: refused.
+- (2) After a stop: the law begins one state after the arm rests, at the torque then sent. After a
+  fault: refused.
 - (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
   if states are older than 15 ms or torques depart by more than 10 % of a limit (less a share of a
   changed payload, as above).
