@@ -271,7 +271,7 @@ def figures() -> dict[str, list[tuple[str, tuple[float, ...]]]]:
             ),
             ("a Student's **t** above {} (95 %)", (cross_validation.CRITICAL_T,)),
             ('rises by more than {}: masses', (cross_validation.MIN_LOG_BAYES_FACTOR,)),
-            ('within {} % and the inverse', (100.0 * cross_validation._MIN_AGREEMENT_RATIO,)),
+            ('within {} % and the inverse', (100.0 * cross_validation._MIN_FIXED_TO_FREE_RATIO,)),
             ('likelier: above {} they are faults', (verdict._MIN_CLEAR_LOG_BAYES_FACTOR,)),
             ('whose efforts more than {} % is left', (100.0 * fault_checks._MAX_REL_ERROR,)),
             ('where they are wider than {}', (published_masses._MIN_MENTIONED_RANGE,)),

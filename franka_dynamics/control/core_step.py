@@ -284,7 +284,7 @@ class CoreStep(StateMachine):
             if n := self.states.record_state_loss(now, brakes_again):
                 often = Cause.IMPOSSIBLE_OFTEN if problem.is_latched else Cause.STATES_LOST_OFTEN
                 problem = often.ending(ReasonCode.STOPPED_OFTEN(count=n, why=problem.last_reason))
-            stuck, possible = self.repeated_positions.stuck_joints, self.states.possible_joints
+            stuck, possible = self.repeated_positions.stuck_joints, self.states.possible_joint_mask
             partly_seen = bool(stuck.any() or not possible.all())
             self.open_loop_stop.begin_stop(now, partly_seen=partly_seen)
             self._end_torques(problem)
@@ -335,18 +335,18 @@ class CoreStep(StateMachine):
     def _record_state(self, sample: StateSample, now: float, problem: Ending | None) -> None:
         """Record a joint state for a stop by the model, and update the friction state from it."""
         states, repeated, unseen = self.states, self.repeated_positions, self.open_loop_stop
-        possible, stuck = states.possible_joints, repeated.stuck_joints
+        possible, stuck = states.possible_joint_mask, repeated.stuck_joints
         none = np.zeros(len(stuck), dtype=bool)
         if problem is not None and any(stuck.tolist()) and self.state in ACTIVE_STATES:
             unseen.record_state(*repeated.extrapolated_state(sample.q), now, possible, none)
         believed, why = states.trusted_velocity(sample.dq), problem and problem.last_reason
         if unseen.last_seen is not None:  # a wrong velocity says nothing against the position
-            wrong = states.possible_positions & ~possible
+            wrong = states.possible_position_mask & ~possible
             if any(wrong.tolist()):
                 believed = np.where(wrong, unseen.probable_state(now)[1], believed)
-            possible = states.possible_positions
+            possible = states.possible_position_mask
         seen = possible & ~stuck & ~states.leapt_joints
-        by_velocity = states.changed_velocities & (~stuck | states.outrun_joints) & ~seen
+        by_velocity = states.changed_velocity_mask & (~stuck | states.outrun_joint_mask) & ~seen
         if why is not None and why.code is ReasonCode.STALE and unseen.last_seen is not None:
             believed = unseen.probable_state(now)[1]  # an old velocity would drive the arm
             by_velocity = none

@@ -91,10 +91,10 @@ class StateCheck:
         Its position [rad] and velocity [rad/s]; NaN and zero if no possible state has come.
     dq_before : ndarray, shape (n,)
         Velocity of the state before [rad/s].
-    position_repeats, possible_positions, possible_joints : ndarray of bool, shape (n,)
+    position_repeats, possible_position_mask, possible_joint_mask : ndarray of bool, shape (n,)
         Which positions are bit for bit those of the state before; which are possible; of which
         joints position and velocity are possible.
-    changed_velocities, outrun_joints : ndarray of bool, shape (n,)
+    changed_velocity_mask, outrun_joint_mask : ndarray of bool, shape (n,)
         Which velocities are possible and not bit for bit those of the state before; which
         positions repeat since before the velocity took the joint elsewhere.
     elapsed, age : float
@@ -137,7 +137,7 @@ class StateCheck:
         self._lowest = np.nan_to_num(np.concatenate((lower - POSITION_TOLERANCE_RAD, -most)))
         self._highest = np.nan_to_num(np.concatenate((upper + POSITION_TOLERANCE_RAD, most)))
         self._zero, self._all_joints = np.zeros(arm.n), np.ones(arm.n, dtype=bool)
-        self._logged_unknown_effort = False
+        self._has_logged_unknown_effort = False
         self.reset()
 
     def reset(self) -> None:
@@ -158,8 +158,8 @@ class StateCheck:
         self.stamp: float | None = None
         self.good_count = self.age_in_periods = 0
         self._drift = self.dq_before = self._zero
-        self.position_repeats = self.outrun_joints = self.changed_velocities = ~self._all_joints
-        self.possible_joints = self.possible_positions = self._all_joints
+        self.possible_joint_mask = self.possible_position_mask = yes = self._all_joints
+        self.position_repeats = self.outrun_joint_mask = self.changed_velocity_mask = ~yes
         self.elapsed = self.age = self.arrival_time = 0.0
         # Stamp and velocity of the latest state, possible or not; of each joint the last possible
         # position and its stamp, how far and how long it is from the one before, and whether that
@@ -286,8 +286,8 @@ class StateCheck:
     def _log_unknown_effort(self, effort: Array) -> None:
         """Log once that efforts count as not measured because one is not a number."""
         unknown = np.isnan(effort)
-        if not self._logged_unknown_effort and not unknown.all():
-            self._logged_unknown_effort = True
+        if not self._has_logged_unknown_effort and not unknown.all():
+            self._has_logged_unknown_effort = True
             name = self._joint_names[int(unknown.argmax())]
             _LOG.warning('The effort of %s is not a number: efforts count as not measured.', name)
 
@@ -312,8 +312,8 @@ class StateCheck:
         possible = (every >= self._lowest) & (every <= self._highest)
         # Of a few numbers all() takes a tenth of ndarray.all's time, here and in other cycles.
         n, all_possible = len(q), all(possible.tolist())
-        self.possible_joints = self.possible_positions = self._all_joints
-        self.changed_velocities, self._given_dq = dq != self._given_dq, dq
+        self.possible_joint_mask = self.possible_position_mask = self._all_joints
+        self.changed_velocity_mask, self._given_dq = dq != self._given_dq, dq
         self.raw_elapsed, self._given_stamp = stamp - self._given_stamp, stamp
         # NumPy would warn of infinities, and of a signalling NaN.
         seen = q if all_possible else np.where(possible[:n], q, np.nan)
@@ -339,9 +339,9 @@ class StateCheck:
             possible[n : 2 * n] |= confirmed & self._was_unseen
         if all_possible or possible.all():
             return None
-        self.changed_velocities &= possible[n : 2 * n]
-        self.possible_positions = possible[:n]
-        self.possible_joints = possible[:n] & possible[n : 2 * n]
+        self.changed_velocity_mask &= possible[n : 2 * n]
+        self.possible_position_mask = possible[:n]
+        self.possible_joint_mask = possible[:n] & possible[n : 2 * n]
         unknown = ~np.isfinite(every)
         first = int((unknown if unknown.any() else ~possible).argmax())
         kind, joint = divmod(first, n)
@@ -426,7 +426,7 @@ class StateCheck:
         most = MAX_POSITION_DRIFT_RAD + (MAX_VELOCITY_DELAY_S + gap) * np.abs(dq)
         wrong = np.abs(drift) > (most if any(dq.tolist()) else MAX_STILL_POSITION_DRIFT_RAD)
         still = self.position_repeats
-        self.outrun_joints = still & (self.outrun_joints | wrong)
+        self.outrun_joint_mask = still & (self.outrun_joint_mask | wrong)
         wrong = far | (wrong & ~still)
         if not any(wrong.tolist()):
             return None

@@ -153,7 +153,7 @@ class RepeatedPositionCheck:
         self.stuck_joints = self.stuck_joints & same
         if torque is None:
             self.still_time_s, self._must_move_mask = self._zero, self._must_move_mask & False
-            stuck = states.outrun_joints
+            stuck = states.outrun_joint_mask
         else:
             begins = same & (self.still_time_s == 0.0)
             self._torque_before = np.where(begins, torque, self._torque_before)
@@ -161,7 +161,7 @@ class RepeatedPositionCheck:
             self.still_time_s = np.where(same, self.still_time_s + states.elapsed, 0.0)
             led = np.abs(torque - self._torque_before) > self._stiction
             led &= False if desired_dq is None else np.abs(desired_dq) > MAX_REST_SPEED_RAD_S
-            moves = self._moved_joints | states.outrun_joints | led
+            moves = self._moved_joints | states.outrun_joint_mask | led
             self._must_move_mask = same & (self._must_move_mask | moves)
             stuck = self._must_move_mask & (self.still_time_s > states.silence_timeout())
         if not any(stuck.tolist()):

@@ -35,7 +35,7 @@ MIN_LOG_BAYES_FACTOR = 20.0
 # Beside inertias that a prior of this precision fixes, a named fault must have this ratio to its
 # size, or up to the inverse. Gains of 0.8 at joints 2 and 4 look like one of 1.2 at joint 3, and a
 # gain of a Med7's joint 2 like one of joint 4, with ratios beyond these.
-_FIXED_INERTIAS_PRECISION, _MIN_AGREEMENT_RATIO = 1e8, 0.7
+_FIXED_INERTIAS_PRECISION, _MIN_FIXED_TO_FREE_RATIO = 1e8, 0.7
 _FAULT_PRIOR_PRECISION = 1e-9  # of a prior about zero on a fault's columns
 
 
@@ -326,4 +326,4 @@ class FoldFits:
         fixed = FoldFits(self.system.with_fixed_inertias, self.fault)
         own, beside_fixed = self.theta_of_all[columns], fixed.theta_of_all[columns]
         ratio = float(beside_fixed @ own / (own @ own))
-        return _MIN_AGREEMENT_RATIO < ratio < 1.0 / _MIN_AGREEMENT_RATIO
+        return _MIN_FIXED_TO_FREE_RATIO < ratio < 1.0 / _MIN_FIXED_TO_FREE_RATIO

@@ -73,13 +73,13 @@ class RegroupableCombinations(NamedTuple):
     """
     Combinations of a link's parameters that can be added to those of the previous link.
 
-    Their energy does not depend on q_j and dq_j. `indices` are those of the link's parameters (and
-    of its joint's rotor inertia, if included) in the standard vector, `eliminated_indices` those
-    of the eliminated parameters. Each column of `combinations`, shape (len(indices),
-    len(eliminated)), is one combination x, with coefficient 1 for the eliminated parameter.
+    Their energy does not depend on q_j and dq_j. `parameter_indices` (k,) are those of the link's
+    parameters (and of its joint's rotor inertia, if included) in the standard vector,
+    `eliminated_indices` (m,) of the eliminated ones. Each column of `combinations`, (k, m), is one
+    combination x, with coefficient 1 for the eliminated parameter.
     """
 
-    indices: list[int]
+    parameter_indices: list[int]
     eliminated_indices: list[int]
     combinations: Array
 
@@ -125,11 +125,11 @@ def regrouping_map(
     The kept parameters are b indices of standard parameters. The map (b, p) has entries of the
     type of the rows' entries (floats or symbols).
     """
-    size = sum(len(step.indices) for step in steps)
+    size = sum(len(step.parameter_indices) for step in steps)
     holds = np.eye(size, dtype=int).astype(object)  # row: regrouped, column: standard parameter
     for j in reversed(range(arm.n)):
         eliminated = holds[steps[j].eliminated_indices]
-        holds[steps[j].indices] -= steps[j].combinations @ eliminated
+        holds[steps[j].parameter_indices] -= steps[j].combinations @ eliminated
         if j:
             revolute = arm.joints[j].kind is JointKind.REVOLUTE
             row = rows[j]._replace(ct=1, st=0) if revolute else rows[j]._replace(r=0)

@@ -36,7 +36,7 @@ ACTION_NAME = '~/follow_joint_trajectory'
 # Problems of joint states that come too rarely for torques.
 _RARE_STATE_CODES = ReasonCode.RARE_STATES, ReasonCode.COARSE_STAMPS
 _MAX_GOAL_ID_LENGTH = 64  # largest number of characters of a reference's frame id in reports
-_SUCCEED, _CANCEL, _ABORT = 'succeed', 'canceled', 'abort'  # methods of a handle that end its goal
+_SUCCEED_METHOD, _CANCEL_METHOD, _ABORT_METHOD = 'succeed', 'canceled', 'abort'  # of goal handles
 _DELIVERY_TIMEOUT_S = 0.3  # to send results before the node ends [s]
 _FEEDBACK_PERIOD_S = 0.05  # by the stamps of joint states, as of joint_trajectory_controller
 
@@ -177,7 +177,7 @@ class MotionServer:
                 request = self._request_from_goal(goal)
                 motion = self._follow_motion(request, goal_id, allow_setpoint=False)
         except ReferenceRefusedError as error:
-            self._end_goal(handle, _ABORT, error.code, str(error))
+            self._end_goal(handle, _ABORT_METHOD, error.code, str(error))
             return
         time_tolerance = stamp_to_seconds(goal.goal_time_tolerance)
         self._goals[goal_id] = _Goal(handle, motion, path, end, time_tolerance)
@@ -215,7 +215,7 @@ class MotionServer:
                 ended[event.goal_id] = f'The motion was interrupted: {event.reason}.'
         for goal_id, why in ended.items():
             handle, code = self._goals.pop(goal_id).handle, self._action_type.Result.INVALID_GOAL
-            self._end_goal(handle, _ABORT, code, why)
+            self._end_goal(handle, _ABORT_METHOD, code, why)
 
     def update_goals(self) -> None:
         """Publish feedback of all goals; end those reached, cancelled or out of tolerance."""
@@ -224,7 +224,7 @@ class MotionServer:
                 continue
             del self._goals[goal_id]
             ending, _, why = end
-            if ending != _SUCCEED:
+            if ending != _SUCCEED_METHOD:
                 # A motion that is not over yet is reported as interrupted.
                 if goal.is_motion_over:
                     self._node.get_logger().warning(f'a goal was aborted: {why}')
@@ -236,10 +236,10 @@ class MotionServer:
         controller, result = self._node.controller, self._action_type.Result
         state, motion = controller.latest, goal.motion
         if goal.handle.is_cancel_requested:
-            return _CANCEL, result.SUCCESSFUL, 'Cancelled.'
+            return _CANCEL_METHOD, result.SUCCESSFUL, 'Cancelled.'
         if goal.is_motion_over and controller.state is not State.RUNNING:
             why = f'The arm had not reached its goal: {self._diagnostics.status_log.status()}.'
-            return _ABORT, result.GOAL_TOLERANCE_VIOLATED, why
+            return _ABORT_METHOD, result.GOAL_TOLERANCE_VIOLATED, why
         if state is None or state.stamp < motion.begin:
             return None
         desired = motion.at(state.stamp)
@@ -247,13 +247,13 @@ class MotionServer:
         wrong = tolerances.violation(state.q, state.dq, desired, controller.description)
         if not goal.is_motion_over:
             if wrong:
-                return _ABORT, result.PATH_TOLERANCE_VIOLATED, f'{wrong}.'
+                return _ABORT_METHOD, result.PATH_TOLERANCE_VIOLATED, f'{wrong}.'
             self._publish_feedback(goal, state, desired)
         elif not wrong:
-            return _SUCCEED, result.SUCCESSFUL, ''
+            return _SUCCEED_METHOD, result.SUCCESSFUL, ''
         elif goal.time_tolerance > 0.0 and state.stamp >= motion.end + goal.time_tolerance:
             late = f'{wrong} {goal.time_tolerance:g} s after its end.'
-            return _ABORT, result.GOAL_TOLERANCE_VIOLATED, late
+            return _ABORT_METHOD, result.GOAL_TOLERANCE_VIOLATED, late
         return None
 
     def _publish_feedback(self, goal: _Goal, state: StateTerms, desired: ReferencePoint) -> None:
