@@ -71,13 +71,13 @@ def _print_result(result: ReplayEvaluation, fit: IdentificationOptions, show_all
     judgement = 'Too little motion to be judged.'
     if verdict is not None:
         judgement = report.verdict_headline(verdict)
-    best = report.best_set_sentence(fits[0], result.equal_predictions)
+    best = report.best_set_sentence(fits[0], result.rival_predictions)
     echo(f'{judgement} {best}'.strip(), style='bold')
     if verdict is not None:
         names = fits[0].arm.joint_names
         echo_each(report.verdict_lines(verdict, names, fit.effort_scales(len(names))))
         echo_each(report.ambiguity_sentences(verdict, names))
-    named = (fits[0], *result.equal_predictions)
+    named = (fits[0], *result.rival_predictions)
     ordered = (*named, *(one for one in fits if one not in named))
     shown = fits if show_all else ordered[:_MAX_SHOWN_PREDICTIONS]
     arms = [one.arm for one in shown]

@@ -225,7 +225,7 @@ class FoldFits:
         return Diagnosis(self.fault.kind, self.fault.joints, self.fault_values, *errors)
 
     def test_error(self) -> float:
-        """Return the torque error E on left-out folds [N m, or the unit of E]."""
+        """Return the torque error E on left-out folds [N m or % of the limits]."""
         return float(np.sqrt(self.squared_residuals.mean(axis=0) @ self.system.unit_factors**2))
 
     def log_likelihood_ratios(self, than: 'FoldFits | None' = None) -> Array:

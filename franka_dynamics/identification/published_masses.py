@@ -220,7 +220,7 @@ def state_fault_fits(grams: Array, sample_count: int, prior: Prior) -> list[Stat
     before, known = _torque_error(plain, theta, sample_count), _log_evidence_of(own, prior)
 
     def fits(harmful: bool) -> Iterator[StateFaultFit]:
-        """Yield fits for faults that raise E by over 50 % if `matter`, else for the others."""
+        """Yield fits for faults that raise E by over 50 % if `harmful`, else for the others."""
         for fault, weighted, common in zip(state_faults_of(prior.model.n), others, rest):
             corrected = fit_theta_to_gram(weighted, prior, DEFAULT_PRIOR_PRECISION)
             after = _torque_error(common, corrected, sample_count)

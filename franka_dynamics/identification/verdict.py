@@ -45,7 +45,7 @@ from ..recordings.options import SignalOptions
 from ..recordings.plausibility import plausibility_warnings, require_units
 from ..recordings.preprocessing import Motion, seconds_at_rest, to_motion
 from ..recordings.recording import Recording
-from ..recordings.replay import equal_predictions, torque_predictions, TorquePrediction
+from ..recordings.replay import rival_predictions, torque_predictions, TorquePrediction
 
 # Log evidence by which a fault without columns exceeds others, or none, "very strong" (Kass and
 # Raftery 1995).
@@ -283,14 +283,14 @@ class ReplayEvaluation:
     Torque errors of inertial sets on a recording, and the verdict on that recording.
 
     `motion` is the prepared `recording`, `predictions` the arms' errors, the best first;
-    `equal_predictions` are those as good as it. `verdict` is None after too little motion.
+    `rival_predictions` are those as good as it. `verdict` is None after too little motion.
     `warnings` are sentences.
     """
 
     recording: Recording
     motion: Motion
     predictions: Sequence[TorquePrediction]
-    equal_predictions: Sequence[TorquePrediction]
+    rival_predictions: Sequence[TorquePrediction]
     verdict: RecordingVerdict | None
     warnings: Sequence[str]
 
@@ -316,5 +316,5 @@ def evaluate_replay(
         alike = [one for one in arms if one.hand == fits[0].arm.hand]
         model, name = options.torque_model(alike[0]), Path(recording.source).name
         verdict = judge_motion(motion, model, alike, name)
-    others, doubts = equal_predictions(fits, motion), plausibility_warnings(recording, arms[0])
+    others, doubts = rival_predictions(fits, motion), plausibility_warnings(recording, arms[0])
     return ReplayEvaluation(recording, motion, fits, others, verdict, doubts)

@@ -175,7 +175,7 @@ def make_trajectory_request(
 
 
 def require_point_count(count: int, min_count: int = 1) -> None:
-    """Raise ReferenceRefusedError unless there are `least` to MAX_POINT_COUNT points."""
+    """Raise ReferenceRefusedError unless there are `min_count` to MAX_POINT_COUNT points."""
     if not min_count <= count <= MAX_POINT_COUNT:
         raise errors.ReferenceRefusedError(
             f'The reference has {count or "no"} points; send between one and {MAX_POINT_COUNT}.'

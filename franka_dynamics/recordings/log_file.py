@@ -98,7 +98,7 @@ def _read_text(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     delimiter = next((one for one in '\t;,' if one in unquoted), r'\s+')
 
     def parse_cells(lines: list[str]) -> Any:
-        """Return the lines `some` as a table of texts, '' where a row is too short."""
+        """Return `lines` as a table of texts, '' where a row is too short."""
         how = {'header': None, 'dtype': str, 'na_filter': False, 'skipinitialspace': True}
         table = pandas.read_csv(StringIO('\n'.join(lines)), sep=delimiter, **how).fillna('')
         return table.apply(lambda column: column.str.strip())

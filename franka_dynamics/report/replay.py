@@ -142,7 +142,7 @@ def replay_as_data(result: ReplayEvaluation) -> dict[str, Any]:
         'arm_file': fits[0].arm.file,
         'fits': [_prediction_as_data(one) for one in fits],
         'best': {'inertial_set': fits[0].arm.inertial_set, 'hand': fits[0].arm.hand},
-        'alike': [one.set_and_hand for one in result.equal_predictions],
+        'alike': [one.set_and_hand for one in result.rival_predictions],
         'verdict': result.verdict,
         'warnings': result.warnings,
         'remarks': motion.remarks,

@@ -51,19 +51,19 @@ def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
         '--cap-add=sys_nice'
     )
     level = NOTE if simulated else TO_DO
-    yield make_result('real-time permission', not refused, text, fix, level)
+    yield check_result('real-time permission', not refused, text, fix, level)
     text = f'{platform.release()} is {"" if realtime else "not "}PREEMPT_RT'
-    yield make_result('kernel', realtime, text, 'enough for simulation, not for FCI')
+    yield check_result('kernel', realtime, text, 'enough for simulation, not for FCI')
     text = f'{cores} cores, load {load:.1f}'
-    yield make_result('processor', load <= 0.75 * cores, text, 'other work may delay cycles')
+    yield check_result('processor', load <= 0.75 * cores, text, 'other work may delay cycles')
     if governors:
         fix = 'set performance (cpupower frequency-set -g performance) for even cycles'
         text = f'the governor is {governors}'
-        yield make_result('frequency', governors == 'performance', text, fix)
+        yield check_result('frequency', governors == 'performance', text, fix)
     yield from dds_checks(os.environ)
 
 
-def make_result(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> CheckResult:
+def check_result(subject: str, good: bool, text: str, fix: str, level: str = NOTE) -> CheckResult:
     """Return a check's result: GOOD and `text` if `good`, else `level` and `text` with the fix."""
     level, text = (GOOD, text) if good else (level, f'{text}: {fix}')
     return CheckResult(subject, level, text)
@@ -78,7 +78,7 @@ def dds_checks(environment: Mapping[str, str]) -> Iterator[CheckResult]:
     good = domain.isascii() and domain.isdecimal() and int(domain) <= 101
     fix = 'for ROS_DOMAIN_ID choose one from 0 to 101'
     text = f'domain {domain[:20]}, discovery {reach}, {middleware}'
-    yield make_result('network', good, text, fix, TO_DO)
+    yield check_result('network', good, text, fix, TO_DO)
     if middleware == _DEFAULT_MIDDLEWARE:
         yield CheckResult(
             'middleware',

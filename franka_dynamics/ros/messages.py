@@ -53,7 +53,7 @@ def read_float64_message(data: bytes, prefix: bytes) -> Array:
     """
     Return the numbers in a serialized std_msgs/Float64MultiArray.
 
-    One with as many numbers as `head`, of `float64_message_prefix`, says is read without rclpy.
+    One with as many numbers as `prefix`, of `float64_message_prefix`, says is read without rclpy.
     Raises SettingsError if the bytes are no such message.
     """
     count = int.from_bytes(prefix[-8:-4], 'little')  # then follows padding

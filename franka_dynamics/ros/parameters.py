@@ -64,7 +64,7 @@ def _has_parameter_value(node: Any, change: Parameter) -> bool:
 
 def declare_parameters(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, Any]:
     """
-    Declare the parameters of a table on a node, with descriptors; return values by name.
+    Declare the specified parameters on a node, with descriptors; return values by name.
 
     Raises SettingsError if a value given at the start has the wrong type, is outside its range, or
     belongs to no parameter, but was written for one. What a parameter file for many nodes gives
@@ -154,7 +154,7 @@ def _parameter_descriptor(spec: ParameterSpec, value_type: Parameter.Type) -> Pa
 
 
 def parameter_values(node: Any, specs: Sequence[ParameterSpec]) -> dict[str, Any]:
-    """Return the present values of a table's parameters by name."""
+    """Return the present values of the specified parameters by name."""
     return {spec.name: node.get_parameter(spec.name).value for spec in specs}
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
-from .machine_checks import CheckResult, GOOD, make_result, NOTE, SIMULATION_SUBJECT, TO_DO
+from .machine_checks import check_result, CheckResult, GOOD, NOTE, SIMULATION_SUBJECT, TO_DO
 from .messages import is_effort_measured, stamp_to_seconds
 from .status import DiagnosticSubject, NodeSnapshot
 from .topic_listener import TopicListener
@@ -140,7 +140,7 @@ def _joint_state_checks(
         rate = _mean_rate_hz(states.stamps)
         text += f', {rate:.0f} Hz of simulated time'
     fix = f'a command needs {_MIN_STATE_RATE_HZ:g} Hz, with franka_ros2 take franka/joint_states'
-    yield make_result(subject, rate >= _MIN_STATE_RATE_HZ, text, fix, TO_DO)
+    yield check_result(subject, rate >= _MIN_STATE_RATE_HZ, text, fix, TO_DO)
     if len(publishers) > 1:
         way = 'stop all but the driver'
         if simulators:
@@ -148,7 +148,7 @@ def _joint_state_checks(
         yield CheckResult(subject, TO_DO, f'{len(publishers)} nodes publish on one topic; {way}')
     text = 'effort is there' if states.has_effort else 'effort is missing, zero or NaN'
     fix = 'nothing to replay or identify from, and a weaker check of torques'
-    yield make_result('measured torque', states.has_effort, text, fix)
+    yield check_result('measured torque', states.has_effort, text, fix)
 
 
 def _other_state_topics(node: Any, topic: str) -> list[str]:

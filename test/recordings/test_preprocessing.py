@@ -13,7 +13,7 @@ from franka_dynamics.errors import RecordingError
 from franka_dynamics.recordings.plausibility import fatal_faults, plausibility_warnings
 from franka_dynamics.recordings.preprocessing import SignalOptions, to_motion, without_idle_effort
 from franka_dynamics.recordings.recording import Recording
-from franka_dynamics.recordings.replay import equal_predictions, predict_torque, torque_predictions
+from franka_dynamics.recordings.replay import predict_torque, rival_predictions, torque_predictions
 
 from ..agreement import refuses
 
@@ -208,7 +208,7 @@ def test_sets_as_good_as_the_best_are_those_that_differ_by_less_than_the_spread(
     arms.append(load('fer', hand='franka_hand'))
     motion = to_motion(fer_recording)
     fits = torque_predictions(arms, motion)
-    (other,) = equal_predictions(fits, motion)
+    (other,) = rival_predictions(fits, motion)
     assert (fits[0].arm.inertial_set, other.arm.inertial_set) == ('gaz2019', 'ledezma2021')
 
 
