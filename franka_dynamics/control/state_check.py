@@ -6,7 +6,6 @@ from collections import deque
 from enum import Enum
 import logging
 import math
-from statistics import median_high
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -397,11 +396,11 @@ class StateCheck:
         age = age if age is not None and limits.max_state_age > 0.0 else 0.0
         self.age = max(0.0, age)
         self._ages.append(self.age)
-        self.median_age = median_high(self._ages)
+        self.median_age = sorted(self._ages)[len(self._ages) // 2]
         if before is not None:
             self.elapsed = stamp - before
             self._periods.append(self.elapsed)
-            self.period = median_high(self._periods)
+            self.period = sorted(self._periods)[len(self._periods) // 2]
             finite = math.isfinite(self.age)
             self.age_in_periods = round(self.age / self.elapsed) if finite else 0
         if len(self._periods) >= MIN_GOOD_STATE_COUNT - 1 and self.period > self._max_period:

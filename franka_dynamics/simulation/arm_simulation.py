@@ -11,7 +11,7 @@ import numpy as np
 from .joint_elasticity import ElasticDrive, JointElasticity
 from .mujoco_model import build_mujoco_model, FLANGE_SITE, import_mujoco, TIMESTEP_S
 from ..arm import ArmDescription, LinkInertia
-from ..arm.friction import FrictionState
+from ..arm.friction import FrictionState, SigmoidFriction
 from ..arrays import Array
 from ..dynamics.model import GRAVITY
 from ..errors import RecordingError, SettingsError
@@ -329,15 +329,16 @@ class ArmSimulation:
         the friction curve from rest to the present velocity, plus the elastic gears' damping.
         """
         gear = 0.0 if self.settings.elasticity is None else self.settings.elasticity.damping
-        if self._friction_state is None:
+        if (friction := self._friction_state) is None:
             self.model.dof_damping[:] = gear
             return 0.0
         speed = self.data.qvel
         velocity = speed.copy()
         velocity[abs(speed) < _MIN_SECANT_SPEED_RAD_S] = _MIN_SECANT_SPEED_RAD_S
-        self._friction_state.update(self.time, self.data.qpos.copy())
-        at_rest, moving = map(self._friction_state.torque, (0.0 * velocity, velocity))
-        chord = (moving - at_rest) / velocity
+        friction.update(self.time, self.data.qpos.copy())
+        smooth = isinstance(friction.model, SigmoidFriction)  # zero at rest
+        at_rest = 0.0 if smooth else friction.torque(0.0 * velocity)
+        chord = (friction.torque(velocity) - at_rest) / velocity
         damping = np.maximum(chord, 0.0)
         self.model.dof_damping[:] = damping + gear
         return at_rest + (chord - damping) * speed
