@@ -38,7 +38,7 @@ def as_array(values: Any) -> Any:
 
 def evaluate(model: Any, key: Any, arrays: Sequence[Any], lead: tuple[int, ...]) -> Any:
     """
-    Return a quantity of a model at arrays with leading axes `lead`, on the current stream.
+    Return the quantity `key` at arrays broadcast to leading axes `lead`, on the current stream.
 
     Raises
     ------

@@ -22,7 +22,7 @@ def as_array(values: Any) -> np.ndarray:
 
 
 def evaluate(model: Any, key: Any, arrays: Sequence[np.ndarray], lead: tuple[int, ...]) -> Array:
-    """Return a quantity of a model at arrays of real numbers with leading axes `lead`."""
+    """Return the quantity `key` of a model at real arrays, broadcast to leading axes `lead`."""
     dtype = _FLOAT32 if all(array.dtype == _FLOAT32 for array in arrays) else _FLOAT64
     n = model.description.n
     alike = (np.broadcast_to(one, (*lead, n)).reshape(-1, n) for one in arrays)

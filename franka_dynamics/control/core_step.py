@@ -482,7 +482,7 @@ class CoreStep(StateMachine):
         stops = stops and not arm.has_stopped(terms, now)
         goal = resting = self._resting_torque(now)
         if stops:
-            goal = arm.stopping_torque(terms, now) + self._resting_disturbance
+            goal = arm.stopping_torque(terms, now) + self._disturbance_to_bear
         if not np.isfinite(goal).all():  # no limit of the arm bounds the velocity seen last
             stops, goal = False, resting
         goal = output.limiter.clip_torque(goal)
@@ -498,7 +498,7 @@ class CoreStep(StateMachine):
     def _resting_torque(self, now: float) -> Array:
         """Return the torque for an arm at rest, (n,) [N m]: gravity plus disturbance, or zero."""
         torque = self.open_loop_stop.resting_torque(self.acting_terms, now)
-        torque = torque + self._resting_disturbance
+        torque = torque + self._disturbance_to_bear
         if self.ending.reaction is Reaction.COAST:
             torque = np.where(self.disturbances.misdirected_joints, 0.0, torque)
         acts = self.resting_torque_agrees and self.ending.reaction is not Reaction.ZERO
@@ -506,7 +506,7 @@ class CoreStep(StateMachine):
         return torque if acts and np.isfinite(torque).all() else np.zeros_like(torque)
 
     @property
-    def _resting_disturbance(self) -> Array:
+    def _disturbance_to_bear(self) -> Array:
         """Disturbance torque to add to the resting torque of an arm at rest, or 0, (n,) [N m]."""
         # Without it, an arm with an undeclared load falls. One that moves may be pushed, and would
         # go on, as who stops it may push it. It was estimated from velocities.

@@ -408,14 +408,16 @@ def disturbance_bounds(arm: ArmDescription) -> tuple[Array, Array]:
     return MAX_START_DISTURBANCE_RATIO * effort, wide * effort
 
 
-def subtract_load_torque(difference: Array, lifted: Array) -> Array:
+def subtract_load_torque(difference: Array, gravity_change: Array) -> Array:
     """
     Return a torque difference minus the part that a changed payload may explain, (n,) [N m].
 
-    `lifted`, (n,), is the change of the gravity torque by a change of payload [N m]; at each joint
-    any share of it, 0 to 1, is taken off.
+    `gravity_change`, (n,), is the change of the gravity torque by a change of payload [N m]; at
+    each joint any share of it, 0 to 1, is taken off.
     """
-    return difference - np.clip(difference, np.minimum(0.0, -lifted), np.maximum(0.0, -lifted))
+    return difference - np.clip(
+        difference, np.minimum(0.0, -gravity_change), np.maximum(0.0, -gravity_change)
+    )
 
 
 def stiction_torque(arm: ArmDescription) -> Array:

@@ -207,7 +207,7 @@ def fit_theta(
 
 
 def fit_theta_to_gram(gram: Array, prior: Prior, precision: float) -> Array:
-    """Return parameters (p,) fitted with a prior to a Gram matrix (c, c), torque last."""
+    """Return the p parameters of lowest cost: the first of a Gram matrix (c, c), torque last."""
     known, pull = prior.information(precision)
     p = len(pull)
     return np.asarray(np.linalg.solve(gram[:p, :p] + known, gram[:p, -1] + pull))

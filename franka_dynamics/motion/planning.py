@@ -178,7 +178,7 @@ def require_point_count(count: int, min_count: int = 1) -> None:
     """Raise ReferenceRefusedError unless there are `min_count` to MAX_POINT_COUNT points."""
     if not min_count <= count <= MAX_POINT_COUNT:
         raise errors.ReferenceRefusedError(
-            f'The reference has {count or "no"} points; send between one and {MAX_POINT_COUNT}.'
+            f'The reference has {count or "no"} points; send {min_count} to {MAX_POINT_COUNT}.'
         )
 
 
@@ -227,7 +227,7 @@ class MotionPlanner:
     def _require_start_near(
         self, q: Array, desired: Array, measured: Array | None, what: str = 'The reference starts'
     ) -> None:
-        """Raise StartTooFarError if q, (n,), is far from the desired and the measured position."""
+        """Raise StartTooFarError if q, (n,), is far from both the desired and the measured q."""
         others = [desired] if measured is None else [desired, measured]
         other = min(others, key=lambda one: np.abs(q - one).max())
         distance = np.abs(q - other)

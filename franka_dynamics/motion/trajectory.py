@@ -211,7 +211,7 @@ class Trajectory:
 
         If its first point comes late enough, the arm moves there from its present state. Otherwise
         the distance between the present motion and this one, with its rates, is added to this one
-        and fades to zero.
+        and fades to zero. Accelerations stay within `share` times their limit.
         """
         now, early = present.states_at(begin), self.times[0] - begin
         motion = self.braked_to_rest(arm, share, now[0])
@@ -225,7 +225,7 @@ class Trajectory:
         distance *= np.abs(distance[:2]).max() > MAX_ROUNDING_ERROR  # accelerations may step
 
         def blended_over(duration: float) -> Trajectory:
-            """Return the motion, blended over a duration [s] within the arm's limits."""
+            """Return the motion blended over a duration [s]; raise an error beyond a limit."""
             ends = np.array([begin, begin + duration])
             times = np.union1d(ends, motion.times[motion.times > begin + _MIN_SEGMENT_DURATION_S])
             times = times[np.diff(times, append=np.inf) > _MIN_SEGMENT_DURATION_S]

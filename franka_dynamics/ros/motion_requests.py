@@ -159,7 +159,7 @@ class MotionServer:
 
     def _on_goal(self, handle: Any) -> None:
         """
-        Follow the motion of a new goal; abort a refused goal with an error code and a text.
+        Begin the motion of a new goal; abort a refused goal with an error code and a text.
 
         Every goal is accepted first, because a rejection cannot say why.
         """

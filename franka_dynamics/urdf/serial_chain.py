@@ -135,7 +135,7 @@ def _place_links(
     document: UrdfDocument, names: Sequence[str], positions: Mapping[str, float]
 ) -> tuple[dict[str, Array], dict[str, str], tuple[str, ...]]:
     """
-    Return each link's pose at zero positions, the arm's link that carries it, and the tool links.
+    Return each link's pose with the arm at q = 0, the arm's link that carries it, and tool links.
 
     Poses are in the root link. The carrier is the root for links that do not move, '' on other
     branches. `names` are the arm's joints, `positions` those of the held joints. Tool links are

@@ -210,7 +210,7 @@ class WrongGravity(Fault):
     )
 
     def columns(self, samples: TorqueSamples) -> list[Array]:
-        """Return the gravity torques of the three vectors of `gravity_axes` as columns."""
+        """Return the torques of two level gravities and the given one, (N, n) [N m] each."""
         axes = gravity_axes(samples.model.gravity)
         return [NewtonEulerModel(samples.model.arm, one).gravity(samples.motion.q) for one in axes]
 
