@@ -415,9 +415,7 @@ def subtract_load_torque(difference: Array, gravity_change: Array) -> Array:
     `gravity_change`, (n,), is the change of the gravity torque by a change of payload [N m]; at
     each joint any share of it, 0 to 1, is taken off.
     """
-    return difference - np.clip(
-        difference, np.minimum(0.0, -gravity_change), np.maximum(0.0, -gravity_change)
-    )
+    return difference - np.clip(difference, *np.sort((0.0 * gravity_change, -gravity_change), 0))
 
 
 def stiction_torque(arm: ArmDescription) -> Array:
