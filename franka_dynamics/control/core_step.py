@@ -42,11 +42,11 @@ Torques begin (from SILENT)
 States are missing or wrong
 - In SILENT and STOPPING: the count of 20 begins anew, and what is latched (table) needs `start`.
 - In RUNNING, BRAKING, HOLDING: at once the motion ends. An arm that rested gets the resting torque
-  by the rate: SILENT. One that moved, or of which some joints are seen and others not (not so if
-  only leapt), is stopped by the model (STOPPING) for 0.25 s; while joints that are seen are faster
-  than 0.02 rad/s, up to 1 s; under a target that adds no gravity as long as states come in which a
-  joint is not SEEN, under one that adds it, not beyond 0.25 s if one is MODEL. Then the resting
-  torque, SILENT. So in HOLDING, too.
+  by the rate: SILENT. One that moved, or of which some joints are seen and others not (so if a
+  velocity is no number; not if states are old or joints only leapt), is stopped by the model
+  (STOPPING) for 0.25 s; while joints that are seen are faster than 0.02 rad/s, up to 1 s; under a
+  target that adds no gravity as long as states come in which a joint is not SEEN, under one that
+  adds it, not beyond 0.25 s if one is MODEL. Then the resting torque, SILENT. So in HOLDING, too.
 - When the first usable state comes (law: it begins, and holds the arm where it is then, without
   motion; rest: the resting torque until `start`, so in each row if a `stop` came before, in the
   first after BRAKING; 20: at the 20th usable state, not while `blocked`):
@@ -116,7 +116,7 @@ Torques are wrong
   exchanged, reversed: mujoco     g(q); HOLD as it falls; COAST;     the law; HOLD; COAST
                                   a node: the law; COAST
   the same, fci                   the law; COAST in motion           the same
-  the same, begins in motion      COAST                              COAST, or HOLD, then COAST
+  the same, begins in motion      COAST, or HOLD, then COAST         the same
   1 or 2 joints' torque is dead   HOLD beyond bounds; under mujoco   the same
                                   it falls on, and is driven: COAST
   a push; a load beyond bounds    HOLD                               HOLD
