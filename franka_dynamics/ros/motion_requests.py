@@ -232,7 +232,7 @@ class MotionServer:
             self._end_goal(goal.handle, *end)
 
     def _goal_outcome(self, goal: _Goal) -> tuple[str, int, str] | None:
-        """Return the final status, error code and text of a goal that ends now, else None."""
+        """Return ending method, error code and text of a goal that ends now, else None."""
         controller, result = self._node.controller, self._action_type.Result
         state, motion = controller.latest, goal.motion
         if goal.handle.is_cancel_requested:
