@@ -106,7 +106,7 @@ class LinearFriction(ValueEquality):
 
     def torque_std(self, terms: Array) -> Array | float:
         """
-        Return the standard deviation (..., n) [N m] of the friction torque at given terms.
+        Return the standard deviation (..., n) [N m] of friction at `terms`, (..., 3 + k, n).
 
         It is that of the sum: errors of the coefficients partly cancel. 0 if it is not known.
         """
@@ -146,7 +146,7 @@ class LinearFriction(ValueEquality):
 @dataclass(frozen=True, eq=False)
 class ViscousCoulombFriction(LinearFriction):
     """
-    Viscous, Coulomb and offset friction f_v dq + f_c sign(dq) + f_o of each joint.
+    Viscous, Coulomb and offset friction f_v dq + f_c tanh(dq / width) + f_o of each joint.
 
     Arrays of shape (n,): `viscous` f_v [N m s/rad], `coulomb` f_c and `offset` f_o [N m]. tanh(dq
     / width) with `width` [rad/s] takes the place of sign(dq), because a torque that jumps at zero

@@ -1,7 +1,7 @@
 # Copyright 2026 The franka_dynamics authors
 # SPDX-License-Identifier: Apache-2.0
 """
-Evaluates dynamics at batches of states in arrays of CuPy, or others on an NVIDIA GPU.
+Evaluates dynamics at batches of states in arrays of CuPy or others on an NVIDIA GPU, into CuPy's.
 
 Arrays of other libraries are read through `__cuda_array_interface__` or DLPack, without a copy;
 results are CuPy's.

@@ -47,9 +47,9 @@ class Command(click.Command):
             ctx.set_parameter_source('xacro', ParameterSource.COMMANDLINE)
         return rest
 
-    def import_function(self, path: str) -> Any:
-        """Import and return the function that `work` names, by default the command's own `run`."""
-        words = '_'.join(path.split()[1:]).replace('-', '_')
+    def import_function(self, command_path: str) -> Any:
+        """Import and return the function that `work` names, by default `run` in its own file."""
+        words = '_'.join(command_path.split()[1:]).replace('-', '_')
         module, _, function = (self.work or f'{words}.run').partition('.')
         return getattr(import_module(f'.{module}', __package__), function)
 

@@ -55,7 +55,7 @@ def show_arm(arm: ArmChoice, options: Options) -> int:
             return _print_expressions(arm, direction, options.symbolic)
         return _print_base_parameters(arm, direction, options.json)
     description = arm.load()
-    pose = _pose_from_words(description, options.q) if options.q else None
+    pose = _positions_from_words(description, options.q) if options.q else None
     rows = report.inertia_rows(description, pose)
     data = {
         'arm': description,
@@ -79,7 +79,7 @@ def show_arm(arm: ArmChoice, options: Options) -> int:
     return 0
 
 
-def _pose_from_words(arm: ArmDescription, words: Sequence[str]) -> Array:
+def _positions_from_words(arm: ArmDescription, words: Sequence[str]) -> Array:
     """Return joint positions (n,) [rad, m] from the words of --q (zero, home or numbers)."""
     if words == ('zero',):
         return np.zeros(arm.n)

@@ -211,7 +211,7 @@ class StateMachine:
 
     def reset(self) -> None:
         """
-        Reset joint states, torques, references and faults, as after a reset of a simulation.
+        Discard joint states, torques, the desired motion and faults, as a reset simulation needs.
 
         A fault that only a new object clears and a user's stop stay, after `Stop.TO_ZERO` with
         zero torque. A held arm is let go, also of a load that nobody declared. The next torque may

@@ -217,7 +217,7 @@ class CoreStep(StateMachine):
                 return self._torque_at_old_stamp(sample, order)
             now = sample.stamp if sample.now is None else sample.now
             problem = self._check_state(sample, now)  # part 1
-            if problem is None and self.repeated_positions.is_arm_frozen:
+            if problem is None and self.repeated_positions.all_positions_repeat:
                 return self._torque_without_state(now)  # nothing new is seen
             self._record_state(sample, now, problem)
             if problem is not None:

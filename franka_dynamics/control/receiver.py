@@ -75,7 +75,7 @@ class TorqueReceiver:
     `arm` is the arm without the settings' payload. The settings' target says whether the
     receiver's robot compensates gravity; the settings' gravity_vector and payload are those of the
     arm. A torque is applied for at most `timeout` seconds by the stamps of the states, unless the
-    next torque comes. `holding_torque`, (n,) [N m], is the one that holds the arm at the start,
+    next torque comes. `holding`, (n,) [N m], is the one that holds the arm at the start,
     and the receiver goes on holding the arm; None: the receiver begins without torque, because
     brakes hold the arm. Raises SettingsError if payload or time-out are wrong, InertiaError if a
     link has a first moment but no mass.
@@ -87,13 +87,13 @@ class TorqueReceiver:
         settings: Settings,
         timeout: float,
         *,
-        holding_torque: Array | None = None,
+        holding: Array | None = None,
     ) -> None:
         if not timeout > 0.0:
             raise SettingsError(f'A receiver needs a time-out above zero; got {timeout} s.')
         self._timeout = timeout
-        self.applied_torque = np.zeros(arm.n) if holding_torque is None else holding_torque
-        self.state = ReceiverState.WAITING if holding_torque is None else ReceiverState.HOLDING
+        self.applied_torque = np.zeros(arm.n) if holding is None else holding
+        self.state = ReceiverState.WAITING if holding is None else ReceiverState.HOLDING
         self._fault = ''  # why the state is or last was FAULT
         self.timeout_count = 0  # how often a followed sender was silent for the time-out
         self.refusal_counts = dict.fromkeys(TorqueRefusal, 0)  # of torques, by reason

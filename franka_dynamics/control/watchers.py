@@ -178,8 +178,8 @@ class RepeatedPositionCheck:
         return np.asarray(np.abs(self._dq_before) > MIN_MOTION_SPEED_RAD_S)
 
     @property
-    def is_arm_frozen(self) -> bool:
-        """Whether all positions of an arm that moved are those of the state before."""
+    def all_positions_repeat(self) -> bool:
+        """Whether under a torque all positions repeat the state before, though a joint moved."""
         return all(self.still_time_s.tolist()) and bool(self._moved_joints.any())
 
     def extrapolated_state(self, q: Array) -> tuple[Array, Array]:

@@ -215,7 +215,7 @@ def closed_copy(path: Path) -> Iterator[Path]:
 
 
 def _end_of_records(file: BinaryIO) -> int:
-    """Return the position [bytes] in a file after its last complete data record."""
+    """Return the position [bytes] in an MCAP file after its last complete record of data."""
     size = file.seek(0, 2)
     end = file.seek(len(_MCAP_MAGIC))
     while len(head := file.read(_MCAP_RECORD_HEAD.size)) == _MCAP_RECORD_HEAD.size:

@@ -47,7 +47,7 @@ class CommandReceiver(TorqueReceiver):
         holding_torque: Array | None = None,
     ) -> None:
         """Make the subscription, the status publisher and the declaration service on a node."""
-        super().__init__(arm, settings, COMMAND_TIMEOUT_S, holding_torque=holding_torque)
+        super().__init__(arm, settings, COMMAND_TIMEOUT_S, holding=holding_torque)
         self._node, self._arm, self._on_torque_taken = node, arm, on_torque_taken
         self._message_prefix = float64_message_prefix(arm.n)
         self.is_held = False  # whether a torque holds the arm; its owner sets it

@@ -153,7 +153,7 @@ _LEFT_OUT_FIELDS = tuple(
 
 def mujoco_terms(arm: ArmDescription, gravity: ArrayLike, states: JointStates) -> list[Array]:
     """
-    Return M, C dq, g and the flange's poses by MuJoCo's inverse dynamics of the arm's MJCF.
+    Return M, C dq, g and the flange's poses that MuJoCo computes from the arm's MJCF.
 
     Armature, damping, friction, springs, compensated gravity, contacts and limits are left out,
     which the models do not have either. Shapes: (S, n, n), (S, n), (S, n) and (S, 4, 4).

@@ -385,7 +385,7 @@ def test_whatever_is_sent_the_torque_is_within_limit_and_rate(name):
 
 
 def test_an_arm_that_is_held_from_the_beginning_stays_where_it_is():
-    receiver = TorqueReceiver(FER, Settings(target='mujoco'), TIMEOUT_S, holding_torque=GRAVITY)
+    receiver = TorqueReceiver(FER, Settings(target='mujoco'), TIMEOUT_S, holding=GRAVITY)
     loop = Loop(brake_release_after=0.0)
     loop.arm.is_braked = False
     for _ in range(1000):

@@ -196,7 +196,7 @@ def _received(arm: ArmDescription, settings: Settings) -> Iterator[str]:
     carried = settings.profile.receiver_adds_gravity
     holding = np.zeros(arm.n) if carried else TermModel(arm, settings).gravity(q)
     holding = np.clip(holding, -effort, effort)
-    receiver = TorqueReceiver(arm, settings, COMMAND_TIMEOUT_S, holding_torque=holding)
+    receiver = TorqueReceiver(arm, settings, COMMAND_TIMEOUT_S, holding=holding)
     stamp, numbers = 0.0, {1: 0, 2: 1_000_000}
     most = 0.9 * np.minimum(10.0, arm.limit('velocity')) * np.sign(amplitude)
     for k in range(_FAULTS + 310):

@@ -254,7 +254,7 @@ def gravity_axes(gravity: Array) -> Array:
 
 
 def gravity_angle(values: Sequence[float], gravity: Array) -> float:
-    """Return the angle [rad] between a diagnosed and the declared gravity, pi for zeros."""
+    """Return the angle [rad] between a diagnosed and the declared gravity, pi for no gravity."""
     if lacks_gravity(values):
         return np.pi
     sizes = np.linalg.norm(values) * np.linalg.norm(gravity)
