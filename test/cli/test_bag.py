@@ -95,8 +95,7 @@ def test_the_time_that_starting_takes_does_not_count(progress, goes_on, run):
         if len(heard) > 1:
             raise KeyboardInterrupt
 
-    assert run(hear, '--duration', '4')[0] == 1
-    assert (len(heard) > 1) is goes_on
+    assert run(hear, '--duration', '4')[0] == 1 and (len(heard) > 1) is goes_on
 
 
 @pytest.mark.parametrize(('heard', 'has_arm_state'), [(2.1, True), (2.1, False), (1.0, False)])
@@ -273,8 +272,7 @@ def recording(simulate):
 def test_a_real_arms_table_plots_json_and_verdict_agree(fer_recording_path, tmp_path, told):
     output = tmp_path / 'output'
     status, printed, data = told('bag replay --arm fer --output', output, fer_recording_path)
-    assert status == 0
-    assert 'gaz2019 bare has E = 0.874 N m' in printed
+    assert status == 0 and 'gaz2019 bare has E = 0.874 N m' in printed
     assert [path.name for path in output.iterdir()] == ['torques.png']
     assert (output / 'torques.png').read_bytes().startswith(b'\x89PNG')
     errors = {(x['inertial_set'], x['hand']): x['without_friction']['E'] for x in data['fits']}
@@ -308,8 +306,7 @@ def test_only_sets_hands_filter_asked_for_count(recording, write, figures, tmp_p
     data = figures(f'{REPLAY} {options}', write(recording))
     assert {one['inertial_set'] for one in data['fits']} == {'gaz2019', 'ledezma2021'}
     assert [one['hand'] for one in data['fits']] == ['none', 'none']
-    assert data['metric']['cutoff'] == 5.0
-    assert data['samples'] == 361 - 2 * 30
+    assert data['metric']['cutoff'] == 5.0 and data['samples'] == 361 - 2 * 30
     assert len(list(tmp_path.iterdir())) == 1  # the bag
 
 

@@ -171,8 +171,7 @@ def test_a_fault_that_is_not_cleared_exits_with_1(told, status, started, capsys)
 def test_an_arm_that_was_never_held_exits_with_1_without_suggestions(started, capsys):
     started(status=1, statuses=[{}])
     said = capsys.readouterr()
-    assert 'node play' not in said.out
-    assert 'is not held in 0.05 s' in said.err
+    assert 'node play' not in said.out and 'is not held in 0.05 s' in said.err
 
 
 def test_a_second_simulated_arm_is_refused(started, capsys):

@@ -162,8 +162,7 @@ def test_a_stopped_core_sends_only_after_start(creeps):
     # A creeping arm needs another resting torque in every state.
     script = Script().running().stop(why='enough').give(200, creeps * np.sign(MOVING))
     assert script.core.needs_start and 'enough' in str(script.core.status)
-    count = len(script.sent)
-    assert len(script.give(100).sent) == count
+    assert len(script.give(100).sent) == len(script.sent)
     assert script.start().give().core.state is State.RUNNING
 
 
@@ -611,8 +610,7 @@ def test_the_arm_of_a_loop_does_not_fall_through_a_reset(measures):
     loop.swing(speed=0.2)
     for state in (State.RUNNING, State.SILENT):
         loop.controller.reset()
-        before = loop.speed
-        assert loop.run(0.03).controller.state is state and loop.speed < before + 0.02
+        assert loop.run(0.03).controller.state is state and loop.speed < loop.speed + 0.02
         loop.controller.stop('test', Stop.HOLD)
         loop.run(0.2)
 
@@ -683,8 +681,7 @@ def test_an_arm_on_its_brakes_is_carried_once_the_right_receiver_is_back(in_loop
 def test_after_a_torque_between_two_states_the_rate_counts_from_it():
     script = Script().running().give(3, MOVING)
     script.core.reject_state('test', script.time + 0.5e-3)
-    before = script.core.output.last_torque
-    step = np.abs(script.give(1, MOVING).sent[-1] - before)
+    step = np.abs(script.give(1, MOVING).sent[-1] - script.core.output.last_torque)
     np.testing.assert_allclose(step.max(), 0.5, rtol=0.0, atol=1e-6)  # 1,000 N m/s in 0.5 ms
 
 
@@ -737,8 +734,7 @@ def test_a_stop_lets_go_of_a_held_arm_and_leaves_its_fault():
         if script.core.state is State.BRAKING:
             with pytest.raises(errors.StartRefusedError):
                 script.core.start()
-        assert script.give(300).core.needs_start
-        assert not script.start().core.faulty
+        assert script.give(300).core.needs_start and not script.start().core.faulty
 
 
 def test_a_core_that_will_hold_the_arm_again_has_not_ended():

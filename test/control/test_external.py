@@ -178,8 +178,7 @@ def test_known_wrenches_in_mujoco_are_told_along_a_motion():
         external = observer.update(time, q, dq, effort)
         if time > 0.2:
             estimate = estimator.estimate(q, external)
-            assert not estimate.is_singular
-            assert estimate.unexplained_torque < 0.5
+            assert not estimate.is_singular and estimate.unexplained_torque < 0.5
             found.append(estimate.wrench)
             # The arm exerts the opposite wrench on its surroundings. Within the lag of the
             # observer each joint turns by up to 20 mrad.

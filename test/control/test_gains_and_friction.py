@@ -293,8 +293,7 @@ def test_friction_of_the_wrong_sign_at_one_joint_does_not_drive(make, gains):
     without, slow, *_ = run(make, gains, 0.0)
     fastest, end, *_, state = run(make, gains, 1.0, wrong=1)
     assert state is State.RUNNING
-    assert fastest < max(without, FASTEST[swing]) + 0.05
-    assert end < slow + 0.02
+    assert fastest < max(without, FASTEST[swing]) + 0.05 and end < slow + 0.02
 
 
 @pytest.mark.parametrize('gains', ['none', 'gentle'])
@@ -362,8 +361,7 @@ def limits(target):
 @pytest.mark.parametrize(('name', 'hand'), ARMS)
 def test_states_of_any_age_held_as_long_as_allowed_are_stable(name, hand):
     oldest, silent = limits('gz_ros2_control')
-    assert 0.0 < oldest < silent
-    assert limits('franka_gazebo') == (oldest, silent)
+    assert 0.0 < oldest < silent and limits('franka_gazebo') == (oldest, silent)
     arm = load(name, hand=hand)
     model, home, gains = NewtonEulerModel(arm), arm.home_position, default_gains(arm)
     linear = linearize(BodyTree.from_description(arm), home, np.zeros(arm.n), model.gravity(home))

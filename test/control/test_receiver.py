@@ -95,8 +95,7 @@ def test_a_moving_arm_whose_sender_is_killed_comes_to_rest_and_stays(target):
     # What remains of the speed decays with braking's time constant.
     stands_at, moves_by = loop.arm.position, 1.1 * loop.speed * BRAKING_TIME_CONSTANT_S
     loop.run(1.0)
-    assert loop.largest_step <= LARGEST_STEP
-    assert loop.receiver.timeout_count == 1
+    assert loop.largest_step <= LARGEST_STEP and loop.receiver.timeout_count == 1
     if target == 'fci':
         assert loop.receiver.state is ReceiverState.STOPPED
         np.testing.assert_array_equal(loop.applied[-1], np.zeros(7))

@@ -407,8 +407,7 @@ def test_feedforward_leaves_a_weak_pd_1_percent_of_the_error():
 
     with_feedforward, without = error_of(fd.Terms()), error_of(fd.Terms(False, False))
     # The remaining error comes from the delay of one cycle; a wrong M or C would leave percents.
-    assert with_feedforward < 0.01 * without
-    assert without > 0.01
+    assert with_feedforward < 0.01 * without and without > 0.01
 
 
 def guide(loop, speed, joints):
@@ -449,8 +448,7 @@ def test_kp_does_not_grow_while_a_motion_is_followed_far_from_the_arm():
     loop.run(0.5)
     loop.controller.change(**GAINS)
     loop.run(0.5)
-    assert loop.fastest < 0.6
-    assert loop.controller.state is State.RUNNING
+    assert loop.fastest < 0.6 and loop.controller.state is State.RUNNING
 
 
 def test_torque_on_fci_begins_at_zero_and_goes_by_its_rate_to_what_the_base_needs():
@@ -491,8 +489,7 @@ def test_a_live_payload_change_ramps():
     steps = np.diff([before, *loop.published[count:]], axis=0)
     # A kilogram at the flange changes the torque by about 6 N m, in 200 cycles by 0.03 N m each.
     whole = np.abs(target.gravity(FER.home) - GRAVITY).max()
-    assert 3.0 < whole < 10.0
-    assert np.abs(steps).max() < 3.0 * whole / 200
+    assert 3.0 < whole < 10.0 and np.abs(steps).max() < 3.0 * whole / 200
     np.testing.assert_allclose(loop.command, target.gravity(FER.home), rtol=0.0, atol=1e-6)
 
 

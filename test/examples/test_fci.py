@@ -122,8 +122,7 @@ def test_ctrl_c_brakes_and_ends_at_zero_torque(moved, robot, capsys):
 
 
 def test_a_robot_that_is_gone_is_said_in_one_sentence(moved, robot, capsys):
-    assert moved(robot.kill)[0] == 1
-    assert capsys.readouterr().err.count('\n') == 1
+    assert moved(robot.kill)[0] == 1 and capsys.readouterr().err.count('\n') == 1
 
 
 class Motion:

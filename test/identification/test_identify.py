@@ -62,8 +62,7 @@ def test_folds_of_a_real_arm_left_out_in_turn_are_predicted(identified):
     result = identified
     own, others = result.arm_errors, result.published_errors[0]
     assert own.test.E < 0.236 and own.frictionless.E < 0.92
-    assert others.test.E == pytest.approx(0.560, abs=3e-3)
-    assert len(own.folds) == 5
+    assert others.test.E == pytest.approx(0.560, abs=3e-3) and len(own.folds) == 5
     assert result.improvement.reduction == pytest.approx(
         np.mean(np.subtract(others.folds, own.folds))
     )
@@ -381,8 +380,7 @@ def test_a_light_load_is_found_on_an_arm_without_torque_limits(simulate):
     joints = (replace(one, limits=replace(one.limits, effort=np.inf)) for one in FER.joints)
     motions = with_and_without(simulate, body, rubbing, duration=20.0, noise=0.2)
     found = identify_payload(*motions, replace(FER, joints=tuple(joints)))
-    assert found.values[0] == pytest.approx(0.3, abs=0.03)
-    assert found.std[0] < 0.03
+    assert found.values[0] == pytest.approx(0.3, abs=0.03) and found.std[0] < 0.03
 
 
 # The first joints of the FER only: the test is about where the work runs, not about its result.

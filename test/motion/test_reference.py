@@ -116,8 +116,7 @@ def test_positions_are_joined_by_scipys_spline_and_braked_after_the_last():
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=2e-5)
     states = run(reference, 0.0, 3.0)
     require_smooth(states)
-    assert motion.end > times[-1] + 0.1
-    assert not states[1][-1].any()
+    assert motion.end > times[-1] + 0.1 and not states[1][-1].any()
 
 
 def test_a_motion_with_velocities_is_met_at_every_point():

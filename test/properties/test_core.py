@@ -47,8 +47,7 @@ class HostileWorld(RuleBasedStateMachine):
         self.good_states(25)  # so that torques are sent
 
     def judge(self, torque):
-        assert np.isfinite(torque).all()
-        assert (np.abs(torque) <= LIMIT).all()
+        assert np.isfinite(torque).all() and (np.abs(torque) <= LIMIT).all()
         if not (self.core.sends or self.applied):
             return
         carried = self.core.requested_law.terms.adds_gravity

@@ -317,8 +317,7 @@ def test_built_and_run_it_gives_the_law_it_states(probe, tmp_path):
                 return not np.any(commands[-1].data)
 
             probe.until(faded, f'no torque after: {fault}')
-        assert process.wait(10.0) == 0
-        assert largest_step() <= 1.0 + 1e-12
+        assert process.wait(10.0) == 0 and largest_step() <= 1.0 + 1e-12
     finally:
         process.kill()
         process.wait()

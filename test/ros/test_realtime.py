@@ -223,8 +223,7 @@ LOOPBACK, GROUP = '0100007F', '0100FFEF'
 def test_a_node_on_the_loopback_network_binds_nothing_else():
     lines = [line.split() for line in printed('-u', '-c', SCRIPT).splitlines()]
     addresses = {line[1] for line in lines if line[0] == 'socket'}
-    assert LOOPBACK in addresses
-    assert addresses <= {LOOPBACK, GROUP}
+    assert LOOPBACK in addresses and addresses <= {LOOPBACK, GROUP}
     assert lines[-1] == ['shared', '0']
 
 
@@ -258,8 +257,7 @@ def test_a_simulations_torques_reach_no_real_arms_controller_and_a_crash_is_told
         node.wait(TIMEOUT_S)
         said = nodes.end_nodes()[0]
     assert all(word in said for word in ('feedforward_node', 'SIGABRT', str(log)))
-    assert 'Fatal Python error: Aborted' in log.read_text()
-    assert not torques
+    assert 'Fatal Python error: Aborted' in log.read_text() and not torques
 
 
 def test_a_node_that_ended_on_a_full_disk_is_told_with_the_folder(tmp_path, monkeypatch):

@@ -148,8 +148,7 @@ def test_states_give_our_models_gravity_and_a_nodes_terms_are_taken_by_name(arm,
         gravity = state.torques[TorqueColumn.GRAVITY]
         np.testing.assert_allclose(gravity, FER_GRAVITY, rtol=0.0, atol=ATOL_NM)
         assert TorqueColumn.MEASURED in state.torques
-        assert TorqueColumn.EXTERNAL not in state.torques
-        assert state.time >= 0.0
+        assert TorqueColumn.EXTERNAL not in state.torques and state.time >= 0.0
         probe.until(lambda: shown(TorqueColumn.EXTERNAL, with_term=True), 'the external torque')
 
         def is_refused():
@@ -315,8 +314,7 @@ def test_something_to_do_in_a_running_system_is_exit_status_1(level, status, mon
     found = [machine.CheckResult('node', level, 'so')]
     monkeypatch.setattr(system, 'system_checks', lambda *_: found)
     monkeypatch.setattr(machine, 'machine_checks', lambda **_: ())
-    assert main(['doctor']) == status
-    assert f'{level:5}' in capsys.readouterr().out
+    assert main(['doctor']) == status and f'{level:5}' in capsys.readouterr().out
 
 
 def test_the_clock_of_an_arm_in_lockstep_is_found_good(start_arm, start_node, probe, capsys):

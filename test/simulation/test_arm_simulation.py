@@ -343,8 +343,7 @@ def test_a_joint_at_full_torque_is_held_at_its_stop():
                 mujoco.mj_step(model, data)
                 beyond.append(side * (data.qpos[joint] - arm.limit(limit)[joint]))
             # In the collision a step of the fastest, the last joint at 58 rad/s; then at rest.
-            assert max(beyond) < 0.06
-            assert abs(beyond[-1]) < 1e-3
+            assert max(beyond) < 0.06 and abs(beyond[-1]) < 1e-3
 
 
 def test_stops_change_nothing_for_an_arm_within_its_limits():
@@ -414,5 +413,4 @@ def test_the_node_brings_the_arm_back_after_a_lost_cycle():
             states.append((reading.position, reading.velocity))
     assert not simulation.is_braked
     away = np.abs([q - arm.home_position for q, _ in states])
-    assert away.max() < MOST_RAD
-    assert away[-1].max() < 0.7 * away.max()
+    assert away.max() < MOST_RAD and away[-1].max() < 0.7 * away.max()

@@ -210,8 +210,7 @@ def test_a_wrong_quantity_is_named_and_raises(quantity, error, mass, monkeypatch
     arm, faulty = fer_of_mass(mass), type('Faulty', (fd.NewtonEulerModel,), {quantity: too_small})
     monkeypatch.setitem(FORMULATIONS, 'exponentials', faulty)
     failed = fd.compare_formulations(arm, count=20, seed=5)
-    assert not failed.passed
-    assert np.isnan(failed.largest) == np.isnan(error)
+    assert not failed.passed and np.isnan(failed.largest) == np.isnan(error)
     (said,) = failed.findings
     assert said.startswith('exponentials') and quantity in said
     # Others follow from frames and the mass matrix.
@@ -230,8 +229,7 @@ def test_far_dh_frames_of_nearly_parallel_axes_widen_the_tolerance_as_their_erro
     links = (body, body.expressed_in(far), body)
     arm = fd.ArmDescription('far', Convention.MODIFIED, tuple(joints), links)
     report = fd.crosscheck(arm, count=50)
-    assert 1e-12 < report.largest < report.tolerance < 1e-6
-    assert report.passed
+    assert 1e-12 < report.largest < report.tolerance < 1e-6 and report.passed
     assert fd.crosscheck('fr3', count=5).tolerance == 1e-12
 
 
@@ -395,6 +393,5 @@ def test_doctor_compares_a_simulated_robot_over_the_protocol(tmp_path, capsys):
         (figure,) = re.findall(rf'^good.*robot, {term}: .*up to (\S+)', bare, re.MULTILINE)
         # Both read the same published numbers: rounding (5e-14 measured).
         assert float(figure) < 1e-12
-    assert status == 1
-    assert 'to do robot, g: differs by up to' in handed
+    assert status == 1 and 'to do robot, g: differs by up to' in handed
     assert 'to do robot, g by the load the robot knows (0 kg)' in handed
