@@ -391,6 +391,7 @@ class StateMachine:
         if self.state is State.BRAKING:
             gains, swings = (self.requested_law.kp, self.requested_law.kd), own.is_torque_swinging
             self.brake.begin(own.disturbance_torque, gains, torque_swings=swings)
+            self.brake.bears_load = self.ending.reaction not in _REACTIONS_THAT_LET_GO
         elif self.state is State.STOPPING and before is State.RUNNING:
             # An arm whose positions repeat seems to rest, and what drives it seems a load.
             seen, stuck = self.open_loop_stop.last_seen, self.repeated_positions.stuck_joints.any()

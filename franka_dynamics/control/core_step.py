@@ -113,8 +113,8 @@ Torques are wrong
   what is wrong                   with a measured torque (not zero)  without
   target adds no g(q), all do     zero, no law; HOLD if it moves     the law; HOLD as it rises
   target adds g(q), nobody does   zero, no law; HOLD as it falls     the law; HOLD as it falls
-  exchanged, reversed: mujoco     g(q); HOLD as it falls; COAST;     the law; HOLD; COAST
-                                  a node: the law; COAST
+  exchanged, reversed: mujoco     g(q); HOLD as it falls; COAST;     the law; HOLD; COAST (g(q),
+                                  a node: the law; COAST             if by speed)
   the same, fci                   the law; COAST in motion           the same
   the same, begins in motion      COAST, or HOLD, then COAST         the same
   1 or 2 joints' torque is dead   HOLD beyond bounds; under mujoco   the same
@@ -142,8 +142,9 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
 - (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
   if states are older than 15 ms or torques depart by more than 10 % of a limit (less a share of a
   changed payload, as above).
-- (4) As Torques begin, mostly at the next state, unless this latches again; an arm that the model
-  stops is first BRAKING once it is seen. Refused if it is to be held then.
+- (4) As Torques begin, mostly at the next state, unless this latches again; an arm that is unseen
+  since a stop by the model began, after COAST, too, is first BRAKING once it is seen. Refused if
+  it is to be held then.
 - (5) But a loop's g(q) goes on, from its first state (a `tick` before it: zero), unless COAST came
   before or torques departed by more than 10 %: then as at first, so zero at the states at which
   one contradicts.

@@ -35,8 +35,7 @@ def shift_joint_zeros(arm: ArmDescription, zeros: ArrayLike) -> ArmDescription:
     """Return an arm whose joint positions are measured from the positions `zeros`, (n,)."""
     start = arm.joint_vector(zeros, 'position')
     joints = tuple(_shifted_joint(joint, at) for joint, at in zip(arm.joints, start))
-    home = None if arm.home is None else arm.home - start
-    return replace(arm, joints=joints, home=home)
+    return replace(arm, joints=joints, home=None if arm.home is None else arm.home - start)
 
 
 def _shifted_joint(joint: Joint, q0: float) -> Joint:

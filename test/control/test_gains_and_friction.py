@@ -277,8 +277,7 @@ def run(make, gains, factor, wrong=None, moves=swing):
 def test_too_much_friction_neither_drives_nor_shakes_the_arm(make, gains, moves):
     without, slow, rest, error, _ = run(make, gains, 0.0, moves=moves)
     fastest, end, shaken, better, state = run(make, gains, 1.3, moves=moves)
-    assert state is State.RUNNING
-    assert fastest < max(without, FASTEST[moves]) + 0.05
+    assert state is State.RUNNING and fastest < max(without, FASTEST[moves]) + 0.05
     assert end < slow + 0.01 and shaken < rest + 3e-3  # no limit cycle
     assert better < 0.9 * error
 
@@ -399,8 +398,7 @@ def test_gains_scaled_by_the_inertia_suit_every_arm(arm):
     description = load(arm)
     kp, kd = low_gains(description, 100.0)
     inverse = np.linalg.inv(NewtonEulerModel(description).mass_matrix(description.home))
-    assert np.linalg.eigvals(inverse * kd).real.max() * 1e-3 < 0.5
-    assert (kp > 0.0).all()
+    assert np.linalg.eigvals(inverse * kd).real.max() * 1e-3 < 0.5 and (kp > 0.0).all()
 
 
 KP, KD = np.array([600.0] * 4 + [250.0, 150.0, 50.0]), np.array([30.0] * 4 + [10.0, 10.0, 5.0])

@@ -119,6 +119,17 @@ def test_what_was_borne_does_not_come_back_after_a_stop():
     assert loop.controller.state is State.SILENT and loop.speed < 0.2
 
 
+def test_an_arm_stopped_while_unseen_bears_no_load_once_it_was_braked():
+    loop = applied_loop(PD, friction=True)
+    loop.arm.set_payload(Settings(payload=payload(1.5)).payload_inertia())
+    loop.run(2.0).swing(speed=0.3).tick(25)
+    loop.controller.stop('test')
+    loop.until(State.BRAKING, 0.1)
+    loop.until(State.SILENT, 1.0)
+    gravity = loop.controller.acting_terms.gravity(loop.controller.latest.q)
+    np.testing.assert_allclose(loop.command, gravity, rtol=0.0, atol=1.0)
+
+
 @pytest.mark.parametrize('mass', [0.5, 1.5])
 def test_a_start_while_positions_are_wrong_bears_a_load_that_nobody_declared(mass):
     loop = applied_loop(PD, friction=True)

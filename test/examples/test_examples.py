@@ -159,8 +159,7 @@ def test_the_pull_is_told_as_it_is(release_by_pull, released):
     last = np.searchsorted(time, released.events['object released']) - 1
     # 12 N that have just been reached; the observer is 20 ms late, in which the pull grows 1.2 N.
     pulled = np.array(released.pulled)[last]
-    assert np.linalg.norm(pulled) > 10.0
-    assert np.linalg.norm(told[last] - pulled) < 3.0
+    assert np.linalg.norm(pulled) > 10.0 and np.linalg.norm(told[last] - pulled) < 3.0
 
 
 def test_the_arm_stays_where_it_is_without_its_load(released):
@@ -304,8 +303,7 @@ def test_the_first_steps_identify_the_shipped_recording(tmp_path, monkeypatch):
     # The inertias found predict what was left out better than the published ones, and the file
     # that it wrote is that arm.
     arm, published = names['result'].arm_errors, names['result'].published_errors
-    assert arm.test.E < min(one.test.E for one in published)
-    assert names['verdict'].sound
+    assert arm.test.E < min(one.test.E for one in published) and names['verdict'].sound
     q = fd.load('fer').home
     written, found = (fd.Model(arm).gravity(q) for arm in ('my_fer.yaml', names['result'].arm))
     np.testing.assert_allclose(written, found, rtol=0.0, atol=1e-9)

@@ -147,8 +147,7 @@ def test_shipped_sets_cover_each_other_nearly(samples, truth, start):
     claimed, shown = scores(sums, theta, prior, 100.0)
     # franka_description differs from the others by more than 100 % of inertias, so that some of
     # the 43 parameters stay outside.
-    assert np.mean(shown > 3.0) <= 0.1
-    assert np.mean(claimed > 3.0) >= np.mean(shown > 3.0)
+    assert np.mean(shown > 3.0) <= 0.1 and np.mean(claimed > 3.0) >= np.mean(shown > 3.0)
 
 
 RUBBING = ViscousCoulombFriction(np.full(7, 0.2), np.full(7, 0.3), np.full(7, 0.01))

@@ -187,8 +187,7 @@ def test_the_only_fault_that_may_be_is_named_beside_the_fit_without_it(sound, mo
 def test_a_small_fault_is_doubtful_and_a_smaller_one_does_no_harm(sound):
     assert judged(scaled(sound, 1, 1.03)).suspected_joints == (1,)
     # Its arm has less than 1.5 times the error E.
-    assert judged(scaled(sound, 2, 1.03)).sound
-    assert judged(scaled(sound, 1, 1.01)).sound
+    assert judged(scaled(sound, 2, 1.03)).sound and judged(scaled(sound, 1, 1.01)).sound
 
 
 def test_nothing_is_named_or_asked_where_nothing_is_wrong(sound, of_usual):
@@ -340,8 +339,7 @@ def test_a_zero_of_the_first_joint_of_an_arm_on_a_wall_is_a_turn_of_its_base(sou
 
 def test_a_load_that_comes_and_a_push_are_named_with_their_time(sound):
     (cause,) = judged(held_later(sound, 1.0)).causes
-    assert cause.kind == 'load_change'
-    assert cause.values[0] == pytest.approx(1.0, abs=0.2)
+    assert cause.kind == 'load_change' and cause.values[0] == pytest.approx(1.0, abs=0.2)
     (cause,) = judged(pushed(sound)).causes
     assert cause.kind == 'contact' and cause.recording == 'log'
     assert 9.0 <= cause.values[0] <= 11.0

@@ -524,8 +524,7 @@ def test_a_followed_motion_tells_each_event_once():
     reference.at(3.0)
     np.testing.assert_allclose(reference.events[0].goal_position, HOME + 0.1, rtol=0.0, atol=1e-15)
     reference.clear('silence')
-    assert told(reference) == ['1 finished a']
-    assert sum(reference.counts.values()) == 3
+    assert told(reference) == ['1 finished a'] and sum(reference.counts.values()) == 3
 
 
 def test_a_stop_ends_a_motion_and_the_next_with_its_reason_and_the_time_left():

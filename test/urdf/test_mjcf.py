@@ -104,8 +104,7 @@ def test_an_mjcf_is_read_as_by_pinocchio(tmp_path):
 @pytest.mark.parametrize('elbow', ['tool_fixed', 'fore_fixed'])
 def test_a_joint_may_have_any_name(elbow):
     arm = fd.load(ARM.format(joints=MOVED).replace('"elbow"', f'"{elbow}"'))
-    assert arm.joint_names == ('shoulder', elbow)
-    assert fd.crosscheck(arm, count=5).passed
+    assert arm.joint_names == ('shoulder', elbow) and fd.crosscheck(arm, count=5).passed
 
 
 def test_limits_drives_and_home_are_those_of_the_file():
@@ -113,8 +112,7 @@ def test_limits_drives_and_home_are_those_of_the_file():
     assert arm.joint_names == ('shoulder', 'elbow')
     np.testing.assert_allclose(arm.limit('upper'), np.radians([100.0, 140.0]), rtol=1e-15)
     assert arm.limit('effort').tolist() == [80.0, 40.0]
-    assert np.isinf(arm.limit('velocity')).all()
-    assert arm.home.tolist() == [0.3, 0.5]
+    assert np.isinf(arm.limit('velocity')).all() and arm.home.tolist() == [0.3, 0.5]
     assert arm.simulated_armature.tolist() == [0.1, 0.1]
     friction = arm.simulated_friction
     assert friction.viscous.tolist() == [0.3, 0.3] and friction.coulomb.tolist() == [0.5, 0.5]
