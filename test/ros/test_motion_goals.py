@@ -206,7 +206,7 @@ def test_a_goal_that_nothing_pulls_the_arm_to_is_refused_unless_another_node_fol
     assert (status, code) == (ABORTED, Result.INVALID_GOAL)
     assert f'kp of {NAMES[6]} is 0' in said
     still = AWAY - 0.2 * np.eye(7)[6]
-    assert world.end_of(goal(still))[0] == SUCCEEDED
+    assert world.end_of(goal(still)) == (SUCCEEDED, Result.SUCCESSFUL, '')
     topic = f'{NODE}/feedforward_trajectory'
     filled = world.probe.collect(JointTrajectory, topic, reliable=True)
     world.probe.until(lambda: world.probe.count_subscribers(topic), 'a listener')
