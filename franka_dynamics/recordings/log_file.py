@@ -212,7 +212,7 @@ def _read_matlab(file: Path, remarks: list[str]) -> Iterator[tuple[str, Any]]:
     try:
         content = import_library('scipy.io', file).loadmat(file, simplify_cells=True)
         yield from _flatten('', content)
-    except NotImplementedError:  # version 7.3 is HDF5, whose axes MATLAB writes in reverse order
+    except NotImplementedError:  # scipy's, of version 7.3: HDF5, whose axes MATLAB reverses
         for name, array in _read_hdf5(file, remarks):
             if not name.startswith('#refs#'):
                 yield name.replace('/', '.'), array.T
