@@ -127,14 +127,12 @@ def unknown_frame_error(frame: object, arm: ArmDescription) -> FrameError:
 def mount_rotation(arm: ArmDescription) -> Array:
     """Return the base's orientation in the space frame {S}, shape (3, 3)."""
     # Frame {0} of a URDF is a choice of the import.
-    pose = arm.mount_pose if arm.urdf else arm.base
-    return np.asarray(pose[:3, :3])
+    return np.asarray((arm.mount_pose if arm.urdf else arm.base)[:3, :3])
 
 
 def is_base_tilted(arm: ArmDescription) -> bool:
     """Return whether the URDF, or the arm file's `base`, mounts the arm tilted."""
-    tilt = mount_rotation(arm)[2] - [0.0, 0.0, 1.0]
-    return bool(np.abs(tilt).max() > MIN_ROTATION_RAD)
+    return bool(np.abs(mount_rotation(arm)[2] - [0.0, 0.0, 1.0]).max() > MIN_ROTATION_RAD)
 
 
 def to_modified_convention(description: ArmDescription) -> ArmDescription:

@@ -180,8 +180,7 @@ class GeneratedModel(ABC):
         library = self.library(q, dq)
         (q, rates), _ = self._real_states(Quantity.CORIOLIS, (q, dq), library.as_array)
         q, rates = _common_type_or_nan(library.xp, q, rates)
-        M = self.mass_matrix(q)
-        return 0.5 * (rates * (M * rates[..., None, :]).sum(-1)).sum(-1)
+        return 0.5 * (rates * (self.mass_matrix(q) * rates[..., None, :]).sum(-1)).sum(-1)
 
     def potential_energy(self, q: Any) -> Any:
         """Return the potential energy, zero for a mass at the origin of {S}, shape (...) [J]."""

@@ -136,8 +136,7 @@ class _QuantityFunction(torch.autograd.Function):
             torch.zeros_like(tensor) if tangent is None else tangent
             for tensor, tangent in zip(ctx.saved_tensors, tangents)
         ]
-        found = derivatives @ torch.cat(change, -1)[..., None]
-        return found.reshape(*lead, *ctx.shape)
+        return (derivatives @ torch.cat(change, -1)[..., None]).reshape(*lead, *ctx.shape)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], model: Any, key: Any, *tensors: Any) -> Any:

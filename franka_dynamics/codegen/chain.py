@@ -214,8 +214,7 @@ def transformed_inertia(body: ScalarArray, turn: ScalarArray, origin: ScalarArra
     S, h, m = body[:3, :3], turn @ body[:3, 3], body[3, 3]
     # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the origin
     # and k = R h + m p / 2.
-    middle = h + origin * (0.5 * m)
-    shifted = np.outer(middle, origin)
+    shifted = np.outer(h + origin * (0.5 * m), origin)
     return pseudo_inertia(turn @ S @ turn.T + shifted + shifted.T, h + origin * m, m)
 
 

@@ -171,8 +171,7 @@ class ClosedChain:
         errors = []
         for loop in self.loops:
             first = poses[..., loop.first, :, :] @ loop.first_frame
-            second = poses[..., loop.second, :, :] @ loop.second_frame
-            off = first @ inverse_transform(second)
+            off = first @ inverse_transform(poses[..., loop.second, :, :] @ loop.second_frame)
             error = np.concatenate((off[..., :3, 3], log3(off[..., :3, :3])), axis=-1)
             errors.append(error @ loop.directions.T)
         return np.concatenate(errors, axis=-1)

@@ -320,6 +320,5 @@ def std_to_prior_ratios(grams: GramStack, prior: Prior, theta: Array) -> Array:
     """
     known, _ = prior.information(1.0)
     p, weights = len(known), residual_weights(rms_residuals(grams, theta))
-    matrix = grams.gram_matrix(weights)[:p, :p]
-    spread = np.sqrt(np.diag(np.linalg.inv(matrix + known)))
+    spread = np.sqrt(np.diag(np.linalg.inv(grams.gram_matrix(weights)[:p, :p] + known)))
     return np.asarray(spread / prior.std)

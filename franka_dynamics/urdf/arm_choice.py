@@ -57,8 +57,7 @@ def choose_arm_joints(
     chains = joint_chains(document, prefix, {*gripper, *held})
     if len(chains) == 1:
         (arm,) = chains
-        carried = [one for one in gripper if arm[-1] in document.moving_joints_to(one)]
-        return arm, tuple(carried)
+        return arm, tuple(name for name in gripper if arm[-1] in document.moving_joints_to(name))
     # What all chains share is the arm if they part in its hand.
     shared = [name for name, *others in zip(*chains) if {*others} <= {name}]
     choices = [tuple(shared), *chains] if shared else chains

@@ -118,8 +118,7 @@ class _Element:
         """Return the pose (4, 4) that this <origin> states."""
         angles = self.vector('rpy', '0 0 0')
         if np.abs(angles).max() > _MAX_ORIGIN_ANGLE_RAD:
-            stated = self.element.get('rpy')
-            doubt = f'rpy="{stated}" is more than a turn. Are these degrees?'
+            doubt = f'rpy="{self.element.get("rpy")}" is more than a turn. Are these degrees?'
             self.notes.torque_notes.append(f'{self.location}: {doubt}')
         return pose_from_xyz_rpy(self.vector('xyz', '0 0 0'), angles)
 

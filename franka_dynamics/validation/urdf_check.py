@@ -144,8 +144,7 @@ def checked_arm_from_urdf(
     known = replace(reference, links=nearest.published_arm.links, hand=nearest.published_arm.hand)
     found = compare_descriptions(known, arm)
     if moved := found.geometry_differences:
-        refused = UrdfVerdict(source, reference.name, findings=moved, notes=chain.notes)
-        _raise_mismatch(refused)
+        _raise_mismatch(UrdfVerdict(source, reference.name, findings=moved, notes=chain.notes))
     same, findings, notes = _inertial_findings(nearest, found, accept_unknown_inertials)
     joints, limit_notes = _tighter_limits(arm, reference)
     notes += *chain.torque_notes, *chain.notes, *limit_notes, *find_flange(chain).notes
