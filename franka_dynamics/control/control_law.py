@@ -42,9 +42,9 @@ class ControlLaw:
         # Damping [N m s/rad] and rotor inertia [kg m^2] that the joints have beyond the model.
         damps = not is_exact or arm.friction is not None
         damped = self.kd + (ASSUMED_FRICTION_DAMPING_NMS_RAD if damps else 0.0)
-        rotors = 0.0 if is_exact else settings.profile.rotor_inertia
+        rotors = 0.0 if is_exact else settings.profile.min_rotor_inertia
         mass = self.terms.true_model.mass_matrix(arm.home_position) + rotors * np.eye(n)
-        self._inertias = mass.diagonal()
+        self._mass_diagonal = mass.diagonal()
         # Largest stable delay of torques [s], for kp of each joint, (n,), and for all gains. kd
         # makes joint velocities decay at home at some rate [1/s], and alone oscillates if its
         # phase lag, rate times delay, exceeds pi / 2.
@@ -57,9 +57,9 @@ class ControlLaw:
         self._zero = np.zeros(n)
         self._effort_limit = arm.limit('effort')
 
-    def instability_reason(self, period: float, age: float) -> Reason | None:
+    def instability_reason(self, state_period: float, state_age: float) -> Reason | None:
         """Return why the loop would oscillate with states of this period and age [s], or None."""
-        delay = max(0.5 * period, age) + 0.5 * period  # of torques; half of it: torque is held
+        delay = max(0.5 * state_period, state_age) + 0.5 * state_period  # half: torque is held
         if delay <= self._max_delay:
             return None
         joint = int((self._max_kp_delay < delay).argmax())
@@ -67,20 +67,20 @@ class ControlLaw:
             name, kp, kd = self.arm.joint_names[joint], self.kp[joint], self.kd[joint]
             needed = PERIOD_MARGIN_FACTOR * (kd + kp * (delay - self._max_kp_delay[joint]))
             remedy = f'a kd of at least {needed:.2g}'
-            if needed * delay > self._inertias[joint]:  # it would swing by kd
+            if needed * delay > self._mass_diagonal[joint]:  # it would swing by kd
                 remedy = f'a kp of at most {kp * self._max_kp_delay[joint] / delay:.2g}'
             late = 1e3 * delay
             return ReasonCode.KP_TOO_LARGE(joint=name, kp=kp, kd=kd, delay=late, remedy=remedy)
         rate, share = 0.5 * np.pi / self._max_kd_delay, self._max_kd_delay / delay
         return ReasonCode.KD_TOO_LARGE(rate=rate, delay=1e3 * delay, share=share)
 
-    def require_stable(self, period: float, age: float) -> None:
+    def require_stable(self, state_period: float, state_age: float) -> None:
         """
         Raise SettingsError if the loop is unstable with states of this period and age [s].
 
         The margin keeps the period that is measured later from refusing gains accepted here.
         """
-        unstable = self.instability_reason(PERIOD_MARGIN_FACTOR * period, age)
+        unstable = self.instability_reason(PERIOD_MARGIN_FACTOR * state_period, state_age)
         if unstable:
             raise SettingsError(f'{unstable}.')
 
@@ -121,14 +121,14 @@ class ControlLaw:
         torque = self.feedforward_torque(state, friction)
         return torque + self.kp * (reference.q - state.q) + self.kd * (reference.dq - state.dq)
 
-    def feedforward_torque(self, state: StateTerms, friction: Array) -> Array:
+    def feedforward_torque(self, state: StateTerms, friction_torque: Array) -> Array:
         """
         Return the model's part of the desired torque, without PD feedback, (n,) [N m].
 
         It is the gravity torque that the target does not add, plus `scale` times the enabled
         Coriolis and inertia torques and `friction`, (n,) [N m].
         """
-        switches, total = self.settings.terms, friction
+        switches, total = self.settings.terms, friction_torque
         if switches.coriolis:
             total = total + state.coriolis
         if switches.inertia:

@@ -241,7 +241,7 @@ class StateMachine:
             self.brake.begin(0.0 * self.brake.disturbance)
             self.motion_watcher.reset()
             self.output.reset_torques()
-            self._use_requested_terms(arm_agrees=True)
+            self._use_requested_terms(settings_agree=True)
             self._forget_joint_states()
             self.requested_law.terms.friction.reset()
 
@@ -290,25 +290,25 @@ class StateMachine:
         """Whether the arm is to be braked and held by joint states that are trusted."""
         return self.ending.reaction is Reaction.HOLD and self.states.trusts_states
 
-    def _record_wait(self, why: Reason | str | None) -> None:
+    def _record_wait(self, wait_reason: Reason | str | None) -> None:
         """Record why no first torque is sent yet; a pause of the receiver is named before it."""
         paused = self.blocked and self.ending.reaction is Reaction.ZERO
-        later = Cause.TORQUE_AWAITED.ending(why or ReasonCode.STATES_AWAITED())
+        later = Cause.TORQUE_AWAITED.ending(wait_reason or ReasonCode.STATES_AWAITED())
         joined = self.ending.joined_with(later)._replace(remedy=later.remedy)
         self.ending = joined if paused else later
 
-    def _use_requested_terms(self, *, arm_agrees: bool, new_load: bool = False) -> None:
+    def _use_requested_terms(self, *, settings_agree: bool, new_load: bool = False) -> None:
         """
         Use the requested terms if the arm agrees, no torque acts, or a law or brake holds the arm.
 
-        `arm_agrees`: with the settings asked for; `new_load`: the payload has changed.
+        `settings_agree`: the arm agrees with them; `new_load`: the payload has changed.
         The law or the brake takes other settings at once: their torques ramp, or are taken up by
         what holds the arm. Else the arm has to agree with them before they change a torque that
         acts, in a loop or as a node's last one, and is not zero because nothing was compared yet.
         """
         acts = self.resting_torque_agrees and (self.output.in_loop or bool(self.output.torques))
         before, after = self.acting_terms, self.requested_law.terms
-        if before is not after and (arm_agrees or not acts or self.state in ACTIVE_STATES):
+        if before is not after and (settings_agree or not acts or self.state in ACTIVE_STATES):
             more = self.disturbances.change_terms(after, self.latest, new_load=new_load)
             self.brake.change_load(more)
             self.acting_terms = after
@@ -383,7 +383,7 @@ class StateMachine:
             return
         self.state = TRANSITIONS[before, event]
         self.resting_torque_agrees = self.resting_torque_agrees or self.state in ACTIVE_STATES
-        self._use_requested_terms(arm_agrees=False)
+        self._use_requested_terms(settings_agree=False)
         if before is State.RUNNING:
             self.unreported_endings.append(self.ending)
             self.reference.clear(self.ending)

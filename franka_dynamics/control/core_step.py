@@ -216,7 +216,7 @@ class CoreStep(StateMachine):
             order = self.states.stamp_order(sample.stamp)
             if order is not StampOrder.NEW:
                 return self._torque_at_old_stamp(sample, order)
-            now = sample.stamp if sample.now is None else sample.now
+            now = sample.stamp if sample.arrival_time is None else sample.arrival_time
             problem = self._check_state(sample, now)  # part 1
             if problem is None and self.repeated_positions.all_positions_repeat:
                 return self._torque_without_state(now)  # nothing new is seen
@@ -274,40 +274,40 @@ class CoreStep(StateMachine):
         with self._lock:
             return self._reject_state(cause.ending(why), now)
 
-    def _reject_state(self, problem: Ending, now: float) -> Array:
+    def _reject_state(self, ending: Ending, now: float) -> Array:
         """Reject the latest joint state for a problem; return the next torque, (n,) [N m]."""
-        assert problem.last_reason is not None, 'it has a reason'
-        self.states.reject_latest_state(problem.last_reason)
+        assert ending.last_reason is not None, 'it has a reason'
+        self.states.reject_latest_state(ending.last_reason)
         self.output.counts['unusable states'] += 1
         if self.state in ACTIVE_STATES:
             self.output.counts['stops'] += 1
             brakes_again = self.state is State.BRAKING and self.faulty
             if n := self.states.record_state_loss(now, brakes_again):
-                often = Cause.IMPOSSIBLE_OFTEN if problem.is_latched else Cause.STATES_LOST_OFTEN
-                problem = often.ending(ReasonCode.STOPPED_OFTEN(count=n, why=problem.last_reason))
+                often = Cause.IMPOSSIBLE_OFTEN if ending.is_latched else Cause.STATES_LOST_OFTEN
+                ending = often.ending(ReasonCode.STOPPED_OFTEN(count=n, why=ending.last_reason))
             stuck, possible = self.repeated_positions.stuck_joints, self.states.possible_joint_mask
             partly_seen = bool(stuck.any() or not possible.all())
             self.open_loop_stop.begin_stop(now, partly_seen=partly_seen)
-            self._end_torques(problem)
-        elif self.faulty and problem.is_latched:
+            self._end_torques(ending)
+        elif self.faulty and ending.is_latched:
             # What ended torques stays named; the arm may only get something else from now on.
-            self.ending = self.ending._replace(reaction=self.ending.joined_with(problem).reaction)
-        elif problem.is_latched:
-            self._end_torques(problem, changes_state=False)
+            self.ending = self.ending._replace(reaction=self.ending.joined_with(ending).reaction)
+        elif ending.is_latched:
+            self._end_torques(ending, changes_state=False)
         elif self.state is State.SILENT and self.enabled:
-            self._record_wait(problem.last_reason)
+            self._record_wait(ending.last_reason)
         self._warn_while_waiting()
         return self._torque_without_state(now)
 
-    def _torque_at_old_stamp(self, sample: StateSample, order: StampOrder) -> Array:
+    def _torque_at_old_stamp(self, sample: StateSample, stamp_order: StampOrder) -> Array:
         """Return the torque at a state with a repeated, late or set-back stamp, (n,) [N m]."""
-        if order is StampOrder.OUT_OF_ORDER:  # it is dropped; the last state counts
+        if stamp_order is StampOrder.OUT_OF_ORDER:  # it is dropped; the last state counts
             why = self.states.repetition_reason(sample.stamp)
             if why is not None and self.state is State.SILENT and self.enabled:
                 self._record_wait(why)
             self._warn_while_waiting()
             return self.tick(*self.states.tick_arguments(sample))
-        now = sample.stamp if sample.now is None else sample.now
+        now = sample.stamp if sample.arrival_time is None else sample.arrival_time
         if now < self.states.arrival_time:
             self.states.reset_state_losses()  # how long ago they were is not known any more
         torque = self._reject_state(Cause.STATES_LOST.ending(ReasonCode.CLOCK_SET_BACK()), now)
@@ -333,14 +333,14 @@ class CoreStep(StateMachine):
         self.latest = self.acting_terms.terms_at(sample.stamp, sample.q, sample.dq, self.desired)
         return problem
 
-    def _record_state(self, sample: StateSample, now: float, problem: Ending | None) -> None:
+    def _record_state(self, sample: StateSample, now: float, ending: Ending | None) -> None:
         """Record a joint state for a stop by the model, and update the friction state from it."""
         states, repeated, unseen = self.states, self.repeated_positions, self.open_loop_stop
         possible, stuck = states.possible_joint_mask, repeated.stuck_joints
         none = np.zeros(len(stuck), dtype=bool)
-        if problem is not None and any(stuck.tolist()) and self.state in ACTIVE_STATES:
+        if ending is not None and any(stuck.tolist()) and self.state in ACTIVE_STATES:
             unseen.record_state(*repeated.extrapolated_state(sample.q), now, possible, none)
-        believed, why = states.trusted_velocity(sample.dq), problem and problem.last_reason
+        believed, why = states.trusted_velocity(sample.dq), ending and ending.last_reason
         if unseen.last_seen is not None:  # a wrong velocity says nothing against the position
             wrong = states.possible_position_mask & ~possible
             if any(wrong.tolist()):
@@ -387,7 +387,7 @@ class CoreStep(StateMachine):
         stays = self.needs_start and self.resting_torque_agrees  # a stopped arm stays where it is
         refused = None if stays else self._settings_contradiction(state)
         if refused is None and not stays:
-            self._use_requested_terms(arm_agrees=True)
+            self._use_requested_terms(settings_agree=True)
             if not self.resting_torque_agrees:
                 self.resting_torque_agrees = True
                 self.disturbances.reset_at_first_torque(state.stamp)
@@ -522,7 +522,7 @@ class CoreStep(StateMachine):
         return self.acting_terms.adds_gravity and not held
 
     # 6. Must torques end? ----------------------------------------------------------------------
-    def _run_watchers(self, state: StateTerms, refusal: Reason | None) -> None:
+    def _run_watchers(self, state: StateTerms, refusal_reason: Reason | None) -> None:
         """Brake the arm or end its torques if it is too fast, falls or is disturbed too much."""
         active, elapsed = self.state in ACTIVE_STATES, self.states.elapsed
         watched = self.ending.reaction not in _UNBRAKED_REACTIONS and self.states.trusts_states
@@ -536,7 +536,7 @@ class CoreStep(StateMachine):
         rests = watched and sends and (rests or falls)
         carries = self.state is State.RUNNING or rests
         found = [  # in the order of priority; all look
-            self.motion_watcher.check_fall(state.q, refusal if falls else None),
+            self.motion_watcher.check_fall(state.q, refusal_reason if falls else None),
             self.disturbances.check_bounds(state, elapsed, active, carries),
             self.motion_watcher.check_speeds(state, elapsed, self.desired) if carries else None,
         ]

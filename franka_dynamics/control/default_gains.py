@@ -27,7 +27,7 @@ DAMPING_RATIO = np.sqrt(2.0 / 3.0)
 MAX_HOLD_TIME_S = 0.21
 # Upper bounds of kp and kd from `low_gains` relative to the torque limit [1/rad, s/rad]:
 # 60 N m/rad and 6 N m s/rad for a limit of 87 N m.
-_MAX_LOW_KP_TO_LIMIT, _MAX_LOW_KD_TO_LIMIT = 0.7, 0.07
+_MAX_LOW_KP_TO_TORQUE_LIMIT, _MAX_LOW_KD_TO_TORQUE_LIMIT = 0.7, 0.07
 
 
 def default_gains(arm: ArmDescription, hold_time: float = MAX_HOLD_TIME_S) -> tuple[Array, Array]:
@@ -59,8 +59,8 @@ def low_gains(
     """
     inertia = np.maximum(_inertia_at_home(arm), min_inertia)
     effort = arm.limit('effort')
-    kd = np.minimum(_MAX_LOW_KD_TO_LIMIT * effort, max_damping_rate * inertia)
-    return np.minimum(_MAX_LOW_KP_TO_LIMIT * effort, 0.5 * kd * kd / inertia), kd
+    kd = np.minimum(_MAX_LOW_KD_TO_TORQUE_LIMIT * effort, max_damping_rate * inertia)
+    return np.minimum(_MAX_LOW_KP_TO_TORQUE_LIMIT * effort, 0.5 * kd * kd / inertia), kd
 
 
 def _inertia_at_home(arm: ArmDescription) -> Array:

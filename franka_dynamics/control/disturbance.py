@@ -125,7 +125,7 @@ class DisturbanceMonitor:
     def forget_states(self) -> None:
         """Discard all joint states, torque estimates and the allowance for a changed payload."""
         self._observer = MomentumObserver(self._terms.true_model)
-        self._friction = self._effort_friction_state()
+        self._friction = self._new_effort_friction()
         self.load_estimator.reset()
         self.has_effort = False
         self.disturbance_torque = self.external_torque = self.received_torque = self._zero
@@ -134,7 +134,7 @@ class DisturbanceMonitor:
         self._buffer_end = 0
         self._state = StateTerms(0.0, *5 * (self._zero,))  # the last one
         # While the arm may still carry the old load: stamp of the change, change of g(q) [N m].
-        self._pick_up: tuple[float, Array] | None = None
+        self._payload_change: tuple[float, Array] | None = None
 
     def reset_at_first_torque(self, stamp: float) -> None:
         """Set the disturbance torques to zero, at the stamp [s] of a first torque."""
@@ -156,12 +156,12 @@ class DisturbanceMonitor:
         self.external_torque = self.external_torque + change.external
         self._observer.change_model(terms.true_model, np.array(change))
         self._terms = terms
-        self._friction = self._effort_friction_state()
+        self._friction = self._new_effort_friction()
         if new_load:
             self.load_estimator.reset()
         if new_load and state is not None:
-            earlier = self._zero if self._pick_up is None else self._pick_up[1]
-            self._pick_up = state.stamp, earlier - change.minus_needed
+            earlier = self._zero if self._payload_change is None else self._payload_change[1]
+            self._payload_change = state.stamp, earlier - change.minus_needed
         return -change.disturbance
 
     def _torque_change(self, terms: TermModel, state: StateTerms | None) -> ObserverTorques:
@@ -173,7 +173,7 @@ class DisturbanceMonitor:
         more = terms.gravity_to_command(q, new) - before.gravity_to_command(q, old)
         return ObserverTorques(-more, old - new if self.has_effort else -more, old - new)
 
-    def _effort_friction_state(self) -> FrictionState:
+    def _new_effort_friction(self) -> FrictionState:
         """Return a new friction state for the joint friction that the measured torque contains."""
         choice, profile = self._friction_choice, self._terms.profile
         return FrictionState(friction_in_measured_effort(choice, self._arm, profile))
@@ -191,10 +191,10 @@ class DisturbanceMonitor:
         this state, (n,) each [N m], of which the last `lag` had not arrived when it was measured.
         """
         terms = self._terms
-        if self._pick_up is not None:
-            over = state.stamp - self._pick_up[0] > MAX_PICK_UP_TIME_S
+        if self._payload_change is not None:
+            over = state.stamp - self._payload_change[0] > MAX_PICK_UP_TIME_S
             if over or np.abs(state.dq).max() > MAX_GENTLE_SPEED_RAD_S:
-                self._pick_up = None
+                self._payload_change = None
         # Torques of before a gap are not late ones.
         self._buffer_end *= state.stamp - self._state.stamp < MAX_DISTURBANCE_TIME_S
         self._state = state
@@ -238,9 +238,9 @@ class DisturbanceMonitor:
     def _torque_differences(self) -> tuple[Array, Array]:
         """Return received minus needed, and received minus commanded torque, (n,) each [N m]."""
         motion, command = self.external_torque, self.external_torque - self.disturbance_torque
-        if self._pick_up is not None:
-            motion = subtract_load_torque(motion, self._pick_up[1])
-            command = subtract_load_torque(command, self._pick_up[1])
+        if self._payload_change is not None:
+            motion = subtract_load_torque(motion, self._payload_change[1])
+            command = subtract_load_torque(command, self._payload_change[1])
         return motion, command
 
     @property
@@ -257,12 +257,12 @@ class DisturbanceMonitor:
         return bool((np.minimum(rises, falls) > self.running_bound).any())
 
     def check_bounds(
-        self, state: StateTerms, elapsed: float, active: bool, carries_arm: bool
+        self, state: StateTerms, elapsed: float, is_active: bool, carries_arm: bool
     ) -> Ending | None:
         """
         Return an ending if torques reach wrong joints or disturbances exceed a bound, or None.
 
-        `elapsed` is the time since the state before [s]. `active`: the law or the brake answers
+        `elapsed` is the time since the state before [s]. `is_active`: the law or the brake answers
         the state; `carries_arm`: the law does, or the resting torque that carries the arm.
 
         Where the joints get what was sent to others, earlier, or reversed, braking's torques would
@@ -270,7 +270,7 @@ class DisturbanceMonitor:
         one that does not falls less fast than it is driven.
         """
         self._time_since_fit_s += elapsed
-        if active and self._time_since_fit_s >= RUNAWAY_DETECTION_TIME_S:
+        if is_active and self._time_since_fit_s >= RUNAWAY_DETECTION_TIME_S:
             self._time_since_fit_s = 0.0
             rows, bounds = self._latest_samples, (self.running_bound, self.start_bound)
             found = find_misdirected_joints(rows, *bounds, elapsed, measured=self.has_effort)
@@ -408,14 +408,14 @@ def disturbance_bounds(arm: ArmDescription) -> tuple[Array, Array]:
     return MAX_START_DISTURBANCE_RATIO * effort, wide * effort
 
 
-def subtract_load_torque(difference: Array, gravity_change: Array) -> Array:
+def subtract_load_torque(excess: Array, gravity_change: Array) -> Array:
     """
     Return a torque difference minus the part that a changed payload may explain, (n,) [N m].
 
     `gravity_change`, (n,), is the change of the gravity torque by a change of payload [N m]; at
     each joint any share of it, 0 to 1, is taken off.
     """
-    return difference - np.clip(difference, *np.sort((0.0 * gravity_change, -gravity_change), 0))
+    return excess - np.clip(excess, *np.sort((0.0 * gravity_change, -gravity_change), 0))
 
 
 def stiction_torque(arm: ArmDescription) -> Array:

@@ -167,7 +167,7 @@ class Feedforward(CoreStep):
                     self.reference.hold(None)  # a person may have guided the arm away
                 self.requested_law = law
                 loaded = law.settings.payload != before.settings.payload
-                self._use_requested_terms(arm_agrees=False, new_load=loaded)
+                self._use_requested_terms(settings_agree=False, new_load=loaded)
                 return
 
     def changed_law(self, **settings: Any) -> ControlLaw:

@@ -36,20 +36,20 @@ class TorqueLimiter:
     Limits torques to torque limits [N m] and torque rates [N m/s], shape (n,) each.
 
     An infinite torque limit limits nothing. Torque rates above MAX_TORQUE_RATE_NM_S are reduced to
-    MAX_TORQUE_RATE_NM_S. A torque changes by at most the rate times `max_elapsed` [s].
+    MAX_TORQUE_RATE_NM_S. A torque changes by at most the rate times `max_step_s` [s].
     """
 
-    def __init__(self, effort: Array, effort_rate: Array, max_elapsed: float = MAX_STEP_S) -> None:
-        self._max_elapsed = max_elapsed
-        self._highest = np.array(effort, dtype=float)
-        self._lowest = -self._highest
-        self._max_rate = np.minimum(np.asarray(effort_rate, dtype=float), MAX_TORQUE_RATE_NM_S)
+    def __init__(self, max_torque: Array, max_rate: Array, max_step_s: float = MAX_STEP_S) -> None:
+        self._max_step_s = max_step_s
+        self._upper_limit = np.array(max_torque, dtype=float)
+        self._lower_limit = -self._upper_limit
+        self._max_rate = np.minimum(np.asarray(max_rate, dtype=float), MAX_TORQUE_RATE_NM_S)
 
     def clip_torque(self, torque: Array) -> Array:
         """Return a torque clipped to the torque limits, shape (n,) [N m]."""
         # np.minimum and np.maximum rather than np.clip, which takes twice as long on seven
         # numbers.
-        return np.minimum(np.maximum(torque, self._lowest), self._highest)
+        return np.minimum(np.maximum(torque, self._lower_limit), self._upper_limit)
 
     def limit(self, desired: Array, previous: Array | None, elapsed: float) -> Array:
         """
@@ -62,5 +62,5 @@ class TorqueLimiter:
         within = self.clip_torque(desired)
         if previous is None:
             return within
-        step = self._max_rate * min(max(0.0, elapsed), self._max_elapsed)  # NaN gives zero
+        step = self._max_rate * min(max(0.0, elapsed), self._max_step_s)  # NaN gives zero
         return np.minimum(np.maximum(within, previous - step), previous + step)

@@ -67,7 +67,7 @@ def find_misdirected_joints(
     joints = np.flatnonzero(excess[-1] > noticeable_bound).tolist()
     by_constants, by_sent, substantial = [], [], []  # of each of these
     for i in joints:
-        count = _state_count_since_small(excess[:, i] <= 0.5 * noticeable_bound[i])
+        count = _state_count_since_small_excess(excess[:, i] <= 0.5 * noticeable_bound[i])
         if count < MIN_FITTED_STATE_COUNT:
             return None
         torque, size = received[-count:, i], count * noticeable_bound[i] ** 2
@@ -98,10 +98,10 @@ def find_misdirected_joints(
     return misdirected
 
 
-def _state_count_since_small(is_small: Array) -> int:
+def _state_count_since_small_excess(small_excess_mask: Array) -> int:
     """Return the number of states after the last small one, at most FITTED_STATE_COUNT."""
-    last = np.flatnonzero(is_small[::-1])
-    return min(FITTED_STATE_COUNT, int(last[0]) if last.size else len(is_small))
+    last = np.flatnonzero(small_excess_mask[::-1])
+    return min(FITTED_STATE_COUNT, int(last[0]) if last.size else len(small_excess_mask))
 
 
 def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tuple[float, Array]:
@@ -129,11 +129,11 @@ def _fit_residuals(sent: Array, received: Array, ddq: Array, joint: int) -> tupl
     return float(constant.min()), delayed
 
 
-def _residual_sum(squared: Array, along: Array, ddq_squared: float) -> Array:
+def _residual_sum(torque_squared: Array, torque_times_ddq: Array, ddq_squared: float) -> Array:
     """
     Return the sum of squared torques left after a fit of rotor inertia times acceleration.
 
     `along` is the sum of torque times acceleration, `ddq_squared` that of squared accelerations.
     """
-    inertia = np.clip(-along / max(ddq_squared, 1e-9), 0.0, MAX_ROTOR_INERTIA_KG_M2)
-    return np.asarray(squared + 2.0 * inertia * along + inertia**2 * ddq_squared)
+    inertia = np.clip(-torque_times_ddq / max(ddq_squared, 1e-9), 0.0, MAX_ROTOR_INERTIA_KG_M2)
+    return np.asarray(torque_squared + 2.0 * inertia * torque_times_ddq + inertia**2 * ddq_squared)

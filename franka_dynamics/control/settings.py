@@ -26,7 +26,7 @@ class ReceiverProfile:
     With `receiver_adds_gravity`, only the difference between the true gravity torque and the
     gravity torque that the receiver adds is commanded; otherwise the whole gravity torque is
     commanded. `efforts_contain_friction`: the measured torques do, those of sensors between the
-    drives and the links. `rotor_inertia` is a lower bound of the reflected rotor inertia that
+    drives and the links. `min_rotor_inertia` is a lower bound of the reflected rotor inertia that
     the joints have and the model lacks [kg m^2]; rotor inertia allows larger gains than link
     inertia alone. The reflected rotor inertia of a Franka arm's joints is 0.07 to 0.2 kg m^2
     (MuJoCo Menagerie, franka_fr3).
@@ -35,14 +35,14 @@ class ReceiverProfile:
     name: str
     receiver_adds_gravity: bool
     efforts_contain_friction: bool
-    rotor_inertia: float = 0.0
+    min_rotor_inertia: float = 0.0
 
 
 RECEIVER_PROFILES = {
-    'fci': ReceiverProfile('fci', True, True, rotor_inertia=0.05),
+    'fci': ReceiverProfile('fci', True, True, min_rotor_inertia=0.05),
     'franka_gazebo': ReceiverProfile('franka_gazebo', True, False),
     'gz_ros2_control': ReceiverProfile('gz_ros2_control', False, False),
-    'mujoco': ReceiverProfile('mujoco', False, False, rotor_inertia=0.05),
+    'mujoco': ReceiverProfile('mujoco', False, False, min_rotor_inertia=0.05),
 }
 # Largest gravity component: any planet an arm stands on, with a margin for a moving base.
 MAX_GRAVITY_M_S2 = 30.0
@@ -96,12 +96,12 @@ class Settings:
     kd: tuple[float, ...] = (0.0,)  # [N m s/rad or N s/m]
     scale: float = 1.0
 
-    def changed(self, **others: Any) -> 'Settings':
+    def changed(self, **changes: Any) -> 'Settings':
         """Return a copy with values replaced by name; raise SettingsError for an unknown name."""
         known = [one.name for one in fields(self)]
-        for name in others.keys() - known:
+        for name in changes.keys() - known:
             raise SettingsError(f'There is no setting {name!r}; there are {", ".join(known)}.')
-        return replace(self, **others)
+        return replace(self, **changes)
 
     def __post_init__(self) -> None:
         """Check `terms`; make the payload a tuple of mass, centre of mass and inertia (10,)."""

@@ -55,8 +55,8 @@ class StateSample(NamedTuple):
     """
     One received joint state with its stamp, age and arrival time, (n,) arrays in SI units.
 
-    `stamp` is its time, `age` how old it is, or None, `now` its arrival by the clock of `tick`.
-    `effort` is None if none was measured.
+    `stamp` is its time, `age` how old it is, or None, `arrival_time` its arrival by the clock of
+    `tick`. `effort` is None if none was measured.
     """
 
     q: Array
@@ -64,7 +64,7 @@ class StateSample(NamedTuple):
     effort: Array | None
     stamp: float
     age: float | None
-    now: float | None
+    arrival_time: float | None
 
 
 class StampOrder(Enum):
@@ -133,8 +133,8 @@ class StateCheck:
         most = np.concatenate((self._max_velocity, effort))
         # Bounds of position, velocity and effort, (3 n,), finite also where a joint has no limits.
         lower, upper = arm.limit('lower'), arm.limit('upper')
-        self._lowest = np.nan_to_num(np.concatenate((lower - POSITION_TOLERANCE_RAD, -most)))
-        self._highest = np.nan_to_num(np.concatenate((upper + POSITION_TOLERANCE_RAD, most)))
+        self._lower_bounds = np.nan_to_num(np.concatenate((lower - POSITION_TOLERANCE_RAD, -most)))
+        self._upper_bounds = np.nan_to_num(np.concatenate((upper + POSITION_TOLERANCE_RAD, most)))
         self._zero, self._all_joints = np.zeros(arm.n), np.ones(arm.n, dtype=bool)
         self._has_logged_unknown_effort = False
         self.reset()
@@ -163,9 +163,9 @@ class StateCheck:
         # Stamp and velocity of the latest state, possible or not; of each joint the last possible
         # position and its stamp, how far and how long it is from the one before, and whether that
         # is a leap.
-        self._given_stamp, self._given_dq = -math.inf, self.q * np.nan
-        self._seen_q, self._leap_mask = self.q * np.nan, ~self._all_joints
-        self._seen_at = self._displacement = self._gap_s = self._zero
+        self._raw_stamp, self._raw_dq = -math.inf, self.q * np.nan
+        self._possible_q, self._leap_mask = self.q * np.nan, ~self._all_joints
+        self._possible_stamps = self._displacement = self._gap_s = self._zero
         # Directions of joints whose positions confirmed that they are too fast; 0 of the others.
         self._too_fast_signs = self._zero
         # When the latest state came, by the clock of stamps and by this computer's [s].
@@ -181,7 +181,7 @@ class StateCheck:
     def reset_state_losses(self) -> None:
         """Forget when joint states were lost, so that losses count from zero."""
         self._loss_times = deque[float](maxlen=MAX_STATE_LOSS_COUNT + 1)
-        self._last_loss = -math.inf
+        self._last_loss_time = -math.inf
 
     def record_state_loss(self, now: float, brakes_again: bool) -> int:
         """
@@ -189,7 +189,7 @@ class StateCheck:
 
         An arm that `brakes_again` was seen for a moment: within 0.05 s that is the same loss.
         """
-        since, self._last_loss = now - self._last_loss, now
+        since, self._last_loss_time = now - self._last_loss_time, now
         if brakes_again and since < MAX_STATE_GAP_S:
             return 0
         self._loss_times.append(now)
@@ -201,14 +201,14 @@ class StateCheck:
         """
         Return `now` and `silence` [s] of `Feedforward.tick` for a repeated or late state `old`.
 
-        Without its age the clock of `now` counts, and if `now` is None this computer's. This
+        Without its age the clock of `now` counts, and if its arrival is None this computer's. This
         computer's counts also with an age, from MAX_REORDERING_TIME_S on: a constant age hides
         that the same state comes again.
         """
         by_stamps, here = self._arrival_times
         silence = None if old.age is None else old.stamp + old.age - by_stamps  # simulated time
-        if old.now is not None:
-            return old.now, silence
+        if old.arrival_time is not None:
+            return old.arrival_time, silence
         waited = monotonic() - here
         silence = waited if silence is None or waited > MAX_REORDERING_TIME_S else silence
         return self.arrival_time + silence, silence
@@ -308,15 +308,15 @@ class StateCheck:
         A velocity beyond its bound is accepted after a gap if the positions confirm it.
         """
         every = np.concatenate((q, dq, self._zero if tau is None else tau))
-        possible = (every >= self._lowest) & (every <= self._highest)
+        possible = (every >= self._lower_bounds) & (every <= self._upper_bounds)
         # Of a few numbers all() takes a tenth of ndarray.all's time, here and in other cycles.
         n, all_possible = len(q), all(possible.tolist())
         self.possible_joint_mask = self.possible_position_mask = self._all_joints
-        self.changed_velocity_mask, self._given_dq = dq != self._given_dq, dq
-        self.raw_elapsed, self._given_stamp = stamp - self._given_stamp, stamp
+        self.changed_velocity_mask, self._raw_dq = dq != self._raw_dq, dq
+        self.raw_elapsed, self._raw_stamp = stamp - self._raw_stamp, stamp
         # NumPy would warn of infinities, and of a signalling NaN.
         seen = q if all_possible else np.where(possible[:n], q, np.nan)
-        moved, gap = seen - self._seen_q, stamp - self._seen_at
+        moved, gap = seen - self._possible_q, stamp - self._possible_stamps
         self._displacement, self._gap_s = moved, gap
         returns = self.silence_timeout() < self.raw_elapsed < math.inf
         self._was_unseen |= returns
@@ -324,8 +324,8 @@ class StateCheck:
         judged = self.stamp is not None and not returns
         self._leap_mask = possible[:n] & (np.abs(moved) > way) & judged
         self.leapt_joints = self.leapt_joints | self._leap_mask
-        self._seen_q = q if all_possible else np.where(possible[:n], q, self._seen_q)
-        self._seen_at = np.where(possible[:n], stamp, self._seen_at)
+        self._possible_q = q if all_possible else np.where(possible[:n], q, self._possible_q)
+        self._possible_stamps = np.where(possible[:n], stamp, self._possible_stamps)
         signs_before, self._too_fast_signs = self._too_fast_signs, self._zero
         if not all_possible and self.stamp is not None:
             way = MIN_CONFIRMED_SPEED_RATIO * gap * np.abs(dq)
@@ -354,7 +354,7 @@ class StateCheck:
         # A glitch of positions confirms a velocity of their differences, but hardly twice.
         if kind == 1 and self._too_fast_signs[joint] * signs_before[joint] > 0.0:
             cause = Cause.RUNAWAY
-        least, most = float(self._lowest[first]), float(self._highest[first])
+        least, most = float(self._lower_bounds[first]), float(self._upper_bounds[first])
         return cause.ending(ReasonCode.IMPOSSIBLE_VALUE(least=least, most=most, **value))
 
     def require_radians(self, q: Array) -> None:
@@ -362,7 +362,7 @@ class StateCheck:
         if not np.isfinite(q).all():  # NumPy would warn of a signalling NaN
             return
         n, radians = len(self._joint_names), np.deg2rad(q)
-        possible = (radians >= self._lowest[:n]) & (radians <= self._highest[:n])
+        possible = (radians >= self._lower_bounds[:n]) & (radians <= self._upper_bounds[:n])
         if possible.all() and np.abs(q).max() > MAX_PLAUSIBLE_POSITION_RAD:
             joint = int(np.abs(q).argmax())
             raise JointVectorError(

@@ -111,7 +111,7 @@ class BrakingController:
         # Since `begin`, when each joint's torque can have changed from before to braking [s].
         self._torque_changed_s: Array | None = None
         self._stop_pose: Array | None = None
-        self._time = self._faster_s = 0.0
+        self._time_s = self._faster_s = 0.0
         self._max_speed = np.zeros_like(disturbance)
         self._rest_count = MIN_GOOD_STATE_COUNT * is_still
 
@@ -137,7 +137,7 @@ class BrakingController:
         kp, kd = self._gains / np.maximum(1.0, least * self._gains[1] / mass.diagonal())
         bound, squared = MAX_BRAKING_DECELERATION_RAD_S2, (2.0 * time_constant) ** 2
         away = self._offset_from_stop_pose(q, bound * squared)
-        compensated = self._compensated_disturbance(excess, dq, elapsed)
+        compensated = self._update_disturbance(excess, dq, elapsed)
         slowing = self._has_gains / squared * away + np.clip(dq / time_constant, -bound, bound)
         undamped = _inertial_braking_share(mass, kd, time_constant, age)
         feedforward = terms.gravity_to_command(q, state.gravity) + state.coriolis
@@ -147,12 +147,12 @@ class BrakingController:
         self._driving = bool(np.abs(braking).max() > self._small_torque.min())
         return feedforward + braking
 
-    def _offset_from_stop_pose(self, q: Array, most: float) -> Array:
+    def _offset_from_stop_pose(self, q: Array, max_offset: float) -> Array:
         """
-        Return q minus the stop pose, (n,) [rad or m]; move that pose to within `most` of q.
+        Return q minus the stop pose, (n,) [rad or m]; move that pose to within `max_offset` of q.
 
-        It yields where M(q) a would reach its bound, at a distance of `most`, and the arm stays
-        where it was pushed to.
+        It yields where M(q) a would reach its bound, at a distance of `max_offset`, and the arm
+        stays where it was pushed to.
         """
         if self._stop_pose is None or self._comes_to_rest:
             self._stop_pose = q
@@ -160,15 +160,15 @@ class BrakingController:
             # Where limits hold back the torque, a pull to where braking began would come too late,
             # and make a joint with firm gains faster than it was.
             self._stop_pose = np.where(self._withheld_torque != 0.0, q, self._stop_pose)
-        away = np.clip(q - self._stop_pose, -most, most)
+        away = np.clip(q - self._stop_pose, -max_offset, max_offset)
         self._stop_pose = q - away
         return away
 
-    def _compensated_disturbance(self, disturbance: Array, dq: Array, elapsed: float) -> Array:
+    def _update_disturbance(self, disturbance: Array, dq: Array, elapsed: float) -> Array:
         """Update `disturbance` by the present one; return the part to compensate, (n,) [N m]."""
         # At first (0.05 s) the observer lags behind an arm that falls: an FR3 mounted upside down,
         # undeclared, was not held without this.
-        if self._comes_to_rest or self._time < OBSERVER_SETTLING_TIME_S:
+        if self._comes_to_rest or self._time_s < OBSERVER_SETTLING_TIME_S:
             grows = np.abs(disturbance) > np.abs(self._largest_disturbance)
             self._largest_disturbance = np.where(grows, disturbance, self._largest_disturbance)
         # States or torques may be late though no age says so: compensated at once, the torque
@@ -201,15 +201,15 @@ class BrakingController:
 
     def _watch_speeds(self, speed: Array, elapsed: float, excess: Array) -> None:
         """Update `at_rest` and `failure_reason` by the speeds of the joints, (n,) [rad/s]."""
-        self._time += elapsed
+        self._time_s += elapsed
         self._rest_count = self._rest_count + 1 if speed.max() < MAX_STOPPED_SPEED_RAD_S else 0
         if self.is_still:
             self._min_time_constant = 0.0
         # What kp bears is then borne by the disturbance torque, which stays if states are lost; a
         # receiver, which estimates none, goes on by kp.
         self._comes_to_rest = self.is_still and not self.at_rest and bool(excess.any())
-        self.at_rest = self.at_rest or self.is_still or self._time > MAX_BRAKING_TIME_S
-        turning = True if self._torque_changed_s is None else self._time < self._torque_changed_s
+        self.at_rest = self.at_rest or self.is_still or self._time_s > MAX_BRAKING_TIME_S
+        turning = True if self._torque_changed_s is None else self._time_s < self._torque_changed_s
         self._max_speed = np.where(turning, np.maximum(self._max_speed, speed), self._max_speed)
         faster = speed - self._max_speed
         joint = int((faster - self._max_speed_gain).argmax())

@@ -67,7 +67,7 @@ class FrictionFeedforward(FrictionState):
         return self._least_torque(dq, slip_state_bounds(q, getattr(self.model, 'reach', ())), True)
 
     def _least_torque(
-        self, dq: Array, bounds: Array, has_kp: ArrayLike, lead: Array | float = 0.0
+        self, dq: Array, slip_bounds: Array, has_kp: ArrayLike, lead: Array | float = 0.0
     ) -> Array:
         """Return the friction torque certain for all slip states in `bounds`, (..., n) [N m]."""
         model = self.model
@@ -80,7 +80,7 @@ class FrictionFeedforward(FrictionState):
         if not isinstance(model, LinearFriction):
             return np.asarray(push * np.maximum(along * super().torque(dq), 0.0))
         sure = along[..., None, :] * model.coefficients
-        terms = np.where(sure >= 0.0, *(model.terms(dq, bound) for bound in bounds))
+        terms = np.where(sure >= 0.0, *(model.terms(dq, bound) for bound in slip_bounds))
         terms[..., OFFSET_TERM_INDEX, :] = 0.0
         margin = FRICTION_MARGIN_STD_COUNT * model.torque_std(terms)
         least = np.maximum((sure * terms).sum(axis=-2) - margin, 0.0)

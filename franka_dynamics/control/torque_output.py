@@ -40,7 +40,7 @@ class TorqueOutput:
     counts : Counter
         How many torques were sent (`commands`), how many of them a limit changed (`limited`), and
         the core's `unusable states`, `stops` and `faults`.
-    largest_share : ndarray, shape (n,)
+    peak_to_limit : ndarray, shape (n,)
         The largest ratio of a torque to its limit.
 
     """
@@ -54,7 +54,7 @@ class TorqueOutput:
         self.limiter = TorqueLimiter(self._effort_limit, arm.limit('effort_rate'), longest_step)
         self._send = send
         self.counts: Counter[str] = Counter()
-        self.largest_share = self._zero.copy()
+        self.peak_to_limit = self._zero.copy()
         self.reset_torques()
 
     def reset_torques(self) -> None:
@@ -84,14 +84,14 @@ class TorqueOutput:
         return self.last_torque.copy()
 
     def record_end(
-        self, seen: tuple[Array, Array] | None, seen_at: float, adds_gravity: bool
+        self, last_seen: tuple[Array, Array] | None, seen_at: float, adds_gravity: bool
     ) -> None:
         """
         Record that torques have ended, and whether their receiver adds gravity.
 
-        `seen` are position and velocity that were seen last, (n,) each, at `seen_at` [s].
+        `last_seen` are position and velocity that were seen last, (n,) each, at `seen_at` [s].
         """
-        self._end_record = adds_gravity, seen, seen_at
+        self._end_record = adds_gravity, last_seen, seen_at
 
     def may_still_act(self, state: StateTerms, now: float, adds_gravity: bool) -> bool:
         """
@@ -140,10 +140,10 @@ class TorqueOutput:
             self._send(torque)
         self.counts['commands'] += 1
         self.counts['limited'] += torque.tolist() != desired.tolist()
-        np.maximum(self.largest_share, np.abs(torque) / self._effort_limit, out=self.largest_share)
+        np.maximum(self.peak_to_limit, np.abs(torque) / self._effort_limit, out=self.peak_to_limit)
         return torque
 
     def reset_counts(self) -> None:
         """Reset all counts and the largest ratios of torque to limit to zero."""
         self.counts.clear()
-        self.largest_share[:] = 0.0
+        self.peak_to_limit[:] = 0.0

@@ -62,7 +62,7 @@ class MotionWatcher:
     def reset(self) -> None:
         """Forget fast joints, motions of the reference, and a fall of the arm."""
         self._fall_position: Array | None = None  # position when torques were refused first, (n,)
-        self._fast_s = 0.0  # how long a joint has been too fast [s]
+        self._overspeed_time_s = 0.0  # how long a joint has been too fast [s]
         self._motion_stamp = -math.inf  # stamp at which the reference moved last [s]
 
     def check_speeds(
@@ -73,7 +73,7 @@ class MotionWatcher:
             self._motion_stamp = state.stamp
         speed = np.abs(state.dq) + self._disturbances.speed_gain_at_reversal(state)
         if all((speed <= self._always_allowed_speed).tolist()):
-            self._fast_s = 0.0
+            self._overspeed_time_s = 0.0
             return None
         follows = state.stamp - self._motion_stamp < STREAM_TIMEOUT_S
         limit = (MAX_FOLLOW_SPEED_TO_LIMIT if follows else MAX_SPEED_TO_LIMIT) * self._max_velocity
@@ -81,8 +81,8 @@ class MotionWatcher:
             left = np.where(state.dq > 0.0, self._upper - state.q, state.q - self._lower)
             way = STOPPING_DELAY_S * speed + speed**2 / (2.0 * MAX_BRAKING_DECELERATION_RAD_S2)
             limit = np.where(way > left, np.minimum(MAX_GENTLE_SPEED_RAD_S, limit), limit)
-        self._fast_s = self._fast_s + elapsed if (speed > limit).any() else 0.0
-        if self._fast_s < MAX_OVERSPEED_TIME_S:
+        self._overspeed_time_s = self._overspeed_time_s + elapsed if (speed > limit).any() else 0.0
+        if self._overspeed_time_s < MAX_OVERSPEED_TIME_S:
             return None
         joint = int((speed / limit).argmax())
         reached, most = distinct_texts(speed[joint], limit[joint])
@@ -98,18 +98,18 @@ class MotionWatcher:
         )
         return Cause.JOINT_TOO_FAST.ending(why)
 
-    def check_fall(self, q: Array, refusal: Reason | None) -> Ending | None:
+    def check_fall(self, q: Array, refusal_reason: Reason | None) -> Ending | None:
         """
         Return an ending if the arm, now at q, (n,), has fallen, else None.
 
-        `refusal` is why the law's torques may not begin though the arm moves.
+        `refusal_reason` is why the law's torques may not begin though the arm moves.
         """
-        if refusal is None:
+        if refusal_reason is None:
             self._fall_position = None
             return None
         self._fall_position = q if self._fall_position is None else self._fall_position
         falls = np.abs(q - self._fall_position).max() > MIN_FALL_DISTANCE_RAD
-        return Cause.LASTING_DISTURBANCE.ending(refusal) if falls else None
+        return Cause.LASTING_DISTURBANCE.ending(refusal_reason) if falls else None
 
 
 class RepeatedPositionCheck:
@@ -138,28 +138,28 @@ class RepeatedPositionCheck:
         self.stuck_joints = self._must_move_mask = np.zeros(len(self._zero), dtype=bool)
 
     def check_positions(
-        self, states: StateCheck, torque: Array | None, desired_dq: Array | None
+        self, states: StateCheck, last_torque: Array | None, desired_dq: Array | None
     ) -> Ending | None:
         """
         Return an ending if a joint that must move stands still, at the latest state of `states`.
 
-        `torque` was sent last, (n,) [N m]; None: none acts, and nothing is judged. `desired_dq` is
-        the desired velocity, (n,) [rad/s], or None.
+        `last_torque` was sent last, (n,) [N m]; None: none acts, and nothing is judged.
+        `desired_dq` is the desired velocity, (n,) [rad/s], or None.
         """
         same = states.position_repeats
         if not any(same.tolist() + self.stuck_joints.tolist()):
             self.clear()
             return None
         self.stuck_joints = self.stuck_joints & same
-        if torque is None:
+        if last_torque is None:
             self.still_time_s, self._must_move_mask = self._zero, self._must_move_mask & False
             stuck = states.outrun_joint_mask
         else:
             begins = same & (self.still_time_s == 0.0)
-            self._torque_before = np.where(begins, torque, self._torque_before)
+            self._torque_before = np.where(begins, last_torque, self._torque_before)
             self._dq_before = np.where(begins, states.dq_before, self._dq_before)
             self.still_time_s = np.where(same, self.still_time_s + states.elapsed, 0.0)
-            led = np.abs(torque - self._torque_before) > self._stiction
+            led = np.abs(last_torque - self._torque_before) > self._stiction
             led &= False if desired_dq is None else np.abs(desired_dq) > MAX_REST_SPEED_RAD_S
             moves = self._moved_joints | states.outrun_joint_mask | led
             self._must_move_mask = same & (self._must_move_mask | moves)

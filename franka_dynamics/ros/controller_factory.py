@@ -165,7 +165,7 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], arm: ArmDescriptio
     periods = 0.0 if settings.target == 'mujoco' else STATE_TIMEOUT_PERIOD_COUNT
     held = max(COMMAND_TIMEOUT_S, periods * parameters['period'])
     loaded = arm.with_payload(settings.payload_inertia())
-    if settings.profile.rotor_inertia and loaded.simulated_armature is not None:
+    if settings.profile.min_rotor_inertia and loaded.simulated_armature is not None:
         # Without the drives' inertia the last joint of a bare FR3 would be nearly free.
         loaded = loaded.with_armature()
     gains = default_gains(loaded, held)

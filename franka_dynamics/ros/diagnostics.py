@@ -305,7 +305,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         self._last_count = now, published = time.monotonic(), self.published_count
         references = controller.reference.counts.items()
         others = ', '.join(publisher_names(self._node, receivers.topic)) or 'none'
-        largest = controller.output.largest_share
+        largest = controller.output.peak_to_limit
         return {
             'target': controller.settings.target,
             'published': published,
