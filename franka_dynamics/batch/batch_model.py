@@ -89,24 +89,24 @@ class BatchModel(GeneratedModel):
         """Return the attributes to pickle: all but compiled code, which cannot be pickled."""
         return {**self.__dict__, '_kernels': {}, 'jax_functions': {}}
 
-    def library(self, *given: Any) -> Any:
+    def library(self, *arguments: Any) -> Any:
         """Return the module of this package for the array library that the arguments belong to."""
-        return adapter_of(given)
+        return adapter_of(arguments)
 
-    def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
+    def evaluate(self, quantity: Quantity, *arguments: Any, **options: Any) -> Any:
         """Return a quantity at states (..., n); `options` are those of `customised_equations`."""
-        key, n = self._key_of(quantity, len(given), options), self.description.n
-        if are_kernel_inputs(given, n, numpy_arrays.KERNEL_TYPES):
-            return self.kernel(key, given[0].dtype)(given, self.threads)
-        library = adapter_of(given)
-        if are_kernel_inputs(given, n, library.KERNEL_TYPES):
-            return library.evaluate(self, key, given, given[0].shape[:-1])
-        states = self._real_states(key.quantity, given, library.as_array)
+        key, n = self._key_of(quantity, len(arguments), options), self.description.n
+        if are_kernel_inputs(arguments, n, numpy_arrays.KERNEL_TYPES):
+            return self.kernel(key, arguments[0].dtype)(arguments, self.threads)
+        library = adapter_of(arguments)
+        if are_kernel_inputs(arguments, n, library.KERNEL_TYPES):
+            return library.evaluate(self, key, arguments, arguments[0].shape[:-1])
+        states = self._real_states(key.quantity, arguments, library.as_array)
         return library.evaluate(self, key, *states)
 
-    def kernel(self, key: EquationsKey, dtype: Any, device: int | None = None) -> Any:
+    def kernel(self, key: EquationsKey, dtype: Any, gpu: int | None = None) -> Any:
         """Return the `Kernel` of a quantity for the CPU, or its `DeviceKernel` for a GPU."""
-        known = key, dtype, device
+        known = key, dtype, gpu
         kernel = self._kernels.get(known)
         if kernel is None:
             kernel = self._kernels[known] = _shared_kernel(self.description, self._gravity, *known)
@@ -124,8 +124,8 @@ def _shared_kernel(
     gravity: tuple[float, ...],
     key: EquationsKey,
     dtype: Any,
-    device: int | None,
+    gpu: int | None,
 ) -> Kernel | DeviceKernel:
     """Return the kernel of a quantity, shared by all models of the same arm and gravity."""
     equations = key.equations(description, gravity)
-    return Kernel(equations, dtype) if device is None else DeviceKernel(equations, dtype, device)
+    return Kernel(equations, dtype) if gpu is None else DeviceKernel(equations, dtype, gpu)

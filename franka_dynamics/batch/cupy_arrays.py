@@ -36,9 +36,9 @@ def as_array(values: Any) -> Any:
     return cupy.asarray(values) if known else cupy.from_dlpack(values)
 
 
-def evaluate(model: Any, key: Any, arrays: Sequence[Any], lead: tuple[int, ...]) -> Any:
+def evaluate(model: Any, key: Any, arrays: Sequence[Any], batch_shape: tuple[int, ...]) -> Any:
     """
-    Return the quantity `key` at arrays broadcast to leading axes `lead`, on the current stream.
+    Return the quantity `key` at arrays broadcast to `batch_shape`, on the current stream.
 
     Raises
     ------
@@ -51,12 +51,12 @@ def evaluate(model: Any, key: Any, arrays: Sequence[Any], lead: tuple[int, ...])
         raise JointVectorError(f'The arrays are on the GPUs {devices}; give all on one.')
     single = all(array.dtype == np.float32 for array in arrays)
     dtype = np.dtype(np.float32 if single else np.float64)
-    states, n = math.prod(lead), model.description.n
+    states, n = math.prod(batch_shape), model.description.n
     with cupy.cuda.Device(devices[0]):
-        alike = (cupy.broadcast_to(array, (*lead, n)).reshape(states, n) for array in arrays)
+        alike = (cupy.broadcast_to(one, (*batch_shape, n)).reshape(states, n) for one in arrays)
         rows = [array.astype(dtype, order='C', copy=False) for array in alike]
         kernel = model.kernel(key, dtype, devices[0])
         found = cupy.empty((states, *kernel.shape), dtype)
         stream = cupy.cuda.get_current_stream().ptr
         kernel(stream, states, [(row.data.ptr, n) for row in rows], found.data.ptr)
-    return found.reshape(*lead, *kernel.shape)
+    return found.reshape(*batch_shape, *kernel.shape)

@@ -64,17 +64,17 @@ class GeneratedModel(ABC):
         return f'<{type(self).__name__} of {name}, {self.description.n} joints>'
 
     @abstractmethod
-    def library(self, *given: Any) -> Any:
+    def library(self, *arguments: Any) -> Any:
         """Return the object that adapts the arguments' array library, by `xp` and `as_array`."""
 
     @abstractmethod
-    def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
+    def evaluate(self, quantity: Quantity, *arguments: Any, **options: Any) -> Any:
         """
         Return a quantity at states (..., n), as an array of the arguments' array library.
 
         `options` are those of `customised_equations` that a quantity has: classical, columns,
         derivatives, frame and reference_frame. With derivatives=True return the first derivatives
-        by all inputs: one more axis, at the end, with n derivatives for each array in `given`.
+        by all inputs: one more axis, at the end, with n derivatives for each array in `arguments`.
 
         Raises
         ------
@@ -85,18 +85,18 @@ class GeneratedModel(ABC):
 
         """
 
-    def _key_of(self, quantity: Quantity, count: int, options: dict[str, Any]) -> EquationsKey:
+    def _key_of(self, quantity: Quantity, arity: int, options: dict[str, Any]) -> EquationsKey:
         """
-        Return the `EquationsKey` of a quantity that takes `count` arrays, and its options.
+        Return the `EquationsKey` of a quantity that takes `arity` arrays, and its options.
 
         Raises SettingsError if there is no such quantity, and JointVectorError for another number
         of arrays than it takes.
         """
         if not isinstance(quantity, Quantity):
             quantity = as_enum(Quantity, quantity, 'quantity', SettingsError)
-        if count != len(INPUT_NAMES[quantity]):
+        if arity != len(INPUT_NAMES[quantity]):
             names = ', '.join(INPUT_NAMES[quantity])
-            raise JointVectorError(f'{quantity.value} takes {names}; got {count} arrays.')
+            raise JointVectorError(f'{quantity.value} takes {names}; got {arity} arrays.')
         return EquationsKey(quantity, **options)
 
     def _checked_frame(self, frame: Frame) -> Frame:
@@ -105,14 +105,14 @@ class GeneratedModel(ABC):
             tree_and_frame(self.description, frame)  # also for True, which equals 1
         return frame
 
-    def _real_arrays(self, named: Mapping[str, Any], read: Callable[[Any], Any]) -> dict[str, Any]:
+    def _real_arrays(self, args: Mapping[str, Any], adapt: Callable[[Any], Any]) -> dict[str, Any]:
         """Return arguments by name as arrays of real numbers, or raise JointVectorError."""
         found = {}
-        for name, values in named.items():
+        for name, values in args.items():
             if isinstance(values, np.ma.MaskedArray):
                 raise JointVectorError(f'{name} is a masked array; give its .filled(nan).')
             try:
-                found[name] = read(values)
+                found[name] = adapt(values)
             except (TypeError, ValueError, RuntimeError, BufferError) as error:
                 # Also rows of different lengths, tensors on another device or with a gradient.
                 raise JointVectorError(f'{name} is not an array of numbers: {error}') from error
@@ -122,7 +122,7 @@ class GeneratedModel(ABC):
         return found
 
     def _real_states(
-        self, quantity: Quantity, arguments: Sequence[Any], read: Callable[[Any], Any]
+        self, quantity: Quantity, arguments: Sequence[Any], adapt: Callable[[Any], Any]
     ) -> tuple[list[Any], tuple[int, ...]]:
         """
         Return a quantity's arguments as arrays of real numbers, and their broadcast leading axes.
@@ -134,7 +134,7 @@ class GeneratedModel(ABC):
             broadcast; the message names the argument.
 
         """
-        found = self._real_arrays(dict(zip(INPUT_NAMES[quantity], arguments)), read)
+        found = self._real_arrays(dict(zip(INPUT_NAMES[quantity], arguments)), adapt)
         shapes = {name: tuple(array.shape) for name, array in found.items()}
         return list(found.values()), batch_shape(shapes, self.description.joint_names)
 
@@ -339,19 +339,19 @@ class TracedModel(GeneratedModel):
         # Functions that were called, because torch.compile cannot trace the code generator.
         self._functions: dict[EquationsKey, tuple[Callable[..., None], tuple[int, ...]]] = {}
 
-    def library(self, *given: Any) -> Any:
+    def library(self, *arguments: Any) -> Any:
         """Return the model itself, which has `xp` and `as_array` of its own array library."""
         return self
 
-    def evaluate(self, quantity: Quantity, *given: Any, **options: Any) -> Any:
+    def evaluate(self, quantity: Quantity, *arguments: Any, **options: Any) -> Any:
         """Return a quantity at states (..., n); `options` are those of `customised_equations`."""
-        key = self._key_of(quantity, len(given), options)
+        key = self._key_of(quantity, len(arguments), options)
         if key not in self._functions:
             equations = key.equations(self.description, self._gravity)
             self._functions[key] = python_callable(equations, self.xp), equations.shape
         function, shape = self._functions[key]
         n = self.description.n
-        arrays, _ = self._real_states(key.quantity, given, self.as_array)
+        arrays, _ = self._real_states(key.quantity, arguments, self.as_array)
         states = [[array[..., k] for k in range(n)] for array in arrays]
         # Added to every result: NaN for a state that is not finite, else zero.
         zero = 0.0 * sum(values for each in states for values in each)
@@ -362,12 +362,12 @@ class TracedModel(GeneratedModel):
             values = sys.modules['jax'].lax.optimization_barrier([*elements.values()])
             elements = dict(zip(elements, values))
 
-        def stacked_output(place: tuple[int, ...]) -> Any:
-            """Return the subarray of the result at the first indices `place`."""
-            axes = len(shape) - len(place)
+        def stacked_output(indices: tuple[int, ...]) -> Any:
+            """Return the subarray of the result at the first `indices`."""
+            axes = len(shape) - len(indices)
             if not axes:
-                return zero + elements.get(place if len(place) > 1 else place[0], 0.0)
-            parts = [stacked_output((*place, k)) for k in range(shape[-axes])]
+                return zero + elements.get(indices if len(indices) > 1 else indices[0], 0.0)
+            parts = [stacked_output((*indices, k)) for k in range(shape[-axes])]
             return self.xp.stack(parts, -axes)
 
         return stacked_output(())

@@ -27,13 +27,13 @@ def as_array(values: Any) -> Any:
     return jnp.asarray(values)
 
 
-def evaluate(model: Any, key: Any, arrays: Sequence[Any], lead: tuple[int, ...]) -> Any:
-    """Return a quantity of a model at arrays with leading axes `lead`, differentiable once."""
+def evaluate(model: Any, key: Any, arrays: Sequence[Any], batch_shape: tuple[int, ...]) -> Any:
+    """Return a model's quantity at arrays with leading axes `batch_shape`, differentiable once."""
     if not all(jnp.issubdtype(array.dtype, jnp.floating) for array in arrays):
         arrays = [array.astype(jnp.result_type(float)) for array in arrays]
     dtype = jnp.result_type(*arrays)
     kind = dtype if dtype == np.float32 else jnp.result_type(float)
-    alike = (jnp.broadcast_to(array, (*lead, model.description.n)) for array in arrays)
+    alike = (jnp.broadcast_to(array, (*batch_shape, model.description.n)) for array in arrays)
     function = _differentiable_function(model, key)
     return function(*(array.astype(kind) for array in alike)).astype(dtype)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
-from ..codegen.c_code import BLOCK_SIZE, blocks_per_group, cuda_source, kernel_name
+from ..codegen.c_code import blocks_per_state_group, cuda_source, kernel_name, THREADS_PER_BLOCK
 from ..codegen.equations import Equations
 from ..codegen.python_code import python_callable
 from ..codegen.vector_ir import vector_ir
@@ -56,7 +56,7 @@ class Kernel:
         )
 
     def __call__(
-        self, arrays: Sequence[np.ndarray], threads: int, out: np.ndarray | None = None
+        self, arrays: Sequence[np.ndarray], thread_count: int, out: np.ndarray | None = None
     ) -> Array:
         """
         Return the quantity at N states, (N, *shape): a new array, or `out` if it is given.
@@ -68,7 +68,7 @@ class Kernel:
         states = len(arrays[0])
         if out is None:
             out = np.empty((states, *self.shape), self._dtype)
-        pieces = min(threads, states // MIN_STATES_PER_THREAD) if self._is_compiled else 1
+        pieces = min(thread_count, states // MIN_STATES_PER_THREAD) if self._is_compiled else 1
         if pieces < 2:
             if out.size:
                 self._evaluator(arrays, out)
@@ -137,14 +137,14 @@ class _MachineCode:
         self._strides.append(dtype.itemsize * math.prod(equations.shape))
         ffi = cffi.FFI()
         self._run = ffi.cast(f'void(*)({", ".join(kinds)})', address)
-        self._buffer = ffi.from_buffer
+        self._pointer_to = ffi.from_buffer
 
     def __call__(self, arrays: Sequence[np.ndarray], out: np.ndarray) -> None:
         try:
-            places = [self._buffer(array) for array in arrays]
+            places = [self._pointer_to(array) for array in arrays]
         except (BufferError, ValueError):  # not C-contiguous
-            places = [self._buffer(np.array(array, order='C')) for array in arrays]
-        places.append(self._buffer(out))
+            places = [self._pointer_to(np.array(array, order='C')) for array in arrays]
+        places.append(self._pointer_to(out))
         self._run(*places, *self._strides, len(out))
 
 
@@ -207,7 +207,7 @@ class DeviceKernel:
     """
     A callable that computes one quantity at N states in the memory of a GPU.
 
-    The equations' CUDA code is compiled by NVRTC for the GPU of number `device`.
+    The equations' CUDA code is compiled by NVRTC for the GPU of number `gpu`.
 
     Raises
     ------
@@ -216,12 +216,12 @@ class DeviceKernel:
 
     """
 
-    def __init__(self, equations: Equations, dtype: np.dtype[Any], device: int) -> None:
+    def __init__(self, equations: Equations, dtype: np.dtype[Any], gpu: int) -> None:
         with require_extra('Arrays on a GPU need cuda-core', 'gpu'):
             from cuda import core
-        self.shape, self._cuda_core, self._device = equations.shape, core, device
-        self._blocks = blocks_per_group(equations)
-        self._stream = functools.lru_cache(maxsize=64)(core.Stream.from_handle)  # takes 10 us
+        self.shape, self._cuda_core, self._gpu = equations.shape, core, gpu
+        self._blocks_per_state_group = blocks_per_state_group(equations)
+        self._as_stream = functools.lru_cache(maxsize=64)(core.Stream.from_handle)  # takes 10 us
         text = cuda_source([equations], precision='float' if dtype == np.float32 else 'double')
 
         def compiler() -> bytes:
@@ -230,13 +230,13 @@ class DeviceKernel:
             return bytes(core.Program(text, 'c++', options).compile('cubin').code)
 
         try:
-            arch = f'sm_{core.Device(device).arch}'
+            arch = f'sm_{core.Device(gpu).arch}'
             with self._device_context():
                 code = cached_object_code(f'{text}{arch}, cuda-core {core.__version__}', compiler)
                 self._kernel = core.ObjectCode.from_cubin(code).get_kernel(kernel_name(equations))
         except Exception as error:  # of cuda-core or its bindings, also where no driver is found
             raise MissingDependencyError(
-                f'cuda-core cannot use GPU {device}: {error} The extra gpu needs the driver of '
+                f'cuda-core cannot use GPU {gpu}: {error} The extra gpu needs the driver of '
                 "CUDA 13; for one of CUDA 12 pip install 'cuda-core[cu12]'."
             ) from error
 
@@ -244,11 +244,11 @@ class DeviceKernel:
     def _device_context(self) -> Iterator[None]:
         """Make the kernel's GPU the current one of this thread."""
         before = self._cuda_core.Device()
-        self._cuda_core.Device(self._device).set_current()
+        self._cuda_core.Device(self._gpu).set_current()
         try:
             yield
         finally:
-            if before.device_id != self._device:
+            if before.device_id != self._gpu:
                 before.set_current()
 
     def __call__(self, stream: int, count: int, rows: Sequence[tuple[int, int]], out: int) -> None:
@@ -270,8 +270,8 @@ class DeviceKernel:
         """
         if count:
             inputs = [number for at, step in rows for number in (at, np.int64(step))]
-            blocks = self._blocks * -(-count // BLOCK_SIZE)
-            config = self._cuda_core.LaunchConfig(grid=blocks, block=BLOCK_SIZE)
+            blocks = self._blocks_per_state_group * -(-count // THREADS_PER_BLOCK)
+            config = self._cuda_core.LaunchConfig(grid=blocks, block=THREADS_PER_BLOCK)
             arguments = (np.int64(count), *inputs, out)
             with self._device_context():
-                self._cuda_core.launch(self._stream(stream), config, self._kernel, *arguments)
+                self._cuda_core.launch(self._as_stream(stream), config, self._kernel, *arguments)

@@ -6,8 +6,8 @@ Finds the array library that the arguments of a batch belong to.
 This package has a module for arrays of NumPy, PyTorch, JAX and CuPy each. There `xp` is the array
 library's own module, and KERNEL_TYPES the type and the precisions of arrays that kernels read as
 they are, or None if all have to be converted. `as_array(values)` returns an argument as the
-library's array, or raises TypeError or ValueError. `evaluate(model, key, arrays, lead)` returns a
-quantity of a `BatchModel` at arrays with leading axes `lead`.
+library's array, or raises TypeError or ValueError. `evaluate(model, key, arrays, batch_shape)`
+returns a quantity of a `BatchModel` at arrays with leading axes `batch_shape`.
 """
 
 from collections.abc import Container, Sequence

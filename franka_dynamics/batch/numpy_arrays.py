@@ -21,11 +21,11 @@ def as_array(values: Any) -> np.ndarray:
     return np.asarray(values)
 
 
-def evaluate(model: Any, key: Any, arrays: Sequence[np.ndarray], lead: tuple[int, ...]) -> Array:
-    """Return the quantity `key` of a model at real arrays, broadcast to leading axes `lead`."""
+def evaluate(model: Any, key: Any, arrays: Sequence[Any], batch_shape: tuple[int, ...]) -> Array:
+    """Return the quantity `key` of a model at real arrays, broadcast to `batch_shape`."""
     dtype = _FLOAT32 if all(array.dtype == _FLOAT32 for array in arrays) else _FLOAT64
     n = model.description.n
-    alike = (np.broadcast_to(one, (*lead, n)).reshape(-1, n) for one in arrays)
+    alike = (np.broadcast_to(one, (*batch_shape, n)).reshape(-1, n) for one in arrays)
     rows = [one.astype(dtype, copy=False) for one in alike]
     found: Array = model.kernel(key, dtype)(rows, model.threads)
-    return found.reshape(*lead, *found.shape[1:])
+    return found.reshape(*batch_shape, *found.shape[1:])

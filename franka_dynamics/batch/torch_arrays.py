@@ -32,9 +32,9 @@ def as_array(values: Any) -> Any:
     return values
 
 
-def evaluate(model: Any, key: Any, tensors: Sequence[Any], lead: Sequence[int]) -> Any:
+def evaluate(model: Any, key: Any, tensors: Sequence[Any], batch_shape: Sequence[int]) -> Any:
     """
-    Return a quantity of a model at tensors with leading axes `lead`, differentiable once.
+    Return a quantity of a model at tensors with leading axes `batch_shape`, differentiable once.
 
     Raises
     ------
@@ -43,14 +43,14 @@ def evaluate(model: Any, key: Any, tensors: Sequence[Any], lead: Sequence[int]) 
 
     """
     if torch.compiler.is_compiling():  # which cannot trace what runs machine code
-        return torch.compiler.disable(evaluate)(model, key, tensors, lead)
+        return torch.compiler.disable(evaluate)(model, key, tensors, batch_shape)
     device = tensors[0].device
     if any(tensor.device != device for tensor in tensors):
         listed = ', '.join(f'{tensor.device}' for tensor in tensors)
         raise JointVectorError(f'The tensors are on {listed}; give all on one device.')
     if any(tensor.layout is not torch.strided for tensor in tensors):
         raise JointVectorError('A sparse tensor is no array of states; give tensor.to_dense().')
-    if any(tensor.shape[:-1] != lead for tensor in tensors):
+    if any(tensor.shape[:-1] != batch_shape for tensor in tensors):
         tensors = torch.broadcast_tensors(*tensors)
     backward = torch.is_grad_enabled() and any(one.requires_grad for one in tensors)
     if backward or _is_transforming() or any(map(_has_tangent, tensors)):
@@ -82,10 +82,10 @@ def _compute_quantity(model: Any, key: Any, tensors: Sequence[Any]) -> Any:
         return _compute_rows(model, key, tensors)
     dtype = functools.reduce(torch.promote_types, (tensor.dtype for tensor in tensors))
     kind = dtype if dtype in _NUMPY_DTYPES else torch.float64
-    lead = tensors[0].shape[:-1]
-    rows = [tensor.to(kind).reshape(math.prod(lead), n) for tensor in tensors]
+    batch_shape = tensors[0].shape[:-1]
+    rows = [tensor.to(kind).reshape(math.prod(batch_shape), n) for tensor in tensors]
     found = _compute_rows(model, key, rows)
-    return found.reshape(*lead, *found.shape[1:]).to(dtype)
+    return found.reshape(*batch_shape, *found.shape[1:]).to(dtype)
 
 
 def _compute_rows(model: Any, key: Any, rows: Sequence[Any]) -> Any:

@@ -36,16 +36,16 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
     body += [f'  {line};' for line in program.result_lines(equations.output_name, '][')]
     if not equations.parameters:
         return _function_text(f'{qualifiers} void {name}', [*arguments, output], body)
-    if not program.p_entries:
+    if not program.prepared_names:
         body.insert(0, '  (void) parameters;')
     struct = f'{name}_parameters'
     read = program.preparation_lines(equations.parameters)
     prepare = [f'  const double {line};' for line in read]
-    prepare += [f'  parameters->p[{k}] = {value};' for k, value in enumerate(program.p_entries)]
-    prepare += [] if program.p_entries else ['  (void) X;', '  parameters->p[0] = 0.0;']
+    prepare += [f'  parameters->p[{k}] = {one};' for k, one in enumerate(program.prepared_names)]
+    prepare += [] if program.prepared_names else ['  (void) X;', '  parameters->p[0] = 0.0;']
     return '\n'.join(
         [
-            f'typedef struct {{ double p[{max(1, len(program.p_entries))}]; }} {struct};\n',
+            f'typedef struct {{ double p[{max(1, len(program.prepared_names))}]; }} {struct};\n',
             _function_text(
                 f'{qualifiers} void {prefix}_prepare_{equations.function_name}',
                 [f'const double X[{len(equations.parameters)}]', f'{struct} *parameters'],
@@ -60,10 +60,10 @@ def c_functions(equations: Equations, prefix: str, qualifiers: str = 'static inl
     )
 
 
-def _function_text(opening: str, arguments: list[str], body: list[str]) -> str:
+def _function_text(declaration: str, arguments: list[str], body: list[str]) -> str:
     """Return the text of a C function from its opening, arguments and lines."""
-    listed = f',\n{" " * len(opening)} '.join(arguments)
-    return '\n'.join([f'{opening}({listed})', '{', *body, '}', ''])
+    listed = f',\n{" " * len(declaration)} '.join(arguments)
+    return '\n'.join([f'{declaration}({listed})', '{', *body, '}', ''])
 
 
 # Numbers of generated C that are no indices.
@@ -122,23 +122,23 @@ def comment_block(lines: Sequence[str]) -> str:
     return '\n'.join(['/*', *(f' * {one}'.rstrip().replace('*/', '* /') for one in lines), ' */'])
 
 
-def guarded_header(head: Sequence[str], name: str, lines: Sequence[str]) -> str:
+def guarded_header(heading: Sequence[str], name: str, lines: Sequence[str]) -> str:
     """Return the text of a C header with a comment and an include guard around `lines`."""
     guard = name.upper()
-    opening = [comment_block(head), f'#ifndef {guard}', f'#define {guard}', '']
+    opening = [comment_block(heading), f'#ifndef {guard}', f'#define {guard}', '']
     return '\n'.join([*opening, *lines, '#endif', ''])
 
 
 # Threads of a block, a state each. 49 doubles of each state fit the 48 KiB of shared memory that a
 # kernel has without asking.
-BLOCK_SIZE = 64
-_MAX_STAGED_VALUES = 49
+THREADS_PER_BLOCK = 64
+_SHARED_VALUES_PER_STATE = 49
 _GRADIENT_QUANTITIES = (Quantity.DERIVATIVES, Quantity.CORIOLIS_MATRIX, Quantity.REGRESSOR)
 _USAGE_COMMENT = (
     'A kernel NAME_states computes any number of states, one in each thread, in blocks of\n'
-    f'{BLOCK_SIZE} threads: `parts` blocks for every {BLOCK_SIZE} states. Of each input array it '
-    'takes the address\nof the first state and the number of values from one state to the next. A '
-    'state with a value that\nis not finite gives NaN in its own results alone.'
+    f'{THREADS_PER_BLOCK} threads: `parts` blocks for every {THREADS_PER_BLOCK} states. Of each '
+    'input array it takes the address\nof the first state and the number of values from one state '
+    'to the next. A state with a value that\nis not finite gives NaN in its own results alone.'
 )
 
 
@@ -166,7 +166,7 @@ def cuda_source(
             raise OutputError('CUDA code has its parameters baked in; leave out run_time.')
         function = c_functions(each, prefix, 'static __device__ __forceinline__')
         code = convert_precision(f'{function}\n{_kernel_text(each, prefix)}\n', precision)
-        summary = f'{quantity_summary(each)} parts: {blocks_per_group(each)}.'
+        summary = f'{quantity_summary(each)} parts: {blocks_per_state_group(each)}.'
         text += [comment_block([summary]), code]
     return guarded_header([*head, '', *_USAGE_COMMENT.split('\n')], f'{prefix}_dynamics_cuh', text)
 
@@ -176,9 +176,9 @@ def kernel_name(equations: Equations, prefix: str = '') -> str:
     return f'{prefix or as_identifier(equations.arm_name)}_{equations.function_name}_states'
 
 
-def blocks_per_group(equations: Equations) -> int:
+def blocks_per_state_group(equations: Equations) -> int:
     """
-    Return how many CUDA blocks share the computation for BLOCK_SIZE states.
+    Return how many CUDA blocks share the computation for THREADS_PER_BLOCK states.
 
     A row of gradients is a reverse sweep of its own, and all together need more registers than a
     thread has: each row has a block.
@@ -204,20 +204,20 @@ def _kernel_text(equations: Equations, prefix: str) -> str:
     arguments = ['const long long states', *rows, f'double *__restrict__ {output}_rows']
     group = 'blockIdx.x' if len(parts) == 1 else f'(blockIdx.x / {len(parts)})'
     lines = [
-        f'extern "C" __global__ void __launch_bounds__({BLOCK_SIZE}) '
+        f'extern "C" __global__ void __launch_bounds__({THREADS_PER_BLOCK}) '
         f'{kernel_name(equations, prefix)}(',
         '  ' + ',\n  '.join(arguments) + ')',
         '{',
-        f'  const long long first = (long long) {group} * {BLOCK_SIZE};',
-        f'  const int count = (int) (states - first < {BLOCK_SIZE} ? '
-        f'states - first : {BLOCK_SIZE});',
+        f'  const long long first = (long long) {group} * {THREADS_PER_BLOCK};',
+        f'  const int count = (int) (states - first < {THREADS_PER_BLOCK} ? '
+        f'states - first : {THREADS_PER_BLOCK});',
         '  const int thread = (int) threadIdx.x, own = thread < count ? thread : count - 1;',
         *_input_lines(equations),
     ]
     shape = ''.join(f'[{size}]' for size in equations.shape)
     passed = ', '.join((*arrays, output))
     call = [f'  double {output}{shape};', f'  {prefix}_{equations.function_name}({passed});']
-    size, width = math.prod(equations.shape), min(_MAX_STAGED_VALUES, max(map(len, parts)))
+    size, width = math.prod(equations.shape), min(_SHARED_VALUES_PER_STATE, max(map(len, parts)))
     if equations.shape == (size,) and size <= equations.n:
         writes = (
             f'    {output}_rows[(first + own) * {size} + {k}] = {output}[{k}] + unknown;'
@@ -226,7 +226,7 @@ def _kernel_text(equations: Equations, prefix: str) -> str:
         return '\n'.join([*lines, *call, '  if (thread < count) {', *writes, '  }', '}'])
     # An odd number of values between states keeps the threads of a warp in different banks.
     stride = width | 1
-    lines.append(f'  __shared__ double held[{stride * BLOCK_SIZE}];')
+    lines.append(f'  __shared__ double held[{stride * THREADS_PER_BLOCK}];')
     for number, part in enumerate(parts):
         body = [*call]
         for start in range(0, len(part), width):
@@ -253,27 +253,27 @@ def _input_lines(equations: Equations) -> list[str]:
 
 
 def _output_lines(
-    output: str, places: Sequence[tuple[int, ...]], stride: int, shape: tuple[int, ...]
+    output_name: str, indices: Sequence[tuple[int, ...]], stride: int, shape: tuple[int, ...]
 ) -> list[str]:
     """
     Return CUDA lines that write given elements of each state's output through shared memory.
 
     So threads that follow each other write to addresses that follow each other.
     """
-    size = len(places)
-    at = [int(np.ravel_multi_index(place, shape)) - k for k, place in enumerate(places)]
+    size = len(indices)
+    at = [int(np.ravel_multi_index(place, shape)) - k for k, place in enumerate(indices)]
     where = str(at[-1])
     for k in reversed(range(1, size)):
         if at[k] != at[k - 1]:
             where = f'(k < {k} ? {at[k - 1]} : {where})'
-    elements = (output + ''.join(f'[{index}]' for index in place) for place in places)
+    elements = (output_name + ''.join(f'[{index}]' for index in place) for place in indices)
     return [
         '  __syncthreads();',
         *(f'  held[thread * {stride} + {k}] = {one} + unknown;' for k, one in enumerate(elements)),
         '  __syncthreads();',
-        f'  for (int t = thread; t < count * {size}; t += {BLOCK_SIZE}) {{',
+        f'  for (int t = thread; t < count * {size}; t += {THREADS_PER_BLOCK}) {{',
         f'    const int k = t % {size};',
-        f'    {output}_rows[(first + t / {size}) * {math.prod(shape)} + k + {where}] = '
+        f'    {output_name}_rows[(first + t / {size}) * {math.prod(shape)} + k + {where}] = '
         f'held[t / {size} * {stride} + k];',
         '  }',
     ]

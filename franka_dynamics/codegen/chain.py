@@ -47,22 +47,22 @@ class SymbolicJoint:
 
     Relative to its antecedent's frame the link's frame has the rotation E Rz(theta + q), with q
     only for a revolute joint, and E = `fixed_rotation`, shape (3, 3). `origin`, shape (3,), is the
-    origin of the link's frame [m] (for a prismatic joint, at q = 0). `body_inertia` is the link's
-    pseudo-inertia.
+    origin of the link's frame [m] (for a prismatic joint, at q = 0). `pseudo_inertia` is the
+    link's.
     """
 
     is_revolute: bool
     fixed_rotation: ScalarArray
     origin: ScalarArray
     theta_offset: float
-    body_inertia: ScalarArray
+    pseudo_inertia: ScalarArray
     rotor_inertia: Scalar
 
-    def rotation(self, graph: Graph, position: Scalar) -> ScalarArray:
+    def rotation(self, graph: Graph, q: Scalar) -> ScalarArray:
         """Return the rotation (3, 3) Rz(theta + q), or Rz(theta) of a prismatic joint."""
         if not self.is_revolute:
             return rotation_about_z(*cos_sin(self.theta_offset))
-        angle, quarters = graph.expression(position), quarter_turns(self.theta_offset)
+        angle, quarters = graph.expression(q), quarter_turns(self.theta_offset)
         if quarters is None:
             angle, quarters = angle + self.theta_offset, 0
         s, c = graph.sin_cos(angle)
@@ -164,15 +164,15 @@ def build_chain(
     for i, (parent, placement, link) in enumerate(bodies):
         axes, theta = _axes_and_angle(placement[:3, :3])
         origin = np.where(np.abs(placement[:3, 3]) > _MAX_ROUNDOFF * reach, placement[:3, 3], 0.0)
-        body = _symbolic_inertia(graph, i + 1) if graph else link.pseudo_inertia().astype(object)
-        body = transformed_inertia(body, backs[i, :3, :3], backs[i, :3, 3])
+        J = _symbolic_pseudo_inertia(graph, i + 1) if graph else link.pseudo_inertia().astype('O')
+        J = moved_pseudo_inertia(J, backs[i, :3, :3], backs[i, :3, 3])
         rotor = graph.parameter(f'X{i + 1}_rotor') if graph else float(tree.rotor_inertias[i])
         if parent == BASE_BODY:
             gravity_at[i] = _gravity_in_axes(axes, gravity)
             roots[i] = np.block([[axes, origin[:, None]], [np.zeros(3), 1.0]])
             axes, origin = np.eye(3), np.zeros(3)
         revolute = bool(tree.twists[i, 3:].any())
-        joints.append(SymbolicJoint(revolute, axes, origin, theta, body, rotor))
+        joints.append(SymbolicJoint(revolute, axes, origin, theta, J, rotor))
     tip_pose = backs[tip_body] @ tip
     motion = tuple(joints), gravity_at, roots, tip_pose, tree.parents, tip_body
     return SymbolicChain(*motion, tree.joint_names)
@@ -209,26 +209,26 @@ def tree_and_frame(
     )
 
 
-def transformed_inertia(body: ScalarArray, turn: ScalarArray, origin: ScalarArray) -> ScalarArray:
+def moved_pseudo_inertia(J: ScalarArray, R: ScalarArray, p: ScalarArray) -> ScalarArray:
     """Return a pseudo-inertia (4, 4) transformed from a frame B to A, by B's pose in A."""
-    S, h, m = body[:3, :3], turn @ body[:3, 3], body[3, 3]
+    S, h, m = J[:3, :3], R @ J[:3, 3], J[3, 3]
     # In the new frame the second moment is R S R' + k p' + p k' with R the rotation, p the origin
     # and k = R h + m p / 2.
-    shifted = np.outer(h + origin * (0.5 * m), origin)
-    return pseudo_inertia(turn @ S @ turn.T + shifted + shifted.T, h + origin * m, m)
+    shifted = np.outer(h + p * (0.5 * m), p)
+    return pseudo_inertia(R @ S @ R.T + shifted + shifted.T, h + p * m, m)
 
 
-def pseudo_inertia(second: ScalarArray, first: ScalarArray, mass: Scalar) -> ScalarArray:
+def pseudo_inertia(sigma: ScalarArray, h: ScalarArray, mass: Scalar) -> ScalarArray:
     """Return the pseudo-inertia (4, 4) of second moment (3, 3), first moment (3,) and mass."""
     # Of the second moment only the upper triangle is read.
     out = np.empty((4, 4), dtype=object)
-    out[:3, :3], out[:3, 3], out[3, 3] = second, first, mass
+    out[:3, :3], out[:3, 3], out[3, 3] = sigma, h, mass
     below = np.tril_indices(4, -1)
     out[below] = out.T[below]
     return out
 
 
-def _symbolic_inertia(graph: Graph, link: int) -> ScalarArray:
+def _symbolic_pseudo_inertia(graph: Graph, link: int) -> ScalarArray:
     """Return a link's pseudo-inertia from symbols of its tensor, first moment and mass."""
     xx, xy, xz, yy, yz, zz, *first, mass = map(graph.parameter, link_parameter_names(link))
     half = 0.5 * (xx + yy + zz)
@@ -292,10 +292,10 @@ def _joint_axis_frame(twist: Array) -> Array:
 
 
 # The elements of a pseudo-inertia that belong to the antecedent as well.
-_REVOLUTE_SHARED_ELEMENTS = np.zeros((4, 4), dtype=bool)
-_REVOLUTE_SHARED_ELEMENTS[2:, 2:] = True
-_PRISMATIC_SHARED_ELEMENTS = np.zeros((4, 4), dtype=bool)
-_PRISMATIC_SHARED_ELEMENTS[:3, :3] = True
+_REVOLUTE_REGROUPED_MASK = np.zeros((4, 4), dtype=bool)
+_REVOLUTE_REGROUPED_MASK[2:, 2:] = True
+_PRISMATIC_REGROUPED_MASK = np.zeros((4, 4), dtype=bool)
+_PRISMATIC_REGROUPED_MASK[:3, :3] = True
 
 
 def with_origins_nearest_parent(chain: SymbolicChain) -> SymbolicChain:
@@ -314,8 +314,8 @@ def with_origins_nearest_parent(chain: SymbolicChain) -> SymbolicChain:
             if joint.is_revolute:
                 shifts[j, 2] = -float(origin @ axis)
         origin = origin + shifts[j, 2] * axis
-        body = transformed_inertia(joint.body_inertia, np.eye(3), -shifts[j])
-        joints.append(replace(joint, origin=origin, body_inertia=body))
+        body = moved_pseudo_inertia(joint.pseudo_inertia, np.eye(3), -shifts[j])
+        joints.append(replace(joint, origin=origin, pseudo_inertia=body))
     tip = chain.tip_pose.copy()
     if chain.tip_body != BASE_BODY:
         tip[:3, 3] -= shifts[chain.tip_body]
@@ -327,15 +327,15 @@ def regroup_parameters(chain: SymbolicChain) -> SymbolicChain:
     joints = list(chain.joints)
     for j in reversed(range(chain.n)):
         joint, parent = joints[j], chain.parents[j]
-        shared = _REVOLUTE_SHARED_ELEMENTS if joint.is_revolute else _PRISMATIC_SHARED_ELEMENTS
+        shared = _REVOLUTE_REGROUPED_MASK if joint.is_revolute else _PRISMATIC_REGROUPED_MASK
         if parent != BASE_BODY:
-            arrived = np.where(shared, joint.body_inertia, 0.0)
+            arrived = np.where(shared, joint.pseudo_inertia, 0.0)
             if joint.is_revolute:
-                arrived = transformed_inertia(arrived, joint.fixed_rotation, joint.origin)
+                arrived = moved_pseudo_inertia(arrived, joint.fixed_rotation, joint.origin)
             else:
                 rotation = joint.fixed_rotation @ rotation_about_z(*cos_sin(joint.theta_offset))
-                arrived = transformed_inertia(arrived, rotation, np.zeros(3))
+                arrived = moved_pseudo_inertia(arrived, rotation, np.zeros(3))
             carrier = joints[parent]
-            joints[parent] = replace(carrier, body_inertia=carrier.body_inertia + arrived)
-        joints[j] = replace(joint, body_inertia=np.where(shared, 0.0, joint.body_inertia))
+            joints[parent] = replace(carrier, pseudo_inertia=carrier.pseudo_inertia + arrived)
+        joints[j] = replace(joint, pseudo_inertia=np.where(shared, 0.0, joint.pseudo_inertia))
     return replace(chain, joints=tuple(joints))

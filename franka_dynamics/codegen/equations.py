@@ -184,13 +184,13 @@ def customised_equations(
     )
 
 
-def _require_supported_options(quantity: Quantity, at_run_time: bool, wrench: bool) -> None:
+def _require_supported_options(quantity: Quantity, at_run_time: bool, with_wrench: bool) -> None:
     """Raise SettingsError for run-time parameters or a wrench that the quantity cannot have."""
     if quantity is Quantity.REGRESSOR and at_run_time:
         raise SettingsError(
             'A regressor has no inertial parameters to set at run time; leave them baked in.'
         )
-    if wrench and quantity is not Quantity.INVERSE_DYNAMICS:
+    if with_wrench and quantity is not Quantity.INVERSE_DYNAMICS:
         raise SettingsError(
             f'Only inverse dynamics have a wrench as input: {quantity.value} has none; leave '
             'wrench out.'

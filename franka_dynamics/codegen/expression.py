@@ -100,7 +100,7 @@ class Graph:
         """Return a number as a constant expression, and an expression unchanged."""
         if isinstance(value, Expression):
             return value
-        node = self._shared_node(NodeKind.CONSTANT, value=abs(float(value)), constant=True)
+        node = self._shared_node(NodeKind.CONSTANT, value=abs(float(value)), is_const=True)
         return Expression(self, -1 if value < 0 else 1, node)
 
     def variable(self, name: str) -> Expression:
@@ -111,9 +111,9 @@ class Graph:
         """Return the expression of an input `name` that is set once and counts as constant."""
         if self._parameters_vary:
             return self.variable(name)
-        return Expression(self, 1, self._shared_node(NodeKind.PARAMETER, name=name, constant=True))
+        return Expression(self, 1, self._shared_node(NodeKind.PARAMETER, name=name, is_const=True))
 
-    def name_value(self, name: str, value: Scalar) -> None:
+    def set_name(self, name: str, value: Scalar) -> None:
         """
         Give a computed value its textbook name in generated code, unless it has one.
 
@@ -125,10 +125,10 @@ class Graph:
             self._names[number] = name if value.sign > 0 else f'm_{name}'
             self._used_names.add(name)
 
-    def name_vector(self, name: str, vector: Iterable[Scalar]) -> None:
+    def set_component_names(self, name: str, vector: Iterable[Scalar]) -> None:
         """Name a vector's components in generated code: `name` followed by x, y or z."""
         for component, axis in zip(vector, 'xyz'):
-            self.name_value(name + axis, component)
+            self.set_name(name + axis, component)
 
     def name_of(self, node: Node) -> str | None:
         """Return a node's textbook name, or None if it has none."""
@@ -240,14 +240,14 @@ class Graph:
         *,
         name: str = '',
         value: float = 0.0,
-        constant: bool = False,
+        is_const: bool = False,
     ) -> Node:
         """Return the node of an operation, constant or input, one object for all equal nodes."""
         key = (kind, name, value, *(operand.index for operand in operands))
         node = self._nodes.get(key)
         if node is None:
-            constant = constant or (bool(operands) and all(o.is_const for o in operands))
-            node = Node(len(self._nodes), kind, operands, name, value, constant)
+            is_const = is_const or (bool(operands) and all(o.is_const for o in operands))
+            node = Node(len(self._nodes), kind, operands, name, value, is_const)
             self._nodes[key] = node
         return node
 

@@ -35,34 +35,34 @@ class Program:
     `inputs` maps each input array to the elements that the program reads, counted from 1.
     `statements` and `preparation` are texts `target = expression`; `results` are places in the
     output (equal elements of a symmetric matrix are one result) and their expressions.
-    `p_entries` are the parameters and results of `preparation` that `statements` and
+    `prepared_names` are the parameters and results of `preparation` that `statements` and
     `results` read.
     """
 
-    def __init__(self, graph: Graph, outputs: Sequence[OutputValue], names: Sequence[str]) -> None:
+    def __init__(
+        self, graph: Graph, outputs: Sequence[OutputValue], input_names: Sequence[str]
+    ) -> None:
         """
         Write the statements that compute the outputs, each value before it is read.
 
-        `names` are those of the input arrays in the order of the function's arguments, whether the
+        `input_names` are those of the arrays in the order of the function's arguments, whether the
         equations read them or not.
         """
-        self._graph = graph
-        results = [output.value.node for output in outputs]
+        self._graph, results = graph, [output.value.node for output in outputs]
         nodes = reachable_nodes(output.value for output in outputs)
-        self._result_numbers = {node.index for node in results}
+        self._result_indices = {node.index for node in results}
         operands = [operand.index for node in nodes for operand in node.operands]
         self._use_counts = Counter([*operands, *(node.index for node in results)])
         reads = [operand for node in nodes if not node.is_const for operand in node.operands]
         # Parameters and prepared values that statements or outputs read, in their order.
         constant = [node for node in (*reads, *results) if node.is_const]
-        prepared = {node.index for node in constant if node.kind != NodeKind.CONSTANT}
-        self._prepared_numbers = sorted(prepared)
+        self._prepared_indices = sorted({n.index for n in constant if n.kind != NodeKind.CONSTANT})
         inputs = (NodeKind.VARIABLE, NodeKind.PARAMETER)
         # Names of variables, by the number of the node whose value they hold.
         self._variable_names = {node.index: node.name for node in nodes if node.kind in inputs}
         self.statements: list[str] = []
         self.preparation: list[str] = []
-        found: dict[str, list[int]] = {array: [] for array in names}
+        found: dict[str, list[int]] = {array: [] for array in input_names}
         for node in nodes:
             place = _INPUT_PATTERN.fullmatch(node.name)
             if node.kind == NodeKind.VARIABLE and place:
@@ -72,25 +72,25 @@ class Program:
                 lines.append(self._statement(node))
         self.inputs = {array: sorted(elements) for array, elements in found.items()}
         self.results = [(one.indices, self._signed_text(one.value)) for one in outputs]
-        self.p_entries = [self._variable_names[number] for number in self._prepared_numbers]
+        self.prepared_names = [self._variable_names[number] for number in self._prepared_indices]
 
     def body_lines(self, prepared_array: str) -> list[str]:
         """Return lines that read inputs and the array `prepared_array`, and the statements."""
         inputs = [(array, i) for array, elements in self.inputs.items() for i in elements]
         read = [f'{array}{i} = {array}[{i - 1}]' for array, i in inputs]
-        read += [f'{name} = {prepared_array}[{k}]' for k, name in enumerate(self.p_entries)]
+        read += [f'{name} = {prepared_array}[{k}]' for k, name in enumerate(self.prepared_names)]
         return [*read, *self.statements]
 
     def preparation_lines(self, parameters: Sequence[str]) -> list[str]:
         """Return lines that read run-time parameters and compute values from these alone."""
-        words = {*self.p_entries, *re.findall(r'\w+', ' '.join(self.preparation))}
+        words = {*self.prepared_names, *re.findall(r'\w+', ' '.join(self.preparation))}
         read = [f'{name} = X[{k}]' for k, name in enumerate(parameters) if name in words]
         return [*read, *self.preparation]
 
-    def result_lines(self, output: str, between: str) -> list[str]:
-        """Return lines such as M[0][1] = M[1][0] = t9, where `between` separates indices."""
+    def result_lines(self, output: str, separator: str) -> list[str]:
+        """Return lines such as M[0][1] = M[1][0] = t9, where `separator` separates indices."""
         return [
-            ' = '.join((*(f'{output}[{between.join(map(str, at))}]' for at in places), value))
+            ' = '.join((*(f'{output}[{separator.join(map(str, at))}]' for at in places), value))
             for places, value in self.results
         ]
 
@@ -100,9 +100,9 @@ class Program:
         if node.kind in costly or self._use_counts[node.index] > 1:
             return True
         if node.is_const:
-            return node.index in self._prepared_numbers
+            return node.index in self._prepared_indices
         # A result that nothing else reads is written into the output, not into a named variable.
-        return self._graph.name_of(node) is not None and node.index not in self._result_numbers
+        return self._graph.name_of(node) is not None and node.index not in self._result_indices
 
     def _statement(self, node: Node) -> str:
         """Return the assignment of a node's value to a variable, and record its name."""
@@ -116,8 +116,8 @@ class Program:
 
     def _variable_name(self, node: Node) -> str:
         """Return a node's variable name: p_3 if in the array `p`, a textbook name, or t12."""
-        if node.is_const and node.index in self._prepared_numbers:
-            return f'p_{self._prepared_numbers.index(node.index)}'
+        if node.is_const and node.index in self._prepared_indices:
+            return f'p_{self._prepared_indices.index(node.index)}'
         return self._graph.name_of(node) or f't{node.index}'
 
     def _node_text(self, node: Node) -> str:
@@ -138,9 +138,9 @@ class Program:
         inner = _SUM_KINDS if node.kind == NodeKind.SUBTRACT else ()
         return f'{self._node_text(first)} {node.kind} {self._operand_text(second, *inner)}'
 
-    def _operand_text(self, node: Node, *enclosed: str) -> str:
-        """Return the text of an operand, in parentheses if its kind is one of `enclosed`."""
-        inline = node.index not in self._variable_names and node.kind in enclosed
+    def _operand_text(self, node: Node, *enclosed_kinds: str) -> str:
+        """Return the text of an operand, in parentheses if its kind is one of `enclosed_kinds`."""
+        inline = node.index not in self._variable_names and node.kind in enclosed_kinds
         return f'({self._node_text(node)})' if inline else self._node_text(node)
 
     def _signed_text(self, value: Expression) -> str:

@@ -25,7 +25,7 @@ def python_function(equations: Equations, docstring: str = '') -> str:
     if not equations.parameters:
         return text
     prepare = program.preparation_lines(equations.parameters)
-    prepare += [f'p[{k}] = {name}' for k, name in enumerate(program.p_entries)]
+    prepare += [f'p[{k}] = {name}' for k, name in enumerate(program.prepared_names)]
     name, docstring = f'prepare_{equations.function_name}', 'Fill p from the parameters X.'
     return f'{text}\n\n{_function_text(name, ["X", "p"], docstring, prepare)}'
 

@@ -76,10 +76,10 @@ class ChainWriter:
         """Return `size` elements of an input array as expressions, by default one per joint."""
         return tuple(self.graph.variable(f'{array}{i + 1}') for i in range(size or self.chain.n))
 
-    def torques(self, *moving: str, weightless: bool = False) -> list[Expression]:
-        """Return each joint's torque, with dq and ddq zero unless named in `moving`."""
+    def torques(self, *nonzero: str, weightless: bool = False) -> list[Expression]:
+        """Return each joint's torque, with dq and ddq zero unless named in `nonzero`."""
         chain, none = self._regrouped_chain, (self.graph.zero,) * self.chain.n
-        dq, ddq = (self.input_elements(one) if one in moving else none for one in ('dq', 'ddq'))
+        dq, ddq = (self.input_elements(one) if one in nonzero else none for one in ('dq', 'ddq'))
         inputs = JointInputs(self.q, dq, ddq, weightless=weightless)
         if self.with_wrench and chain.tip_body != BASE_BODY:
             wrench = np.array(self.input_elements('wrench', TWIST_SIZE))
@@ -99,14 +99,14 @@ ElementsByIndex = dict[tuple[int, ...], Scalar]
 _QuantityWriter = Callable[[ChainWriter], ElementsByIndex | ScalarArray | Sequence[Scalar]]
 
 
-def _torques(*moving: str, weightless: bool = False) -> _QuantityWriter:
-    """Return a function of a ChainWriter that gives torques; dq, ddq not in `moving` are zero."""
-    return lambda writer: writer.torques(*moving, weightless=weightless)
+def _torques(*nonzero: str, weightless: bool = False) -> _QuantityWriter:
+    """Return a function of a ChainWriter that gives torques; dq, ddq not in `nonzero` are zero."""
+    return lambda writer: writer.torques(*nonzero, weightless=weightless)
 
 
-def _tip_writer(write: Callable[..., ScalarArray], *arrays: str) -> _QuantityWriter:
-    """Return a function that calls `write` with a writer's graph, chain and input `arrays`."""
-    return lambda one: write(one.graph, one.chain, *map(one.input_elements, arrays))
+def _tip_writer(write: Callable[..., ScalarArray], *input_names: str) -> _QuantityWriter:
+    """Return a function that calls `write` with a writer's graph, chain and inputs."""
+    return lambda one: write(one.graph, one.chain, *map(one.input_elements, input_names))
 
 
 def _mass_matrix(writer: ChainWriter) -> ElementsByIndex:
@@ -158,7 +158,7 @@ def _regressor(writer: ChainWriter) -> ScalarArray:
 def _forward_dynamics(writer: ChainWriter) -> list[Expression]:
     """Return the accelerations M^-1 (tau - C dq - g)."""
     right = [tau - rest for tau, rest in zip(writer.input_elements('tau'), writer.torques('dq'))]
-    factors = ldl_factors(writer.graph, writer.mass_matrix(), writer.chain.joint_names, named=True)
+    factors = ldl_factors(writer.graph, writer.mass_matrix(), writer.chain.joint_names)
     return solve_ldl(writer.graph, *factors, right)
 
 
@@ -168,7 +168,7 @@ def _operational_space_inertia(writer: ChainWriter) -> ElementsByIndex:
     if len(writer.chain.joints_to_tip()) < TWIST_SIZE:
         raise singular_frame_error()
     J = jacobian(graph, writer.chain, writer.q, ALIGNED_FRAME)
-    lower, inverse = ldl_factors(graph, writer.mass_matrix(), writer.chain.joint_names, named=True)
+    lower, inverse = ldl_factors(graph, writer.mass_matrix(), writer.chain.joint_names)
     # With M = L D L^T the mobility J M^-1 J^T is Y D^-1 Y^T, rows of Y = J L^-T.
     Y = [solve_lower(graph, lower, row) for row in J]
     places = [(i, j) for i in range(TWIST_SIZE) for j in range(i, TWIST_SIZE)]
@@ -286,19 +286,18 @@ LowerTriangle = dict[tuple[int, int], Expression]
 def ldl_factors(
     graph: Graph,
     elements: Mapping[tuple[int, int], Expression],
-    names: Sequence[str] = (),
+    joint_names: Sequence[str] = (),
     *,
     min_pivot: Expression | None = None,
-    named: bool = False,
 ) -> tuple[LowerTriangle, list[Expression]]:
     """
     Return L and the reciprocals of D of a symmetric matrix L D L^T.
 
     This takes a division for each row and no square roots (Golub and Van Loan 2013, section
     4.1.2). `elements` maps (i, j), i <= j, to the elements of the matrix. If the expression of a
-    pivot is 0, an InertiaError names the pivot's joint (`names`) or, with `min_pivot`, says that
-    the inertia at a frame is singular. A pivot not above `min_pivot` makes the result NaN. With
-    `named` the variables of D, 1/D and L in generated code are named D1, E1, L2_1 and so on.
+    pivot is 0, an InertiaError names the pivot's joint or, with `min_pivot`, says that the inertia
+    at a frame is singular. A pivot not above `min_pivot` makes the result NaN. With
+    `joint_names` the variables of D, 1/D and L in generated code are named D1, E1, L2_1 and so on.
     """
     L: LowerTriangle = {}
     scaled: LowerTriangle = {}  # L D
@@ -313,39 +312,39 @@ def ldl_factors(
             pivot = root * root + min_pivot
         elif pivot.is_zero:
             raise InertiaError(
-                f'The mass matrix is singular: {names[j]} moves no mass, or only mass that the '
-                'joints before it move in the same way, and has no rotor inertia. Its '
+                f'The mass matrix is singular: {joint_names[j]} moves no mass, or only mass '
+                'that the joints before it move in the same way, and has no rotor inertia. Its '
                 'acceleration is undetermined. Give its link an inertia, or the joint a '
                 'rotor_inertia.'
             )
         inverse.append(graph.reciprocal(pivot))
-        if named:
-            graph.name_value(f'D{j + 1}', pivot)
-            graph.name_value(f'E{j + 1}', inverse[j])
+        if joint_names:
+            graph.set_name(f'D{j + 1}', pivot)
+            graph.set_name(f'E{j + 1}', inverse[j])
         for i in range(j + 1, n):
             rest = graph.sum(L[j, k] * scaled[i, k] for k in range(j))
             scaled[i, j] = elements[j, i] - rest
             L[i, j] = scaled[i, j] * inverse[j]
-            if named:
-                graph.name_value(f'L{i + 1}_{j + 1}', L[i, j])
+            if joint_names:
+                graph.set_name(f'L{i + 1}_{j + 1}', L[i, j])
     return L, inverse
 
 
-def solve_lower(graph: Graph, L: LowerTriangle, right: Iterable[Scalar]) -> list[Expression]:
+def solve_lower(graph: Graph, L: LowerTriangle, rhs: Iterable[Scalar]) -> list[Expression]:
     """Return y with L y = right."""
     y: list[Expression] = []
-    for i, value in enumerate(right):
+    for i, value in enumerate(rhs):
         y.append(graph.expression(value) - graph.sum(L[i, k] * y[k] for k in range(i)))
     return y
 
 
 def solve_ldl(
-    graph: Graph, L: LowerTriangle, inverse: Sequence[Expression], right: Iterable[Scalar]
+    graph: Graph, L: LowerTriangle, D_inverse: Sequence[Expression], rhs: Iterable[Scalar]
 ) -> list[Expression]:
     """Return x with L D L^T x = right."""
-    y = solve_lower(graph, L, right)
+    y = solve_lower(graph, L, rhs)
     n = len(y)
     x = [graph.zero] * n
     for i in reversed(range(n)):
-        x[i] = y[i] * inverse[i] - graph.sum(L[k, i] * x[k] for k in range(i + 1, n))
+        x[i] = y[i] * D_inverse[i] - graph.sum(L[k, i] * x[k] for k in range(i + 1, n))
     return x

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .chain import pseudo_inertia, ScalarArray, SymbolicChain, SymbolicJoint, transformed_inertia
+from .chain import moved_pseudo_inertia, pseudo_inertia, ScalarArray, SymbolicChain, SymbolicJoint
 from .expression import Expression, Graph, Scalar
 from ..dynamics.body_tree import BASE_BODY
 
@@ -70,22 +70,22 @@ def link_motions(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> lis
             last = motions[parent]
         turn, _ = _rotation_and_inertia(graph, chain, inputs, j)
         at_joint = last.acceleration + last.U @ joint.frame_origin(inputs.q[j])
-        graph.name_vector(f'aP{j + 1}', at_joint)
+        graph.set_component_names(f'aP{j + 1}', at_joint)
         acceleration = turn.T @ (joint.fixed_rotation.T @ at_joint)
         motion = _link_motion(joint, turn, last, acceleration, inputs.dq[j], inputs.ddq[j])
-        graph.name_vector(f'w{j + 1}', motion.omega)
-        graph.name_vector(f'dw{j + 1}', motion.domega)
+        graph.set_component_names(f'w{j + 1}', motion.omega)
+        graph.set_component_names(f'dw{j + 1}', motion.domega)
         for row, axis in zip(motion.U, 'xyz'):
-            graph.name_vector(f'U{j + 1}{axis}', row)
-        graph.name_vector(f'a{j + 1}', motion.acceleration)
+            graph.set_component_names(f'U{j + 1}{axis}', row)
+        graph.set_component_names(f'a{j + 1}', motion.acceleration)
         motions.append(motion)
     return motions
 
 
 def _link_motion(
     joint: SymbolicJoint,
-    turn: ScalarArray,
-    last: SymbolicMotion,
+    rotation: ScalarArray,
+    parent: SymbolicMotion,
     acceleration: ScalarArray,
     dq: Scalar,
     ddq: Scalar,
@@ -94,12 +94,12 @@ def _link_motion(
 
     def in_link_axes(values: ScalarArray) -> ScalarArray:
         """Return vectors given in the antecedent's axes, rotated into the link's axes."""
-        return turn.T @ (joint.fixed_rotation.T @ values)
+        return rotation.T @ (joint.fixed_rotation.T @ values)
 
-    omega, domega = in_link_axes(last.omega), in_link_axes(last.domega)
+    omega, domega = in_link_axes(parent.omega), in_link_axes(parent.domega)
     if not joint.is_revolute:  # omega does not change
-        straight = _is_axis_permutation(joint.fixed_rotation) and _is_axis_permutation(turn)
-        U = in_link_axes(in_link_axes(last.U).T).T if straight else _U_matrix(omega, domega)
+        straight = _is_axis_permutation(joint.fixed_rotation) and _is_axis_permutation(rotation)
+        U = in_link_axes(in_link_axes(parent.U).T).T if straight else _U_matrix(omega, domega)
         twice = 2.0 * dq
         sliding = np.array([twice * omega[1], -(twice * omega[0]), ddq])
         return SymbolicMotion(omega, domega, U, acceleration + sliding)
@@ -108,7 +108,7 @@ def _link_motion(
         domega = domega + np.array([y * dq, -(x * dq), ddq])
         U = _U_matrix((x, y, z), domega)
         return SymbolicMotion(np.array([x, y, z]), domega, U, acceleration)
-    xz_axis, yz_axis, zz_axis = in_link_axes(last.U @ joint.fixed_rotation[:, 2])
+    xz_axis, yz_axis, zz_axis = in_link_axes(parent.U @ joint.fixed_rotation[:, 2])
     xy, xz, yz, xx, zz = x * y, x * z, y * z, x * x, z * z
     spin_x, spin_y, spin_z = yz - yz_axis, xz_axis - xz, domega[2] + ddq
     U = np.array(
@@ -151,8 +151,8 @@ def _rotation_and_inertia(
     joint, turn = chain.joints[j], chain.joints[j].rotation(graph, inputs.q[j])
     alone = j not in chain.parents and (j != chain.tip_body or inputs.wrench is None)
     if joint.is_revolute and alone and chain.parents[j] != BASE_BODY:
-        return np.eye(3), _rotated_pseudo_inertia(joint.body_inertia, turn)
-    return turn, joint.body_inertia
+        return np.eye(3), _rotated_pseudo_inertia(joint.pseudo_inertia, turn)
+    return turn, joint.pseudo_inertia
 
 
 def inverse_dynamics(graph: Graph, chain: SymbolicChain, inputs: JointInputs) -> list[Expression]:
@@ -170,8 +170,8 @@ def inverse_dynamics(graph: Graph, chain: SymbolicChain, inputs: JointInputs) ->
         joint, parent = chain.joints[j], chain.parents[j]
         turn, body = _rotation_and_inertia(graph, chain, inputs, j)
         force, moment = (a + b for a, b in zip(_inertial_wrench(body, motions[j]), beyond[j]))
-        graph.name_vector(f'f{j + 1}', force)
-        graph.name_vector(f'n{j + 1}', moment)
+        graph.set_component_names(f'f{j + 1}', force)
+        graph.set_component_names(f'n{j + 1}', moment)
         own = moment[2] if joint.is_revolute else force[2]
         torques[j] = own + joint.rotor_inertia * inputs.ddq[j]
         if parent != BASE_BODY:
@@ -181,10 +181,10 @@ def inverse_dynamics(graph: Graph, chain: SymbolicChain, inputs: JointInputs) ->
     return torques
 
 
-def _inertial_wrench(body: ScalarArray, motion: SymbolicMotion) -> Wrench:
+def _inertial_wrench(inertia: ScalarArray, motion: SymbolicMotion) -> Wrench:
     """Return the force and the moment about the frame's origin that a link's motion needs."""
-    h, mass, U = body[:3, 3], body[3, 3], motion.U
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = body[:3, :3]
+    h, mass, U = inertia[:3, 3], inertia[3, 3], motion.U
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia[:3, :3]
     zz_yy, xx_zz = U[2, 2] - U[1, 1], U[0, 0] - U[2, 2]
     # The axial vector of U S, with S the second moment.
     couple = [
@@ -197,11 +197,11 @@ def _inertial_wrench(body: ScalarArray, motion: SymbolicMotion) -> Wrench:
 
 
 def _wrench_on_parent(
-    joint: SymbolicJoint, turn: ScalarArray, offset: ScalarArray, wrench: Wrench
+    joint: SymbolicJoint, rotation: ScalarArray, origin: ScalarArray, wrench: Wrench
 ) -> Wrench:
     """Return a joint's wrench in the axes and about the origin of the antecedent's frame."""
-    force, moment = (joint.fixed_rotation @ (turn @ part) for part in wrench)
-    return force, moment + np.cross(offset, force)
+    force, moment = (joint.fixed_rotation @ (rotation @ part) for part in wrench)
+    return force, moment + np.cross(origin, force)
 
 
 def mass_matrix(
@@ -211,7 +211,7 @@ def mass_matrix(
     joints, parents = chain.joints, chain.parents
     turns = [joint.rotation(graph, position) for joint, position in zip(joints, q)]
     offsets = [joint.frame_origin(position) for joint, position in zip(joints, q)]
-    composites = [joint.body_inertia for joint in joints]
+    composites = [joint.pseudo_inertia for joint in joints]
     elements: dict[tuple[int, int], Expression] = {}
     for j in reversed(range(chain.n)):
         joint, composite = joints[j], composites[j]
@@ -228,36 +228,36 @@ def mass_matrix(
             k, i = i, parents[i]
         if parents[j] != BASE_BODY:
             turned = _rotated_pseudo_inertia(composite, turns[j])
-            added = transformed_inertia(turned, joint.fixed_rotation, offsets[j])
+            added = moved_pseudo_inertia(turned, joint.fixed_rotation, offsets[j])
             composites[parents[j]] = composites[parents[j]] + added
     return elements
 
 
-def _unit_ddq_wrench(joint: SymbolicJoint, body: ScalarArray) -> Wrench:
+def _unit_ddq_wrench(joint: SymbolicJoint, inertia: ScalarArray) -> Wrench:
     """Return the force and moment about the frame's origin that give a body's joint a ddq of 1."""
-    (hx, hy, _), S = body[:3, 3], body
+    (hx, hy, _), S = inertia[:3, 3], inertia
     if joint.is_revolute:
         return np.array([-hy, hx, 0.0]), np.array([-S[0, 2], -S[1, 2], S[0, 0] + S[1, 1]])
-    return np.array([0.0, 0.0, body[3, 3]], dtype=object), np.array([hy, -hx, 0.0])
+    return np.array([0.0, 0.0, inertia[3, 3]], dtype=object), np.array([hy, -hx, 0.0])
 
 
-def _rotated_pseudo_inertia(body: ScalarArray, turn: ScalarArray) -> ScalarArray:
+def _rotated_pseudo_inertia(inertia: ScalarArray, rotation: ScalarArray) -> ScalarArray:
     """
     Return a pseudo-inertia, given in a joint's rotated axes, in the axes before the rotation.
 
     With sine s, cosine c and k = s (Sxx - Syy) + 2 c Sxy, the elements xx, xy and yy become Sxx -
     s k, c k - Sxy and Syy + s k, which takes four products, and a fifth for 2 Sxy if Sxy varies.
     """
-    c, s = turn[0, 0], turn[1, 0]
-    (xx, xy, xz), (_, yy, yz), (_, _, zz) = body[:3, :3]
+    c, s = rotation[0, 0], rotation[1, 0]
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia[:3, :3]
     shear = s * (xx - yy) + c * (2.0 * xy)
-    lean_x, lean_y, _ = turn @ np.array([xz, yz, zz])
+    lean_x, lean_y, _ = rotation @ np.array([xz, yz, zz])
     second = [
         [xx - s * shear, c * shear - xy, lean_x],
         [0.0, yy + s * shear, lean_y],
         [0.0, 0.0, zz],
     ]
-    return pseudo_inertia(np.array(second, dtype=object), turn @ body[:3, 3], body[3, 3])
+    return pseudo_inertia(np.array(second, dtype=object), rotation @ inertia[:3, 3], inertia[3, 3])
 
 
 def tip_pose(graph: Graph, chain: SymbolicChain, q: Sequence[Expression]) -> ScalarArray:
@@ -311,7 +311,7 @@ def bias_acceleration(
 def first_moment(graph: Graph, chain: SymbolicChain, q: Sequence[Expression]) -> ScalarArray:
     """Return the first moment (3,) of all bodies about the origin and in the axes of {S}."""
     total = np.array([graph.zero] * 3)
-    held = [joint.body_inertia[:, 3] for joint in chain.joints]  # first moment and mass
+    held = [joint.pseudo_inertia[:, 3] for joint in chain.joints]  # first moment and mass
     for j in reversed(range(chain.n)):
         joint, parent, (*moment, mass) = chain.joints[j], chain.parents[j], held[j]
         moment = joint.fixed_rotation @ (joint.rotation(graph, q[j]) @ np.array(moment))

@@ -84,11 +84,11 @@ def vector_ir(equations: Equations, lanes: int, *, single_precision: bool = Fals
 class _AssemblyWriter:
     """Writes the LLVM function `run` of one quantity, statement by statement."""
 
-    def __init__(self, equations: Equations, lanes: int, single: bool) -> None:
-        self.equations, self.lanes, self.single_precision = equations, lanes, single
-        self.number, self.bits = ('float', 32) if single else ('double', 64)
+    def __init__(self, equations: Equations, lanes: int, is_single: bool) -> None:
+        self.equations, self.lanes, self.single_precision = equations, lanes, is_single
+        self.number, self.bits = ('float', 32) if is_single else ('double', 64)
         self.vector = f'<{lanes} x {self.number}>'
-        self.sine_constants = _SINGLE_SINE_CONSTANTS if single else _DOUBLE_SINE_CONSTANTS
+        self.sine_constants = _SINGLE_SINE_CONSTANTS if is_single else _DOUBLE_SINE_CONSTANTS
         self.sqrt_function = f'@llvm.sqrt.v{lanes}f{self.bits}'
         self.lines: list[str] = []
         self.value_names: dict[int, str] = {}  # LLVM name of a node's value, by the node's number
@@ -225,14 +225,14 @@ class _AssemblyWriter:
             value = self._emit_operation('fadd', self._constant_vector(coefficient), value)
         return value
 
-    def _emit_row_addresses(self, array: str, states: Sequence[str]) -> list[str]:
+    def _emit_row_addresses(self, array_name: str, state_numbers: Sequence[str]) -> list[str]:
         """Append the addresses of the states' rows of an array, and return their names."""
-        offsets = [self._emit(f'mul i64 {state}, %{array}_step') for state in states]
-        return [self._emit(f'getelementptr i8, ptr %{array}, i64 {at}') for at in offsets]
+        offsets = [self._emit(f'mul i64 {state}, %{array_name}_step') for state in state_numbers]
+        return [self._emit(f'getelementptr i8, ptr %{array_name}, i64 {at}') for at in offsets]
 
-    def _load_array(self, array: str, states: Sequence[str]) -> list[str]:
+    def _load_array(self, array_name: str, state_numbers: Sequence[str]) -> list[str]:
         """Append loads of an input array; return names of vectors of states, one per joint."""
-        rows, found = self._emit_row_addresses(array, states), []
+        rows, found = self._emit_row_addresses(array_name, state_numbers), []
         for column in range(self.equations.n):
             value = 'poison'
             for lane, row in enumerate(rows):
@@ -242,14 +242,14 @@ class _AssemblyWriter:
             found.append(value)
         return found
 
-    def _store_results(self, unknown: str, states: Sequence[str]) -> None:
+    def _store_results(self, nan_mask: str, state_numbers: Sequence[str]) -> None:
         """Append the stores of each state's results as one row of the output."""
         shape = self.equations.shape
         values = [''] * math.prod(shape)
         for output in self.equations.outputs:
             held = self.value_names[output.value.node.index]
             name = 'fadd' if output.value.sign > 0 else 'fsub'
-            value = self._emit_operation(name, unknown, held)
+            value = self._emit_operation(name, nan_mask, held)
             for place in output.indices:
                 flat = 0
                 for index, size in zip(place, shape):
@@ -257,7 +257,7 @@ class _AssemblyWriter:
                 values[flat] = value
         # Results are written in square tiles: `tile` values of `tile` states, with `tile` a power
         # of two.
-        rows = self._emit_row_addresses('out', states)
+        rows = self._emit_row_addresses('out', state_numbers)
         tile = 1 << (min(len(values), self.lanes).bit_length() - 1)
         piece = f'<{tile} x {self.number}>'
         for column in _tile_starts(len(values), tile):
@@ -268,15 +268,15 @@ class _AssemblyWriter:
                     at = self._emit_address(row, column)
                     self.lines.append(f'  store {piece} {part}, ptr {at}, align {self.bits // 8}')
 
-    def _emit_address(self, row: str, column: int) -> str:
+    def _emit_address(self, row_address: str, column: int) -> str:
         """Append the address of a value in a row, and return its name."""
-        return self._emit(f'getelementptr {self.number}, ptr {row}, i64 {column}')
+        return self._emit(f'getelementptr {self.number}, ptr {row_address}, i64 {column}')
 
-    def _emit_shuffle(self, a: str, b: str, places: Sequence[int], size: int = 0) -> str:
-        """Append a vector of the elements at `places` of a and b joined; return its name."""
+    def _emit_shuffle(self, a: str, b: str, indices: Sequence[int], size: int = 0) -> str:
+        """Append a vector of the elements at `indices` of a and b joined; return its name."""
         held = f'<{size or self.lanes} x {self.number}>'
-        mask = ', '.join(f'i32 {place}' for place in places)
-        return self._emit(f'shufflevector {held} {a}, {held} {b}, <{len(places)} x i32> <{mask}>')
+        mask = ', '.join(f'i32 {place}' for place in indices)
+        return self._emit(f'shufflevector {held} {a}, {held} {b}, <{len(indices)} x i32> <{mask}>')
 
     def _emit_transpose(self, rows: list[str]) -> list[str]:
         """Append the transposition of a square matrix of `rows`; return its columns' names."""
@@ -293,7 +293,7 @@ class _AssemblyWriter:
         return held
 
 
-def _tile_starts(columns: int, tile: int) -> list[int]:
-    """Return the first index of each tile of `columns` values; the last two tiles may overlap."""
-    first = list(range(0, columns - tile + 1, tile))
-    return first if columns % tile == 0 else [*first, columns - tile]
+def _tile_starts(column_count: int, tile_size: int) -> list[int]:
+    """Return the first indices of tiles of `column_count` values; the last two may overlap."""
+    first = list(range(0, column_count - tile_size + 1, tile_size))
+    return first if column_count % tile_size == 0 else [*first, column_count - tile_size]

@@ -51,7 +51,7 @@ def test_the_equations_of_an_arm_give_pinocchios_quantities(name, quantity, para
     functions = runnable(equations)
     prepared = ()
     if parameters is ParameterMode.RUN_TIME:
-        prepared = (np.empty(len(equations.program.p_entries)),)
+        prepared = (np.empty(len(equations.program.prepared_names)),)
         functions[f'prepare_{quantity.value}'](standard_parameters(description, TILTED), *prepared)
     model = fd.Model(description, TILTED)
     for state in zip(*fd.sample_states(description, 5, seed=0)):
