@@ -157,7 +157,7 @@ def as_description(arm: ArmLike) -> ArmDescription:
     )
 
 
-def save(description: ArmLike, path: str | Path, **words: Any) -> None:
+def save(description: ArmLike, path: str | Path, **options: Any) -> None:
     """
     Write an arm's description to an arm file, which appears complete or not at all.
 
@@ -167,7 +167,7 @@ def save(description: ArmLike, path: str | Path, **words: Any) -> None:
         The arm, or its name or file.
     path : str or Path
         The file to write; an existing file is replaced.
-    words : str
+    **options : str
         `source`, `title`, `notes` and `friction_source`: the origin of the inertial set, the arm's
         full name, remarks on the inertial set, and the origin of the friction.
 
@@ -184,7 +184,7 @@ def save(description: ArmLike, path: str | Path, **words: Any) -> None:
         If the file cannot be written.
 
     """
-    write_text(path, with_argument_checks(arm_file_text)(as_description(description), **words))
+    write_text(path, with_argument_checks(arm_file_text)(as_description(description), **options))
 
 
 def write_urdf(description: ArmLike, path: str | Path, **options: Any) -> None:

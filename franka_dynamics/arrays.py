@@ -107,11 +107,11 @@ def as_array(
 
     """
 
-    def array_error(found: str) -> Exception:
-        """Return the error on the array, with the text `found` at the end of its message."""
+    def array_error(ending: str) -> Exception:
+        """Return the error on the array, with `ending` at the end of its message."""
         expected = f'{shape}'.replace('None', 'k').replace('Ellipsis', '...')
         text = f'{name} must be finite numbers of shape {expected}; got {array_text(values)}'
-        return error(f'{text}{found}.')
+        return error(f'{text}{ending}.')
 
     try:
         array = np.array(_real_array(values), dtype=float, order='C')
@@ -134,10 +134,10 @@ def as_array(
     return array
 
 
-def _real_array(given: object) -> np.ndarray:
+def _real_array(array_like: object) -> np.ndarray:
     """Return values as an array; raise TypeError, saying what they are, unless they are real."""
-    values = np.asarray(given)
-    if isinstance(given, np.ma.MaskedArray):
+    values = np.asarray(array_like)
+    if isinstance(array_like, np.ma.MaskedArray):
         raise TypeError('masked; give .filled(nan)')
     if values.dtype.kind in _WORDS_BY_NONREAL_DTYPE:
         raise TypeError(_WORDS_BY_NONREAL_DTYPE[values.dtype.kind])
@@ -159,7 +159,7 @@ def joint_values(
     joints: Sequence[str],
     arm: str = '',
     *,
-    stack: bool = True,
+    allow_stack: bool = True,
     finite: bool = True,
 ) -> Array:
     """
@@ -175,7 +175,7 @@ def joint_values(
         The joints in order.
     arm : str
         Name of the arm in error messages; they name no arm if it is empty.
-    stack : bool
+    allow_stack : bool
         Whether `values` may have leading axes; otherwise their shape must be (n,).
     finite : bool
         Whether all values must be finite.
@@ -194,11 +194,12 @@ def joint_values(
             f'{name} cannot be read as numbers ({short_text(str(error))}); give one number per '
             f'joint{arm and f" of {arm}"}, ordered {", ".join(joints)}.'
         ) from error
-    fits = vector.shape[-1:] == (n,) and (stack or vector.ndim == 1)
+    fits = vector.shape[-1:] == (n,) and (allow_stack or vector.ndim == 1)
     if fits and (not finite or np.isfinite(vector).all()):
         return vector
     if not fits:
-        raise _shape_error(name, vector.shape, f'(..., {n})' if stack else f'({n},)', joints, arm)
+        expected = f'(..., {n})' if allow_stack else f'({n},)'
+        raise _shape_error(name, vector.shape, expected, joints, arm)
     at = tuple(np.argwhere(~np.isfinite(vector))[0])
     joint = f'{arm and "joint "}{joints[at[-1]]}'
     raise JointVectorError(f'{name} of {joint} is {vector[at]}; each must be finite.')

@@ -67,13 +67,13 @@ class FrankaDynamicsError(Exception):
     status = 2
 
 
-def as_enum(kind: type[_Member], word: object, name: str, error: type[Exception]) -> _Member:
-    """Return the member of an Enum that is `word` or has the value `word`; else raise `error`."""
+def as_enum(enum_type: type[_Member], value: object, name: str, error: type[Exception]) -> _Member:
+    """Return the member of an Enum that is `value` or has it as value; else raise `error`."""
     try:
-        return kind(word)
+        return enum_type(value)
     except ValueError:
-        choices = ', '.join(str(each.value) for each in kind)
-        raise error(f'{name} is {short_repr(word)}, but must be one of: {choices}.') from None
+        choices = ', '.join(str(each.value) for each in enum_type)
+        raise error(f'{name} is {short_repr(value)}, but must be one of: {choices}.') from None
 
 
 class ArgumentError(FrankaDynamicsError, TypeError):

@@ -40,12 +40,12 @@ def encoding_advice(path: Path) -> str:
 
 
 @contextmanager
-def name_file_in_errors(target: Path, *numbers: int) -> Iterator[None]:
-    """Turn OSErrors with one of the errno `numbers` into OutputErrors that name `target`."""
+def name_file_in_errors(target: Path, *error_numbers: int) -> Iterator[None]:
+    """Turn OSErrors with one of `error_numbers` into OutputErrors that name `target`."""
     try:
         yield
     except OSError as error:
-        if error.errno not in (numbers or WRITE_ERROR_NUMBERS):
+        if error.errno not in (error_numbers or WRITE_ERROR_NUMBERS):
             raise
         # h5py's OSError has a paragraph in place of the system's words.
         raise OutputError(

@@ -15,11 +15,11 @@ class Cone(NamedTuple):
     """
     The constraint that constant (k,) + slope (k, N) x is in a cone, for unknowns x (N,).
 
-    `class_name` is the name of Clarabel's class, `size` its argument.
+    `clarabel_class` is the name of Clarabel's class.
     """
 
-    class_name: str
-    size: tuple[int, ...]
+    clarabel_class: str
+    class_arguments: tuple[int, ...]
     constant: Array
     slope: Array
 
@@ -43,10 +43,10 @@ def psd_cone(constant: Array, slope: Array) -> Cone:
     return Cone('PSDTriangleConeT', (len(constant),), scale * constant[row, column], rows)
 
 
-def exponential_cone(low: int, high: int, count: int) -> Cone:
-    """Return the constraint x[low] <= ln x[high] on a vector x of `count` unknowns."""
-    slope = np.zeros((3, count))
-    slope[0, low] = slope[2, high] = 1.0
+def exponential_cone(lower_index: int, upper_index: int, unknown_count: int) -> Cone:
+    """Return the constraint x[lower_index] <= ln x[upper_index] on unknowns x."""
+    slope = np.zeros((3, unknown_count))
+    slope[0, lower_index] = slope[2, upper_index] = 1.0
     return Cone('ExponentialConeT', (), np.array([0.0, 1.0, 0.0]), slope)
 
 
@@ -70,7 +70,7 @@ def minimiser(
         linear,
         csc_matrix(np.concatenate([-one.slope for one in cones])),
         np.concatenate([one.constant for one in cones]),
-        [getattr(solver, one.class_name)(*one.size) for one in cones],
+        [getattr(solver, one.clarabel_class)(*one.class_arguments) for one in cones],
         settings,
     )
     solution = problem.solve()

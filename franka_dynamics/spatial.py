@@ -44,10 +44,9 @@ class JointKind(str, Enum):
         return 'N m' if self is JointKind.REVOLUTE else 'N'
 
 
-def cross(first: Array, second: Array) -> Array:
+def cross(a: Array, b: Array) -> Array:
     """Return the cross products of two stacks of vectors, shape (..., 3)."""
     # For a few vectors numpy.cross spends most of its time on handling axes.
-    a, b = first, second
     out = np.empty(np.broadcast_shapes(a.shape, b.shape))
     out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
     out[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]

@@ -59,7 +59,7 @@ class UrdfProvenance:
     `held_positions` are the other joints that the arm carries or stands on, with their positions
     [rad or m]. `payload` is the inertia of what was put on the flange since then, about its origin
     and in its frame. `mjcf_text` is the path or the text of an MJCF, empty for a URDF.
-    `other_joints` are the names of held and fixed joints, with those of the links that they carry.
+    `other_joint_links` are the names of held and fixed joints, each with that of its link.
     """
 
     source: str
@@ -71,7 +71,7 @@ class UrdfProvenance:
     tip_is_guess: bool = False
     payload: LinkInertia = field(default_factory=LinkInertia.zero)
     mjcf_text: str = field(default='', repr=False)
-    other_joints: tuple[tuple[str, str], ...] = ()
+    other_joint_links: tuple[tuple[str, str], ...] = ()
 
     @property
     def words(self) -> FormatWords:

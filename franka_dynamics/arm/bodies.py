@@ -49,10 +49,10 @@ class HomogeneousSolid:
         if (self.mass is None) == (self.density is None):
             raise FieldError('needs exactly one of mass [kg] and density [kg/m^3]')
 
-    def _inertia_from_volume(self, volume: float, moments: Array) -> LinkInertia:
+    def _inertia_from_volume(self, volume: float, moments_per_mass: Array) -> LinkInertia:
         """Return the inertia from volume [m^3] and central moments of inertia per mass [m^2]."""
         mass = (self.density or 0.0) * volume if self.mass is None else self.mass
-        return LinkInertia.from_center_of_mass(mass, self.center, np.diag(mass * moments))
+        return LinkInertia.from_center_of_mass(mass, self.center, np.diag(mass * moments_per_mass))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -127,12 +127,12 @@ class Body:
         if not self.mass and self.first_moment is not None and self.first_moment.any():
             raise FieldError('is not zero although the mass is', 'first_moment')
 
-    def link_inertia(self, about: InertiaReferencePoint | None) -> LinkInertia:
-        """Return the inertia about the frame's origin; the file's tensor is about `about`."""
+    def link_inertia(self, inertia_about: InertiaReferencePoint | None) -> LinkInertia:
+        """Return the inertia about the frame's origin; the file's is about `inertia_about`."""
         if self.primitive is not None:
             return self.primitive.link_inertia()
         assert self.mass is not None and self.inertia is not None
-        if about is None:
+        if inertia_about is None:
             raise FieldError(
                 'is about the frame_origin or the center_of_mass: say which with inertia_about',
                 'inertia',
@@ -140,7 +140,7 @@ class Body:
         moment = self.first_moment
         if moment is None:
             moment = self.mass * np.asarray(self.center_of_mass)
-        if about is InertiaReferencePoint.FRAME_ORIGIN:
+        if inertia_about is InertiaReferencePoint.FRAME_ORIGIN:
             return LinkInertia(self.mass, moment, tensor_from_elements(self.inertia))
         center = moment / self.mass if self.mass else np.zeros(3)
         return LinkInertia.from_center_of_mass(self.mass, center, self.inertia)

@@ -194,15 +194,15 @@ class ArmDescription(ArmFields):
         page on robot limits, with off `velocity_offset` and dec `velocity_deceleration`; lower is
         minus the same with q - q_min. Without `velocity_offset` the bounds do not depend on q.
         """
-        position, velocity = self._checked_positions(q), self.limit('velocity')
+        q, velocity = self._checked_positions(q), self.limit('velocity')
         offset, deceleration = self.limit('velocity_offset'), self.limit('velocity_deceleration')
 
-        def bound(room: Array) -> Array:
-            """Return the largest speed [rad/s] at a distance `room` [rad] from a limit."""
-            braking = np.sqrt(2.0 * deceleration * np.maximum(0.0, room)) - offset
+        def max_speed(distance: Array) -> Array:
+            """Return the largest speed [rad/s] at a `distance` [rad] from a limit."""
+            braking = np.sqrt(2.0 * deceleration * np.maximum(0.0, distance)) - offset
             return np.where(np.isnan(offset), velocity, np.clip(braking, 0.0, velocity))
 
-        return -bound(position - self.limit('lower')), bound(self.limit('upper') - position)
+        return -max_speed(q - self.limit('lower')), max_speed(self.limit('upper') - q)
 
     def joint_vector(self, values: ArrayLike, name: str) -> Array:
         """
@@ -214,7 +214,7 @@ class ArmDescription(ArmFields):
             If the shape is not (n,) or a value is not finite; the message names the joint.
 
         """
-        return joint_values(values, name, self.joint_names, self.name, stack=False)
+        return joint_values(values, name, self.joint_names, self.name, allow_stack=False)
 
     def _checked_positions(self, q: ArrayLike) -> Array:
         """Return positions as floats (..., n), checking their shape but allowing NaN and inf."""

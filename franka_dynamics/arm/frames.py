@@ -83,7 +83,7 @@ def _new_frame_table(arm: ArmDescription) -> dict[Frame, FramePlacement]:
     table |= zip(arm.link_names, links)
     bare = {name.removeprefix(names.prefix): place for name, place in fixed.items()}
     table |= {names.prefix + name: place for name, place in bare.items()}
-    others = arm.urdf.other_joints if arm.urdf else ()
+    others = arm.urdf.other_joint_links if arm.urdf else ()
     table |= {joint: fixed[link] for joint, link in others if link in fixed and joint not in table}
     table |= fixed.items()
     table |= {i: FramePlacement(i, np.eye(4)) for i in range(1, n + 1)}

@@ -63,9 +63,9 @@ OFFSET_TERM_INDEX = 2  # the place of the offset among the coefficients
 _MAX_COVARIANCE_ROUNDING_RATIO = 1e-6  # relative to the largest entry
 
 
-def sliding_terms(dq: Array, width: float = COULOMB_TANH_WIDTH_RAD_S) -> Array:
-    """Return the terms of viscous and Coulomb friction, dq and tanh(dq / width), (..., n, 2)."""
-    return np.stack([dq, np.tanh(dq / width)], axis=-1)
+def sliding_terms(dq: Array, tanh_width: float = COULOMB_TANH_WIDTH_RAD_S) -> Array:
+    """Return terms of viscous and Coulomb friction, dq and tanh(dq / tanh_width), (..., n, 2)."""
+    return np.stack([dq, np.tanh(dq / tanh_width)], axis=-1)
 
 
 class LinearFriction(ValueEquality):
@@ -116,16 +116,16 @@ class LinearFriction(ValueEquality):
         squares = (columns * (self.covariance @ columns)).sum(axis=(-2, -1))
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
-    def _check_parameters(self, elements: int) -> None:
-        """Check the parameters of a model with `elements` slip elements; freeze the arrays."""
+    def _check_parameters(self, slip_count: int) -> None:
+        """Check the parameters of a model with `slip_count` slip elements; freeze the arrays."""
         freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, viscous=(None,))
         n = len(self.viscous)
-        if not elements:
+        if not slip_count:
             object.__setattr__(self, 'slip', np.zeros((0, n)))
-        shapes = {'coulomb': (n,), 'offset': (n,), 'slip': (elements, n)}
+        shapes = {'coulomb': (n,), 'offset': (n,), 'slip': (slip_count, n)}
         freeze_arrays(self, FrictionError, _MODEL_NAME_IN_ERRORS, **shapes)
         if self.covariance is not None:
-            shape, what = (n, 3 + elements, 3 + elements), 'a friction model (joints first)'
+            shape, what = (n, 3 + slip_count, 3 + slip_count), 'a friction model (joints first)'
             freeze_arrays(self, FrictionError, what, covariance=shape)
             self._check_covariance()
         if not 0.0 < self.width < np.inf:
@@ -275,11 +275,11 @@ def friction_along(model: FrictionModel, q: ArrayLike, dq: ArrayLike) -> Array:
     return model.torque(dq)
 
 
-def _as_velocity(dq: ArrayLike, parameter: Array) -> Array:
+def _as_velocity(dq: ArrayLike, per_joint: Array) -> Array:
     """Return velocities as an array; raise JointVectorError unless there is one per joint."""
-    if type(dq) is np.ndarray and dq.dtype == float and dq.shape[-1:] == parameter.shape:
+    if type(dq) is np.ndarray and dq.dtype == float and dq.shape[-1:] == per_joint.shape:
         return dq  # as in control loops, for which naming the joints takes long
-    joints = [f'joint {i + 1}' for i in range(len(parameter))]
+    joints = [f'joint {i + 1}' for i in range(len(per_joint))]
     return joint_values(dq, 'dq', joints, finite=False)
 
 
@@ -305,15 +305,15 @@ class FrictionState:
     def __init__(self, model: FrictionModel | None, *, relaxed: bool = False) -> None:
         self.model = model
         self._starts_relaxed = relaxed
-        self._maxwell = model if isinstance(model, MaxwellSlipFriction) else None
-        if self._maxwell is not None:
-            self._reach = self._maxwell.reach[:, None]
+        self._maxwell_model = model if isinstance(model, MaxwellSlipFriction) else None
+        if self._maxwell_model is not None:
+            self._reach = self._maxwell_model.reach[:, None]
         self.reset()
 
     def reset(self) -> None:
         """Reset the bounds of slip states to -1 and 1 (unknown), or to 0 if created `relaxed`."""
         self._last_q: tuple[float, Array] | None = None
-        shape = (0, 0) if self._maxwell is None else self._maxwell.slip.shape
+        shape = (0, 0) if self._maxwell_model is None else self._maxwell_model.slip.shape
         self.slip_state_bounds = np.zeros((2, *shape))
         if not self._starts_relaxed:
             self.slip_state_bounds[0], self.slip_state_bounds[1] = -1.0, 1.0
@@ -329,7 +329,7 @@ class FrictionState:
 
         A step back in time, or a gap longer than MAX_STATE_GAP_S, resets the state.
         """
-        if self._maxwell is None:
+        if self._maxwell_model is None:
             return
         last, self._last_q = self._last_q, (stamp, q)
         if last is None:
@@ -345,6 +345,6 @@ class FrictionState:
         """Return friction torques (n,) [N m] at dq [rad/s] and slip states; 0 without a model."""
         if self.model is None:
             return np.zeros_like(dq)
-        if self._maxwell is None:
+        if self._maxwell_model is None:
             return self.model.torque(dq)
-        return self._maxwell.torque(dq, self.slip_state)
+        return self._maxwell_model.torque(dq, self.slip_state)

@@ -131,13 +131,13 @@ def require_plausible_payload(mass: float, center: Array, inertia: Array) -> Non
         raise InertiaError(f'The load on the flange has the {problem}')
 
 
-def read_payload(given: str) -> LinkInertia:
+def read_payload(text_or_path: str) -> LinkInertia:
     """
     Return the payload given as 4 or 10 comma-separated numbers, or as the path of a file.
 
     Parameters
     ----------
-    given : str
+    text_or_path : str
         Four or ten numbers in the flange frame, separated by commas: mass [kg], centre of mass
         x, y, z [m], and the inertia about the centre of mass xx, xy, xz, yy, yz, zz [kg m^2]. Or
         the path of a parameter file (.yaml) as `payload_parameter_text` writes it, or of Desk's
@@ -157,21 +157,21 @@ def read_payload(given: str) -> LinkInertia:
         If the file cannot be read or holds no payload.
 
     """
-    path, named = expanded_path(given), given
-    if given.endswith('.json'):
+    path, named = expanded_path(text_or_path), text_or_path
+    if text_or_path.endswith('.json'):
         numbers = read_typed_file(path, _DeskFile, _DESK_FORMAT_HINT).payload_array()
-    elif given.endswith(('.yaml', '.yml')):
+    elif text_or_path.endswith(('.yaml', '.yml')):
         sections = read_typed_file(path, _ParameterSections, _FORMAT_HINT)
         if len(sections) != 1:
             nodes = f'more than one node ({", ".join(sections)})' if sections else 'no node'
             fix = 'a payload is one section with ros__parameters and payload'
-            raise DescriptionError(f'{given} names {nodes}; {fix}.')
+            raise DescriptionError(f'{text_or_path} names {nodes}; {fix}.')
         (section,) = sections.values()
         numbers = section.get('ros__parameters', {}).get('payload', ())
     else:
-        named = given[:80]
+        named = text_or_path[:80]
         try:
-            numbers = np.array([parse_float(part) for part in given.split(',')])
+            numbers = np.array([parse_float(part) for part in text_or_path.split(',')])
         except ValueError:
             numbers = np.array([named])
     try:
@@ -179,7 +179,7 @@ def read_payload(given: str) -> LinkInertia:
     except InertiaError as error:
         raise InertiaError(f'{named}: {error}') from error
     if body.mass == 0.0:
-        raise InertiaError(f'The payload {given[:80]!r} has no mass; leave it out for none.')
+        raise InertiaError(f'The payload {text_or_path[:80]!r} has no mass; leave it out.')
     return body
 
 

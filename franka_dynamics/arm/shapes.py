@@ -131,10 +131,10 @@ def load_hand_shapes(hand: str) -> tuple[Shape, ...]:
     return tuple(capsule.shape().expressed_in(_HAND_POSE) for capsule in capsules)
 
 
-def _shape_along_axis(kind: ShapeKind, body: Capsule | Cylinder) -> Shape:
+def _shape_along_axis(kind: ShapeKind, solid: Capsule | Cylinder) -> Shape:
     """Return a cylinder or capsule along an axis of the body's frame as a Shape."""
-    pose = pose_from_xyz_rpy(body.center, _RPY_FROM_Z_TO_AXIS[body.axis])
-    return Shape(kind, (body.radius, body.length), pose)
+    pose = pose_from_xyz_rpy(solid.center, _RPY_FROM_Z_TO_AXIS[solid.axis])
+    return Shape(kind, (solid.radius, solid.length), pose)
 
 
 def _shape_file() -> ShapeFile:

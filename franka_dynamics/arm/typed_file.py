@@ -107,9 +107,9 @@ PositiveVector3 = Annotated[Array, length_rule(3), _positive_rule]
 Angles3 = Annotated[Array, length_rule(3), _within_a_turn_rule]
 
 
-def read_typed_file(path: Path, kind: type[_FileType], format_hint: str) -> _FileType:
+def read_typed_file(path: Path, file_type: type[_FileType], format_hint: str) -> _FileType:
     """
-    Return a YAML file's content as the dataclass, or dict of dataclasses, `kind`.
+    Return a YAML file's content as the dataclass, or dict of dataclasses, `file_type`.
 
     A cache keeps the contents of the last 32 files; a file with a new modification time is read
     again. `format_hint` says in error messages how the file should begin.
@@ -121,17 +121,17 @@ def read_typed_file(path: Path, kind: type[_FileType], format_hint: str) -> _Fil
 
     """
     modified = path.stat().st_mtime_ns if os.path.isfile(path) else 0
-    schema: Any = kind
+    schema: Any = file_type
     found: _FileType = _read_cached_file(path, schema, format_hint, modified)
     return found
 
 
 @lru_cache(maxsize=32)
-def _read_cached_file(path: Path, kind: Any, format_hint: str, _modified_ns: int) -> Any:
-    """Return a file's content as type `kind`; the modification time is part of the cache's key."""
+def _read_cached_file(path: Path, file_type: Any, format_hint: str, _modified_ns: int) -> Any:
+    """Return a file's content as `file_type`; the modification time is part of the cache's key."""
     content = read_mapping(path, format_hint=format_hint)
     try:
-        return decode(kind, content)
+        return decode(file_type, content)
     except FieldError as error:
         raise DescriptionError(
             f'{path}: line {line_number_of(path, error.keys)}: {dotted_path(content, error.keys)} '
@@ -153,15 +153,15 @@ def dotted_path(content: Any, keys: Sequence[str | int]) -> str:
     return text
 
 
-def decode(kind: Any, value: Any, *keys: str | int) -> Any:
-    """Return YAML data as type `kind`; raise FieldError, naming the entry, if it does not fit."""
+def decode(hint: Any, value: Any, *keys: str | int) -> Any:
+    """Return YAML data as type `hint`; raise FieldError, naming the entry, if it does not fit."""
     with prepend_keys(*keys):
-        return _decode(kind, value)
+        return _decode(hint, value)
 
 
-def _decode(kind: Any, value: Any) -> Any:
-    """Return YAML data as type `kind`; raise FieldError if it does not fit."""
-    origin, inner = get_origin(kind), get_args(kind)
+def _decode(hint: Any, value: Any) -> Any:
+    """Return YAML data as type `hint`; raise FieldError if it does not fit."""
+    origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _as_annotated_value(inner[0], inner[1:], value)
     if origin in (Union, UnionType):
@@ -174,25 +174,25 @@ def _decode(kind: Any, value: Any) -> Any:
         return tuple(decode(inner[0], entry, i) for i, entry in enumerate(value))
     if origin is dict:
         return {key: decode(inner[1], entry, key) for key, entry in _as_mapping(value).items()}
-    if kind is float:
+    if hint is float:
         number = _as_number(value)
         if not math.isfinite(number):
             raise FieldError(f'is {number}; it must be finite')
         return number
-    if is_dataclass(kind):
-        return _as_dataclass(kind, value)
-    if kind is Any:
+    if is_dataclass(hint):
+        return _as_dataclass(hint, value)
+    if hint is Any:
         return value
-    if kind is int:
+    if hint is int:
         if isinstance(value, bool) or not isinstance(value, int):
             raise FieldError(f'must be a whole number, not {short_repr(value)}')
         return value
     if not isinstance(value, str) or not value.strip():
         raise FieldError(f'must be a string, not {short_repr(value)}')
-    return kind(_as_choice(value, [x.value for x in kind])) if issubclass(kind, Enum) else value
+    return hint(_as_choice(value, [x.value for x in hint])) if issubclass(hint, Enum) else value
 
 
-def _as_annotated_value(kind: Any, rules: Sequence[Any], value: Any) -> Any:
+def _as_annotated_value(hint: Any, rules: Sequence[Any], value: Any) -> Any:
     """Return a value of an `Annotated` type, after checking its rules."""
     if isinstance(rules[0], TaggedUnion):
         one, given = rules[0], dict(_as_mapping(value))
@@ -202,18 +202,18 @@ def _as_annotated_value(kind: Any, rules: Sequence[Any], value: Any) -> Any:
             chosen = one.classes[_as_choice(decode(str, given[one.tag]), one.classes)]
         entries = given.keys() - {one.tag, *one.ignored_keys}
         return _as_dataclass(chosen, {key: given[key] for key in given if key in entries})
-    found = _as_number(value) if _any_number_rule in rules else decode(kind, value)
+    found = _as_number(value) if _any_number_rule in rules else decode(hint, value)
     for problem in (rule(found) for rule in rules):
         if problem:
             raise FieldError(problem)
     return found
 
 
-def _as_dataclass(kind: Any, value: Any) -> Any:
+def _as_dataclass(dataclass_type: Any, value: Any) -> Any:
     """Return a mapping as a dataclass; raise FieldError for a wrong, missing or unknown entry."""
-    given, layout, arguments = _as_mapping(value), _fields_by_key(kind), {}
+    given, layout, arguments = _as_mapping(value), _fields_by_key(dataclass_type), {}
     for key in given:
-        if key not in layout and not getattr(kind, 'ignores_other_keys', False):
+        if key not in layout and not getattr(dataclass_type, 'ignores_other_keys', False):
             known = ', '.join(sorted(layout))
             raise FieldError(f'is not a known field; known here are {known}', key)
     for key, parts in layout.items():
@@ -230,25 +230,25 @@ def _as_dataclass(kind: Any, value: Any) -> Any:
             for i, ((part, hint), entry) in enumerate(zip(parts, entries)):
                 arguments[part.name] = decode(hint, entry, key, i)
     try:
-        return kind(**arguments)
+        return dataclass_type(**arguments)
     except FrankaDynamicsError as error:
         raise FieldError(f'cannot be used: {str(error).rstrip(".")}') from error
 
 
-def _fields_by_key(kind: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
+def _fields_by_key(dataclass_type: Any) -> dict[str, list[tuple[Field[Any], Any]]]:
     """Return, by key of a file, the dataclass fields that the key's entry fills, with types."""
-    hints = get_type_hints(kind, include_extras=True)
+    hints = get_type_hints(dataclass_type, include_extras=True)
     layout: dict[str, list[tuple[Field[Any], Any]]] = {}
-    for field in fields(kind):
+    for field in fields(dataclass_type):
         if field.init:
             key = field.metadata.get('key', field.name)
             layout.setdefault(key, []).append((field, hints[field.name]))
     return layout
 
 
-def encode(kind: Any, value: Any) -> Any:
+def encode(hint: Any, value: Any) -> Any:
     """Return `value` as YAML data, the inverse of `decode`, without fields at their defaults."""
-    origin, inner = get_origin(kind), get_args(kind)
+    origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated and isinstance(inner[1], TaggedUnion):
         for name, chosen in inner[1].classes.items():
             if type(value) is chosen:
@@ -261,17 +261,17 @@ def encode(kind: Any, value: Any) -> Any:
         return [encode(inner[0], entry) for entry in value]
     if origin is dict:
         return {key: encode(inner[1], entry) for key, entry in value.items()}
-    if is_dataclass(kind):
+    if is_dataclass(hint):
         content = {}
-        for key, parts in _fields_by_key(kind).items():
+        for key, parts in _fields_by_key(hint).items():
             found = [getattr(value, part.name) for part, _ in parts]
             if not all(_is_default(part, one) for (part, _), one in zip(parts, found)):
-                entries = [encode(hint, one) for (_, hint), one in zip(parts, found)]
+                entries = [encode(part_hint, one) for (_, part_hint), one in zip(parts, found)]
                 content[key] = entries if len(parts) > 1 else entries[0]
         return content
     if isinstance(value, Enum):
         return value.value
-    if kind is float or origin:
+    if hint is float or origin:
         return np.asarray(value, dtype=float).tolist()
     return value
 

@@ -18,12 +18,12 @@ MAX_EFFORT_NM = 1e5  # [N m or N] largest accepted limit, five times an industri
 # Largest accepted effort limit of a revolute joint, relative to the weight torque of the arm
 # stretched out. The FER's limits, 87 and 12 N m, are 0.74 and 0.10 times that torque; in N mm 740
 # and 100 times.
-_MAX_EFFORT_TO_WEIGHT_RATIO = 30.0
+_MAX_EFFORT_TO_WEIGHT_TORQUE = 30.0
 _MIN_QUESTIONED_EFFORT_NM = 1e3  # many URDFs of small arms state 100 or 1000 for unknown limits
 # Larger positions and velocities, up to _MIN_UNLIMITED_VALUE, are doubted: joints turn at most
 # twice to each side, and rails have no 20 m. A velocity that is a power of ten says that there is
 # no limit.
-_MAX_MOTION_BY_KIND = {
+_MAX_MOTION_BY_JOINT_KIND = {
     JointKind.REVOLUTE: (2.0 * math.tau, 60.0, 'rad and rad/s', 'degrees'),
     JointKind.PRISMATIC: (20.0, 20.0, 'm and m/s', 'millimetres'),
 }
@@ -55,13 +55,13 @@ def unit_questions(description: ArmDescription) -> list[UnitQuestion]:
     return [*questions, *_effort_unit_questions(description), *_motion_unit_questions(description)]
 
 
-def require_si_units(description: ArmDescription, place: str) -> None:
-    """Raise DescriptionError, beginning with `place`, if values seem to be in another unit."""
+def require_si_units(description: ArmDescription, error_prefix: str) -> None:
+    """Raise DescriptionError, after `error_prefix`, if values seem to be in another unit."""
     for question in unit_questions(description):
         fix = 'Arm files have m, kg.'
         if question.limit_fields:
             fix = 'Leave a limit out, in Python infinite, where none is known.'
-        raise DescriptionError(f'{place}: {question.sentence} {fix}')
+        raise DescriptionError(f'{error_prefix}: {question.sentence} {fix}')
 
 
 def _length_and_mass_questions(arm: ArmDescription) -> Iterator[str]:
@@ -88,7 +88,7 @@ def _length_and_mass_questions(arm: ArmDescription) -> Iterator[str]:
 
 def _motion_unit_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
     """Yield a question per joint type about implausibly large position and velocity limits."""
-    for kind, (most, fastest, units, others) in _MAX_MOTION_BY_KIND.items():
+    for kind, (most, fastest, units, others) in _MAX_MOTION_BY_JOINT_KIND.items():
         limits = {one.name: one.limits for one in arm.joints if one.kind is kind}
         doubted = _limit_fields_beyond(limits, most, fastest)
         if doubted:
@@ -132,7 +132,7 @@ def _effort_unit_questions(arm: ArmDescription) -> Iterator[UnitQuestion]:
     for kind in JointKind:
         most, why = MAX_EFFORT_NM, f'no joint of an arm has more than {MAX_EFFORT_NM:g}'
         if weight is not None and kind is JointKind.REVOLUTE:
-            most = max(_MIN_QUESTIONED_EFFORT_NM, _MAX_EFFORT_TO_WEIGHT_RATIO * weight)
+            most = max(_MIN_QUESTIONED_EFFORT_NM, _MAX_EFFORT_TO_WEIGHT_TORQUE * weight)
             why = f'the weight of the whole arm, stretched out, makes at most {weight:.3g} N m'
         efforts = {one.name: one.limits.effort for one in arm.joints if one.kind is kind}
         doubted = {name: one for name, one in efforts.items() if most < one < math.inf}

@@ -30,7 +30,7 @@ from .recursion import (
 )
 from ..constants import Quantity
 from ..dynamics.body_tree import BASE_BODY
-from ..dynamics.model import ALIGNED_FRAME, MIN_FREE_INERTIA_RATIO, singular_frame_error
+from ..dynamics.model import ALIGNED_FRAME, MIN_FREE_TO_MAX_INERTIA, singular_frame_error
 from ..dynamics.regressor import N_LINK_PARAMETERS
 from ..errors import InertiaError
 
@@ -174,7 +174,7 @@ def _operational_space_inertia(writer: ChainWriter) -> ElementsByIndex:
     places = [(i, j) for i in range(TWIST_SIZE) for j in range(i, TWIST_SIZE)]
     products = {(i, j): zip(Y[i], Y[j], inverse) for i, j in places}
     mobility = {at: graph.sum(y * z * d for y, z, d in each) for at, each in products.items()}
-    least = MIN_FREE_INERTIA_RATIO * graph.sum(mobility[i, i] for i in range(TWIST_SIZE))
+    least = MIN_FREE_TO_MAX_INERTIA * graph.sum(mobility[i, i] for i in range(TWIST_SIZE))
     factors = ldl_factors(graph, mobility, min_pivot=least)
     columns = [solve_ldl(graph, *factors, unit) for unit in np.eye(TWIST_SIZE)]
     return {(i, j): columns[j][i] for i, j in places}

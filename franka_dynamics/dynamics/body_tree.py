@@ -187,32 +187,32 @@ class BodyTree(ValueEquality):
         ground = np.broadcast_to(base, (*values.shape[:-2], 1, 6))
         return np.concatenate((values, ground), axis=-2)[..., self.parents, :]
 
-    def sweep_outward(self, inverse: Array, own: Array, base: Array | None = None) -> Array:
+    def sweep_outward(self, Ad_inverse: Array, terms: Array, base: Array | None = None) -> Array:
         """
-        Return X_i = Ad(T_{parent,i})^-1 X_parent + own_i of all bodies i, shape (..., n, 6, K).
+        Return X_i = Ad(T_{parent,i})^-1 X_parent + terms_i of all bodies i, shape (..., n, 6, K).
 
-        `inverse`, shape (..., n, 6, 6), are Ad(T_{parent,i})^-1; `own` has shape (..., n, 6, K),
-        and is changed into the result; `base` is X of the base. Columns are twists or like them.
+        `Ad_inverse`, shape (..., n, 6, 6), are Ad(T_{parent,i})^-1; `terms` (..., n, 6, K)
+        is changed into the result; `base` is X of the base. Columns are twists or like them.
         """
         for body, parent in enumerate(self.parents):
             if parent != BASE_BODY:
-                own[..., body, :, :] += inverse[..., body, :, :] @ own[..., parent, :, :]
+                terms[..., body, :, :] += Ad_inverse[..., body, :, :] @ terms[..., parent, :, :]
             elif base is not None:
-                own[..., body, :, :] += inverse[..., body, :, :] @ base
-        return own
+                terms[..., body, :, :] += Ad_inverse[..., body, :, :] @ base
+        return terms
 
-    def sweep_inward(self, inverse: Array, own: Array) -> Array:
+    def sweep_inward(self, Ad_inverse: Array, terms: Array) -> Array:
         """
-        Return Y_i = own_i + sum over i's children c of Ad(T_{i,c})^-T Y_c, shape (..., n, 6, K).
+        Return Y_i = terms_i + sum over i's children c of Ad(T_{i,c})^-T Y_c, shape (..., n, 6, K).
 
-        Shapes are those of `sweep_outward`, `own` is changed, too; columns are wrenches or like
+        Shapes are those of `sweep_outward`, `terms` is changed, too; columns are wrenches or like
         them.
         """
         for body in reversed(range(self.n)):
             if self.parents[body] != BASE_BODY:
-                back = np.swapaxes(inverse[..., body, :, :], -1, -2)
-                own[..., self.parents[body], :, :] += back @ own[..., body, :, :]
-        return own
+                back = np.swapaxes(Ad_inverse[..., body, :, :], -1, -2)
+                terms[..., self.parents[body], :, :] += back @ terms[..., body, :, :]
+        return terms
 
     def spatial_inertias(self) -> Array:
         """Return the bodies' spatial inertias, acting on (v, omega) in body frames, (n, 6, 6)."""

@@ -217,8 +217,8 @@ class ClosedChain:
             If the iteration does not close the loops, or meets a position with a singular g_p.
 
         """
-        q = np.array(joint_values(guess, 'guess', self.tree.joint_names, stack=False))
-        q[self.active] = self._active_vector(q_active, 'q_active', stack=False)
+        q = np.array(joint_values(guess, 'guess', self.tree.joint_names, allow_stack=False))
+        q[self.active] = self._active_vector(q_active, 'q_active', allow_stack=False)
         best, after_best = np.inf, 0
         for _ in range(_MAX_NEWTON_STEPS):
             error = self.closure_error(q)
@@ -311,21 +311,21 @@ class ClosedChain:
         bias = self.inverse_dynamics(self.motion(q, dq_active, np.zeros_like(torque)))
         return solve_acceleration(self.mass_matrix(q), torque - bias)
 
-    def loop_differences(self, spatial: Array) -> Array:
+    def loop_differences(self, vectors: Array) -> Array:
         """
         Return the differences of six-vectors between the two bodies of each loop, (..., k, K).
 
-        `spatial`, shape (..., n, 6, K), holds K six-vectors (twists or their derivatives) of each
+        `vectors`, shape (..., n, 6, K), holds K six-vectors (twists or their derivatives) of each
         body in the space frame. The differences, first body of a loop minus second body, are
         projected on the k directions of all loops.
         """
         rows = []
         for loop in self.loops:
-            apart = spatial[..., loop.first, :, :] - spatial[..., loop.second, :, :]
+            apart = vectors[..., loop.first, :, :] - vectors[..., loop.second, :, :]
             rows.append(loop.directions @ apart)
         return np.concatenate(rows, axis=-2)
 
-    def split_loop_jacobian(self, g: Array) -> tuple[Array, Array]:
+    def split_loop_jacobian(self, jacobian: Array) -> tuple[Array, Array]:
         """
         Return the columns g_p of passive and g_a of active joints of a loop Jacobian.
 
@@ -335,7 +335,7 @@ class ClosedChain:
             If g_p is singular at one of the positions.
 
         """
-        g_p, g_a = g[..., self.passive], g[..., self.active]
+        g_p, g_a = jacobian[..., self.passive], jacobian[..., self.active]
         condition = np.max(np.linalg.cond(g_p))
         if not condition < _MAX_CONDITION_NUMBER:
             raise LoopError(
@@ -350,19 +350,19 @@ class ClosedChain:
         columns = np.swapaxes(self.passive_jacobian(q), -1, -2)
         return np.swapaxes(self._in_joint_order(np.eye(len(self.active)), columns), -1, -2)
 
-    def _in_joint_order(self, active: Array, passive: Array) -> Array:
+    def _in_joint_order(self, active_values: Array, passive_values: Array) -> Array:
         """Return values (..., n) of all joints from those of active and of passive joints."""
-        stack = np.broadcast_shapes(active.shape[:-1], passive.shape[:-1])
+        stack = np.broadcast_shapes(active_values.shape[:-1], passive_values.shape[:-1])
         joined = np.empty((*stack, self.tree.n))
-        joined[..., self.active], joined[..., self.passive] = active, passive
+        joined[..., self.active], joined[..., self.passive] = active_values, passive_values
         return joined
 
-    def _active_vector(self, values: ArrayLike, name: str, *, stack: bool = True) -> Array:
+    def _active_vector(self, values: ArrayLike, name: str, *, allow_stack: bool = True) -> Array:
         """Return values of motors as floats, (..., active); JointVectorError for a wrong shape."""
         names = [self.tree.joint_names[i] for i in self.active]
-        return joint_values(values, name, names, stack=stack)
+        return joint_values(values, name, names, allow_stack=allow_stack)
 
 
-def _solve_linear_stack(matrix: Array, right: Array) -> Array:
-    """Return X of `matrix` X = `right`, for stacks of linear equations."""
-    return np.asarray(np.linalg.solve(matrix, right), dtype=float)
+def _solve_linear_stack(matrix: Array, rhs: Array) -> Array:
+    """Return X of `matrix` X = `rhs`, for stacks of linear equations."""
+    return np.asarray(np.linalg.solve(matrix, rhs), dtype=float)

@@ -91,7 +91,7 @@ def reduced_torque_derivative(chain: ClosedChain, motion: JointStates) -> StateD
     -tau_hat^T dw4', and row 3 of G_p is -tau_hat^T dw5', which Kwon prints as zero.
     """
     tree = dynamics_derivatives(chain.tree, *motion, gravity=chain.gravity)
-    return StateDerivative(_tau_derivative(chain, motion, tree), chain.tree.n)
+    return StateDerivative(_tau_gradient(chain, motion, tree), chain.tree.n)
 
 
 def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivatives:
@@ -104,7 +104,7 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
     1 gives the derivatives of poses, twists and accelerations.
     """
     tree = dynamics_derivatives(chain.tree, *motion, gravity=chain.gravity)
-    partial = _tau_derivative(chain, motion, tree)
+    partial = _tau_gradient(chain, motion, tree)
     constraint = _constraint_derivative(chain, motion.q, tree)
     n, twists = chain.tree.n, 6 * (chain.tree.n + 1)
     blocks = twists + n * np.arange(3)[:, None]
@@ -124,12 +124,12 @@ def motor_derivatives(chain: ClosedChain, motion: JointStates) -> MotorDerivativ
     )
 
 
-def _tau_derivative(chain: ClosedChain, motion: JointStates, tree: DynamicsDerivatives) -> Array:
+def _tau_gradient(chain: ClosedChain, motion: JointStates, partial: DynamicsDerivatives) -> Array:
     """Return the derivative of motor torques by joint twists, q, dq, ddq, (..., a, 9n + 6)."""
     g_p, g_a = chain.split_loop_jacobian(chain.loop_jacobian(motion.q))
-    tau_p = tree.motion.tau[..., chain.passive]
+    tau_p = partial.motion.tau[..., chain.passive]
     tau_hat = np.linalg.solve(np.swapaxes(g_p, -1, -2), tau_p[..., None])[..., 0]
-    d_twists = _space_twist_derivatives(chain, motion.q, tree)
+    d_twists = _space_twist_derivatives(chain, motion.q, partial)
     rows = np.zeros((*d_twists.shape[:-2], d_twists.shape[-1]))
     first = 0
     for loop, signs in zip(chain.loops, chain.loop_signs):
@@ -138,22 +138,22 @@ def _tau_derivative(chain: ClosedChain, motion: JointStates, tree: DynamicsDeriv
         rows += signs[:, None] * np.einsum('...i,...jik->...jk', pull, d_twists)
         first += closed
     J_p_transposed = np.swapaxes(-np.linalg.solve(g_p, g_a), -1, -2)  # -g_a^T g_p^{-T}
-    rest = tree.tau.all_columns - rows  # S - G
+    rest = partial.tau.all_columns - rows  # S - G
     return rest[..., chain.active, :] + J_p_transposed @ rest[..., chain.passive, :]
 
 
-def _space_twist_derivatives(chain: ClosedChain, q: Array, tree: DynamicsDerivatives) -> Array:
+def _space_twist_derivatives(chain: ClosedChain, q: Array, partial: DynamicsDerivatives) -> Array:
     """Return joint twists' derivatives in {S} by corrections, q, dq, ddq, (..., n, 6, 9n + 6)."""
     # Joint j's space-frame twist w'_j = Ad(T_j) A_j changes by Ad(T_j) ([D_j, A_j] + dA_j), with
     # D_j = (T_j^-1 dT_j)^vee and dA_j = -[A_j, eta_j] (Kwon, (8)).
     ad_twists = ad(chain.tree.twists)
-    change = -ad_twists @ tree.displacement.all_columns
+    change = -ad_twists @ partial.displacement.all_columns
     for j in range(chain.tree.n):
         change[..., j, :, 6 * j : 6 * j + 6] -= ad_twists[j]
     return adjoint(chain.tree.poses(q)) @ change
 
 
-def _constraint_derivative(chain: ClosedChain, q: Array, tree: DynamicsDerivatives) -> Array:
+def _constraint_derivative(chain: ClosedChain, q: Array, partial: DynamicsDerivatives) -> Array:
     """
     Return derivatives of the loops' errors by joint twists, q, dq, ddq, (..., 3k, 9n + 6).
 
@@ -161,8 +161,8 @@ def _constraint_derivative(chain: ClosedChain, q: Array, tree: DynamicsDerivativ
     """
     # A body twist V changes in the space frame by d(Ad(T) V) = Ad(T) (dV - [V, D]), with D = (T^-1
     # dT)^vee.
-    poses, D = adjoint(chain.tree.poses(q)), tree.displacement.all_columns
-    velocity = tree.twist.all_columns - ad(tree.motion.twists) @ D
-    acceleration = tree.acceleration.all_columns - ad(tree.motion.accelerations) @ D
+    poses, D = adjoint(chain.tree.poses(q)), partial.displacement.all_columns
+    velocity = partial.twist.all_columns - ad(partial.motion.twists) @ D
+    acceleration = partial.acceleration.all_columns - ad(partial.motion.accelerations) @ D
     parts = (poses @ part for part in (D, velocity, acceleration))
     return np.concatenate([chain.loop_differences(part) for part in parts], axis=-2)

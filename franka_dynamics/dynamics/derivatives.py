@@ -213,7 +213,7 @@ class _TreeRecursion(TreeKinematics):
         self.placement_adjoint_inverse = adjoint_inverse(tree.placements)  # Ad(M_i)^-1
         self.ad_V = ad(self.V)
         # For each body i, its parent's twist and acceleration in body i's frame at q_i = 0.
-        self.V_before, self.dV_before = (
+        self.V_parent, self.dV_parent = (
             matvec(self.placement_adjoint_inverse, tree.values_of_parents(values, base))
             for values, base in ((self.V, np.zeros(6)), (self.dV, self.base_acceleration))
         )
@@ -261,12 +261,12 @@ class _TreeRecursion(TreeKinematics):
         """Return derivatives of poses, twists, accelerations (Kwon's Algorithm 1, lines 5-20)."""
         own, A, ad_A = self.joint_adjoint_inverse, self.tree.twists, ad(self.tree.twists)
         turned = matvec(self.ad_V, A)  # line 10: [V_i, A] = [Ad^-1 V, A]
-        carried = matvec(own, self.dV_before)
+        carried = matvec(own, self.dV_parent)
         # Algorithm 1, line 7, simplified by Ad^-1 ad_V Ad = ad_{Ad^-1 V} and ad_{Ad^-1 V} +
         # ad_{A dq} = ad_{V_i}.
-        by_eta = own @ ad(self.V_before) - self.ad_V
+        by_eta = own @ ad(self.V_parent) - self.ad_V
         again = (  # line 8
-            own @ ad(self.dV_before)
+            own @ ad(self.dV_parent)
             - ad(carried)
             - self.dq[..., None, None] * (self.ad_V @ ad_A)
             - self.ddq[..., None, None] * ad_A
@@ -360,7 +360,7 @@ def linearize(
     tree = as_body_tree(robot)
     n = tree.n
     named = {'q': q, 'dq': dq, 'tau': tau}.items()
-    q, dq, tau = (joint_values(one, name, tree.joint_names, stack=False) for name, one in named)
+    q, dq, tau = (joint_values(x, name, tree.joint_names, allow_stack=False) for name, x in named)
     if tool_wrench is not None:
         words = 'The tool wrench, force [N] then moment [N m],'
         tool_wrench = as_array(tool_wrench, (6,), words, JointVectorError)

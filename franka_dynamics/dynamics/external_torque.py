@@ -42,7 +42,7 @@ MIN_LOAD_MASS_TO_STD = 3.0  # nor of a mass that is less than so many deviations
 # Errors of an average that are independent of the next one, and friction's sign, as shares of a
 # joint's torque limit. With them the masses of two real FER without a hand are within 2.3
 # deviations of what the model has (the recordings in test/control/test_external.py).
-TORQUE_ERROR_TO_LIMIT, FRICTION_ERROR_TO_LIMIT = 0.03, 0.05
+TORQUE_STD_TO_EFFORT_LIMIT, FRICTION_STD_TO_EFFORT_LIMIT = 0.03, 0.05
 # Deviations of an unknown load: its centre is some 0.1 m from the flange.
 PRIOR_LOAD_MASS_STD_KG = 2.0
 PRIOR_LOAD_MOMENT_STD_KG_M = 0.1 * PRIOR_LOAD_MASS_STD_KG
@@ -71,15 +71,15 @@ class MomentumObserver:
         self._zero_velocity = np.zeros(model.description.n)
         # Stamp and momentum of the last state; the momentum is None before and by another model.
         self._last_momentum: tuple[float, Array | None] = -np.inf, None
-        self._external = self._external_rate = self._zero_velocity
+        self._estimate = self._estimate_rate = self._zero_velocity
 
-    def reset_estimate(self, external: Array) -> None:
+    def reset_estimate(self, external_torque: Array) -> None:
         """Restart the observer from an external torque, in the shape of the estimate [N m]."""
-        self._external, self._external_rate = external, 0.0 * external
+        self._estimate, self._estimate_rate = external_torque, 0.0 * external_torque
 
     def change_model(self, model: PinocchioModel, torque_change: Array) -> None:
         """Replace the model, and add a change [N m] to the estimate of external torque."""
-        self._model, self._external = model, self._external + torque_change
+        self._model, self._estimate = model, self._estimate + torque_change
         self._last_momentum = self._last_momentum[0], None
 
     def update(
@@ -102,21 +102,21 @@ class MomentumObserver:
         rate = torque + (pin.computeCoriolisMatrix(model, data, q, dq).T @ dq - gravity)
         (before, last), self._last_momentum = self._last_momentum, (stamp, momentum)
         if last is None and before > -np.inf:
-            return self._external
+            return self._estimate
         elapsed = stamp - before
         if last is None or not 0.0 <= elapsed <= MAX_STATE_GAP_S:
             # The initial estimate of the external torque assumes constant momentum, which is exact
             # at rest; in motion the error of the estimate decays within 30 ms.
-            self._external, self._external_rate = rate, np.zeros_like(rate)
-            return self._external
+            self._estimate, self._estimate_rate = rate, np.zeros_like(rate)
+            return self._estimate
         # Implicit integration makes the filter stable for any time step.
         step = OBSERVER_BANDWIDTH_RAD_S * elapsed
-        lacks = elapsed * (rate - self._external) - (momentum - last)
-        self._external_rate = (self._external_rate + OBSERVER_BANDWIDTH_RAD_S**2 * lacks) / (
+        lacks = elapsed * (rate - self._estimate) - (momentum - last)
+        self._estimate_rate = (self._estimate_rate + OBSERVER_BANDWIDTH_RAD_S**2 * lacks) / (
             1.0 + 2.0 * OBSERVER_DAMPING_RATIO * step + step**2
         )
-        self._external = self._external + elapsed * self._external_rate
-        return self._external
+        self._estimate = self._estimate + elapsed * self._estimate_rate
+        return self._estimate
 
 
 class LoadEstimator:
@@ -130,8 +130,8 @@ class LoadEstimator:
         self._rest_speed = rest_speed
         effort = arm.limit('effort')
         # A joint without a torque limit counts for nothing.
-        self._weights = 1.0 / (TORQUE_ERROR_TO_LIMIT * effort) ** 2
-        friction = np.maximum(1.0 / (FRICTION_ERROR_TO_LIMIT * effort) ** 2, 1e-9)
+        self._weights = 1.0 / (TORQUE_STD_TO_EFFORT_LIMIT * effort) ** 2
+        friction = np.maximum(1.0 / (FRICTION_STD_TO_EFFORT_LIMIT * effort) ** 2, 1e-9)
         load = [1.0 / PRIOR_LOAD_MASS_STD_KG**2, *[1.0 / PRIOR_LOAD_MOMENT_STD_KG_M**2] * 3]
         self._prior = np.diag([*load, *friction])
         self.reset()
@@ -139,15 +139,15 @@ class LoadEstimator:
     def reset(self) -> None:
         """Reset the estimate to no undeclared load, for instance when a load is declared."""
         # Information matrix and vector of mass [kg], first moment [kg m] and friction [N m].
-        self._information, self._vector = (self._prior.copy(), np.zeros(len(self._prior)))
+        self._info_matrix, self._info_vector = (self._prior.copy(), np.zeros(len(self._prior)))
         self._regressor = self._prior[: len(self._weights)]  # of the latest motion
         self._motion_time_s = self._rest_time_s = 0.0
         self._discard_averages()
 
     def _discard_averages(self) -> None:
         """Discard the average of external torque, and the states at which averages ended."""
-        self._ends: list[tuple[float, Array, Array]] = []
-        self._torque_sum, self._sample_count = np.zeros_like(self._weights), 0
+        self._end_states: list[tuple[float, Array, Array]] = []
+        self._tau_sum, self._sample_count = np.zeros_like(self._weights), 0
 
     def update(self, stamp: float, q: Array, dq: Array, tau: Array, model: PinocchioModel) -> None:
         """
@@ -156,14 +156,14 @@ class LoadEstimator:
         The torque is the measured one less that of `model`; `stamp` in s, `q` and `dq`, (n,) each,
         in rad and rad/s.
         """
-        self._torque_sum, self._sample_count = self._torque_sum + tau, self._sample_count + 1
-        if self._ends and 0.0 < stamp - self._ends[-1][0] < AVERAGING_BLOCK_S:
+        self._tau_sum, self._sample_count = self._tau_sum + tau, self._sample_count + 1
+        if self._end_states and 0.0 < stamp - self._end_states[-1][0] < AVERAGING_BLOCK_S:
             return
-        mean, ends = (self._torque_sum / self._sample_count, [*self._ends[-2:], (stamp, q, dq)])
+        mean, ends = self._tau_sum / self._sample_count, [*self._end_states[-2:], (stamp, q, dq)]
         if len(ends) > 1 and not 0.0 < stamp - ends[-2][0] <= AVERAGING_BLOCK_S + MAX_STATE_GAP_S:
             self._discard_averages()
             ends = ends[-1:]
-        self._ends, self._torque_sum, self._sample_count = ends, 0.0 * self._torque_sum, 0
+        self._end_states, self._tau_sum, self._sample_count = ends, 0.0 * self._tau_sum, 0
         if len(ends) < 3:
             return
         if np.abs(ends[1][2]).max() > self._rest_speed:
@@ -174,9 +174,9 @@ class LoadEstimator:
         else:  # a load may have been put down or taken up
             self.reset()
 
-    def _fit_load(self, mean: Array, arm_model: PinocchioModel) -> None:
-        """Update the load estimate by a time average `mean` of external torque, (n,) [N m]."""
-        (before, _, slow), (begin, q, dq), (end, _, fast) = self._ends
+    def _fit_load(self, mean_torque: Array, arm_model: PinocchioModel) -> None:
+        """Update the load estimate by a time average of external torque, (n,) [N m]."""
+        (before, _, slow), (begin, q, dq), (end, _, fast) = self._end_states
         model, data, last = arm_model.model, arm_model.data, arm_model.model.njoints - 1
         pin.rnea(model, data, q, dq, (fast - slow) / (end - before))
         wrenches = pin.jointBodyRegressor(model, data, last)[:, :4]
@@ -184,22 +184,22 @@ class LoadEstimator:
         self._regressor = np.hstack((load, np.diag(np.tanh(dq / self._rest_speed))))
         weighted = self._regressor.T * self._weights
         keep = math.exp(-(end - begin) / FORGETTING_TIME_S)
-        self._information = keep * self._information + (1.0 - keep) * self._prior
-        self._information += weighted @ self._regressor
-        self._vector = keep * self._vector + weighted @ mean
+        self._info_matrix = keep * self._info_matrix + (1.0 - keep) * self._prior
+        self._info_matrix += weighted @ self._regressor
+        self._info_vector = keep * self._info_vector + weighted @ mean_torque
         self._motion_time_s += end - begin
 
     def load_torque(self) -> Array:
         """Return joint torques of the undeclared load at the latest motion, (n,) [N m]."""
-        load = np.linalg.solve(self._information, self._vector)[:4]
+        load = np.linalg.solve(self._info_matrix, self._info_vector)[:4]
         return np.asarray(self._regressor[:, :4] @ load)
 
     def mass_text(self) -> str:
         """Return an undeclared load's mass as text; '' if insignificant or after little motion."""
         if self._motion_time_s < MIN_LOAD_FIT_TIME_S:
             return ''
-        covariance = np.linalg.inv(self._information)
-        mass, deviation = (float(covariance[0] @ self._vector), math.sqrt(covariance[0, 0]))
+        covariance = np.linalg.inv(self._info_matrix)
+        mass, deviation = (float(covariance[0] @ self._info_vector), math.sqrt(covariance[0, 0]))
         if abs(mass) < MIN_LOAD_MASS_TO_STD * deviation:
             return ''
         what = 'at the flange that nobody declared'
@@ -291,7 +291,7 @@ class WrenchEstimator:
             )
         self.torque_std = external_torque_std(model.description)
         # Factors that turn all components of a wrench into newtons.
-        self._row_scales = np.array([1.0] * 3 + [1.0 / CHARACTERISTIC_LENGTH_M] * 3)
+        self._wrench_scales = np.array([1.0] * 3 + [1.0 / CHARACTERISTIC_LENGTH_M] * 3)
 
     def jacobian(self, q: Array) -> Array:
         """Return the Jacobian (6, n), in the base's axes, of the point where the wrench acts."""
@@ -304,14 +304,14 @@ class WrenchEstimator:
         jacobian = self.jacobian(q)
         # In `weighed`, torques are in units of their standard deviations, wrench components in
         # newtons.
-        weighed = (jacobian / self._row_scales[:, None]).T / self.torque_std[:, None]
+        weighed = (jacobian / self._wrench_scales[:, None]).T / self.torque_std[:, None]
         squares, directions = np.linalg.eigh(weighed.T @ weighed)
         damped = np.maximum(squares, MAX_FORCE_STD_N**-2)
         seen = directions.T @ (weighed.T @ (torque / self.torque_std))
-        wrench = directions @ (seen / damped) / self._row_scales
+        wrench = directions @ (seen / damped) / self._wrench_scales
         # The eigenvalue of an unobservable direction is zero but for rounding.
         known = np.maximum(squares, np.finfo(float).eps * squares[-1]) ** -0.5
-        spread = directions * known / self._row_scales[:, None]
+        spread = directions * known / self._wrench_scales[:, None]
         return ExternalWrench(
             wrench,
             spread @ spread.T,

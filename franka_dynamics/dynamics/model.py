@@ -233,36 +233,36 @@ def symmetrize(matrix: Array) -> Array:
 
 
 # M is singular if the inertia that a joint moves while the other joints are free, 1/(M^-1)_jj, is
-# smaller than MIN_FREE_INERTIA_RATIO times the largest M_ii. The shipped arms without rotors have
+# smaller than MIN_FREE_TO_MAX_INERTIA times the largest M_ii. The shipped arms without rotors have
 # ratios above 3e-5, a point mass on the last joint's axis has 1e-16.
-MIN_FREE_INERTIA_RATIO = 1e-12
+MIN_FREE_TO_MAX_INERTIA = 1e-12
 
 
-def solve_acceleration(mass: Array, torque: Array) -> Array:
+def solve_acceleration(M: Array, torque: Array) -> Array:
     """
     Return M^-1 tau (..., n) for M (..., n, n); raise InertiaError if M is singular.
 
     Raises
     ------
     InertiaError
-        If M is singular, or so nearly that MIN_FREE_INERTIA_RATIO counts it as singular.
+        If M is singular, or so nearly that MIN_FREE_TO_MAX_INERTIA counts it as singular.
 
     """
-    stack = np.broadcast_shapes(mass.shape[:-1], torque.shape)
-    unit = np.broadcast_to(np.eye(mass.shape[-1]), (*stack, mass.shape[-1]))
+    stack = np.broadcast_shapes(M.shape[:-1], torque.shape)
+    unit = np.broadcast_to(np.eye(M.shape[-1]), (*stack, M.shape[-1]))
     right = np.concatenate([np.broadcast_to(torque, stack)[..., None], unit], axis=-1)
     try:
-        solved = np.asarray(np.linalg.solve(mass, right), dtype=float)
+        solved = np.asarray(np.linalg.solve(M, right), dtype=float)
         found, inverse = solved[..., 0], solved[..., 1:]
         least = 1.0 / np.abs(np.diagonal(inverse, axis1=-2, axis2=-1)).max(axis=-1)
     except np.linalg.LinAlgError:
         raise singular_mass_matrix_error() from None
-    if np.any(least < MIN_FREE_INERTIA_RATIO * np.diagonal(mass, axis1=-2, axis2=-1).max(axis=-1)):
+    if np.any(least < MIN_FREE_TO_MAX_INERTIA * np.diagonal(M, axis1=-2, axis2=-1).max(axis=-1)):
         raise singular_mass_matrix_error()
     return found
 
 
-def operational_space_inertia(mass: Array, jacobian: Array) -> Array:
+def operational_space_inertia(M: Array, jacobian: Array) -> Array:
     """
     Return the operational-space inertia (J M^-1 J^T)^-1 for stacks of M and J, (..., 6, 6).
 
@@ -275,9 +275,9 @@ def operational_space_inertia(mass: Array, jacobian: Array) -> Array:
         If the frame cannot move in every direction.
 
     """
-    mobility = jacobian @ np.linalg.solve(mass, np.swapaxes(jacobian, -1, -2))
+    mobility = jacobian @ np.linalg.solve(M, np.swapaxes(jacobian, -1, -2))
     sizes = np.linalg.eigvalsh(mobility)
-    if np.any(sizes[..., 0] <= MIN_FREE_INERTIA_RATIO * sizes[..., -1]):
+    if np.any(sizes[..., 0] <= MIN_FREE_TO_MAX_INERTIA * sizes[..., -1]):
         raise singular_frame_error()
     return symmetrize(np.linalg.inv(mobility))
 

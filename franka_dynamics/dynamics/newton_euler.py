@@ -126,16 +126,15 @@ def inward_recursion(
     links: Sequence[LinkInertia],
     joints: list[JointPlacement],
     motions: list[LinkMotion],
-    tip: tuple[Array, Array] | None = None,
+    tip_wrench: tuple[Array, Array] | None = None,
 ) -> list[tuple[Array, Array]]:
     """
     Return force and moment that each joint exerts on its link, recursively from the tip.
 
-    Force and moment of joint i are about the origin and in the axes of frame i. `tip` are the
-    force and moment that the surroundings exert on the last link, about the origin and in the axes
-    of frame n.
+    Force and moment of joint i are about the origin and in the axes of frame i. `tip_wrench` are
+    those that the surroundings exert on the last link, about the origin and in axes of frame n.
     """
-    force, moment = (np.zeros(3), np.zeros(3)) if tip is None else (-tip[0], -tip[1])
+    force, moment = (np.zeros(3),) * 2 if tip_wrench is None else (-tip_wrench[0], -tip_wrench[1])
     carried = []
     for i in reversed(range(len(joints))):
         own_force, own_moment = _inertial_wrench(links[i], motions[i])
@@ -165,9 +164,8 @@ def in_parent_axes(rotation: Array, vector: Array) -> Array:
     return np.einsum('...ij,...j->...i', rotation, vector)
 
 
-def cross(first: Array, second: Array) -> Array:
+def cross(a: Array, b: Array) -> Array:
     """Return cross products of stacks of vectors (..., 3), faster than numpy.cross."""
-    a, b = first, second
     out = np.empty(np.broadcast_shapes(a.shape, b.shape))
     out[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
     out[..., 1] = a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2]
@@ -300,12 +298,12 @@ class NewtonEulerModel(DynamicsFormulation):
         joints = joint_geometry(self.description, q)
         return outward_recursion(joints, dq, np.zeros_like(dq), np.zeros(3))
 
-    def _in_space_axes(self, q: ArrayLike, pairs: list[tuple[Array, Array]]) -> Array:
+    def _in_space_axes(self, q: ArrayLike, vector_pairs: list[tuple[Array, Array]]) -> Array:
         """Return links' twists or wrenches, rotated from link to {S} axes, as (..., n, 6)."""
         rotations = self.frames(q)[..., :-1, :3, :3]
         rows = [
             np.concatenate([in_parent_axes(rotations[..., i, :, :], one) for one in pair], axis=-1)
-            for i, pair in enumerate(pairs)
+            for i, pair in enumerate(vector_pairs)
         ]
         return np.stack(rows, axis=-2)
 

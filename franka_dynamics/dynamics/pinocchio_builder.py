@@ -5,7 +5,7 @@
 import numpy as np
 import pinocchio as pin
 
-from .model import MIN_FREE_INERTIA_RATIO, require_centers_of_mass
+from .model import MIN_FREE_TO_MAX_INERTIA, require_centers_of_mass
 from ..arm import ArmDescription, JointKind, LinkInertia
 from ..arm.frames import Frame, frame_table
 
@@ -73,5 +73,5 @@ def has_regular_mass_matrix(description: ArmDescription, model: pin.Model) -> bo
     largest = sum(
         np.linalg.norm(body.matrix()) * (1.0 + sum(lengths)) ** 2 for body in model.inertias
     ) + max(model.armature)
-    apart = turns and min(own) > MIN_FREE_INERTIA_RATIO * largest
+    apart = turns and min(own) > MIN_FREE_TO_MAX_INERTIA * largest
     return bool(apart and not description.inconsistencies())

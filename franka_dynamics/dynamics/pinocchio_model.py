@@ -28,11 +28,11 @@ _Method = Callable[Concatenate['PinocchioModel', _Arguments], Array]
 _FLOAT_DTYPE = np.dtype(float)
 
 
-def _accept_stacks_of(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[_Arguments]]:
+def _accept_stacks_of(*names: str) -> Callable[[_Method[_Arguments]], _Method[_Arguments]]:
     """
     Return a decorator that lets a method for one state take stacks of states, too.
 
-    `vectors` names the method's first arguments, which are states. Stacks are broadcast, and
+    `names` are of the method's first arguments, which are states. Stacks are broadcast, and
     Pinocchio is called for each state; a state with a value that is not finite gives NaN.
     """
 
@@ -48,7 +48,7 @@ def _accept_stacks_of(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[
             # Fast path for control loops at 1 kHz: arrays of one state, given by place.
             if not kwargs:
                 shapes = self._argument_shapes
-                for value, name in zip(args, vectors):
+                for value, name in zip(args, names):
                     if (
                         type(value) is not np.ndarray
                         or value.shape != shapes[name]
@@ -59,7 +59,7 @@ def _accept_stacks_of(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[
                         break
                 else:
                     return method(self, *args, **kwargs)
-            return _stack_results(method, vectors, self, parameters.bind(self, *args, **kwargs))
+            return _stack_results(method, names, self, parameters.bind(self, *args, **kwargs))
 
         return checked_method
 
@@ -68,13 +68,13 @@ def _accept_stacks_of(*vectors: str) -> Callable[[_Method[_Arguments]], _Method[
 
 def _stack_results(
     method: Callable[..., Array],
-    vectors: Sequence[str],
+    vector_names: Sequence[str],
     dynamics: 'PinocchioModel',
-    given: inspect.BoundArguments,
+    bound_arguments: inspect.BoundArguments,
 ) -> Array:
     """Return a method's results at each of a stack of states, NaN where a state is not finite."""
-    others = {name: value for name, value in given.arguments.items() if name != 'self'}
-    states = {name: others.pop(name) for name in vectors if name in others}
+    others = {name: value for name, value in bound_arguments.arguments.items() if name != 'self'}
+    states = {name: others.pop(name) for name in vector_names if name in others}
     stacks = broadcast_states(dynamics.description, finite=False, **states)
     named = dict(zip(states, stacks))  # the wrench, which may be None and left out, is last
     shape = stacks[0].shape[:-1]
@@ -98,9 +98,9 @@ def _stack_results(
 class _ThreadWorkspace(threading.local):
     """A separate work space (pinocchio.Data) of a model for each thread, as calls overwrite it."""
 
-    def __init__(self, arm: pin.Model) -> None:
+    def __init__(self, pinocchio_model: pin.Model) -> None:
         """Allocate the data of a Pinocchio model."""
-        self.data = arm.createData()
+        self.data = pinocchio_model.createData()
 
 
 class PinocchioModel(model.DynamicsFormulation):
@@ -125,14 +125,14 @@ class PinocchioModel(model.DynamicsFormulation):
         description, n = self.description, self.description.n
         self.model = build_pinocchio_model(description)
         self.model.gravity.linear = self._gravity
-        self._weightless = self.model.copy()
-        self._weightless.gravity = pin.Motion.Zero()
+        self._weightless_model = self.model.copy()
+        self._weightless_model.gravity = pin.Motion.Zero()
         self._workspace = _ThreadWorkspace(self.model)
         self._argument_shapes = {'q': (n,), 'dq': (n,), 'ddq': (n,), 'tau': (n,), 'wrench': (6,)}
         names = {name: pinocchio_frame_name(name) for name in frame_table(description)}
-        self._named_ids = {name: self.model.getFrameId(one) for name, one in names.items()}
-        self._frame_ids = [self._named_ids[i + 1] for i in range(n + 1)]
-        self._may_be_singular = not has_regular_mass_matrix(description, self.model)
+        self._id_by_frame = {name: self.model.getFrameId(one) for name, one in names.items()}
+        self._frame_ids = [self._id_by_frame[i + 1] for i in range(n + 1)]
+        self._M_may_be_singular = not has_regular_mass_matrix(description, self.model)
 
     @functools.cached_property
     def _tree(self) -> BodyTree:
@@ -171,9 +171,9 @@ class PinocchioModel(model.DynamicsFormulation):
     def _frame_id(self, frame: Frame) -> int:
         """Return a frame's number in the Pinocchio model; raise FrameError if there is none."""
         # Of equal keys True and 1 the table has 1.
-        if frame is True or not isinstance(frame, Frame) or frame not in self._named_ids:
+        if frame is True or not isinstance(frame, Frame) or frame not in self._id_by_frame:
             frame_placement(frame, self.description)  # raises FrameError
-        return self._named_ids[frame]
+        return self._id_by_frame[frame]
 
     @_accept_stacks_of('q')
     def jacobian(
@@ -218,7 +218,7 @@ class PinocchioModel(model.DynamicsFormulation):
     def coriolis(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Return the Coriolis torques C(q, dq) dq, shape (n,) [N m]."""
         # Without gravity, not as a difference, of which a slow motion would leave no digit.
-        return pin.nonLinearEffects(self._weightless, self._workspace.data, q, dq)
+        return pin.nonLinearEffects(self._weightless_model, self._workspace.data, q, dq)
 
     @_accept_stacks_of('q')
     def gravity(self, q: ArrayLike) -> Array:
@@ -254,10 +254,10 @@ class PinocchioModel(model.DynamicsFormulation):
         if wrench is not None:
             tau = np.add(tau, np.matmul(self.jacobian(q).T, wrench))
         accelerations = pin.aba(self.model, self._workspace.data, q, dq, tau)
-        if self._may_be_singular:
+        if self._M_may_be_singular:
             # Reciprocals of the inertias that joints move while the later joints are free.
             found = [abs(float(joint.Dinv[0, 0])) for joint in self.data.joints[1:]]
-            singular = model.MIN_FREE_INERTIA_RATIO * max(found) > min(found)
+            singular = model.MIN_FREE_TO_MAX_INERTIA * max(found) > min(found)
             if singular or not np.isfinite(accelerations).all():
                 raise model.singular_mass_matrix_error()
         return accelerations

@@ -49,13 +49,13 @@ class ExponentialsModel(DynamicsFormulation):
         super().__init__(description, gravity)
         description = self.description
         model.require_centers_of_mass(description)
-        self.space_twists, self.zero_transforms = _zero_twists_and_poses(description)
+        self.space_twists, self.zero_transforms = _twists_and_poses_at_zero(description)
         self._masses = np.array([link.mass for link in description.links])
-        self._rotors = np.diag([joint.rotor_inertia for joint in description.joints])
+        self._rotor_M = np.diag([joint.rotor_inertia for joint in description.joints])
         # Spatial inertia of each link about the origin and in the axes of {S}, at q = 0.
         placed = zip(description.links, self.zero_transforms)
         inertias = [link.expressed_in(pose).spatial_inertia() for link, pose in placed]
-        self._zero_inertias = np.array(inertias)
+        self._inertias_at_zero = np.array(inertias)
 
     def exp_products(self, q: ArrayLike) -> Array:
         """Return the product of the exponentials of joints 1 to i, for each i, (..., n, 4, 4)."""
@@ -143,7 +143,7 @@ class ExponentialsModel(DynamicsFormulation):
         momentum = np.empty_like(jacobians)
         momentum[..., :3, :] = self._masses[:, None, None] * jacobians[..., :3, :]
         momentum[..., 3:, :] = in_space @ jacobians[..., 3:, :]
-        return symmetrize(np.einsum('...lki,...lkj->...ij', jacobians, momentum)) + self._rotors
+        return symmetrize(np.einsum('...lki,...lkj->...ij', jacobians, momentum)) + self._rotor_M
 
     def mass_matrix_derivatives(self, q: ArrayLike) -> Array:
         """
@@ -203,7 +203,7 @@ class ExponentialsModel(DynamicsFormulation):
         q, velocity = broadcast_states(self.description, q=q, dq=dq)
         twists = self.spatial_link_twists(q, velocity)
         links = np.einsum('...la,...lab,...lb->...', twists, self._space_inertias(q), twists)
-        return 0.5 * (links + np.einsum('...i,ij,...j->...', velocity, self._rotors, velocity))
+        return 0.5 * (links + np.einsum('...i,ij,...j->...', velocity, self._rotor_M, velocity))
 
     def joint_wrenches(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """
@@ -230,10 +230,10 @@ class ExponentialsModel(DynamicsFormulation):
     def _space_inertias(self, q: ArrayLike) -> Array:
         """Return every link's spatial inertia in {S} at q, shape (..., n, 6, 6)."""
         back = adjoint_inverse(self.exp_products(q))
-        return np.swapaxes(back, -1, -2) @ self._zero_inertias @ back
+        return np.swapaxes(back, -1, -2) @ self._inertias_at_zero @ back
 
 
-def _zero_twists_and_poses(description: ArmDescription) -> tuple[Array, Array]:
+def _twists_and_poses_at_zero(description: ArmDescription) -> tuple[Array, Array]:
     """Return the joints' space twists and the poses of all frames at q = 0."""
     modified = description.convention is Convention.MODIFIED
     pose = np.asarray(description.base, dtype=float)

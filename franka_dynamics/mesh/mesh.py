@@ -366,16 +366,16 @@ def _read_mesh(path: Path) -> tuple[Any, list[str]]:
     return raw, notes
 
 
-def _unit_of_length(unit: str | None, size: float, path: str | Path) -> tuple[str, str]:
-    """Return a mesh file's unit, given or derived from the largest extent `size`, and a note."""
+def _unit_of_length(unit: str | None, extent: float, path: str | Path) -> tuple[str, str]:
+    """Return a mesh file's unit, given or derived from the largest `extent`, and a note."""
     if unit is not None:
         if unit not in METRES_PER_UNIT:
             raise MeshError(f'The unit {unit!r} is none of {", ".join(METRES_PER_UNIT)}.')
         return unit, f'unit: {unit}, as given'
-    if size <= _MAX_SIZE_IN_METRES or size >= _MIN_SIZE_IN_MILLIMETRES:
-        unit = 'm' if size <= _MAX_SIZE_IN_METRES else 'mm'
-        return unit, f'unit: {unit}, because the largest extent is {size:.4g}'
+    if extent <= _MAX_SIZE_IN_METRES or extent >= _MIN_SIZE_IN_MILLIMETRES:
+        unit = 'm' if extent <= _MAX_SIZE_IN_METRES else 'mm'
+        return unit, f'unit: {unit}, because the largest extent is {extent:.4g}'
     raise MeshError(
-        f'{path} has a largest extent of {size:.4g}, which could be metres or '
+        f'{path} has a largest extent of {extent:.4g}, which could be metres or '
         'millimetres; say which (--unit m, --unit mm).'
     )

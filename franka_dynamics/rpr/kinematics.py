@@ -118,7 +118,7 @@ class RprKinematics:
             If `position` is not three finite numbers.
 
         """
-        x, y, z = target = joint_values(position, 'position', 'xyz', stack=False)
+        x, y, z = target = joint_values(position, 'position', 'xyz', allow_stack=False)
         rise = (z - self.d0) / self.a3
         if abs(rise) > 1.0 + _EDGE_TOLERANCE_RATIO:
             raise UnreachableError(
@@ -165,7 +165,7 @@ class RprKinematics:
 
         """
         low, high = (
-            joint_values(values, name, JOINT_SYMBOLS, stack=False)
+            joint_values(values, name, JOINT_SYMBOLS, allow_stack=False)
             for values, name in ((lower, 'lower'), (upper, 'upper'))
         )
         branches = self.inverse(position)

@@ -169,7 +169,7 @@ def _arm_in_links(chain: SerialChain, convention: Convention, tip: str | None) -
         base_link=standing if standing.parameters().any() else None,
         source=document.source,
         mount_pose=chain.mount_pose,
-        urdf=UrdfProvenance(*read, *tool, mjcf_text=document.mjcf_text, other_joints=others),
+        urdf=UrdfProvenance(*read, *tool, mjcf_text=document.mjcf_text, other_joint_links=others),
     )
 
 

@@ -20,7 +20,7 @@ from franka_dynamics.codegen.expression import Graph
 from franka_dynamics.codegen.program import OutputValue, Program
 from franka_dynamics.codegen.python_code import python_function, python_module
 from franka_dynamics.codegen.recursion import inverse_dynamics, JointInputs
-from franka_dynamics.dynamics.model import MIN_FREE_INERTIA_RATIO
+from franka_dynamics.dynamics.model import MIN_FREE_TO_MAX_INERTIA
 from franka_dynamics.errors import InertiaError, OutputError, SettingsError
 
 from .arms import arms, runnable, standard_parameters, with_rotors
@@ -101,7 +101,7 @@ def test_the_mass_matrices_of_the_shipped_arms_are_far_from_singular(name):
     mass = fd.Model(arm).mass_matrix(fd.sample_states(arm, 1000).q)
     both = mass, np.linalg.inv(mass)
     largest, reciprocal = (np.einsum('...ii->...i', x).max(-1) for x in both)
-    assert np.all(1.0 / reciprocal > 1e6 * MIN_FREE_INERTIA_RATIO * largest)
+    assert np.all(1.0 / reciprocal > 1e6 * MIN_FREE_TO_MAX_INERTIA * largest)
 
 
 @pytest.mark.parametrize('name', ['fer', 'rpr (standard rows)', 'skew twists', 'two joints'])
