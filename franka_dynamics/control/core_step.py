@@ -45,16 +45,16 @@ States are missing or wrong
   by the rate: SILENT. One that moved, or of which some joints are seen and others not (so if a
   velocity is no number; not if states are old or joints only leapt), is stopped by the model
   (STOPPING) for 0.25 s; while joints that are seen are faster than 0.02 rad/s, up to 1 s; under a
-  target that adds no gravity as long as states come in which a joint is not SEEN, under one that
-  adds it, not beyond 0.25 s if one is MODEL. Then the resting torque, SILENT. So in HOLDING, too.
+  target that adds no gravity as long as states come in which a q is not SEEN, under one that adds
+  it, not beyond 0.25 s if one is MODEL. Then the resting torque, SILENT. So in HOLDING, too.
 - When the first usable state comes (law: it begins, and holds the arm where it is then, without
   motion; rest: the resting torque until `start`, so in each row if a `stop` came before, in the
   first after BRAKING; 20: at the 20th usable state, not while `blocked`):
 
   the arm then                      gets at once    not latched  latched      was to be held
-  in the stop, above 0.04 rad/s     BRAKING         law as (2)   HOLDING      HOLDING
-  in the stop, slower               resting torque  20: law      rest         20: BRAKING, HOLDING
-  after the stop, above 0.04 rad/s  resting torque  20: law      20: as held  20: BRAKING, HOLDING
+  STOPPING, above 0.04 rad/s        BRAKING         law as (2)   HOLDING      HOLDING
+  STOPPING, slower                  resting torque  20: law      rest         20: BRAKING, HOLDING
+  SILENT, above 0.04 rad/s          resting torque  20: law      20: as held  20: BRAKING, HOLDING
   else, as if it rested when lost   resting torque  20: law      rest         20: BRAKING, HOLDING
 
 - A gap of up to 20 ms (`state_timeout`; or 3 periods) without a possible state is none: `tick`
@@ -82,7 +82,8 @@ States are missing or wrong
   `reject_state`, with faulty=True latched      MODEL                   the next state   no, yes
 
 - Not wrong, the law goes on: an effort with a NaN; states of up to 0.1 s of age (the brake softens
-  its gains). A state whose stamp is not new is dropped, as if none had come.
+  its gains; light joints may still swing). A state whose stamp is not new is dropped, as if none
+  had come.
 - Answered until noticed, unless as a disturbance first: wrong velocities (0.02 rad away, 5 mrad if
   all are zero); repeating positions (20 ms; the last torque, if all do in fast motion: 0.1 rad/s).
 - After a leap that stays, or velocities that contradict positions, states soon count among the
@@ -106,8 +107,8 @@ Torques are wrong
   on the flange explains it, too, but for opposite disturbances of two joints or a reversed torque.
 - Driven: in BRAKING a joint is for 5 ms faster, by 0.4 of its limit, than it got until its torque
   could turn (20 ms, or as the rate allows), by wrong torques or a push that the brake cannot stop:
-  COAST. HOLDING has no such bound: beyond d and 10 % of each limit the arm yields to a push at any
-  speed, by more than 0.11 rad for good; by up to that it comes back.
+  COAST. HOLDING has no such bound: beyond d and 10 % of each limit the arm yields to a push, up
+  to twice a speed limit (above); of the way it comes back by up to 0.11 rad.
 - A torque that is not finite, of the law or the brake, is never sent: COAST.
 
   what is wrong                   with a measured torque (not zero)  without
@@ -137,14 +138,14 @@ Stops and start. Each stop adds its reason; a fault stays latched whatever follo
 
 - (1) In STOPPING without fault or PAUSE: held after 20 usable states, or as BRAKING ends. Else it
   only latches.
-- (2) After a stop: the law begins one state after the arm rests, at the torque then sent. After a
-  fault: refused.
+- (2) After a stop: the law begins one state after the arm rests, at the torque then sent, if none
+  is older than 15 ms. After a fault: refused.
 - (3) At once, by the ramp, without a motion: kp pulls to where the arm is. Refused if `blocked`,
   if states are older than 15 ms or torques depart by more than 10 % of a limit (less a share of a
   changed payload, as above).
-- (4) As Torques begin, mostly at the next state, unless this latches again; an arm that is unseen
-  since a stop by the model began, after COAST, too, is first BRAKING once it is seen. Refused if
-  it is to be held then.
+- (4) As Torques begin, mostly at the next state, also in a free fall after COAST, which
+  contradicts nothing; an arm that is unseen since a stop by the model began, after COAST, too, is
+  first BRAKING once it is seen. Refused if it is to be held then.
 - (5) But a loop's g(q) goes on, from its first state (a `tick` before it: zero), unless COAST came
   before or torques departed by more than 10 %: then as at first, so zero at the states at which
   one contradicts.
