@@ -22,7 +22,8 @@ from matplotlib import pyplot as plt
 import numpy as np
 from PIL import Image
 
-os.environ.setdefault('MUJOCO_GL', 'egl')
+if __name__ == '__main__':  # the process of whoever imports this may have no EGL
+    os.environ.setdefault('MUJOCO_GL', 'egl')
 import mujoco
 
 import franka_dynamics as fd

@@ -186,13 +186,18 @@ class MissingDependencyError(FrankaDynamicsError, ImportError):
 
 @contextmanager
 def require_extra(need: str, extra: str) -> Iterator[None]:
-    """Raise MissingDependencyError, with the pip command, if an import in the block fails."""
+    """Raise MissingDependencyError, with what to install, if an import in the block fails."""
     try:
         yield
     except ImportError as error:
         # Not by the package's name: it is on no index, so the name could be anybody's.
         raise MissingDependencyError(
             f"{need}: pip install '.[{extra}]' in a clone of franka_dynamics."
+        ) from error
+    except (AttributeError, OSError, RuntimeError) as error:  # MuJoCo's OpenGL raises all three
+        raise MissingDependencyError(
+            f'{need}, which is installed, but cannot be loaded ({str(error)[:120]}); reinstall it '
+            'or, for MuJoCo, unset MUJOCO_GL or install the library that it names.'
         ) from error
 
 

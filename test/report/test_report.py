@@ -48,8 +48,7 @@ def test_hostile_text_stays_text_on_a_page():
     image = elements.picture_html(elements.figure_of_size((1.0, 1.0)), HOSTILE)
     # The page is also XML, whose strict parser checks the tags.
     tree = ElementTree.fromstring(elements.html_page(HOSTILE, [*texts, image, table]))
-    assert not list(tree.iter('script'))
-    assert ''.join(tree.itertext()).count(HOSTILE) == 9
+    assert not list(tree.iter('script')) and ''.join(tree.itertext()).count(HOSTILE) == 9
     (image,) = tree.iter('img')
     assert image.get('alt') == HOSTILE
 

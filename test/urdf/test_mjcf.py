@@ -203,6 +203,11 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, 'mujoco', None)
     with refuses(fd.FrankaDynamicsError, 'MJCF', "pip install '.[sim]'"):
         fd.load(ARM.format(joints=PLAIN))
+    monkeypatch.delitem(sys.modules, 'mujoco')
+    (tmp_path / 'mujoco.py').write_text('None.eglQueryString')  # as PyOpenGL without libEGL
+    monkeypatch.syspath_prepend(tmp_path)
+    with refuses(fd.FrankaDynamicsError, 'MJCF', 'eglQueryString', 'MUJOCO_GL'):
+        fd.load(ARM.format(joints=PLAIN))
 
 
 OPTION = '<mujoco model="two_link">', '<mujoco model="two_link"><option {}/>'
