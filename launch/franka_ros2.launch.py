@@ -92,7 +92,7 @@ def launch_actions(arguments):
         arguments.namespace,
         '--unload-on-kill',
         chosen.name,
-        file=controllers_file[0] if controllers_file else str(folder / 'controllers.yaml'),
+        params_file=controllers_file[0] if controllers_file else str(folder / 'controllers.yaml'),
         on_exit=exit_callback(f'the spawner of {chosen.name}'),
     )
     feedforward = feedforward_node(

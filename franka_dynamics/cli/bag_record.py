@@ -54,8 +54,8 @@ def record_and_check(
         progress = record_bag(bag, description.joint_names, *topics, should_continue, play)
     if progress.motion_end_text:
         echo(f'{motion}: {progress.motion_end_text}')
-    if play is None and progress.node:
-        arm = _arm_choice_with_node_values(arm, progress.node)
+    if play is None and progress.node_name:
+        arm = _arm_choice_with_node_values(arm, progress.node_name)
     usable = _check_recording(arm, bag, progress, motion)
     failure = progress.motion_error
     if failure is not None:
@@ -110,14 +110,14 @@ def _check_recording(
         echo(f'the disk of {bag} is full, so that the recording ends there', 'warning')
     if progress.state_count == 0:
         echo(
-            f'not usable: nothing was heard on {progress.topic} in {progress.elapsed:.1f} s; is a '
-            'driver running, in this ROS_DOMAIN_ID? `franka-dynamics doctor` says who publishes.'
+            f'not usable: nothing came on {progress.state_topic} in {progress.elapsed:.1f} s; is '
+            'a driver running, in this ROS_DOMAIN_ID? `franka-dynamics doctor` says who publishes.'
         )
         return False
     count = f'{bag}: {progress.state_count} joint states, {progress.state_rate:.0f} Hz'
     echo(f'{count}, {progress.elapsed:.1f} s by the clock, {progress.stamp_span:.1f} s of stamps')
     try:
-        recording = read_recording(bag, arm.joint_names, topic=progress.topic)
+        recording = read_recording(bag, arm.joint_names, topic=progress.state_topic)
         warnings = plausibility_warnings(recording, arm)
         prepared = to_motion(recording)
     except FrankaDynamicsError as error:

@@ -73,7 +73,7 @@ def _simulate_inexact_model(
     plan: DemoPlan, folder: Path, progress: Callable[[str, float], None]
 ) -> reports.DemoReport:
     """Write bag and plot of an arm unlike its model; return a report, empty if impossible."""
-    motion = plan.motion_time, plan.amplitude
+    motion = plan.motion_duration, plan.amplitude
     try:
         recording, errors = compare_controllers(plan.arm, *motion, progress=progress)
     except IdentificationError as error:  # such as too little room about home

@@ -27,7 +27,7 @@ def run(arm: ArmChoice, options: Options) -> int:
         forbid_without('--robot', 'arm', *MASS_OPTION_NAMES)
     node_results = [] if options.machine else _running_node_checks(options.topic, options.command)
     simulated = any(check.subject == SIMULATION_SUBJECT for check in node_results)
-    machine_results = machine_checks(simulated=simulated)
+    machine_results = machine_checks(for_simulation=simulated)
     robot_results = [] if options.robot is None else _robot_checks(arm, options.robot)
     checks = []
     for check in chain(machine_results, robot_results, node_results):

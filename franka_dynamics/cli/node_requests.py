@@ -147,7 +147,7 @@ def send_motion(file: str, lead: float, client: NodeClient) -> str:
         print('The arm is brought to rest where it is.', file=sys.stderr)
         raise
     except NodeClientError as error:
-        if error.refused_by == StartTooFarError.__name__:
+        if error.refusal_error_type == StartTooFarError.__name__:
             raise NodeClientError(f'{error} `--lead 5` first moves it there in 5 s.') from error
         arm = client.parameter_values(['robot_type'])[0]
         if arm == file or None in map(shipped_excitation_path, (file, arm)):

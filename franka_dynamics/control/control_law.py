@@ -126,7 +126,7 @@ class ControlLaw:
         Return the model's part of the desired torque, without PD feedback, (n,) [N m].
 
         It is the gravity torque that the target does not add, plus `scale` times the enabled
-        Coriolis and inertia torques and `friction`, (n,) [N m].
+        Coriolis and inertia torques and `friction_torque`, (n,) [N m].
         """
         switches, total = self.settings.terms, friction_torque
         if switches.coriolis:

@@ -133,7 +133,7 @@ def _residual_sum(torque_squared: Array, torque_times_ddq: Array, ddq_squared: f
     """
     Return the sum of squared torques left after a fit of rotor inertia times acceleration.
 
-    `along` is the sum of torque times acceleration, `ddq_squared` that of squared accelerations.
+    `torque_times_ddq` is a sum, too, `ddq_squared` that of squared accelerations.
     """
     inertia = np.clip(-torque_times_ddq / max(ddq_squared, 1e-9), 0.0, MAX_ROTOR_INERTIA_KG_M2)
     return np.asarray(torque_squared + 2.0 * inertia * torque_times_ddq + inertia**2 * ddq_squared)

@@ -23,7 +23,7 @@ from ..errors import list_text, SettingsError
 
 _STATUS_PERIOD_S, _MIN_LOG_PERIOD_S = 1.0, 1.0
 # Diagnostic levels of ~/status; WARN in all other states.
-_LEVEL_BY_STATE = {
+_DIAGNOSTIC_LEVEL_BY_STATE = {
     ReceiverState.WAITING: 'STALE',
     ReceiverState.FOLLOWING: 'OK',
     ReceiverState.FAULT: 'ERROR',
@@ -50,9 +50,9 @@ class CommandReceiver(TorqueReceiver):
         super().__init__(arm, settings, COMMAND_TIMEOUT_S, holding=holding_torque)
         self._node, self._arm, self._on_torque_taken = node, arm, on_torque_taken
         self._message_prefix = float64_message_prefix(arm.n)
-        self.is_held = False  # whether a torque holds the arm; its owner sets it
+        self.is_arm_held = False  # whether a torque holds the arm; its owner sets it
         self._published_state: tuple[ReceiverState, bool] | None = None
-        self._next_publication = 0.0
+        self._next_publication_time = 0.0
         self._publisher = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
         self._subscription = subscribe_with_number(
             node, Float64MultiArray, COMMAND_TOPIC, self._on_torque, qos_profile=PUBLISHER_QOS
@@ -74,18 +74,18 @@ class CommandReceiver(TorqueReceiver):
         `ros2 topic echo` subscribes without the durability of a publisher that it has not
         discovered yet, and gets only what is published later.
         """
-        before, self._published_state = self._published_state, (self.state, self.is_held)
-        if before == self._published_state and time.monotonic() < self._next_publication:
+        before, self._published_state = self._published_state, (self.state, self.is_arm_held)
+        if before == self._published_state and time.monotonic() < self._next_publication_time:
             return
-        self._next_publication = time.monotonic() + _STATUS_PERIOD_S
+        self._next_publication_time = time.monotonic() + _STATUS_PERIOD_S
         # The C++ controller publishes values of the same keys on its ~/status.
         values = {
             'state': self.state.status_word,
-            StatusKey.ARM_HELD: self.is_held,
+            StatusKey.ARM_HELD: self.is_arm_held,
             'time-outs': self.timeout_count,
             **{f'refused: {why.value}': n for why, n in self.refusal_counts.items()},
         }
-        level = _LEVEL_BY_STATE.get(self.state, 'WARN')
+        level = _DIAGNOSTIC_LEVEL_BY_STATE.get(self.state, 'WARN')
         name = self._node.get_fully_qualified_name()
         status = NodeStatus('', name, level, self.state_text, values)
         self._publisher.publish(status.to_message(self._arm.name))

@@ -40,7 +40,7 @@ class ControlCycle:
 
     def __init__(self, node: Any, reports: FeedforwardDiagnostics, terms: TermPublishers) -> None:
         """Make a node's cycle; `set_joints` must be called before the first joint state."""
-        self._commands, self._clock = node.commands, node.get_clock()
+        self._command_publisher, self._clock = node.command_publisher, node.get_clock()
         self._receivers: ReceiverCheck = node.receivers
         self._diagnostics, self._term_publishers, self.lock = reports, terms, threading.Lock()
         self.arrival_clock_time = 0.0  # the node's time when the latest joint state came [s]
@@ -53,19 +53,19 @@ class ControlCycle:
         self._reader = JointStateReader(names, derive_velocity=not measures_velocity)
         self._command_prefix = float64_message_prefix(len(names))
 
-    def on_joint_state(self, data: bytes, number: int | None = None) -> None:
+    def on_joint_state(self, data: bytes, message_number: int | None = None) -> None:
         """
         Compute and publish the torque and the model terms for a serialized joint state.
 
-        `number` is the message number that the publisher gave the joint state; None if the
+        `message_number` is the message number that the publisher gave the joint state; None if the
         middleware does not number messages.
         """
         self._begin_time = time.perf_counter()
         with self.lock:
             if self.active and self.controller is not None:
-                self._run_cycle(self.controller, data, number)
+                self._run_cycle(self.controller, data, message_number)
 
-    def _run_cycle(self, controller: Feedforward, data: bytes, number: int | None) -> None:
+    def _run_cycle(self, controller: Feedforward, data: bytes, message_number: int | None) -> None:
         """Run one control cycle of an active node; the caller must have acquired `lock`."""
         now, clock, wrong = time.monotonic(), self._node_time(), ''
         try:
@@ -74,7 +74,7 @@ class ControlCycle:
             # Another node may publish other joints, such as a gripper's, on the same topic. They
             # are no sign of the arm, whose states may have ceased.
             if controller.latest is None:
-                self._diagnostics.status_log.arrived_at = now
+                self._diagnostics.status_log.state_arrival_time = now
                 controller.reject_state(str(error).removesuffix('.'), now)
             return
         except JointStateError as error:
@@ -86,8 +86,8 @@ class ControlCycle:
         if clock != self.arrival_clock_time:
             self._clock_steps.append(now - self._clock_step_time)
             self.arrival_clock_time, self._clock_step_time = clock, now
-        self.has_new_state, self._diagnostics.status_log.arrived_at = True, now
-        second = self._receivers.check_sequence_number(number)
+        self.has_new_state, self._diagnostics.status_log.state_arrival_time = True, now
+        second = self._receivers.check_sequence_number(message_number)
         if second and (controller.state in ACTIVE_STATES or not controller.faulty):
             # Of two nodes' states one may be another arm's.
             controller.reject_state(second, now, faulty=True)
@@ -111,7 +111,7 @@ class ControlCycle:
     def publish_torque(self, torque: Array) -> None:
         """Publish the controller's torque, (n,) [N m], if there is a receiver."""
         if self.has_receiver:
-            self._commands.publish(self._command_prefix + torque.tobytes())
+            self._command_publisher.publish(self._command_prefix + torque.tobytes())
             self._diagnostics.published_count += 1
         self._publish_time = time.perf_counter()
 

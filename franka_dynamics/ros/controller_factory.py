@@ -41,7 +41,7 @@ _FIRST_DESCRIPTION_WARNING_S = 5.0  # of robot_description
 _DESCRIPTION_WARNING_PERIOD_S = 10.0
 _POLL_PERIOD_S = 0.5  # longest time between two calls of `should_stop` [s]
 # Friction of Franka's wrists over their torque limit (MuJoCo Menagerie).
-_WRIST_FRICTION_TO_LIMIT = 0.02
+_WRIST_FRICTION_TO_TORQUE_LIMIT = 0.02
 ROBOT_DESCRIPTION_TIMEOUT_S = 30.0  # longest wait for robot_description [s]
 
 
@@ -175,7 +175,7 @@ def _set_default_gains(node: Any, parameters: dict[str, Any], arm: ArmDescriptio
     node.set_parameters([Parameter(name, value=value) for name, value in given.items()])
     node.get_logger().info(f'default gains (inertia at home): kp {kp} N m/rad, kd {kd} N m s/rad')
     # 1 rad off, the spring of a free joint does not overcome its friction.
-    weak = gains[0] < _WRIST_FRICTION_TO_LIMIT * arm.limit('effort')
+    weak = gains[0] < _WRIST_FRICTION_TO_TORQUE_LIMIT * arm.limit('effort')
     if weak.any():
         free = ', '.join(np.array(arm.joint_names)[weak])
         node.get_logger().warning(f'{free} is nearly free: set kp and kd if something disturbs it')

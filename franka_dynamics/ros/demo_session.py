@@ -66,14 +66,14 @@ class DemoPlan(NamedTuple):
     """
     The arm, node parameters, durations and motion of a run of the demonstration.
 
-    `hold_time` and `motion_time` are durations [s], `amplitude` is that of the motion [rad]. With
-    `lockstep` simulated time waits for each torque from the beginning.
+    `hold_duration` and `motion_duration` are in seconds, `amplitude` is that of the motion [rad].
+    With `lockstep` simulated time waits for each torque from the beginning.
     """
 
     arm: ArmDescription
     arm_parameters: Mapping[str, Any]
-    hold_time: float = 5.0
-    motion_time: float = 8.0
+    hold_duration: float = 5.0
+    motion_duration: float = 8.0
     amplitude: float = 0.35
     lockstep: bool = False
 
@@ -139,7 +139,7 @@ class _DemoRun:
         client.node.create_subscription(JointTrajectory, topic, self._planned_motions.append, 10)
         self._wait_until('waiting until the node holds the arm', self._is_arm_held)
         real_start, simulated_start = self._diagnostics_times()
-        hold = self._wait_simulated_time('holding by feedforward alone', plan.hold_time)
+        hold = self._wait_simulated_time('holding by feedforward alone', plan.hold_duration)
         self._require_new_torques()
         client.set_parameters({'kp': kp.tolist(), 'kd': kd.tolist()})
         self._follow_motion('following with M ddq + C dq + g and PD')
@@ -168,28 +168,28 @@ class _DemoRun:
         status = self._client.latest_status(f'/{_SIMULATOR_NODE}')
         return status is not None and status.is_arm_held and self._simulated_time >= 0.0
 
-    def _wait_simulated_time(self, text: str, duration: float) -> tuple[float, float]:
+    def _wait_simulated_time(self, task: str, duration: float) -> tuple[float, float]:
         """Wait for a duration of simulated time [s]; return the times of start and end."""
         start = self._simulated_time
         self._task_span = start, duration
         end, timeout = start + duration, _MAX_SLOWDOWN_RATIO * duration + _START_TIMEOUT_S
-        self._wait_until(text, lambda: self._simulated_time >= end, timeout)
+        self._wait_until(task, lambda: self._simulated_time >= end, timeout)
         return start, self._simulated_time
 
-    def _follow_motion(self, text: str) -> None:
+    def _follow_motion(self, task: str) -> None:
         """Let the arm settle, send the motion to the node, and wait until the motion is over."""
         plan, before = self._plan, len(self._planned_motions)
         self._wait_simulated_time('settling', _SETTLING_TIME_S)
-        self._task_text = text
-        self._task_span = self._simulated_time, _LEAD_IN_TIME_S + plan.motion_time
-        request = multisine(plan.arm, plan.motion_time, plan.amplitude)
+        self._task_text = task
+        self._task_span = self._simulated_time, _LEAD_IN_TIME_S + plan.motion_duration
+        request = multisine(plan.arm, plan.motion_duration, plan.amplitude)
         try:
             self._client.follow_trajectory(reference_message(request, _LEAD_IN_TIME_S))
         except NodeClientError as error:
             receiver = self._client.latest_status(f'/{_SIMULATOR_NODE}')
             sentence = f'{error} {_SIMULATOR_NODE}: {receiver and receiver.message}.'
             raise (NodeClientError if self._plan.lockstep else TooBusyError)(sentence) from error
-        self._wait_until(text, lambda: len(self._planned_motions) > before)
+        self._wait_until(task, lambda: len(self._planned_motions) > before)
         self._require_new_torques()
 
     def _require_new_torques(self) -> None:
@@ -200,13 +200,13 @@ class _DemoRun:
             raise TooBusyError(f'in real time {late} had no new command')
 
     def _wait_until(
-        self, text: str, done: Callable[[], bool], timeout: float = _START_TIMEOUT_S
+        self, task: str, is_done: Callable[[], bool], timeout: float = _START_TIMEOUT_S
     ) -> None:
         """Wait until `done()` is True; raise TooBusyError after the time-out [s]."""
-        self._task_text = text
-        if not self._client.wait_until(done, timeout):
+        self._task_text = task
+        if not self._client.wait_until(is_done, timeout):
             raise TooBusyError(
-                f'gave up {text} after {timeout:g} s, as this machine is too slow or busy (load '
+                f'gave up {task} after {timeout:g} s, as this machine is too slow or busy (load '
                 f'{os.getloadavg()[0]:.1f} on {os.cpu_count()} threads); logs: {self._folder}.'
             )
 

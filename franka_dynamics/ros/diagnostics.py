@@ -21,7 +21,7 @@ from ..control.feedforward import Feedforward, Remedy, State
 from ..motion.planning import MAX_START_DISTANCE_RAD
 from ..motion.reference import ReferenceEvent, ReferenceState
 
-_WARNING_TO_BOUND_RATIO = 0.8  # share of a bound above which diagnostics warn
+_WARNING_FRACTION_OF_BOUND = 0.8  # share of a bound above which diagnostics warn
 MIN_REASON_DURATION_S = 1.0  # of a reason for silence, until it is logged
 _REPEATED_LOG_PERIOD_S = 10.0  # of the same reason for silence
 _MIN_LOG_PERIOD_S = 1.0  # of any other sentence, whatever its figures
@@ -44,8 +44,8 @@ class StatusLog:
     A log of changes of a feedforward node's status, in words for the node's user.
 
     The log says why torques end, wait or are not received. `controller` is set when the node is
-    configured. `arrived_at` is when the latest joint state came [s], `is_shut_down` says that
-    the node never commands again.
+    configured. `state_arrival_time` is that of the latest joint state [s], `is_shut_down` says
+    that the node never commands again.
     """
 
     controller: Feedforward
@@ -71,9 +71,9 @@ class StatusLog:
 
     def reason_text(self, why: object) -> str:
         """Return the reason for a missing or ended torque as text, with advice for the user."""
-        return why.text(self._advice_on) if isinstance(why, (Reason, Ending)) else str(why or '')
+        return why.text(self._advice_for) if isinstance(why, (Reason, Ending)) else str(why or '')
 
-    def _advice_on(self, code: ReasonCode) -> str | None:
+    def _advice_for(self, code: ReasonCode) -> str | None:
         """Return advice on the reason code of missing torques, or None if there is no advice."""
         if code is ReasonCode.RARE_STATES:
             return _RATE_ADVICE
@@ -99,7 +99,7 @@ class StatusLog:
 
     def missing_state_text(self) -> str:
         """Return text on missing joint states; '' if a joint state came in the last second."""
-        silence = time.monotonic() - self.arrived_at
+        silence = time.monotonic() - self.state_arrival_time
         if silence < _MISSING_STATE_TIMEOUT_S:
             return ''
         return (
@@ -111,7 +111,7 @@ class StatusLog:
 
     def reset(self) -> None:
         """Begin the log anew, for a new activation, as if nothing had been logged before."""
-        self.arrived_at = time.monotonic()
+        self.state_arrival_time = time.monotonic()
         self._log_times: dict[str, float] = {}  # when what was logged [s]
         self._last_status: tuple[State, bool, bool] | None = None
         self._last_reason, self._has_run, self._change_time = '', False, time.monotonic()
@@ -178,14 +178,14 @@ class FeedforwardDiagnostics(StatusPublisher):
         self.status_log = StatusLog(node, state_topic, node.receivers)
         self.refusal_text = ''  # why the last reference was refused
         self.on_reference_event: Callable[[ReferenceEvent], None] = lambda _: None
-        self._status_topic = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
-        self._event_row: tuple[StatusRow, ...] = ()  # what became of the latest reference
+        self._status_pub = node.create_publisher(DiagnosticStatus, '~/status', DESCRIPTION_QOS)
+        self._motion_row: tuple[StatusRow, ...] = ()  # what became of the latest reference
         self.latencies, self.published_count = DurationWindow(), 0  # torques that were published
 
     def set_controller(self, controller: Feedforward, model_difference: float) -> None:
         """Set the controller to report on, and its two dynamics models' largest difference."""
         self.controller = self.status_log.controller = controller
-        self._arm = controller.description.name
+        self._arm_name = controller.description.name
         self.model_difference, self.refusal_text = model_difference, ''
         # What ~/status says (state, whether a fault is latched, whether the node waits; the
         # reason), since when [s], and the torques published up to the last diagnostics.
@@ -202,7 +202,7 @@ class FeedforwardDiagnostics(StatusPublisher):
         """
         controller, now = self.controller, time.monotonic()
         while controller.reference.events:
-            self._report_reference(controller.reference.events.popleft())
+            self._report_event(controller.reference.events.popleft())
         status = self.status_log.status()
         waits = status.state is State.SILENT and controller.enabled
         self.status_log.log_status_changes(status, node_waits=waits)
@@ -210,29 +210,29 @@ class FeedforwardDiagnostics(StatusPublisher):
         if state[0] != self._published_state[0]:
             self._published_at = -math.inf
         if state != self._published_state and now >= self._published_at + MIN_REASON_DURATION_S:
-            self._published_state, self._published_at, self.next_publication = state, now, now
-        if now >= self.next_publication:
+            self._published_state, self._published_at, self.next_publication_time = state, now, now
+        if now >= self.next_publication_time:
             # The largest since the last report, so that a short peak near the bound is reported.
             shares = controller.disturbances.max_bound_ratios.tolist()
             controller.disturbances.reset_max_bound_ratios()
             level, message, values = self._status_row(status, shares)
             own = self.own_status_message(level, message, values)
-            self._status_topic.publish(own)  # late subscribers get the latest
+            self._status_pub.publish(own)  # late subscribers get the latest
             figures = values | self._command_values(shares)
             command = DiagnosticSubject.COMMAND, level, message, figures
-            rows = self._joint_state_row(), command, *self._event_row, self._wrench_row()
+            rows = self._joint_state_row(), command, *self._motion_row, self._wrench_row()
             self.publish_rows(*rows, *self._model_rows())
 
-    def _report_reference(self, event: ReferenceEvent) -> None:
+    def _report_event(self, event: ReferenceEvent) -> None:
         """Publish, log and store a reference motion's event; call `on_reference_event`."""
-        controller, refused_by = self.controller, type(event.reason).__name__
+        controller, refusal = self.controller, type(event.reason).__name__
         event = event._replace(reason=self.status_log.reason_text(event.reason))
         pairs: dict[str, Any] = {
             'state': event.state.value,
             'number': event.number,
             'frame_id': event.goal_id,
             'reason': event.reason,
-            StatusKey.REFUSED_BY: refused_by if event.state is ReferenceState.REFUSED else '',
+            StatusKey.REFUSAL_ERROR_TYPE: refusal if event.state is ReferenceState.REFUSED else '',
             'remaining [s]': event.remaining_time,
             StatusKey.REMEDY: self.status_log.status().remedy,
         }
@@ -252,8 +252,8 @@ class FeedforwardDiagnostics(StatusPublisher):
         wrong = ReferenceState.REFUSED, ReferenceState.INTERRUPTED
         bad = event.state in wrong or (event.state is ReferenceState.FINISHED and is_far)
         # All events are published, and the latest one again.
-        self._event_row = ((DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs),)
-        self.publish_rows(*self._event_row, is_event=True)
+        self._motion_row = ((DiagnosticSubject.REFERENCE, 'WARN' if bad else 'OK', text, pairs),)
+        self.publish_rows(*self._motion_row, is_event=True)
         self.status_log.log_if_due(text, warn=bad)
         self.on_reference_event(event)
 
@@ -279,26 +279,26 @@ class FeedforwardDiagnostics(StatusPublisher):
         }
         return DiagnosticSubject.JOINT_STATES, level, message, values
 
-    def _status_row(self, status: Status, shares: list[float]) -> tuple[str, str, dict[str, Any]]:
+    def _status_row(self, status: Status, ratios: list[float]) -> tuple[str, str, dict[str, Any]]:
         """
         Return the level, message and values common to ~/status and the diagnostic row Command.
 
         The level is STALE while the node waits, OK while it commands torques and nothing is wrong,
-        ERROR while a fault is latched, else WARN. `shares` are those of the disturbance bounds.
+        ERROR while a fault is latched, else WARN. `ratios` are those of disturbances to bounds.
         """
         level = 'ERROR' if status.faulty else 'STALE' if status.state is State.SILENT else 'WARN'
-        message, largest = status.why, max(shares)
+        message, largest = status.why, max(ratios)
         if status.state is State.RUNNING:
             if self.refusal_text:
                 message = f'reference refused: {self.refusal_text}'
-            elif largest > _WARNING_TO_BOUND_RATIO and not self._receivers.delivery_problem:
-                joint = self.controller.joint_names[shares.index(largest)]
+            elif largest > _WARNING_FRACTION_OF_BOUND and not self._receivers.delivery_problem:
+                joint = self.controller.joint_names[ratios.index(largest)]
                 message = f'{joint} came near its disturbance bound ({largest:.0%} of it)'
             elif not self._receivers.delivery_problem:
                 level = 'OK'
         return level, message, {'state': status.state.value, StatusKey.REMEDY: status.remedy}
 
-    def _command_values(self, shares: list[float]) -> dict[str, Any]:
+    def _command_values(self, ratios: list[float]) -> dict[str, Any]:
         """Return the values of the diagnostic row Command that ~/status does not have."""
         controller, receivers = self.controller, self._receivers
         since, before = self._last_count
@@ -318,12 +318,12 @@ class FeedforwardDiagnostics(StatusPublisher):
             'other publishers of commands': others,
             **self.latencies.percentiles_us(StatusKey.LATENCY),
             **self._values_by_joint('largest share of limit, {} [%]', 100.0 * largest),
-            **self._values_by_joint('largest share of bound, {} [%]', 100.0 * np.array(shares)),
+            **self._values_by_joint('largest share of bound, {} [%]', 100.0 * np.array(ratios)),
         }
 
-    def _values_by_joint(self, key: str, numbers: Any) -> dict[str, float]:
-        """Return the joints' numbers by `key` with each joint's name in place of {}."""
-        return dict(zip(map(key.format, self.controller.joint_names), map(float, numbers)))
+    def _values_by_joint(self, key_format: str, numbers: Any) -> dict[str, float]:
+        """Return the joints' numbers by `key_format`, with each joint's name in place of {}."""
+        return dict(zip(map(key_format.format, self.controller.joint_names), map(float, numbers)))
 
     def _wrench_row(self) -> StatusRow:
         """Return the diagnostic row of the external wrench at the parameter `frame` [N, N m]."""

@@ -86,13 +86,13 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.control_entities = NodeEntities(self, lambda one: one.callback_group is states)
         self.service_entities = NodeEntities(self, lambda one: one.callback_group is not states)
         declare_parameters(self, tables.parameter_specs(NODE_NAME))
-        self.commands = self.create_lifecycle_publisher(
+        self.command_publisher = self.create_lifecycle_publisher(
             Float64MultiArray, '~/command', PUBLISHER_QOS, qos_overriding_options=QOS_OVERRIDES
         )
         self._term_publishers = TermPublishers(self)
-        self._topic = self.resolve_topic_name('joint_states')
-        self.receivers = ReceiverCheck(self, self.commands)
-        self._diagnostics = FeedforwardDiagnostics(self, self._topic, self._term_publishers)
+        self._state_topic = self.resolve_topic_name('joint_states')
+        self.receivers = ReceiverCheck(self, self.command_publisher)
+        self._diagnostics = FeedforwardDiagnostics(self, self._state_topic, self._term_publishers)
         self.cycle = ControlCycle(self, self._diagnostics, self._term_publishers)
         self.add_on_set_parameters_callback(self._on_set_parameters)
         self.add_post_set_parameters_callback(self._apply_live_parameters)
@@ -204,7 +204,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         self.receivers.permission = TorquePermission.CHECKING  # others may receive torques now
         with suppress(StartRefusedError):  # a final fault stays
             self.clear_fault()
-        self.get_logger().info(f'activated: commands begin once states on {self._topic} are good')
+        self.get_logger().info('activated: commands begin once good states come')
         with self.cycle.lock:
             self.cycle.active = True
         return result
@@ -279,7 +279,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         while controller.state is not State.SILENT:
             time.sleep(Feedforward.TICK_PERIOD_S)
             controller.tick(time.monotonic())
-        self.commands.wait_for_all_acked(_TORQUE_DELIVERY_TIMEOUT)
+        self.command_publisher.wait_for_all_acked(_TORQUE_DELIVERY_TIMEOUT)
         self.receivers.close()
         self._diagnostics.report_status_changes()
         self._motion_server.update_goals()
@@ -348,7 +348,7 @@ class FeedforwardNode(CheckedParameters, LifecycleNode):
         with self.cycle.lock:
             if receivers.permission is not TorquePermission.GRANTED:
                 names = controller.joint_names
-                receivers.on_activation(controller.settings.target, self._topic, names)
+                receivers.on_activation(controller.settings.target, self._state_topic, names)
                 controller.blocked = receivers.reason
             controller.start()
 

@@ -89,7 +89,7 @@ class GazeboDirectNode(CheckedParameters, Node):
         if all(publisher.get_subscription_count() > 0 for publisher in self._publishers):
             self._holding_step_count += 1
             if self._holding_step_count == _MIN_HOLDING_STEP_COUNT:
-                self._receiver.is_held = True
+                self._receiver.is_arm_held = True
                 self._receiver.publish_status_if_due()
                 self.get_logger().info('the arm is held: every force topic has a listener')
 

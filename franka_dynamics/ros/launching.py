@@ -44,19 +44,19 @@ RECEIVER_HELP = (
 
 
 def launch_description(
-    arguments: Mapping[str, LaunchArgument], function: Callable[[SimpleNamespace], Sequence[Any]]
+    arguments: Mapping[str, LaunchArgument], to_actions: Callable[[SimpleNamespace], Sequence[Any]]
 ) -> LaunchDescription:
     """
-    Return a launch description that declares arguments and starts what `function` returns.
+    Return a launch description that declares arguments and starts what `to_actions` returns.
 
-    `function` receives the arguments' values, all strings, as attributes of one object. Unlike
+    `to_actions` receives the arguments' values, all strings, as attributes of one object. Unlike
     launch's substitutions, it can omit a parameter whose argument has no value.
     """
 
     def make_actions(context: Any) -> Sequence[Any]:
         """Return the launch actions for the values of the arguments in a launch context."""
         values = {name: LaunchConfiguration(name).perform(context) for name in arguments}
-        return function(SimpleNamespace(**values))
+        return to_actions(SimpleNamespace(**values))
 
     keywords = 'default_value', 'description', 'choices'
     options = {name: dict(zip(keywords, given)) for name, given in arguments.items()}
@@ -87,7 +87,7 @@ def simulation_arguments(target: str) -> dict[str, LaunchArgument]:
     }
 
 
-def argument_file_list(argument: str, path: str) -> list[str]:
+def argument_file_list(argument_name: str, path: str) -> list[str]:
     """
     Return the path in a launch argument's value as a list of one path; [] for an empty value.
 
@@ -97,7 +97,7 @@ def argument_file_list(argument: str, path: str) -> list[str]:
     """
     found = [str(expanded_path(path))] if path else []
     if found and not os.path.isfile(*found):
-        raise SettingsError(f'{argument}: there is no file {path}. Nothing is started.')
+        raise SettingsError(f'{argument_name}: there is no file {path}. Nothing is started.')
     return found
 
 
@@ -106,7 +106,7 @@ def string_parameter(value: Any) -> Any:
     return ParameterValue(value, value_type=str)
 
 
-def exit_callback(name: str, next_actions: Sequence[Any] | None = None) -> Any:
+def exit_callback(process_name: str, next_actions: Sequence[Any] | None = None) -> Any:
     """
     Return a process's exit callback that starts `next_actions`, or by default ends the launch.
 
@@ -116,17 +116,17 @@ def exit_callback(name: str, next_actions: Sequence[Any] | None = None) -> Any:
     def on_exit(event: Any, context: Any) -> list[Any]:
         """Return the actions after the process's end; raise RuntimeError if it failed."""
         if event.returncode and not context.is_shutdown:
-            raise RuntimeError(f'{name} ended with exit status {event.returncode}')
+            raise RuntimeError(f'{process_name} ended with exit status {event.returncode}')
         if next_actions is None:
-            return [actions.Shutdown(reason=f'{name} has ended')]
+            return [actions.Shutdown(reason=f'{process_name} has ended')]
         return [*next_actions]
 
     return on_exit
 
 
-def start_after_success(process: Any, name: str, *next_actions: Any) -> Any:
+def start_after_success(process: Any, process_name: str, *next_actions: Any) -> Any:
     """Return an action that starts others once a process succeeds; its failure ends the launch."""
-    callback = exit_callback(name, next_actions)
+    callback = exit_callback(process_name, next_actions)
     return actions.RegisterEventHandler(OnProcessExit(target_action=process, on_exit=callback))
 
 
@@ -147,18 +147,18 @@ def feedforward_node(
     arguments: SimpleNamespace,
     target: str,
     parameters: Mapping[str, Any],
-    topics: Mapping[str, str],
+    remappings: Mapping[str, str],
     name: str = 'feedforward',
 ) -> Node:
     """
     Return the action that starts the feedforward node with parameter files and parameters.
 
-    Parameters come from the target's file, then params_file, then `parameters`. `topics` remaps
-    the node's topics.
+    Parameters come from the target's file, then params_file, then `parameters`. `remappings` are
+    those of the node's topics.
     """
     files = [f'{CONFIG_FOLDER}/feedforward/{target}.yaml']
     files += argument_file_list('params_file', arguments.params_file)
-    options = {'parameters': [*files, parameters], 'remappings': list(topics.items())}
+    options = {'parameters': [*files, parameters], 'remappings': list(remappings.items())}
     return package_node('feedforward', arguments.namespace, name=name, **options)
 
 
@@ -196,22 +196,22 @@ def robot_state_publisher(namespace: str, urdf: Any) -> Node:
     return node_action(name, name, namespace, parameters=parameters)
 
 
-def write_temporary_files(texts: Mapping[str, str]) -> Path:
+def write_temporary_files(file_texts: Mapping[str, str]) -> Path:
     """Write texts to files of a new temporary folder; return the folder, deleted at exit."""
     folder = Path(tempfile.mkdtemp(prefix='franka_dynamics_launch_'))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    for name, content in texts.items():
+    for name, content in file_texts.items():
         (folder / name).write_text(content, encoding='utf-8')
     return folder
 
 
-def controller_spawner(namespace: str, *words: str, file: str, **node_options: Any) -> Node:
+def controller_spawner(namespace: str, *words: str, params_file: str, **node_options: Any) -> Node:
     """
     Return the action that loads and activates ros2_control controllers with a parameter file.
 
     `words` are its options, then the controllers' names.
     """
-    argv = [*words, '--param-file', file, '--controller-manager-timeout', '30']
+    argv = [*words, '--param-file', params_file, '--controller-manager-timeout', '30']
     return node_action('controller_manager', 'spawner', namespace, arguments=argv, **node_options)
 
 
@@ -224,14 +224,14 @@ class TorqueController(NamedTuple):
     log_text: str  # what launch logs about it
 
 
-def controller_parameters_text(name: str, joint_names: Sequence[str], prefix: str = '') -> str:
+def controller_parameters_text(file: str, joint_names: Sequence[str], prefix: str = '') -> str:
     """
     Return the text of a controller parameter file of config/ with an arm's joint names.
 
     They replace fr3_joint1 to fr3_joint7. `prefix` is put before the controllers' names, so that
     two arms can have one manager.
     """
-    text = (CONFIG_FOLDER / name).read_text(encoding='utf-8')
+    text = (CONFIG_FOLDER / file).read_text(encoding='utf-8')
     text = re.sub(r'fr3_joint(\d)', lambda found: joint_names[int(found[1]) - 1], text)
     return re.sub(r'/\*\*/(?=effort|feedforward)', f'/**/{prefix}', text)
 
@@ -301,7 +301,7 @@ def ros2_control_actions(
     # efforts hold the arm in an unstable equilibrium.
     names, end = ('joint_state_broadcaster', chosen.name), 'the spawner of the controllers'
     file, on_exit = f'{folder / "receiver.yaml"}', exit_callback(end, ())
-    active = controller_spawner(arguments.namespace, *names, file=file, on_exit=on_exit)
+    active = controller_spawner(arguments.namespace, *names, params_file=file, on_exit=on_exit)
     urdf = xacro_command(arguments, {**hardware_parameters, **initial})
     publisher = robot_state_publisher(arguments.namespace, urdf)
     node = feedforward_for_simulator(arguments, target, chosen.command_topic)

@@ -24,7 +24,7 @@ _NAME_TIMEOUT_S = 1.0  # wait for a topic and a node named without their namespa
 _MAX_STAMP_DIFFERENCE_S = 0.5  # between a joint state and a term that is shown with it
 
 
-class LiveView(TopicListener):
+class ArmStateListener(TopicListener):
     """
     A listener that combines joint states and torque terms of one arm; a context manager.
 
@@ -92,27 +92,27 @@ class LiveView(TopicListener):
 
 
 def show_running_arm(
-    window: ArmPage, state_topic: str, node: str, keep_running: Callable[[], bool], from_urdf: bool
+    page: ArmPage, state_topic: str, node: str, keep_running: Callable[[], bool], shows_urdf: bool
 ) -> None:
     """
     Show a running arm in a browser window until `keep_running` returns False.
 
-    `keep_running` is called once per update, every 0.05 s. If `from_urdf`, the meshes of the URDF
+    `keep_running` is called once per update, every 0.05 s. If `shows_urdf`, the meshes of the URDF
     on robot_description are shown, if their packages are installed.
     """
     shown: Any = None
-    with LiveView(window.arm, state_topic, node) as view:
+    with ArmStateListener(page.arm, state_topic, node) as view:
         while keep_running():
             began = time.monotonic()
             state = view.read_state()
             if view.problem != shown:
-                shown = window.status_handle.content = view.problem
-            if from_urdf and (urdf := view.urdf) is not None:
-                from_urdf = False
+                shown = page.status_handle.content = view.problem
+            if shows_urdf and (urdf := view.urdf) is not None:
+                shows_urdf = False
                 try:
-                    window.show_meshes(urdf_meshes(urdf, window.arm.joint_names))
+                    page.show_meshes(urdf_meshes(urdf, page.arm.joint_names))
                 except MeshesError as error:
-                    window.error_handle.content = f'{error}'
+                    page.error_handle.content = f'{error}'
             if state is not None:
-                window.show_state(state)
+                page.show_state(state)
             time.sleep(max(0.0, UPDATE_PERIOD_S - (time.monotonic() - began)))

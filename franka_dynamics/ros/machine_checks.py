@@ -29,8 +29,8 @@ class CheckResult(NamedTuple):
     text: str
 
 
-def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
-    """Yield the results of all checks of this machine, less severe if the arm is `simulated`."""
+def machine_checks(*, for_simulation: bool) -> Iterator[CheckResult]:
+    """Yield the results of all checks of this machine, less severe for a simulated arm."""
     # Scheduling is a thread's own: `doctor` itself never runs under SCHED_FIFO.
     with ThreadPoolExecutor() as thread:
         priority = os.sched_param(REALTIME_PRIORITY)
@@ -50,7 +50,7 @@ def machine_checks(*, simulated: bool) -> Iterator[CheckResult]:
         '/etc/security/limits.conf, you to the group realtime, and log in anew; a container needs '
         '--cap-add=sys_nice'
     )
-    level = NOTE if simulated else TO_DO
+    level = NOTE if for_simulation else TO_DO
     yield check_result('real-time permission', not refused, text, fix, level)
     text = f'{platform.release()} is {"" if realtime else "not "}PREEMPT_RT'
     yield check_result('kernel', realtime, text, 'enough for simulation, not for FCI')

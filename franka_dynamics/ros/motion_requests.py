@@ -37,7 +37,7 @@ ACTION_NAME = '~/follow_joint_trajectory'
 _RARE_STATE_CODES = ReasonCode.RARE_STATES, ReasonCode.COARSE_STAMPS
 _MAX_GOAL_ID_LENGTH = 64  # largest number of characters of a reference's frame id in reports
 _SUCCEED_METHOD, _CANCEL_METHOD, _ABORT_METHOD = 'succeed', 'canceled', 'abort'  # of goal handles
-_DELIVERY_TIMEOUT_S = 0.3  # to send results before the node ends [s]
+_RESULT_DELIVERY_TIMEOUT_S = 0.3  # to send results before the node ends [s]
 _FEEDBACK_PERIOD_S = 0.05  # by the stamps of joint states, as of joint_trajectory_controller
 
 
@@ -157,14 +157,14 @@ class MotionServer:
             with self._report_refusals(goal_id):
                 self._follow_motion(conversion.parse_reference(message), goal_id)
 
-    def _on_goal(self, handle: Any) -> None:
+    def _on_goal(self, goal_handle: Any) -> None:
         """
         Begin the motion of a new goal; abort a refused goal with an error code and a text.
 
         Every goal is accepted first, because a rejection cannot say why.
         """
-        goal_id, goal = bytes(handle.goal_id.uuid).hex(), handle.request
-        mark_goal_executing(handle)
+        goal_id, goal = bytes(goal_handle.goal_id.uuid).hex(), goal_handle.request
+        mark_goal_executing(goal_handle)
         try:
             if self._node.controller is None:
                 raise NotActiveError('The node is not configured.')
@@ -177,10 +177,10 @@ class MotionServer:
                 request = self._request_from_goal(goal)
                 motion = self._follow_motion(request, goal_id, allow_setpoint=False)
         except ReferenceRefusedError as error:
-            self._end_goal(handle, _ABORT_METHOD, error.code, str(error))
+            self._end_goal(goal_handle, _ABORT_METHOD, error.code, str(error))
             return
         time_tolerance = stamp_to_seconds(goal.goal_time_tolerance)
-        self._goals[goal_id] = _Goal(handle, motion, path, end, time_tolerance)
+        self._goals[goal_id] = _Goal(goal_handle, motion, path, end, time_tolerance)
 
     def _request_from_goal(self, goal: Any) -> TrajectoryRequest:
         """Return the trajectory of a goal; raise an error if the arm cannot follow it."""
@@ -270,29 +270,29 @@ class MotionServer:
         feedback.error = conversion.trajectory_point(since, *errors)
         goal.handle.publish_feedback(feedback)
 
-    def _end_goal(self, handle: Any, method: str, code: int, why: str) -> None:
+    def _end_goal(self, goal_handle: Any, method: str, error_code: int, error_text: str) -> None:
         """End a goal by a method of the goal's handle, with an error code and a text."""
-        goal_id = bytes(handle.goal_id.uuid)
+        goal_id = bytes(goal_handle.goal_id.uuid)
         self._unsent_goal_ids.add(goal_id)
 
         def finish(_: Any) -> Any:
             """Set the goal's final status, and return its result."""
-            getattr(handle, method)()
+            getattr(goal_handle, method)()
             self._unsent_goal_ids.discard(goal_id)
-            return self._action_type.Result(error_code=code, error_string=why)
+            return self._action_type.Result(error_code=error_code, error_string=error_text)
 
-        if handle.status == GoalStatus.STATUS_ACCEPTED:
-            handle.execute(finish)
+        if goal_handle.status == GoalStatus.STATUS_ACCEPTED:
+            goal_handle.execute(finish)
         else:
-            self._action_server.notify_execute(handle, finish)
+            self._action_server.notify_execute(goal_handle, finish)
 
     def deliver_results(self) -> None:
         """Send clients the missing results of goals that ended because the node was stopped."""
         executor = self._node.service_entities.executor  # None if another one serves the node
-        timeout = _DELIVERY_TIMEOUT_S if self._unsent_goal_ids and executor else 0.0
+        timeout = _RESULT_DELIVERY_TIMEOUT_S if self._unsent_goal_ids and executor else 0.0
         until = time.monotonic() + timeout
         while time.monotonic() < until:
-            executor.spin_once(timeout_sec=_DELIVERY_TIMEOUT_S)
+            executor.spin_once(timeout_sec=_RESULT_DELIVERY_TIMEOUT_S)
 
     def destroy_server(self) -> None:
         """Destroy the action server, unless it is destroyed already."""

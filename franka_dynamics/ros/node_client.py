@@ -41,18 +41,18 @@ class NodeClientError(FrankaDynamicsError):
     """
     A node does not answer or fails; a refused parameter is a SettingsError instead.
 
-    `refused_by` is the type of the error by which the node refused a motion.
+    `refusal_error_type` is the type of the error by which the node refused a motion.
     """
 
-    status, refused_by = 1, ''
+    status, refusal_error_type = 1, ''
 
 
 class _MotionReports:
     """The latest reports of a node on /diagnostics about one motion and about any other motion."""
 
-    def __init__(self, name: str, identifier: str) -> None:
+    def __init__(self, node_name: str, motion_id: str) -> None:
         """Store the node's name and the motion's identifier; no report has come yet."""
-        self._name, self._identifier = name.lstrip('/'), identifier
+        self._node_name, self._motion_id = node_name.lstrip('/'), motion_id
         self.own_values: Mapping[str, str] = {}  # the latest report on this motion
         self.state = ''  # of this motion
         self.other_state: str | None = None  # of the latest other motion; None: nothing is heard
@@ -60,10 +60,10 @@ class _MotionReports:
     def store_message(self, message: DiagnosticArray) -> None:
         """Store the statuses of the node's motions from a diagnostic message."""
         statuses = map(NodeStatus.from_message, message.status)
-        for status in (status for status in statuses if status.node == self._name):
+        for status in (status for status in statuses if status.node == self._node_name):
             self.other_state = self.other_state or _FINISHED_STATE
             if status.subject == DiagnosticSubject.REFERENCE:
-                if status.values.get('frame_id') == self._identifier:
+                if status.values.get('frame_id') == self._motion_id:
                     self.own_values, self.state = status.values, status.values.get('state', '')
                 else:
                     self.other_state = status.values.get('state', '')
@@ -93,20 +93,20 @@ class NodeClient(TopicListener):
         """The node's full name; the first use waits for the node, at most for the time-out."""
         return self.find_full_names(self._timeout, self._given_name)[0]
 
-    def set_parameter(self, parameter: str, text: str) -> Any:
+    def set_parameter(self, parameter_name: str, yaml_text: str) -> Any:
         """Set a parameter to a value given as YAML, converted to its type; return the value."""
         kind = DescribeParameters
-        found = self.call_service(kind, 'describe_parameters', names=[parameter]).descriptors
+        found = self.call_service(kind, 'describe_parameters', names=[parameter_name]).descriptors
         if len(found) != 1:
-            raise SettingsError(f'{self.name}: {no_such_parameter_sentence([parameter])}')
+            raise SettingsError(f'{self.name}: {no_such_parameter_sentence([parameter_name])}')
         if found[0].read_only:
-            given = shlex.quote(f'{parameter}:={text}')
+            given = shlex.quote(f'{parameter_name}:={yaml_text}')
             raise SettingsError(
-                f'{parameter} is read when {self.name} starts, and then fixed: end the node, and '
-                f'start it with -p {given} after --ros-args, or in a parameter file.'
+                f'{parameter_name} is read when {self.name} starts, and then fixed: end the node, '
+                f'and start it with -p {given} after --ros-args, or in a parameter file.'
             )
         try:
-            value = yaml.safe_load(text)
+            value = yaml.safe_load(yaml_text)
             # Floats may be written as integers, and a list of one as a number.
             if found[0].type == ParameterType.PARAMETER_DOUBLE_ARRAY:
                 listed = value if isinstance(value, list) else [value]
@@ -115,18 +115,18 @@ class NodeClient(TopicListener):
                 value = _int_to_float(value)
         except (yaml.YAMLError, OverflowError) as error:
             reason = ' '.join(str(error).split())
-            raise SettingsError(f'{text[:80]!r} is no value: {reason[:120]}.') from error
-        self.set_parameters({parameter: value})
+            raise SettingsError(f'{yaml_text[:80]!r} is no value: {reason[:120]}.') from error
+        self.set_parameters({parameter_name: value})
         return value
 
-    def parameter_values(self, parameters: Sequence[str]) -> list[Any]:
+    def parameter_values(self, names: Sequence[str]) -> list[Any]:
         """Return the values of some of the node's parameters, arrays as lists."""
-        answer = self.call_service(GetParameters, 'get_parameters', names=list(parameters))
+        answer = self.call_service(GetParameters, 'get_parameters', names=list(names))
         unset = ParameterType.PARAMETER_NOT_SET
         # rclpy returns no values at all if one of the parameters does not exist.
-        if len(answer.values) != len(parameters) or any(v.type == unset for v in answer.values):
-            names = ', '.join(parameters)
-            raise SettingsError(f'{self.name}: {no_such_parameter_sentence([names])}')
+        if len(answer.values) != len(names) or any(v.type == unset for v in answer.values):
+            listed = ', '.join(names)
+            raise SettingsError(f'{self.name}: {no_such_parameter_sentence([listed])}')
         found = map(parameter_value_to_python, answer.values)
         return [getattr(value, 'tolist', lambda value=value: value)() for value in found]
 
@@ -210,7 +210,7 @@ class NodeClient(TopicListener):
         if reports.state != _FINISHED_STATE:
             own = reports.own_values
             error = NodeClientError(f'the motion was {reports.state}: {own.get("reason", "")}')
-            error.refused_by = own.get(StatusKey.REFUSED_BY, '')
+            error.refusal_error_type = own.get(StatusKey.REFUSAL_ERROR_TYPE, '')
             raise error
         return reports.state
 
@@ -238,14 +238,14 @@ class NodeClient(TopicListener):
             why = 'it has gone' if self._is_node_gone() else f'it was {reports.state or "silent"}'
             raise NodeClientError(f'{self.name} did not end the motion: {why}.')
 
-    def call_service(self, service_type: Any, service: str, **request: Any) -> Any:
+    def call_service(self, service_type: Any, service_name: str, **request_fields: Any) -> Any:
         """
-        Call a service of the node with `request` as the request's fields; return the response.
+        Call a service of the node with the fields of its request; return the response.
 
         Raises NodeClientError if no response comes.
         """
-        known = self._clients.get(service)
-        client = known or self.node.create_client(service_type, f'{self.name}/{service}')
+        known = self._clients.get(service_name)
+        client = known or self.node.create_client(service_type, f'{self.name}/{service_name}')
         if not self.wait_until(client.service_is_ready, self._timeout):
             raise NodeClientError(
                 f'{self.name} does not answer within {self._timeout:g} s; is it running, in '
@@ -254,11 +254,11 @@ class NodeClient(TopicListener):
         if known is None:
             self.poll_for(_CLIENT_DISCOVERY_WAIT_S)
         # Once: a transition is not triggered twice.
-        answer = client.call_async(service_type.Request(**request))
+        answer = client.call_async(service_type.Request(**request_fields))
         if not self.wait_until(answer.done, self._answer_timeout):
             late = f'did not answer within {self._answer_timeout:g} s'
-            raise NodeClientError(f'{self.name} took {service} and {late}.')
-        self._clients[service] = client  # discovered: the next request need not wait
+            raise NodeClientError(f'{self.name} took {service_name} and {late}.')
+        self._clients[service_name] = client  # discovered: the next request need not wait
         return answer.result()
 
     def _is_node_gone(self) -> bool:

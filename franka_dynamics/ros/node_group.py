@@ -53,17 +53,17 @@ class NodeEndedError(FrankaDynamicsError):
     status = 1
 
 
-def node_command_line(module: str, values: Mapping[str, Any], remaps: dict[str, str]) -> list[str]:
+def node_command_line(module: str, params: Mapping[str, Any], remaps: dict[str, str]) -> list[str]:
     """
     Return the command line of a child process that runs the node of a module.
 
-    `values` are those of its parameters by name; `remaps` maps names of topics, of the node or its
+    `params` are the values of its parameters; `remaps` maps names of topics, of the node or its
     namespace to new names.
     """
     # With faulthandler the log of a node that crashes says in which Python line.
     program = _CHILD_PROGRAM.format(module)
     command = [sys.executable, '-X', 'faulthandler', '-c', program, '--ros-args']
-    for name, value in values.items():
+    for name, value in params.items():
         given = value.tolist() if isinstance(value, np.ndarray) else value
         command += ['-p', f'{name}:={yaml_line(given)}']
     for name, new in remaps.items():
@@ -87,17 +87,17 @@ class NodeGroup:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start_node(
-        self, module: str, values: Mapping[str, Any], remappings: Mapping[str, str] | None = None
+        self, module: str, params: Mapping[str, Any], remaps: Mapping[str, str] | None = None
     ) -> None:
         """
         Start the node of a module of `franka_dynamics.ros` in the namespace of simulated arms.
 
-        `values` of parameters and `remappings` (topics) are the node's.
+        `params` (values by name) and `remaps` (topics) are the node's.
         """
-        names = {'__ns': f'/{SIMULATION_NAMESPACE}', **(remappings or {})}
+        names = {'__ns': f'/{SIMULATION_NAMESPACE}', **(remaps or {})}
         with (self._folder / f'{module}.log').open('wb') as log:
             self._processes[module] = subprocess.Popen(
-                node_command_line(module, values, names),
+                node_command_line(module, params, names),
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,

@@ -150,11 +150,11 @@ def start_error_sentence(error: Exception) -> str:
     return f'ROS starts no node: {reason}.'
 
 
-def _require_ros_words_only(words: Sequence[str]) -> None:
+def _require_only_ros_arguments(argv: Sequence[str]) -> None:
     """Raise SettingsError with a node's usage if its command line has words outside --ros-args."""
-    others = [word for word in remove_ros_args(words)[1:] if word != '--']
+    others = [word for word in remove_ros_args(argv)[1:] if word != '--']
     if others:
-        name = os.path.basename(words[0]).removesuffix('.py')
+        name = os.path.basename(argv[0]).removesuffix('.py')
         raise SettingsError(
             f'{name} takes no words but those after --ros-args; it got {list_text(others)}.\n'
             f'usage: {name} --ros-args [-p NAME:=VALUE] [--params-file FILE] [-r OLD:=NEW]\n'
@@ -166,7 +166,7 @@ def run_node(
     make_node: Callable[[], Any],
     run: Callable[[Any, StopRequest], int],
     args: Sequence[str] | None = None,
-    realtime: str = REALTIME_ON,
+    realtime_default: str = REALTIME_ON,
 ) -> int:
     """
     Create a node and run it until SIGINT, SIGTERM, SIGHUP or SIGQUIT; return the exit code.
@@ -176,17 +176,17 @@ def run_node(
     context was shut down from outside, or 2 if the node cannot start, for instance because of a
     wrong parameter.
 
-    `args` is the command line; None for the process's own. `realtime` (REALTIME_ON or
+    `args` is the command line; None for the process's own. `realtime_default` (REALTIME_ON or
     REALTIME_OFF) says whether to ask for SCHED_FIFO if FRANKA_DYNAMICS_REALTIME is not set.
     """
     words = list(sys.argv if args is None else args)
     try:
-        _require_ros_words_only(words)
+        _require_only_ros_arguments(words)
     except SettingsError as error:
         print(error, file=sys.stderr)
         return EXIT_INVALID_INPUT
     make_log_nonblocking()
-    no_realtime = request_realtime(realtime)
+    no_realtime = request_realtime(realtime_default)
     if not any(name in os.environ for name in FASTDDS_PROFILE_VARIABLES):
         use_fastdds_profile('fastdds_discovery.xml')
     stop = StopRequest()
@@ -241,13 +241,13 @@ class NodeEntities:
     (benchmarks/services.py, medians of 3, load 7 on two cores).
     """
 
-    def __init__(self, node: Any, serves: Callable[[Any], bool]) -> None:
-        """Store the node and `serves`, a function that returns True for entities to show."""
-        self._node, self._is_served = node, serves
+    def __init__(self, node: Any, is_served: Callable[[Any], bool]) -> None:
+        """Store the node and `is_served`, a function that returns True for entities to show."""
+        self._node, self._is_served = node, is_served
         self.executor: Any = None  # the executor sets it
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the node; of an entity list only what `serves` accepts."""
+        """Return an attribute of the node; of an entity list only what `is_served` accepts."""
         found = getattr(self._node, name)
         return [*filter(self._is_served, list(found))] if name in _ENTITY_LISTS else found
 

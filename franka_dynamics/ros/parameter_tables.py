@@ -43,14 +43,14 @@ _FILE_HEADER = """# Copyright 2026 The franka_dynamics authors
 _MAX_LINE_WIDTH = 95
 
 
-def parameter_specs(node: str) -> tuple[ParameterSpec, ...]:
+def parameter_specs(node_name: str) -> tuple[ParameterSpec, ...]:
     """Return the specifications of all parameters of a node."""
-    return specs_in_files(*_PARAMETER_FILES[node])
+    return specs_in_files(*_PARAMETER_FILES[node_name])
 
 
-def no_such_parameter_sentence(names: Iterable[str], known: Iterable[str] = ()) -> str:
+def no_such_parameter_sentence(names: Iterable[str], known_names: Iterable[str] = ()) -> str:
     """Return an error text that parameters of some names do not exist, with similar names."""
-    near = {name: nearest_name(name, known) for name in names}
+    near = {name: nearest_name(name, known_names) for name in names}
     hints = {name: f', but {one}' if one else '' for name, one in near.items()} | _PARAMETER_HINTS
     sentences = (f'{short_text(name, 80)}: no such parameter{hints[name]}' for name in near)
     return f'{"; ".join(sentences)}. `franka-dynamics node defaults` prints all of them.'
@@ -61,17 +61,17 @@ def generated_parameter_files() -> dict[str, str]:
     return {f'config/{node}/default.yaml': parameter_file_text(node) for node in NODE_NAMES}
 
 
-def parameter_file_text(node: str) -> str:
+def parameter_file_text(node_name: str) -> str:
     """Return a node's parameter file as text, with all parameters' defaults and comments."""
     lines: list[str] = []
     groups: list[str] = []
-    for spec in parameter_specs(node):
+    for spec in parameter_specs(node_name):
         *group, name = spec.name.split('.')
         if group != groups:
             lines += [f'{"  " * (2 + depth)}{part}:' for depth, part in enumerate(group)]
             groups = group
         indent = '  ' * (2 + len(group))
-        inactive = spec.only_while_inactive and node == 'feedforward'  # others are always active
+        inactive = spec.only_while_inactive and node_name == 'feedforward'  # else always active
         changes = '' if spec.read_only else 'inactive' if inactive else 'running'
         notes = spec.type_name, spec.constraint_text, changes and f'may be changed while {changes}'
         sentence = f'{spec.description} ({"; ".join(filter(None, notes))})'
@@ -79,7 +79,7 @@ def parameter_file_text(node: str) -> str:
         comment = textwrap.wrap(sentence, width, break_on_hyphens=False)
         lines += [f'{indent}# {line}' for line in comment]
         lines.append(f'{indent}{name}: {yaml_line(spec.default)}')
-    return _FILE_HEADER.format(node) + '\n'.join(lines) + '\n'
+    return _FILE_HEADER.format(node_name) + '\n'.join(lines) + '\n'
 
 
 def yaml_line(value: Any) -> str:
@@ -112,7 +112,7 @@ def settings_from_parameters(parameters: dict[str, Any]) -> Settings:
 
 
 def dataclass_from_parameters(
-    cls: type[DataclassType], parameters: dict[str, Any], form: str = '{}'
+    cls: type[DataclassType], parameters: dict[str, Any], name_format: str = '{}'
 ) -> DataclassType:
     """
     Return an instance of a dataclass with parameter values as fields.
@@ -120,7 +120,7 @@ def dataclass_from_parameters(
     A field takes the value of the parameter `form.format(field)`, or else keeps its default. Lists
     become tuples.
     """
-    given = {field.name: form.format(field.name) for field in fields(cls)}  # type: ignore[arg-type]
+    given = {field.name: name_format.format(field.name) for field in fields(cls)}  # type: ignore[arg-type]
     found = {field: parameters[key] for field, key in given.items() if key in parameters}
     rows = {field: tuple(one) for field, one in found.items() if isinstance(one, list | array)}
     return cls(**found | rows)

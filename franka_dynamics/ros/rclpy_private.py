@@ -77,7 +77,7 @@ def take_waiting_messages(node: Any, on_arrival: Callable[[int], None]) -> bool:
     return True
 
 
-def mark_goal_executing(goal: Any) -> None:
+def mark_goal_executing(goal_handle: Any) -> None:
     """
     Mark an action's goal as executing, which its clients see.
 
@@ -85,7 +85,7 @@ def mark_goal_executing(goal: Any) -> None:
     until the goal ends; without it a goal counts as accepted until then.
     """
     if not USE_ONLY_PUBLIC_RCLPY:
-        goal._update_state(_rclpy.GoalEvent.EXECUTE)
+        goal_handle._update_state(_rclpy.GoalEvent.EXECUTE)
 
 
 def destroy_state_machine(node: Any) -> None:

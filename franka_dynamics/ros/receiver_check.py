@@ -150,7 +150,7 @@ class ReceiverCheck:
         changed = count != self._subscriber_count or self._finder.has_new_answer
         if not (waits or due or self._wrong_since or changed):
             return
-        found = self._finder.find_receivers(quick=waits)
+        found = self._finder.find_receivers(ask_often=waits)
         unsure = next((one.uncertainty for one in found.values() if one.uncertainty), '')
         if due and not waits:
             self._next_check = now + _DELIVERY_CHECK_PERIOD_S
@@ -203,7 +203,7 @@ class ReceiverCheck:
         """The names of the nodes that receive torques, with their kinds, as one text."""
         return ', '.join(f'{name} ({one})' for name, one in self.receivers.items()) or 'none'
 
-    def _find_delivery_problem(self, found: dict[str, Receiver]) -> str:
+    def _find_delivery_problem(self, receivers: dict[str, Receiver]) -> str:
         """Return why torques are not received or applied, or who else sends them; else ''."""
         if rivals := publisher_names(self._node, self.topic):
             return self._other_senders_text(rivals)
@@ -223,17 +223,17 @@ class ReceiverCheck:
             if 'ERROR: ' in why:
                 why = why.replace('ERROR: ', '').rstrip(';')
                 return f'{name} gets no torque on {self.topic}: {why}'
-        for name, known in found.items():
+        for name, known in receivers.items():
             if known.idle_reason:
                 return f'{name} applies no torque: it {known.idle_reason}'
-        if found:
+        if receivers:
             return self._finder.problem
         return f'nobody receives the torques on {self.topic}; remap ~/command to the receiver'
 
-    def _set_permission(self, state: TorquePermission, reason: str) -> None:
+    def _set_permission(self, permission: TorquePermission, reason: str) -> None:
         """Set `permission` and `reason`, and stop listening for other senders."""
         self.stop_listening()
-        self.permission, self.reason = state, reason
+        self.permission, self.reason = permission, reason
 
     def stop_listening(self) -> None:
         """Destroy the subscription that detects other senders of torques."""

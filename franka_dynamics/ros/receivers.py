@@ -98,17 +98,17 @@ EXPECTED_RECEIVERS = {
 }
 
 
-def declared_kind(name: str, services: ServiceTypes) -> ReceiverKind:
+def declared_kind(node_name: str, services: ServiceTypes) -> ReceiverKind:
     """Return the kind of receiver that a node declares by the services that it offers."""
     for kind, service in DECLARATION_SERVICES.items():
-        if TRIGGER_TYPE in services.get(service.replace('~', name), ()):
+        if TRIGGER_TYPE in services.get(service.replace('~', node_name), ()):
             return kind
     return ReceiverKind.UNRECOGNISED
 
 
-def declared_targets(name: str, services: ServiceTypes) -> list[str]:
+def declared_targets(node_name: str, services: ServiceTypes) -> list[str]:
     """Return the only targets whose torques a node declares to accept; [] if undeclared."""
-    own = TARGET_DECLARATION_SERVICE.replace('~', name)
+    own = TARGET_DECLARATION_SERVICE.replace('~', node_name)
     return [one for one in EXPECTED_RECEIVERS if TRIGGER_TYPE in services.get(own.format(one), ())]
 
 
@@ -172,8 +172,8 @@ class ControllerManagerClient:
         """Whether an answer has come that `update_controllers` has not read yet."""
         return self._request is not None and bool(self._request.done())
 
-    def update_controllers(self, period: float) -> None:
-        """Store the manager's answer, if there is one; send a new request after `period` [s]."""
+    def update_controllers(self, poll_period: float) -> None:
+        """Store the manager's answer, if there is one; request anew after `poll_period` [s]."""
         now = time.monotonic()
         if self.has_new_answer:
             answer, self._request = self._request.result(), None
@@ -181,10 +181,10 @@ class ControllerManagerClient:
             self._wait_start, self.problem = now, ''
         if self.client is None:
             return
-        if now > self._wait_start + period + _ANSWER_TIMEOUT_S:
+        if now > self._wait_start + poll_period + _ANSWER_TIMEOUT_S:
             waited = now - self._wait_start
             self.problem = f'{self.name}/{_LIST_CONTROLLERS} has not answered for {waited:.0f} s'
-        if now >= self._asked_at + (period if self._request is None else _ANSWER_TIMEOUT_S):
+        if now >= self._asked_at + (poll_period if self._request is None else _ANSWER_TIMEOUT_S):
             if self._request is not None:
                 self.client.remove_pending_request(self._request)
             self._request, self._asked_at = self.client.call_async(ListControllers.Request()), now
@@ -207,18 +207,18 @@ class ReceiverFinder:
         self._managers = dict[str, ControllerManagerClient]()
         self._last_names: Set[str] = set()  # names of the nodes that were found last
 
-    def find_receivers(self, *, quick: bool = True) -> dict[str, Receiver]:
+    def find_receivers(self, *, ask_often: bool = True) -> dict[str, Receiver]:
         """
         Return all receivers by node name.
 
-        Managers are asked more often if `quick`, and if the nodes are not those found before.
+        Managers are asked more often if `ask_often`, and if the nodes are not those found before.
         """
         node = self._node
         known = node.get_subscriptions_info_by_topic(self._topic)
         listed = {node_name_of(one): one for one in known if one.topic_type == TORQUE_TYPE}
         listed.pop(node.get_fully_qualified_name(), None)
-        quick, self._last_names = quick or listed.keys() != self._last_names, listed.keys()
-        self._update_managers({endpoint.node_namespace for endpoint in listed.values()}, quick)
+        ask_often, self._last_names = ask_often or listed.keys() != self._last_names, listed.keys()
+        self._update_managers({endpoint.node_namespace for endpoint in listed.values()}, ask_often)
         simulated = self._nodes_in_simulated_time()
         nodes = Counter(node.get_fully_qualified_node_names())
         found = dict[str, Receiver]()
@@ -238,9 +238,9 @@ class ReceiverFinder:
         subscribers = map(self._node.get_subscriptions_info_by_topic, clocks)
         return {node_name_of(endpoint) for each in subscribers for endpoint in each}
 
-    def _services_of(self, receiver: Any) -> ServiceTypes | None:
+    def _services_of(self, endpoint: Any) -> ServiceTypes | None:
         """Return the types of a node's services by name; None while the node is not discovered."""
-        name, space = receiver.node_name, receiver.node_namespace
+        name, space = endpoint.node_name, endpoint.node_namespace
         if name == UNKNOWN_NODE_NAME:
             return None
         try:
@@ -249,15 +249,15 @@ class ReceiverFinder:
             return None
 
     def _classify_receiver(
-        self, name: str, services: ServiceTypes, simulated: set[str], nodes: Mapping[str, int]
+        self, name: str, services: ServiceTypes, sim_nodes: set[str], counts: Mapping[str, int]
     ) -> Receiver:
-        """Return the kind of receiver that a node is; `nodes` counts the nodes of each name."""
+        """Return the kind of receiver that a node is; `counts` has the number of nodes by name."""
         receiver, manager = Receiver(declared_kind(name, services)), ''
         if receiver.kind is ReceiverKind.UNRECOGNISED:
-            receiver, manager = self._classify_by_managers(name, services, simulated)
+            receiver, manager = self._classify_by_managers(name, services, sim_nodes)
             if not manager and ReceiverKind.UNRECOGNISED in EXPECTED_RECEIVERS[self.target]:
                 return receiver  # whatever another node of its name declares
-        twice = next((source for source in (name, manager) if nodes[source] > 1), '')
+        twice = next((source for source in (name, manager) if counts[source] > 1), '')
         if not twice:
             return receiver
         # Nobody can tell which of them answers, or takes torques. If an arm declares what it is,
@@ -270,7 +270,7 @@ class ReceiverFinder:
         )
 
     def _classify_by_managers(
-        self, name: str, services: ServiceTypes, simulated: set[str]
+        self, name: str, services: ServiceTypes, sim_nodes: set[str]
     ) -> tuple[Receiver, str]:
         """
         Return a receiver classified by its controller manager, and the name of that manager.
@@ -289,7 +289,7 @@ class ReceiverFinder:
                 unknown = Receiver(ReceiverKind.UNDETERMINED, uncertainty=manager.problem)
             elif own_name in manager.controllers:
                 controller = manager.controllers[own_name]
-                real = simulated.isdisjoint((name, manager.name))
+                real = sim_nodes.isdisjoint((name, manager.name))
                 kinds = ReceiverKind.SIMULATED_CONTROLLER, ReceiverKind.REAL_CONTROLLER
                 targets = declared_targets(name, services)
                 kind, wrong = kinds[real], wrong_claim_text(controller, self.joint_names)
@@ -301,9 +301,9 @@ class ReceiverFinder:
                 return Receiver(kind, wrong, controller_idle_reason(controller)), manager.name
         return unknown, ''
 
-    def _update_managers(self, namespaces: Set[str], quick: bool) -> None:
+    def _update_managers(self, namespaces: Set[str], ask_often: bool) -> None:
         """
-        Find the managers in namespaces; request each one's controllers, more often if `quick`.
+        Find the managers in namespaces; request each one's controllers, more often if `ask_often`.
 
         A manager is known by the type of its service, whatever its name.
         """
@@ -318,7 +318,7 @@ class ReceiverFinder:
         for name in sorted(seen):
             if name not in self._managers:
                 self._managers[name] = ControllerManagerClient(self._node, name)
-            period = _QUICK_REQUEST_PERIOD_S if quick else _REQUEST_PERIOD_S
+            period = _QUICK_REQUEST_PERIOD_S if ask_often else _REQUEST_PERIOD_S
             self._managers[name].update_controllers(period)
 
     @property

@@ -35,7 +35,7 @@ _SILENCE_TIMEOUT_S = 2.0
 _MIN_SPEED_RAD_S = 0.02  # [rad/s]; the motion of a slower joint shows neither friction nor inertia
 _UPDATE_PERIOD_S = 0.1
 _MIN_FREE_DISK_BYTES = 4 * 2**20  # for messages that are still in memory, and the bag's index
-_DISCOVERY_TIMEOUT_S = 1.0  # wait for topics and a node named without their namespace [s]
+_NAME_TIMEOUT_S = 1.0  # wait for topics and a node named without their namespace [s]
 # Plays a motion, calling its argument many times a second; returns what the node answered.
 PlayMotion = Callable[[Callable[[], None]], str]
 
@@ -48,8 +48,8 @@ class RecordingProgress:
     stamp_span: float = 0.0  # between the first and the newest stamp [s]
     state_count: int = 0
     first_state_age: float = 0.0  # time since the first joint state, of any arm [s]
-    topic: str = ''  # of the joint states, with its namespace
-    node: str = ''  # the feedforward node's full name, if one runs
+    state_topic: str = ''  # of the joint states, with its namespace
+    node_name: str = ''  # the feedforward node's full name, if one runs
     has_arm_state: bool = False  # whether a message with the arm's joints came
     state_rate: float = 0.0  # [Hz]
     problems: list[str] = field(default_factory=list)
@@ -66,12 +66,12 @@ class RecordingProgress:
 class _Recorder(TopicListener):
     """A listener that writes topics' messages to a bag, and checks the newest joint state."""
 
-    def __init__(self, joint_names: Sequence[str], writer: Any, types: Any) -> None:
+    def __init__(self, joint_names: Sequence[str], bag_writer: Any, typestore: Any) -> None:
         """Store the bag's writer and message types; no topic is recorded yet."""
         super().__init__('recorder')
         self._reader = JointStateReader(joint_names)
-        self._bag_writer, self._types = writer, types
-        self._received: list[tuple[int, Any, bytes]] = []  # arrival [ns], connection and message
+        self._bag_writer, self._typestore = bag_writer, typestore
+        self._unwritten: list[tuple[int, Any, bytes]] = []  # arrival [ns], connection and message
         self._first_stamp: float | None = None
         self._first_time = self._latest_time = 0.0  # arrivals of joint states, system time [s]
         self._has_moved = self._has_effort = False
@@ -79,11 +79,11 @@ class _Recorder(TopicListener):
     def add_topic(self, topic: str, message_type: type) -> None:
         """Subscribe to one more topic, whose messages are recorded from now on."""
         name = f'{message_type.__module__.partition(".")[0]}/msg/{message_type.__name__}'
-        connection = self._bag_writer.add_connection(topic, name, typestore=self._types)
+        connection = self._bag_writer.add_connection(topic, name, typestore=self._typestore)
 
         def store_message(data: bytes) -> None:
             """Store a serialized message with its topic and arrival time until it is written."""
-            self._received.append((self.arrival_ns, connection, data))
+            self._unwritten.append((self.arrival_ns, connection, data))
 
         self.node.create_subscription(message_type, topic, store_message, _RECORDER_QOS, raw=True)
 
@@ -91,18 +91,18 @@ class _Recorder(TopicListener):
         """Write to the bag the messages that have arrived, and update the progress."""
         self.poll()
         state = None
-        for arrival, connection, data in sorted(self._received, key=itemgetter(0)):
+        for arrival, connection, data in sorted(self._unwritten, key=itemgetter(0)):
             self._bag_writer.write(connection, arrival, data)
-            if connection.topic == progress.topic:
+            if connection.topic == progress.state_topic:
                 progress.state_count += 1
                 self._latest_time, state = 1e-9 * arrival, data
                 self._first_time = self._first_time or self._latest_time
-        self._received.clear()
+        self._unwritten.clear()
         progress.problems = list(self._find_problems(progress, state))
 
     def _find_problems(self, progress: RecordingProgress, state: bytes | None) -> Iterator[str]:
         """Yield texts on what makes the recording unusable so far; update the progress."""
-        topic = progress.topic
+        topic = progress.state_topic
         if not progress.state_count:
             yield f'no joint states on {topic} yet'
             return
@@ -134,46 +134,46 @@ class _Recorder(TopicListener):
 
 
 def record_bag(
-    bag: Path,
+    bag_folder: Path,
     joint_names: Sequence[str],
-    topic: str,
-    command: str,
-    node: str,
+    state_topic: str,
+    command_topic: str,
+    node_name: str,
     keep_running: Callable[[RecordingProgress], bool],
-    play: PlayMotion | None = None,
+    play_motion: PlayMotion | None = None,
 ) -> RecordingProgress:
     """
-    Record joint states, torques and more until `keep_running` returns False or `play` has ended.
+    Record joint states, torques and more until `keep_running` returns False or a motion has ended.
 
-    `play`, which plays a motion, is called as soon as the arm is heard, and the recording ends
-    with it. It must call its argument many times a second, which records, and ends the motion by
-    KeyboardInterrupt if the recording ends before.
+    `play_motion` is called as soon as the arm is heard, and the recording ends with it. It must
+    call its argument many times a second, which records, and ends the motion by KeyboardInterrupt
+    if the recording ends before.
 
-    The folder `bag` must not exist. `topic` (joint states), `command` and `node` may be named
-    without their namespace. `keep_running` is called with the progress at least ten times a
-    second. While the disk has room for the bag's index, a full disk ends the recording. Raises
-    MissingDependencyError if rosbags is not installed, OutputError if the bag cannot be written.
+    `bag_folder` must not exist. Topics and node may be named without their namespace.
+    `keep_running` is called with the progress at least ten times a second. While the disk has room
+    for the bag's index, a full disk ends the recording. Raises MissingDependencyError if rosbags
+    is not installed, OutputError if the bag cannot be written.
     """
     with require_extra('Recording needs rosbags', 'replay'):
         from rosbags.rosbag2 import StoragePlugin, Writer
         from rosbags.typesys import get_typestore, Stores
     types, plugin = get_typestore(Stores.ROS2_JAZZY), StoragePlugin.MCAP
     with (
-        name_file_in_errors(bag),
-        Writer(bag, version=9, storage_plugin=plugin) as writer,
+        name_file_in_errors(bag_folder),
+        Writer(bag_folder, version=9, storage_plugin=plugin) as writer,
         _Recorder(joint_names, writer, types) as own,
     ):
-        node, (topic, command) = own.find_full_names(_DISCOVERY_TIMEOUT_S, node, (topic, command))
-        runs = node in own.node.get_fully_qualified_node_names()
-        progress = RecordingProgress(topic=topic, node=node if runs else '')
-        began = time.monotonic()
+        wanted = node_name, (state_topic, command_topic)
+        node_name, (state_topic, command_topic) = own.find_full_names(_NAME_TIMEOUT_S, *wanted)
+        runs, began = node_name in own.node.get_fully_qualified_node_names(), time.monotonic()
+        progress = RecordingProgress(state_topic=state_topic, node_name=node_name if runs else '')
         topics = {
-            topic: JointState,
-            command: Float64MultiArray,
+            state_topic: JointState,
+            command_topic: Float64MultiArray,
             '/diagnostics': DiagnosticArray,
-            f'{node}/feedforward': JointState,
-            f'{node}/feedforward_trajectory': JointTrajectory,
-            f'{node}/reference': JointTrajectory,
+            f'{node_name}/feedforward': JointState,
+            f'{node_name}/feedforward_trajectory': JointTrajectory,
+            f'{node_name}/reference': JointTrajectory,
         }
         for name, kind in topics.items():
             own.add_topic(name, kind)
@@ -182,16 +182,16 @@ def record_bag(
             """Write the received messages; raise KeyboardInterrupt if the recording is to end."""
             progress.elapsed = time.monotonic() - began
             own.write_messages(progress)
-            progress.disk_is_full = shutil.disk_usage(bag).free < _MIN_FREE_DISK_BYTES
+            progress.disk_is_full = shutil.disk_usage(bag_folder).free < _MIN_FREE_DISK_BYTES
             if progress.disk_is_full or not keep_running(progress):
                 raise KeyboardInterrupt
 
         with suppress(KeyboardInterrupt):
-            while play is None or not progress.has_arm_state:
+            while play_motion is None or not progress.has_arm_state:
                 time.sleep(_UPDATE_PERIOD_S)
                 record()
             try:
-                progress.motion_end_text = play(record)
+                progress.motion_end_text = play_motion(record)
             except (FrankaDynamicsError, KeyboardInterrupt) as error:
                 progress.motion_error = error
         return progress

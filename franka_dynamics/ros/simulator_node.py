@@ -113,24 +113,24 @@ class SimulatorNode(CheckedParameters, Node):
         reading.write_step(log, stamp)
         torque = self._receiver.step(reading.time, reading.position, reading.velocity)
         self._simulation.step(torque, is_new=self._has_new_torque)
-        if self._simulation.is_braked is self._receiver.is_held:
+        if self._simulation.is_braked is self._receiver.is_arm_held:
             self._log_brake_change()
         if self._receiver.state is not ReceiverState.WAITING:
             self._commanded_step_count += 1
             self._missed_step_count += not self._has_new_torque
         self._has_new_torque = False
         self._receiver.publish_status_if_due()
-        if time.monotonic() >= self._diagnostics.next_publication:
+        if time.monotonic() >= self._diagnostics.next_publication_time:
             self._publish_diagnostics()
         return deadline
 
     def _log_brake_change(self) -> None:
         """Log that the simulated brakes have opened, or why they have closed for good."""
-        self._receiver.is_held = not self._simulation.is_braked
-        self._diagnostics.next_publication = 0.0
+        self._receiver.is_arm_held = not self._simulation.is_braked
+        self._diagnostics.next_publication_time = 0.0
         if self._simulation.runaway_text:
             self.get_logger().error(self._simulation.runaway_text)
-        elif self._receiver.is_held:
+        elif self._receiver.is_arm_held:
             wait = f'{self._simulation.settings.brake_release_after:g} s'
             self.get_logger().info(f'the brakes are open: commands came without a gap for {wait}')
 
@@ -158,9 +158,9 @@ class SimulatorNode(CheckedParameters, Node):
         self._unanswered_steps = 0 if self._has_new_torque else self._unanswered_steps + 1
         return deadline
 
-    def _publish_state(self, reading: SensorReading, time_: float) -> None:
-        """Publish a joint state with stamp `time_` [s], and that time on /clock if required."""
-        stamp = seconds_to_stamp(time_)
+    def _publish_state(self, reading: SensorReading, stamp_s: float) -> None:
+        """Publish a joint state with stamp `stamp_s`, and that time on /clock if required."""
+        stamp = seconds_to_stamp(stamp_s)
         if self._clock_publisher is not None:
             self._clock_publisher.publish(Clock(clock=stamp))
         message = self._writer.serialize(stamp, reading.position, reading.velocity, reading.effort)
@@ -236,7 +236,7 @@ def _step_log_path(path: str) -> Path:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node until a signal ends it; return the exit code, 2 for a wrong parameter."""
-    return run_node(SimulatorNode, SimulatorNode.run, args, realtime=REALTIME_OFF)
+    return run_node(SimulatorNode, SimulatorNode.run, args, realtime_default=REALTIME_OFF)
 
 
 if __name__ == '__main__':

@@ -50,7 +50,7 @@ class StatusKey(StrEnum):
 
     ARM_HELD = 'held'  # whether torques hold the receiver's arm against gravity
     REMEDY = 'to command again'
-    REFUSED_BY = 'refused by'
+    REFUSAL_ERROR_TYPE = 'refused by'
     MODEL_DIFFERENCE = 'largest difference of the two models [N m, relative above 1 N m]'
     RATE = 'rate [Hz]'
     AGE = 'age [ms]'
@@ -120,35 +120,35 @@ class DurationWindow(deque[float]):
         """Make an empty window."""
         super().__init__(maxlen=4096)
 
-    def percentiles_us(self, key: str) -> dict[str, float]:
-        """Return percentiles of the durations [us] by keys made from `key`; NaN if empty."""
+    def percentiles_us(self, key_format: str) -> dict[str, float]:
+        """Return percentiles of the durations [us] by keys of `key_format`; NaN if empty."""
         found = 1e6 * np.percentile(list(self) or [np.nan], [*TIME_PERCENTILES.values()])
-        return dict(zip(map(key.format, TIME_PERCENTILES), found.tolist()))
+        return dict(zip(map(key_format.format, TIME_PERCENTILES), found.tolist()))
 
 
 class StatusPublisher:
     """A publisher of a node's statuses on /diagnostics, with the arm as hardware_id."""
 
-    def __init__(self, node: Any, arm: str = '') -> None:
-        """Make the publisher on a node; `arm` is the name of its arm, if known."""
-        self._node, self._arm = node, arm
+    def __init__(self, node: Any, arm_name: str = '') -> None:
+        """Make the publisher on a node; `arm_name` is that of its arm, if known."""
+        self._node, self._arm_name = node, arm_name
         self._node_name = node.get_fully_qualified_name().lstrip('/')
         # No lifecycle publisher, because nodes without lifecycle publish diagnostics, too.
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        self.next_publication = time.monotonic() + DIAGNOSTIC_PERIOD_S  # when to publish next [s]
+        self.next_publication_time = time.monotonic() + DIAGNOSTIC_PERIOD_S  # [s]
 
     def own_status_message(self, *row: Any) -> DiagnosticStatus:
         """Return a message for ~/status with a level, a text and values."""
-        return NodeStatus('', self._node_name, *row).to_message(self._arm)
+        return NodeStatus('', self._node_name, *row).to_message(self._arm_name)
 
     def publish_rows(self, *rows: StatusRow, is_event: bool = False) -> None:
         """Publish status rows, stamped now; unless `is_event`, set the next time to publish."""
-        statuses = [NodeStatus(self._node_name, *row).to_message(self._arm) for row in rows]
+        statuses = [NodeStatus(self._node_name, *row).to_message(self._arm_name) for row in rows]
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(message)
         if not is_event:
-            self.next_publication = time.monotonic() + DIAGNOSTIC_PERIOD_S
+            self.next_publication_time = time.monotonic() + DIAGNOSTIC_PERIOD_S
 
 
 @dataclass
@@ -195,9 +195,9 @@ class NodeSnapshot:
         status = self.statuses.get(subject)
         return float('nan') if status is None else float(status.values.get(key, 'nan'))
 
-    def percentiles_of(self, subject: str, key: str) -> list[float]:
+    def percentiles_of(self, subject: str, key_format: str) -> list[float]:
         """Return durations [us] at TIME_PERCENTILES in the status about a subject, or NaN."""
-        return [self.value_of(subject, key.format(name)) for name in TIME_PERCENTILES]
+        return [self.value_of(subject, key_format.format(name)) for name in TIME_PERCENTILES]
 
     def as_dict(self, now: float) -> dict[str, Any]:
         """Return the node's torque limits, statuses and torques as a dict to write as JSON."""

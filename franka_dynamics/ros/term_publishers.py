@@ -152,7 +152,7 @@ class TermPublishers:
         # The estimated torque lags behind the arm, but the Jacobian is taken at the position q.
         return None if torque is None else self._estimator.estimate(q, torque)
 
-    def wrench_field(self, field: str, q: Array) -> Array | None:
+    def wrench_field(self, field_name: str, q: Array) -> Array | None:
         """Return an attribute of the external wrench at positions q; None while unknown."""
         estimate = self.external_wrench(q)
-        return None if estimate is None else getattr(estimate, field)
+        return None if estimate is None else getattr(estimate, field_name)

@@ -25,19 +25,19 @@ _POLL_PERIOD_S = 0.02  # between two looks while waiting [s]
 _MAX_SPINS_PER_POLL = 50  # of the executor per poll, each for one message
 
 
-def full_name(name: str, candidates: Collection[str], kind: str) -> str:
+def full_name(name: str, candidates: Collection[str], node_or_topic: str) -> str:
     """
     Return the full name of the node or topic that a shorter name stands for.
 
     A name with a leading slash is a full name. Another name is looked up in `candidates`, full
     names: first in the root namespace, then in all others. If it is not there, the root namespace
-    is assumed. Raises SettingsError, with `kind` in the sentence, if several namespaces have it.
+    is assumed. Raises SettingsError, with `node_or_topic` in it, if several namespaces have it.
     """
     found = sorted(candidate for candidate in candidates if candidate.endswith(f'/{name}'))
     if name.startswith('/') or not found or f'/{name}' in found:
         return f'/{name.removeprefix("/")}'
     if len(found) > 1:
-        raise SettingsError(f'{name} stands for {kind}s {list_text(found)}; give a full name.')
+        raise SettingsError(f'{name} may be {node_or_topic}s {list_text(found)}; name it fully.')
     return found[0]
 
 
@@ -133,15 +133,15 @@ class TopicListener:
         for _ in range(1 if taken else _MAX_SPINS_PER_POLL):
             self._executor.spin_once(timeout_sec=0.0)
 
-    def _store_arrival(self, nanoseconds: int) -> None:
+    def _store_arrival(self, arrival_ns: int) -> None:
         """Store when the present message arrived, system time [ns]; 0 stands for now."""
-        self.arrival_ns = nanoseconds or time.time_ns()  # not every middleware tells it
+        self.arrival_ns = arrival_ns or time.time_ns()  # not every middleware tells it
 
-    def wait_until(self, done: Callable[[], bool], timeout: float) -> bool:
+    def wait_until(self, is_done: Callable[[], bool], timeout: float) -> bool:
         """Poll until `done()` is True or `timeout` [s] has passed; return whether it is True."""
         end = time.monotonic() + timeout
         self.poll()
-        while not done():
+        while not is_done():
             left = end - time.monotonic()
             if left <= 0.0:
                 return False
@@ -165,16 +165,16 @@ class TopicListener:
         """
         wanted = [(node_name, 'node'), *((topic, 'topic') for topic in topics)]
 
-        def candidates(kind: str) -> list[str]:
+        def candidates(node_or_topic: str) -> list[str]:
             """Return the names of all discovered nodes, or of all discovered published topics."""
-            if kind == 'node':
+            if node_or_topic == 'node':
                 return self.node.get_fully_qualified_node_names()
             known = self.node.get_topic_names_and_types()
             return [name for name, _ in known if self.node.count_publishers(name)]
 
-        def is_discovered(name: str, kind: str) -> bool:
+        def is_discovered(name: str, node_or_topic: str) -> bool:
             """Return whether a name is empty, full already, or the end of a discovered name."""
-            ends = (candidate.endswith(f'/{name}') for candidate in candidates(kind))
+            ends = (candidate.endswith(f'/{name}') for candidate in candidates(node_or_topic))
             return name[:1] in ('', '/') or any(ends)
 
         self.wait_until(lambda: all(is_discovered(*pair) for pair in wanted), timeout)

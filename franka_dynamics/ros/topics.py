@@ -34,11 +34,11 @@ UNKNOWN_NODE_NAME = '_NODE_NAME_UNKNOWN_'
 
 
 def subscribe_with_number(
-    node: Any, kind: type, topic: str, callback: Callable[[bytes, int | None], None], **more: Any
+    node: Any, kind: type, topic: str, callback: Callable[[bytes, int | None], None], **kwargs: Any
 ) -> Any:
     """Subscribe to serialized messages with their sequence numbers; users may override QoS."""
-    more |= {'raw': True, 'qos_overriding_options': QOS_OVERRIDES}
-    return node.create_subscription(kind, topic, with_sequence_number(callback), **more)
+    kwargs |= {'raw': True, 'qos_overriding_options': QOS_OVERRIDES}
+    return node.create_subscription(kind, topic, with_sequence_number(callback), **kwargs)
 
 
 def node_name_of(endpoint: Any) -> str:

@@ -33,7 +33,7 @@ PointRows = Sequence[Any] | Array
 
 
 def trajectory_message(
-    joint_names: Sequence[str], times: PointRows, *rows: PointRows | None, start: float = 0.0
+    joint_names: Sequence[str], times: PointRows, *rows: PointRows | None, stamp: float = 0.0
 ) -> JointTrajectory:
     """
     Return a trajectory message, which begins at the stamp `start` [s], 0 meaning on arrival.
@@ -42,7 +42,7 @@ def trajectory_message(
     velocities, accelerations and efforts, (k, n) each; a field given as None is left out.
     """
     message = JointTrajectory(joint_names=joint_names)
-    message.header.stamp = seconds_to_stamp(start)
+    message.header.stamp = seconds_to_stamp(stamp)
     for i, time in enumerate(times):
         row = (None if values is None else values[i] for values in rows)
         message.points.append(trajectory_point(float(time), *row))
@@ -62,16 +62,16 @@ def trajectory_point(time: float, *row: Array | None) -> JointTrajectoryPoint:
     return JointTrajectoryPoint(time_from_start=after, **fields)
 
 
-def motion_message(names: Sequence[str], motion: Trajectory, effort: Array) -> JointTrajectory:
-    """Return a motion with torques `effort` (k, n) [N m] as a message stamped with the start."""
-    rows = motion.positions, motion.velocities, motion.accelerations, effort
-    return trajectory_message(names, motion.times - motion.times[0], *rows, start=motion.begin)
+def motion_message(names: Sequence[str], motion: Trajectory, efforts: Array) -> JointTrajectory:
+    """Return a motion with torques `efforts` (k, n) [N m] as a message stamped with the start."""
+    rows = motion.positions, motion.velocities, motion.accelerations, efforts
+    return trajectory_message(names, motion.times - motion.times[0], *rows, stamp=motion.begin)
 
 
-def reference_message(request: TrajectoryRequest, lead_in: float = 0.0) -> JointTrajectory:
-    """Return the message that requests a trajectory `lead_in` [s] after the message arrives."""
+def reference_message(request: TrajectoryRequest, lead_in_s: float = 0.0) -> JointTrajectory:
+    """Return the message that requests a trajectory `lead_in_s` [s] after the message arrives."""
     rows = request.positions, request.velocities, request.accelerations
-    return trajectory_message(request.joint_names, lead_in + request.times, *rows)
+    return trajectory_message(request.joint_names, lead_in_s + request.times, *rows)
 
 
 def parse_reference(message: JointTrajectory) -> TrajectoryRequest:
@@ -126,12 +126,12 @@ def shipped_excitation_path(arm: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
+def read_trajectory_file(path: Path, lead_in_s: float = 0.0) -> JointTrajectory:
     """
     Return a trajectory message from a file of `identify plan`.
 
     If `path` is the name of a Franka arm and no such file exists, the excitation shipped for that
-    arm is read. `lead_in` [s] is added to all times, as time to move to the first point. Raises
+    arm is read. `lead_in_s` [s] is added to all times, as time to move to the first point. Raises
     SettingsError if the file cannot be read or is no trajectory.
     """
     shipped = shipped_excitation_path(str(path))
@@ -147,7 +147,7 @@ def read_trajectory_file(path: Path, lead_in: float = 0.0) -> JointTrajectory:
         content = read_mapping(path, format_hint=_FORMAT_HINT)
         points = content['points']
         since = [point['time_from_start'] for point in points]
-        times = [lead_in + time.get('sec', 0) + 1e-9 * time.get('nanosec', 0) for time in since]
+        times = [lead_in_s + time.get('sec', 0) + 1e-9 * time.get('nanosec', 0) for time in since]
         rows = [[point.get(name, ()) for point in points] for name in _POINT_FIELDS]
         message = trajectory_message(content['joint_names'], times, *rows)
         parse_trajectory(message)

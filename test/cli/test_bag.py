@@ -133,7 +133,7 @@ def recorded(monkeypatch, run):
             fd.write_recording(replace(recording, joint_names=tuple(names)), path)
             play, problems = arguments[-1], ['/joint_states has been silent for 7 s']
             more = {'problems': problems, 'motion_end_text': play(print) if play else ''}
-            return RecordingProgress(12.0, 12.0, len(recording), topic='/joint_states', **more)
+            return RecordingProgress(12.0, 12.0, len(recording), 0.0, '/joint_states', **more)
 
         monkeypatch.setattr(bag_record, 'record_bag', record)
         return run(print, **more)[:2]

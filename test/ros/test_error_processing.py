@@ -97,7 +97,7 @@ def test_an_exception_in_a_transition_stops_the_arm(commanding, monkeypatch):
 
     node, sent = commanding(Broken), []
     wait = lambda _: sent.append(len(node.published))  # noqa: E731
-    monkeypatch.setattr(node.commands, 'wait_for_all_acked', wait)
+    monkeypatch.setattr(node.command_publisher, 'wait_for_all_acked', wait)
     assert node.trigger_deactivate() is TransitionCallbackReturn.ERROR
     assert_stopped_in_steps(node.published)
     assert sent == [len(node.published)]  # a slow receiver has time for the last torque

@@ -444,7 +444,7 @@ def test_a_term_that_fails_is_given_up_and_the_others_come(told):
 def test_points_that_replace_each_other_are_published_and_logged_once_a_second(told, monkeypatch):
     monkeypatch.setattr(diagnostics, '_MIN_LOG_PERIOD_S', 1e9)
     for number, state in product(range(50), ReferenceState):
-        told.diagnostics._report_reference(ReferenceEvent(number, '', 0.0, 0.1, None, state=state))
+        told.diagnostics._report_event(ReferenceEvent(number, '', 0.0, 0.1, None, state=state))
     assert told.diagnostics._publisher.publish.call_count == 50 * len(ReferenceState)
     log = told.node.get_logger()
     assert log.info.call_count + log.warning.call_count == len(ReferenceState)

@@ -214,7 +214,7 @@ def test_a_callback_that_outlives_its_executor_uses_no_node_that_is_destroyed(ma
         begun.set()
         time.sleep(0.5)
         try:
-            node.commands.get_subscription_count()
+            node.command_publisher.get_subscription_count()
         except InvalidHandle as error:
             wrong.append(error)
         over.set()

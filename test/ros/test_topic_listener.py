@@ -23,7 +23,7 @@ from franka_dynamics.report.elements import json_text
 from franka_dynamics.ros import machine_checks as machine
 from franka_dynamics.ros import status
 from franka_dynamics.ros import system_checks as system
-from franka_dynamics.ros.live_view import LiveView
+from franka_dynamics.ros.live_view import ArmStateListener
 from franka_dynamics.ros.machine_checks import GOOD, NOTE, TO_DO
 from franka_dynamics.ros.status import fault_sentences, NodeSnapshot, NodeStatus
 from franka_dynamics.ros.topic_listener import full_name, TopicListener
@@ -140,7 +140,7 @@ def test_states_give_our_models_gravity_and_a_nodes_terms_are_taken_by_name(arm,
         seen.append(view.read_state())
         return seen[-1] is not None and name in seen[-1].torques
 
-    with LiveView(FER, 'joint_states', 'feedforward') as view:
+    with ArmStateListener(FER, 'joint_states', 'feedforward') as view:
         arm.wait_for_listener()
         probe.until(lambda: shown(TorqueColumn.GRAVITY, with_term=False), 'a state')
         state = seen[-1]
@@ -163,8 +163,8 @@ def test_states_give_our_models_gravity_and_a_nodes_terms_are_taken_by_name(arm,
 def test_a_view_of_an_ambiguous_name_leaves_no_node_behind(probe):
     topics = [f'{space}/joint_states' for space in ('one', 'two')]
     publishers = [probe.create_publisher(JointState, topic, 1) for topic in topics]
-    with pytest.raises(SettingsError, match='joint_states stands for topics') as refusal:
-        LiveView(FER, 'joint_states', '')
+    with pytest.raises(SettingsError, match='joint_states may be topics') as refusal:
+        ArmStateListener(FER, 'joint_states', '')
     probe.until(lambda: 'view' not in probe.get_node_names(), 'the end of its node')
     assert len(publishers) == 2 and refusal  # which holds what the view has made
 
@@ -347,7 +347,7 @@ WITHOUT = ['setpriv', '--bounding-set', '-sys_nice', '--inh-caps', '-sys_nice', 
 def test_real_time_is_allowed_where_the_kernel_gives_it(limits):
     if limits and (shutil.which('setpriv') is None or os.geteuid() != 0):
         pytest.skip('only root with setpriv (util-linux) can give a capability up')
-    asked = f'from {machine.__name__} import *; print(next(machine_checks(simulated=False)))'
+    asked = f'from {machine.__name__} import *; print(next(machine_checks(for_simulation=False)))'
     said = subprocess.check_output([*limits, sys.executable, '-c', asked], text=True)
     assert ('was refused' in said) == (not chrt_may(*limits))
     assert 'was refused' in said or not limits
